@@ -1,0 +1,116 @@
+/** Time for the whole program: the only file that reads the real clock or sets a real timer. */
+
+export interface Timer {
+  cancel(): void;
+}
+
+export interface Clock {
+  /** Milliseconds since the Unix epoch. May jump when the machine's clock is set. */
+  now(): number;
+  /** Milliseconds that only ever grow, for measuring how long something took. */
+  monotonic(): number;
+  /** Runs `action` once, `delayMs` from now. The timer never keeps the process alive by itself. */
+  after(delayMs: number, action: () => void): Timer;
+}
+
+/** Node clamps longer delays to 1 ms, which would turn a far deadline into a busy loop. */
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+export const realClock: Clock = {
+  now: () => Date.now(),
+  monotonic: () => performance.now(),
+  after(delayMs, action) {
+    const timer = setTimeout(action, Math.min(Math.max(0, delayMs), LONGEST_TIMER_MS));
+    timer.unref();
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+export function sleep(clock: Clock, delayMs: number): Promise<void> {
+  return new Promise((resolve) => clock.after(delayMs, resolve));
+}
+
+/** Lets everything that is ready run: a real turn of the event loop, so that awaited work settles. */
+export function turn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+/** RFC 3339 in UTC, the only form in which time leaves the program. */
+export function timestamp(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** The instant an RFC 3339 text names, or undefined when it names none. */
+export function parseTimestamp(text: string): number | undefined {
+  const epochMs = Date.parse(text);
+  return Number.isNaN(epochMs) ? undefined : epochMs;
+}
+
+interface Pending {
+  at: number;
+  order: number;
+  action: () => void;
+}
+
+/** A clock that stands still until a test moves it. */
+export class FakeClock implements Clock {
+  #now: number;
+  #elapsed = 0;
+  #order = 0;
+  readonly #pending = new Set<Pending>();
+
+  constructor(startMs = Date.UTC(2026, 0, 1)) {
+    this.#now = startMs;
+  }
+
+  now(): number {
+    return this.#now;
+  }
+
+  monotonic(): number {
+    return this.#elapsed;
+  }
+
+  after(delayMs: number, action: () => void): Timer {
+    const pending = { at: this.#elapsed + Math.max(0, delayMs), order: this.#order++, action };
+    this.#pending.add(pending);
+    return { cancel: () => this.#pending.delete(pending) };
+  }
+
+  /** How many timers wait; a test that leaks one sees it here. */
+  get waiting(): number {
+    return this.#pending.size;
+  }
+
+  /** Moves time on, running every timer that falls due in order, and lets its consequences settle. */
+  async advance(ms: number): Promise<void> {
+    const end = this.#elapsed + ms;
+    for (let next = this.#next(end); next; next = this.#next(end)) {
+      this.#moveTo(next.at);
+      this.#pending.delete(next);
+      next.action();
+      await turn();
+    }
+    this.#moveTo(end);
+    await turn();
+  }
+
+  /** Sets the wall clock without time passing, as an administrator or NTP does. */
+  jump(ms: number): void {
+    this.#now += ms;
+  }
+
+  #moveTo(elapsed: number): void {
+    this.#now += elapsed - this.#elapsed;
+    this.#elapsed = elapsed;
+  }
+
+  #next(end: number): Pending | undefined {
+    let first: Pending | undefined;
+    for (const pending of this.#pending) {
+      if (pending.at > end) continue;
+      if (!first || pending.at < first.at || (pending.at === first.at && pending.order < first.order)) first = pending;
+    }
+    return first;
+  }
+}

@@ -1,0 +1,61 @@
+/** Everything that can be refused, in one table: surfaces decide how a problem looks, never what it is. */
+
+const table = {
+  malformed: { status: 400, title: "Bad Request" },
+  "rule-broken": { status: 400, title: "Bad Request" },
+  unauthenticated: { status: 401, title: "Unauthorized" },
+  forbidden: { status: 403, title: "Forbidden" },
+  "not-found": { status: 404, title: "Not Found" },
+  "method-not-allowed": { status: 405, title: "Method Not Allowed" },
+  "request-timeout": { status: 408, title: "Request Timeout" },
+  "name-taken": { status: 409, title: "Conflict" },
+  "wrong-state": { status: 409, title: "Conflict" },
+  retired: { status: 410, title: "Gone" },
+  "too-large": { status: 413, title: "Payload Too Large" },
+  "unsupported-media-type": { status: 415, title: "Unsupported Media Type" },
+  invalid: { status: 422, title: "Unprocessable Entity" },
+  "rate-limited": { status: 429, title: "Too Many Requests" },
+  "headers-too-large": { status: 431, title: "Request Header Fields Too Large" },
+  internal: { status: 500, title: "Internal Server Error" },
+  unavailable: { status: 503, title: "Service Unavailable" },
+} as const satisfies Record<string, { status: number; title: string }>;
+
+export type ProblemCode = keyof typeof table;
+
+interface Extras {
+  /** One entry per validation failure, shaped `<json path>: <message>`. */
+  errors?: string[];
+  headers?: Record<string, string>;
+  cause?: unknown;
+}
+
+export class Problem extends Error {
+  override readonly name = "Problem";
+  readonly code: ProblemCode;
+  readonly status: number;
+  readonly title: string;
+  readonly errors: string[] | undefined;
+  readonly headers: Record<string, string>;
+
+  constructor(code: ProblemCode, detail: string, extras: Extras = {}) {
+    super(detail, { cause: extras.cause });
+    this.code = code;
+    this.status = table[code].status;
+    this.title = table[code].title;
+    this.errors = extras.errors;
+    this.headers = extras.headers ?? {};
+  }
+
+  get detail(): string {
+    return this.message;
+  }
+}
+
+/** Written `throw problem("wrong-state", "cannot retry while COMPLETED")`. */
+export function problem(code: ProblemCode, detail: string, extras?: Extras): Problem {
+  return new Problem(code, detail, extras);
+}
+
+export function isProblem(error: unknown, code?: ProblemCode): error is Problem {
+  return error instanceof Problem && (code === undefined || error.code === code);
+}

@@ -1,0 +1,42 @@
+/** Randomness for the whole program: real, or seeded so that a run can be repeated exactly. */
+import { randomBytes } from "node:crypto";
+
+export interface Random {
+  bytes(count: number): Uint8Array;
+}
+
+export const realRandom: Random = { bytes: (count) => randomBytes(count) };
+
+/** A repeatable source (mulberry32). For tests and simulations only: anyone can predict it. */
+export class SeededRandom implements Random {
+  #state: number;
+
+  constructor(seed: number) {
+    this.#state = seed >>> 0;
+  }
+
+  /** A number in [0, 1). */
+  fraction(): number {
+    this.#state = (this.#state + 0x6d2b79f5) >>> 0;
+    let mixed = this.#state;
+    mixed = Math.imul(mixed ^ (mixed >>> 15), mixed | 1);
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
+  }
+
+  below(limit: number): number {
+    return Math.floor(this.fraction() * limit);
+  }
+
+  chance(probability: number): boolean {
+    return this.fraction() < probability;
+  }
+
+  pick<T>(items: readonly T[]): T {
+    return items[this.below(items.length)]!;
+  }
+
+  bytes(count: number): Uint8Array {
+    return Uint8Array.from({ length: count }, () => this.below(256));
+  }
+}

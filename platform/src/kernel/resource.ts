@@ -1,0 +1,74 @@
+/** The resource kit: fields are written once, and what is returned, created and updated is derived from them. */
+import { closed, type Static, type TObject, type TProperties, type TSchema, t } from "./schema.ts";
+
+interface Fields<A extends TProperties, F extends TProperties, G extends TProperties, H extends TProperties> {
+  /** Made by the service: in the record, never taken from a caller. */
+  assigned: A;
+  /** Given at creation and never changed. */
+  fixed?: F;
+  /** Given at creation, changeable later, shown in the record. */
+  given: G;
+  /** Goes in and never comes out, such as a secret's value. */
+  hidden?: H;
+}
+
+interface Shown<S extends TProperties> {
+  /** Fields whose record form differs from the form a caller sends (a cleared text is shown as null). */
+  shown?: S;
+}
+
+type None = Record<never, TSchema>;
+
+export function resource<
+  A extends TProperties,
+  G extends TProperties,
+  F extends TProperties = None,
+  H extends TProperties = None,
+  S extends TProperties = None,
+>(name: string, fields: Fields<A, F, G, H> & Shown<S>) {
+  const fixed = fields.fixed ?? ({} as F);
+  const hidden = fields.hidden ?? ({} as H);
+  const shown = { ...fields.given, ...fields.shown } as unknown as Omit<G, keyof S> & S;
+  const changeable = { ...fields.given, ...hidden } as G & H;
+  return {
+    name,
+    record: t.Object({ ...fields.assigned, ...fixed, ...shown } as A & F & Omit<G, keyof S> & S, { $id: name }),
+    create: closed({ ...fixed, ...fields.given, ...hidden } as F & G & H, { $id: `Create${name}Request` }),
+    update: t.Partial(closed(changeable), {
+      additionalProperties: false,
+      minProperties: 1,
+      $id: `Update${name}Request`,
+    }),
+  };
+}
+
+export type RecordOf<R extends { record: TSchema }> = Static<R["record"]>;
+
+/** The flat dialect of REST v1 and GraphQL: the same object schema with its fields renamed by `x-flat`. */
+export function flatten(schema: TObject): TObject {
+  const properties: TProperties = {};
+  for (const [name, flatName] of flatNames(schema)) properties[flatName] = schema.properties[name]!;
+  return t.Object(properties, { additionalProperties: false });
+}
+
+/** A value in the schema's own names, renamed into the flat dialect. */
+export function toFlat(schema: TObject, value: Record<string, unknown>): Record<string, unknown> {
+  return rename(value, flatNames(schema));
+}
+
+/** A value in the flat dialect, renamed back. Names the dialect does not have are kept, so that validation can refuse them. */
+export function fromFlat(schema: TObject, value: Record<string, unknown>): Record<string, unknown> {
+  const names = new Map(flatNames(schema).map(([name, flatName]) => [flatName, name]));
+  return Object.fromEntries(Object.entries(value).map(([key, field]) => [names.get(key) ?? key, field]));
+}
+
+function flatNames(schema: TObject): [name: string, flatName: string][] {
+  return Object.entries(schema.properties).flatMap(([name, property]) => {
+    const flatName = (property as { "x-flat"?: string | false })["x-flat"];
+    return flatName === false ? [] : [[name, flatName ?? name] as [string, string]];
+  });
+}
+
+function rename(value: Record<string, unknown>, names: [string, string][]): Record<string, unknown> {
+  return Object.fromEntries(names.filter(([name]) => name in value).map(([name, flatName]) => [flatName, value[name]]));
+}

@@ -1,0 +1,24 @@
+/** The schema library, named in this file alone, with the few shapes that many models share. */
+import Type, { type Static, type TObject, type TProperties, type TSchema } from "typebox";
+
+export const t = Type;
+export type { Static, TObject, TProperties, TSchema };
+
+/** Our own words in a schema. They travel into the OpenAPI document as vendor extensions. */
+export interface Vocabulary {
+  /** Upper limit in bytes of UTF-8; the specification counts bytes where JSON Schema counts characters. */
+  "x-max-bytes"?: number;
+  /** Name in the flat dialect of REST v1 and GraphQL; `false` keeps the field out of it. */
+  "x-flat"?: string | false;
+}
+
+export const dateTime = (description: string) => t.String({ format: "date-time", description });
+
+export const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);
+
+export const oneOf = <const V extends readonly string[]>(values: V, options: object = {}) =>
+  t.Unsafe<V[number]>({ type: "string", enum: [...values], ...options });
+
+/** An object that refuses every key it does not name. */
+export const closed = <P extends TProperties>(properties: P, options: object = {}) =>
+  t.Object(properties, { additionalProperties: false, ...options });

@@ -1,0 +1,48 @@
+/** What a key may do: the words, and the rule that compares what is held with what is needed. */
+
+export const scopedResources = [
+  "api-keys",
+  "billing",
+  "catalog",
+  "clusters",
+  "network-volumes",
+  "pods",
+  "registries",
+  "secrets",
+  "serverless",
+  "ssh-keys",
+  "templates",
+] as const;
+
+type ScopedResource = (typeof scopedResources)[number];
+
+/** What an operation needs. */
+export type Scope = `${ScopedResource}:read` | `${ScopedResource}:write` | "serverless:invoke";
+
+/** What a key may hold. */
+export type Grant = Scope | "all" | "read-only";
+
+export const grants: readonly Grant[] = [
+  "all",
+  "read-only",
+  ...scopedResources.flatMap((resource) => [`${resource}:read`, `${resource}:write`] as const),
+  "serverless:invoke",
+];
+
+/** Writing a resource includes reading it; invoking is a right of its own. */
+export function allows(held: readonly Grant[], needed: Scope): boolean {
+  return held.some((grant) => grant === needed || grant === "all" || includes(grant, needed));
+}
+
+function includes(grant: Grant, needed: Scope): boolean {
+  if (!needed.endsWith(":read")) return false;
+  return grant === "read-only" || grant === needed.replace(":read", ":write");
+}
+
+/** Whether a holder of `held` may give `grant` to another key: nobody hands out more than they have. */
+export function mayGrant(held: readonly Grant[], grant: Grant): boolean {
+  if (held.includes("all")) return true;
+  if (grant === "all") return false;
+  if (grant === "read-only") return scopedResources.every((resource) => allows(held, `${resource}:read`));
+  return allows(held, grant);
+}

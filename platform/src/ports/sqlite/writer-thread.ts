@@ -1,0 +1,21 @@
+/** The writer's thread: owns the writing connection and answers one message at a time. */
+import { parentPort, workerData } from "node:worker_threads";
+import { BatchRunner, type Command, type Program } from "./writer.ts";
+
+type Message = { batch: Command[] } | { checkpoint: true } | { close: true };
+
+const { file, program } = workerData as { file: string; program: string };
+const runner = new BatchRunner(file, ((await import(program)) as { program: Program }).program);
+const port = parentPort!;
+
+port.on("message", (message: Message) => {
+  if ("batch" in message) port.postMessage(runner.run(message.batch));
+  else if ("checkpoint" in message) {
+    runner.checkpoint();
+    port.postMessage("done");
+  } else {
+    runner.close();
+    port.close();
+  }
+});
+port.postMessage("ready");

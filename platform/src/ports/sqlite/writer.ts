@@ -1,0 +1,218 @@
+/** Group commit for SQLite: commands go to one writer, and each answer comes after the commit that holds it. */
+import { DatabaseSync } from "node:sqlite";
+import { Worker } from "node:worker_threads";
+import { problem } from "../../kernel/problem.ts";
+
+/** A command's name and its input, as they cross to the writer's thread. */
+export interface Command {
+  name: string;
+  input: unknown;
+}
+
+/**
+ * What runs beside the database. Commands of one batch share a transaction, so a command that refuses must return its
+ * refusal before it writes anything; one that throws takes the whole batch down with it.
+ */
+export interface Program {
+  migrations: readonly string[];
+  commands: Record<string, (db: DatabaseSync, input: never) => unknown>;
+}
+
+export type Flushed = { outputs: unknown[] } | { failed: string };
+
+/** Runs batches on a connection: the same code in the thread and, for simulations, without one. */
+export class BatchRunner {
+  readonly #db: DatabaseSync;
+  readonly #program: Program;
+
+  constructor(file: string, program: Program) {
+    this.#db = openDatabase(file);
+    migrate(this.#db, program.migrations, file);
+    this.#program = program;
+  }
+
+  run(batch: Command[]): Flushed {
+    try {
+      this.#db.exec("BEGIN IMMEDIATE");
+      const outputs = batch.map(({ name, input }) => this.#program.commands[name]!(this.#db, input as never));
+      this.#db.exec("COMMIT");
+      return { outputs };
+    } catch (error) {
+      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
+      return { failed: (error as Error).message };
+    }
+  }
+
+  /** Empties the write-ahead log, so that deleted text is in no file any more. */
+  checkpoint(): void {
+    this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  }
+
+  close(): void {
+    this.#db.close();
+  }
+}
+
+export function openDatabase(file: string): DatabaseSync {
+  const db = new DatabaseSync(file);
+  // FULL makes a commit survive power loss, not only a crash; secure_delete overwrites what is deleted.
+  db.exec("PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+  return db;
+}
+
+/** A second connection for reading on the main thread: it sees a commit as soon as the writer has made it. */
+export function openForReading(file: string): DatabaseSync {
+  const db = new DatabaseSync(file, { readOnly: true });
+  db.exec("PRAGMA busy_timeout = 10000");
+  return db;
+}
+
+/** Forward only; two processes that start at once take turns, and the second finds nothing left to do. */
+function migrate(db: DatabaseSync, migrations: readonly string[], file: string): void {
+  db.exec("BEGIN IMMEDIATE");
+  try {
+    const done = Number((db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version);
+    if (done > migrations.length) {
+      throw new Error(
+        `${file} has schema ${done}, but this release of Millrace knows schemas up to ${migrations.length}: ` +
+          "it was written by a newer release; start that one, or restore a backup made before the upgrade",
+      );
+    }
+    for (const migration of migrations.slice(done)) db.exec(migration);
+    db.exec(`PRAGMA user_version = ${migrations.length}`);
+    db.exec("COMMIT");
+  } catch (error) {
+    db.exec("ROLLBACK");
+    throw error;
+  }
+}
+
+interface Waiting {
+  command: Command;
+  resolve(output: unknown): void;
+  reject(error: unknown): void;
+}
+
+/** A batch on its way to the disk. */
+export interface Flusher {
+  flush(batch: Command[]): Promise<Flushed>;
+  checkpoint(): Promise<void>;
+  close(): Promise<void>;
+}
+
+/**
+ * No timer forms batches: a command that finds the writer idle starts a flush at once, and what arrives during that flush
+ * forms the next one. The busier the disk, the larger the batches.
+ */
+export class GroupCommit {
+  readonly #flusher: Flusher;
+  #waiting: Waiting[] = [];
+  #flushing: Promise<void> | undefined;
+  #closed = false;
+  /** How many flushes have been made: a test reads it to see that an answer came after one. */
+  flushes = 0;
+
+  constructor(flusher: Flusher) {
+    this.#flusher = flusher;
+  }
+
+  run<Output>(name: string, input: unknown): Promise<Output> {
+    if (this.#closed) return Promise.reject(problem("unavailable", "The server is shutting down."));
+    return new Promise<unknown>((resolve, reject) => {
+      this.#waiting.push({ command: { name, input }, resolve, reject });
+      this.#flushing ??= this.#drain();
+    }) as Promise<Output>;
+  }
+
+  async checkpoint(): Promise<void> {
+    await this.#flushing;
+    await this.#flusher.checkpoint();
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    await this.#flushing;
+    await this.#flusher.close();
+  }
+
+  async #drain(): Promise<void> {
+    // The first command waits for the end of this turn, so that everything the turn brings shares its flush.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) {
+      const batch = this.#waiting;
+      this.#waiting = [];
+      settle(batch, await this.#flush(batch));
+    }
+    this.#flushing = undefined;
+  }
+
+  async #flush(batch: Waiting[]): Promise<Flushed> {
+    try {
+      const flushed = await this.#flusher.flush(batch.map(({ command }) => command));
+      this.flushes++;
+      return flushed;
+    } catch (error) {
+      return { failed: (error as Error).message };
+    }
+  }
+}
+
+function settle(batch: Waiting[], flushed: Flushed): void {
+  if ("failed" in flushed) {
+    const error = problem("unavailable", `The data folder could not be written: ${flushed.failed}`);
+    for (const { reject } of batch) reject(error);
+    return;
+  }
+  batch.forEach(({ resolve }, index) => resolve(flushed.outputs[index]));
+}
+
+/** A flusher in its own thread, so that no flush stops the event loop. */
+export async function threadFlusher(file: string, program: URL): Promise<Flusher> {
+  const thread = new Worker(new URL("./writer-thread.ts", import.meta.url), { workerData: { file, program: program.href } });
+  // The thread answers in the order it was asked.
+  const pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
+  let dead: Error | undefined;
+  thread.on("message", (message) => {
+    pending.shift()?.resolve(message);
+    if (pending.length === 0) thread.unref();
+  });
+  thread.on("error", (error) => fail(error as Error));
+  thread.on("exit", (code) => fail(new Error(`the writer thread ended with code ${code}`)));
+
+  function fail(error: Error): void {
+    dead ??= error;
+    for (const { reject } of pending.splice(0)) reject(dead);
+  }
+
+  function ask(message?: unknown): Promise<unknown> {
+    if (dead) return Promise.reject(dead);
+    thread.ref();
+    return new Promise((resolve, reject) => {
+      pending.push({ resolve, reject });
+      if (message !== undefined) thread.postMessage(message);
+    });
+  }
+
+  await ask();
+  return {
+    flush: (batch) => ask({ batch }) as Promise<Flushed>,
+    checkpoint: async () => void (await ask({ checkpoint: true })),
+    async close() {
+      if (dead) return;
+      const ended = new Promise((resolve) => thread.once("exit", resolve));
+      thread.ref();
+      thread.postMessage({ close: true });
+      await ended;
+    },
+  };
+}
+
+/** A flusher on the calling thread: for short-lived commands, which have no event loop to keep free. */
+export function inlineFlusher(file: string, program: Program): Flusher {
+  const runner = new BatchRunner(file, program);
+  return {
+    flush: async (batch) => runner.run(batch),
+    checkpoint: async () => runner.checkpoint(),
+    close: async () => runner.close(),
+  };
+}

@@ -1,0 +1,133 @@
+/** Records of one kind, typed: today's format over the store's documents, whichever release wrote them. */
+import { type Document, type Keys, type Kept, NewerFormat, upcast } from "../../kernel/document.ts";
+import type { Position, Store, StoredRecord, UniqueKey, Write } from "./store.ts";
+
+/** A typed record together with what the store knows of it. */
+export interface Item<T> {
+  id: string;
+  account: string;
+  createdAt: number;
+  version: number;
+  doc: T;
+}
+
+const EVERYWHERE = "*";
+const FORMAT_KIND = "format";
+const PAGE = 500;
+
+export class Collection<T extends Document> {
+  readonly #store: Store;
+  readonly #kept: Kept<T>;
+
+  constructor(store: Store, kept: Kept<T>) {
+    this.#store = store;
+    this.#kept = kept;
+  }
+
+  async get(id: string): Promise<Item<T> | undefined> {
+    return this.#read(await this.#store.get(this.#kept.kind, id));
+  }
+
+  /** The record with this unique key in an account. */
+  async find(account: string, name: string, value: string): Promise<Item<T> | undefined> {
+    return this.#read(await this.#store.find(this.#kept.kind, { scope: account, name, value }));
+  }
+
+  /** The record with this key in the whole installation. */
+  async findEverywhere(name: string, value: string): Promise<Item<T> | undefined> {
+    return this.find(EVERYWHERE, name, value);
+  }
+
+  async list(options: { account?: string; after?: Position; limit: number }): Promise<Item<T>[]> {
+    const records = await this.#store.list({ kind: this.#kept.kind, ...options });
+    return records.map((record) => this.#read(record)!);
+  }
+
+  /** Every record, page by page. */
+  async *all(account?: string): AsyncGenerator<Item<T>> {
+    for (let after: Position | undefined, more = true; more; ) {
+      const page: Item<T>[] = await this.list({ account, after, limit: PAGE });
+      yield* page;
+      after = page.at(-1);
+      more = page.length === PAGE;
+    }
+  }
+
+  async insert(item: { id: string; account: string; createdAt: number; doc: T }): Promise<Item<T>> {
+    const [record] = await this.#store.commit([this.inserting(item)]);
+    return this.#read(record)!;
+  }
+
+  /** Changes the named fields of a record, provided nobody changed it since it was read. */
+  async patch(item: Item<T>, set: Partial<T>, unset?: (keyof T & string)[]): Promise<Item<T>> {
+    const [record] = await this.#store.commit([this.patching(item, set, unset)]);
+    return this.#read(record)!;
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#store.commit([this.removing(id)]);
+  }
+
+  inserting(item: { id: string; account: string; createdAt: number; doc: T }): Write {
+    const { kind, v } = this.#kept;
+    return { do: "insert", record: { kind, ...item, doc: { ...item.doc, v }, unique: this.#keys(item.account, item.doc) } };
+  }
+
+  patching(item: Item<T>, set: Partial<T>, unset: (keyof T & string)[] = []): Write {
+    const { kind, v } = this.#kept;
+    const after = { ...item.doc, ...set };
+    for (const name of unset) delete after[name];
+    // An upcast document is written back whole: its fields may have moved.
+    const changes = { ...item.doc, ...set, v };
+    const unique = this.#keys(item.account, after);
+    return { do: "patch", kind, id: item.id, ifVersion: item.version, set: changes, unset, unique };
+  }
+
+  removing(id: string): Write {
+    return { do: "remove", kind: this.#kept.kind, id };
+  }
+
+  /** At start: refuses data of a newer release, and rebuilds keys that an older one computed differently. */
+  async prepare(): Promise<void> {
+    const { kind, v, keysVersion = 1 } = this.#kept;
+    const known = await this.#store.get(FORMAT_KIND, kind);
+    const stored = known?.doc as { format: number; keysVersion: number } | undefined;
+    if (stored && stored.format > v) throw new NewerFormat(kind, stored.format, v);
+    if (stored?.format === v && stored.keysVersion === keysVersion) return;
+    if (stored && stored.keysVersion !== keysVersion) await this.#rebuildKeys();
+    const doc = { format: v, keysVersion };
+    await this.#store
+      .commit([
+        known
+          ? { do: "patch", kind: FORMAT_KIND, id: kind, set: doc }
+          : { do: "insert", record: { kind: FORMAT_KIND, id: kind, account: EVERYWHERE, createdAt: 0, doc, unique: [] } },
+      ])
+      .catch((error) => {
+        // Another node started at the same moment and noted the same thing.
+        if (error?.reason !== "id-taken") throw error;
+      });
+  }
+
+  async #rebuildKeys(): Promise<void> {
+    for await (const { id, account, doc } of this.all()) {
+      await this.#store.commit([{ do: "patch", kind: this.#kept.kind, id, set: {}, unique: this.#keys(account, doc) }]);
+    }
+  }
+
+  #keys(account: string, doc: T): UniqueKey[] {
+    return [
+      ...keysIn(account, this.#kept.unique?.(doc)),
+      ...keysIn(EVERYWHERE, this.#kept.uniqueEverywhere?.(doc)),
+    ];
+  }
+
+  #read(record: StoredRecord | undefined): Item<T> | undefined {
+    if (!record) return undefined;
+    const { id, account, createdAt, version } = record;
+    return { id, account, createdAt, version, doc: upcast(this.#kept, record.doc) };
+  }
+}
+
+function keysIn(scope: string, keys: Keys = {}): UniqueKey[] {
+  return Object.entries(keys).flatMap(([name, value]) => (value === undefined ? [] : [{ scope, name, value }]));
+}

@@ -1,0 +1,146 @@
+/** What runs beside the store's SQLite file: its tables and the commands that write them. */
+import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { Program } from "../sqlite/writer.ts";
+import type { Lease, NewRecord, RefusalReason, StoredRecord, UniqueKey, Write } from "./store.ts";
+
+const migrations = [
+  `CREATE TABLE records (
+     kind TEXT NOT NULL, id TEXT NOT NULL, account TEXT NOT NULL, created_at INTEGER NOT NULL,
+     version INTEGER NOT NULL, doc TEXT NOT NULL,
+     PRIMARY KEY (kind, id)
+   ) WITHOUT ROWID;
+   CREATE INDEX records_by_account ON records (kind, account, created_at, id);
+   CREATE INDEX records_by_age ON records (kind, created_at, id);
+   CREATE TABLE unique_keys (
+     kind TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, id TEXT NOT NULL,
+     PRIMARY KEY (kind, scope, name, value)
+   ) WITHOUT ROWID;
+   CREATE INDEX unique_keys_by_record ON unique_keys (kind, id);
+   CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, fence INTEGER NOT NULL) WITHOUT ROWID;`,
+];
+
+export type Committed = { written: StoredRecord[] } | { refused: RefusalReason; index: number };
+
+export interface Row {
+  kind: string;
+  id: string;
+  account: string;
+  created_at: number;
+  version: number;
+  doc: string;
+}
+
+export function fromRow(row: Row): StoredRecord {
+  const { kind, id, account, created_at: createdAt, version } = row;
+  return { kind, id, account, createdAt, version, doc: JSON.parse(row.doc) };
+}
+
+/** One commit. A refusal undoes what its earlier writes did, through a savepoint, and leaves the rest of the batch alone. */
+function commit(db: DatabaseSync, writes: Write[]): Committed {
+  db.exec("SAVEPOINT one_commit");
+  const written: StoredRecord[] = [];
+  for (const [index, write] of writes.entries()) {
+    const result = apply(db, write);
+    if (typeof result === "string") {
+      db.exec("ROLLBACK TO one_commit; RELEASE one_commit");
+      return { refused: result, index };
+    }
+    written.push(result);
+  }
+  db.exec("RELEASE one_commit");
+  return { written };
+}
+
+function apply(db: DatabaseSync, write: Write): StoredRecord | RefusalReason {
+  if (write.do === "insert") return insert(db, write.record);
+  const row = sql(db, "SELECT * FROM records WHERE kind = ? AND id = ?").get(write.kind, write.id) as Row | undefined;
+  if (!row) return "missing";
+  if (write.ifVersion !== undefined && write.ifVersion !== row.version) return "changed";
+  return write.do === "patch" ? patch(db, fromRow(row), write) : remove(db, fromRow(row));
+}
+
+function insert(db: DatabaseSync, record: NewRecord): StoredRecord | RefusalReason {
+  const { kind, id, account, createdAt, doc } = record;
+  const inserted = sql(
+    db,
+    "INSERT INTO records (kind, id, account, created_at, version, doc) VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING",
+  ).run(kind, id, account, createdAt, JSON.stringify(doc));
+  if (inserted.changes === 0) return "id-taken";
+  return claimKeys(db, kind, id, record.unique) ?? { kind, id, account, createdAt, version: 1, doc };
+}
+
+function patch(db: DatabaseSync, record: StoredRecord, write: Extract<Write, { do: "patch" }>): StoredRecord | RefusalReason {
+  const doc = { ...record.doc, ...write.set };
+  for (const name of write.unset ?? []) delete doc[name];
+  const version = record.version + 1;
+  sql(db, "UPDATE records SET doc = ?, version = ? WHERE kind = ? AND id = ?").run(
+    JSON.stringify(doc),
+    version,
+    record.kind,
+    record.id,
+  );
+  if (write.unique) {
+    freeKeys(db, record);
+    const refusal = claimKeys(db, record.kind, record.id, write.unique);
+    if (refusal) return refusal;
+  }
+  return { ...record, doc, version };
+}
+
+function remove(db: DatabaseSync, record: StoredRecord): StoredRecord {
+  freeKeys(db, record);
+  sql(db, "DELETE FROM records WHERE kind = ? AND id = ?").run(record.kind, record.id);
+  return record;
+}
+
+function claimKeys(db: DatabaseSync, kind: string, id: string, keys: UniqueKey[]): RefusalReason | undefined {
+  const claim = sql(
+    db,
+    "INSERT INTO unique_keys (kind, scope, name, value, id) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  const free = keys.every(({ scope, name, value }) => claim.run(kind, scope, name, value, id).changes === 1);
+  return free ? undefined : "key-taken";
+}
+
+function freeKeys(db: DatabaseSync, { kind, id }: StoredRecord): void {
+  sql(db, "DELETE FROM unique_keys WHERE kind = ? AND id = ?").run(kind, id);
+}
+
+function removeAccount(db: DatabaseSync, account: string): void {
+  sql(
+    db,
+    "DELETE FROM unique_keys WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)",
+  ).run(account);
+  sql(db, "DELETE FROM records WHERE account = ?").run(account);
+}
+
+function lease(db: DatabaseSync, { name, holder, now, until }: Lease): number | undefined {
+  const row = sql(
+    db,
+    `INSERT INTO leases (name, holder, until, fence) VALUES (?1, ?2, ?4, 1)
+     ON CONFLICT (name) DO UPDATE SET
+       fence = CASE WHEN leases.holder = ?2 AND leases.until > ?3 THEN leases.fence ELSE leases.fence + 1 END,
+       holder = ?2, until = ?4
+     WHERE leases.holder = ?2 OR leases.until <= ?3
+     RETURNING fence`,
+  ).get(name, holder, now, until) as { fence: number } | undefined;
+  return row?.fence;
+}
+
+function release(db: DatabaseSync, { name, holder }: { name: string; holder: string }): void {
+  // The row stays, so that the fence never goes back.
+  sql(db, "UPDATE leases SET until = -9007199254740991 WHERE name = ? AND holder = ?").run(name, holder);
+}
+
+const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
+
+/** A statement is prepared once per connection. */
+export function sql(db: DatabaseSync, text: string): StatementSync {
+  let statements = prepared.get(db);
+  if (!statements) prepared.set(db, (statements = new Map()));
+  let statement = statements.get(text);
+  if (!statement) statements.set(text, (statement = db.prepare(text)));
+  return statement;
+}
+
+export const program: Program = { migrations, commands: { commit, removeAccount, lease, release } };

@@ -1,0 +1,82 @@
+/** The store in one SQLite file: written by group commit in a thread, read on the calling thread. */
+import type { DatabaseSync } from "node:sqlite";
+import { GroupCommit, inlineFlusher, openForReading, threadFlusher } from "../sqlite/writer.ts";
+import { type Committed, fromRow, program, type Row, sql } from "./sqlite-program.ts";
+import { type Lease, type Listing, type Store, type StoredRecord, type UniqueKey, type Write, WriteRefused } from "./store.ts";
+
+export class SqliteStore implements Store {
+  readonly #writer: GroupCommit;
+  readonly #reader: DatabaseSync;
+
+  private constructor(writer: GroupCommit, reader: DatabaseSync) {
+    this.#writer = writer;
+    this.#reader = reader;
+  }
+
+  /** `thread: false` suits a command that runs once and ends; a server keeps its event loop free. */
+  static async open(file: string, { thread = true } = {}): Promise<SqliteStore> {
+    const flusher = thread
+      ? await threadFlusher(file, new URL("./sqlite-program.ts", import.meta.url))
+      : inlineFlusher(file, program);
+    return new SqliteStore(new GroupCommit(flusher), openForReading(file));
+  }
+
+  /** How many flushes were made since the store was opened. */
+  get flushes(): number {
+    return this.#writer.flushes;
+  }
+
+  async commit(writes: Write[]): Promise<StoredRecord[]> {
+    const outcome = await this.#writer.run<Committed>("commit", writes);
+    if ("refused" in outcome) throw new WriteRefused(outcome.refused, outcome.index);
+    return outcome.written;
+  }
+
+  async get(kind: string, id: string): Promise<StoredRecord | undefined> {
+    const row = this.#sql("SELECT * FROM records WHERE kind = ? AND id = ?").get(kind, id) as Row | undefined;
+    return row && fromRow(row);
+  }
+
+  async find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
+    const row = this.#sql(
+      `SELECT records.* FROM unique_keys JOIN records USING (kind, id)
+       WHERE kind = ? AND scope = ? AND name = ? AND value = ?`,
+    ).get(kind, scope, name, value) as Row | undefined;
+    return row && fromRow(row);
+  }
+
+  async list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
+    const where = `kind = :kind ${account === undefined ? "" : "AND account = :account"}
+      ${after ? "AND (created_at, id) < (:createdAt, :id)" : ""}`;
+    const rows = this.#sql(`SELECT * FROM records WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT :limit`).all({
+      kind,
+      limit,
+      ...(account === undefined ? {} : { account }),
+      ...(after ? { createdAt: after.createdAt, id: after.id } : {}),
+    });
+    return (rows as unknown as Row[]).map(fromRow);
+  }
+
+  async removeAccount(account: string): Promise<void> {
+    await this.#writer.run("removeAccount", account);
+    await this.#writer.checkpoint();
+  }
+
+  lease(ask: Lease): Promise<number | undefined> {
+    return this.#writer.run("lease", ask);
+  }
+
+  async release(name: string, holder: string): Promise<void> {
+    await this.#writer.run("release", { name, holder });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // The reader goes first: the last connection to close folds the write-ahead log into the file.
+    this.#reader.close();
+    await this.#writer.close();
+  }
+
+  #sql(text: string) {
+    return sql(this.#reader, text);
+  }
+}

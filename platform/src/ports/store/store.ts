@@ -1,0 +1,84 @@
+/** The store port: documents of every resource, written atomically and never half. */
+import type { Document } from "../../kernel/document.ts";
+
+/** A value that at most one record of a kind may hold within `scope` (an account, or `*` for the whole installation). */
+export interface UniqueKey {
+  scope: string;
+  name: string;
+  value: string;
+}
+
+export interface NewRecord {
+  kind: string;
+  id: string;
+  account: string;
+  createdAt: number;
+  doc: Document;
+  unique: UniqueKey[];
+}
+
+export interface StoredRecord {
+  kind: string;
+  id: string;
+  account: string;
+  createdAt: number;
+  /** 1 at insertion, one more at each patch; the handle for compare-and-set. */
+  version: number;
+  doc: Document;
+}
+
+export type Write =
+  | { do: "insert"; record: NewRecord }
+  /** Changes the named fields of the document and keeps all others, known to this release or not. */
+  | { do: "patch"; kind: string; id: string; ifVersion?: number; set: Document; unset?: string[]; unique?: UniqueKey[] }
+  | { do: "remove"; kind: string; id: string; ifVersion?: number };
+
+export type RefusalReason = "id-taken" | "key-taken" | "missing" | "changed";
+
+/** A write was refused by its own condition; nothing of its commit happened. */
+export class WriteRefused extends Error {
+  readonly reason: RefusalReason;
+  /** Which write of the commit was refused. */
+  readonly index: number;
+
+  constructor(reason: RefusalReason, index: number) {
+    super(`write ${index} refused: ${reason}`);
+    this.reason = reason;
+    this.index = index;
+  }
+}
+
+/** A place in a listing: the last record already seen. */
+export interface Position {
+  createdAt: number;
+  id: string;
+}
+
+export interface Listing {
+  kind: string;
+  account?: string;
+  after?: Position;
+  limit: number;
+}
+
+export interface Lease {
+  name: string;
+  holder: string;
+  now: number;
+  until: number;
+}
+
+export interface Store extends AsyncDisposable {
+  /** All of the writes or none. Durable once resolved. Throws WriteRefused when a condition does not hold. */
+  commit(writes: Write[]): Promise<StoredRecord[]>;
+  get(kind: string, id: string): Promise<StoredRecord | undefined>;
+  /** The record that holds this unique key. */
+  find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined>;
+  /** Newest first. A record inserted or removed between two pages never moves, repeats or hides another. */
+  list(listing: Listing): Promise<StoredRecord[]>;
+  /** Removes everything an account has, of every kind, so that its text can no longer be found in the files. */
+  removeAccount(account: string): Promise<void>;
+  /** The fence number when the lease is free, lapsed or already this holder's; it grows with every change of holder. */
+  lease(ask: Lease): Promise<number | undefined>;
+  release(name: string, holder: string): Promise<void>;
+}

@@ -1,0 +1,19 @@
+import { defineConfig } from "vitest/config";
+
+// Two projects: `fast` needs nothing installed and takes seconds; `real` starts PostgreSQL, servers and other real parts.
+export default defineConfig({
+  test: {
+    projects: [
+      { test: { name: "fast", include: ["platform/src/**/*.test.ts", "cli/src/**/*.test.ts"], exclude: ["**/*.real.test.ts"] } },
+      {
+        test: {
+          name: "real",
+          include: ["platform/{src,tests}/**/*.real.test.ts"],
+          globalSetup: ["platform/tests/real-postgres.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+    ],
+  },
+});
