@@ -1,6 +1,7 @@
 /** An operation as data: surfaces mount lists of these and contain no rules. */
+import type { Caller } from "./caller.ts";
+import type { Static, TObject, TSchema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
-import type { TObject, TSchema } from "./schema.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
@@ -26,6 +27,21 @@ export interface Operation {
 
 export type Operations = Record<string, Operation>;
 
+/** One call of an operation, after everything about it has been checked. */
+export interface Call<O extends Operation = Operation> {
+  caller: Caller;
+  params: Record<string, string>;
+  query: O extends { query: infer Q extends TObject } ? Static<Q> : Record<never, never>;
+  body: O extends { in: infer B extends TSchema } ? Static<B> : undefined;
+}
+
+type Answer<O extends Operation> = O extends { out: infer R extends TSchema } ? Promise<Static<R>> : Promise<void>;
+
+/** A service answers its operations by methods of the same names. */
+export type Handlers<Ops extends Operations> = {
+  [Name in keyof Ops]: (call: Call<Ops[Name]>) => Answer<Ops[Name]>;
+};
+
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
 export const DEFAULT_BODY_LIMIT = MIB;
@@ -33,4 +49,10 @@ export const DEFAULT_BODY_LIMIT = MIB;
 /** Names of the `{parameters}` in a path. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+}
+
+/** The methods of a service that answer these operations, free of the service itself. */
+export function handlersOf<Ops extends Operations>(operations: Ops, service: Handlers<Ops>): Handlers<Ops> {
+  const bound = Object.keys(operations).map((name) => [name, service[name as keyof Ops].bind(service)]);
+  return Object.fromEntries(bound) as Handlers<Ops>;
 }

@@ -1,5 +1,6 @@
 /** What runs beside the store's SQLite file: its tables and the commands that write them. */
-import type { DatabaseSync, StatementSync } from "node:sqlite";
+import type { DatabaseSync } from "node:sqlite";
+import { sql } from "../sqlite/statement.ts";
 import type { Program } from "../sqlite/writer.ts";
 import type { Lease, NewRecord, RefusalReason, StoredRecord, UniqueKey, Write } from "./store.ts";
 
@@ -69,7 +70,11 @@ function insert(db: DatabaseSync, record: NewRecord): StoredRecord | RefusalReas
   return claimKeys(db, kind, id, record.unique) ?? { kind, id, account, createdAt, version: 1, doc };
 }
 
-function patch(db: DatabaseSync, record: StoredRecord, write: Extract<Write, { do: "patch" }>): StoredRecord | RefusalReason {
+function patch(
+  db: DatabaseSync,
+  record: StoredRecord,
+  write: Extract<Write, { do: "patch" }>,
+): StoredRecord | RefusalReason {
   const doc = { ...record.doc, ...write.set };
   for (const name of write.unset ?? []) delete doc[name];
   const version = record.version + 1;
@@ -107,10 +112,7 @@ function freeKeys(db: DatabaseSync, { kind, id }: StoredRecord): void {
 }
 
 function removeAccount(db: DatabaseSync, account: string): void {
-  sql(
-    db,
-    "DELETE FROM unique_keys WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)",
-  ).run(account);
+  sql(db, "DELETE FROM unique_keys WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)").run(account);
   sql(db, "DELETE FROM records WHERE account = ?").run(account);
 }
 
@@ -130,17 +132,6 @@ function lease(db: DatabaseSync, { name, holder, now, until }: Lease): number | 
 function release(db: DatabaseSync, { name, holder }: { name: string; holder: string }): void {
   // The row stays, so that the fence never goes back.
   sql(db, "UPDATE leases SET until = -9007199254740991 WHERE name = ? AND holder = ?").run(name, holder);
-}
-
-const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
-
-/** A statement is prepared once per connection. */
-export function sql(db: DatabaseSync, text: string): StatementSync {
-  let statements = prepared.get(db);
-  if (!statements) prepared.set(db, (statements = new Map()));
-  let statement = statements.get(text);
-  if (!statement) statements.set(text, (statement = db.prepare(text)));
-  return statement;
 }
 
 export const program: Program = { migrations, commands: { commit, removeAccount, lease, release } };

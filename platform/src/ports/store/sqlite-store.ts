@@ -1,8 +1,17 @@
 /** The store in one SQLite file: written by group commit in a thread, read on the calling thread. */
 import type { DatabaseSync } from "node:sqlite";
+import { sql } from "../sqlite/statement.ts";
 import { GroupCommit, inlineFlusher, openForReading, threadFlusher } from "../sqlite/writer.ts";
-import { type Committed, fromRow, program, type Row, sql } from "./sqlite-program.ts";
-import { type Lease, type Listing, type Store, type StoredRecord, type UniqueKey, type Write, WriteRefused } from "./store.ts";
+import { type Committed, fromRow, program, type Row } from "./sqlite-program.ts";
+import {
+  type Lease,
+  type Listing,
+  type Store,
+  type StoredRecord,
+  type UniqueKey,
+  type Write,
+  WriteRefused,
+} from "./store.ts";
 
 export class SqliteStore implements Store {
   readonly #writer: GroupCommit;

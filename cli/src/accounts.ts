@@ -1,0 +1,65 @@
+/** `millrace accounts`: the accounts of an installation. */
+import { timestamp } from "@millrace/platform/kernel/clock.ts";
+import { Command } from "commander";
+import { inInstallation, type PlaceOptions, print, withPlace } from "./installation.ts";
+
+interface Options extends PlaceOptions {
+  json?: boolean;
+}
+
+export function accountsCommand(): Command {
+  return new Command("accounts")
+    .description("create, list and delete accounts; works while the server runs")
+    .addCommand(createAccount())
+    .addCommand(listAccounts())
+    .addCommand(deleteAccount());
+}
+
+function common(name: string, about: string): Command {
+  return withPlace(new Command(name).description(about)).option("--json", "print JSON");
+}
+
+function createAccount(): Command {
+  return common("create", "create an account with its owner and an all-scopes key")
+    .argument("<name>", "name, unique in the installation")
+    .option("--email <address>", "the owner's address")
+    .action((name: string, options: Options & { email?: string }) =>
+      inInstallation(options, async ({ accounts, account }) => {
+        const owner = await accounts.create(name, options.email ?? `${name}@localhost`);
+        const { key } = await account.issueKey(owner, { name: "owner", scopes: ["all"] });
+        print({ id: owner.account, name, key }, options.json, () => [
+          `id    ${owner.account}`,
+          `name  ${name}`,
+          `key   ${key}`,
+        ]);
+      }),
+    );
+}
+
+function listAccounts(): Command {
+  return common("list", "list accounts").action((options: Options) =>
+    inInstallation(options, async ({ accounts }) => {
+      const listed = (await accounts.list()).map((account) => ({
+        ...account,
+        createdAt: timestamp(account.createdAt),
+      }));
+      print({ accounts: listed }, options.json, () =>
+        listed.map(({ id, name, owner, createdAt }) => [id, name, owner, createdAt].join("  ")),
+      );
+    }),
+  );
+}
+
+function deleteAccount(): Command {
+  return common("delete", "delete an account and everything it has, for good")
+    .argument("<id or name>")
+    .option("--yes", "do not ask")
+    .action((idOrName: string, options: Options & { yes?: boolean }) =>
+      inInstallation(options, async ({ accounts }) => {
+        if (!options.yes)
+          throw new Error(`this deletes everything that '${idOrName}' has, for good; add --yes to do it`);
+        await accounts.delete(idOrName);
+        print({ deleted: idOrName }, options.json, () => [`deleted ${idOrName}`]);
+      }),
+    );
+}

@@ -1,0 +1,110 @@
+/** `millrace keys`: API keys of an account. */
+
+import { realClock } from "@millrace/platform/kernel/clock.ts";
+import { type Grant, grants } from "@millrace/platform/kernel/scope.ts";
+import type { Owner } from "@millrace/platform/resources/account/accounts.ts";
+import { Command, InvalidArgumentError } from "commander";
+import { inInstallation, type PlaceOptions, print, withPlace } from "./installation.ts";
+
+interface Common extends PlaceOptions {
+  account?: string;
+  json?: boolean;
+}
+
+interface CreateOptions extends Common {
+  scopes: Grant[];
+  endpoints?: string[];
+  name?: string;
+  exempt?: boolean;
+  expires?: number;
+}
+
+export function keysCommand(): Command {
+  return new Command("keys")
+    .description("create, list and revoke API keys; works while the server runs")
+    .addCommand(createKey())
+    .addCommand(listKeys())
+    .addCommand(revokeKey());
+}
+
+function common(name: string, about: string): Command {
+  return withPlace(new Command(name).description(about))
+    .option("--account <id or name>", "account; default: the first one")
+    .option("--json", "print JSON");
+}
+
+function createKey(): Command {
+  return common("create", "create a key; it is shown this once")
+    .requiredOption(
+      "--scopes <list>",
+      "all, read-only, or a comma-separated list such as secrets:read,serverless:invoke",
+      parseScopes,
+    )
+    .option("--endpoints <ids>", "narrow the key to these endpoints", (text) => text.split(","))
+    .option("--name <text>", "name for people")
+    .option("--exempt", "exempt from rate limits")
+    .option("--expires <time>", "30d, 12h, 15m or 45s from now", parseDuration)
+    .action(({ scopes, endpoints, name, exempt, expires, ...options }: CreateOptions) =>
+      inInstallation(options, async ({ accounts, account }) => {
+        const owner = await accounts.ownerOf(options.account);
+        const expiresAt = expires === undefined ? undefined : realClock.now() + expires;
+        const { id, key } = await account.issueKey(owner, { scopes, endpoints, name, exempt, expiresAt });
+        print({ id, key }, options.json, () => [`id   ${id}`, `key  ${key}`]);
+      }),
+    );
+}
+
+function listKeys(): Command {
+  return common("list", "list keys").action((options: Common) =>
+    inInstallation(options, async ({ accounts, account }) => {
+      const caller = asCaller(await accounts.ownerOf(options.account));
+      const { apiKeys } = await account.listApiKeys({ caller });
+      print({ apiKeys }, options.json, () =>
+        apiKeys.map(({ id, name = "-", scopes, expiresAt, lastUsedAt, exempt }) =>
+          [
+            id,
+            name,
+            scopes.join(","),
+            `last used ${lastUsedAt ?? "never"}`,
+            `expires ${expiresAt ?? "never"}`,
+            exempt && "exempt",
+          ]
+            .filter(Boolean)
+            .join("  "),
+        ),
+      );
+    }),
+  );
+}
+
+function revokeKey(): Command {
+  return common("revoke", "revoke a key: it stops working within a second")
+    .argument("<id>", "the key's id, as in 'keys list'")
+    .action((id: string, options: Common) =>
+      inInstallation(options, async ({ accounts, account }) => {
+        await account.deleteApiKey({ caller: asCaller(await accounts.ownerOf(options.account)), params: { id } });
+        print({ revoked: id }, options.json, () => [`revoked ${id}`]);
+      }),
+    );
+}
+
+/** Whoever holds the data folder acts as the account's owner. */
+function asCaller({ account, user }: Owner) {
+  return { account, user, key: "command line", grants: ["all" as const], exempt: true };
+}
+
+function parseScopes(text: string): Grant[] {
+  const scopes = text.split(",").map((part) => part.trim());
+  const unknown = scopes.find((scope) => !grants.includes(scope as Grant));
+  if (unknown !== undefined) throw new InvalidArgumentError(`'${unknown}' is none of: ${grants.join(", ")}`);
+  return scopes as Grant[];
+}
+
+const UNIT_MS: Record<string, number> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+export function parseDuration(text: string): number {
+  const match = /^(\d+)([smhd])$/.exec(text);
+  if (!match || Number(match[1]) === 0)
+    throw new InvalidArgumentError("give a number and a unit, such as 30d, 12h, 15m or 45s");
+  return Number(match[1]) * UNIT_MS[match[2]!]!;
+}

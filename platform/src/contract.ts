@@ -1,0 +1,19 @@
+/** All operations gathered: pure data, read by the REST surfaces, the OpenAPI document and the command line. */
+import { accountOperations } from "./resources/account/operations.ts";
+import { secretOperations } from "./resources/secrets/operations.ts";
+
+export const operations = { ...accountOperations, ...secretOperations };
+
+/** The first words after `/v2` that mean a resource; anything else there is an endpoint id. */
+export const resourceWords = [
+  "account",
+  "billing",
+  "catalog",
+  "clusters",
+  "network-volumes",
+  "openapi.json",
+  "pods",
+  "registries",
+  "serverless",
+  "templates",
+] as const;

@@ -1,0 +1,101 @@
+/** Authentication: from the text of an Authorization header to the caller it stands for. */
+import { every } from "../kernel/background.ts";
+import type { Caller } from "../kernel/caller.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { keyDigest } from "../kernel/ids.ts";
+import { problem } from "../kernel/problem.ts";
+import { Collection } from "../ports/store/collection.ts";
+import type { Store } from "../ports/store/store.ts";
+import { apiKeys, type KeptApiKey, type KeyUse, keyUses } from "../resources/account/model.ts";
+
+/** A key revoked by another process or node stops working within this time. */
+const REMEMBERED_MS = 1000;
+const REMEMBERED_AT_MOST = 10_000;
+const NOTE_USES_EVERY_MS = 60_000;
+
+/** 16 or more visible ASCII characters make a key. */
+export const KEY_SHAPE = /^[\x21-\x7e]{16,}$/;
+
+interface Known {
+  caller: Caller;
+  expiresAt: number;
+  loadedAt: number;
+}
+
+export class Authenticator implements AsyncDisposable {
+  readonly #keys: Collection<KeptApiKey>;
+  readonly #uses: Collection<KeyUse>;
+  readonly #clock: Clock;
+  readonly #known = new Map<string, Known>();
+  readonly #used = new Map<string, { account: string; at: number }>();
+  readonly #noting: AsyncDisposable;
+
+  constructor({ store, clock, failed }: { store: Store; clock: Clock; failed: (error: unknown) => void }) {
+    this.#keys = new Collection(store, apiKeys);
+    this.#uses = new Collection(store, keyUses);
+    this.#clock = clock;
+    this.#noting = every(clock, NOTE_USES_EVERY_MS, () => this.noteUses(), failed);
+  }
+
+  /** `Authorization: Bearer <key>`, the only form that the REST surfaces take. */
+  bearer(header: string | undefined): Promise<Caller> {
+    if (header === undefined) throw problem("unauthenticated", "missing bearer token");
+    const key = /^Bearer +(\S+) *$/i.exec(header)?.[1];
+    if (key === undefined)
+      throw problem("unauthenticated", "malformed bearer token: expected 'Authorization: Bearer <API_KEY>'");
+    return this.key(key);
+  }
+
+  async key(key: string): Promise<Caller> {
+    if (!KEY_SHAPE.test(key)) throw problem("unauthenticated", "invalid API key");
+    const known = await this.#lookUp(keyDigest(key));
+    if (!known) throw problem("unauthenticated", "invalid API key");
+    const now = this.#clock.now();
+    if (known.expiresAt <= now) throw problem("unauthenticated", "expired API key");
+    this.#used.set(known.caller.key, { account: known.caller.account, at: now });
+    return known.caller;
+  }
+
+  /** Forgets what is remembered, so that a key revoked here stops working at once. */
+  forget(): void {
+    this.#known.clear();
+  }
+
+  /** Writes down when keys were last used: once a minute, never on the way of a request. */
+  async noteUses(): Promise<void> {
+    const used = [...this.#used];
+    this.#used.clear();
+    for (const [id, { account, at }] of used) await this.#noteUse(id, account, at);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#noting[Symbol.asyncDispose]();
+    await this.noteUses();
+  }
+
+  async #noteUse(id: string, account: string, at: number): Promise<void> {
+    if (!(await this.#keys.get(id))) return;
+    const noted = await this.#uses.get(id);
+    // Another node may note the same key in this moment: its time is as good as ours.
+    const lost = () => undefined;
+    if (!noted) await this.#uses.insert({ id, account, createdAt: at, doc: { at } }).catch(lost);
+    else if (noted.doc.at < at) await this.#uses.patch(noted, { at }).catch(lost);
+  }
+
+  async #lookUp(digest: string): Promise<Known | undefined> {
+    const remembered = this.#known.get(digest);
+    const nowMs = this.#clock.monotonic();
+    if (remembered && nowMs - remembered.loadedAt < REMEMBERED_MS) return remembered;
+    const item = await this.#keys.findEverywhere("digest", digest);
+    if (!item) {
+      this.#known.delete(digest);
+      return undefined;
+    }
+    const { userId, scopes, endpoints, exempt = false, expiresAt = Number.POSITIVE_INFINITY } = item.doc;
+    const caller: Caller = { account: item.account, user: userId, key: item.id, grants: scopes, endpoints, exempt };
+    const known = { caller, expiresAt, loadedAt: nowMs };
+    if (this.#known.size >= REMEMBERED_AT_MOST) this.#known.clear();
+    this.#known.set(digest, known);
+    return known;
+  }
+}

@@ -1,0 +1,13 @@
+/** Who is asking: what authentication finds out and every rule below may rely on. */
+import type { Grant } from "./scope.ts";
+
+export interface Caller {
+  account: string;
+  user: string;
+  key: string;
+  grants: readonly Grant[];
+  /** Endpoint ids that the key is narrowed to; absent means every endpoint of the account. */
+  endpoints?: readonly string[];
+  /** Exempt from rate limits. */
+  exempt: boolean;
+}

@@ -1,0 +1,57 @@
+/** Where master keys come from: the environment, a command, or a file that only its owner can read. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
+import { keepPrivately, readPrivate, replacePrivately } from "../../kernel/private-file.ts";
+import type { Random } from "../../kernel/random.ts";
+
+const KEY_BYTES = 32;
+
+export interface MasterKeySource {
+  /** Keys as base64, newest first, separated by commas. */
+  text?: string;
+  /** A command that prints the same. */
+  command?: string;
+  /** A file with one key a line, newest first; made at the first start. */
+  file: string;
+}
+
+export async function loadMasterKeys(source: MasterKeySource, random: Random): Promise<Uint8Array[]> {
+  if (source.text) return parse(source.text, "MILLRACE_MASTER_KEY");
+  if (source.command) return parse(await output(source.command), "the output of MILLRACE_MASTER_KEY_COMMAND");
+  return parse(await readOrCreate(source.file, random), source.file);
+}
+
+/** Puts a new key in front of the file's keys; what the old ones sealed stays readable. */
+export async function addMasterKey(file: string, random: Random): Promise<void> {
+  await replacePrivately(file, `${newKey(random)}\n${await readPrivate(file)}`);
+}
+
+/** Keeps the newest key alone, once nothing is sealed by the older ones. */
+export async function dropOldMasterKeys(file: string): Promise<void> {
+  const newest = (await readPrivate(file)).split("\n", 1)[0]!;
+  await replacePrivately(file, `${newest}\n`);
+}
+
+function parse(text: string, origin: string): Uint8Array[] {
+  const keys = text
+    .split(/[\s,]+/)
+    .filter(Boolean)
+    .map((part) => Buffer.from(part, "base64"));
+  if (keys.length === 0 || keys.some((key) => key.length !== KEY_BYTES)) {
+    throw new Error(`${origin} must hold ${KEY_BYTES}-byte keys in base64 (make one with: openssl rand -base64 32)`);
+  }
+  return keys;
+}
+
+async function output(command: string): Promise<string> {
+  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command]);
+  return stdout;
+}
+
+/** A sealed value must never outlive its key, so the key is on the disk before anything is sealed. */
+async function readOrCreate(file: string, random: Random): Promise<string> {
+  await keepPrivately(file, `${newKey(random)}\n`);
+  return readPrivate(file);
+}
+
+const newKey = (random: Random) => Buffer.from(random.bytes(KEY_BYTES)).toString("base64");

@@ -1,0 +1,17 @@
+/** The vault port: seals text so that only this installation can open it again. */
+
+/** Sealed text. Every part is base64; `master` names the master key that wrapped the data key. */
+export interface Sealed extends Record<string, unknown> {
+  master: string;
+  /** The data key of this one value, wrapped by the master key. */
+  key: string;
+  data: string;
+}
+
+export interface Vault {
+  /** `context` names what the text belongs to; the same context is needed to open it. */
+  seal(text: string, context: string): Promise<Sealed>;
+  open(sealed: Sealed, context: string): Promise<string>;
+  /** The same text under the newest master key, or undefined when it already is. The data itself is not touched. */
+  rewrap(sealed: Sealed): Sealed | undefined;
+}

@@ -1,0 +1,153 @@
+/** Accounts and their owner users: made at the first start or from the command line, never through the API. */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Kept } from "../../kernel/document.ts";
+import { keyDigest, resourceId } from "../../kernel/ids.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Collection, type Item } from "../../ports/store/collection.ts";
+import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import { type Account, accounts, apiKeys, type KeptApiKey, type User, users } from "./model.ts";
+
+/** Says which account was there first: the one that the owner's key belongs to. */
+type FirstAccount = { accountId: string };
+
+const firstAccount: Kept<FirstAccount> = { kind: "first-account", v: 1 };
+const FIRST = "first";
+const FIRST_NAME = "default";
+
+/** The owner's key, under an id of its own so that a new MILLRACE_API_KEY replaces the old one. */
+const ownerKeyId = (account: string) => `${account}-owner`;
+
+export interface Owner {
+  account: string;
+  user: string;
+}
+
+export class Accounts {
+  readonly #store: Store;
+  readonly #accounts: Collection<Account>;
+  readonly #users: Collection<User>;
+  readonly #keys: Collection<KeptApiKey>;
+  readonly #first: Collection<FirstAccount>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(parts: { store: Store; clock: Clock; random: Random }) {
+    this.#store = parts.store;
+    this.#accounts = new Collection(parts.store, accounts);
+    this.#users = new Collection(parts.store, users);
+    this.#keys = new Collection(parts.store, apiKeys);
+    this.#first = new Collection(parts.store, firstAccount);
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+  }
+
+  async prepare(): Promise<void> {
+    await this.#accounts.prepare();
+    await this.#users.prepare();
+    await this.#first.prepare();
+  }
+
+  /** The first account's owner; made when there is none, by whichever node comes first. */
+  async firstOwner(): Promise<Owner> {
+    const known = await this.#knownFirstOwner();
+    if (known) return known;
+    const { writes, owner } = this.#making(FIRST_NAME, "owner@localhost");
+    const mark = { id: FIRST, account: owner.account, createdAt: this.#clock.now(), doc: { accountId: owner.account } };
+    try {
+      await this.#store.commit([...writes, this.#first.inserting(mark)]);
+      return owner;
+    } catch (error) {
+      if (!(error instanceof WriteRefused)) throw error;
+      return (await this.#knownFirstOwner())!;
+    }
+  }
+
+  async hasOwnerKey({ account }: Owner): Promise<boolean> {
+    return (await this.#keys.get(ownerKeyId(account))) !== undefined;
+  }
+
+  /** Makes `key` the owner's all-scopes key, in place of the one it had. Nodes that start together may all say so. */
+  async setOwnerKey(owner: Owner, key: string): Promise<void> {
+    const digest = keyDigest(key);
+    for (;;) {
+      const held = await this.#keys.findEverywhere("digest", digest);
+      if (held?.id === ownerKeyId(owner.account)) return;
+      if (held)
+        throw problem("rule-broken", "The owner's key is already in use as another key; choose a different one.");
+      try {
+        await this.#writeOwnerKey(owner, digest);
+      } catch (error) {
+        if (!(error instanceof WriteRefused)) throw error;
+      }
+    }
+  }
+
+  async create(name: string, email: string): Promise<Owner> {
+    const { writes, owner } = this.#making(name, email);
+    try {
+      await this.#store.commit(writes);
+    } catch (error) {
+      const taken = error instanceof WriteRefused && error.reason === "key-taken";
+      throw taken ? problem("name-taken", `An account named '${name}' already exists.`) : error;
+    }
+    return owner;
+  }
+
+  async list(): Promise<{ id: string; name: string; owner: string; createdAt: number }[]> {
+    const listed = [];
+    for await (const { id, createdAt, doc } of this.#accounts.all()) {
+      const owner = await this.#users.get(doc.ownerId);
+      listed.push({ id, name: doc.name, owner: owner?.doc.email ?? doc.ownerId, createdAt });
+    }
+    return listed;
+  }
+
+  /** An account by id or name, or the first one when neither is given. */
+  async ownerOf(idOrName?: string): Promise<Owner> {
+    if (idOrName === undefined) return this.firstOwner();
+    const account =
+      (await this.#accounts.get(idOrName)) ?? (await this.#accounts.findEverywhere("name", idOrName.toLowerCase()));
+    if (!account) throw problem("not-found", `No account has the id or name '${idOrName}'.`);
+    return { account: account.id, user: account.doc.ownerId };
+  }
+
+  /** Removes the account and everything it has, for good. The first account stays: it is how the owner gets in. */
+  async delete(idOrName: string): Promise<void> {
+    const { account } = await this.ownerOf(idOrName);
+    if (account === (await this.firstOwner()).account) {
+      throw problem("rule-broken", "The first account cannot be deleted: the owner's key belongs to it.");
+    }
+    await this.#store.removeAccount(account);
+  }
+
+  #making(name: string, email: string): { writes: Write[]; owner: Owner } {
+    const owner = { account: resourceId(this.#random), user: resourceId(this.#random) };
+    const createdAt = this.#clock.now();
+    const account: Item<Account> = {
+      id: owner.account,
+      account: owner.account,
+      createdAt,
+      version: 1,
+      doc: { name, ownerId: owner.user },
+    };
+    const user: Item<User> = { id: owner.user, account: owner.account, createdAt, version: 1, doc: { email } };
+    return { owner, writes: [this.#accounts.inserting(account), this.#users.inserting(user)] };
+  }
+
+  async #knownFirstOwner(): Promise<Owner | undefined> {
+    const first = await this.#first.get(FIRST);
+    const account = first && (await this.#accounts.get(first.doc.accountId));
+    return account && { account: account.id, user: account.doc.ownerId };
+  }
+
+  async #writeOwnerKey({ account, user }: Owner, digest: string): Promise<void> {
+    const id = ownerKeyId(account);
+    const known = await this.#keys.get(id);
+    if (known) await this.#keys.patch(known, { digest });
+    else {
+      const doc: KeptApiKey = { userId: user, digest, name: "owner", scopes: ["all"] };
+      await this.#keys.insert({ id, account, createdAt: this.#clock.now(), doc });
+    }
+  }
+}

@@ -1,0 +1,91 @@
+/** Accounts, their users, API keys and SSH keys. */
+import type { Kept } from "../../kernel/document.ts";
+import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { closed, dateTime, nullable, oneOf, t } from "../../kernel/schema.ts";
+import { type Grant, grants } from "../../kernel/scope.ts";
+
+/** An account owns resources; other accounts cannot tell that they exist. */
+export type Account = { name: string; ownerId: string };
+
+export const accounts: Kept<Account> = {
+  kind: "account",
+  v: 1,
+  uniqueEverywhere: ({ name }) => ({ name: name.toLowerCase() }),
+};
+
+/** A person in an account. Rate limits count per user, whichever key is used. */
+export type User = { email: string };
+
+export const users: Kept<User> = { kind: "user", v: 1 };
+
+export const ApiKey = resource("ApiKey", {
+  assigned: {
+    id: t.String({ description: "Unique key identifier." }),
+    createdAt: dateTime("Creation time."),
+    lastUsedAt: nullable(dateTime("When the key was last used, to within a minute; null before its first use.")),
+  },
+  fixed: {
+    name: t.Optional(t.String({ minLength: 1, maxLength: 191, description: "Name for people." })),
+    scopes: t.Array(oneOf(grants), {
+      minItems: 1,
+      uniqueItems: true,
+      description:
+        "What the key may do: `all`, `read-only`, or a list of `<resource>:read`, `<resource>:write` and `serverless:invoke`.",
+    }),
+    endpoints: t.Optional(
+      t.Array(t.String({ minLength: 1 }), {
+        minItems: 1,
+        uniqueItems: true,
+        description: "Endpoint ids that the key is narrowed to; absent means every endpoint.",
+      }),
+    ),
+    expiresAt: t.Optional(dateTime("From this time on the key is refused; absent means never.")),
+    exempt: t.Optional(t.Boolean({ description: "Whether the key is exempt from rate limits." })),
+  },
+  given: {},
+});
+export type ApiKey = RecordOf<typeof ApiKey>;
+
+/** The answer to a creation, the only place where a key is ever shown. */
+export const CreatedApiKey = t.Object(
+  { ...ApiKey.record.properties, key: t.String({ description: "The key itself, shown this once." }) },
+  { $id: "CreatedApiKey" },
+);
+
+export type KeptApiKey = {
+  userId: string;
+  digest: string;
+  name?: string;
+  scopes: Grant[];
+  endpoints?: string[];
+  expiresAt?: number;
+  exempt?: boolean;
+};
+
+export const apiKeys: Kept<KeptApiKey> = {
+  kind: "api-key",
+  v: 1,
+  uniqueEverywhere: ({ digest }) => ({ digest }),
+};
+
+/** Kept apart from the key, so that noting a use never collides with anything. */
+export type KeyUse = { at: number };
+
+export const keyUses: Kept<KeyUse> = { kind: "api-key-use", v: 1 };
+
+/** One line of an authorized_keys file: type, base64 key, optional comment. */
+const AUTHORIZED_KEY = "^(ssh|ecdsa|sk)-[^\\s]+ [^\\s]+([ \\t][^\\n\\r]*)?$";
+
+const sshKeyList = {
+  keys: t.Array(t.String({ pattern: AUTHORIZED_KEY }), {
+    description: "Public keys, one authorized_keys line each. They reach Pods created later with `startSsh`.",
+  }),
+};
+
+export const SshKeys = t.Object(sshKeyList, { $id: "SshKeys" });
+export const UpdateSshKeys = closed(sshKeyList, { $id: "UpdateSshKeysRequest" });
+
+/** One document per account, under the account's own id. */
+export type KeptSshKeys = { keys: string[] };
+
+export const sshKeys: Kept<KeptSshKeys> = { kind: "ssh-keys", v: 1 };

@@ -1,0 +1,181 @@
+/** The rules of secrets, true whichever surface asks. */
+import type { Caller } from "../../kernel/caller.ts";
+import { type Clock, timestamp } from "../../kernel/clock.ts";
+import type { Kept } from "../../kernel/document.ts";
+import { resourceId } from "../../kernel/ids.ts";
+import type { Call, Handlers } from "../../kernel/operation.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Collection, type Item } from "../../ports/store/collection.ts";
+import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import type { Sealed, Vault } from "../../ports/vault/vault.ts";
+import { type KeptSecret, type Secret, secrets } from "./model.ts";
+import type { secretOperations } from "./operations.ts";
+
+/** Kept apart under the secret's own id, so that listing secrets never reads 16 MB values. */
+export type KeptSecretValue = { sealed: Sealed };
+
+export const secretValues: Kept<KeptSecretValue> = { kind: "secret-value", v: 1 };
+
+/** Names that placeholders use themselves; a secret called so could never be referred to clearly. */
+const RESERVED_NAME = /^(millrace|runpod)/i;
+const LISTED_AT_MOST = 10_000;
+
+type Operations = typeof secretOperations;
+
+export class SecretService implements Handlers<Operations> {
+  readonly #store: Store;
+  readonly #secrets: Collection<KeptSecret>;
+  readonly #values: Collection<KeptSecretValue>;
+  readonly #vault: Vault;
+  readonly #clock: Clock;
+  readonly #random: Random;
+
+  constructor(parts: { store: Store; vault: Vault; clock: Clock; random: Random }) {
+    this.#store = parts.store;
+    this.#secrets = new Collection(parts.store, secrets);
+    this.#values = new Collection(parts.store, secretValues);
+    this.#vault = parts.vault;
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+  }
+
+  async prepare(): Promise<void> {
+    await this.#secrets.prepare();
+    await this.#values.prepare();
+  }
+
+  async listSecrets({ caller, query }: Call<Operations["listSecrets"]>): Promise<{ secrets: Secret[] }> {
+    if (query.name !== undefined) {
+      const found = await this.#secrets.find(caller.account, "name", query.name.toLowerCase());
+      return { secrets: found ? [shown(found)] : [] };
+    }
+    const all = await this.#secrets.list({ account: caller.account, limit: LISTED_AT_MOST });
+    return { secrets: all.map(shown) };
+  }
+
+  async createSecret({ caller, body }: Call<Operations["createSecret"]>): Promise<Secret> {
+    if (RESERVED_NAME.test(body.name)) {
+      throw problem("rule-broken", `The name '${body.name}' begins with a reserved word: MILLRACE or RUNPOD.`);
+    }
+    const id = resourceId(this.#random);
+    const now = this.#clock.now();
+    const place = { id, account: caller.account, createdAt: now };
+    const sealed = await this.#vault.seal(body.value, context(caller.account, id));
+    const doc = { name: body.name, description: body.description || null, valueLastUpdatedAt: now };
+    try {
+      const written = [
+        this.#secrets.inserting({ ...place, doc }),
+        this.#values.inserting({ ...place, doc: { sealed } }),
+      ];
+      await this.#store.commit(written);
+    } catch (error) {
+      throw nameTaken(error, body.name);
+    }
+    return shown({ ...place, version: 1, doc });
+  }
+
+  async getSecret({ caller, params }: Call): Promise<Secret> {
+    return shown(await this.#own(caller, params.id!));
+  }
+
+  /** Value first, description second, two writes: the specification says so, and says they are not atomic. */
+  async updateSecret({ caller, params, body }: Call<Operations["updateSecret"]>): Promise<Secret> {
+    let secret = await this.#own(caller, params.id!);
+    if (body.value !== undefined) secret = await this.#rotate(secret, body.value);
+    if (body.description !== undefined) secret = await this.#describe(secret, body.description);
+    return shown(secret);
+  }
+
+  async deleteSecret({ caller, params }: Call): Promise<void> {
+    const { id } = await this.#own(caller, params.id!);
+    try {
+      await this.#store.commit([this.#secrets.removing(id), this.#values.removing(id)]);
+    } catch (error) {
+      throw gone(error);
+    }
+  }
+
+  /** The value of this moment, for a boot; undefined when no such secret exists. */
+  async reveal(account: string, name: string): Promise<string | undefined> {
+    const secret = await this.#secrets.find(account, "name", name.toLowerCase());
+    const value = secret && (await this.#values.get(secret.id));
+    // Uniqueness is without case, but a placeholder names its secret exactly.
+    if (!secret || !value || secret.doc.name !== name) return undefined;
+    return this.#vault.open(value.doc.sealed, context(account, secret.id));
+  }
+
+  /** Wraps every value's data key with the newest master key; returns how many needed it. */
+  async rewrap(): Promise<number> {
+    let rewrapped = 0;
+    for await (const value of this.#values.all()) {
+      const sealed = this.#vault.rewrap(value.doc.sealed);
+      if (!sealed) continue;
+      await this.#values.patch(value, { sealed });
+      rewrapped++;
+    }
+    return rewrapped;
+  }
+
+  async #rotate(secret: Item<KeptSecret>, value: string): Promise<Item<KeptSecret>> {
+    const sealed = await this.#vault.seal(value, context(secret.account, secret.id));
+    return this.#retrying(secret, async (current) => {
+      const stored = await this.#values.get(current.id);
+      if (!stored) throw problem("not-found", "secret not found");
+      const set = { valueLastUpdatedAt: this.#clock.now() };
+      await this.#store.commit([this.#values.patching(stored, { sealed }), this.#secrets.patching(current, set)]);
+      return { ...current, version: current.version + 1, doc: { ...current.doc, ...set } };
+    });
+  }
+
+  #describe(secret: Item<KeptSecret>, description: string): Promise<Item<KeptSecret>> {
+    return this.#retrying(secret, (current) => this.#secrets.patch(current, { description: description || null }));
+  }
+
+  /** Two updates at once both succeed: the one that came second reads again and applies its own change. */
+  async #retrying(
+    secret: Item<KeptSecret>,
+    change: (current: Item<KeptSecret>) => Promise<Item<KeptSecret>>,
+  ): Promise<Item<KeptSecret>> {
+    for (let current: Item<KeptSecret> | undefined = secret; current; current = await this.#secrets.get(secret.id)) {
+      try {
+        return await change(current);
+      } catch (error) {
+        if (!(error instanceof WriteRefused && error.reason === "changed")) throw gone(error);
+      }
+    }
+    throw problem("not-found", "secret not found");
+  }
+
+  async #own({ account }: Caller, id: string): Promise<Item<KeptSecret>> {
+    const secret = await this.#secrets.get(id);
+    if (!secret || secret.account !== account) throw problem("not-found", "secret not found");
+    return secret;
+  }
+}
+
+/** Binds a sealed value to its place: copied elsewhere in the store, it does not open. */
+function context(account: string, id: string): string {
+  return `secret/${account}/${id}`;
+}
+
+function nameTaken(error: unknown, name: string): unknown {
+  const taken = error instanceof WriteRefused && error.reason === "key-taken";
+  return taken ? problem("name-taken", `A secret named '${name}' already exists.`) : error;
+}
+
+function gone(error: unknown): unknown {
+  if (isProblem(error)) return error;
+  const missing = error instanceof WriteRefused && error.reason === "missing";
+  return missing ? problem("not-found", "secret not found", { cause: error }) : error;
+}
+
+function shown({ id, createdAt, doc }: Item<KeptSecret>): Secret {
+  return {
+    id,
+    name: doc.name,
+    description: doc.description,
+    createdAt: timestamp(createdAt),
+    valueLastUpdatedAt: timestamp(doc.valueLastUpdatedAt),
+  };
+}

@@ -1,0 +1,16 @@
+/** What differs between surfaces: how a caller is recognised, whether requests count, and how a refusal looks. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { Caller } from "../../kernel/caller.ts";
+import type { Problem } from "../../kernel/problem.ts";
+
+export interface Surface {
+  name: string;
+  authenticate(headers: IncomingHttpHeaders): Promise<Caller>;
+  /** Whether requests count against the user's rate limits and answers carry their headers. */
+  limited: boolean;
+  /** Whether a body must say that it is JSON; 415 otherwise. */
+  strictMediaType: boolean;
+  refusal(problem: Problem): { contentType: string; body: string };
+  /** Whether each request is worth a line in the log. */
+  logged: boolean;
+}

@@ -1,0 +1,172 @@
+/** The OpenAPI document, made from the same operations that the router mounts. */
+import { operations } from "../../contract.ts";
+import { type Operation, type Operations, pathParameters } from "../../kernel/operation.ts";
+import { type TObject, type TSchema, t } from "../../kernel/schema.ts";
+
+type Json = Record<string, unknown>;
+
+/** Every authenticated answer carries these two, except to callers who are exempt from limits. */
+const rateLimitHeaders = {
+  RateLimit: { $ref: "#/components/headers/RateLimit" },
+  "RateLimit-Policy": { $ref: "#/components/headers/RateLimit-Policy" },
+};
+
+/** Refusals that any operation can give. */
+const ALWAYS = [401, 403, 405, 429];
+
+const reasons: Record<number, string> = {
+  400: "The request is malformed, or conflicts with a rule of the service.",
+  401: "The bearer token is missing, malformed, expired or invalid.",
+  403: "The token is valid, but lacks access to the resource or action.",
+  404: "The resource does not exist or is not accessible to the caller.",
+  405: "The path exists, but not with this method; `Allow` lists the methods it has.",
+  409: "The request conflicts with the present state, such as a name that is taken.",
+  413: "The body is larger than this operation takes.",
+  415: "The body is not JSON.",
+  422: "The body or a parameter does not fit its schema; `errors` lists each failure.",
+  429: "A rate limit window is used up; `detail` names it.",
+};
+
+const tagDescriptions: Record<string, string> = {
+  Account: "Secrets, SSH keys and API keys of the calling account.",
+};
+
+const ErrorObject = t.Object(
+  {
+    title: t.String({ description: "Short summary." }),
+    status: t.Integer({ description: "HTTP status code." }),
+    detail: t.String({ description: "Explanation for people." }),
+    errors: t.Optional(t.Array(t.String(), { description: "Validation failures, each `<json path>: <message>`." })),
+  },
+  { $id: "Error" },
+);
+
+export function openApiDocument(served: Operations = operations): Json {
+  const components = new Components();
+  const paths: Record<string, Json> = {};
+  for (const [operationId, operation] of Object.entries(served)) {
+    paths[operation.path] = {
+      ...paths[operation.path],
+      [operation.method.toLowerCase()]: describe(operationId, operation, components),
+    };
+  }
+  return {
+    openapi: "3.1.0",
+    info: {
+      title: "Millrace API",
+      version: "2.0.0",
+      description: "REST v2 of Millrace, an open, self-hosted cloud compute platform.",
+      license: { name: "Apache-2.0", identifier: "Apache-2.0" },
+    },
+    servers: [{ url: "/", description: "The server that this document came from." }],
+    security: [{ bearer: [] }],
+    tags: tagsOf(served),
+    paths,
+    components: {
+      securitySchemes: { bearer: { type: "http", scheme: "bearer", description: "An API key." } },
+      headers: headerComponents,
+      schemas: components.schemas,
+    },
+  };
+}
+
+function describe(operationId: string, operation: Operation, components: Components): Json {
+  const parameters = [
+    ...pathParameters(operation.path).map(pathParameter),
+    ...queryParameters(operation.query, components),
+  ];
+  return {
+    operationId,
+    summary: operation.summary,
+    description: [operation.description, `Needs the scope \`${operation.scope}\`.`].filter(Boolean).join("\n\n"),
+    tags: [operation.tag],
+    ...(parameters.length > 0 ? { parameters } : {}),
+    ...(operation.in ? { requestBody: { required: true, content: json(components.refer(operation.in)) } } : {}),
+    responses: responses(operation, components),
+  };
+}
+
+function responses(operation: Operation, components: Components): Json {
+  const all: Json = {
+    [operation.status]: {
+      description: "Success.",
+      headers: rateLimitHeaders,
+      ...(operation.out ? { content: json(components.refer(operation.out)) } : {}),
+    },
+  };
+  for (const status of [...new Set([...ALWAYS, ...operation.refuses])].sort((a, b) => a - b)) {
+    all[status] = refusal(reasons[status]!, status, components);
+  }
+  all.default = refusal("Any other refusal or fault, in the same form.", undefined, components);
+  return all;
+}
+
+function refusal(description: string, status: number | undefined, components: Components): Json {
+  const headers: Json = status === 401 ? {} : { ...rateLimitHeaders };
+  if (status === 429) headers["Retry-After"] = { $ref: "#/components/headers/Retry-After" };
+  if (status === 405) headers.Allow = { $ref: "#/components/headers/Allow" };
+  return {
+    description,
+    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    content: { "application/problem+json": { schema: components.refer(ErrorObject) } },
+  };
+}
+
+const json = (schema: unknown) => ({ "application/json": { schema } });
+
+const pathParameter = (name: string) => ({ name, in: "path", required: true, schema: { type: "string" } });
+
+function queryParameters(query: TObject | undefined, components: Components): Json[] {
+  return Object.entries(query?.properties ?? {}).map(([name, schema]) => {
+    const { description, ...rest } = components.refer(schema) as { description?: string; type?: string };
+    const required = (query!.required as string[] | undefined)?.includes(name) ?? false;
+    const list = rest.type === "array" ? { style: "form", explode: false } : {};
+    return { name, in: "query", required, description, schema: rest, ...list };
+  });
+}
+
+function tagsOf(served: Operations): Json[] {
+  const names = [...new Set(Object.values(served).map(({ tag }) => tag))];
+  return names.map((name) => ({ name, description: tagDescriptions[name] }));
+}
+
+const headerComponents = {
+  RateLimit: {
+    description:
+      "Live state: a structured-field list with one member per window, `r` requests left and `t` seconds to its reset.",
+    schema: { type: "string" },
+    example: '"minute";r=599;t=60, "hour";r=17999;t=3600, "day";r=199999;t=86400',
+  },
+  "RateLimit-Policy": {
+    description: "Static policy: the same list, with `q` the quota and `w` the window's length in seconds.",
+    schema: { type: "string" },
+    example: '"minute";q=600;w=60, "hour";q=18000;w=3600, "day";q=200000;w=86400',
+  },
+  "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } },
+  Allow: { description: "Methods that the path has.", schema: { type: "string" } },
+};
+
+/** Schemas that carry an id are written once, under `components`, and referred to everywhere else. */
+class Components {
+  readonly schemas: Record<string, unknown> = {};
+
+  refer(schema: TSchema): unknown {
+    const id = (schema as { $id?: string }).$id;
+    if (id === undefined) return this.#plain(schema);
+    this.schemas[id] ??= this.#plain(schema);
+    return { $ref: `#/components/schemas/${id}` };
+  }
+
+  /** A deep copy as plain data; nested schemas with ids become references. */
+  #plain(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#nested(item));
+    if (typeof value !== "object" || value === null) return value;
+    const entries = Object.entries(value).filter(([key]) => key !== "$id" && !key.startsWith("~"));
+    return Object.fromEntries(entries.map(([key, child]) => [key, this.#nested(child)]));
+  }
+
+  #nested(value: unknown): unknown {
+    const isSchema = typeof value === "object" && value !== null && "$id" in value;
+    return isSchema ? this.refer(value as TSchema) : this.#plain(value);
+  }
+}

@@ -1,0 +1,12 @@
+#!/usr/bin/env bash
+# The whole test command: installs what is missing, then runs every stage and says how long each took.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+if [ ! -x node_modules/.bin/vitest ] || [ package-lock.json -nt node_modules/.package-lock.json ]; then
+  started=$SECONDS
+  npm ci --no-fund --no-audit --loglevel=error
+  echo "stage install: $((SECONDS - started)) s"
+fi
+export PATH="$PWD/node_modules/.bin:$PATH"
+exec node --disable-warning=ExperimentalWarning scripts/test.ts "$@"
