@@ -1,12 +1,12 @@
 /** The command line: one verb, one file. */
-import { enableCompileCache } from "node:module";
 import { Command } from "commander";
 import { accountsCommand } from "./accounts.ts";
 import { keysCommand } from "./keys.ts";
 import { masterKeyCommand } from "./master-key.ts";
 import { serveCommand } from "./serve.ts";
 
-enableCompileCache();
+// The launcher's own setting: programs started from here must not inherit it.
+delete process.env.NODE_COMPILE_CACHE;
 
 const program = new Command("millrace")
   .description("An open, self-hosted cloud compute platform.")
