@@ -5,7 +5,24 @@ export interface Random {
   bytes(count: number): Uint8Array;
 }
 
-export const realRandom: Random = { bytes: (count) => randomBytes(count) };
+const POOL_BYTES = 8192;
+let pool = new Uint8Array(0);
+let used = 0;
+
+/** Bytes are drawn in bulk: a system call for each id would cost more than all else about it. No byte is given out twice. */
+export const realRandom: Random = {
+  bytes(count) {
+    if (count > POOL_BYTES / 8) return randomBytes(count);
+    if (used + count > pool.length) {
+      pool = randomBytes(POOL_BYTES);
+      used = 0;
+    }
+    const bytes = pool.slice(used, used + count);
+    pool.fill(0, used, used + count);
+    used += count;
+    return bytes;
+  },
+};
 
 /** A repeatable source (mulberry32). For tests and simulations only: anyone can predict it. */
 export class SeededRandom implements Random {

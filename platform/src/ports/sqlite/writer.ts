@@ -108,14 +108,17 @@ export interface Flusher {
  */
 export class GroupCommit {
   readonly #flusher: Flusher;
+  readonly #failTogether: boolean;
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
   /** How many flushes have been made: a test reads it to see that an answer came after one. */
   flushes = 0;
 
-  constructor(flusher: Flusher) {
+  /** `failTogether`: a failed batch takes down what waits behind it, because that was decided on what the batch would make. */
+  constructor(flusher: Flusher, { failTogether = false } = {}) {
     this.#flusher = flusher;
+    this.#failTogether = failTogether;
   }
 
   run<Output>(name: string, input: unknown): Promise<Output> {
@@ -143,7 +146,9 @@ export class GroupCommit {
     while (this.#waiting.length > 0) {
       const batch = this.#waiting;
       this.#waiting = [];
-      settle(batch, await this.#flush(batch));
+      const flushed = await this.#flush(batch);
+      const behind = "failed" in flushed && this.#failTogether ? this.#waiting.splice(0) : [];
+      settle([...batch, ...behind], flushed);
     }
     this.#flushing = undefined;
   }

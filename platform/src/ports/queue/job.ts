@@ -1,0 +1,88 @@
+/** The job record and its lifecycle: what crosses the queue port. */
+import { lifecycle } from "../../kernel/lifecycle.ts";
+
+export type JobState = "IN_QUEUE" | "IN_PROGRESS" | "COMPLETED" | "FAILED" | "CANCELLED" | "TIMED_OUT";
+
+export type JobMove = "claim" | "complete" | "fail" | "giveBack" | "timeOut" | "cancel" | "retry";
+
+export const jobLifecycle = lifecycle<JobState, JobMove>(
+  {
+    claim: { from: ["IN_QUEUE"], to: "IN_PROGRESS" },
+    complete: { from: ["IN_PROGRESS"], to: "COMPLETED" },
+    fail: { from: ["IN_PROGRESS"], to: "FAILED" },
+    giveBack: { from: ["IN_PROGRESS"], to: "IN_QUEUE" }, // holder lost or an error to be retried, with attempts left
+    timeOut: { from: ["IN_QUEUE", "IN_PROGRESS"], to: "TIMED_OUT" },
+    cancel: { from: ["IN_QUEUE", "IN_PROGRESS"], to: "CANCELLED" },
+    retry: { from: ["FAILED", "TIMED_OUT"], to: "IN_QUEUE" },
+  },
+  ["retry"],
+);
+
+/** JSON text. Long texts stay bytes, so that nothing decodes 20 MB just to pass it on. */
+export type Payload = string | Uint8Array;
+
+/** What was agreed when the job was submitted. Shared by every job with the same terms. */
+export interface JobPolicy {
+  /** Life from submission, or from the last `retry`. */
+  ttlMs: number;
+  executionTimeoutMs: number;
+  /** How long a result is kept after the end. */
+  retentionMs: number;
+  /** How often a handler's error is tried again. */
+  errorRetries: number;
+  lowPriority: boolean;
+}
+
+export interface Job {
+  id: string;
+  endpoint: string;
+  state: JobState;
+  policy: JobPolicy;
+  createdAt: number;
+  /** When its whole life is over: a job that has not ended by then times out. */
+  ttlAt: number;
+  /** When it last entered the queue; the delay is counted from here. */
+  queuedAt: number;
+  /** Claims so far. Every claim begins a new attempt, so a late report of an earlier one can be told apart. */
+  attempt: number;
+  /** Claims that count against the budget: a fresh budget begins with `retry`, and an orderly give-back costs nothing. */
+  spent: number;
+  /** Handler errors tried again so far, against `policy.errorRetries`. */
+  errorsRetried: number;
+  /** Runs beyond the first, whatever their cause. */
+  retried: number;
+  /** The worker boot that has the job, or had it last when it ended. */
+  holder?: string;
+  /** A worker boot whose late reports no longer count, because the job was sent round again by `retry`. */
+  barred?: string;
+  startedAt?: number;
+  /** When a running job has had its execution time. */
+  deadline?: number;
+  endedAt?: number;
+  /** When a finished job's record goes. */
+  expiresAt?: number;
+  /** Why the service itself ended the job, or why its last attempt was lost. */
+  reason?: string;
+  /** Targets to be told of the end. */
+  webhooks?: string[];
+  /** The stored body holds a sealed credential, which is opened when the job is handed out. */
+  sealed?: true;
+}
+
+export interface NewJob {
+  id: string;
+  endpoint: string;
+  policy: JobPolicy;
+  createdAt: number;
+  webhooks?: string[];
+  sealed?: true;
+  /** The request body as it came: an object whose `input` is the job's input. */
+  body: Payload;
+  /** A key of the caller's choice: a second job with the same key is the first one again. */
+  idempotency?: { key: string; digest: string };
+}
+
+/** Jobs that still need something done; only these are held in memory. */
+export function isLive({ state }: Pick<Job, "state">): boolean {
+  return !jobLifecycle.isFinal(state);
+}

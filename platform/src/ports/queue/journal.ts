@@ -1,0 +1,93 @@
+/** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
+import type { Job, Payload } from "./job.ts";
+import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
+
+/** A job as it is written down: what must be searched as fields, all else in the document. */
+export interface JobRow {
+  id: string;
+  endpoint: string;
+  state: Job["state"];
+  /** Order in the queue; jobs returned to the front have numbers before all others. */
+  position: number;
+  expiresAt: number | null;
+  /** The rest of the job as JSON text. */
+  doc: string;
+}
+
+/** A payload as an entry carries it: text, or the name of a file that already holds it. */
+export type Stashed = string | { file: string };
+
+/** Longer payloads go to files, beside the database and not through it. */
+const LARGE_LENGTH = 256 * 1024;
+
+export function isLarge(payload: Payload | null | undefined): boolean {
+  return payload !== null && payload !== undefined && (typeof payload !== "string" || payload.length > LARGE_LENGTH);
+}
+
+export type Entry =
+  | { do: "insert"; row: JobRow; body: Stashed; key?: { scoped: string; digest: string } }
+  | { do: "update"; row: JobRow; result?: Stashed | null; progress?: string | null; dropChunks?: boolean }
+  | { do: "remove"; ids: string[]; rememberUntil: number }
+  | { do: "removeEndpoint"; endpoint: string }
+  | { do: "count"; endpoint: string; count: Partial<Record<Counter, number>> }
+  | { do: "message"; message: Outgoing }
+  | { do: "settle"; job: string; url: string; next: { tries: number; dueAt: number } | "done" }
+  | { do: "chunks"; chunks: Chunk[] }
+  | { do: "expire"; now: number; limit: number };
+
+export interface Journal {
+  /** Puts a large payload where entries can refer to it; durable once resolved. */
+  stash(payload: Payload): Promise<Stashed>;
+  /** Durable once resolved; entries of one call are written together, calls in their order. One result per entry. */
+  write(entries: Entry[]): Promise<unknown[]>;
+  /** All jobs that are not final, by position. */
+  live(): Iterable<{ row: JobRow; body: string | undefined }>;
+  /** Highest and lowest position ever given out, so that new ones never repeat them. */
+  positions(): { lowest: number; highest: number };
+  find(id: string): JobRow | undefined;
+  findKey(scoped: string): { id: string; digest: string } | undefined;
+  part(id: string, part: Part): Promise<Payload | undefined>;
+  wasPurged(id: string, now: number): boolean;
+  list(filter: JobFilter): { rows: JobRow[]; total: number };
+  chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[];
+  counters(endpoint: string): Record<Counter, number>;
+  outgoing(now: number, limit: number): Outgoing[];
+  /** Makes removed text unreadable in the files. */
+  scrub(): Promise<void>;
+  close(): Promise<void>;
+}
+
+type Written = Omit<Job, "id" | "endpoint" | "state" | "expiresAt">;
+
+/** Format of the document; see `kernel/document.ts` for how formats change. */
+const FORMAT = 1;
+
+export function toRow(job: Job, position: number): JobRow {
+  const { id, endpoint, state, expiresAt, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } = job;
+  const { holder, barred, startedAt, deadline, endedAt, reason, webhooks, sealed } = job;
+  const written: Written & { v: number } = {
+    v: FORMAT,
+    policy,
+    createdAt,
+    ttlAt,
+    queuedAt,
+    attempt,
+    spent,
+    errorsRetried,
+    retried,
+    holder,
+    barred,
+    startedAt,
+    deadline,
+    endedAt,
+    reason,
+    webhooks,
+    sealed,
+  };
+  return { id, endpoint, state, position, expiresAt: expiresAt ?? null, doc: JSON.stringify(written) };
+}
+
+export function fromRow({ id, endpoint, state, expiresAt, doc }: JobRow): Job {
+  const { v: _, ...written } = JSON.parse(doc) as Written & { v: number };
+  return { id, endpoint, state, ...written, ...(expiresAt === null ? {} : { expiresAt }) };
+}

@@ -1,0 +1,175 @@
+/** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
+import { jobLifecycle, type Payload } from "./job.ts";
+import type { Entry, JobRow, Journal, Stashed } from "./journal.ts";
+import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
+
+interface Kept {
+  row: JobRow;
+  body: Payload;
+  result?: Payload;
+  progress?: string;
+  key?: string;
+}
+
+const text = (stashed: Stashed) => stashed as string;
+const outgoingKey = (job: string, url: string) => JSON.stringify([job, url]);
+
+export class MemoryJournal implements Journal {
+  readonly #jobs = new Map<string, Kept>();
+  readonly #keys = new Map<string, { id: string; digest: string }>();
+  readonly #purged = new Map<string, number>();
+  readonly #counters = new Map<string, Record<Counter, number>>();
+  readonly #outgoing = new Map<string, Outgoing>();
+  #chunks: Chunk[] = [];
+  #lowest = 0;
+  #highest = 0;
+
+  async stash(payload: Payload): Promise<Stashed> {
+    return typeof payload === "string" ? payload : Buffer.from(payload).toString();
+  }
+
+  async write(entries: Entry[]): Promise<unknown[]> {
+    return entries.map((entry) => this.#write(entry));
+  }
+
+  live(): Iterable<{ row: JobRow; body: string | undefined }> {
+    return [...this.#jobs.values()]
+      .filter(({ row }) => !jobLifecycle.isFinal(row.state))
+      .sort((a, b) => a.row.position - b.row.position)
+      .map(({ row, body }) => ({ row, body: body as string }));
+  }
+
+  positions(): { lowest: number; highest: number } {
+    return { lowest: this.#lowest, highest: this.#highest };
+  }
+
+  find(id: string): JobRow | undefined {
+    return this.#jobs.get(id)?.row;
+  }
+
+  findKey(scoped: string): { id: string; digest: string } | undefined {
+    return this.#keys.get(scoped);
+  }
+
+  async part(id: string, part: Part): Promise<Payload | undefined> {
+    return this.#jobs.get(id)?.[part];
+  }
+
+  wasPurged(id: string, now: number): boolean {
+    return (this.#purged.get(id) ?? Number.NEGATIVE_INFINITY) > now;
+  }
+
+  list({ endpoint, states, offset, limit, now }: JobFilter): { rows: JobRow[]; total: number } {
+    const rows = [...this.#jobs.values()]
+      .map(({ row }) => row)
+      .filter((row) => row.endpoint === endpoint && (!states || states.includes(row.state)))
+      .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
+      .sort((a, b) => (a.id < b.id ? 1 : -1));
+    return { rows: rows.slice(offset, offset + limit), total: rows.length };
+  }
+
+  chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[] {
+    return this.#chunks
+      .filter((chunk) => chunk.id === id && isAfter(chunk, after))
+      .sort((a, b) => a.attempt - b.attempt || a.sequence - b.sequence)
+      .slice(0, limit);
+  }
+
+  counters(endpoint: string): Record<Counter, number> {
+    return this.#counters.get(endpoint) ?? { completed: 0, failed: 0, retried: 0 };
+  }
+
+  outgoing(now: number, limit: number): Outgoing[] {
+    return [...this.#outgoing.values()]
+      .filter(({ dueAt }) => dueAt <= now)
+      .sort((a, b) => a.dueAt - b.dueAt)
+      .slice(0, limit);
+  }
+
+  async scrub(): Promise<void> {}
+
+  async close(): Promise<void> {}
+
+  #write(entry: Entry): unknown {
+    switch (entry.do) {
+      case "insert":
+        this.#notePosition(entry.row);
+        if (entry.key) this.#keys.set(entry.key.scoped, { id: entry.row.id, digest: entry.key.digest });
+        return this.#jobs.set(entry.row.id, { row: entry.row, body: text(entry.body), key: entry.key?.scoped });
+      case "update":
+        return this.#update(entry);
+      case "remove":
+        for (const id of entry.ids) {
+          this.#purged.set(id, entry.rememberUntil);
+          this.#remove(id);
+        }
+        return undefined;
+      case "removeEndpoint":
+        for (const { row } of this.#jobs.values()) if (row.endpoint === entry.endpoint) this.#remove(row.id);
+        return this.#counters.delete(entry.endpoint);
+      case "count":
+        return this.#counters.set(entry.endpoint, added(this.counters(entry.endpoint), entry.count));
+      case "message":
+        return this.#outgoing.set(outgoingKey(entry.message.job, entry.message.url), entry.message);
+      case "settle":
+        return this.#settle(entry);
+      case "chunks":
+        return this.#chunks.push(...entry.chunks);
+      case "expire":
+        return this.#expire(entry.now, entry.limit);
+    }
+  }
+
+  #update({ row, result, progress, dropChunks }: Extract<Entry, { do: "update" }>): void {
+    this.#notePosition(row);
+    const kept = this.#jobs.get(row.id);
+    if (!kept) return;
+    kept.row = row;
+    if (result !== undefined) kept.result = result === null ? undefined : text(result);
+    if (progress !== undefined) kept.progress = progress ?? undefined;
+    if (dropChunks) this.#chunks = this.#chunks.filter(({ id }) => id !== row.id);
+  }
+
+  #settle({ job, url, next }: Extract<Entry, { do: "settle" }>): void {
+    const key = outgoingKey(job, url);
+    const message = this.#outgoing.get(key);
+    if (next === "done") this.#outgoing.delete(key);
+    else if (message) this.#outgoing.set(key, { ...message, ...next });
+  }
+
+  #expire(now: number, limit: number): number {
+    for (const [id, until] of this.#purged) if (until <= now) this.#purged.delete(id);
+    const telling = new Set([...this.#outgoing.values()].map(({ job }) => job));
+    const over = [...this.#jobs.values()]
+      .filter(({ row }) => row.expiresAt !== null && row.expiresAt <= now && !telling.has(row.id))
+      .slice(0, limit);
+    for (const { row } of over) this.#remove(row.id);
+    return over.length;
+  }
+
+  #remove(id: string): void {
+    const key = this.#jobs.get(id)?.key;
+    if (key) this.#keys.delete(key);
+    this.#jobs.delete(id);
+    this.#chunks = this.#chunks.filter((chunk) => chunk.id !== id);
+    for (const [at, message] of this.#outgoing) if (message.job === id) this.#outgoing.delete(at);
+  }
+
+  #notePosition({ position }: JobRow): void {
+    this.#lowest = Math.min(this.#lowest, position);
+    this.#highest = Math.max(this.#highest, position);
+  }
+}
+
+export function isAfter(chunk: Chunk, after: { attempt: number; sequence: number }): boolean {
+  return chunk.attempt > after.attempt || (chunk.attempt === after.attempt && chunk.sequence > after.sequence);
+}
+
+function added(counters: Record<Counter, number>, count: Partial<Record<Counter, number>>): Record<Counter, number> {
+  const { completed = 0, failed = 0, retried = 0 } = count;
+  return {
+    completed: counters.completed + completed,
+    failed: counters.failed + failed,
+    retried: counters.retried + retried,
+  };
+}

@@ -1,0 +1,52 @@
+/** Large payloads as files: on the disk for good before a row refers to them, and gone after no row does. */
+import { constants } from "node:fs";
+import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
+import { join } from "node:path";
+import { requestId } from "../../kernel/ids.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { Payload } from "./job.ts";
+
+export class PayloadFiles {
+  readonly #folder: string;
+  readonly #random: Random;
+
+  private constructor(folder: string, random: Random) {
+    this.#folder = folder;
+    this.#random = random;
+  }
+
+  static async open(folder: string, random: Random): Promise<PayloadFiles> {
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    return new PayloadFiles(folder, random);
+  }
+
+  /** Every write has a name of its own: two workers that report the same job never touch each other's file. */
+  async write(payload: Payload): Promise<string> {
+    const name = `${requestId(this.#random)}${requestId(this.#random)}`;
+    await using file = await open(join(this.#folder, name), "wx", 0o600);
+    await file.writeFile(payload);
+    await file.sync();
+    await using folder = await open(this.#folder, constants.O_RDONLY);
+    await folder.sync();
+    return name;
+  }
+
+  async read(name: string): Promise<Buffer | undefined> {
+    return readFile(join(this.#folder, name)).catch(missing);
+  }
+
+  async remove(names: readonly string[]): Promise<void> {
+    await Promise.all(names.map((name) => unlink(join(this.#folder, name)).catch(missing)));
+  }
+
+  /** Removes files that a crash left without a row. */
+  async sweep(isKnown: (name: string) => boolean): Promise<void> {
+    const names = await readdir(this.#folder);
+    await this.remove(names.filter((name) => !isKnown(name)));
+  }
+}
+
+function missing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+  return undefined;
+}

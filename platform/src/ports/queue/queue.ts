@@ -1,0 +1,158 @@
+/** The queue port: jobs, payloads, chunks, idempotency keys, endpoint counters and the webhook outbox, changed together. */
+import type { Job, JobState, NewJob, Payload } from "./job.ts";
+
+/** Fields that a change may set. */
+export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt">>;
+
+export type Counter = "completed" | "failed" | "retried";
+
+/** Compare-and-set: applies only while the job is in one of these states and, where named, with this holder and attempt. */
+export interface Change {
+  id: string;
+  when: { states: readonly JobState[]; holder?: string | null; attempt?: number };
+  set: JobFields;
+  clear?: (keyof JobFields)[];
+  /** Where a job that returns to the queue goes; the front by default, since it has waited before. */
+  place?: "front" | "back";
+  /** The end's result object as JSON text (`{"output":…}`); null removes the one there is. */
+  result?: Payload | null;
+  /** The newest progress value as JSON text; null removes it. */
+  progress?: string | null;
+  also?: { count?: Partial<Record<Counter, number>>; webhook?: boolean; dropChunks?: boolean };
+}
+
+export type Outcome =
+  | { applied: true; job: Job }
+  /** `now` is absent when there is no such job. */
+  | { applied: false; now?: Job };
+
+export interface Enqueued {
+  job: Job;
+  /** True when an idempotency key led to a job that was there before. */
+  known: boolean;
+  /** Digest of the body that the known job was made from. */
+  digest?: string;
+}
+
+export interface Ask {
+  endpoint: string;
+  holder: string;
+  limit: number;
+  now: number;
+  /** Jobs that this holder must not get, since it may still be busy with an earlier attempt at them. */
+  except?: readonly string[];
+}
+
+export interface Claimed {
+  job: Job;
+  body: Payload;
+}
+
+export interface Chunk {
+  id: string;
+  attempt: number;
+  sequence: number;
+  /** The worker's chunk object as JSON text. */
+  text: string;
+}
+
+export interface HolderState {
+  holder: string;
+  endpoint: string;
+  until: number;
+  /** How many jobs it has now. */
+  jobs: number;
+}
+
+/** What a running or waiting job has run out of. */
+export type DueReason = "ttl" | "execution" | "holder";
+
+export interface Due {
+  job: Job;
+  why: DueReason;
+}
+
+export interface Counts {
+  inQueue: number;
+  /** Those of them that do not ask for more workers. */
+  lowPriorityInQueue: number;
+  inProgress: number;
+  completed: number;
+  failed: number;
+  retried: number;
+}
+
+export interface Outgoing {
+  job: string;
+  endpoint: string;
+  url: string;
+  /** Attempts already made. */
+  tries: number;
+  dueAt: number;
+}
+
+export interface JobFilter {
+  endpoint: string;
+  states?: readonly JobState[];
+  offset: number;
+  limit: number;
+  now: number;
+}
+
+export type Part = "body" | "result" | "progress";
+
+/** A job as it was last made durable, with the parts asked for. */
+export interface Reading {
+  job: Job;
+  /** The request body, as it was enqueued. */
+  body?: Payload;
+  /** The result object of a finished job. */
+  result?: Payload;
+  /** The newest progress value of a running job. */
+  progress?: string;
+}
+
+/** Worker boots, as far as the queue must know them: alive until some time, and holding jobs. */
+export interface Holders {
+  /** The boot is alive until then. */
+  renew(holder: string, endpoint: string, until: number): Promise<void>;
+  /** The boot has ended; its jobs are due at once. */
+  retire(holder: string): Promise<void>;
+  holders(endpoint: string, now: number): Promise<HolderState[]>;
+  /** Jobs this boot has now. */
+  held(holder: string): Promise<Job[]>;
+}
+
+/** Messages about ended jobs, written together with the end. */
+export interface Outbox {
+  outgoing(now: number, limit: number): Promise<Outgoing[]>;
+  /** Removes a message, or puts it off. */
+  settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void>;
+}
+
+export interface Queue extends Holders, Outbox, AsyncDisposable {
+  /** Durable once resolved. A known idempotency key returns the first job. */
+  enqueue(jobs: NewJob[]): Promise<Enqueued[]>;
+  /**
+   * Up to `limit` waiting jobs, begun for this holder: normal before low priority, returned before new, else oldest first. No job
+   * is ever held by two. Not awaited to the disk: a claim lost in a crash leaves the job waiting, and its worker may claim it back.
+   */
+  claim(ask: Ask): Promise<Claimed[]>;
+  /** Many compare-and-sets at once, in order. Decides nothing itself. Shown to nobody before it is durable. */
+  apply(changes: Change[]): Promise<Outcome[]>;
+  /** Chunks of a running job, durable once resolved; those of an attempt that this holder no longer has are dropped. */
+  append(holder: string, chunks: Chunk[]): Promise<void>;
+  /** Undefined when the job is unknown or expired; "purged" while its removal is remembered. */
+  read(id: string, now: number, parts?: readonly Part[]): Promise<Reading | "purged" | undefined>;
+  chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]>;
+  list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }>;
+  /** Removes the waiting jobs of an endpoint for good and returns their ids, which are remembered until `until`. */
+  purge(endpoint: string, until: number): Promise<string[]>;
+  /** Removes everything that an endpoint has, so that its text can no longer be found in the files. */
+  removeEndpoint(endpoint: string): Promise<void>;
+  /** Jobs that ran out of something, up to `limit`. */
+  due(now: number, limit: number): Promise<Due[]>;
+  /** Removes up to `limit` results whose time is over and of which nobody waits to be told; returns how many. */
+  expire(now: number, limit: number): Promise<number>;
+  counts(endpoint: string): Promise<Counts>;
+}

@@ -1,0 +1,30 @@
+/** Signals within one process. */
+import type { Signals, Topic } from "./signals.ts";
+
+export class MemorySignals implements Signals {
+  readonly reliable = true;
+  readonly #listeners = new Map<Topic, Set<(count: number) => void>>();
+
+  emit(topic: Topic, count = 1): void {
+    for (const heard of this.#listeners.get(topic) ?? []) heard(count);
+  }
+
+  listen(topic: Topic, heard: (count: number) => void): () => void {
+    const listeners = this.#listeners.get(topic) ?? new Set();
+    this.#listeners.set(topic, listeners);
+    listeners.add(heard);
+    return () => {
+      listeners.delete(heard);
+      if (listeners.size === 0 && this.#listeners.get(topic) === listeners) this.#listeners.delete(topic);
+    };
+  }
+
+  /** How many topics are listened to; a test that leaks a listener sees it here. */
+  get topics(): number {
+    return this.#listeners.size;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+  }
+}

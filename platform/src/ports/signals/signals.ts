@@ -1,0 +1,12 @@
+/** The signals port: hints between whoever changed something and whoever waits for it. Never the truth, only a reason to look. */
+
+/** Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs. */
+export type Topic = `work:${string}` | `ended:${string}` | `chunk:${string}` | `stop:${string}`;
+
+export interface Signals extends AsyncDisposable {
+  /** Whether every signal arrives. If not, whoever waits also looks by itself now and then. */
+  readonly reliable: boolean;
+  emit(topic: Topic, count?: number): void;
+  /** Returns how to stop listening. */
+  listen(topic: Topic, heard: (count: number) => void): () => void;
+}
