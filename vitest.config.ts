@@ -4,7 +4,13 @@ import { defineConfig } from "vitest/config";
 export default defineConfig({
   test: {
     projects: [
-      { test: { name: "fast", include: ["platform/src/**/*.test.ts", "cli/src/**/*.test.ts"], exclude: ["**/*.real.test.ts"] } },
+      {
+        test: {
+          name: "fast",
+          include: ["platform/src/**/*.test.ts", "cli/src/**/*.test.ts"],
+          exclude: ["**/*.real.test.ts"],
+        },
+      },
       {
         test: {
           name: "real",

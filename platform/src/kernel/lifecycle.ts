@@ -38,6 +38,9 @@ export function lifecycle<State extends string, Name extends string>(
     from: (move) => moves[move].from,
     isFinal: (state) => !left.has(state),
     diagram: () =>
-      ["stateDiagram-v2", ...names.flatMap((name) => moves[name].from.map((from) => `  ${from} --> ${moves[name].to}: ${name}`))].join("\n"),
+      [
+        "stateDiagram-v2",
+        ...names.flatMap((name) => moves[name].from.map((from) => `  ${from} --> ${moves[name].to}: ${name}`)),
+      ].join("\n"),
   };
 }

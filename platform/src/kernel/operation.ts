@@ -1,6 +1,7 @@
 /** An operation as data: surfaces mount lists of these and contain no rules. */
-import type { Scope } from "./scope.ts";
+
 import type { TObject, TSchema } from "./schema.ts";
+import type { Scope } from "./scope.ts";
 
 export type Method = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 

@@ -56,7 +56,9 @@ export class BatchRunner {
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file);
   // FULL makes a commit survive power loss, not only a crash; secure_delete overwrites what is deleted.
-  db.exec("PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON");
+  db.exec(
+    "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON",
+  );
   return db;
 }
 
@@ -163,12 +165,14 @@ function settle(batch: Waiting[], flushed: Flushed): void {
     for (const { reject } of batch) reject(error);
     return;
   }
-  batch.forEach(({ resolve }, index) => resolve(flushed.outputs[index]));
+  for (const [index, { resolve }] of batch.entries()) resolve(flushed.outputs[index]);
 }
 
 /** A flusher in its own thread, so that no flush stops the event loop. */
 export async function threadFlusher(file: string, program: URL): Promise<Flusher> {
-  const thread = new Worker(new URL("./writer-thread.ts", import.meta.url), { workerData: { file, program: program.href } });
+  const thread = new Worker(new URL("./writer-thread.ts", import.meta.url), {
+    workerData: { file, program: program.href },
+  });
   // The thread answers in the order it was asked.
   const pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
   let dead: Error | undefined;

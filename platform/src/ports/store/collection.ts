@@ -1,5 +1,5 @@
 /** Records of one kind, typed: today's format over the store's documents, whichever release wrote them. */
-import { type Document, type Keys, type Kept, NewerFormat, upcast } from "../../kernel/document.ts";
+import { type Document, type Kept, type Keys, NewerFormat, upcast } from "../../kernel/document.ts";
 import type { Position, Store, StoredRecord, UniqueKey, Write } from "./store.ts";
 
 /** A typed record together with what the store knows of it. */
@@ -70,7 +70,10 @@ export class Collection<T extends Document> {
 
   inserting(item: { id: string; account: string; createdAt: number; doc: T }): Write {
     const { kind, v } = this.#kept;
-    return { do: "insert", record: { kind, ...item, doc: { ...item.doc, v }, unique: this.#keys(item.account, item.doc) } };
+    return {
+      do: "insert",
+      record: { kind, ...item, doc: { ...item.doc, v }, unique: this.#keys(item.account, item.doc) },
+    };
   }
 
   patching(item: Item<T>, set: Partial<T>, unset: (keyof T & string)[] = []): Write {
@@ -100,7 +103,10 @@ export class Collection<T extends Document> {
       .commit([
         known
           ? { do: "patch", kind: FORMAT_KIND, id: kind, set: doc }
-          : { do: "insert", record: { kind: FORMAT_KIND, id: kind, account: EVERYWHERE, createdAt: 0, doc, unique: [] } },
+          : {
+              do: "insert",
+              record: { kind: FORMAT_KIND, id: kind, account: EVERYWHERE, createdAt: 0, doc, unique: [] },
+            },
       ])
       .catch((error) => {
         // Another node started at the same moment and noted the same thing.
@@ -115,10 +121,7 @@ export class Collection<T extends Document> {
   }
 
   #keys(account: string, doc: T): UniqueKey[] {
-    return [
-      ...keysIn(account, this.#kept.unique?.(doc)),
-      ...keysIn(EVERYWHERE, this.#kept.uniqueEverywhere?.(doc)),
-    ];
+    return [...keysIn(account, this.#kept.unique?.(doc)), ...keysIn(EVERYWHERE, this.#kept.uniqueEverywhere?.(doc))];
   }
 
   #read(record: StoredRecord | undefined): Item<T> | undefined {

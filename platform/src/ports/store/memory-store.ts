@@ -43,7 +43,9 @@ export class MemoryStore implements Store {
     return [...this.#rows.values()]
       .filter((row) => row.kind === kind && (account === undefined || row.account === account))
       .sort((a, b) => b.createdAt - a.createdAt || compareText(b.id, a.id))
-      .filter((row) => !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id))
+      .filter(
+        (row) => !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id),
+      )
       .slice(0, limit)
       .map(shown);
   }

@@ -69,7 +69,11 @@ function insert(db: DatabaseSync, record: NewRecord): StoredRecord | RefusalReas
   return claimKeys(db, kind, id, record.unique) ?? { kind, id, account, createdAt, version: 1, doc };
 }
 
-function patch(db: DatabaseSync, record: StoredRecord, write: Extract<Write, { do: "patch" }>): StoredRecord | RefusalReason {
+function patch(
+  db: DatabaseSync,
+  record: StoredRecord,
+  write: Extract<Write, { do: "patch" }>,
+): StoredRecord | RefusalReason {
   const doc = { ...record.doc, ...write.set };
   for (const name of write.unset ?? []) delete doc[name];
   const version = record.version + 1;
@@ -107,10 +111,7 @@ function freeKeys(db: DatabaseSync, { kind, id }: StoredRecord): void {
 }
 
 function removeAccount(db: DatabaseSync, account: string): void {
-  sql(
-    db,
-    "DELETE FROM unique_keys WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)",
-  ).run(account);
+  sql(db, "DELETE FROM unique_keys WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)").run(account);
   sql(db, "DELETE FROM records WHERE account = ?").run(account);
 }
 
@@ -136,10 +137,10 @@ const prepared = new WeakMap<DatabaseSync, Map<string, StatementSync>>();
 
 /** A statement is prepared once per connection. */
 export function sql(db: DatabaseSync, text: string): StatementSync {
-  let statements = prepared.get(db);
-  if (!statements) prepared.set(db, (statements = new Map()));
-  let statement = statements.get(text);
-  if (!statement) statements.set(text, (statement = db.prepare(text)));
+  const statements = prepared.get(db) ?? new Map<string, StatementSync>();
+  prepared.set(db, statements);
+  const statement = statements.get(text) ?? db.prepare(text);
+  statements.set(text, statement);
   return statement;
 }
 

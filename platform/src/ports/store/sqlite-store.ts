@@ -2,7 +2,15 @@
 import type { DatabaseSync } from "node:sqlite";
 import { GroupCommit, inlineFlusher, openForReading, threadFlusher } from "../sqlite/writer.ts";
 import { type Committed, fromRow, program, type Row, sql } from "./sqlite-program.ts";
-import { type Lease, type Listing, type Store, type StoredRecord, type UniqueKey, type Write, WriteRefused } from "./store.ts";
+import {
+  type Lease,
+  type Listing,
+  type Store,
+  type StoredRecord,
+  type UniqueKey,
+  type Write,
+  WriteRefused,
+} from "./store.ts";
 
 export class SqliteStore implements Store {
   readonly #writer: GroupCommit;
