@@ -113,6 +113,8 @@ function spawnServer({ folder, postgres }: Installation, port: number): ChildPro
     unix_socket_directories: "",
     max_connections: 200,
     log_checkpoints: "off",
+    // Transactions that wait for each other are found after this long, a second by default.
+    deadlock_timeout: "50ms",
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
   return spawn(postgres, ["-D", join(folder, "data"), ...flags], {
