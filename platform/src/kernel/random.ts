@@ -17,7 +17,8 @@ export const realRandom: Random = {
       pool = randomBytes(POOL_BYTES);
       used = 0;
     }
-    const bytes = pool.slice(used, used + count);
+    // A copy: a Buffer's own slice would be a view, and be wiped with the pool.
+    const bytes = new Uint8Array(pool.subarray(used, used + count));
     pool.fill(0, used, used + count);
     used += count;
     return bytes;

@@ -42,16 +42,29 @@ export function judge(
   const current = policy.map(({ seconds }, i) => currentCounter(counters[i], seconds * 1000, now));
   const allowed = policy.every(({ quota }, i) => current[i]!.used < quota);
   const after = allowed ? current.map(({ startedAt, used }) => ({ startedAt, used: used + 1 })) : current;
-  const windows = policy.map(({ name, quota, seconds }, i) => ({
-    name,
-    remaining: Math.max(0, quota - after[i]!.used),
-    resetMs: after[i]!.startedAt + seconds * 1000 - now,
-  }));
-  return { verdict: { allowed, windows }, counters: after };
+  return { verdict: verdictOf(policy, allowed, after, now), counters: after };
 }
 
-/** A window that is over, or that a clock set back has put into the future, begins anew. */
+/** What a caller is told, from the counters as they are after its request. */
+export function verdictOf(
+  policy: readonly WindowPolicy[],
+  allowed: boolean,
+  counters: readonly Counter[],
+  now: number,
+): Verdict {
+  const windows = policy.map(({ name, quota, seconds }, i) => ({
+    name,
+    remaining: Math.max(0, quota - counters[i]!.used),
+    resetMs: counters[i]!.startedAt + seconds * 1000 - now,
+  }));
+  return { allowed, windows };
+}
+
+/**
+ * A window that is over, or that a clock set back has put into the future, begins anew. So does one in which nothing was
+ * counted: the request that would have been its first was refused by another window.
+ */
 function currentCounter(counter: Counter | undefined, lengthMs: number, now: number): Counter {
-  const runs = counter && counter.startedAt <= now && now < counter.startedAt + lengthMs;
+  const runs = counter && counter.used > 0 && counter.startedAt <= now && now < counter.startedAt + lengthMs;
   return runs ? counter : { startedAt: now, used: 0 };
 }

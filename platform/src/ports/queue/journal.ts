@@ -63,7 +63,8 @@ type Written = Omit<Job, "id" | "endpoint" | "state" | "expiresAt">;
 const FORMAT = 1;
 
 export function toRow(job: Job, position: number): JobRow {
-  const { id, endpoint, state, expiresAt, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } = job;
+  const { id, endpoint, state, expiresAt, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } =
+    job;
   const { holder, barred, startedAt, deadline, endedAt, reason, webhooks, sealed } = job;
   const written: Written & { v: number } = {
     v: FORMAT,

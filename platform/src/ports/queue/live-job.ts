@@ -55,7 +55,17 @@ export class LiveJob implements Job, Timed {
 }
 
 /** Fields that a waiting job does not have, and so takes no room for. */
-const RARE = ["holder", "barred", "startedAt", "deadline", "endedAt", "expiresAt", "reason", "webhooks", "sealed"] as const;
+const RARE = [
+  "holder",
+  "barred",
+  "startedAt",
+  "deadline",
+  "endedAt",
+  "expiresAt",
+  "reason",
+  "webhooks",
+  "sealed",
+] as const;
 
 /** A copy that later changes do not reach. */
 export function snapshot(live: LiveJob): Job {

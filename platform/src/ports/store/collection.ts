@@ -1,6 +1,6 @@
 /** Records of one kind, typed: today's format over the store's documents, whichever release wrote them. */
 import { type Document, type Kept, type Keys, NewerFormat, upcast } from "../../kernel/document.ts";
-import type { Position, Store, StoredRecord, UniqueKey, Write } from "./store.ts";
+import { type Position, type Store, type StoredRecord, type UniqueKey, type Write, WriteRefused } from "./store.ts";
 
 /** A typed record together with what the store knows of it. */
 export interface Item<T> {
@@ -9,6 +9,8 @@ export interface Item<T> {
   createdAt: number;
   version: number;
   doc: T;
+  /** Fields of the stored document that today's format gave up: the next patch removes them. */
+  outgrown?: string[];
 }
 
 const EVERYWHERE = "*";
@@ -78,12 +80,21 @@ export class Collection<T extends Document> {
 
   patching(item: Item<T>, set: Partial<T>, unset: (keyof T & string)[] = []): Write {
     const { kind, v } = this.#kept;
-    const after = { ...item.doc, ...set };
-    for (const name of unset) delete after[name];
     // An upcast document is written back whole: its fields may have moved.
     const changes = { ...item.doc, ...set, v };
+    const after = { ...item.doc, ...set };
+    for (const name of unset) delete after[name];
+    const outgrown = (item.outgrown ?? []).filter((name) => !(name in changes));
     const unique = this.#keys(item.account, after);
-    return { do: "patch", kind, id: item.id, ifVersion: item.version, set: changes, unset, unique };
+    return {
+      do: "patch",
+      kind,
+      id: item.id,
+      ifVersion: item.version,
+      set: changes,
+      unset: [...unset, ...outgrown],
+      unique,
+    };
   }
 
   removing(id: string): Write {
@@ -99,24 +110,40 @@ export class Collection<T extends Document> {
     if (stored?.format === v && stored.keysVersion === keysVersion) return;
     if (stored && stored.keysVersion !== keysVersion) await this.#rebuildKeys();
     const doc = { format: v, keysVersion };
-    await this.#store
-      .commit([
-        known
-          ? { do: "patch", kind: FORMAT_KIND, id: kind, set: doc }
-          : {
-              do: "insert",
-              record: { kind: FORMAT_KIND, id: kind, account: EVERYWHERE, createdAt: 0, doc, unique: [] },
-            },
-      ])
-      .catch((error) => {
-        // Another node started at the same moment and noted the same thing.
-        if (error?.reason !== "id-taken") throw error;
-      });
+    const record = { kind: FORMAT_KIND, id: kind, account: EVERYWHERE, createdAt: 0, doc, unique: [] };
+    const refusal = await this.#attempt(
+      known ? { do: "patch", kind: FORMAT_KIND, id: kind, set: doc } : { do: "insert", record },
+    );
+    // An id that is taken: another node started at the same moment and noted the same thing.
+    if (refusal && refusal.reason !== "id-taken") throw refusal;
   }
 
   async #rebuildKeys(): Promise<void> {
-    for await (const { id, account, doc } of this.all()) {
-      await this.#store.commit([{ do: "patch", kind: this.#kept.kind, id, set: {}, unique: this.#keys(account, doc) }]);
+    for await (const item of this.all()) await this.#rebuildKeysOf(item);
+  }
+
+  /** Other nodes may be at work already: a record changed meanwhile is read again, and one that is gone needs no keys. */
+  async #rebuildKeysOf(item: Item<T>): Promise<void> {
+    const { kind } = this.#kept;
+    for (let now: Item<T> | undefined = item; now; now = await this.get(item.id)) {
+      const { id, account, version, doc } = now;
+      const unique = this.#keys(account, doc);
+      const refusal = await this.#attempt({ do: "patch", kind, id, ifVersion: version, set: {}, unique });
+      if (!refusal) return;
+      if (refusal.reason === "key-taken") {
+        const why = `${kind} ${id} cannot have its keys rebuilt, for another record holds one of them`;
+        throw new Error(`${why}: start the release that wrote the data and rename one of the two`, { cause: refusal });
+      }
+    }
+  }
+
+  async #attempt(write: Write): Promise<WriteRefused | undefined> {
+    try {
+      await this.#store.commit([write]);
+      return undefined;
+    } catch (error) {
+      if (error instanceof WriteRefused) return error;
+      throw error;
     }
   }
 
@@ -127,7 +154,9 @@ export class Collection<T extends Document> {
   #read(record: StoredRecord | undefined): Item<T> | undefined {
     if (!record) return undefined;
     const { id, account, createdAt, version } = record;
-    return { id, account, createdAt, version, doc: upcast(this.#kept, record.doc) };
+    const doc = upcast(this.#kept, record.doc);
+    const outgrown = Object.keys(record.doc).filter((name) => !(name in doc));
+    return { id, account, createdAt, version, doc, ...(outgrown.length > 0 ? { outgrown } : {}) };
   }
 }
 

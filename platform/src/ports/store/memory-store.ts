@@ -91,16 +91,17 @@ class Draft {
   #insert(record: NewRecord, index: number): Row {
     const key = rowKey(record.kind, record.id);
     if (this.rows.has(key)) throw new WriteRefused("id-taken", index);
-    const row: Row = structuredClone({ ...record, version: 1 });
+    const row: Row = { ...record, doc: asJson(record.doc), unique: structuredClone(record.unique), version: 1 };
     this.#claimKeys(row, index);
     this.rows.set(key, row);
     return row;
   }
 
   #patch(row: Row, patch: Extract<Write, { do: "patch" }>, index: number): Row {
-    const doc: Document = { ...row.doc, ...structuredClone(patch.set) };
-    for (const name of patch.unset ?? []) delete doc[name];
-    const patched: Row = { ...row, doc, version: row.version + 1, unique: patch.unique ?? row.unique };
+    const changed: Document = { ...row.doc, ...patch.set };
+    for (const name of patch.unset ?? []) delete changed[name];
+    const unique = structuredClone(patch.unique ?? row.unique);
+    const patched: Row = { ...row, doc: asJson(changed), version: row.version + 1, unique };
     this.#freeKeys(row);
     this.#claimKeys(patched, index);
     this.rows.set(rowKey(row.kind, row.id), patched);
@@ -129,6 +130,9 @@ class Draft {
 const rowKey = (kind: string, id: string) => JSON.stringify([kind, id]);
 const uniqueKey = (kind: string, { scope, name, value }: UniqueKey) => JSON.stringify([kind, scope, name, value]);
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
+
+/** A copy with what any store would keep: no undefined, no dates, no class instances. */
+const asJson = (doc: Document): Document => JSON.parse(JSON.stringify(doc));
 
 /** Callers get copies: a document changed in place must not change the store. */
 function shown({ kind, id, account, createdAt, version, doc }: Row): StoredRecord {

@@ -20,7 +20,8 @@ const migrations = [
    CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, fence INTEGER NOT NULL) WITHOUT ROWID;`,
 ];
 
-export type Committed = { written: StoredRecord[] } | { refused: RefusalReason; index: number };
+/** Documents travel as text: what a caller gets is what the file holds. */
+export type Committed = { written: Row[] } | { refused: RefusalReason; index: number };
 
 export interface Row {
   kind: string;
@@ -39,7 +40,7 @@ export function fromRow(row: Row): StoredRecord {
 /** One commit. A refusal undoes what its earlier writes did, through a savepoint, and leaves the rest of the batch alone. */
 function commit(db: DatabaseSync, writes: Write[]): Committed {
   db.exec("SAVEPOINT one_commit");
-  const written: StoredRecord[] = [];
+  const written: Row[] = [];
   for (const [index, write] of writes.entries()) {
     const result = apply(db, write);
     if (typeof result === "string") {
@@ -52,53 +53,44 @@ function commit(db: DatabaseSync, writes: Write[]): Committed {
   return { written };
 }
 
-function apply(db: DatabaseSync, write: Write): StoredRecord | RefusalReason {
+function apply(db: DatabaseSync, write: Write): Row | RefusalReason {
   if (write.do === "insert") return insert(db, write.record);
   const row = sql(db, "SELECT * FROM records WHERE kind = ? AND id = ?").get(write.kind, write.id) as Row | undefined;
   if (!row) return "missing";
   if (write.ifVersion !== undefined && write.ifVersion !== row.version) return "changed";
-  return write.do === "patch" ? patch(db, fromRow(row), write) : remove(db, fromRow(row));
+  return write.do === "patch" ? patch(db, row, write) : remove(db, row);
 }
 
-function insert(db: DatabaseSync, record: NewRecord): StoredRecord | RefusalReason {
-  const { kind, id, account, createdAt, doc } = record;
+function insert(db: DatabaseSync, record: NewRecord): Row | RefusalReason {
+  const { kind, id, account, createdAt } = record;
+  const row: Row = { kind, id, account, created_at: createdAt, version: 1, doc: JSON.stringify(record.doc) };
   const inserted = sql(
     db,
-    "INSERT INTO records (kind, id, account, created_at, version, doc) VALUES (?, ?, ?, ?, 1, ?) ON CONFLICT DO NOTHING",
-  ).run(kind, id, account, createdAt, JSON.stringify(doc));
+    `INSERT INTO records (kind, id, account, created_at, version, doc)
+     VALUES (:kind, :id, :account, :created_at, :version, :doc) ON CONFLICT DO NOTHING`,
+  ).run({ ...row });
   if (inserted.changes === 0) return "id-taken";
-  return claimKeys(db, kind, id, record.unique) ?? { kind, id, account, createdAt, version: 1, doc };
+  return claimKeys(db, row, record.unique) ?? row;
 }
 
-function patch(
-  db: DatabaseSync,
-  record: StoredRecord,
-  write: Extract<Write, { do: "patch" }>,
-): StoredRecord | RefusalReason {
-  const doc = { ...record.doc, ...write.set };
-  for (const name of write.unset ?? []) delete doc[name];
-  const version = record.version + 1;
-  sql(db, "UPDATE records SET doc = ?, version = ? WHERE kind = ? AND id = ?").run(
-    JSON.stringify(doc),
-    version,
-    record.kind,
-    record.id,
-  );
-  if (write.unique) {
-    freeKeys(db, record);
-    const refusal = claimKeys(db, record.kind, record.id, write.unique);
-    if (refusal) return refusal;
-  }
-  return { ...record, doc, version };
+function patch(db: DatabaseSync, row: Row, write: Extract<Write, { do: "patch" }>): Row | RefusalReason {
+  const changed = { ...JSON.parse(row.doc), ...write.set };
+  for (const name of write.unset ?? []) delete changed[name];
+  const patched: Row = { ...row, version: row.version + 1, doc: JSON.stringify(changed) };
+  const { kind, id, version, doc } = patched;
+  sql(db, "UPDATE records SET doc = ?, version = ? WHERE kind = ? AND id = ?").run(doc, version, kind, id);
+  if (!write.unique) return patched;
+  freeKeys(db, row);
+  return claimKeys(db, row, write.unique) ?? patched;
 }
 
-function remove(db: DatabaseSync, record: StoredRecord): StoredRecord {
-  freeKeys(db, record);
-  sql(db, "DELETE FROM records WHERE kind = ? AND id = ?").run(record.kind, record.id);
-  return record;
+function remove(db: DatabaseSync, row: Row): Row {
+  freeKeys(db, row);
+  sql(db, "DELETE FROM records WHERE kind = ? AND id = ?").run(row.kind, row.id);
+  return row;
 }
 
-function claimKeys(db: DatabaseSync, kind: string, id: string, keys: UniqueKey[]): RefusalReason | undefined {
+function claimKeys(db: DatabaseSync, { kind, id }: Row, keys: UniqueKey[]): RefusalReason | undefined {
   const claim = sql(
     db,
     "INSERT INTO unique_keys (kind, scope, name, value, id) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
@@ -107,7 +99,7 @@ function claimKeys(db: DatabaseSync, kind: string, id: string, keys: UniqueKey[]
   return free ? undefined : "key-taken";
 }
 
-function freeKeys(db: DatabaseSync, { kind, id }: StoredRecord): void {
+function freeKeys(db: DatabaseSync, { kind, id }: Row): void {
   sql(db, "DELETE FROM unique_keys WHERE kind = ? AND id = ?").run(kind, id);
 }
 

@@ -38,7 +38,7 @@ export class SqliteStore implements Store {
   async commit(writes: Write[]): Promise<StoredRecord[]> {
     const outcome = await this.#writer.run<Committed>("commit", writes);
     if ("refused" in outcome) throw new WriteRefused(outcome.refused, outcome.index);
-    return outcome.written;
+    return outcome.written.map(fromRow);
   }
 
   async get(kind: string, id: string): Promise<StoredRecord | undefined> {

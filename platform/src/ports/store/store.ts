@@ -13,6 +13,7 @@ export interface NewRecord {
   id: string;
   account: string;
   createdAt: number;
+  /** Kept as JSON: what JSON cannot say, such as undefined, is not kept. The order of its keys may change. */
   doc: Document;
   unique: UniqueKey[];
 }
@@ -29,7 +30,7 @@ export interface StoredRecord {
 
 export type Write =
   | { do: "insert"; record: NewRecord }
-  /** Changes the named fields of the document and keeps all others, known to this release or not. */
+  /** Changes the named fields, removing those set to undefined, and keeps all others, known to this release or not. */
   | { do: "patch"; kind: string; id: string; ifVersion?: number; set: Document; unset?: string[]; unique?: UniqueKey[] }
   | { do: "remove"; kind: string; id: string; ifVersion?: number };
 

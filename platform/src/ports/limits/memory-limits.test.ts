@@ -1,0 +1,8 @@
+/** Limits in memory keep the port's promises. */
+import { limitsConformance } from "./limits.conformance.ts";
+import { MemoryLimits } from "./memory-limits.ts";
+
+limitsConformance("MemoryLimits", async () => {
+  const limits = new MemoryLimits();
+  return { limits, [Symbol.asyncDispose]: () => limits[Symbol.asyncDispose]() };
+});

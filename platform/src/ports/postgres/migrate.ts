@@ -1,0 +1,34 @@
+/** Schemas in PostgreSQL: each component's tables, brought forward by whichever node starts first. */
+import { type Pool, type Sql, transaction } from "./pool.ts";
+
+/** Any number that nobody else uses for an advisory lock: "millrace" in bytes. */
+const MIGRATION_LOCK = "7883951835720016741";
+
+/** Forward only; nodes that start at once take turns, and all but the first find nothing left to do. */
+export async function migrate(pool: Pool, component: string, migrations: readonly string[]): Promise<void> {
+  await transaction(pool, async (sql) => {
+    // Held until the transaction ends. CREATE TABLE IF NOT EXISTS alone fails when two run it at the same moment.
+    await sql("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
+    await sql("CREATE TABLE IF NOT EXISTS schema_versions (component text PRIMARY KEY, version integer NOT NULL)");
+    const done = await schemaVersion(sql, component);
+    if (done > migrations.length) throw newerSchema(component, done, migrations.length);
+    for (const migration of migrations.slice(done)) await sql(migration);
+    await sql(
+      `INSERT INTO schema_versions (component, version) VALUES ($1, $2)
+       ON CONFLICT (component) DO UPDATE SET version = excluded.version WHERE schema_versions.version <> excluded.version`,
+      [component, migrations.length],
+    );
+  });
+}
+
+async function schemaVersion(sql: Sql, component: string): Promise<number> {
+  const [row] = await sql<{ version: number }>("SELECT version FROM schema_versions WHERE component = $1", [component]);
+  return row?.version ?? 0;
+}
+
+function newerSchema(component: string, found: number, known: number): Error {
+  return new Error(
+    `the database has schema ${found} of the ${component}, but this release of Millrace knows schemas up to ${known}: ` +
+      "it was written by a newer release; start that one, or restore a backup made before the upgrade",
+  );
+}

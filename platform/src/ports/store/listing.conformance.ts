@@ -1,0 +1,80 @@
+/** What every Store does when it lists: the order, and pages that stay true while records come and go. */
+import { expect, test } from "vitest";
+import { insertOf, removeOf, seed } from "./conformance-records.ts";
+import type { OpenStore } from "./store.conformance.ts";
+import type { Listing, Store } from "./store.ts";
+
+export function listingConformance(open: OpenStore): void {
+  test("records come newest first, and those of one moment by id, last first", async () => {
+    await using opened = await open();
+    await seedAll(opened.store, { m1: 5, m3: 5, m2: 5, old: 1, new: 9, ancient: -3 });
+    expect(await listIds(opened.store)).toEqual(["new", "m3", "m2", "m1", "old", "ancient"]);
+  });
+
+  test("ids sort by their bytes, not as a dictionary would", async () => {
+    await using opened = await open();
+    await seedAll(opened.store, { a: 0, B: 0, "a-b": 0, aa: 0, _: 0, "10": 0, "9": 0, ä: 0 });
+    expect(await listIds(opened.store)).toEqual(["ä", "aa", "a-b", "a", "_", "B", "9", "10"]);
+    expect(await listIds(opened.store, { after: { createdAt: 0, id: "_" } })).toEqual(["B", "9", "10"]);
+  });
+
+  test("a listing holds one kind, and one account when it names one", async () => {
+    await using opened = await open();
+    await seed(opened.store, { id: "r1", account: "a" });
+    await seed(opened.store, { id: "r2", account: "b" });
+    await seed(opened.store, { id: "r3", account: "a", kind: "other" });
+    expect(await listIds(opened.store)).toEqual(["r2", "r1"]);
+    expect(await listIds(opened.store, { account: "a" })).toEqual(["r1"]);
+    expect(await listIds(opened.store, { account: "c" })).toEqual([]);
+  });
+
+  test("pages follow one another without a gap, also where one moment spans two pages", async () => {
+    await using opened = await open();
+    await seedAll(opened.store, { a: 1, b: 2, c: 2, d: 2, e: 3 });
+    expect(await pagesOf(opened.store, 2)).toEqual([["e", "d"], ["c", "b"], ["a"]]);
+  });
+
+  test("records inserted or removed between two pages neither repeat nor hide others", async () => {
+    await using opened = await open();
+    await seedAll(opened.store, { a: 1, b: 2, c: 3, d: 4, e: 5, f: 6 });
+    const between = async () => {
+      await seedAll(opened.store, { newest: 99, "c-late": 4 });
+      // The record the next page begins after, one already seen, and one still to come.
+      await opened.store.commit([removeOf("e"), removeOf("f"), removeOf("b")]);
+    };
+    expect(await pagesOf(opened.store, 2, between)).toEqual([["f", "e"], ["d", "c-late"], ["c", "a"], []]);
+  });
+
+  test("pages of one account pass over the records of others", async () => {
+    await using opened = await open();
+    const writes = Array.from({ length: 10 }, (_, i) =>
+      insertOf({ id: `r${i}`, account: i % 2 ? "a" : "b", createdAt: i }),
+    );
+    await opened.store.commit(writes);
+    const first = await opened.store.list({ kind: "thing", account: "a", limit: 2 });
+    expect(first.map(({ id }) => id)).toEqual(["r9", "r7"]);
+    expect(await listIds(opened.store, { account: "a", after: first.at(-1), limit: 2 })).toEqual(["r5", "r3"]);
+  });
+}
+
+async function seedAll(store: Store, createdAtById: Record<string, number>): Promise<void> {
+  await store.commit(Object.entries(createdAtById).map(([id, createdAt]) => insertOf({ id, createdAt })));
+}
+
+async function listIds(store: Store, options: Partial<Listing> = {}): Promise<string[]> {
+  const records = await store.list({ kind: "thing", limit: 100, ...options });
+  return records.map(({ id }) => id);
+}
+
+/** The ids of every page; `between` runs once, after the first. */
+async function pagesOf(store: Store, limit: number, between?: () => Promise<void>): Promise<string[][]> {
+  const pages: string[][] = [];
+  let page = await store.list({ kind: "thing", limit });
+  pages.push(page.map(({ id }) => id));
+  await between?.();
+  while (page.length === limit) {
+    page = await store.list({ kind: "thing", limit, after: page.at(-1) });
+    pages.push(page.map(({ id }) => id));
+  }
+  return pages;
+}

@@ -1,0 +1,12 @@
+/** The memory store keeps the port's promises. */
+import { MemoryStore } from "./memory-store.ts";
+import { storeConformance } from "./store.conformance.ts";
+
+storeConformance("MemoryStore", async () => {
+  const store = new MemoryStore();
+  return {
+    store,
+    reopen: { cannot: "a memory store ends with its process" },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+});

@@ -1,0 +1,242 @@
+/** The store in PostgreSQL: one transaction per commit, for any number of nodes. */
+import { migrate } from "../postgres/migrate.ts";
+import { openPool, type Pool, query, type Sql, transaction } from "../postgres/pool.ts";
+import {
+  type Lease,
+  type Listing,
+  type NewRecord,
+  type Store,
+  type StoredRecord,
+  type UniqueKey,
+  type Write,
+  WriteRefused,
+} from "./store.ts";
+
+// Text is compared by its bytes, whatever the database's own collation, so that listings equal those of other stores.
+const migrations = [
+  `CREATE TABLE records (
+     kind text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL, account text COLLATE "C" NOT NULL,
+     created_at bigint NOT NULL, version bigint NOT NULL, doc jsonb NOT NULL,
+     PRIMARY KEY (kind, id)
+   );
+   CREATE INDEX records_by_account ON records (kind, account, created_at, id);
+   CREATE INDEX records_by_age ON records (kind, created_at, id);
+   CREATE TABLE unique_keys (
+     kind text COLLATE "C" NOT NULL, scope text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL,
+     value text COLLATE "C" NOT NULL, id text COLLATE "C" NOT NULL,
+     PRIMARY KEY (kind, scope, name, value),
+     -- A record removed by one node while another gives it a key must not leave that key behind, taken for ever.
+     FOREIGN KEY (kind, id) REFERENCES records ON DELETE CASCADE
+   );
+   CREATE INDEX unique_keys_by_record ON unique_keys (kind, id);
+   CREATE TABLE leases (name text COLLATE "C" PRIMARY KEY, holder text NOT NULL, until bigint NOT NULL, fence bigint NOT NULL);`,
+];
+
+const COLUMNS = `records.kind, records.id, records.account, records.created_at AS "createdAt", records.version, records.doc`;
+
+export class PostgresStore implements Store {
+  readonly #pool: Pool;
+
+  private constructor(pool: Pool) {
+    this.#pool = pool;
+  }
+
+  static async open(url: string): Promise<PostgresStore> {
+    const pool = openPool(url);
+    try {
+      await migrate(pool, "store", migrations);
+      return new PostgresStore(pool);
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+
+  async commit(writes: Write[]): Promise<StoredRecord[]> {
+    if (writes.length === 0) return [];
+    return transaction(this.#pool, async (sql) => {
+      if (writes.length > 1) await lockInOrder(sql, writes);
+      const written: StoredRecord[] = [];
+      for (const [index, write] of writes.entries()) written.push(await apply(sql, write, index));
+      return written;
+    });
+  }
+
+  async get(kind: string, id: string): Promise<StoredRecord | undefined> {
+    const [record] = await this.#read(`SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2`, [kind, id]);
+    return record;
+  }
+
+  async find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
+    const [record] = await this.#read(
+      `SELECT ${COLUMNS} FROM unique_keys JOIN records USING (kind, id)
+       WHERE kind = $1 AND scope = $2 AND name = $3 AND value = $4`,
+      [kind, scope, name, value],
+    );
+    return record;
+  }
+
+  list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
+    const values: unknown[] = [kind, limit];
+    const value = (given: unknown) => `$${values.push(given)}`;
+    const where = [
+      "kind = $1",
+      ...(account === undefined ? [] : [`account = ${value(account)}`]),
+      ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(after.id)})`] : []),
+    ].join(" AND ");
+    return this.#read(
+      `SELECT ${COLUMNS} FROM records WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $2`,
+      values,
+    );
+  }
+
+  /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
+  async removeAccount(account: string): Promise<void> {
+    await transaction(this.#pool, (sql) => sql("DELETE FROM records WHERE account = $1", [account]));
+  }
+
+  async lease({ name, holder, now, until }: Lease): Promise<number | undefined> {
+    const [row] = await query<{ fence: number }>(
+      this.#pool,
+      `INSERT INTO leases (name, holder, until, fence) VALUES ($1, $2, $4, 1)
+       ON CONFLICT (name) DO UPDATE SET
+         fence = CASE WHEN leases.holder = $2 AND leases.until > $3 THEN leases.fence ELSE leases.fence + 1 END,
+         holder = $2, until = $4
+       WHERE leases.holder = $2 OR leases.until <= $3
+       RETURNING fence`,
+      [name, holder, now, until],
+    );
+    return row?.fence;
+  }
+
+  async release(name: string, holder: string): Promise<void> {
+    // The row stays, so that the fence never goes back.
+    const long = Number.MIN_SAFE_INTEGER;
+    await query(this.#pool, "UPDATE leases SET until = $3 WHERE name = $1 AND holder = $2", [name, holder, long]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#pool.end();
+  }
+
+  #read(text: string, values: unknown[]): Promise<StoredRecord[]> {
+    return query<StoredRecord>(this.#pool, text, values);
+  }
+}
+
+/**
+ * Two commits that change the same records in different orders would each hold what the other waits for, until PostgreSQL
+ * breaks one off a second later. Taken in one order, the locks cannot form such a ring.
+ */
+async function lockInOrder(sql: Sql, writes: Write[]): Promise<void> {
+  const changed = writes.filter((write) => write.do !== "insert");
+  await sql(
+    `SELECT FROM records WHERE (kind, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
+     ORDER BY kind, id FOR UPDATE`,
+    [changed.map(({ kind }) => kind), changed.map(({ id }) => id)],
+  );
+}
+
+function apply(sql: Sql, write: Write, index: number): Promise<StoredRecord> {
+  switch (write.do) {
+    case "insert":
+      return insert(sql, write.record, index);
+    case "patch":
+      return patch(sql, write, index);
+    case "remove":
+      return remove(sql, write, index);
+  }
+}
+
+async function insert(sql: Sql, record: NewRecord, index: number): Promise<StoredRecord> {
+  const { kind, id, account, createdAt, unique } = record;
+  const doc = JSON.stringify(record.doc);
+  const inserted = await sql(
+    `INSERT INTO records (kind, id, account, created_at, version, doc) VALUES ($1, $2, $3, $4, 1, $5)
+     ON CONFLICT DO NOTHING RETURNING 1`,
+    [kind, id, account, createdAt, doc],
+  );
+  if (inserted.length === 0) throw new WriteRefused("id-taken", index);
+  await claimKeys(sql, { kind, id }, unique, index);
+  return { kind, id, account, createdAt, version: 1, doc: JSON.parse(doc) };
+}
+
+async function patch(sql: Sql, write: Extract<Write, { do: "patch" }>, index: number): Promise<StoredRecord> {
+  const { kind, id, ifVersion, set, unique } = write;
+  const cleared = Object.keys(set).filter((name) => set[name] === undefined);
+  const [record] = await sql<StoredRecord>(
+    `UPDATE records SET doc = (doc || $4) - $5::text[], version = version + 1
+     WHERE kind = $1 AND id = $2 AND version = coalesce($3, version) RETURNING ${COLUMNS}`,
+    [kind, id, ifVersion, JSON.stringify(set), [...cleared, ...(write.unset ?? [])]],
+  );
+  if (!record) throw await refusal(sql, write, index);
+  if (unique) await replaceKeys(sql, record, unique, index);
+  return record;
+}
+
+async function remove(sql: Sql, write: Extract<Write, { do: "remove" }>, index: number): Promise<StoredRecord> {
+  const { kind, id, ifVersion } = write;
+  const [record] = await sql<StoredRecord>(
+    `DELETE FROM records WHERE kind = $1 AND id = $2 AND version = coalesce($3, version) RETURNING ${COLUMNS}`,
+    [kind, id, ifVersion],
+  );
+  if (!record) throw await refusal(sql, write, index);
+  return record;
+}
+
+/** Why a patch or removal found no record to change. */
+async function refusal(sql: Sql, write: Exclude<Write, { do: "insert" }>, index: number): Promise<WriteRefused> {
+  const { kind, id, ifVersion } = write;
+  const found = await sql("SELECT FROM records WHERE kind = $1 AND id = $2", [kind, id]);
+  return new WriteRefused(found.length > 0 && ifVersion !== undefined ? "changed" : "missing", index);
+}
+
+/** Most patches change no key, so keys that stay are left alone: PostgreSQL would keep a dead row for each one rewritten. */
+async function replaceKeys(sql: Sql, record: StoredRecord, wanted: UniqueKey[], index: number): Promise<void> {
+  const held = await sql<UniqueKey>("SELECT scope, name, value FROM unique_keys WHERE kind = $1 AND id = $2", [
+    record.kind,
+    record.id,
+  ]);
+  await freeKeys(sql, record, without(held, wanted));
+  await claimKeys(sql, record, without(wanted, held), index);
+}
+
+function without(keys: UniqueKey[], others: UniqueKey[]): UniqueKey[] {
+  return keys.filter((key) => !others.some((other) => isSameKey(key, other)));
+}
+
+function isSameKey(a: UniqueKey, b: UniqueKey): boolean {
+  return a.scope === b.scope && a.name === b.name && a.value === b.value;
+}
+
+async function claimKeys(
+  sql: Sql,
+  owner: { kind: string; id: string },
+  keys: UniqueKey[],
+  index: number,
+): Promise<void> {
+  if (keys.length === 0) return;
+  const claimed = await sql(
+    `INSERT INTO unique_keys (kind, id, scope, name, value)
+     SELECT $1, $2, scope, name, value FROM unnest($3::text[], $4::text[], $5::text[]) AS given (scope, name, value)
+     ORDER BY scope, name, value
+     ON CONFLICT DO NOTHING RETURNING 1`,
+    [owner.kind, owner.id, ...columnsOf(keys)],
+  );
+  if (claimed.length < keys.length) throw new WriteRefused("key-taken", index);
+}
+
+async function freeKeys(sql: Sql, owner: { kind: string; id: string }, keys: UniqueKey[]): Promise<void> {
+  if (keys.length === 0) return;
+  await sql(
+    `DELETE FROM unique_keys
+     WHERE kind = $1 AND id = $2 AND (scope, name, value) IN (SELECT * FROM unnest($3::text[], $4::text[], $5::text[]))`,
+    [owner.kind, owner.id, ...columnsOf(keys)],
+  );
+}
+
+const columnsOf = (keys: UniqueKey[]) => [
+  keys.map(({ scope }) => scope),
+  keys.map(({ name }) => name),
+  keys.map(({ value }) => value),
+];
