@@ -1,0 +1,223 @@
+/** The job engine as its clients see it: submit, wait, read, cancel, retry, purge. */
+import type { Clock } from "../kernel/clock.ts";
+import { jobId } from "../kernel/ids.ts";
+import { problem } from "../kernel/problem.ts";
+import type { Random } from "../kernel/random.ts";
+import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
+import type { Change, Counts, Due, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
+import type { Signals } from "../ports/signals/signals.ts";
+import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
+import { DEFAULT_TTL_MS, type RequestTerms } from "./request.ts";
+import { type Ended, Waiters } from "./waiters.ts";
+
+const MINUTE_MS = 60_000;
+
+/** How long results are kept after the end. */
+export const RETENTION_MS = { run: 30 * MINUTE_MS, runsync: MINUTE_MS, runsyncWithWait: 5 * MINUTE_MS };
+
+/** What an endpoint's jobs are held to when they say nothing themselves. */
+export interface EndpointTerms {
+  id: string;
+  executionTimeoutMs: number;
+}
+
+export interface Submission {
+  endpoint: EndpointTerms;
+  terms: RequestTerms;
+  body: Payload;
+  sealed?: true;
+  mode: keyof typeof RETENTION_MS;
+  idempotency?: { key: string; digest: string };
+}
+
+export interface EngineParts {
+  queue: Queue;
+  signals: Signals;
+  clock: Clock;
+  random: Random;
+  failed: (error: unknown) => void;
+}
+
+export class Engine implements AsyncDisposable {
+  readonly #queue: Queue;
+  readonly #signals: Signals;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly waiters: Waiters;
+
+  constructor(parts: EngineParts) {
+    this.#queue = parts.queue;
+    this.#signals = parts.signals;
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+    this.waiters = new Waiters({ ...parts, look: (id) => this.#ended(id) });
+  }
+
+  newId(mode: Submission["mode"]): string {
+    return jobId(this.#clock.now(), this.#random, { sync: mode !== "run" });
+  }
+
+  /** Accepted means durable: when this resolves, nothing can lose the job. */
+  async submit(submission: Submission, id = this.newId(submission.mode)): Promise<Job> {
+    const { endpoint, terms, body, sealed, idempotency } = submission;
+    const job: NewJob = { id, endpoint: endpoint.id, policy: policyOf(submission), createdAt: this.#clock.now(), body };
+    if (terms.webhooks.length > 0) job.webhooks = terms.webhooks;
+    if (sealed) job.sealed = sealed;
+    if (idempotency) job.idempotency = idempotency;
+    const [enqueued] = await this.#queue.enqueue([job]);
+    const { known, digest, job: accepted } = enqueued!;
+    if (known && digest !== idempotency?.digest) {
+      throw problem("wrong-state", "this Idempotency-Key was already used with a different request body");
+    }
+    if (!known) this.#signals.emit(`work:${endpoint.id}`);
+    return accepted;
+  }
+
+  /** The job at its end, or as it is when the time is up. Listening begins before the job exists, so no end is missed. */
+  async submitAndWait(submission: Submission, waitMs: number, gone: AbortSignal, id: string): Promise<Ended> {
+    const leave = new AbortController();
+    const waiting = this.waiters.wait(id, waitMs, AbortSignal.any([gone, leave.signal]));
+    try {
+      const job = await this.submit(submission, id);
+      if (job.id !== id) return await this.waitFor(submission.endpoint.id, job.id, waitMs, gone);
+      return (await waiting) ?? (await this.#now(submission.endpoint.id, id));
+    } finally {
+      leave.abort();
+    }
+  }
+
+  async waitFor(endpoint: string, id: string, waitMs: number, gone: AbortSignal): Promise<Ended> {
+    const waiting = this.waiters.wait(id, waitMs, gone);
+    const { job, result } = await this.read(endpoint, id, ["result"]);
+    if (jobLifecycle.isFinal(job.state)) return { job, result };
+    return (await waiting) ?? (await this.#now(endpoint, id));
+  }
+
+  async read(endpoint: string, id: string, parts: readonly Part[] = []): Promise<Reading> {
+    const reading = await this.#queue.read(id, this.#clock.now(), parts);
+    if (reading === "purged") throw problem("not-found", "job not found: it was removed by purge-queue");
+    if (!reading || reading.job.endpoint !== endpoint) throw problem("not-found", "job not found");
+    return reading;
+  }
+
+  /** An end that came first stays: cancelling a finished job changes nothing and tells its real state. */
+  async cancel(endpoint: string, id: string): Promise<Job> {
+    const { job } = await this.read(endpoint, id);
+    const [outcome] = await this.#queue.apply([cancelling(job, this.#clock.now())]);
+    return this.#told(outcome!) ?? notFound();
+  }
+
+  async retry(endpoint: string, id: string): Promise<Job> {
+    const { job } = await this.read(endpoint, id);
+    if (!jobLifecycle.can(job.state, "retry")) {
+      throw problem(
+        "malformed",
+        `job is not in a retryable state: it is ${job.state}, and only FAILED or TIMED_OUT jobs can be retried`,
+      );
+    }
+    const [outcome] = await this.#queue.apply([retrying(job, this.#clock.now())]);
+    if (!outcome!.applied) throw problem("malformed", "job is not in a retryable state: it was changed a moment ago");
+    this.#signals.emit(`work:${endpoint}`);
+    return outcome!.job;
+  }
+
+  async purge(endpoint: string): Promise<number> {
+    const now = this.#clock.now();
+    const ids = await this.#queue.purge(endpoint, now + RETENTION_MS.run);
+    for (const id of ids) this.waiters.tell({ job: purgedJob(id, endpoint, now), result: undefined });
+    return ids.length;
+  }
+
+  async shorten(endpoint: string, id: string, ttlMs: number): Promise<void> {
+    const { job } = await this.read(endpoint, id);
+    const change = shortening(job, ttlMs, this.#clock.now());
+    if (change) await this.#queue.apply([change]);
+  }
+
+  counts(endpoint: string): Promise<Counts> {
+    return this.#queue.counts(endpoint);
+  }
+
+  /** Everything the endpoint's jobs left behind is removed; whoever waits for one learns that it is gone. */
+  async removeEndpoint(endpoint: string): Promise<void> {
+    await this.#queue.removeEndpoint(endpoint);
+  }
+
+  /** What happens to jobs that ran out of something. Safe to repeat, and safe when two nodes do it at once. */
+  async settleDue(due: Due[]): Promise<void> {
+    if (due.length === 0) return;
+    const now = this.#clock.now();
+    const outcomes = await this.#queue.apply(due.map((one) => changeFor(one, now)));
+    for (const [i, outcome] of outcomes.entries()) {
+      this.#told(outcome);
+      const { job } = due[i]!;
+      if (!outcome.applied) continue;
+      if (outcome.job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+      else if (job.holder) this.#signals.emit(`stop:${job.holder}`);
+    }
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.waiters[Symbol.asyncDispose]();
+  }
+
+  /** Tells of an end that was just made, and returns the job as it now is. */
+  #told(outcome: Outcome): Job | undefined {
+    if (!outcome.applied) return outcome.now;
+    const { job } = outcome;
+    if (!jobLifecycle.isFinal(job.state)) return job;
+    this.waiters.tell({ job, result: undefined });
+    if (job.holder && job.state === "CANCELLED") this.#signals.emit(`stop:${job.holder}`);
+    return job;
+  }
+
+  async #now(endpoint: string, id: string): Promise<Ended> {
+    const reading = await this.#queue.read(id, this.#clock.now(), ["result"]);
+    if (reading === "purged") return { job: purgedJob(id, endpoint, this.#clock.now()), result: undefined };
+    return reading ? { job: reading.job, result: reading.result } : notFound();
+  }
+
+  /** For a waiter: the end of a job that ended somewhere else. */
+  async #ended(id: string): Promise<Ended | undefined> {
+    const reading = await this.#queue.read(id, this.#clock.now(), ["result"]);
+    if (reading === "purged") return { job: purgedJob(id, "", this.#clock.now()), result: undefined };
+    if (!reading || !jobLifecycle.isFinal(reading.job.state)) return undefined;
+    return { job: reading.job, result: reading.result };
+  }
+}
+
+function policyOf({ endpoint, terms, mode }: Submission) {
+  return {
+    ttlMs: terms.ttlMs ?? DEFAULT_TTL_MS,
+    executionTimeoutMs: terms.executionTimeoutMs ?? endpoint.executionTimeoutMs,
+    retentionMs: RETENTION_MS[mode],
+    errorRetries: terms.errorRetries,
+    lowPriority: terms.lowPriority,
+  };
+}
+
+function changeFor({ job, why }: Due, now: number): Change {
+  switch (why) {
+    case "ttl":
+      return timingOut(job, now, `job timed out: its time to live of ${job.policy.ttlMs} ms passed`);
+    case "execution":
+      return timingOut(
+        job,
+        now,
+        `job timed out: it ran longer than its execution timeout of ${job.policy.executionTimeoutMs} ms`,
+      );
+    case "holder":
+      return givingUpHolder(job, now, `worker ${job.holder} was lost while processing the job`);
+  }
+}
+
+/** A purged job has no record any more; whoever waits for it is told that it was cancelled. */
+function purgedJob(id: string, endpoint: string, now: number): Job {
+  const policy = { ttlMs: 0, executionTimeoutMs: 0, retentionMs: 0, errorRetries: 0, lowPriority: false };
+  const times = { createdAt: now, ttlAt: now, queuedAt: now, endedAt: now };
+  return { id, endpoint, state: "CANCELLED", policy, ...times, attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
+}
+
+function notFound(): never {
+  throw problem("not-found", "job not found");
+}

@@ -1,0 +1,175 @@
+/** The engine's rules as pure functions: from a job and a time to the change that a move makes. */
+import { type Job, type JobMove, type JobState, jobLifecycle, type Payload } from "../ports/queue/job.ts";
+import type { Change } from "../ports/queue/queue.ts";
+
+/** Runs in all, when workers die under a job. */
+export const ATTEMPTS = 3;
+
+const RUNNING: (keyof Change["set"])[] = ["holder", "startedAt", "deadline"];
+
+/** Fields that every end sets. What is kept of the run (holder, startedAt) is what the record shows of it. */
+function ending(
+  job: Job,
+  move: "complete" | "fail" | "timeOut" | "cancel",
+  now: number,
+  reason?: string,
+): Change["set"] {
+  const state = jobLifecycle.moves[move].to;
+  return { state, endedAt: now, expiresAt: now + job.policy.retentionMs, ...(reason === undefined ? {} : { reason }) };
+}
+
+function when(move: JobMove, fence: Omit<Change["when"], "states"> = {}): Change["when"] {
+  return { states: jobLifecycle.from(move), ...fence };
+}
+
+const CLEAR_AT_END: (keyof Change["set"])[] = ["deadline"];
+
+export function completing(job: Job, result: Payload, now: number): Change {
+  return {
+    id: job.id,
+    when: when("complete", { holder: job.holder, attempt: job.attempt }),
+    set: ending(job, "complete", now),
+    clear: [...CLEAR_AT_END, "reason"],
+    result,
+    progress: null,
+    also: { count: { completed: 1 }, webhook: true },
+  };
+}
+
+export function failing(job: Job, result: Payload | undefined, now: number, reason?: string): Change {
+  return {
+    id: job.id,
+    when: when("fail", { holder: job.holder, attempt: job.attempt }),
+    set: ending(job, "fail", now, reason),
+    clear: reason === undefined ? [...CLEAR_AT_END, "reason"] : CLEAR_AT_END,
+    ...(result === undefined ? {} : { result }),
+    progress: null,
+    also: { count: { failed: 1 }, webhook: true },
+  };
+}
+
+/** A handler's error is tried again while its own budget lasts. */
+export function retryingError(job: Job, now: number, reason: string): Change | undefined {
+  if (job.errorsRetried >= job.policy.errorRetries) return undefined;
+  return {
+    ...returning(job, now, reason),
+    set: { ...returning(job, now, reason).set, errorsRetried: job.errorsRetried + 1, spent: job.spent - 1 },
+  };
+}
+
+/** A job whose worker is lost goes round again, until it has cost too many workers. */
+export function givingUpHolder(job: Job, now: number, reason: string): Change {
+  if (job.spent >= ATTEMPTS) {
+    return failing(job, undefined, now, `${reason}; given up after ${job.spent} attempts`);
+  }
+  return returning(job, now, reason);
+}
+
+function returning(job: Job, now: number, reason: string): Change {
+  return {
+    id: job.id,
+    when: when("giveBack", { holder: job.holder, attempt: job.attempt }),
+    set: { state: jobLifecycle.moves.giveBack.to, queuedAt: now, retried: job.retried + 1, reason },
+    clear: RUNNING,
+    progress: null,
+    also: { count: { retried: 1 }, dropChunks: true },
+  };
+}
+
+/** An orderly return (a worker that never got the job, a server that shuts down) costs no attempt and counts as no retry. */
+export function handingBack(job: Job): Change {
+  return {
+    id: job.id,
+    when: when("giveBack", { holder: job.holder, attempt: job.attempt }),
+    set: { state: jobLifecycle.moves.giveBack.to, spent: job.spent - 1 },
+    clear: RUNNING,
+    progress: null,
+    also: { dropChunks: true },
+  };
+}
+
+export function timingOut(job: Job, now: number, reason: string): Change {
+  return {
+    id: job.id,
+    when: { states: [job.state], attempt: job.attempt },
+    set: ending(job, "timeOut", now, reason),
+    clear: CLEAR_AT_END,
+    progress: null,
+    also: { count: { failed: 1 }, webhook: true },
+  };
+}
+
+export function cancelling(job: Job, now: number): Change {
+  return {
+    id: job.id,
+    when: when("cancel"),
+    set: ending(job, "cancel", now),
+    clear: [...CLEAR_AT_END, "reason"],
+    progress: null,
+    also: { webhook: true },
+  };
+}
+
+/** Same id, same input; old output, error and chunks are gone, and every budget begins anew. */
+export function retrying(job: Job, now: number): Change {
+  return {
+    id: job.id,
+    when: when("retry", { attempt: job.attempt }),
+    set: {
+      state: jobLifecycle.moves.retry.to,
+      queuedAt: now,
+      ttlAt: now + job.policy.ttlMs,
+      spent: 0,
+      errorsRetried: 0,
+      retried: job.retried + 1,
+      // Whoever had it before may still be at it: a report of that run must not become the result of this one.
+      barred: job.holder,
+    },
+    clear: [...RUNNING, "endedAt", "expiresAt", "reason"],
+    result: null,
+    progress: null,
+    also: { count: { retried: 1 }, dropChunks: true },
+  };
+}
+
+/**
+ * A worker that is plainly busy with a job nobody holds has its claim back, as after a restart that lost it. One that says
+ * which attempt it is at must mean the last one given out, or the one right after it, whose claim was lost.
+ */
+export function claimingBack(job: Job, holder: string, now: number, attempt = job.attempt + 1): Change | undefined {
+  if (job.barred === holder || !jobLifecycle.can(job.state, "claim")) return undefined;
+  if (attempt !== job.attempt && attempt !== job.attempt + 1) return undefined;
+  return {
+    id: job.id,
+    when: { states: jobLifecycle.from("claim"), holder: null, attempt: job.attempt },
+    set: {
+      state: jobLifecycle.moves.claim.to,
+      holder,
+      attempt,
+      spent: job.spent + 1,
+      startedAt: now,
+      deadline: now + job.policy.executionTimeoutMs,
+    },
+    clear: ["barred"],
+  };
+}
+
+export function progressing(job: Job, output: string): Change {
+  return {
+    id: job.id,
+    when: { states: ["IN_PROGRESS"], holder: job.holder, attempt: job.attempt },
+    set: {},
+    progress: output,
+  };
+}
+
+/** A result may be let go earlier than agreed, never later. */
+export function shortening(job: Job, ttlMs: number, now: number): Change | undefined {
+  const only = (states: readonly JobState[]) => ({ id: job.id, when: { states, attempt: job.attempt } });
+  if (jobLifecycle.isFinal(job.state)) {
+    const expiresAt = now + ttlMs;
+    return (job.expiresAt ?? 0) <= expiresAt ? undefined : { ...only([job.state]), set: { expiresAt } };
+  }
+  if (job.policy.retentionMs <= ttlMs) return undefined;
+  return { ...only([job.state]), set: { policy: { ...job.policy, retentionMs: ttlMs } } };
+}

@@ -1,0 +1,114 @@
+/** Workers that wait for work: woken in the order they came, as many as there is work for, and no wake-up is lost. */
+import type { Clock } from "../kernel/clock.ts";
+import type { Signals } from "../ports/signals/signals.ts";
+
+/** Where signals may be lost, a waiting worker looks for itself this often. */
+const LOOK_EVERY_MS = 1000;
+
+/** A place in the line: taken before looking for work, so that work which comes in between still wakes it. */
+export interface Place extends Disposable {
+  /** True when there may be work, false when the time is up or the worker is gone. */
+  woken(untilMs: number, gone: AbortSignal): Promise<boolean>;
+}
+
+interface Waiting {
+  wake: (() => void) | undefined;
+  called: boolean;
+}
+
+export class Pollers {
+  readonly #lines = new Map<string, { waiting: Set<Waiting>; stopListening: () => void }>();
+  readonly #signals: Signals;
+  readonly #clock: Clock;
+  #closed = false;
+
+  constructor({ signals, clock }: { signals: Signals; clock: Clock }) {
+    this.#signals = signals;
+    this.#clock = clock;
+  }
+
+  /** How many wait for work of this endpoint. */
+  waiting(endpoint: string): number {
+    return this.#lines.get(endpoint)?.waiting.size ?? 0;
+  }
+
+  join(endpoint: string): Place {
+    const line = this.#line(endpoint);
+    const place: Waiting = { wake: undefined, called: this.#closed };
+    line.waiting.add(place);
+    return {
+      woken: (untilMs, gone) => this.#woken(place, untilMs, gone),
+      [Symbol.dispose]: () => this.#leave(endpoint, line, place),
+    };
+  }
+
+  /** Lets everyone go with nothing, now and from now on: the server hands out no more work. */
+  close(): void {
+    this.#closed = true;
+    for (const { waiting } of this.#lines.values()) for (const place of waiting) call(place);
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Wakes the first of an endpoint's line, one for each job. */
+  #wake(endpoint: string, count: number): void {
+    let left = count;
+    for (const place of this.#lines.get(endpoint)?.waiting ?? []) {
+      if (left <= 0) return;
+      if (place.called) continue;
+      call(place);
+      left--;
+    }
+  }
+
+  #woken(place: Waiting, untilMs: number, gone: AbortSignal): Promise<boolean> {
+    const leftMs = untilMs - this.#clock.monotonic();
+    if (gone.aborted || this.#closed || leftMs <= 0) return Promise.resolve(false);
+    if (place.called) return Promise.resolve(this.#answered(place));
+    return new Promise((resolve) => {
+      const waitMs = this.#signals.reliable ? leftMs : Math.min(leftMs, LOOK_EVERY_MS);
+      const end = (found: boolean) => {
+        timer.cancel();
+        gone.removeEventListener("abort", leave);
+        place.wake = undefined;
+        resolve(found);
+      };
+      const leave = () => end(false);
+      // Running out of the short time is a reason to look once more, running out of the whole time is the end.
+      const timer = this.#clock.after(waitMs, () => end(waitMs < leftMs));
+      gone.addEventListener("abort", leave);
+      place.wake = () => end(this.#answered(place));
+    });
+  }
+
+  #answered(place: Waiting): boolean {
+    place.called = false;
+    return !this.#closed;
+  }
+
+  /** Someone who was called but leaves without looking passes the call on. */
+  #leave(endpoint: string, line: { waiting: Set<Waiting>; stopListening: () => void }, place: Waiting): void {
+    line.waiting.delete(place);
+    if (line.waiting.size === 0) {
+      line.stopListening();
+      this.#lines.delete(endpoint);
+    } else if (place.called) this.#wake(endpoint, 1);
+  }
+
+  #line(endpoint: string) {
+    let line = this.#lines.get(endpoint);
+    if (!line) {
+      const stopListening = this.#signals.listen(`work:${endpoint}`, (count) => this.#wake(endpoint, count));
+      line = { waiting: new Set(), stopListening };
+      this.#lines.set(endpoint, line);
+    }
+    return line;
+  }
+}
+
+function call(place: Waiting): void {
+  place.called = true;
+  place.wake?.();
+}

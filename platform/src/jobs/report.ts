@@ -1,0 +1,60 @@
+/** What a worker says of a job: read from the body of a job-done post, whatever shape its author gave it. */
+
+export type Report =
+  | { kind: "progress"; output: string }
+  | {
+      kind: "end";
+      /** The result object as JSON text: `output`, `error`, both or neither. */
+      result: string;
+      failed: boolean;
+      /** The worker wants to be replaced after this job. */
+      refresh: boolean;
+    };
+
+/** Output that was dropped or could not be read ends the job as failed, with the reason where the output would be. */
+export function failure(reason: string): Report {
+  return { kind: "end", result: JSON.stringify({ error: reason }), failed: true, refresh: false };
+}
+
+const SHOWN_OF_BROKEN = 200;
+
+/** Never throws: a result that cannot be understood is a failed job, not a lost one. */
+export function readReport(text: string): Report {
+  let body: unknown;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    return failure(`the worker's result is not valid JSON; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`);
+  }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) {
+    return failure(`the worker's result is not a JSON object; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`);
+  }
+  return readObject(body as Record<string, unknown>, text);
+}
+
+function readObject(body: Record<string, unknown>, text: string): Report {
+  const { output, error, status, stopPod } = body;
+  if (status === "IN_PROGRESS") return { kind: "progress", output: JSON.stringify(output ?? null) };
+  const failed = isError(error);
+  const onlyOutput = "output" in body && Object.keys(body).length === 1;
+  return {
+    kind: "end",
+    // The common body is kept as it came: nothing is read and written anew that can be passed on.
+    result: onlyOutput && output !== null ? text.trim() : JSON.stringify(resultOf(output, failed ? error : undefined)),
+    failed,
+    refresh: stopPod === true,
+  };
+}
+
+/** An error may be given as any value that is not empty; all of them mean that the job failed. */
+function isError(error: unknown): boolean {
+  return error !== undefined && error !== null && error !== false && error !== "" && error !== 0;
+}
+
+/** Clients read `error` as text: a string is passed through unchanged, anything else becomes its JSON text. */
+function resultOf(output: unknown, error: unknown): object {
+  return {
+    ...(output === undefined || output === null ? {} : { output }),
+    ...(error === undefined ? {} : { error: typeof error === "string" ? error : JSON.stringify(error) }),
+  };
+}

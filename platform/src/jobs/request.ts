@@ -1,0 +1,71 @@
+/** What a caller of /run or /runsync asks for: read from the parsed body, refused with a reason. Runs in any thread. */
+import { problem } from "../kernel/problem.ts";
+
+/** Everything the body says apart from the input itself. */
+export interface RequestTerms {
+  executionTimeoutMs?: number;
+  ttlMs?: number;
+  errorRetries: number;
+  lowPriority: boolean;
+  webhooks: string[];
+  /** Whether the body holds a credential that must be sealed before it is stored. */
+  hasCredential: boolean;
+}
+
+const DAY_MS = 86_400_000;
+export const TTL_RANGE = { least: 10_000, most: 7 * DAY_MS };
+export const EXECUTION_TIMEOUT_RANGE = { least: 5000, most: 7 * DAY_MS };
+export const DEFAULT_TTL_MS = DAY_MS;
+const RETRIES_RANGE = { least: 0, most: 10 };
+
+type Json = Record<string, unknown>;
+
+export function readRequest(parsed: unknown): RequestTerms {
+  const body = asObject(parsed);
+  if (!body) throw problem("malformed", "the request body must be a JSON object with 'input'");
+  if (!("input" in body)) throw problem("malformed", "'input' is required: a JSON object");
+  if (!asObject(body.input)) throw problem("malformed", "'input' must be a JSON object");
+  const policy = readPolicy(body.policy);
+  const s3Config = asObject(body.s3Config);
+  return {
+    ...policy,
+    webhooks: [...readUrl(body, "webhook"), ...readUrl(body, "webhookV2")],
+    hasCredential: typeof s3Config?.accessSecret === "string",
+  };
+}
+
+function readPolicy(given: unknown): Omit<RequestTerms, "webhooks" | "hasCredential"> {
+  const policy = given === undefined || given === null ? {} : asObject(given);
+  if (!policy) throw problem("malformed", "'policy' must be a JSON object");
+  if (policy.lowPriority !== undefined && typeof policy.lowPriority !== "boolean") {
+    throw problem("malformed", "'policy.lowPriority' must be true or false");
+  }
+  return {
+    executionTimeoutMs: readInteger(policy, "executionTimeout", EXECUTION_TIMEOUT_RANGE),
+    ttlMs: readInteger(policy, "ttl", TTL_RANGE),
+    errorRetries: readInteger(policy, "retries", RETRIES_RANGE) ?? 0,
+    lowPriority: policy.lowPriority === true,
+  };
+}
+
+function readInteger(policy: Json, name: string, { least, most }: { least: number; most: number }): number | undefined {
+  const value = policy[name];
+  if (value === undefined) return undefined;
+  if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most) {
+    throw problem("malformed", `'policy.${name}' must be an integer from ${least} to ${most}`);
+  }
+  return value;
+}
+
+function readUrl(body: Json, name: "webhook" | "webhookV2"): string[] {
+  const url = body[name];
+  if (url === undefined || url === null || url === "") return [];
+  if (typeof url !== "string" || !URL.canParse(url) || !/^https?:/i.test(url)) {
+    throw problem("malformed", `'${name}' must be an http or https URL`);
+  }
+  return [url];
+}
+
+function asObject(value: unknown): Json | undefined {
+  return typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Json) : undefined;
+}

@@ -1,0 +1,69 @@
+/** What this node knows of the workers that talk to it: their jobs, what they list, and what they must stop. */
+import type { Job } from "../ports/queue/job.ts";
+
+interface Begun {
+  job: Job;
+  /** Number of the chunk that comes next; unknown until the first one when the job began before this node did. */
+  nextChunk: number | undefined;
+}
+
+export interface Session {
+  endpoint: string;
+  seenAt: number;
+  /** Jobs handed out here and not reported yet. */
+  begun: Map<string, Begun>;
+  /** Jobs that the last ping named. */
+  listed: Set<string>;
+  /** How many pings in a row have left out a job that the worker holds. */
+  omitted: Map<string, number>;
+  /** Stops already told since the last ping: a worker polls again at once, and needs each only once. */
+  told: Set<string>;
+}
+
+/** A worker unheard of for this long is forgotten; what matters of it is in the queue. */
+const FORGET_MS = 600_000;
+const SWEEP_AT = 1000;
+
+export class Sessions {
+  readonly #sessions = new Map<string, Session>();
+
+  of(worker: string, endpoint: string, now: number): Session {
+    let session = this.#sessions.get(worker);
+    if (!session) {
+      if (this.#sessions.size >= SWEEP_AT) this.#forgetOld(now);
+      session = { endpoint, seenAt: now, begun: new Map(), listed: new Set(), omitted: new Map(), told: new Set() };
+      this.#sessions.set(worker, session);
+    }
+    session.seenAt = now;
+    return session;
+  }
+
+  #forgetOld(now: number): void {
+    for (const [worker, { seenAt }] of this.#sessions) if (seenAt + FORGET_MS < now) this.#sessions.delete(worker);
+  }
+}
+
+/**
+ * Jobs that a worker has left out of two pings in a row: it took them and never began. Returns them and forgets the count.
+ * A job begun since the last ping is not missed by it.
+ */
+export function omittedTwice(session: Session, held: readonly Job[], listed: ReadonlySet<string>): Job[] {
+  const lost: Job[] = [];
+  const omitted = new Map<string, number>();
+  for (const job of held) {
+    if (listed.has(job.id)) continue;
+    const times = (session.omitted.get(job.id) ?? 0) + 1;
+    if (times >= 2) lost.push(job);
+    else omitted.set(job.id, times);
+  }
+  session.omitted = omitted;
+  return lost;
+}
+
+/** These releases kept their job list in a file that workers on one volume shared: what they list is not their own. */
+export function listsAreTrusted(sdkVersion: string | undefined): boolean {
+  const [major = 0, minor = 0, patch = 0] = (sdkVersion ?? "").split(".").map((part) => Number.parseInt(part, 10) || 0);
+  if (major !== 1) return true;
+  const number = minor * 1000 + patch;
+  return number < 7011 || number > 10_000;
+}

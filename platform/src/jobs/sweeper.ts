@@ -1,0 +1,50 @@
+/** The sweeper repairs what crashed and removes what is over: one tick does everything that is due, and may be repeated. */
+import { every } from "../kernel/background.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Queue } from "../ports/queue/queue.ts";
+import type { Engine } from "./engine.ts";
+
+const TICK_MS = 1000;
+/** Work is done in slices, so that a million expired results never make others wait. */
+const DUE_AT_ONCE = 500;
+const EXPIRED_AT_ONCE = 500;
+const SLICES_PER_TICK = 40;
+
+export class Sweeper implements AsyncDisposable {
+  readonly #queue: Queue;
+  readonly #engine: Engine;
+  readonly #ticking: AsyncDisposable;
+
+  constructor(parts: {
+    queue: Queue;
+    engine: Engine;
+    clock: Clock;
+    failed: (error: unknown) => void;
+    mine?: (now: number) => Promise<boolean>;
+  }) {
+    this.#queue = parts.queue;
+    this.#engine = parts.engine;
+    const { mine = async () => true } = parts;
+    this.#ticking = every(
+      parts.clock,
+      TICK_MS,
+      async (now) => void ((await mine(now)) && (await this.tick(now))),
+      parts.failed,
+    );
+  }
+
+  async tick(now: number): Promise<void> {
+    for (let slice = 0; slice < SLICES_PER_TICK; slice++) {
+      const due = await this.#queue.due(now, DUE_AT_ONCE);
+      await this.#engine.settleDue(due);
+      if (due.length < DUE_AT_ONCE) break;
+    }
+    for (let slice = 0; slice < SLICES_PER_TICK; slice++) {
+      if ((await this.#queue.expire(now, EXPIRED_AT_ONCE)) < EXPIRED_AT_ONCE) break;
+    }
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#ticking[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,87 @@
+/** Requests that wait for a job's end: they wait on an event, never by polling, and are forgotten when the client hangs up. */
+import { every } from "../kernel/background.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Job, Payload } from "../ports/queue/job.ts";
+import type { Signals } from "../ports/signals/signals.ts";
+
+export interface Ended {
+  job: Job;
+  result: Payload | undefined;
+}
+
+type Heard = (ended: Ended | undefined) => void;
+
+/** Where signals may be lost, whoever waits looks for itself this often. */
+const LOOK_EVERY_MS = 2000;
+
+export class Waiters implements AsyncDisposable {
+  readonly #waiting = new Map<string, Set<Heard>>();
+  readonly #signals: Signals;
+  readonly #clock: Clock;
+  readonly #look: (id: string) => Promise<Ended | undefined>;
+  readonly #looking: AsyncDisposable | undefined;
+
+  /** `look` reads a job that ended elsewhere; undefined while it has not ended. */
+  constructor(parts: {
+    signals: Signals;
+    clock: Clock;
+    look: (id: string) => Promise<Ended | undefined>;
+    failed: (error: unknown) => void;
+  }) {
+    this.#signals = parts.signals;
+    this.#clock = parts.clock;
+    this.#look = parts.look;
+    if (!parts.signals.reliable)
+      this.#looking = every(parts.clock, LOOK_EVERY_MS, () => this.lookAgain(), parts.failed);
+  }
+
+  get size(): number {
+    return this.#waiting.size;
+  }
+
+  /** Resolves with the end, or with undefined when the time is up, the client is gone, or the server closes. */
+  wait(id: string, waitMs: number, gone: AbortSignal): Promise<Ended | undefined> {
+    return new Promise((resolve) => {
+      const heard = (ended: Ended | undefined) => {
+        timer.cancel();
+        gone.removeEventListener("abort", leave);
+        stopListening();
+        this.#remove(id, heard);
+        resolve(ended);
+      };
+      const leave = () => heard(undefined);
+      const timer = this.#clock.after(waitMs, leave);
+      const stopListening = this.#signals.listen(`ended:${id}`, () => void this.#lookAt(id));
+      gone.addEventListener("abort", leave);
+      const waiting = this.#waiting.get(id) ?? new Set();
+      this.#waiting.set(id, waiting.add(heard));
+      if (gone.aborted) leave();
+    });
+  }
+
+  /** Tells everyone here who waits, with the result at hand, and everyone elsewhere that there is one. */
+  tell(ended: Ended): void {
+    for (const heard of [...(this.#waiting.get(ended.job.id) ?? [])]) heard(ended);
+    this.#signals.emit(`ended:${ended.job.id}`);
+  }
+
+  async lookAgain(): Promise<void> {
+    await Promise.all([...this.#waiting.keys()].map((id) => this.#lookAt(id)));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#looking?.[Symbol.asyncDispose]();
+    for (const waiting of [...this.#waiting.values()]) for (const heard of [...waiting]) heard(undefined);
+  }
+
+  async #lookAt(id: string): Promise<void> {
+    const ended = await this.#look(id);
+    if (ended) for (const heard of [...(this.#waiting.get(id) ?? [])]) heard(ended);
+  }
+
+  #remove(id: string, heard: Heard): void {
+    const waiting = this.#waiting.get(id);
+    waiting?.delete(heard);
+    if (waiting?.size === 0) this.#waiting.delete(id);
+  }
+}

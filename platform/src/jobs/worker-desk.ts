@@ -1,0 +1,279 @@
+/** The job engine as its workers see it: take, report, stream, ping, stop. */
+import type { Clock } from "../kernel/clock.ts";
+import { type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
+import type { Change, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
+import type { Signals } from "../ports/signals/signals.ts";
+import type { EngineParts } from "./engine.ts";
+import { claimingBack, completing, failing, givingUpHolder, handingBack, progressing, retryingError } from "./moves.ts";
+import { Pollers } from "./pollers.ts";
+import type { Report } from "./report.ts";
+import { listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
+import type { Waiters } from "./waiters.ts";
+
+/** A worker is lost when nothing was heard of it for this long. */
+export const LOST_AFTER_MS = 30_000;
+
+export interface WorkerCall {
+  endpoint: string;
+  worker: string;
+}
+
+export interface Reported {
+  id: string;
+  report: Report;
+  /** Our own worker library says which attempt it reports; others cannot. */
+  attempt?: number;
+}
+
+/** How often a report is tried against a job that changes under it. */
+const TRIES = 4;
+
+export class WorkerDesk {
+  readonly #queue: Queue;
+  readonly #signals: Signals;
+  readonly #clock: Clock;
+  readonly #waiters: Waiters;
+  readonly #sessions = new Sessions();
+  readonly #pollers: Pollers;
+
+  constructor(parts: EngineParts & { waiters: Waiters }) {
+    this.#queue = parts.queue;
+    this.#signals = parts.signals;
+    this.#clock = parts.clock;
+    this.#waiters = parts.waiters;
+    this.#pollers = new Pollers(parts);
+  }
+
+  /** Up to `limit` jobs, waiting up to `waitMs` for the first. A worker that is gone by then costs the job nothing. */
+  async take(
+    call: WorkerCall,
+    { limit, waitMs, gone }: { limit: number; waitMs: number; gone: AbortSignal },
+  ): Promise<Claimed[]> {
+    const untilMs = this.#clock.monotonic() + waitMs;
+    const session = this.#heard(call);
+    using place = this.#pollers.join(call.endpoint);
+    do {
+      if (gone.aborted || this.#pollers.closed) break;
+      const claimed = await this.#claim(call, session, limit);
+      if (claimed.length === 0) continue;
+      if (!gone.aborted) return claimed;
+      await this.handBack(
+        call,
+        claimed.map(({ job }) => job),
+      );
+    } while (await place.woken(untilMs, gone));
+    if (!gone.aborted) this.#heard(call);
+    return [];
+  }
+
+  /** Returns jobs that the worker never got to see. */
+  async handBack({ endpoint, worker }: WorkerCall, jobs: Job[]): Promise<void> {
+    const session = this.#sessions.of(worker, endpoint, this.#clock.now());
+    for (const { id } of jobs) session.begun.delete(id);
+    const outcomes = await this.#queue.apply(jobs.map(handingBack));
+    const returned = outcomes.filter(({ applied }) => applied).length;
+    if (returned > 0) this.#signals.emit(`work:${endpoint}`, returned);
+  }
+
+  /** Results and progress. A report that comes late, twice or from someone else changes nothing. */
+  async report(call: WorkerCall, reports: Reported[]): Promise<void> {
+    const session = this.#heard(call);
+    const known = reports.map((one) => this.#begun(session, call.worker, one));
+    const now = this.#clock.now();
+    const changes = reports.flatMap((one, i) => (known[i] ? [changeFor(known[i], one.report, now)] : []));
+    const outcomes = changes.length > 0 ? await this.#queue.apply(changes) : [];
+    let next = 0;
+    for (const [i, one] of reports.entries()) {
+      const outcome = known[i] ? outcomes[next++] : undefined;
+      if (one.report.kind === "end") session.begun.delete(one.id);
+      if (outcome?.applied) this.#tell(outcome.job, one.report);
+      else await this.#reportAnew(call, one, outcome);
+    }
+  }
+
+  /** Chunks of a streaming job, in the order in which they come. */
+  async stream(call: WorkerCall, id: string, texts: string[]): Promise<void> {
+    const session = this.#heard(call);
+    const begun = session.begun.get(id) ?? (await this.#resume(call, session, id));
+    if (!begun) return;
+    begun.nextChunk ??= (await this.#lastChunk(begun.job)) + 1;
+    const { attempt } = begun.job;
+    const chunks = texts.map((text) => ({ id, attempt, sequence: begun.nextChunk!++, text }));
+    await this.#queue.append(call.worker, chunks);
+    this.#signals.emit(`chunk:${id}`);
+  }
+
+  /** Alive, and busy with the jobs it lists; those it should have and does not list twice in a row go to others. */
+  async ping(call: WorkerCall, listed: ReadonlySet<string>, sdkVersion?: string): Promise<void> {
+    const session = this.#heard(call);
+    session.listed = new Set(listed);
+    session.told.clear();
+    if (!listsAreTrusted(sdkVersion)) return;
+    const held = await this.#queue.held(call.worker);
+    const lost = omittedTwice(session, held, listed);
+    for (const job of lost) await this.#giveUp(session, job);
+    const holds = new Set(held.map(({ id }) => id));
+    for (const id of listed) if (!holds.has(id)) await this.#claimBack(call, session, id);
+    if ((await this.#stops(call, session)).length > 0) this.#signals.emit(`stop:${call.worker}`);
+  }
+
+  /** Jobs that the worker must stop, waiting up to `waitMs` for the first. */
+  async stops(call: WorkerCall, { waitMs, gone }: { waitMs: number; gone: AbortSignal }): Promise<string[]> {
+    const session = this.#heard(call);
+    const untilMs = this.#clock.monotonic() + waitMs;
+    for (;;) {
+      const heard = this.#nextStop(call.worker, untilMs - this.#clock.monotonic(), gone);
+      const ids = await this.#stops(call, session);
+      if (ids.length > 0) {
+        heard.cancel();
+        for (const id of ids) session.told.add(id);
+        return ids;
+      }
+      if (!(await heard.signalled)) return [];
+    }
+  }
+
+  /** The worker's process has ended: nobody waits for its silence. */
+  async ended({ worker }: WorkerCall): Promise<void> {
+    await this.#queue.retire(worker);
+  }
+
+  /** From now on nothing is handed out, and everyone who waits is let go. */
+  close(): void {
+    this.#pollers.close();
+    for (const release of [...this.#stopWaits]) release();
+  }
+
+  readonly #stopWaits = new Set<() => void>();
+
+  #nextStop(worker: string, waitMs: number, gone: AbortSignal) {
+    const { promise: signalled, resolve } = Promise.withResolvers<boolean>();
+    const end = (found: boolean) => {
+      timer.cancel();
+      stopListening();
+      gone.removeEventListener("abort", leave);
+      this.#stopWaits.delete(leave);
+      resolve(found);
+    };
+    const leave = () => end(false);
+    const timer = this.#clock.after(waitMs, leave);
+    const stopListening = this.#signals.listen(`stop:${worker}`, () => end(true));
+    gone.addEventListener("abort", leave);
+    this.#stopWaits.add(leave);
+    if (gone.aborted || this.#pollers.closed) leave();
+    return { signalled, cancel: leave };
+  }
+
+  async #claim({ endpoint, worker }: WorkerCall, session: Session, limit: number): Promise<Claimed[]> {
+    const fair = limit === 1 ? 1 : await this.#fairShare(endpoint, limit);
+    const ask = { endpoint, holder: worker, limit: fair, now: this.#clock.now(), except: [...session.listed] };
+    const claimed = await this.#queue.claim(ask);
+    for (const { job } of claimed) session.begun.set(job.id, { job, nextChunk: 1 });
+    return claimed;
+  }
+
+  /** With several workers waiting, one that asks for many gets its share and not everything. */
+  async #fairShare(endpoint: string, limit: number): Promise<number> {
+    const pollers = this.#pollers.waiting(endpoint);
+    if (pollers <= 1) return limit;
+    const { inQueue } = await this.#queue.counts(endpoint);
+    return Math.max(1, Math.min(limit, Math.ceil(inQueue / pollers)));
+  }
+
+  #heard({ worker, endpoint }: WorkerCall): Session {
+    const now = this.#clock.now();
+    // Not awaited: being alive is worth nothing on the disk.
+    this.#queue.renew(worker, endpoint, now + LOST_AFTER_MS).catch(() => undefined);
+    return this.#sessions.of(worker, endpoint, now);
+  }
+
+  /** The job as it was handed out here, when this report can be about that. */
+  #begun(session: Session, worker: string, { id, attempt }: Reported): Job | undefined {
+    const job = session.begun.get(id)?.job;
+    return job?.holder === worker && (attempt === undefined || attempt === job.attempt) ? job : undefined;
+  }
+
+  /** The slow way, for reports about jobs that are not as this node remembers them. */
+  async #reportAnew(call: WorkerCall, { id, report, attempt }: Reported, refused?: Outcome): Promise<void> {
+    let job = refused && !refused.applied ? refused.now : await this.#read(call, id);
+    let mine = false;
+    for (let tries = 0; job && tries < TRIES; tries++) {
+      const held = job.state === "IN_PROGRESS" && job.holder === call.worker;
+      if (held && (mine || attempt === undefined || attempt === job.attempt)) {
+        const [outcome]: Outcome[] = await this.#queue.apply([changeFor(job, report, this.#clock.now())]);
+        if (outcome!.applied) return this.#tell(outcome!.job, report);
+        job = outcome!.now;
+      } else {
+        const back = held ? undefined : claimingBack(job, call.worker, this.#clock.now(), attempt);
+        if (!back) return;
+        const [outcome]: Outcome[] = await this.#queue.apply([back]);
+        mine = outcome!.applied;
+        job = outcome!.applied ? outcome!.job : outcome!.now;
+      }
+    }
+  }
+
+  #tell(job: Job, report: Report): void {
+    if (jobLifecycle.isFinal(job.state) && report.kind === "end") this.#waiters.tell({ job, result: report.result });
+    else if (job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+  }
+
+  async #claimBack(call: WorkerCall, session: Session, id: string): Promise<void> {
+    const job = await this.#read(call, id);
+    const change = job && claimingBack(job, call.worker, this.#clock.now());
+    if (!change) return;
+    const [outcome] = await this.#queue.apply([change]);
+    if (outcome!.applied) session.begun.set(id, { job: outcome!.job, nextChunk: undefined });
+  }
+
+  /** A streaming job that began before this node did, or on another one. */
+  async #resume(call: WorkerCall, session: Session, id: string) {
+    const job = await this.#read(call, id);
+    if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) await this.#claimBack(call, session, id);
+    else session.begun.set(id, { job, nextChunk: undefined });
+    return session.begun.get(id);
+  }
+
+  async #lastChunk({ id, attempt }: Job): Promise<number> {
+    const chunks = await this.#queue.chunks(id, { attempt, sequence: 0 }, Number.MAX_SAFE_INTEGER);
+    return chunks.at(-1)?.sequence ?? 0;
+  }
+
+  async #giveUp(session: Session, job: Job): Promise<void> {
+    session.begun.delete(job.id);
+    const change = givingUpHolder(job, this.#clock.now(), `worker ${job.holder} took the job and never began it`);
+    const [outcome] = await this.#queue.apply([change]);
+    if (!outcome!.applied) return;
+    if (outcome!.job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+    else this.#waiters.tell({ job: outcome!.job, result: undefined });
+  }
+
+  /** Jobs the worker is busy with that are no longer its own. */
+  async #stops({ worker }: WorkerCall, session: Session): Promise<string[]> {
+    const busyWith = new Set([...session.listed, ...session.begun.keys()]);
+    if (busyWith.size === 0) return [];
+    const held = new Set((await this.#queue.held(worker)).map(({ id }) => id));
+    const stops = [...busyWith].filter((id) => !held.has(id) && !session.told.has(id));
+    for (const id of stops) session.begun.delete(id);
+    return stops;
+  }
+
+  async #read({ endpoint }: WorkerCall, id: string): Promise<Job | undefined> {
+    const reading = await this.#queue.read(id, this.#clock.now());
+    return typeof reading === "object" && reading.job.endpoint === endpoint ? reading.job : undefined;
+  }
+}
+
+function changeFor(job: Job, report: Report, now: number): Change {
+  if (report.kind === "progress") return progressing(job, report.output);
+  const result: Payload = report.result;
+  if (!report.failed) return completing(job, result, now);
+  return retryingError(job, now, `the handler failed: ${errorOf(report.result)}`) ?? failing(job, result, now);
+}
+
+const SHOWN_OF_ERROR = 500;
+
+function errorOf(result: string): string {
+  const { error } = JSON.parse(result) as { error?: string };
+  return (error ?? "").slice(0, SHOWN_OF_ERROR);
+}

@@ -1,0 +1,46 @@
+/** Pages: opaque cursors that only the listing which issued them takes back. */
+import { problem } from "./problem.ts";
+import { t } from "./schema.ts";
+
+export const pageQuery = {
+  cursor: t.Optional(t.String({ minLength: 1, description: "`pagination.nextCursor` of the page before." })),
+  limit: t.Optional(t.Integer({ minimum: 1, maximum: 1000, description: "How many at most; 1000 by default." })),
+};
+
+export const Pagination = t.Object(
+  {
+    nextCursor: t.Union([t.String(), t.Null()], { description: "Where the next page begins; null on the last one." }),
+    hasNextPage: t.Boolean(),
+  },
+  { $id: "Pagination" },
+);
+
+export const DEFAULT_PAGE = 1000;
+
+interface Position {
+  createdAt: number;
+  id: string;
+}
+
+/** A listing asks for one more than it shows, and so knows whether there is more. */
+export function pageOf<T extends Position>(listing: string, found: T[], limit: number) {
+  const shown = found.slice(0, limit);
+  const last = shown.at(-1);
+  const hasNextPage = found.length > limit;
+  return { shown, pagination: { nextCursor: hasNextPage && last ? encode(listing, last) : null, hasNextPage } };
+}
+
+function encode(listing: string, { createdAt, id }: Position): string {
+  return Buffer.from(JSON.stringify([listing, createdAt, id])).toString("base64url");
+}
+
+export function decodeCursor(listing: string, cursor: string | undefined): Position | undefined {
+  if (cursor === undefined) return undefined;
+  try {
+    const [from, createdAt, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as [string, number, string];
+    if (from === listing && Number.isSafeInteger(createdAt) && typeof id === "string") return { createdAt, id };
+  } catch {
+    // Not one of ours; refused below like any other foreign cursor.
+  }
+  throw problem("invalid", "Request validation failed.", { errors: ["$.cursor: is not a cursor of this listing"] });
+}

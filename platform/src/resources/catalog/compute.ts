@@ -1,0 +1,30 @@
+/** What the catalog says of compute: GPU types and the pools they stand in, CPU flavors, data centers. */
+import catalog from "./catalog.json" with { type: "json" };
+
+export interface CpuFlavor {
+  id: string;
+  minVcpu: number;
+  maxVcpu: number;
+  ramGbPerVcpu: number;
+}
+
+const gpus = new Map(catalog.gpus.map(({ id, pool }) => [id, pool]));
+const pools = new Map(catalog.pools.map(({ id, gpuTypeIds }) => [id, gpuTypeIds]));
+const cpus = new Map<string, CpuFlavor>(catalog.cpus.map((cpu) => [cpu.id, cpu]));
+const dataCenters = new Set(catalog.dataCenters);
+
+export const poolIds: readonly string[] = [...pools.keys()];
+
+/** The types of a pool in their order. A type that stands in no pool is a pool of its own. */
+export function typesOfPool(pool: string): readonly string[] | undefined {
+  return pools.get(pool) ?? (gpus.get(pool) === null ? [pool] : undefined);
+}
+
+/** The pool that a type stands in; undefined when there is no such type. */
+export function poolOfType(type: string): string | undefined {
+  const pool = gpus.get(type);
+  return pool === null ? type : pool;
+}
+
+export const cpuFlavor = (id: string): CpuFlavor | undefined => cpus.get(id);
+export const isDataCenter = (id: string): boolean => dataCenters.has(id);

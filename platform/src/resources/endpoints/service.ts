@@ -1,0 +1,231 @@
+/** The rules of serverless endpoints. */
+import type { Caller } from "../../kernel/caller.ts";
+import { type Clock, timestamp } from "../../kernel/clock.ts";
+import { DEFAULT_PAGE, decodeCursor, pageOf } from "../../kernel/cursor.ts";
+import { resourceId } from "../../kernel/ids.ts";
+import type { Call, Handlers } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Collection, type Item } from "../../ports/store/collection.ts";
+import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import { isDataCenter } from "../catalog/compute.ts";
+import { commandOf, registryId } from "../container.ts";
+import { cpuFrom, gpuFrom, shownGpu } from "./compute.ts";
+import { type Endpoint, endpoints, type KeptEndpoint, type Scaling } from "./model.ts";
+import type { endpointOperations } from "./operations.ts";
+
+type Operations = typeof endpointOperations;
+type CreateRequest = Call<Operations["createEndpoint"]>["body"];
+type UpdateRequest = Call<Operations["updateEndpoint"]>["body"];
+type EndpointItem = Item<KeptEndpoint>;
+
+const LISTING = "endpoints";
+const DEFAULT_DISK_GB = 20;
+const DEFAULT_TIMEOUT_MS = 300_000;
+const DEFAULT_WORKERS = { min: 0, max: 3, idleTimeout: 10 };
+const DEFAULT_SCALING: Record<KeptEndpoint["type"], Scaling> = {
+  QUEUE: { type: "QUEUE_DELAY", queueDelay: 4 },
+  LOAD_BALANCER: { type: "REQUEST_COUNT", requestCount: 4 },
+};
+
+/** Fields that reach the workers' containers: changing one makes a new release. */
+const RELEASED = ["image", "args", "entrypoint", "cmd", "disk", "env", "ports", "registry", "gpu", "cpu", "dataCenterIds", "networkVolumes", "flashboot"] as const;
+
+/** What an endpoint leaves behind elsewhere, to be removed with it. */
+type Remains = (id: string) => Promise<void>;
+
+export class EndpointService implements Handlers<Operations> {
+  readonly #endpoints: Collection<KeptEndpoint>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #publicUrl: () => string;
+  readonly #removed: Remains[] = [];
+
+  constructor(parts: { store: Store; clock: Clock; random: Random; publicUrl?: () => string }) {
+    this.#endpoints = new Collection(parts.store, endpoints);
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+    this.#publicUrl = parts.publicUrl ?? (() => "");
+  }
+
+  prepare(): Promise<void> {
+    return this.#endpoints.prepare();
+  }
+
+  /** Whoever keeps something of an endpoint says how it is removed. */
+  onRemoval(remove: Remains): void {
+    this.#removed.push(remove);
+  }
+
+  async listEndpoints({ caller, query }: Call<Operations["listEndpoints"]>) {
+    const limit = query.limit ?? DEFAULT_PAGE;
+    const after = decodeCursor(LISTING, query.cursor);
+    const found = await this.#endpoints.list({ account: caller.account, after, limit: limit + 1 });
+    const { shown, pagination } = pageOf(LISTING, found, limit);
+    return { endpoints: shown.filter((item) => mayUse(caller, item.id)).map((item) => this.#shown(item)), pagination };
+  }
+
+  async createEndpoint({ caller, body }: Call<Operations["createEndpoint"]>): Promise<Endpoint> {
+    if (caller.endpoints) throw problem("forbidden", "This API key is narrowed to some endpoints and cannot make others.");
+    // Templates come later; until then no id can name one.
+    if (body.templateId !== undefined) throw problem("not-found", "template not found");
+    const doc = checked(created(body));
+    const item = await this.#endpoints.insert({
+      id: resourceId(this.#random),
+      account: caller.account,
+      createdAt: this.#clock.now(),
+      doc,
+    });
+    return this.#shown(item);
+  }
+
+  async getEndpoint({ caller, params }: Call): Promise<Endpoint> {
+    return this.#shown(await this.own(caller, params.id!));
+  }
+
+  async updateEndpoint({ caller, params, body }: Call<Operations["updateEndpoint"]>): Promise<Endpoint> {
+    if (body.templateId !== undefined) throw problem("not-found", "template not found");
+    // Two updates at once both succeed: the second reads again and applies its own change.
+    for (;;) {
+      const item = await this.own(caller, params.id!);
+      const set = updated(item.doc, body);
+      try {
+        return this.#shown(await this.#endpoints.patch(item, set));
+      } catch (error) {
+        if (!(error instanceof WriteRefused)) throw error;
+      }
+    }
+  }
+
+  async deleteEndpoint({ caller, params }: Call): Promise<void> {
+    const { id } = await this.own(caller, params.id!);
+    await this.#endpoints.remove(id).catch((error) => {
+      throw error instanceof WriteRefused ? problem("not-found", "endpoint not found", { cause: error }) : error;
+    });
+    for (const remove of this.#removed) await remove(id);
+  }
+
+  /** Another account's endpoint does not exist for this caller; one outside the key's own list is refused. */
+  async own(caller: Caller, id: string): Promise<EndpointItem> {
+    const item = await this.#endpoints.get(id);
+    if (!item || item.account !== caller.account) throw problem("not-found", "endpoint not found");
+    if (!mayUse(caller, id)) throw problem("forbidden", `This API key is narrowed to other endpoints than '${id}'.`);
+    return item;
+  }
+
+  find(id: string): Promise<EndpointItem | undefined> {
+    return this.#endpoints.get(id);
+  }
+
+  #shown({ id, createdAt, doc }: EndpointItem): Endpoint {
+    const { gpu, cpu, workers, scaling, release: _, ...plain } = doc;
+    const { v: __, ...fields } = plain as typeof plain & { v?: number };
+    const idles = !(doc.type === "QUEUE" && scaling.type === "REQUEST_COUNT");
+    return {
+      id,
+      ...fields,
+      requestUrls: requestUrls(`${this.#publicUrl()}/v2/${id}`, doc),
+      ...(gpu ? { gpu: shownGpu(gpu) } : {}),
+      ...(cpu ? { cpu } : {}),
+      workers: idles ? workers : { min: workers.min, max: workers.max },
+      scaling,
+      createdAt: timestamp(createdAt),
+    };
+  }
+}
+
+function created(body: CreateRequest): KeptEndpoint {
+  const { name, image, type = "QUEUE" } = body;
+  if (name === undefined) throw missing("name");
+  if (image === undefined) throw missing("image");
+  if ((body.gpu === undefined) === (body.cpu === undefined)) throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
+  refuseIdleTimeout(type, body.scaling ?? DEFAULT_SCALING[type], body.workers);
+  return {
+    name,
+    type,
+    image,
+    ...commandOf(body),
+    disk: body.disk ?? DEFAULT_DISK_GB,
+    env: body.env ?? {},
+    ports: body.ports ?? [],
+    registry: knownRegistry(body.registry ?? null),
+    ...(body.gpu ? { gpu: gpuFrom(body.gpu) } : {}),
+    ...(body.cpu ? { cpu: cpuFrom(body.cpu) } : {}),
+    workers: { ...DEFAULT_WORKERS, ...body.workers },
+    scaling: body.scaling ?? DEFAULT_SCALING[type],
+    dataCenterIds: body.dataCenterIds ?? [],
+    networkVolumes: body.networkVolumes ?? [],
+    timeout: body.timeout ?? DEFAULT_TIMEOUT_MS,
+    flashboot: body.flashboot ?? "OFF",
+    release: 1,
+  };
+}
+
+function updated(before: KeptEndpoint, body: UpdateRequest): Partial<KeptEndpoint> {
+  const { gpu, cpu, workers, registry, args, entrypoint, cmd, templateId: _, ...plain } = body;
+  if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
+  if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
+  refuseIdleTimeout(before.type, body.scaling ?? before.scaling, workers);
+  const set: Partial<KeptEndpoint> = {
+    ...plain,
+    ...commandOf({ args, entrypoint, cmd }, before),
+    ...(gpu ? { gpu: gpuFrom(gpu, before.gpu) } : {}),
+    ...(cpu ? { cpu: cpuFrom(cpu) } : {}),
+    ...(workers ? { workers: { ...before.workers, ...workers } } : {}),
+    ...(registry === undefined ? {} : { registry: knownRegistry(registry) }),
+  };
+  const after = checked({ ...before, ...set });
+  const changed = RELEASED.some((field) => JSON.stringify(after[field]) !== JSON.stringify(before[field]));
+  return changed ? { ...set, release: before.release + 1 } : set;
+}
+
+/** Rules across fields, the same for a new endpoint and a changed one. */
+function checked(doc: KeptEndpoint): KeptEndpoint {
+  if (doc.type === "LOAD_BALANCER" && doc.scaling.type !== "REQUEST_COUNT") {
+    throw problem("invalid", "Request validation failed.", { errors: ["$.scaling: a LOAD_BALANCER endpoint takes REQUEST_COUNT scaling only"] });
+  }
+  if (doc.workers.min > doc.workers.max) throw problem("rule-broken", "'workers.min' is larger than 'workers.max'.");
+  const unknown = doc.dataCenterIds.find((id) => !isDataCenter(id));
+  if (unknown !== undefined) throw problem("rule-broken", `There is no data center '${unknown}'.`);
+  const volume = doc.networkVolumes[0];
+  // Volumes come later; until then no id can name one.
+  if (volume !== undefined) throw problem("rule-broken", `There is no network volume '${volume}'.`);
+  return doc;
+}
+
+/** Such an endpoint idles a fixed time, so a caller who sets another would be misled. */
+function refuseIdleTimeout(type: KeptEndpoint["type"], scaling: Scaling, workers?: { idleTimeout?: number }): void {
+  if (type === "QUEUE" && scaling.type === "REQUEST_COUNT" && workers?.idleTimeout !== undefined) {
+    throw problem("rule-broken", "'workers.idleTimeout' does not apply to a QUEUE endpoint with REQUEST_COUNT scaling.");
+  }
+}
+
+/** Registries come later; until then no id can name one. */
+function knownRegistry(given: null | string | { id: string }): string | null {
+  const id = registryId(given);
+  if (id !== null) throw problem("not-found", "registry not found");
+  return id;
+}
+
+function missing(name: string) {
+  const error = `$: property '${name}' is required unless 'templateId' is given`;
+  return problem("invalid", "Request validation failed.", { errors: [error] });
+}
+
+function mayUse({ endpoints }: Caller, id: string): boolean {
+  return !endpoints || endpoints.includes(id);
+}
+
+function requestUrls(base: string, { type, env }: KeptEndpoint): Endpoint["requestUrls"] {
+  if (type === "LOAD_BALANCER") return { base, health: `${base}${env.HEALTH_CHECK_PATH ?? "/ping"}` };
+  return {
+    run: `${base}/run`,
+    runSync: `${base}/runsync`,
+    status: `${base}/status/{job_id}`,
+    stream: `${base}/stream/{job_id}`,
+    cancel: `${base}/cancel/{job_id}`,
+    retry: `${base}/retry/{job_id}`,
+    purgeQueue: `${base}/purge-queue`,
+    health: `${base}/health`,
+  };
+}
