@@ -87,10 +87,15 @@ export class Engine implements AsyncDisposable {
   }
 
   async waitFor(endpoint: string, id: string, waitMs: number, gone: AbortSignal): Promise<Ended> {
-    const waiting = this.waiters.wait(id, waitMs, gone);
-    const { job, result } = await this.read(endpoint, id, ["result"]);
-    if (jobLifecycle.isFinal(job.state)) return { job, result };
-    return (await waiting) ?? (await this.#now(endpoint, id));
+    const leave = new AbortController();
+    const waiting = this.waiters.wait(id, waitMs, AbortSignal.any([gone, leave.signal]));
+    try {
+      const { job, result } = await this.read(endpoint, id, ["result"]);
+      if (jobLifecycle.isFinal(job.state)) return { job, result };
+      return (await waiting) ?? (await this.#now(endpoint, id));
+    } finally {
+      leave.abort();
+    }
   }
 
   async read(endpoint: string, id: string, parts: readonly Part[] = []): Promise<Reading> {

@@ -1,11 +1,14 @@
 /** What a worker says of a job: read from the body of a job-done post, whatever shape its author gave it. */
+import type { Payload } from "../ports/queue/job.ts";
 
 export type Report =
   | { kind: "progress"; output: string }
   | {
       kind: "end";
       /** The result object as JSON text: `output`, `error`, both or neither. */
-      result: string;
+      result: Payload;
+      /** The handler's error, when there is one. */
+      error?: string;
       failed: boolean;
       /** The worker wants to be replaced after this job. */
       refresh: boolean;
@@ -13,7 +16,7 @@ export type Report =
 
 /** Output that was dropped or could not be read ends the job as failed, with the reason where the output would be. */
 export function failure(reason: string): Report {
-  return { kind: "end", result: JSON.stringify({ error: reason }), failed: true, refresh: false };
+  return { kind: "end", result: JSON.stringify({ error: reason }), error: reason, failed: true, refresh: false };
 }
 
 const SHOWN_OF_BROKEN = 200;
@@ -36,11 +39,13 @@ function readObject(body: Record<string, unknown>, text: string): Report {
   const { output, error, status, stopPod } = body;
   if (status === "IN_PROGRESS") return { kind: "progress", output: JSON.stringify(output ?? null) };
   const failed = isError(error);
+  const errorText = failed ? asText(error) : undefined;
   const onlyOutput = "output" in body && Object.keys(body).length === 1;
   return {
     kind: "end",
     // The common body is kept as it came: nothing is read and written anew that can be passed on.
-    result: onlyOutput && output !== null ? text.trim() : JSON.stringify(resultOf(output, failed ? error : undefined)),
+    result: onlyOutput && output !== null ? text.trim() : JSON.stringify(resultOf(output, errorText)),
+    ...(errorText === undefined ? {} : { error: errorText }),
     failed,
     refresh: stopPod === true,
   };
@@ -52,9 +57,8 @@ function isError(error: unknown): boolean {
 }
 
 /** Clients read `error` as text: a string is passed through unchanged, anything else becomes its JSON text. */
-function resultOf(output: unknown, error: unknown): object {
-  return {
-    ...(output === undefined || output === null ? {} : { output }),
-    ...(error === undefined ? {} : { error: typeof error === "string" ? error : JSON.stringify(error) }),
-  };
+const asText = (error: unknown) => (typeof error === "string" ? error : JSON.stringify(error));
+
+function resultOf(output: unknown, error: string | undefined): object {
+  return { ...(output === undefined || output === null ? {} : { output }), ...(error === undefined ? {} : { error }) };
 }

@@ -1,6 +1,6 @@
 /** The job engine as its workers see it: take, report, stream, ping, stop. */
 import type { Clock } from "../kernel/clock.ts";
-import { type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
+import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Change, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { EngineParts } from "./engine.ts";
@@ -24,6 +24,8 @@ export interface Reported {
   /** Our own worker library says which attempt it reports; others cannot. */
   attempt?: number;
 }
+
+const SHOWN_OF_ERROR = 500;
 
 /** How often a report is tried against a job that changes under it. */
 const TRIES = 4;
@@ -266,14 +268,7 @@ export class WorkerDesk {
 
 function changeFor(job: Job, report: Report, now: number): Change {
   if (report.kind === "progress") return progressing(job, report.output);
-  const result: Payload = report.result;
-  if (!report.failed) return completing(job, result, now);
-  return retryingError(job, now, `the handler failed: ${errorOf(report.result)}`) ?? failing(job, result, now);
-}
-
-const SHOWN_OF_ERROR = 500;
-
-function errorOf(result: string): string {
-  const { error } = JSON.parse(result) as { error?: string };
-  return (error ?? "").slice(0, SHOWN_OF_ERROR);
+  if (!report.failed) return completing(job, report.result, now);
+  const reason = `the handler failed: ${(report.error ?? "").slice(0, SHOWN_OF_ERROR)}`;
+  return retryingError(job, now, reason) ?? failing(job, report.result, now);
 }

@@ -3,13 +3,22 @@ import parseArgv from "string-argv";
 import { problem } from "../kernel/problem.ts";
 import { nullable, t } from "../kernel/schema.ts";
 
-export const registryReference = t.Union([t.Null(), t.String({ minLength: 1 }), t.Object({ id: t.String({ minLength: 1 }) }, { additionalProperties: false })]);
+export const registryReference = t.Union([
+  t.Null(),
+  t.String({ minLength: 1 }),
+  t.Object({ id: t.String({ minLength: 1 }) }, { additionalProperties: false }),
+]);
 
 /** As a caller sends them. */
 export const containerFields = {
-  image: t.Optional(t.String({ minLength: 1, description: "Container image with tag, or `host:/abs/dir`.", "x-flat": "imageName" })),
+  image: t.Optional(
+    t.String({ minLength: 1, description: "Container image with tag, or `host:/abs/dir`.", "x-flat": "imageName" }),
+  ),
   args: t.Optional(
-    t.String({ description: 'Start command as one text: a shell line, or `{"entrypoint":[…],"cmd":[…]}`. Empty clears it.', "x-flat": "dockerArgs" }),
+    t.String({
+      description: 'Start command as one text: a shell line, or `{"entrypoint":[…],"cmd":[…]}`. Empty clears it.',
+      "x-flat": "dockerArgs",
+    }),
   ),
   entrypoint: t.Optional(t.Array(t.String(), { description: "Exec-form ENTRYPOINT; an empty list clears it." })),
   cmd: t.Optional(t.Array(t.String(), { description: "Exec-form CMD; an empty list clears it." })),
@@ -21,9 +30,15 @@ export const containerFields = {
     }),
   ),
   ports: t.Optional(
-    t.Array(t.String({ pattern: "^([1-9]\\d{0,4})/(http|tcp)$" }), { description: "Ports to expose, each `port/protocol`." }),
+    t.Array(t.String({ pattern: "^([1-9]\\d{0,4})/(http|tcp)$" }), {
+      description: "Ports to expose, each `port/protocol`.",
+    }),
   ),
-  registry: t.Optional({ ...registryReference, description: "Registry credential: an id, `{id}`, or null.", "x-flat": "containerRegistryAuthId" }),
+  registry: t.Optional({
+    ...registryReference,
+    description: "Registry credential: an id, `{id}`, or null.",
+    "x-flat": "containerRegistryAuthId",
+  }),
 };
 
 /** As records show them: always all of them. */
@@ -73,7 +88,8 @@ function parseArgs(args: string): { entrypoint: string[]; cmd: string[] } {
   return { entrypoint: [], cmd: parseArgv(args) };
 }
 
-const isTextList = (value: unknown): value is string[] => Array.isArray(value) && value.every((item) => typeof item === "string");
+const isTextList = (value: unknown): value is string[] =>
+  Array.isArray(value) && value.every((item) => typeof item === "string");
 
 export function registryId(given: null | string | { id: string }): string | null {
   return typeof given === "object" && given !== null ? given.id : given;

@@ -175,6 +175,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async expire(now: number, limit: number): Promise<number> {
+    if (!this.#journal.hasExpired(now)) return 0;
     const [removed] = await this.#write([{ do: "expire", now, limit }]);
     return removed as number;
   }

@@ -52,6 +52,8 @@ export interface Journal {
   chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[];
   counters(endpoint: string): Record<Counter, number>;
   outgoing(now: number, limit: number): Outgoing[];
+  /** Whether an `expire` entry would find anything: a quiet queue writes nothing. */
+  hasExpired(now: number): boolean;
   /** Makes removed text unreadable in the files. */
   scrub(): Promise<void>;
   close(): Promise<void>;

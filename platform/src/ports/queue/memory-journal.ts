@@ -86,6 +86,10 @@ export class MemoryJournal implements Journal {
       .slice(0, limit);
   }
 
+  hasExpired(): boolean {
+    return true;
+  }
+
   async scrub(): Promise<void> {}
 
   async close(): Promise<void> {}

@@ -125,6 +125,12 @@ export class SqliteJournal implements Journal {
     ).all(now, limit) as unknown as Outgoing[];
   }
 
+  hasExpired(now: number): boolean {
+    const over =
+      "SELECT 1 FROM jobs WHERE expires_at <= :now UNION ALL SELECT 1 FROM purged WHERE until <= :now LIMIT 1";
+    return this.#sql(over).get({ now }) !== undefined;
+  }
+
   scrub(): Promise<void> {
     return this.#writer.checkpoint();
   }

@@ -21,10 +21,15 @@ export const anyGpu: KeptGpu = {
 };
 
 export function gpuFrom(request: GpuRequest, before?: KeptGpu): KeptGpu {
-  const allowedCudaVersions = request.allowedCudaVersions ?? (request.minCudaVersion ? [] : (before?.allowedCudaVersions ?? []));
-  const minCudaVersion = request.minCudaVersion ?? (request.allowedCudaVersions?.length ? null : (before?.minCudaVersion ?? null));
+  const allowedCudaVersions =
+    request.allowedCudaVersions ?? (request.minCudaVersion ? [] : (before?.allowedCudaVersions ?? []));
+  const minCudaVersion =
+    request.minCudaVersion ?? (request.allowedCudaVersions?.length ? null : (before?.minCudaVersion ?? null));
   if (allowedCudaVersions.length > 0 && minCudaVersion) {
-    throw problem("rule-broken", "'gpu.allowedCudaVersions' and 'gpu.minCudaVersion' exclude each other; send one of them.");
+    throw problem(
+      "rule-broken",
+      "'gpu.allowedCudaVersions' and 'gpu.minCudaVersion' exclude each other; send one of them.",
+    );
   }
   return {
     types: gpuTypes(request, before),
@@ -35,7 +40,8 @@ export function gpuFrom(request: GpuRequest, before?: KeptGpu): KeptGpu {
 }
 
 function gpuTypes({ id, pools, excludedTypes }: GpuRequest, before?: KeptGpu): string[] {
-  if (id !== undefined && (pools || excludedTypes)) throw problem("rule-broken", "'gpu.id' stands alone: it cannot be combined with 'gpu.pools'.");
+  if (id !== undefined && (pools || excludedTypes))
+    throw problem("rule-broken", "'gpu.id' stands alone: it cannot be combined with 'gpu.pools'.");
   if (id !== undefined) return [knownType(id)];
   if (!pools && excludedTypes) throw missingPools("$.gpu: 'excludedTypes' needs 'pools' beside it");
   if (!pools && before) return before.types;
@@ -43,7 +49,8 @@ function gpuTypes({ id, pools, excludedTypes }: GpuRequest, before?: KeptGpu): s
   const offered = pools.flatMap((pool) => typesOfPool(pool) ?? unknownPool(pool));
   const excluded = new Set(excludedTypes?.map((type) => type.trim()));
   for (const type of excluded) {
-    if (!offered.includes(type)) throw problem("rule-broken", `'gpu.excludedTypes' names '${type}', which is in none of the pools.`);
+    if (!offered.includes(type))
+      throw problem("rule-broken", `'gpu.excludedTypes' names '${type}', which is in none of the pools.`);
   }
   const types = [...new Set(offered)].filter((type) => !excluded.has(type));
   if (types.length === 0) throw problem("rule-broken", "'gpu.excludedTypes' leaves no GPU type.");
@@ -62,7 +69,10 @@ export function cpuFrom(request: { id: string; vcpuCount: number }[]): KeptCpu {
     if (!flavor) throw problem("rule-broken", `There is no CPU flavor '${id}'.`);
     const isPowerOfTwo = Number.isInteger(Math.log2(vcpuCount));
     if (!isPowerOfTwo || vcpuCount < flavor.minVcpu || vcpuCount > flavor.maxVcpu) {
-      throw problem("rule-broken", `'vcpuCount' of '${id}' must be a power of two from ${flavor.minVcpu} to ${flavor.maxVcpu}.`);
+      throw problem(
+        "rule-broken",
+        `'vcpuCount' of '${id}' must be a power of two from ${flavor.minVcpu} to ${flavor.maxVcpu}.`,
+      );
     }
     return { id, vcpuCount, memory: vcpuCount * flavor.ramGbPerVcpu };
   });

@@ -5,22 +5,32 @@ import { closed, dateTime, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { containerFields, shownContainerFields } from "../container.ts";
 
 const cudaVersion = t.String({ pattern: "^\\d+\\.\\d+$" });
-const uri = t.String({ format: "uri-reference" });
+/** A URL in which `{job_id}` stands for itself. */
+const uri = t.String();
 
 const cudaFields = {
-  allowedCudaVersions: t.Optional(t.Array(cudaVersion, { uniqueItems: true, description: "Exact CUDA versions; an empty list means any." })),
+  allowedCudaVersions: t.Optional(
+    t.Array(cudaVersion, { uniqueItems: true, description: "Exact CUDA versions; an empty list means any." }),
+  ),
 };
 
 /** `{pools, count}` as public clients send it, or `{id, count}` for exactly one type. */
 const gpuRequest = closed({
   id: t.Optional(t.String({ minLength: 1, description: "Exactly this GPU type." })),
-  pools: t.Optional(t.Array(t.String({ minLength: 1 }), { minItems: 1, description: "GPU pools, in order of preference." })),
+  pools: t.Optional(
+    t.Array(t.String({ minLength: 1 }), { minItems: 1, description: "GPU pools, in order of preference." }),
+  ),
   count: t.Optional(t.Integer({ minimum: 1, description: "GPUs per worker." })),
   excludedTypes: t.Optional(
-    t.Array(t.String({ pattern: "^\\s*[^-\\s]" }), { uniqueItems: true, description: "Types of the pools that are not wanted." }),
+    t.Array(t.String({ pattern: "^\\s*[^-\\s]" }), {
+      uniqueItems: true,
+      description: "Types of the pools that are not wanted.",
+    }),
   ),
   ...cudaFields,
-  minCudaVersion: t.Optional(t.String({ pattern: "^(\\d+\\.\\d+)?$", description: "Least CUDA version; empty clears it." })),
+  minCudaVersion: t.Optional(
+    t.String({ pattern: "^(\\d+\\.\\d+)?$", description: "Least CUDA version; empty clears it." }),
+  ),
 });
 
 const shownGpu = t.Object({
@@ -32,21 +42,34 @@ const shownGpu = t.Object({
 });
 
 const cpuRequest = t.Array(
-  closed({ id: t.String({ minLength: 1 }), vcpuCount: t.Integer({ minimum: 2, description: "A power of two within the flavor." }) }),
+  closed({
+    id: t.String({ minLength: 1 }),
+    vcpuCount: t.Integer({ minimum: 2, description: "A power of two within the flavor." }),
+  }),
   { minItems: 1, uniqueItems: true, description: "CPU flavors, in order of preference." },
 );
 
 const shownCpu = t.Array(t.Object({ id: t.String(), vcpuCount: t.Integer(), memory: t.Integer() }), { minItems: 1 });
 
 const workerFields = {
-  min: t.Optional(t.Integer({ minimum: 0, description: "Workers kept running; 0 by default.", "x-flat": "workersMin" })),
+  min: t.Optional(
+    t.Integer({ minimum: 0, description: "Workers kept running; 0 by default.", "x-flat": "workersMin" }),
+  ),
   max: t.Optional(t.Integer({ minimum: 0, description: "Most workers ever; 3 by default.", "x-flat": "workersMax" })),
-  idleTimeout: t.Optional(t.Integer({ minimum: 1, maximum: 3600, description: "Seconds an idle worker is kept; 10 by default." })),
+  idleTimeout: t.Optional(
+    t.Integer({ minimum: 1, maximum: 3600, description: "Seconds an idle worker is kept; 10 by default." }),
+  ),
 };
 
 const scaling = t.Union([
-  closed({ type: t.Literal("QUEUE_DELAY"), queueDelay: t.Number({ minimum: 0.5, description: "Seconds a job may wait before a worker is added." }) }),
-  closed({ type: t.Literal("REQUEST_COUNT"), requestCount: t.Integer({ minimum: 1, description: "Requests per worker." }) }),
+  closed({
+    type: t.Literal("QUEUE_DELAY"),
+    queueDelay: t.Number({ minimum: 0.5, description: "Seconds a job may wait before a worker is added." }),
+  }),
+  closed({
+    type: t.Literal("REQUEST_COUNT"),
+    requestCount: t.Integer({ minimum: 1, description: "Requests per worker." }),
+  }),
 ]);
 
 const queueUrls = t.Object({
@@ -82,15 +105,26 @@ export const Endpoint = resource("Endpoint", {
     cpu: t.Optional(cpuRequest),
     workers: t.Optional(closed(workerFields)),
     scaling: t.Optional(scaling),
-    dataCenterIds: t.Optional(t.Array(t.String({ minLength: 1 }), { description: "Data centers; an empty list means any." })),
-    networkVolumes: t.Optional(t.Array(t.String({ minLength: 1 }), { uniqueItems: true, description: "Network volume ids." })),
+    dataCenterIds: t.Optional(
+      t.Array(t.String({ minLength: 1 }), { description: "Data centers; an empty list means any." }),
+    ),
+    networkVolumes: t.Optional(
+      t.Array(t.String({ minLength: 1 }), { uniqueItems: true, description: "Network volume ids." }),
+    ),
     timeout: t.Optional(
-      t.Integer({ minimum: 1, maximum: LONGEST_TIMEOUT_MS, description: "Milliseconds a request may run; 300000 by default.", "x-flat": "executionTimeoutMs" }),
+      t.Integer({
+        minimum: 1,
+        maximum: LONGEST_TIMEOUT_MS,
+        description: "Milliseconds a request may run; 300000 by default.",
+        "x-flat": "executionTimeoutMs",
+      }),
     ),
     flashboot: t.Optional(oneOf(flashBootModes, { description: "OFF by default." })),
   },
   hidden: {
-    templateId: t.Optional(t.String({ minLength: 1, description: "Serverless template whose fields are copied once." })),
+    templateId: t.Optional(
+      t.String({ minLength: 1, description: "Serverless template whose fields are copied once." }),
+    ),
   },
   shown: {
     name: t.String(),

@@ -20,6 +20,8 @@ type UpdateRequest = Call<Operations["updateEndpoint"]>["body"];
 type EndpointItem = Item<KeptEndpoint>;
 
 const LISTING = "endpoints";
+const REMEMBERED_MS = 1000;
+const REMEMBERED_AT_MOST = 10_000;
 const DEFAULT_DISK_GB = 20;
 const DEFAULT_TIMEOUT_MS = 300_000;
 const DEFAULT_WORKERS = { min: 0, max: 3, idleTimeout: 10 };
@@ -29,7 +31,21 @@ const DEFAULT_SCALING: Record<KeptEndpoint["type"], Scaling> = {
 };
 
 /** Fields that reach the workers' containers: changing one makes a new release. */
-const RELEASED = ["image", "args", "entrypoint", "cmd", "disk", "env", "ports", "registry", "gpu", "cpu", "dataCenterIds", "networkVolumes", "flashboot"] as const;
+const RELEASED = [
+  "image",
+  "args",
+  "entrypoint",
+  "cmd",
+  "disk",
+  "env",
+  "ports",
+  "registry",
+  "gpu",
+  "cpu",
+  "dataCenterIds",
+  "networkVolumes",
+  "flashboot",
+] as const;
 
 /** What an endpoint leaves behind elsewhere, to be removed with it. */
 type Remains = (id: string) => Promise<void>;
@@ -40,6 +56,7 @@ export class EndpointService implements Handlers<Operations> {
   readonly #random: Random;
   readonly #publicUrl: () => string;
   readonly #removed: Remains[] = [];
+  readonly #remembered = new Map<string, { item: EndpointItem; readAt: number }>();
 
   constructor(parts: { store: Store; clock: Clock; random: Random; publicUrl?: () => string }) {
     this.#endpoints = new Collection(parts.store, endpoints);
@@ -66,7 +83,8 @@ export class EndpointService implements Handlers<Operations> {
   }
 
   async createEndpoint({ caller, body }: Call<Operations["createEndpoint"]>): Promise<Endpoint> {
-    if (caller.endpoints) throw problem("forbidden", "This API key is narrowed to some endpoints and cannot make others.");
+    if (caller.endpoints)
+      throw problem("forbidden", "This API key is narrowed to some endpoints and cannot make others.");
     // Templates come later; until then no id can name one.
     if (body.templateId !== undefined) throw problem("not-found", "template not found");
     const doc = checked(created(body));
@@ -90,7 +108,9 @@ export class EndpointService implements Handlers<Operations> {
       const item = await this.own(caller, params.id!);
       const set = updated(item.doc, body);
       try {
-        return this.#shown(await this.#endpoints.patch(item, set));
+        const patched = await this.#endpoints.patch(item, set);
+        this.#remembered.delete(item.id);
+        return this.#shown(patched);
       } catch (error) {
         if (!(error instanceof WriteRefused)) throw error;
       }
@@ -99,22 +119,35 @@ export class EndpointService implements Handlers<Operations> {
 
   async deleteEndpoint({ caller, params }: Call): Promise<void> {
     const { id } = await this.own(caller, params.id!);
+    // Jobs first, so that a crash in between leaves an endpoint to delete again; then once more, for what came meanwhile.
+    for (const remove of this.#removed) await remove(id);
     await this.#endpoints.remove(id).catch((error) => {
       throw error instanceof WriteRefused ? problem("not-found", "endpoint not found", { cause: error }) : error;
     });
+    this.#remembered.delete(id);
     for (const remove of this.#removed) await remove(id);
   }
 
   /** Another account's endpoint does not exist for this caller; one outside the key's own list is refused. */
   async own(caller: Caller, id: string): Promise<EndpointItem> {
-    const item = await this.#endpoints.get(id);
-    if (!item || item.account !== caller.account) throw problem("not-found", "endpoint not found");
-    if (!mayUse(caller, id)) throw problem("forbidden", `This API key is narrowed to other endpoints than '${id}'.`);
-    return item;
+    return permitted(caller, id, await this.#endpoints.get(id));
   }
 
-  find(id: string): Promise<EndpointItem | undefined> {
-    return this.#endpoints.get(id);
+  /** The same for the way of every job: remembered for a moment, so that invocation reads no store each time. */
+  async ownForInvocation(caller: Caller, id: string): Promise<EndpointItem> {
+    return permitted(caller, id, await this.find(id));
+  }
+
+  /** A change made by another node is seen within a second. */
+  async find(id: string): Promise<EndpointItem | undefined> {
+    const nowMs = this.#clock.monotonic();
+    const remembered = this.#remembered.get(id);
+    if (remembered && nowMs - remembered.readAt < REMEMBERED_MS) return remembered.item;
+    const item = await this.#endpoints.get(id);
+    if (this.#remembered.size >= REMEMBERED_AT_MOST) this.#remembered.clear();
+    if (item) this.#remembered.set(id, { item, readAt: nowMs });
+    else this.#remembered.delete(id);
+    return item;
   }
 
   #shown({ id, createdAt, doc }: EndpointItem): Endpoint {
@@ -138,7 +171,8 @@ function created(body: CreateRequest): KeptEndpoint {
   const { name, image, type = "QUEUE" } = body;
   if (name === undefined) throw missing("name");
   if (image === undefined) throw missing("image");
-  if ((body.gpu === undefined) === (body.cpu === undefined)) throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
+  if ((body.gpu === undefined) === (body.cpu === undefined))
+    throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
   refuseIdleTimeout(type, body.scaling ?? DEFAULT_SCALING[type], body.workers);
   return {
     name,
@@ -182,7 +216,9 @@ function updated(before: KeptEndpoint, body: UpdateRequest): Partial<KeptEndpoin
 /** Rules across fields, the same for a new endpoint and a changed one. */
 function checked(doc: KeptEndpoint): KeptEndpoint {
   if (doc.type === "LOAD_BALANCER" && doc.scaling.type !== "REQUEST_COUNT") {
-    throw problem("invalid", "Request validation failed.", { errors: ["$.scaling: a LOAD_BALANCER endpoint takes REQUEST_COUNT scaling only"] });
+    throw problem("invalid", "Request validation failed.", {
+      errors: ["$.scaling: a LOAD_BALANCER endpoint takes REQUEST_COUNT scaling only"],
+    });
   }
   if (doc.workers.min > doc.workers.max) throw problem("rule-broken", "'workers.min' is larger than 'workers.max'.");
   const unknown = doc.dataCenterIds.find((id) => !isDataCenter(id));
@@ -196,7 +232,10 @@ function checked(doc: KeptEndpoint): KeptEndpoint {
 /** Such an endpoint idles a fixed time, so a caller who sets another would be misled. */
 function refuseIdleTimeout(type: KeptEndpoint["type"], scaling: Scaling, workers?: { idleTimeout?: number }): void {
   if (type === "QUEUE" && scaling.type === "REQUEST_COUNT" && workers?.idleTimeout !== undefined) {
-    throw problem("rule-broken", "'workers.idleTimeout' does not apply to a QUEUE endpoint with REQUEST_COUNT scaling.");
+    throw problem(
+      "rule-broken",
+      "'workers.idleTimeout' does not apply to a QUEUE endpoint with REQUEST_COUNT scaling.",
+    );
   }
 }
 
@@ -210,6 +249,12 @@ function knownRegistry(given: null | string | { id: string }): string | null {
 function missing(name: string) {
   const error = `$: property '${name}' is required unless 'templateId' is given`;
   return problem("invalid", "Request validation failed.", { errors: [error] });
+}
+
+function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {
+  if (!item || item.account !== caller.account) throw problem("not-found", "endpoint not found");
+  if (!mayUse(caller, id)) throw problem("forbidden", `This API key is narrowed to other endpoints than '${id}'.`);
+  return item;
 }
 
 function mayUse({ endpoints }: Caller, id: string): boolean {
