@@ -90,7 +90,9 @@ export class Pipeline {
     } catch (error) {
       const refusal = this.#asProblem(error, id);
       const { contentType, body } = surface.refusal(refusal);
-      return reply.code(refusal.status).headers(headers).headers(refusal.headers).type(contentType).send(body);
+      // As bytes: to text Fastify would add a charset, which `application/problem+json` does not have.
+      const bytes = Buffer.from(body);
+      return reply.code(refusal.status).headers(headers).headers(refusal.headers).type(contentType).send(bytes);
     } finally {
       discardRest(request.raw, this.#clock);
       if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });

@@ -25,7 +25,7 @@ export function createServer(): FastifyInstance {
     clientErrorHandler: answerBrokenRequest,
     frameworkErrors: (_error, _request, reply) => {
       const { contentType, body } = problemJson(problem("malformed", "The request path is not valid."));
-      (reply as FastifyReply).code(400).type(contentType).send(body);
+      (reply as FastifyReply).code(400).type(contentType).send(Buffer.from(body));
     },
   });
   // Fastify would judge an odd content type before we know who asks. It gets a plain one, and leaves the body unread.
