@@ -11,7 +11,7 @@ import { type Call, DEFAULT_BODY_LIMIT, type Method, type Operation, type Operat
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { assertValid } from "../../kernel/validate.ts";
-import { discardRest, hasBody, readBody } from "./body.ts";
+import { discardRest, hasBody, readBody, refuseTooLarge } from "./body.ts";
 import { readQuery } from "./query.ts";
 import type { Surface } from "./surface.ts";
 
@@ -103,6 +103,7 @@ export class Pipeline {
   async #body(surface: Surface, operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     if (!operation.in) return undefined;
     const limit = operation.bodyLimit ?? DEFAULT_BODY_LIMIT;
+    refuseTooLarge(request.raw, limit);
     if (surface.strictMediaType && hasBody(request.raw)) requireJson(request);
     const bytes = await readBody(request.raw, reply.raw, { limit, clock: this.#clock });
     if (bytes.length === 0) throw problem("malformed", "The request body is empty; a JSON object is required.");
