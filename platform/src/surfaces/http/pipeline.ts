@@ -19,6 +19,8 @@ type Handler = (call: Call) => Promise<unknown>;
 type Headers = Record<string, string>;
 
 const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/** HEAD follows GET by itself; OPTIONS is refused like any other method that a path does not have. */
+const ROUTED_METHODS = [...METHODS, "OPTIONS"] as const;
 
 export class Pipeline {
   readonly #limiter: RateLimiter;
@@ -45,7 +47,7 @@ export class Pipeline {
     }
     for (const [path, methods] of methodsByPath(operations)) {
       app.route({
-        method: METHODS.filter((method) => !methods.includes(method)),
+        method: ROUTED_METHODS.filter((method) => !methods.includes(method as Method)),
         url: routePath(path),
         handler: (request, reply) => this.refuse(surface, notAllowed(methods), request, reply),
       });
