@@ -1,10 +1,11 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
-import type { FastifyInstance } from "fastify";
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import type { Clock } from "./kernel/clock.ts";
 import type { Log } from "./kernel/log.ts";
 import { handlersOf } from "./kernel/operation.ts";
+import { problem } from "./kernel/problem.ts";
 import type { Random } from "./kernel/random.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import type { Store } from "./ports/store/store.ts";
@@ -58,9 +59,12 @@ export function createApp(
   const authenticator = new Authenticator({ ...parts, failed });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
   const pipeline = new Pipeline({ ...parts, limiter });
-  const http = createServer();
+  const rest = restV2Surface(authenticator);
+  const invalidPath = problem("malformed", "The request path is not valid.");
+  const badPath = (request: FastifyRequest, reply: FastifyReply) => pipeline.refuse(rest, invalidPath, request, reply);
+  const http = createServer({ clock, badPath });
   mountDocs(http);
-  mountRestV2(http, pipeline, restV2Surface(authenticator), restHandlers(services, authenticator));
+  mountRestV2(http, pipeline, rest, restHandlers(services, authenticator));
   return {
     http,
     async [Symbol.asyncDispose]() {

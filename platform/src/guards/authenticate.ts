@@ -18,7 +18,6 @@ export const KEY_SHAPE = /^[\x21-\x7e]{16,}$/;
 
 interface Known {
   caller: Caller;
-  expiresAt: number;
   loadedAt: number;
 }
 
@@ -51,7 +50,8 @@ export class Authenticator implements AsyncDisposable {
     const known = await this.#lookUp(keyDigest(key));
     if (!known) throw problem("unauthenticated", "invalid API key");
     const now = this.#clock.now();
-    if (known.expiresAt <= now) throw problem("unauthenticated", "expired API key");
+    const { expiresAt } = known.caller;
+    if (expiresAt !== undefined && expiresAt <= now) throw problem("unauthenticated", "expired API key");
     this.#used.set(known.caller.key, { account: known.caller.account, at: now });
     return known.caller;
   }
@@ -91,9 +91,9 @@ export class Authenticator implements AsyncDisposable {
       this.#known.delete(digest);
       return undefined;
     }
-    const { userId, scopes, endpoints, exempt = false, expiresAt = Number.POSITIVE_INFINITY } = item.doc;
-    const caller: Caller = { account: item.account, user: userId, key: item.id, grants: scopes, endpoints, exempt };
-    const known = { caller, expiresAt, loadedAt: nowMs };
+    const { userId: user, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
+    const caller: Caller = { account: item.account, user, key: item.id, grants, endpoints, exempt, expiresAt };
+    const known = { caller, loadedAt: nowMs };
     if (this.#known.size >= REMEMBERED_AT_MOST) this.#known.clear();
     this.#known.set(digest, known);
     return known;

@@ -10,4 +10,6 @@ export interface Caller {
   endpoints?: readonly string[];
   /** Exempt from rate limits. */
   exempt: boolean;
+  /** When the key stops working; absent means never. */
+  expiresAt?: number;
 }

@@ -15,6 +15,7 @@ const LISTED_AT_MOST = 10_000;
 
 type Operations = typeof accountOperations;
 type KeyRequest = Call<Operations["createApiKey"]>["body"];
+type NewKey = Omit<KeyRequest, "expiresAt"> & { expiresAt?: number };
 
 export class AccountService implements Handlers<Operations> {
   readonly #store: Store;
@@ -65,8 +66,8 @@ export class AccountService implements Handlers<Operations> {
   }
 
   async createApiKey({ caller, body }: Call<Operations["createApiKey"]>): Promise<ApiKey & { key: string }> {
-    refuseEscalation(caller, body);
     const expiresAt = body.expiresAt === undefined ? undefined : parseTimestamp(body.expiresAt);
+    refuseEscalation(caller, { ...body, expiresAt });
     if (expiresAt !== undefined && expiresAt <= this.#clock.now()) {
       throw problem("rule-broken", "'expiresAt' is in the past: the key could never be used.");
     }
@@ -76,7 +77,7 @@ export class AccountService implements Handlers<Operations> {
   /** Makes a key without asking whether anyone may: for the command line, which already holds the data itself. */
   async issueKey(
     owner: { account: string; user: string },
-    { name, scopes, endpoints, expiresAt, exempt }: Omit<KeyRequest, "expiresAt"> & { expiresAt?: number },
+    { name, scopes, endpoints, expiresAt, exempt }: NewKey,
   ): Promise<ApiKey & { key: string }> {
     const key = apiKeyText(this.#random);
     const item = await this.#keys.insert({
@@ -109,7 +110,10 @@ export class AccountService implements Handlers<Operations> {
 }
 
 /** A key cannot make another that may do more than itself. */
-function refuseEscalation(caller: Caller, { scopes, endpoints, exempt }: KeyRequest): void {
+function refuseEscalation(
+  caller: Caller,
+  { scopes, endpoints, exempt, expiresAt = Number.POSITIVE_INFINITY }: NewKey,
+): void {
   const missing = scopes.find((scope) => !mayGrant(caller.grants, scope as Grant));
   if (missing) throw problem("forbidden", `This key lacks the scope '${missing}' and cannot grant it.`);
   const narrowed = caller.endpoints;
@@ -118,6 +122,9 @@ function refuseEscalation(caller: Caller, { scopes, endpoints, exempt }: KeyRequ
       "forbidden",
       "This key is narrowed to some endpoints and can only make keys narrowed to the same ones.",
     );
+  }
+  if (caller.expiresAt !== undefined && expiresAt > caller.expiresAt) {
+    throw problem("forbidden", "This key expires, and can only make keys that expire no later than itself.");
   }
   if (exempt && !caller.exempt && !caller.grants.includes("all")) {
     throw problem("forbidden", "Only a key with the scope 'all' can make keys that are exempt from rate limits.");

@@ -13,34 +13,51 @@ const DISCARD_BYTES = 32 * MIB;
 /** Marks a request whose client waits for `100 Continue` before it sends its body. */
 export const waitsForContinue = new WeakSet<IncomingMessage>();
 
+/** Refuses a body by its announced length, before anything of it is read. */
+export function refuseTooLarge(request: IncomingMessage, limit: number): void {
+  if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+}
+
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
   { limit, clock }: { limit: number; clock: Clock },
 ): Promise<Buffer> {
-  const declared = Number(request.headers["content-length"] ?? 0);
-  if (declared > limit) throw tooLarge(limit);
   if (waitsForContinue.delete(request)) response.writeContinue();
+  const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let received = 0;
   let timer = clock.after(STALL_MS, stalled);
 
+  // The request is not destroyed: its socket would go with it, and nobody would read the answer.
   function stalled(): void {
-    request.destroy(problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`));
+    reject(problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`));
   }
 
+  function take(chunk: Buffer): void {
+    received += chunk.length;
+    if (received > limit) reject(tooLarge(limit));
+    else chunks.push(chunk);
+    timer.cancel();
+    timer = clock.after(STALL_MS, stalled);
+  }
+
+  function finish(): void {
+    resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, received));
+  }
+
+  /** Nobody is left to read this; it keeps a client's going away from looking like a fault of ours. */
+  function abandoned(): void {
+    reject(problem("malformed", "The request body ended before its announced length."));
+  }
+
+  request.on("data", take).once("end", finish).once("error", abandoned).once("close", abandoned);
   try {
-    for await (const chunk of request.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
-      received += chunk.length;
-      if (received > limit) throw tooLarge(limit);
-      chunks.push(chunk);
-      timer.cancel();
-      timer = clock.after(STALL_MS, stalled);
-    }
+    return await promise;
   } finally {
     timer.cancel();
+    request.off("data", take).off("end", finish).off("error", abandoned).off("close", abandoned);
   }
-  return chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, received);
 }
 
 /** Whether the client announced a body at all. */

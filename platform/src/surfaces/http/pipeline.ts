@@ -11,7 +11,7 @@ import { type Call, DEFAULT_BODY_LIMIT, type Method, type Operation, type Operat
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { assertValid } from "../../kernel/validate.ts";
-import { discardRest, hasBody, readBody } from "./body.ts";
+import { discardRest, hasBody, readBody, refuseTooLarge } from "./body.ts";
 import { readQuery } from "./query.ts";
 import type { Surface } from "./surface.ts";
 
@@ -19,6 +19,8 @@ type Handler = (call: Call) => Promise<unknown>;
 type Headers = Record<string, string>;
 
 const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
+/** HEAD follows GET by itself; OPTIONS is refused like any other method that a path does not have. */
+const ROUTED_METHODS = [...METHODS, "OPTIONS"] as const;
 
 export class Pipeline {
   readonly #limiter: RateLimiter;
@@ -45,7 +47,7 @@ export class Pipeline {
     }
     for (const [path, methods] of methodsByPath(operations)) {
       app.route({
-        method: METHODS.filter((method) => !methods.includes(method)),
+        method: ROUTED_METHODS.filter((method) => !methods.includes(method as Method)),
         url: routePath(path),
         handler: (request, reply) => this.refuse(surface, notAllowed(methods), request, reply),
       });
@@ -90,7 +92,9 @@ export class Pipeline {
     } catch (error) {
       const refusal = this.#asProblem(error, id);
       const { contentType, body } = surface.refusal(refusal);
-      return reply.code(refusal.status).headers(headers).headers(refusal.headers).type(contentType).send(body);
+      // As bytes: to text Fastify would add a charset, which `application/problem+json` does not have.
+      const bytes = Buffer.from(body);
+      return reply.code(refusal.status).headers(headers).headers(refusal.headers).type(contentType).send(bytes);
     } finally {
       discardRest(request.raw, this.#clock);
       if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
@@ -101,6 +105,7 @@ export class Pipeline {
   async #body(surface: Surface, operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
     if (!operation.in) return undefined;
     const limit = operation.bodyLimit ?? DEFAULT_BODY_LIMIT;
+    refuseTooLarge(request.raw, limit);
     if (surface.strictMediaType && hasBody(request.raw)) requireJson(request);
     const bytes = await readBody(request.raw, reply.raw, { limit, clock: this.#clock });
     if (bytes.length === 0) throw problem("malformed", "The request body is empty; a JSON object is required.");

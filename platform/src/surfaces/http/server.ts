@@ -1,7 +1,7 @@
 /** The HTTP server: one Fastify instance with bounds on headers, idle time and shutdown, and no opinion on bodies. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import fastify, { type FastifyInstance, type FastifyReply } from "fastify";
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { waitsForContinue } from "./body.ts";
@@ -13,8 +13,16 @@ const REQUEST_TIMEOUT_MS = 600_000;
 const KEEP_ALIVE_MS = 72_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 const SHUTDOWN_GRACE_MS = 5000;
+/** A client whose request could not be understood has this long to read why. */
+const LAST_WORDS_MS = 2000;
 
-export function createServer(): FastifyInstance {
+export interface ServerParts {
+  clock: Clock;
+  /** Answers a request whose path the router cannot even read, such as `/%zz`. */
+  badPath(request: FastifyRequest, reply: FastifyReply): unknown;
+}
+
+export function createServer({ clock, badPath }: ServerParts): FastifyInstance {
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
@@ -22,11 +30,8 @@ export function createServer(): FastifyInstance {
     requestTimeout: REQUEST_TIMEOUT_MS,
     http: { headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: MAX_HEADER_BYTES },
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
-    clientErrorHandler: answerBrokenRequest,
-    frameworkErrors: (_error, _request, reply) => {
-      const { contentType, body } = problemJson(problem("malformed", "The request path is not valid."));
-      (reply as FastifyReply).code(400).type(contentType).send(body);
-    },
+    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
+    frameworkErrors: (_error, request, reply) => void badPath(request as FastifyRequest, reply as FastifyReply),
   });
   // Fastify would judge an odd content type before we know who asks. It gets a plain one, and leaves the body unread.
   app.decorateRequest("sentMediaType", undefined);
@@ -38,11 +43,34 @@ export function createServer(): FastifyInstance {
   });
   app.removeAllContentTypeParsers();
   app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  closeConnectionsWhenClosing(app);
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     waitsForContinue.add(request);
     app.server.emit("request", request, response);
   });
   return app;
+}
+
+/** Node closes the connections that are idle when the end begins; those that fall idle later are closed here. */
+function closeConnectionsWhenClosing(app: FastifyInstance): void {
+  let closing = false;
+  app.addHook("preClose", (done) => {
+    closing = true;
+    done();
+  });
+  app.addHook("onSend", (_request, reply, _payload, done) => {
+    if (closing) reply.header("Connection", "close");
+    done();
+  });
+  app.addHook("onResponse", ({ raw }, _reply, done) => {
+    const closeIdle = () => {
+      if (closing) app.server.closeIdleConnections();
+    };
+    // An answer may be out before its request is in: a refused body still arrives to be thrown away.
+    if (raw.complete) closeIdle();
+    else raw.once("close", closeIdle);
+    done();
+  });
 }
 
 /** Lets requests in flight finish, within bounds. */
@@ -53,7 +81,7 @@ export async function closeServer(app: FastifyInstance, clock: Clock): Promise<v
 }
 
 /** What is not even HTTP has no request to answer, only a socket to write to. */
-function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
+function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, clock: Clock): void {
   if (error.code === "ECONNRESET" || !socket.writable) {
     socket.destroy();
     return;
@@ -64,6 +92,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void
     `HTTP/1.1 ${refusal.status} ${refusal.title}\r\nContent-Type: ${contentType}\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
   );
+  const cut = clock.after(LAST_WORDS_MS, () => socket.destroy());
+  socket.once("close", cut.cancel);
 }
 
 function brokenRequest(error: NodeJS.ErrnoException) {

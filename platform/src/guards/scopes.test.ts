@@ -1,0 +1,154 @@
+/** What a key may do, what it may hand on, and that another account's things do not exist for it. */
+import { describe, expect, test } from "vitest";
+import { setup } from "../../tests/world.ts";
+import { operations } from "../contract.ts";
+import { timestamp } from "../kernel/clock.ts";
+import { type Operation, pathParameters } from "../kernel/operation.ts";
+import { type Grant, grants, mayGrant } from "../kernel/scope.ts";
+
+const API_KEYS = "/v2/account/api-keys";
+const all = Object.entries(operations as Record<string, Operation>);
+
+describe("every operation", () => {
+  test.each(all)(
+    "%s is refused to a key that holds every scope but its own, which the 403 names",
+    async (_name, op) => {
+      await using world = await setup();
+      const resource = op.scope.split(":")[0]!;
+      const scopes = grants.filter((grant) => grant.includes(":") && !grant.startsWith(`${resource}:`));
+      const key = await world.newKey({ scopes });
+      const { status, json } = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key });
+      expect([status, json.detail]).toEqual([403, `This API key lacks the scope '${op.scope}'.`]);
+    },
+  );
+
+  test.each(all)("%s is allowed to a key that holds its scope alone", async (_name, op) => {
+    await using world = await setup();
+    const key = await world.newKey({ scopes: [op.scope] });
+    const { status } = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key });
+    expect([401, 403]).not.toContain(status);
+  });
+
+  test.each(all)("%s is allowed to a read-only key only if it reads", async (_name, op) => {
+    await using world = await setup();
+    const key = await world.newKey({ scopes: ["read-only"] });
+    const { status } = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key });
+    expect(status === 403).toBe(op.method !== "GET");
+  });
+});
+
+test("a scope to write includes reading the same resource, and nothing else", async () => {
+  await using world = await setup();
+  const key = await world.newKey({ scopes: ["secrets:write"] });
+  expect((await world.call("GET", "/v2/account/secrets", { key })).status).toBe(200);
+  expect((await world.call("GET", "/v2/account/ssh-keys", { key })).status).toBe(403);
+});
+
+describe("tenancy", () => {
+  const byId = all.filter(([, { path }]) => pathParameters(path).includes("id"));
+
+  test("there are operations to walk", () => expect(byId.length).toBeGreaterThanOrEqual(4));
+
+  test.each(byId)(
+    "%s: another account's id is 404 exactly like an unknown one, and nothing happens",
+    async (_name, op) => {
+      await using world = await setup();
+      const stranger = await world.newKey({ of: await world.services.accounts.create("stranger", "s@localhost") });
+      const id = op.path.startsWith(API_KEYS)
+        ? (await world.call("POST", API_KEYS, { body: { scopes: ["all"] } })).json.id
+        : (await world.call("POST", "/v2/account/secrets", { body: { name: "token", value: "v" } })).json.id;
+      const before = JSON.stringify(await contents(world.store));
+      const body = op.in ? { value: "stolen", description: "stolen" } : undefined;
+      const foreign = await world.call(op.method, op.path.replace("{id}", id), { key: stranger, body });
+      const unknown = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key: stranger, body });
+      expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
+      expect(JSON.stringify(await contents(world.store))).toBe(before);
+    },
+  );
+
+  async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
+    const kinds = ["secret", "secret-value", "api-key", "ssh-keys"];
+    return Promise.all(kinds.map((kind) => store.list({ kind, limit: 100 })));
+  }
+
+  test("SSH keys of one account are not those of another", async () => {
+    await using world = await setup();
+    const stranger = await world.newKey({ of: await world.services.accounts.create("stranger", "s@localhost") });
+    await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: ["ssh-ed25519 AAAA me"] } });
+    expect((await world.call("GET", "/v2/account/ssh-keys", { key: stranger })).json).toEqual({ keys: [] });
+  });
+
+  test("a list of API keys holds the account's own", async () => {
+    await using world = await setup();
+    const stranger = await world.newKey({ of: await world.services.accounts.create("stranger", "s@localhost") });
+    expect((await world.call("GET", API_KEYS, { key: stranger })).json.apiKeys).toHaveLength(1);
+  });
+});
+
+describe("no key can grant more than it has", () => {
+  const narrow = grants.filter((grant) => grant !== "all");
+
+  test.each(narrow)("a key with '%s' beside api-keys:write hands on what it holds and nothing more", async (held) => {
+    await using world = await setup();
+    const holds: Grant[] = held === "api-keys:write" ? [held] : [held, "api-keys:write"];
+    const key = await world.newKey({ scopes: holds });
+    for (const grant of grants) {
+      const { status } = await world.call("POST", API_KEYS, { key, body: { scopes: [grant] } });
+      const within = grant !== "all" && (holds.includes(grant) || includedIn(holds, grant));
+      expect([grant, status]).toEqual([grant, within ? 201 : 403]);
+    }
+  });
+
+  /** Reading is part of writing, and of read-only; stated here again, so that the rule is tested and not repeated. */
+  function includedIn(holds: Grant[], grant: Grant): boolean {
+    if (!grant.endsWith(":read")) return false;
+    return holds.includes("read-only") || holds.includes(grant.replace(":read", ":write") as Grant);
+  }
+
+  test("one scope too many refuses the whole key and names it", async () => {
+    await using world = await setup();
+    const key = await world.newKey({ scopes: ["api-keys:write", "secrets:read"] });
+    const { status, json } = await world.call("POST", API_KEYS, {
+      key,
+      body: { scopes: ["secrets:read", "pods:read"] },
+    });
+    expect([status, json.detail]).toEqual([403, "This key lacks the scope 'pods:read' and cannot grant it."]);
+  });
+
+  test("reading every resource is as much as read-only", () => {
+    const everyRead = grants.filter((grant) => grant.endsWith(":read"));
+    expect(mayGrant(everyRead, "read-only")).toBe(true);
+    expect(mayGrant(everyRead.slice(1), "read-only")).toBe(false);
+  });
+
+  test("only an 'all' key, or an exempt one, makes exempt keys", async () => {
+    await using world = await setup();
+    const body = { scopes: ["secrets:read"], exempt: true };
+    const scopes: Grant[] = ["api-keys:write", "secrets:read"];
+    const plain = await world.newKey({ scopes });
+    const exempt = await world.newKey({ scopes, exempt: true });
+    expect((await world.call("POST", API_KEYS, { body, key: plain })).status).toBe(403);
+    expect((await world.call("POST", API_KEYS, { body, key: exempt })).status).toBe(201);
+    expect((await world.call("POST", API_KEYS, { body })).status).toBe(201);
+  });
+
+  test("a key narrowed to endpoints makes keys narrowed to the same ones", async () => {
+    await using world = await setup();
+    const body = { scopes: ["api-keys:write"], endpoints: ["one", "two"] };
+    const { key } = (await world.call("POST", API_KEYS, { body })).json;
+    const make = async (endpoints?: string[]) =>
+      (await world.call("POST", API_KEYS, { key, body: { scopes: ["api-keys:write"], endpoints } })).status;
+    expect([await make(["one"]), await make(["one", "three"]), await make()]).toEqual([201, 403, 403]);
+  });
+
+  test("an expiring key makes no key that outlives it", async () => {
+    await using world = await setup();
+    const expiresAt = world.clock.now() + 60_000;
+    const key = await world.newKey({ scopes: ["all"], expiresAt });
+    const make = async (at?: number) => {
+      const body = { scopes: ["read-only"], expiresAt: at && timestamp(at) };
+      return (await world.call("POST", API_KEYS, { key, body })).status;
+    };
+    expect([await make(expiresAt), await make(expiresAt + 1), await make()]).toEqual([201, 403, 403]);
+  });
+});

@@ -1,0 +1,192 @@
+/** The server on its socket: slow, broken and oversized requests, and the way it ends. */
+import { once } from "node:events";
+import { connect, type Socket } from "node:net";
+import { describe, expect, test } from "vitest";
+import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
+import { turn } from "../../kernel/clock.ts";
+
+const SSH_KEYS = "/v2/account/ssh-keys";
+
+/** The head of an upload that the client asks leave for. */
+function upload(key: string | undefined, length: number): string {
+  const authorization = key ? `Authorization: Bearer ${key}\r\n` : "";
+  return (
+    `PUT ${SSH_KEYS} HTTP/1.1\r\nHost: millrace\r\n${authorization}Content-Type: application/json\r\n` +
+    `Content-Length: ${length}\r\nExpect: 100-continue\r\nConnection: close\r\n\r\n`
+  );
+}
+
+async function open(world: World): Promise<Socket> {
+  const socket = connect(Number(new URL(world.url).port), "127.0.0.1").setEncoding("utf8");
+  await once(socket, "connect");
+  return socket;
+}
+
+async function rest(socket: Socket): Promise<string> {
+  let text = "";
+  for await (const chunk of socket) text += chunk;
+  return text;
+}
+
+/** Status and problem of a raw answer. */
+function read(answer: string): { status: number; problem: unknown } {
+  const [head = "", body = ""] = answer.split("\r\n\r\n");
+  expect(head).toMatch(/^content-type: application\/problem\+json\r?$/im);
+  return { status: Number(head.split(" ")[1]), problem: JSON.parse(body) };
+}
+
+describe("Expect: 100-continue", () => {
+  test("a client is told to go on when its upload will be read", async () => {
+    await using world = await setup();
+    const socket = await open(world);
+    socket.write(upload(world.key, 11));
+    const [asked] = await once(socket, "data");
+    expect(asked).toMatch(/^HTTP\/1\.1 100 Continue\r\n\r\n$/);
+    socket.write('{"keys":[]}');
+    expect(await rest(socket)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  test.each([
+    ["without a key", 401, 11, undefined],
+    ["that is too large", 413, 1024 * 1024 + 1, "key"],
+  ])("an upload %s is refused and never asked for", async (_kind, status, length, key) => {
+    await using world = await setup();
+    const socket = await open(world);
+    socket.write(upload(key && world.key, length));
+    const [answer] = await once(socket, "data");
+    expect(read(answer).status).toBe(status);
+    expect(answer).not.toContain("100 Continue");
+    socket.destroy();
+  });
+});
+
+describe("slow clients", () => {
+  test("a body that stalls for 15 seconds is given up with 408", async () => {
+    await using world = await setup();
+    const socket = await open(world);
+    socket.write(upload(world.key, 11));
+    await once(socket, "data");
+    await world.clock.advance(14_999);
+    const answer = rest(socket);
+    await world.clock.advance(1);
+    const { status, problem } = read(await answer);
+    const detail = "The request body stalled for 15 seconds.";
+    expect([status, problem]).toEqual([408, { title: "Request Timeout", status: 408, detail }]);
+  });
+
+  test("a request leaves no timer behind", async () => {
+    await using world = await setup();
+    const before = world.clock.waiting;
+    await world.call("PUT", SSH_KEYS, { body: { keys: [] } });
+    await world.call("PUT", SSH_KEYS, { body: Buffer.alloc(1024 * 1024 + 1, " ") });
+    expect(world.clock.waiting).toBe(before);
+  });
+});
+
+describe("what is not quite HTTP", () => {
+  test.each([
+    ["not HTTP at all", "hello\r\n\r\n"],
+    ["an HTTP version of the future", "GET / HTTP/9.9\r\n\r\n"],
+    ["a header without a colon", "GET / HTTP/1.1\r\nHost: x\r\nbroken\r\n\r\n"],
+    ["two lengths", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\na"],
+    [
+      "a length and chunks",
+      "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ["a length that is no number", "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: -1\r\n\r\n"],
+  ])("400: %s", async (_kind, request) => {
+    await using world = await setup();
+    const { status, problem } = read(await world.raw(request));
+    const detail = "The request is not valid HTTP.";
+    expect([status, problem]).toEqual([400, { title: "Bad Request", status: 400, detail }]);
+  });
+
+  test("a client that was told so and does not hang up is cut off after 2 seconds", async () => {
+    await using world = await setup();
+    const socket = connect({ port: Number(new URL(world.url).port), host: "127.0.0.1", allowHalfOpen: true });
+    socket.write("hello\r\n\r\n");
+    await once(socket.resume(), "end");
+    const closed = once(world.app.http.server, "close");
+    await world.clock.advance(2000);
+    const ending = world[Symbol.asyncDispose]();
+    await closed;
+    await ending;
+    socket.destroy();
+  });
+
+  test("431: headers larger than 32 KiB", async () => {
+    await using world = await setup();
+    const { status, problem } = read(await world.raw(`GET / HTTP/1.1\r\nHost: x\r\nX: ${"x".repeat(40_000)}\r\n\r\n`));
+    const title = "Request Header Fields Too Large";
+    expect([status, problem]).toEqual([431, { title, status: 431, detail: expect.stringContaining("32768 bytes") }]);
+  });
+
+  test("a broken chunk in the middle of a body is a 400", async () => {
+    await using world = await setup();
+    const head = `PUT ${SSH_KEYS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.key}\r\n`;
+    const body = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n";
+    expect(read(await world.raw(head + body)).status).toBe(400);
+  });
+
+  test("a client that goes away in the middle of its body is no fault of the server", async () => {
+    await using world = await setup();
+    const socket = await open(world);
+    socket.write(upload(world.key, 11));
+    await once(socket, "data");
+    socket.destroy();
+    expect((await world.call("GET", SSH_KEYS)).status).toBe(200);
+    expect(world.logged.join("\n")).not.toContain("unforeseen fault");
+  });
+});
+
+describe("shutdown", () => {
+  /** A world with a request in flight, held before its commit until `release`. */
+  async function inFlight() {
+    const store = new InterceptedStore();
+    const world = await setup({ store });
+    const arrived = Promise.withResolvers<void>();
+    const held = Promise.withResolvers<void>();
+    store.beforeCommit = () => {
+      arrived.resolve();
+      return held.promise;
+    };
+    const answer = world.call("PUT", SSH_KEYS, { body: { keys: [] } });
+    await arrived.promise;
+    return { world, answer, release: held.resolve };
+  }
+
+  async function deaf(world: World): Promise<void> {
+    while (world.app.http.server.listening) await turn();
+  }
+
+  test("drains a request in flight and takes no new connection", async () => {
+    const { world, answer, release } = await inFlight();
+    const closed = world[Symbol.asyncDispose]();
+    await deaf(world);
+    await expect(open(world)).rejects.toThrow("ECONNREFUSED");
+    release();
+    expect((await answer).status).toBe(200);
+    await closed;
+  });
+
+  test("waits 5 seconds for it and no longer", async () => {
+    const { world, answer, release } = await inFlight();
+    const outcome = answer.then(
+      () => "answered",
+      () => "cut off",
+    );
+    const closed = world[Symbol.asyncDispose]();
+    await deaf(world);
+    await world.clock.advance(5000);
+    expect(await outcome).toBe("cut off");
+    release();
+    await closed;
+  });
+
+  test("does not wait for idle connections, and leaves no timer behind", async () => {
+    const world = await setup();
+    await world.call("GET", SSH_KEYS);
+    await world[Symbol.asyncDispose]();
+    expect(world.clock.waiting).toBe(0);
+  });
+});

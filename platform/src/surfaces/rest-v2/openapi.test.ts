@@ -1,0 +1,206 @@
+/** The OpenAPI document is checked in, served, and true: every operation is called, and every answer held against it. */
+import { readFileSync } from "node:fs";
+import { Ajv2020 } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { describe, expect, test } from "vitest";
+import { type Answer, type CallOptions, InterceptedStore, setup, type World } from "../../../tests/world.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import { openApiDocument } from "./openapi.ts";
+
+interface Response {
+  headers?: Record<string, unknown>;
+  content?: Record<string, unknown>;
+}
+
+interface DescribedOperation {
+  operationId: string;
+  requestBody?: unknown;
+  responses: Record<string, Response>;
+}
+
+interface Document {
+  openapi: string;
+  info: { version: string };
+  paths: Record<string, Record<string, DescribedOperation>>;
+}
+
+const document = openApiDocument() as unknown as Document;
+const operations = Object.entries(document.paths).flatMap(([path, methods]) =>
+  Object.entries(methods).map(([method, described]) => ({ ...described, path, method: method.toUpperCase() })),
+);
+type Described = (typeof operations)[number];
+
+const ajv = new Ajv2020({ strict: false, allErrors: true });
+(formats as unknown as (instance: Ajv2020) => void)(ajv);
+ajv.addSchema(document, "openapi");
+
+const pointer = (...parts: string[]) =>
+  parts.map((part) => `/${encodeURIComponent(part.replaceAll("~", "~0").replaceAll("/", "~1"))}`).join("");
+
+function schemaErrors(value: unknown, ...place: string[]): unknown {
+  const validate = ajv.getSchema(`openapi#${pointer(...place)}`);
+  if (!validate) throw new Error(`the document has no schema at ${place.join(" > ")}`);
+  return validate(value) ? [] : validate.errors;
+}
+
+/** A call that succeeds, for every operation; without one here, its test fails. */
+const good: Record<string, (world: World) => Promise<{ id?: string; body?: unknown }>> = {
+  getSshKeys: async () => ({}),
+  updateSshKeys: async () => ({ body: { keys: ["ssh-ed25519 AAAA me@host"] } }),
+  listApiKeys: async () => ({}),
+  createApiKey: async () => ({ body: { name: "ci", scopes: ["read-only"], expiresAt: "2026-02-01T00:00:00Z" } }),
+  deleteApiKey: async (world) => ({
+    id: (await world.call("POST", "/v2/account/api-keys", { body: { scopes: ["all"] } })).json.id,
+  }),
+  listSecrets: async (world) => ({ id: await makeSecret(world) }),
+  createSecret: async () => ({ body: { name: "token", value: "v" } }),
+  getSecret: async (world) => ({ id: await makeSecret(world) }),
+  updateSecret: async (world) => ({ id: await makeSecret(world), body: { value: "w", description: "d" } }),
+  deleteSecret: async (world) => ({ id: await makeSecret(world) }),
+};
+
+async function makeSecret(world: World): Promise<string> {
+  return (await world.call("POST", "/v2/account/secrets", { body: { name: "made", value: "v" } })).json.id;
+}
+
+/** Calls that break a rule of their own, beyond what every operation refuses. */
+const ownRefusals: Record<string, [status: number, body: unknown][]> = {
+  createApiKey: [[400, { scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" }]],
+  createSecret: [
+    [400, { name: "runpod_token", value: "v" }],
+    [409, { name: "made", value: "v" }],
+  ],
+};
+
+/** Every way in which an operation can be refused, as the pair of the status and the call that gives it. */
+async function refusals(world: World, { path, operationId, requestBody }: Described): Promise<[number, CallOptions][]> {
+  const powerless = await world.newKey({ scopes: ["serverless:invoke"] });
+  const all: [number, CallOptions][] = [
+    [401, { key: null }],
+    [403, { key: powerless }],
+  ];
+  if (requestBody) {
+    const limit = path.includes("secrets") ? 97 * MIB : MIB;
+    all.push(
+      [400, { body: "{" }],
+      [413, { body: Buffer.alloc(limit + 1, " ") }],
+      [415, { body: "{}", headers: { "content-type": "text/plain" } }],
+      [422, { body: { bogus: true } }],
+    );
+  }
+  for (const [status, body] of ownRefusals[operationId] ?? []) all.push([status, { body }]);
+  if (path.includes("{id}")) all.push([404, requestBody ? { body: { value: "w" } } : {}]);
+  return all;
+}
+
+/** Holds an answer against what the document says of it. */
+function expectDescribed({ path, method, responses }: Described, answer: Answer): void {
+  const status = String(answer.status);
+  const name = status in responses ? status : "default";
+  const { headers = {}, content } = responses[name]!;
+  const type = answer.headers.get("content-type")?.split(";")[0];
+  if (!content) expect([answer.text, type]).toEqual(["", undefined]);
+  else {
+    expect(Object.keys(content)).toContain(type);
+    const place = ["paths", path, method.toLowerCase(), "responses", name, "content", type!, "schema"];
+    expect(schemaErrors(answer.json, ...place)).toEqual([]);
+  }
+  const present = Object.keys(headers).filter((header) => answer.headers.has(header));
+  expect(present).toEqual(Object.keys(headers));
+}
+
+describe("the document", () => {
+  test("is checked in as it is generated (npm exec node scripts/openapi.ts)", () => {
+    const checkedIn = readFileSync(new URL("../../../../openapi.json", import.meta.url), "utf8");
+    expect(checkedIn).toBe(`${JSON.stringify(openApiDocument(), null, 2)}\n`);
+  });
+
+  test("is served without a key", async () => {
+    await using world = await setup();
+    const { status, json, headers } = await world.call("GET", "/v2/openapi.json", { key: null });
+    expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+    expect(json).toEqual(JSON.parse(JSON.stringify(openApiDocument())));
+    expect([json.openapi, json.info.version]).toEqual(["3.1.0", "2.0.0"]);
+  });
+
+  test.each([
+    ["/docs", "text/html; charset=utf-8", "/docs/start.js"],
+    ["/docs/start.js", "text/javascript; charset=utf-8", "/v2/openapi.json"],
+    ["/docs/swagger-ui-bundle.js", "text/javascript; charset=utf-8", "SwaggerUIBundle"],
+    ["/docs/swagger-ui.css", "text/css; charset=utf-8", ".swagger-ui"],
+  ])("has a page for people: %s", async (path, type, part) => {
+    await using world = await setup();
+    const { status, headers, text } = await world.call("GET", path, { key: null });
+    expect([status, headers.get("content-type"), text.includes(part)]).toEqual([200, type, true]);
+  });
+
+  test("never lets a secret's value out", () => {
+    const schemas = openApiDocument().components as { schemas: Record<string, { properties: object }> };
+    expect(Object.keys(schemas.schemas.Secret!.properties)).not.toContain("value");
+  });
+});
+
+describe("every operation answers as the document says", () => {
+  test.each(operations)("$operationId: when it succeeds", async (described) => {
+    await using world = await setup();
+    expect(Object.keys(good)).toContain(described.operationId);
+    const { id = "", body } = await good[described.operationId]!(world);
+    if (described.requestBody) {
+      const place = ["paths", described.path, described.method.toLowerCase(), "requestBody", "content"];
+      expect(schemaErrors(body, ...place, "application/json", "schema")).toEqual([]);
+    }
+    const answer = await world.call(described.method, described.path.replace("{id}", id), { body });
+    expect(answer.status).toBeLessThan(300);
+    expect(Object.keys(described.responses)).toContain(String(answer.status));
+    expectDescribed(described, answer);
+  });
+
+  test.each(operations)(
+    "$operationId: however it is refused, and with every status that it declares",
+    async (described) => {
+      await using world = await setup();
+      await makeSecret(world);
+      const path = described.path.replace("{id}", "aaaaaaaaaaaaaa");
+      const seen = new Set<string>();
+      for (const [status, options] of await refusals(world, described)) {
+        const answer = await world.call(described.method, path, options);
+        expect([options, answer.status]).toEqual([options, status]);
+        expectDescribed(described, answer);
+        seen.add(String(status));
+      }
+      for (const [status, answer] of [await wrongMethod(world, path), await rateLimited(described, path)] as const) {
+        expect(answer.status).toBe(status);
+        expectDescribed(described, answer);
+        seen.add(String(status));
+      }
+      const declared = Object.keys(described.responses).filter((status) => Number(status) >= 400);
+      expect(declared.filter((status) => !seen.has(status))).toEqual([]);
+    },
+    30_000,
+  );
+
+  async function wrongMethod(world: World, path: string): Promise<[number, Answer]> {
+    return [405, await world.call("OPTIONS", path)];
+  }
+
+  async function rateLimited({ method }: Described, path: string): Promise<[number, Answer]> {
+    await using world = await setup({ rateLimits: "1,1,1" });
+    await world.call("GET", "/v2/account/ssh-keys");
+    return [429, await world.call(method, path)];
+  }
+
+  test("a fault of the server, in the form of the default answer", async () => {
+    const store = new InterceptedStore();
+    await using world = await setup({ store });
+    const described = operations.find(({ operationId }) => operationId === "createSecret")!;
+    for (const fault of [new Error("kaboom"), problem("unavailable", "The disk is full.")]) {
+      store.beforeCommit = () => {
+        throw fault;
+      };
+      const answer = await world.call("POST", described.path, { body: { name: "token", value: "v" } });
+      expect(answer.status).toBeGreaterThanOrEqual(500);
+      expectDescribed(described, answer);
+    }
+  });
+});

@@ -1,0 +1,130 @@
+/** Millrace as a person runs it: the launcher, a data folder of its own, and the server's lines as they come. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { createInterface } from "node:readline";
+import { fileURLToPath } from "node:url";
+import { type Answer, type CallOptions, call } from "./world.ts";
+
+export const root = fileURLToPath(new URL("../..", import.meta.url));
+export const launcher = join(root, "millrace");
+
+/** What a person's shell has, and no setting of Millrace that the test did not give. */
+function environment(given: Record<string, string> = {}): Record<string, string> {
+  return { PATH: process.env.PATH ?? "", HOME: tmpdir(), ...given };
+}
+
+export interface Folder extends AsyncDisposable {
+  path: string;
+}
+
+export async function temporaryFolder(): Promise<Folder> {
+  const path = await mkdtemp(join(tmpdir(), "millrace-test-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+export interface StartOptions {
+  args?: string[];
+  env?: Record<string, string>;
+  cwd?: string;
+  command?: string;
+}
+
+export interface Server extends AsyncDisposable {
+  url: string;
+  process: ChildProcess;
+  /** Lines on standard output so far. */
+  lines: string[];
+  /** The log so far. */
+  log(): string;
+  call(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Ends it with a signal; resolves with the exit code, or the signal that killed it. */
+  end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals>;
+}
+
+/** Starts a server on a free port and waits for its line `listening on …`. */
+export async function startServer(
+  data: string,
+  { args = [], env, cwd, command = launcher }: StartOptions = {},
+): Promise<Server> {
+  const child = spawn(command, ["serve", "--data", data, "--port", "0", ...args], {
+    env: environment(env),
+    cwd,
+    stdio: ["ignore", "pipe", "pipe"],
+  });
+  const exited = once(child, "exit") as Promise<[number | null, NodeJS.Signals | null]>;
+  const lines: string[] = [];
+  let log = "";
+  child.stderr.setEncoding("utf8").on("data", (text: string) => {
+    log += text;
+  });
+  const url = await new Promise<string>((resolve, reject) => {
+    createInterface(child.stdout).on("line", (line) => {
+      lines.push(line);
+      const url = /^listening on (\S+)$/.exec(line)?.[1];
+      if (url) resolve(url);
+    });
+    child.once("exit", (code) => reject(new Error(`the server ended with ${code} before it listened: ${log}`)));
+    child.once("error", reject);
+  });
+
+  async function end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals> {
+    child.kill(signal);
+    const [code, killedBy] = await exited;
+    return code ?? killedBy!;
+  }
+
+  return {
+    url,
+    process: child,
+    lines,
+    log: () => log,
+    call: (method, path, options = {}) => call(url, method, path, options),
+    end,
+    async [Symbol.asyncDispose]() {
+      if (child.exitCode === null && child.signalCode === null) await end("SIGKILL");
+    },
+  };
+}
+
+/** Runs one command of the command line; its standard output is JSON. */
+// biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects, and fails when it is not there
+export async function millrace(data: string, ...args: string[]): Promise<any> {
+  const { code, stdout, stderr } = await run(launcher, [...args, "--data", data, "--json"]);
+  if (code !== 0) throw new Error(`millrace ${args.join(" ")} ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout);
+}
+
+export function run(
+  command: string,
+  args: string[],
+  { env, cwd }: { env?: Record<string, string>; cwd?: string } = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  return new Promise((resolve) => {
+    execFile(command, args, { env: environment(env), cwd }, (error, stdout, stderr) => {
+      resolve({ code: typeof error?.code === "number" ? error.code : error ? 1 : 0, stdout, stderr });
+    });
+  });
+}
+
+/** The owner's key, from the file that the first start made. */
+export async function ownerKey(data: string): Promise<string> {
+  return (await readFile(join(data, "api-key"), "utf8")).trim();
+}
+
+/** Names of the files under a folder that hold a text in clear, or as base64. */
+export async function filesHolding(folder: string, text: string): Promise<string[]> {
+  const entries = await readdir(folder, { recursive: true, withFileTypes: true });
+  const files = entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
+  if (files.length === 0) throw new Error(`${folder} holds no file to search`);
+  const forms = [text, Buffer.from(text).toString("base64").replace(/=+$/, "")];
+  const found = await Promise.all(
+    files.map(async (file) => {
+      const bytes = await readFile(file);
+      return forms.some((form) => bytes.includes(form)) ? [file] : [];
+    }),
+  );
+  return found.flat();
+}
