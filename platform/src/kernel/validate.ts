@@ -1,5 +1,5 @@
 /** Validation against a schema, with failures worded for people. */
-import { Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
+import { _, Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { memberPath } from "./json.ts";
 import { problem } from "./problem.ts";
@@ -25,6 +25,7 @@ ajv.addKeyword({
   type: "string",
   schemaType: "number",
   validate: (limit: number, text: string) => Buffer.byteLength(text) <= limit,
+  error: { message: "", params: ({ schema }) => _`{limit: ${schema}}` },
 });
 
 const compiled = new WeakMap<TSchema, ValidateFunction>();
@@ -68,7 +69,7 @@ function wordError(error: ErrorObject): string {
   return `${jsonPath(error.instancePath)}: ${message(error)}`;
 }
 
-function message({ keyword, params, schema }: ErrorObject): string {
+function message({ keyword, params }: ErrorObject): string {
   switch (keyword) {
     case "required":
       return `property '${params.missingProperty}' is required`;
@@ -81,7 +82,7 @@ function message({ keyword, params, schema }: ErrorObject): string {
     case "maxLength":
       return `must have at most ${params.limit} characters`;
     case "x-max-bytes":
-      return `must be at most ${schema} bytes of UTF-8`;
+      return `must be at most ${params.limit} bytes of UTF-8`;
     case "minProperties":
       return `must have at least ${params.limit} ${params.limit === 1 ? "property" : "properties"}`;
     case "minItems":
