@@ -13,15 +13,20 @@ export interface Clock {
   after(delayMs: number, action: () => void): Timer;
 }
 
-/** Node clamps longer delays to 1 ms, which would turn a far deadline into a busy loop. */
+/** Node turns longer delays into 1 ms, so a far deadline is waited for in several stretches. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 export const realClock: Clock = {
   now: () => Date.now(),
   monotonic: () => performance.now(),
   after(delayMs, action) {
-    const timer = setTimeout(action, Math.min(Math.max(0, delayMs), LONGEST_TIMER_MS));
-    timer.unref();
+    let timer: NodeJS.Timeout;
+    function wait(leftMs: number): void {
+      const rest = leftMs - LONGEST_TIMER_MS;
+      timer = rest > 0 ? setTimeout(wait, LONGEST_TIMER_MS, rest) : setTimeout(action, Math.max(0, leftMs));
+      timer.unref();
+    }
+    wait(delayMs);
     return { cancel: () => clearTimeout(timer) };
   },
 };
@@ -40,10 +45,25 @@ export function timestamp(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
+const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;
+const DAY_S = 86_400;
+
 /** The instant an RFC 3339 text names, or undefined when it names none. */
 export function parseTimestamp(text: string): number | undefined {
-  const epochMs = Date.parse(text);
-  return Number.isNaN(epochMs) ? undefined : epochMs;
+  const [, date, time, second, fraction = "", zone] = RFC_3339.exec(text) ?? [];
+  if (date === undefined || !isDay(date)) return undefined;
+  // Date knows no leap seconds: the last second of a day, counted twice, is the first instant of the next one.
+  const leap = second === "60";
+  const epochMs = Date.parse(`${date}T${time}:${leap ? "59" : second}${fraction}${zone!.toUpperCase()}`);
+  const instant = leap ? epochMs + 1000 : epochMs;
+  if (Number.isNaN(instant) || (leap && Math.floor(instant / 1000) % DAY_S !== 0)) return undefined;
+  return instant;
+}
+
+/** Date reads 30 February as a day in March. */
+function isDay(date: string): boolean {
+  const midnight = Date.parse(`${date}T00:00:00Z`);
+  return !Number.isNaN(midnight) && timestamp(midnight).startsWith(date);
 }
 
 interface Pending {

@@ -1,38 +1,48 @@
 /** Files that only their owner may read: made once, on the disk for good before anyone relies on them. */
-import { constants } from "node:fs";
-import { link, open, readFile, rename, unlink } from "node:fs/promises";
+import { link, open, readFile, rename, rm } from "node:fs/promises";
 import { dirname } from "node:path";
+import { realRandom } from "./random.ts";
 
 export const readPrivate = (file: string) => readFile(file, "utf8");
 
 /** Makes the file with mode 0600, whole or not at all, unless it is there already: whoever came first counts. */
 export async function keepPrivately(file: string, text: string): Promise<void> {
-  const draft = `${file}.${process.pid}.new`;
-  await writeDurably(draft, text);
+  const draft = draftOf(file);
   try {
+    await writeDurably(draft, text);
     await link(draft, file);
     await syncFolder(dirname(file));
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
   } finally {
-    await unlink(draft);
+    await rm(draft, { force: true });
   }
 }
 
 /** Replaces the file as one step: a reader sees the old text or the new, never half. */
 export async function replacePrivately(file: string, text: string): Promise<void> {
-  await writeDurably(`${file}.next`, text);
-  await rename(`${file}.next`, file);
-  await syncFolder(dirname(file));
+  const draft = draftOf(file);
+  try {
+    await writeDurably(draft, text);
+    await rename(draft, file);
+    await syncFolder(dirname(file));
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** A name of its own for each writer: one process may write twice at once, and in containers every process is number 1. */
+function draftOf(file: string): string {
+  return `${file}.${Buffer.from(realRandom.bytes(9)).toString("base64url")}.new`;
 }
 
 async function writeDurably(file: string, text: string): Promise<void> {
-  await using handle = await open(file, constants.O_WRONLY | constants.O_CREAT | constants.O_TRUNC, 0o600);
+  await using handle = await open(file, "wx", 0o600);
   await handle.writeFile(text);
   await handle.sync();
 }
 
 async function syncFolder(folder: string): Promise<void> {
-  await using handle = await open(folder, constants.O_RDONLY);
+  await using handle = await open(folder, "r");
   await handle.sync();
 }

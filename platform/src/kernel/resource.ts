@@ -48,7 +48,11 @@ export type RecordOf<R extends { record: TSchema }> = Static<R["record"]>;
 export function flatten(schema: TObject): TObject {
   const properties: TProperties = {};
   for (const [name, flatName] of flatNames(schema)) properties[flatName] = schema.properties[name]!;
-  return t.Object(properties, { additionalProperties: false });
+  const { minProperties } = schema as { minProperties?: number };
+  return t.Object(properties, {
+    additionalProperties: false,
+    ...(minProperties === undefined ? {} : { minProperties }),
+  });
 }
 
 /** A value in the schema's own names, renamed into the flat dialect. */
@@ -56,10 +60,12 @@ export function toFlat(schema: TObject, value: Record<string, unknown>): Record<
   return rename(value, flatNames(schema));
 }
 
-/** A value in the flat dialect, renamed back. Names the dialect does not have are kept, so that validation can refuse them. */
+/** A value in the flat dialect, valid by `flatten(schema)`, renamed back. Names that the dialect does not have are left out. */
 export function fromFlat(schema: TObject, value: Record<string, unknown>): Record<string, unknown> {
-  const names = new Map(flatNames(schema).map(([name, flatName]) => [flatName, name]));
-  return Object.fromEntries(Object.entries(value).map(([key, field]) => [names.get(key) ?? key, field]));
+  return rename(
+    value,
+    flatNames(schema).map(([name, flatName]) => [flatName, name]),
+  );
 }
 
 function flatNames(schema: TObject): [name: string, flatName: string][] {
@@ -70,5 +76,7 @@ function flatNames(schema: TObject): [name: string, flatName: string][] {
 }
 
 function rename(value: Record<string, unknown>, names: [string, string][]): Record<string, unknown> {
-  return Object.fromEntries(names.filter(([name]) => name in value).map(([name, flatName]) => [flatName, value[name]]));
+  return Object.fromEntries(
+    names.filter(([name]) => Object.hasOwn(value, name)).map(([name, flatName]) => [flatName, value[name]]),
+  );
 }

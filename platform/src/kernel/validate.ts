@@ -1,44 +1,59 @@
 /** Validation against a schema, with failures worded for people. */
 import { _, Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
-import { memberPath } from "./json.ts";
+import { parseTimestamp } from "./clock.ts";
+import { clip, clipPath, memberPath } from "./json.ts";
 import { problem } from "./problem.ts";
 import type { Static, TSchema } from "./schema.ts";
 
 const REPORTED_AT_MOST = 20;
 
-// Ajv's defaults change what the caller sent ({value: 5, bogus: 1} became {value: "5"}): nothing is coerced, removed or filled in.
-const ajv = new Ajv2020({
-  allErrors: true,
-  coerceTypes: false,
-  removeAdditional: false,
-  useDefaults: false,
-  strict: false,
-  validateSchema: false,
-  addUsedSchema: false,
-  // A sentence per failure is made below; Ajv's own would be thrown away.
-  messages: false,
-});
-(formats as unknown as (instance: Ajv2020) => void)(ajv);
-ajv.addKeyword({
-  keyword: "x-max-bytes",
-  type: "string",
-  schemaType: "number",
-  validate: (limit: number, text: string) => Buffer.byteLength(text) <= limit,
-  error: { message: "", params: ({ schema }) => _`{limit: ${schema}}` },
-});
+/** Values larger than this are told their first failure only: Ajv took 28 s and 3 GB to list those of 5 million items. */
+const LISTED_IN_FULL = 2000;
 
-const compiled = new WeakMap<TSchema, ValidateFunction>();
+function createAjv(allErrors: boolean): Ajv2020 {
+  // Ajv's defaults change what the caller sent ({value: 5, bogus: 1} became {value: "5"}): nothing is coerced, removed or filled in.
+  const ajv = new Ajv2020({
+    allErrors,
+    coerceTypes: false,
+    removeAdditional: false,
+    useDefaults: false,
+    strict: false,
+    validateSchema: false,
+    addUsedSchema: false,
+    // A sentence per failure is made below; Ajv's own would be thrown away.
+    messages: false,
+  });
+  (formats as unknown as (instance: Ajv2020) => void)(ajv);
+  // Ajv takes texts for times that name no instant Date knows, so what passes is exactly what can be read.
+  ajv.addFormat("date-time", (text: string) => parseTimestamp(text) !== undefined);
+  ajv.addKeyword({
+    keyword: "x-max-bytes",
+    type: "string",
+    schemaType: "number",
+    validate: (limit: number, text: string) => Buffer.byteLength(text) <= limit,
+    error: { message: "", params: ({ schema }) => _`{limit: ${schema}}` },
+  });
+  return ajv;
+}
 
 /** Schemas are compiled at their first use: compiling all of them would be most of the start-up time. */
-function validator(schema: TSchema): ValidateFunction {
-  let validate = compiled.get(schema);
-  if (!validate) {
-    validate = ajv.compile(withoutId(schema));
-    compiled.set(schema, validate);
-  }
-  return validate;
+function validators(allErrors: boolean): (schema: TSchema) => ValidateFunction {
+  const compiled = new WeakMap<TSchema, ValidateFunction>();
+  let ajv: Ajv2020 | undefined;
+  return (schema) => {
+    let validate = compiled.get(schema);
+    if (!validate) {
+      ajv ??= createAjv(allErrors);
+      validate = ajv.compile(withoutId(schema));
+      compiled.set(schema, validate);
+    }
+    return validate;
+  };
 }
+
+const firstFailure = validators(false);
+const allFailures = validators(true);
 
 /** Ids name schemas in the OpenAPI document; to Ajv the same id twice is an error. */
 function withoutId(schema: TSchema): object {
@@ -48,10 +63,32 @@ function withoutId(schema: TSchema): object {
 
 /** One entry per failure, shaped `<json path>: <message>`; empty when the value fits. */
 export function failures(schema: TSchema, value: unknown): string[] {
-  const validate = validator(schema);
+  const validate = firstFailure(schema);
   if (validate(value)) return [];
-  const worded = (validate.errors ?? []).filter(isSpecific).map(wordError);
-  return [...new Set(worded)].slice(0, REPORTED_AT_MOST);
+  if (!isSmall(value)) return worded(validate.errors!);
+  const thorough = allFailures(schema);
+  thorough(value);
+  return worded(thorough.errors!);
+}
+
+function worded(errors: ErrorObject[]): string[] {
+  const sentences = new Set(errors.filter(isSpecific).map(wordError));
+  return [...sentences].slice(0, REPORTED_AT_MOST);
+}
+
+function isSmall(value: unknown): boolean {
+  const found = [value];
+  for (let i = 0; i < found.length; i++) {
+    const current = found[i];
+    if (Array.isArray(current) && current.length > LISTED_IN_FULL) return false;
+    if (typeof current !== "object" || current === null) continue;
+    // Not Object.values: on an object with millions of members it takes seconds.
+    for (const key in current) {
+      if (found.length === LISTED_IN_FULL) return false;
+      found.push((current as Record<string, unknown>)[key]);
+    }
+  }
+  return true;
 }
 
 export function assertValid<S extends TSchema>(schema: S, value: unknown): Static<S> {
@@ -66,7 +103,7 @@ function isSpecific(error: ErrorObject): boolean {
 }
 
 function wordError(error: ErrorObject): string {
-  return `${jsonPath(error.instancePath)}: ${message(error)}`;
+  return `${clipPath(jsonPath(error.instancePath))}: ${message(error)}`;
 }
 
 function message({ keyword, params }: ErrorObject): string {
@@ -90,7 +127,7 @@ function message({ keyword, params }: ErrorObject): string {
     case "maxItems":
       return `must have at most ${params.limit} ${params.limit === 1 ? "item" : "items"}`;
     case "uniqueItems":
-      return `items ${params.j} and ${params.i} are the same`;
+      return `items ${Math.min(params.i, params.j)} and ${Math.max(params.i, params.j)} are the same`;
     case "minimum":
     case "maximum":
       return `must be ${params.comparison} ${params.limit}`;
@@ -117,9 +154,4 @@ function jsonPath(pointer: string): string {
     .slice(1)
     .map((part) => part.replaceAll("~1", "/").replaceAll("~0", "~"))
     .reduce((path, part) => (/^\d+$/.test(part) ? `${path}[${part}]` : memberPath(path, clip(part))), "$");
-}
-
-/** A hostile property name must not make the answer as large as the request. */
-function clip(text: string): string {
-  return text.length > 100 ? `${text.slice(0, 100)}…` : text;
 }

@@ -1,0 +1,103 @@
+/** The documents are held to what is there: settings, commands, links and paths that they name. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
+import type { Command } from "commander";
+import { describe, expect, test } from "vitest";
+import { withSettings } from "../../scripts/settings.ts";
+import { accountsCommand } from "./accounts.ts";
+import { keysCommand } from "./keys.ts";
+import { masterKeyCommand } from "./master-key.ts";
+import { serveCommand } from "./serve.ts";
+
+const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+const read = (path: string) => readFileSync(join(root, path), "utf8");
+const markdownIn = (folder: string) =>
+  readdirSync(join(root, folder))
+    .filter((name) => name.endsWith(".md"))
+    .map((name) => join(folder, name))
+    .sort();
+
+const decisions = markdownIn("docs/decisions");
+const documents = [...markdownIn("."), ...markdownIn("docs"), ...markdownIn("docs/recipes"), ...decisions];
+
+test("the README's settings are those of the server (npx node scripts/settings.ts writes them)", () => {
+  expect(read("README.md")).toBe(withSettings(read("README.md")));
+  expect(withSettings("<!-- settings -->\nold\n<!-- end of settings -->")).toContain(
+    "| `MILLRACE_PORT` | `--port` | `7420` |",
+  );
+});
+
+describe("commands in the documents exist, with their flags:", () => {
+  const verbs = [serveCommand(), keysCommand(), accountsCommand(), masterKeyCommand()];
+  const lines = documents.flatMap((path) =>
+    [...read(path).matchAll(/^\.\/millrace ([^#\n]*)/gm)].map((match) => match[1]!),
+  );
+
+  test("some are named", () => expect(lines.length).toBeGreaterThan(5));
+
+  test.each(lines.map((line) => [line.trim()]))("./millrace %s", (line) => {
+    expect(unknownIn(verbs, line.split(/\s+/))).toEqual([]);
+  });
+
+  test("one that does not exist would be found", () => {
+    expect(unknownIn(verbs, ["fly"])).toEqual(["fly"]);
+    expect(unknownIn(verbs, ["keys", "forge"])).toEqual(["forge"]);
+    expect(unknownIn(verbs, ["keys", "create", "--scopes", "all", "--forever"])).toEqual(["--forever"]);
+    expect(unknownIn(verbs, ["keys", "create", "--scopes", "everything"])).toEqual(["everything"]);
+  });
+});
+
+/** Words of a command line that the commands do not have. */
+function unknownIn(verbs: readonly Command[], words: string[]): string[] {
+  const [name, ...rest] = words;
+  const command = verbs.find((verb) => verb.name() === name);
+  if (!command) return [name!];
+  if (command.commands.length > 0) return unknownIn(command.commands, rest);
+  return rest.filter((word, i) => {
+    if (word.startsWith("--")) return !command.options.some(({ long }) => long === word);
+    const option = command.options.find(({ long }) => long === rest[i - 1]);
+    return option?.parseArg ? !parses(() => option.parseArg!(word, undefined)) : false;
+  });
+}
+
+function parses(read: () => unknown): boolean {
+  try {
+    read();
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+test.each(documents)("links in %s lead somewhere", (path) => {
+  const links = [...read(path).matchAll(/\]\((?!https?:)([^)#]+)/g)].map((match) => match[1]!);
+  expect(links.filter((link) => !existsSync(join(root, dirname(path), link)))).toEqual([]);
+});
+
+test.each(documents)("files that %s names are there", (path) => {
+  const named = [...read(path).matchAll(/`([\w./-]+\/[\w./-]+\.(?:ts|json|sh))`/g)].map((match) => match[1]!);
+  const places = ["", "platform/src"];
+  // A path of the API looks like a file, but begins with a slash.
+  const missing = named.filter(
+    (file) => !file.startsWith("/") && !places.some((place) => existsSync(join(root, place, file))),
+  );
+  expect(missing).toEqual([]);
+});
+
+test.each(decisions)("%s gives context, decision and consequences on one page", (path) => {
+  const text = read(path);
+  expect([...text.matchAll(/^## (.*)$/gm)].map((match) => match[1])).toEqual(["Context", "Decision", "Consequences"]);
+  expect(text.split("\n").length).toBeLessThan(60);
+});
+
+test("decisions are numbered without gaps, each under its own number", () => {
+  const numbers = decisions.map((path) => Number(/(\d{4})-/.exec(path)![1]));
+  expect(numbers).toEqual(numbers.map((_, i) => i + 1));
+  expect(decisions.map((path) => Number(/^# (\d+)\. /.exec(read(path))?.[1]))).toEqual(numbers);
+});
+
+test("the changelog has an entry for this version", () => {
+  const { version } = JSON.parse(read("platform/package.json"));
+  expect(read("CHANGELOG.md")).toContain(`## [${version}]`);
+});

@@ -1,0 +1,159 @@
+/** The resource kit: from fields written once, what is returned, created and updated, for programs and for the compiler. */
+import { describe, expect, test } from "vitest";
+import { flatten, fromFlat, type RecordOf, resource, toFlat } from "./resource.ts";
+import { nullable, type Static, t } from "./schema.ts";
+import { failures } from "./validate.ts";
+
+const Sample = resource("Sample", {
+  assigned: { id: t.String(), size: t.Optional(t.Integer()) },
+  fixed: { name: t.String() },
+  given: {
+    image: t.String({ "x-flat": "imageName" }),
+    note: t.Optional(t.String()),
+    disk: t.Optional(t.Integer({ minimum: 1, "x-flat": "containerDiskInGb" })),
+    nested: t.Optional(t.Object({ a: t.Integer() }, { "x-flat": false })),
+  },
+  hidden: { password: t.String({ minLength: 1 }) },
+  shown: { note: nullable(t.String()) },
+});
+type Sample = RecordOf<typeof Sample>;
+type Create = Static<typeof Sample.create>;
+type Update = Static<typeof Sample.update>;
+
+const created: Create = { name: "n", image: "i", password: "p" };
+
+describe("the record", () => {
+  test("has what the service assigns, what is fixed and what is given, and nothing hidden", () => {
+    expect(Object.keys(Sample.record.properties).sort()).toEqual(
+      ["id", "size", "name", "image", "note", "disk", "nested"].sort(),
+    );
+    expect(Sample.record.properties).not.toHaveProperty("password");
+  });
+
+  test("shows a field in its record form", () => {
+    const record = { id: "1", name: "n", image: "i" };
+    expect(failures(Sample.record, { ...record, note: null })).toEqual([]);
+    expect(failures(Sample.create, { ...created, note: null })).toEqual(["$.note: must be string"]);
+  });
+
+  test("may gain fields in a later release: readers are not told to refuse them", () => {
+    expect(Sample.record).not.toHaveProperty("additionalProperties");
+  });
+});
+
+describe("creation", () => {
+  test("takes what is fixed, given and hidden", () => {
+    const all = { ...created, note: "", disk: 1, nested: { a: 1 } };
+    expect(failures(Sample.create, all)).toEqual([]);
+    expect(failures(Sample.create, created)).toEqual([]);
+  });
+
+  test("needs every field that is not optional", () => {
+    expect(failures(Sample.create, {})).toEqual([
+      "$: property 'name' is required",
+      "$: property 'image' is required",
+      "$: property 'password' is required",
+    ]);
+  });
+
+  test("takes nothing that the service assigns, and nothing unknown", () => {
+    expect(failures(Sample.create, { ...created, id: "1" })).toEqual(["$: additional properties 'id' not allowed"]);
+    expect(failures(Sample.create, { ...created, bogus: 1 })).toEqual(["$: additional properties 'bogus' not allowed"]);
+  });
+});
+
+describe("an update", () => {
+  test("changes any one of what is given and hidden", () => {
+    for (const change of [{ image: "j" }, { note: "x" }, { disk: 2 }, { password: "q" }, { nested: { a: 2 } }]) {
+      expect(failures(Sample.update, change)).toEqual([]);
+    }
+  });
+
+  test("changes something", () => {
+    expect(failures(Sample.update, {})).toEqual(["$: must have at least 1 property"]);
+  });
+
+  test.each(["name", "id", "size", "bogus"])("does not take %s", (field) => {
+    expect(failures(Sample.update, { [field]: "x" })).toEqual([`$: additional properties '${field}' not allowed`]);
+  });
+
+  test("holds each field to the rules of its creation", () => {
+    expect(failures(Sample.update, { password: "" })).toEqual(["$.password: must not be empty"]);
+  });
+});
+
+test("the three shapes are named in the OpenAPI document after the resource", () => {
+  const ids = [Sample.record, Sample.create, Sample.update].map((schema) => (schema as { $id?: string }).$id);
+  expect(ids).toEqual(["Sample", "CreateSampleRequest", "UpdateSampleRequest"]);
+});
+
+test("a resource without fixed, hidden or shown fields needs none", () => {
+  const Plain = resource("Plain", { assigned: { id: t.String() }, given: { name: t.String() } });
+  expect(failures(Plain.create, { name: "n" })).toEqual([]);
+  expect(failures(Plain.record, { id: "1", name: "n" })).toEqual([]);
+  expect(failures(Plain.update, { name: "m" })).toEqual([]);
+});
+
+/** Never run: the compiler reads it, and fails when one of these lines is not an error. */
+export function promisesToTheCompiler(record: Sample, create: Create, update: Update): void {
+  record.name satisfies string;
+  record.note satisfies string | null;
+  // @ts-expect-error a hidden field is never returned
+  record.password;
+  // @ts-expect-error an assigned field is never taken from a caller
+  create.id;
+  // @ts-expect-error a fixed field cannot be updated
+  update.name;
+  update.password satisfies string | undefined;
+  // @ts-expect-error a creation needs its hidden field
+  ({ name: "n", image: "i" }) satisfies Create;
+  // @ts-expect-error a given text is not null, even where the record shows null
+  ({ ...created, note: null }) satisfies Create;
+}
+
+describe("the flat dialect", () => {
+  test("renames by x-flat, keeps other names, and leaves out what is excluded", () => {
+    expect(Object.keys(flatten(Sample.create).properties)).toEqual([
+      "name",
+      "imageName",
+      "note",
+      "containerDiskInGb",
+      "password",
+    ]);
+  });
+
+  test("keeps rules, and what is required", () => {
+    expect(failures(flatten(Sample.create), { imageName: "i", containerDiskInGb: 0 })).toEqual([
+      "$: property 'name' is required",
+      "$: property 'password' is required",
+      "$.containerDiskInGb: must be >= 1",
+    ]);
+  });
+
+  test("knows neither the names it renames nor those it leaves out", () => {
+    const flat = { name: "n", imageName: "i", password: "p" };
+    expect(failures(flatten(Sample.create), flat)).toEqual([]);
+    expect(failures(flatten(Sample.create), { ...flat, image: "i", nested: { a: 1 } })).toEqual([
+      "$: additional properties 'image' not allowed",
+      "$: additional properties 'nested' not allowed",
+    ]);
+  });
+
+  test("asks of an update that it changes something, as the schema does", () => {
+    expect(failures(flatten(Sample.update), {})).toEqual(["$: must have at least 1 property"]);
+    expect(failures(flatten(Sample.update), { imageName: "i" })).toEqual([]);
+  });
+
+  test("values are renamed there and back; absent fields stay absent", () => {
+    const own = { name: "n", image: "i", disk: 5, password: "p" };
+    const flat = { name: "n", imageName: "i", containerDiskInGb: 5, password: "p" };
+    expect(toFlat(Sample.create, own)).toEqual(flat);
+    expect(fromFlat(Sample.create, flat)).toEqual(own);
+    expect(toFlat(Sample.record, { id: "1", note: null })).toEqual({ id: "1", note: null });
+  });
+
+  test("fields that the dialect leaves out do not cross over in either direction", () => {
+    expect(toFlat(Sample.create, { nested: { a: 1 }, name: "n" })).toEqual({ name: "n" });
+    expect(fromFlat(Sample.create, { nested: { a: 1 }, image: "smuggled", name: "n" })).toEqual({ name: "n" });
+  });
+});

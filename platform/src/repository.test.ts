@@ -1,0 +1,266 @@
+/** Rules of the repository that would otherwise be requests: each is checked on the tree, and each is shown to be able to fail. */
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import {
+  consoleWriters,
+  environmentReaders,
+  importCircles,
+  impureContract,
+  impureModels,
+  knownAdapters,
+  LONGEST_FILE,
+  reachesNode,
+  realTimeAndChance,
+  strayLibraries,
+  tooLong,
+  withoutOpening,
+  wrongDirections,
+} from "../tests/repository-rules.ts";
+import { readSourceTree, root, type SourceFile, sourceFile } from "../tests/source-tree.ts";
+
+/** Which parts of the platform a part may import, beside itself. */
+const mayImport = {
+  kernel: [],
+  ports: ["kernel"],
+  jobs: ["kernel", "ports"],
+  resources: ["kernel", "ports", "jobs"],
+  fleet: ["kernel", "ports", "jobs", "resources"],
+  guards: ["kernel", "ports", "resources"],
+  "contract.ts": ["kernel", "resources"],
+  surfaces: ["kernel", "ports", "jobs", "resources", "fleet", "guards", "contract.ts"],
+  "settings.ts": [],
+  "app.ts": ["kernel", "ports", "jobs", "resources", "fleet", "guards", "contract.ts", "surfaces", "settings.ts"],
+  "main.ts": ["kernel", "ports", "jobs", "resources", "fleet", "guards", "surfaces", "settings.ts", "app.ts"],
+};
+
+/** Where a library may be named. */
+const libraries = {
+  typebox: ["kernel/schema.ts"],
+  ajv: ["kernel/validate.ts"],
+  "ajv-formats": ["kernel/validate.ts"],
+  fastify: ["surfaces/", "app.ts"],
+  pg: ["ports/"],
+  "node:sqlite": ["ports/"],
+  pino: ["main.ts"],
+};
+
+/** Files that may be longer than others, with the decision record that says why. */
+const longFiles: Record<string, string> = {};
+
+const decisions = readdirSync(join(root, "docs/decisions")).map((name) => `docs/decisions/${name}`);
+const files = readSourceTree();
+
+test("the tree was read", () => {
+  const paths = files.map(({ path }) => path);
+  expect(paths).toContain("platform/src/kernel/clock.ts");
+  expect(paths).toContain("cli/src/main.ts");
+  expect(paths).toContain("scripts/openapi.ts");
+  expect(paths.filter((path) => path.includes("node_modules"))).toEqual([]);
+});
+
+test("imports point from surfaces to the kernel, never upwards", () => {
+  expect(wrongDirections(files, mayImport)).toEqual([]);
+});
+
+test("only main.ts and tests know an adapter", () => {
+  expect(knownAdapters(files)).toEqual([]);
+});
+
+test("no file imports itself by way of others", () => {
+  expect(importCircles(files)).toEqual([]);
+});
+
+test("models and operations are pure data", () => {
+  expect(impureModels(files)).toEqual([]);
+});
+
+test("the contract gathers models and operations, and runs in a browser", () => {
+  expect(impureContract(files)).toEqual([]);
+  expect(reachesNode(files, "platform/src/contract.ts")).toEqual([]);
+});
+
+test("libraries are named where they can be replaced", () => {
+  expect(strayLibraries(files, libraries)).toEqual([]);
+});
+
+test("real time and real chance come from the kernel alone", () => {
+  expect(realTimeAndChance(files)).toEqual([]);
+});
+
+test("the environment is read in main.ts alone", () => {
+  expect(environmentReaders(files)).toEqual([]);
+});
+
+test("the platform writes nothing to the console", () => {
+  expect(consoleWriters(files)).toEqual([]);
+});
+
+test(`no file has more than ${LONGEST_FILE} lines without a decision record`, () => {
+  expect(tooLong(files, longFiles, decisions)).toEqual([]);
+});
+
+test("every file opens with a sentence that says what it is for", () => {
+  expect(withoutOpening(files)).toEqual([]);
+});
+
+/** A tree of made-up files, each with its text. */
+const tree = (sample: Record<string, string>): SourceFile[] =>
+  Object.entries(sample).map(([path, text]) => sourceFile(path, text));
+
+describe("the rules can fail:", () => {
+  test("every way to import is seen, and a comment is none", () => {
+    const text = `import a from "./a.ts";
+import type { B } from "../b.ts";
+import {
+  c,
+  type D,
+} from "./c.ts";
+export { e } from "./e.ts";
+export type * from "./f.ts";
+import "./g.ts";
+const h = await import("./h.ts");
+import { i } from "@millrace/platform/kernel/i.ts";
+import { join } from "node:path";
+// import { no } from "./no.ts";
+/** import { no } from "./no.ts"; */
+const path = "/v2/*"; const j = await import("./j.ts");`;
+    expect(sourceFile("cli/src/x/y.ts", text).imports).toEqual([
+      { to: "cli/src/x/a.ts", typeOnly: false },
+      { to: "cli/src/b.ts", typeOnly: true },
+      { to: "cli/src/x/c.ts", typeOnly: false },
+      { to: "cli/src/x/e.ts", typeOnly: false },
+      { to: "cli/src/x/f.ts", typeOnly: true },
+      { to: "cli/src/x/g.ts", typeOnly: false },
+      { to: "cli/src/x/h.ts", typeOnly: false },
+      { to: "platform/src/kernel/i.ts", typeOnly: false },
+      { to: "node:path", typeOnly: false },
+      { to: "cli/src/x/j.ts", typeOnly: false },
+    ]);
+  });
+
+  test("an import upwards, out of the platform, or from a part that the table does not know", () => {
+    const sample = tree({
+      "platform/src/kernel/a.ts": 'import type { S } from "../ports/store/store.ts";',
+      "platform/src/jobs/b.ts": 'import { s } from "../resources/secrets/service.ts";',
+      "platform/src/resources/c/service.ts": 'import { x } from "../../../../cli/src/main.ts";',
+      "platform/src/extras/d.ts": "",
+      "platform/src/guards/e.ts": 'import { fine } from "../kernel/a.ts"; import { also } from "./f.ts";',
+      "platform/src/kernel/a.test.ts": 'import { anything } from "../main.ts";',
+    });
+    expect(wrongDirections(sample, mayImport)).toEqual([
+      "platform/src/kernel/a.ts must not import platform/src/ports/store/store.ts",
+      "platform/src/jobs/b.ts must not import platform/src/resources/secrets/service.ts",
+      "platform/src/resources/c/service.ts must not import cli/src/main.ts",
+      "platform/src/extras/d.ts: 'extras' has no line in the table of imports",
+    ]);
+  });
+
+  test("an adapter known to a service or the command line, but not to main.ts, a test or another adapter", () => {
+    const adapter = 'import { S } from "@millrace/platform/ports/store/sqlite-store.ts";';
+    const sample = tree({
+      "platform/src/app.ts": adapter,
+      "cli/src/keys.ts": adapter,
+      "platform/src/surfaces/x.ts": 'const { P } = await import("../ports/postgres/pool.ts");',
+      "platform/src/main.ts": adapter,
+      "platform/src/ports/store/store.conformance.ts": adapter,
+      "platform/src/ports/store/memory-store.ts": adapter,
+      "platform/src/resources/c/c.test.ts": adapter,
+    });
+    expect(knownAdapters(sample)).toEqual([
+      "platform/src/app.ts must not know the adapter platform/src/ports/store/sqlite-store.ts",
+      "cli/src/keys.ts must not know the adapter platform/src/ports/store/sqlite-store.ts",
+      "platform/src/surfaces/x.ts must not know the adapter platform/src/ports/postgres/pool.ts",
+    ]);
+  });
+
+  test("a circle of imports", () => {
+    const sample = tree({
+      "cli/src/a.ts": 'import "./b.ts";',
+      "cli/src/b.ts": 'import type { C } from "./c.ts";',
+      "cli/src/c.ts": 'import "./b.ts"; import "./d.ts";',
+      "cli/src/d.ts": "",
+    });
+    expect(importCircles(sample)).toEqual(["cli/src/b.ts -> cli/src/c.ts -> cli/src/b.ts"]);
+  });
+
+  test("a model that imports more than the kernel, a contract that reaches a service or Node", () => {
+    const sample = tree({
+      "platform/src/resources/a/model.ts": 'import { hash } from "node:crypto";',
+      "platform/src/resources/a/operations.ts":
+        'import { A } from "./model.ts";\nimport { B } from "../b/model.ts";\nimport { c } from "../../kernel/c.ts";',
+      "platform/src/contract.ts":
+        'import { s } from "./resources/a/service.ts";\nimport { o } from "./resources/a/operations.ts";',
+    });
+    expect(impureModels(sample)).toEqual([
+      "platform/src/resources/a/model.ts must be pure, but imports node:crypto",
+      "platform/src/resources/a/operations.ts must be pure, but imports platform/src/resources/b/model.ts",
+    ]);
+    expect(impureContract(sample)).toEqual([
+      "platform/src/contract.ts must not import platform/src/resources/a/service.ts",
+    ]);
+    expect(reachesNode(sample, "platform/src/contract.ts")).toEqual(["platform/src/contract.ts reaches node:crypto"]);
+  });
+
+  test("a library named elsewhere", () => {
+    const sample = tree({
+      "platform/src/resources/a/service.ts": 'import { Ajv2020 } from "ajv/dist/2020.js";',
+      "platform/src/kernel/validate.ts": 'import { Ajv2020 } from "ajv/dist/2020.js";\nimport f from "ajv-formats";',
+      "cli/src/x.ts": 'import Type from "typebox";',
+    });
+    expect(strayLibraries(sample, libraries)).toEqual([
+      "platform/src/resources/a/service.ts must not import ajv/dist/2020.js",
+      "cli/src/x.ts must not import typebox",
+    ]);
+  });
+
+  test("real time, chance, the environment and the console, but not in words of a comment", () => {
+    const text = "setTimeout(f, 1); const d = new Date(); Math.random(); process.env.X; console.log(1);";
+    const sample = tree({
+      "cli/src/keys.ts": text,
+      "platform/src/jobs/engine.ts": text,
+      "platform/src/kernel/clock.ts": text,
+      "platform/src/main.ts": "/** Date.now() */\nprocess.env; // console.log, Date.now\nconst newDate = 1;",
+      "platform/src/jobs/engine.test.ts": text,
+      "scripts/x.ts": text,
+      "bench/x.ts": text,
+    });
+    expect(realTimeAndChance(sample)).toEqual([
+      "cli/src/keys.ts uses setTimeout",
+      "cli/src/keys.ts uses new Date",
+      "cli/src/keys.ts uses Math.random",
+      "platform/src/jobs/engine.ts uses setTimeout",
+      "platform/src/jobs/engine.ts uses new Date",
+      "platform/src/jobs/engine.ts uses Math.random",
+    ]);
+    expect(environmentReaders(sample)).toEqual([
+      "cli/src/keys.ts uses process.env",
+      "platform/src/jobs/engine.ts uses process.env",
+      "platform/src/kernel/clock.ts uses process.env",
+    ]);
+    expect(consoleWriters(sample)).toEqual([
+      "platform/src/jobs/engine.ts uses console.log",
+      "platform/src/kernel/clock.ts uses console.log",
+    ]);
+  });
+
+  test("a long file without a record, a record that is missing, and an exception that nobody needs", () => {
+    const long = "x\n".repeat(401);
+    const sample = tree({ "cli/src/a.ts": long, "cli/src/b.ts": long, "cli/src/c.ts": "x\n".repeat(400) });
+    const record = "docs/decisions/0009-long.md";
+    expect(tooLong(sample, { "cli/src/a.ts": record }, [record])).toEqual(["cli/src/b.ts has 401 lines"]);
+    expect(
+      tooLong(sample, { "cli/src/a.ts": record, "cli/src/b.ts": "gone.md", "cli/src/c.ts": record }, [record]),
+    ).toEqual(["cli/src/b.ts has 401 lines", "cli/src/c.ts needs no exception"]);
+  });
+
+  test("a file that opens with an import, a line comment, or less than a sentence", () => {
+    const sample = tree({
+      "a.ts": 'import "x";',
+      "b.ts": "// A sentence.\n",
+      "c.ts": "/** no sentence */\n",
+      "d.ts": "/** A sentence. */\n",
+    });
+    expect(withoutOpening(sample)).toEqual(["a.ts", "b.ts", "c.ts"]);
+  });
+});

@@ -1,0 +1,149 @@
+/** The rules of the repository as functions from its files to the places where they are broken. */
+import { codeOf, isTest, isTool, type SourceFile } from "./source-tree.ts";
+
+const PLATFORM = "platform/src/";
+
+/** The part of the platform a path belongs to: a folder such as `kernel`, or a file such as `app.ts`. */
+function partOf(path: string): string | undefined {
+  return path.startsWith(PLATFORM) ? path.slice(PLATFORM.length).split("/")[0] : undefined;
+}
+
+const products = (files: SourceFile[]) => files.filter(({ path }) => !isTest(path) && !isTool(path));
+
+const isFile = (to: string) => /\.tsx?$/.test(to);
+
+/** Imports between the platform's parts that the table does not allow. */
+export function wrongDirections(files: SourceFile[], mayImport: Record<string, readonly string[]>): string[] {
+  return products(files).flatMap(({ path, imports }) => {
+    const from = partOf(path);
+    if (from === undefined) return [];
+    const allowed = mayImport[from];
+    if (!allowed) return [`${path}: '${from}' has no line in the table of imports`];
+    return imports
+      .filter(({ to }) => isFile(to) && partOf(to) !== from)
+      .filter(({ to }) => !allowed.includes(partOf(to) ?? "outside"))
+      .map(({ to }) => `${path} must not import ${to}`);
+  });
+}
+
+/** `ports/<port>/sqlite-store.ts` and the like, and the folders of what adapters of one kind share. */
+const ADAPTER = /^platform\/src\/ports\/(?:(?:sqlite|postgres)\/|[^/]+\/(?:memory|sqlite|postgres|envelope)-)/;
+
+/** Adapters are chosen in `main.ts` alone; beyond it only tests and other adapters know them. */
+export function knownAdapters(files: SourceFile[]): string[] {
+  return products(files)
+    .filter(({ path }) => path !== `${PLATFORM}main.ts` && !ADAPTER.test(path))
+    .flatMap(({ path, imports }) =>
+      imports.filter(({ to }) => ADAPTER.test(to)).map(({ to }) => `${path} must not know the adapter ${to}`),
+    );
+}
+
+/** Files that import themselves by way of others, each circle once. */
+export function importCircles(files: SourceFile[]): string[] {
+  const targets = new Map(products(files).map(({ path, imports }) => [path, imports.map(({ to }) => to)]));
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const walk = (path: string, trail: string[]): void => {
+    if (trail.includes(path)) circles.push([...trail.slice(trail.indexOf(path)), path].join(" -> "));
+    if (done.has(path) || trail.includes(path)) return;
+    for (const next of targets.get(path) ?? []) walk(next, [...trail, path]);
+    done.add(path);
+  };
+  for (const path of targets.keys()) walk(path, []);
+  return circles;
+}
+
+/** Models and operations are pure data: the kernel and the model beside them are all they may import. */
+export function impureModels(files: SourceFile[]): string[] {
+  const pure = files.filter(({ path }) => /^platform\/src\/resources\/[^/]+\/(model|operations)\.ts$/.test(path));
+  return pure.flatMap(({ path, imports }) => {
+    const model = path.replace(/[^/]+$/, "model.ts");
+    return imports
+      .filter(({ to }) => partOf(to) !== "kernel" && to !== model)
+      .map(({ to }) => `${path} must be pure, but imports ${to}`);
+  });
+}
+
+/** The contract gathers models and operations and nothing else of a resource. */
+export function impureContract(files: SourceFile[]): string[] {
+  const contract = files.filter(({ path }) => path === `${PLATFORM}contract.ts`);
+  return contract.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ to }) => partOf(to) !== "kernel" && !/\/resources\/[^/]+\/(model|operations)\.ts$/.test(to))
+      .map(({ to }) => `${path} must not import ${to}`),
+  );
+}
+
+/** What the contract reaches at run time must also run in a browser. */
+export function reachesNode(files: SourceFile[], start: string): string[] {
+  const known = new Map(files.map((file) => [file.path, file]));
+  const reached = new Set([start]);
+  for (const path of reached) {
+    for (const { to, typeOnly } of known.get(path)?.imports ?? []) if (!typeOnly) reached.add(to);
+  }
+  return [...reached].filter((path) => path.startsWith("node:")).map((module) => `${start} reaches ${module}`);
+}
+
+/** Libraries that are named in a few places, so that they could be replaced there. */
+export function strayLibraries(files: SourceFile[], places: Record<string, readonly string[]>): string[] {
+  return products(files).flatMap(({ path, imports }) =>
+    imports
+      .filter(({ to }) => {
+        const allowed = Object.entries(places).find(([name]) => to === name || to.startsWith(`${name}/`))?.[1];
+        return allowed && !allowed.some((place) => path.startsWith(`${PLATFORM}${place}`));
+      })
+      .map(({ to }) => `${path} must not import ${to}`),
+  );
+}
+
+const REAL_WORLD =
+  /\b(?:setTimeout|setInterval|setImmediate|Date\.now|Date\.parse|new Date|performance\.now|process\.hrtime|Math\.random|randomUUID|randomBytes|randomInt|randomFill|randomFillSync|getRandomValues|node:timers)\b/g;
+
+/** Real time and real chance outside the kernel, where no test could steer them. */
+export function realTimeAndChance(files: SourceFile[]): string[] {
+  return wordsFound(
+    products(files).filter(({ path }) => partOf(path) !== "kernel"),
+    REAL_WORLD,
+  );
+}
+
+/** Settings are read from the environment in the two programs' first files and handed on from there. */
+export function environmentReaders(files: SourceFile[]): string[] {
+  return wordsFound(
+    products(files).filter(({ path }) => !/^(platform|cli)\/src\/main\.ts$/.test(path)),
+    /\bprocess\.env\b/g,
+  );
+}
+
+/** The platform speaks through its log; standard output belongs to the command line. */
+export function consoleWriters(files: SourceFile[]): string[] {
+  return wordsFound(
+    products(files).filter(({ path }) => path.startsWith(PLATFORM)),
+    /\bconsole\.\w+/g,
+  );
+}
+
+function wordsFound(files: SourceFile[], words: RegExp): string[] {
+  return files.flatMap(({ path, text }) =>
+    [...new Set(codeOf(text).match(words) ?? [])].map((word) => `${path} uses ${word}`),
+  );
+}
+
+export const LONGEST_FILE = 400;
+
+/** Files over the limit that no decision record speaks for, and records that speak for a file which needs none. */
+export function tooLong(files: SourceFile[], allowed: Record<string, string>, records: readonly string[]): string[] {
+  const long = files
+    .map(({ path, text }) => ({ path, lines: text.trimEnd().split("\n").length }))
+    .filter(({ lines }) => lines > LONGEST_FILE);
+  const unspoken = long
+    .filter(({ path }) => !records.includes(allowed[path] ?? ""))
+    .map(({ path, lines }) => `${path} has ${lines} lines`);
+  const needless = Object.keys(allowed).filter((path) => !long.some((file) => file.path === path));
+  return [...unspoken, ...needless.map((path) => `${path} needs no exception`)];
+}
+
+/** A file opens with one paragraph, ended by a full stop, that says what it is for. */
+export function withoutOpening(files: SourceFile[]): string[] {
+  return files.filter(({ text }) => !/^\/\*\* [A-Z`"][^\n]*[.] \*\/\n/.test(text)).map(({ path }) => path);
+}

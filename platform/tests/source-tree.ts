@@ -1,0 +1,73 @@
+/** The repository's own source as data: its files, what they import, and the code in them without comments. */
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { dirname, join, posix, relative, sep } from "node:path";
+import { fileURLToPath } from "node:url";
+
+export const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
+
+export interface Import {
+  /** A path from the repository's root, or the name of a package or Node module. */
+  to: string;
+  /** Gone at run time: `import type` and `export type`. */
+  typeOnly: boolean;
+}
+
+export interface SourceFile {
+  /** From the repository's root, with forward slashes. */
+  path: string;
+  text: string;
+  imports: Import[];
+}
+
+const SOURCE_FOLDERS = ["platform", "cli", "worker", "console", "scripts", "bench"].filter((name) =>
+  existsSync(join(root, name)),
+);
+
+export function readSourceTree(): SourceFile[] {
+  return SOURCE_FOLDERS.flatMap((folder) => filesUnder(join(root, folder)))
+    .filter((file) => /\.tsx?$/.test(file))
+    .map((file) => sourceFile(relative(root, file).split(sep).join("/"), readFileSync(file, "utf8")));
+}
+
+function filesUnder(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true }).flatMap((entry) => {
+    if (entry.name === "node_modules" || entry.name === "fixtures") return [];
+    const path = join(folder, entry.name);
+    return entry.isDirectory() ? filesUnder(path) : [path];
+  });
+}
+
+export function sourceFile(path: string, text: string): SourceFile {
+  return { path, text, imports: importsIn(path, text) };
+}
+
+/** `import … from "x"`, `export … from "x"`, `import "x"` and `import("x")`. */
+const IMPORT =
+  /(?:^|\n)\s*(?:import|export)\s+(type\s)?[^;"'`]*?\sfrom\s*["']([^"']+)["']|(?:^|\n)\s*import\s*["']([^"']+)["']|\bimport\(\s*["'`]([^"'`]+)["'`]\s*\)/g;
+
+function importsIn(path: string, text: string): Import[] {
+  return [...codeOf(text).matchAll(IMPORT)].map(([, type, from, bare, dynamic]) => ({
+    to: resolved(path, (from ?? bare ?? dynamic)!),
+    typeOnly: type !== undefined,
+  }));
+}
+
+function resolved(importer: string, specifier: string): string {
+  if (specifier.startsWith(".")) return posix.join(posix.dirname(importer), specifier);
+  return specifier.replace(/^@millrace\/(\w+)\//, "$1/src/");
+}
+
+/** The text without comments that begin a line or follow a space; `/*` inside a path's text is no comment. */
+export function codeOf(text: string): string {
+  return text.replace(/^[ \t]*\/\*[\s\S]*?\*\//gm, "").replace(/(^|\s)\/\/.*$/gm, "$1");
+}
+
+/** Tests and what exists for them alone: never part of the product that runs. */
+export function isTest(path: string): boolean {
+  return /\.test\.ts$|\.conformance\.ts$|\/conformance-[^/]*\.ts$|^platform\/tests\//.test(path);
+}
+
+/** Scripts and measurements: programs of their own beside the product. */
+export function isTool(path: string): boolean {
+  return /^(scripts|bench)\//.test(path);
+}

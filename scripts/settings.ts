@@ -1,0 +1,36 @@
+/** Writes the README's table of settings from the settings themselves; a test fails when it was forgotten. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { homedir } from "node:os";
+import { isAbsolute, relative } from "node:path";
+import { settingTable } from "../platform/src/settings.ts";
+
+const readme = new URL("../README.md", import.meta.url);
+const MARKED = /(<!-- settings -->\n)[\s\S]*?(<!-- end of settings -->)/;
+
+interface Row {
+  flag: string;
+  variable: string;
+  default?: string;
+  about: string;
+}
+
+function settingsTable(): string {
+  const rows = Object.values(settingTable as Record<string, Row>).map((row) => {
+    const flag = row.flag ? code(`--${row.flag}`) : "";
+    const standard = row.default === undefined ? "" : code(fromHome(row.default));
+    return `| ${code(row.variable)} | ${flag} | ${standard} | ${row.about} |`;
+  });
+  return ["| Variable | Flag | Default | What it does |", "|---|---|---|---|", ...rows, ""].join("\n");
+}
+
+const code = (text: string) => `\`${text}\``;
+
+/** The table must not depend on whose machine writes it. */
+const fromHome = (text: string) => (isAbsolute(text) ? `~/${relative(homedir(), text)}` : text);
+
+export function withSettings(text: string): string {
+  if (!MARKED.test(text)) throw new Error("the README has no place for the settings");
+  return text.replace(MARKED, (_all, begin, end) => `${begin}\n${settingsTable()}\n${end}`);
+}
+
+if (import.meta.main) writeFileSync(readme, withSettings(readFileSync(readme, "utf8")));
