@@ -56,12 +56,12 @@ export function importCircles(files: SourceFile[]): string[] {
 /** Models and operations are pure data: the kernel and the model beside them are all they may import. */
 export function impureModels(files: SourceFile[]): string[] {
   const pure = files.filter(({ path }) => /^platform\/src\/resources\/[^/]+\/(model|operations)\.ts$/.test(path));
-  return pure.flatMap(({ path, imports }) => {
-    const model = path.replace(/[^/]+$/, "model.ts");
-    return imports
-      .filter(({ to }) => partOf(to) !== "kernel" && to !== model)
-      .map(({ to }) => `${path} must be pure, but imports ${to}`);
-  });
+  const isModel = (path: string) => /\/resources\/[^/]+\/model\.ts$/.test(path);
+  return pure.flatMap(({ path, imports }) =>
+    imports
+      .filter(({ to }) => partOf(to) !== "kernel" && !isModel(to))
+      .map(({ to }) => `${path} must be pure, but imports ${to}`),
+  );
 }
 
 /** The contract gathers models and operations and nothing else of a resource. */

@@ -63,7 +63,7 @@ describe("API keys", () => {
     ["no scopes", {}, "$: property 'scopes' is required"],
     ["an empty list", { scopes: [] }, "$.scopes: must have at least 1 item"],
     ["an unknown scope", { scopes: ["everything"] }, expect.stringMatching(/^\$\.scopes\[0\]: must be one of all, /)],
-    ["one scope twice", { scopes: ["all", "all"] }, "$.scopes: items 1 and 0 are the same"],
+    ["one scope twice", { scopes: ["all", "all"] }, "$.scopes: items 0 and 1 are the same"],
     ["a key of the caller's choice", { scopes: ["all"], key: "k" }, "$: additional properties 'key' not allowed"],
   ])("422: %s", async (_kind, body, error) => {
     await using world = await setup();

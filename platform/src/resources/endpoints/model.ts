@@ -2,7 +2,7 @@
 import type { Kept } from "../../kernel/document.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, nullable, oneOf, t } from "../../kernel/schema.ts";
-import { containerFields, shownContainerFields } from "../container.ts";
+import { containerFields, shownContainerFields } from "../container/model.ts";
 
 const cudaVersion = t.String({ pattern: "^\\d+\\.\\d+$" });
 /** A URL in which `{job_id}` stands for itself. */

@@ -9,7 +9,7 @@ import type { Random } from "../../kernel/random.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import { isDataCenter } from "../catalog/compute.ts";
-import { commandOf, registryId } from "../container.ts";
+import { commandOf, registryId } from "../container/command.ts";
 import { cpuFrom, gpuFrom, shownGpu } from "./compute.ts";
 import { type Endpoint, endpoints, type KeptEndpoint, type Scaling } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";

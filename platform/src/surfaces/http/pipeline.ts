@@ -55,7 +55,7 @@ export class Pipeline {
   }
 
   async serve(surface: Surface, operation: Operation, handler: Handler, request: FastifyRequest, reply: FastifyReply) {
-    return this.#answer(surface, request, reply, async (caller) => {
+    return this.answer(surface, request, reply, async (caller) => {
       requireScope(caller, operation.scope);
       const query = readQuery(operation.query, searchOf(request)) as Call["query"];
       const body = (await this.#body(surface, operation, request, reply)) as Call["body"];
@@ -67,10 +67,11 @@ export class Pipeline {
 
   /** Refuses a request that fits no operation, but only after finding out who asks: strangers learn nothing of the paths. */
   async refuse(surface: Surface, refusal: Problem, request: FastifyRequest, reply: FastifyReply) {
-    return this.#answer(surface, request, reply, () => Promise.reject(refusal));
+    return this.answer(surface, request, reply, () => Promise.reject(refusal));
   }
 
-  async #answer(
+  /** For surfaces whose bodies are not read by a schema: everything else happens to them in the same order. */
+  async answer(
     surface: Surface,
     request: FastifyRequest,
     reply: FastifyReply,
@@ -84,11 +85,7 @@ export class Pipeline {
       caller = await surface.authenticate(request.headers);
       if (surface.limited) Object.assign(headers, await this.#limiter.count(caller));
       const result = await work(caller);
-      reply.headers(headers);
-      // Nothing at all with 204: public clients try to parse whatever they get.
-      return result === undefined
-        ? reply.send()
-        : reply.type("application/json; charset=utf-8").send(JSON.stringify(result));
+      return render(reply.headers(headers), result);
     } catch (error) {
       const refusal = this.#asProblem(error, id);
       const { contentType, body } = surface.refusal(refusal);
@@ -134,6 +131,23 @@ export class Pipeline {
       "request",
     );
   }
+}
+
+/** JSON text that is ready to be sent. */
+export class JsonText {
+  readonly text: string | Uint8Array;
+
+  constructor(text: string | Uint8Array) {
+    this.text = text;
+  }
+}
+
+const JSON_TYPE = "application/json; charset=utf-8";
+
+function render(reply: FastifyReply, result: unknown): FastifyReply {
+  // Nothing at all with 204: public clients try to parse whatever they get.
+  if (result === undefined || result === reply) return result === reply ? reply : reply.send();
+  return reply.type(JSON_TYPE).send(result instanceof JsonText ? result.text : JSON.stringify(result));
 }
 
 export function searchOf(request: FastifyRequest): URLSearchParams {

@@ -1,0 +1,31 @@
+/** The thread that reads large bodies, one after another. */
+import { parentPort } from "node:worker_threads";
+import { readReport } from "../../jobs/report.ts";
+import { readRequest } from "../../jobs/request.ts";
+import { parseJson } from "../../kernel/json.ts";
+import { Problem } from "../../kernel/problem.ts";
+import type { Answer, Question } from "./large-json.ts";
+
+const port = parentPort!;
+
+port.on("message", (question: Question) => {
+  const answer = question.kind === "request" ? readLargeRequest(question) : readLargeReport(question);
+  port.postMessage(answer, [answer.bytes.buffer as ArrayBuffer]);
+});
+
+function readLargeRequest({ id, bytes }: Question): Answer {
+  try {
+    return { id, bytes, terms: readRequest(parseJson(bytes)) };
+  } catch (error) {
+    const known = error instanceof Problem ? error : new Problem("malformed", "the request body could not be read");
+    return { id, bytes, refused: { code: known.code, detail: known.detail } };
+  }
+}
+
+function readLargeReport({ id, bytes }: Question): Answer {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const report = readReport(text);
+  const whole = report.kind === "end" && report.result === text.trim();
+  // The text need not travel back when the bytes already are what it says.
+  return { id, bytes, whole, report: whole ? { ...report, result: "" } : report };
+}

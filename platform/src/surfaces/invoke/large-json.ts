@@ -1,0 +1,76 @@
+/** Large JSON bodies are read in a thread: parsing 19 MB would stop the event loop for about 200 ms. */
+import { Worker } from "node:worker_threads";
+import type { Report } from "../../jobs/report.ts";
+import type { RequestTerms } from "../../jobs/request.ts";
+import { type ProblemCode, problem } from "../../kernel/problem.ts";
+
+/** Shorter bodies are read where they are: handing them over would cost more than it saves. */
+export const LARGE_BYTES = 256 * 1024;
+
+export type Question = { id: number; kind: "request" | "report"; bytes: Uint8Array };
+
+export type Answer = { id: number; bytes: Uint8Array } & (
+  | { terms: RequestTerms }
+  /** `whole`: the body itself is the result object. */
+  | { report: Report; whole: boolean }
+  | { refused: { code: ProblemCode; detail: string } }
+);
+
+interface Pending {
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+export class LargeJson implements AsyncDisposable {
+  #thread: Worker | undefined;
+  #nextId = 1;
+  readonly #pending = new Map<number, Pending>();
+
+  async request(bytes: Uint8Array): Promise<{ terms: RequestTerms; bytes: Uint8Array }> {
+    const answer = await this.#ask("request", bytes);
+    if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
+    return answer as Extract<Answer, { terms: RequestTerms }>;
+  }
+
+  async report(bytes: Uint8Array): Promise<Report> {
+    const answer = (await this.#ask("report", bytes)) as Extract<Answer, { report: Report }>;
+    return answer.whole && answer.report.kind === "end" ? { ...answer.report, result: answer.bytes } : answer.report;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#thread?.terminate();
+  }
+
+  /** The bytes travel to the thread and back without being copied. */
+  #ask(kind: Question["kind"], bytes: Uint8Array): Promise<Answer> {
+    const thread = this.#running();
+    const id = this.#nextId++;
+    const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
+    return new Promise((resolve, reject) => {
+      this.#pending.set(id, { resolve, reject });
+      thread.postMessage({ id, kind, bytes: own } satisfies Question, [own.buffer as ArrayBuffer]);
+    });
+  }
+
+  /** Started by the first large body: most installations never see one. */
+  #running(): Worker {
+    if (this.#thread) return this.#thread;
+    const thread = new Worker(new URL("./large-json-thread.ts", import.meta.url));
+    thread.unref();
+    thread.on("message", (answer: Answer) => {
+      this.#pending.get(answer.id)?.resolve(answer);
+      this.#pending.delete(answer.id);
+    });
+    thread.on("error", (error) => this.#lost(thread, error));
+    thread.on("exit", () => this.#lost(thread, new Error("the thread that reads large bodies ended")));
+    this.#thread = thread;
+    return thread;
+  }
+
+  #lost(thread: Worker, cause: unknown): void {
+    if (this.#thread === thread) this.#thread = undefined;
+    const error = problem("unavailable", "the request could not be read; try again", { cause });
+    for (const { reject } of this.#pending.values()) reject(error);
+    this.#pending.clear();
+  }
+}

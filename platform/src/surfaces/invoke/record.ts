@@ -1,0 +1,50 @@
+/** A job as clients read it: the stored result spliced with what the service knows, nothing read and written anew. */
+import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
+
+export interface Shown {
+  job: Job;
+  result?: Payload;
+  progress?: string;
+  waitReason?: string;
+}
+
+/** Our keys come last: where a worker's result names one of them too, the last one counts. */
+export function jobRecord(shown: Shown): string | Uint8Array {
+  const own = JSON.stringify(ownFields(shown)).slice(1);
+  if (jobLifecycle.isFinal(shown.job.state) && shown.result !== undefined) return splice(shown.result, own);
+  if (shown.progress !== undefined) return `{"output":${shown.progress},${own}`;
+  return `{${own}`;
+}
+
+function ownFields({ job, result, waitReason }: Shown): Record<string, unknown> {
+  const { startedAt, queuedAt, endedAt, state, reason, retried, holder, id } = job;
+  const isFinal = jobLifecycle.isFinal(state);
+  const delayed = startedAt !== undefined;
+  return {
+    ...(delayed ? { delayTime: Math.max(0, startedAt - queuedAt) } : {}),
+    ...(delayed && isFinal ? { executionTime: Math.max(0, (endedAt ?? startedAt) - startedAt) } : {}),
+    // The handler's own words stand in its result; ours are for jobs that the service itself ended.
+    ...(isFinal && reason !== undefined && result === undefined ? { error: reason } : {}),
+    id,
+    ...(retried > 0 ? { retries: retried } : {}),
+    status: state,
+    ...(waitReason === undefined ? {} : { waitReason }),
+    ...(delayed && holder !== undefined ? { workerId: holder } : {}),
+  };
+}
+
+const CLOSING_BRACE = 0x7d;
+
+/** Puts `rest` (`"key":…}`) into a JSON object given as text or bytes. */
+export function splice(object: Payload, rest: string): string | Uint8Array {
+  if (typeof object === "string") {
+    const open = object.slice(0, object.lastIndexOf("}")).trimEnd();
+    return `${open}${open.endsWith("{") ? "" : ","}${rest}`;
+  }
+  const end = object.lastIndexOf(CLOSING_BRACE);
+  const isEmpty =
+    Buffer.from(object.subarray(0, Math.min(end, 64)))
+      .toString()
+      .trim() === "{";
+  return Buffer.concat([object.subarray(0, end), Buffer.from(`${isEmpty ? "" : ","}${rest}`)]);
+}

@@ -1,0 +1,27 @@
+/** The invocation surface: raw keys or bearer tokens, flat errors, and no rate limits. */
+import type { Authenticator } from "../../guards/authenticate.ts";
+import type { Problem } from "../../kernel/problem.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Surface } from "../http/surface.ts";
+
+/** Public clients parse `error`; some of them read `message` first. */
+export function flatError({ detail }: Problem): { contentType: string; body: string } {
+  return { contentType: "application/json", body: JSON.stringify({ error: detail, message: detail }) };
+}
+
+/** The key of an `Authorization` header that may or may not name a scheme. */
+export function keyOf(header: string | undefined): string {
+  if (header === undefined) throw problem("unauthenticated", "unauthorized: the authorization header is missing");
+  return header.replace(/^Bearer +/i, "").trim();
+}
+
+export function invokeSurface(authenticator: Authenticator): Surface {
+  return {
+    name: "invoke",
+    authenticate: async ({ authorization }) => authenticator.key(keyOf(authorization)),
+    limited: false,
+    strictMediaType: false,
+    refusal: flatError,
+    logged: false,
+  };
+}
