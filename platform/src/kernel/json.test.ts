@@ -130,6 +130,7 @@ describe("deep nesting", () => {
   test.each([
     ["1,001 arrays", "[".repeat(1001) + "]".repeat(1001)],
     ["1,001 objects", `${'{"a":'.repeat(1001)}1${"}".repeat(1001)}`],
+    ["501 arrays in 500 objects", `${"[".repeat(501)}${'{"a":'.repeat(500)}1${"}".repeat(500)}${"]".repeat(501)}`],
     ["1 MiB of opening brackets", "[".repeat(1_048_576)],
     ["1 MiB of nested arrays", "[".repeat(524_288) + "]".repeat(524_288)],
     ["nesting after a text with escaped quotes", `["\\\\\\"]]]",${"[".repeat(2000)}`],

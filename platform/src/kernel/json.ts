@@ -27,32 +27,41 @@ export function parseJsonText(text: string): unknown {
   }
 }
 
-/** What recurses over a value, such as JSON.stringify, fails from about 5,000 levels on. */
+/** JSON.stringify, which recurses, fails from about 4,500 levels on. */
 const DEEPEST = 1000;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
+const OPENING_BRACKET = 0x5b;
+const OPENING_BRACE = 0x7b;
+const CLOSING_BRACE = 0x7d;
 
-/** Looked at before parsing: V8 takes 20 seconds and 3 GB over the 100 million levels that a large body can hold. */
+/** Looked at before parsing, since V8 takes 30 seconds and 3 GB over the 50 million levels that a large body can hold. */
 function refuseDeepNesting(bytes: Uint8Array): void {
+  // Few brackets cannot nest deeply. Searching for them is native and ten times as fast as the loop below.
+  if (countUpTo(DEEPEST, bytes, OPENING_BRACKET) + countUpTo(DEEPEST, bytes, OPENING_BRACE) <= DEEPEST) return;
   let depth = 0;
   for (let i = 0; i < bytes.length; i++) {
     const byte = bytes[i]!;
     // Setting one bit makes `[` into `{` and `]` into `}`.
     if (byte === QUOTE) i = endOfString(bytes, i);
-    else if ((byte | 0x20) === 0x7b) depth++;
-    else if ((byte | 0x20) === 0x7d) depth--;
+    else if ((byte | 0x20) === OPENING_BRACE) depth++;
+    else if ((byte | 0x20) === CLOSING_BRACE) depth--;
     if (depth > DEEPEST) throw problem("malformed", `The request body is nested deeper than ${DEEPEST} levels.`);
   }
 }
 
-/** Where the string that opens at `start` closes. Searching for its quote skips a value of 16 MB in a millisecond. */
+/** How often a byte occurs, or more than `limit` when it occurs more often than that. */
+function countUpTo(limit: number, bytes: Uint8Array, byte: number): number {
+  let count = 0;
+  for (let i = bytes.indexOf(byte); i !== -1 && count <= limit; i = bytes.indexOf(byte, i + 1)) count++;
+  return count;
+}
+
+/** Where the string that opens at `start` closes. */
 function endOfString(bytes: Uint8Array, start: number): number {
-  for (let end = bytes.indexOf(QUOTE, start + 1); end !== -1; end = bytes.indexOf(QUOTE, end + 1)) {
-    let escapes = 0;
-    while (bytes[end - 1 - escapes] === BACKSLASH) escapes++;
-    if (escapes % 2 === 0) return end;
-  }
-  return bytes.length;
+  let i = start + 1;
+  while (i < bytes.length && bytes[i] !== QUOTE) i += bytes[i] === BACKSLASH ? 2 : 1;
+  return i;
 }
 
 /** Only an escape can bring NUL or half a surrogate pair into well-formed UTF-8 JSON, so most bodies skip the walk. */
