@@ -4,6 +4,7 @@ import { accountsCommand } from "./accounts.ts";
 import { keysCommand } from "./keys.ts";
 import { masterKeyCommand } from "./master-key.ts";
 import { serveCommand } from "./serve.ts";
+import { workerEnvCommand } from "./worker-env.ts";
 
 // The launcher's own setting: programs started from here must not inherit it.
 delete process.env.NODE_COMPILE_CACHE;
@@ -15,7 +16,8 @@ const program = new Command("millrace")
   .addCommand(serveCommand())
   .addCommand(keysCommand())
   .addCommand(accountsCommand())
-  .addCommand(masterKeyCommand());
+  .addCommand(masterKeyCommand())
+  .addCommand(workerEnvCommand());
 
 try {
   await program.parseAsync();

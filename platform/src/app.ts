@@ -2,23 +2,36 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
+import { Engine } from "./jobs/engine.ts";
+import { Sweeper } from "./jobs/sweeper.ts";
+import { WorkerDesk } from "./jobs/worker-desk.ts";
 import type { Clock } from "./kernel/clock.ts";
+import { resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
 import { handlersOf } from "./kernel/operation.ts";
 import { problem } from "./kernel/problem.ts";
 import type { Random } from "./kernel/random.ts";
 import type { Limits } from "./ports/limits/limits.ts";
+import type { Queue } from "./ports/queue/queue.ts";
+import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
 import { accountOperations } from "./resources/account/operations.ts";
 import { AccountService } from "./resources/account/service.ts";
+import { endpointOperations } from "./resources/endpoints/operations.ts";
+import { EndpointService } from "./resources/endpoints/service.ts";
+import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import { closeServer, createServer } from "./surfaces/http/server.ts";
+import { LargeJson } from "./surfaces/invoke/large-json.ts";
+import { mountInvoke } from "./surfaces/invoke/routes.ts";
+import { invokeSurface } from "./surfaces/invoke/surface.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { mountRestV2, type RestHandlers, restV2Surface } from "./surfaces/rest-v2/routes.ts";
+import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
 
 export interface Surroundings {
   clock: Clock;
@@ -31,15 +44,19 @@ export interface Services {
   accounts: Accounts;
   account: AccountService;
   secrets: SecretService;
+  endpoints: EndpointService;
+  workerKeys: WorkerKeys;
 }
 
 export async function openServices(
-  parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault },
+  parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string },
 ): Promise<Services> {
   const services = {
     accounts: new Accounts(parts),
     account: new AccountService(parts),
     secrets: new SecretService(parts),
+    endpoints: new EndpointService(parts),
+    workerKeys: new WorkerKeys(parts),
   };
   await Promise.all(Object.values(services).map((service) => service.prepare()));
   return services;
@@ -49,36 +66,67 @@ export interface App extends AsyncDisposable {
   http: FastifyInstance;
 }
 
-export function createApp(
-  parts: Surroundings & { store: Store; limits: Limits },
-  services: Services,
-  settings: { rateLimits: string },
-): App {
-  const { clock, log } = parts;
+export interface AppParts extends Surroundings {
+  store: Store;
+  limits: Limits;
+  queue: Queue;
+  signals: Signals;
+  vault: Vault;
+}
+
+export function createApp(parts: AppParts, services: Services, settings: { rateLimits: string }): App {
+  const { clock, log, queue } = parts;
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
   const pipeline = new Pipeline({ ...parts, limiter });
+  const engine = new Engine({ ...parts, failed });
+  const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters });
+  const sweeper = new Sweeper({ queue, engine, clock, failed, mine: sweeperLease(parts) });
+  const { endpoints, workerKeys } = services;
+  endpoints.onRemoval((id) => engine.removeEndpoint(id));
+  endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
+
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("malformed", "The request path is not valid.");
   const badPath = (request: FastifyRequest, reply: FastifyReply) => pipeline.refuse(rest, invalidPath, request, reply);
   const http = createServer({ clock, badPath });
+  const large = new LargeJson();
+  const reader = { ...parts, large };
   mountDocs(http);
   mountRestV2(http, pipeline, rest, restHandlers(services, authenticator));
+  mountInvoke(http, { pipeline, surface: invokeSurface(authenticator), engine, queue, endpoints, reader, clock });
+  mountWorkerLink(http, { ...parts, desk, keys: workerKeys, large });
   return {
     http,
     async [Symbol.asyncDispose]() {
+      // Nothing new is handed out and nobody is kept waiting, then requests in flight end, then all else.
+      desk.close();
+      await engine[Symbol.asyncDispose]();
       await closeServer(http, clock);
+      await sweeper[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
+      await large[Symbol.asyncDispose]();
     },
   };
 }
 
-function restHandlers({ account, secrets }: Services, authenticator: Authenticator): RestHandlers {
+const SWEEPER_LEASE_MS = 10_000;
+
+/** Of many nodes one sweeps; two at once would be safe, and only waste work. */
+function sweeperLease({ store, random, signals }: AppParts): ((now: number) => Promise<boolean>) | undefined {
+  if (signals.reliable) return undefined;
+  const holder = resourceId(random);
+  return async (now) =>
+    (await store.lease({ name: "sweeper", holder, now, until: now + SWEEPER_LEASE_MS })) !== undefined;
+}
+
+function restHandlers({ account, secrets, endpoints }: Services, authenticator: Authenticator): RestHandlers {
   const accountHandlers = handlersOf(accountOperations, account);
   return {
     ...accountHandlers,
     ...handlersOf(secretOperations, secrets),
+    ...handlersOf(endpointOperations, endpoints),
     async deleteApiKey(call) {
       await accountHandlers.deleteApiKey(call);
       authenticator.forget();

@@ -1,8 +1,9 @@
 /** All operations gathered: pure data, read by the REST surfaces, the OpenAPI document and the command line. */
 import { accountOperations } from "./resources/account/operations.ts";
+import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 
-export const operations = { ...accountOperations, ...secretOperations };
+export const operations = { ...accountOperations, ...secretOperations, ...endpointOperations };
 
 /** The first words after `/v2` that mean a resource; anything else there is an endpoint id. */
 export const resourceWords = [

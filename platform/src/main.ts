@@ -12,10 +12,16 @@ import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import { MemoryLimits } from "./ports/limits/memory-limits.ts";
+import type { Queue } from "./ports/queue/queue.ts";
+import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
+import { MemorySignals } from "./ports/signals/memory-signals.ts";
+import type { Signals } from "./ports/signals/signals.ts";
+import { lockFolder } from "./ports/sqlite/folder-lock.ts";
 import { SqliteStore } from "./ports/store/sqlite-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
 import { loadMasterKeys } from "./ports/vault/master-keys.ts";
+import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
 
@@ -41,11 +47,12 @@ const real = { clock: realClock, random: realRandom };
 
 export interface Installation extends Services, AsyncDisposable {
   store: Store;
+  vault: Vault;
 }
 
 export async function openInstallation(
   settings: Settings,
-  { thread = true, ...given }: Partial<Surroundings> & { thread?: boolean } = {},
+  { thread = true, publicUrl, ...given }: Partial<Surroundings> & { thread?: boolean; publicUrl?: () => string } = {},
 ): Promise<Installation> {
   const parts = { ...real, ...given };
   // Whatever this process makes, the database files included, is its owner's alone.
@@ -55,9 +62,9 @@ export async function openInstallation(
   const store = opened.use(await openStore(settings, thread));
   const source = { text: settings.masterKey, command: settings.masterKeyCommand, file: masterKeyFile(settings) };
   const vault = new EnvelopeVault(await loadMasterKeys(source, parts.random), parts.random);
-  const services = await openServices({ ...parts, store, vault });
+  const services = await openServices({ ...parts, store, vault, publicUrl });
   const kept = opened.move();
-  return { store, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 async function openStore(settings: Settings, thread: boolean): Promise<Store> {
@@ -72,6 +79,18 @@ async function openLimits(settings: Settings): Promise<Limits> {
   return PostgresLimits.open(settings.databaseUrl);
 }
 
+/** The queue and its signals: both in this process, or both in PostgreSQL. */
+async function openQueue(
+  settings: Settings,
+  { clock, random }: Surroundings,
+): Promise<{ queue: Queue; signals: Signals }> {
+  if (!settings.databaseUrl) {
+    const queue = await SqliteQueue.open(settings.data, { now: clock.now(), random });
+    return { queue, signals: new MemorySignals() };
+  }
+  throw new Error("the queue on PostgreSQL is not there yet");
+}
+
 export interface RunningServer extends AsyncDisposable {
   url: string;
   /** The owner's key, when it was made in this start. */
@@ -81,14 +100,24 @@ export interface RunningServer extends AsyncDisposable {
 export async function serve(settings: Settings, given: Partial<Surroundings> = {}): Promise<RunningServer> {
   const parts = { ...real, log: given.log ?? createLog(settings.logLevel), ...given };
   await using opened = new AsyncDisposableStack();
-  const installation = opened.use(await openInstallation(settings, parts));
+  let url = "";
+  await mkdir(settings.data, { recursive: true, mode: 0o700 });
+  if (!settings.databaseUrl) opened.use(lockFolder(settings.data));
+  const installation = opened.use(
+    await openInstallation(settings, { ...parts, publicUrl: () => settings.publicUrl ?? url }),
+  );
   const limits = opened.use(await openLimits(settings));
+  const { queue, signals } = await openQueue(settings, parts);
+  opened.use(queue);
+  opened.use(signals);
   const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
-  const app = opened.use(createApp({ ...parts, store: installation.store, limits }, installation, settings));
+  const { store, vault } = installation;
+  const app = opened.use(createApp({ ...parts, store, vault, limits, queue, signals }, installation, settings));
   await app.http.listen({ port: settings.port, host: settings.host });
   const { port } = app.http.server.address() as AddressInfo;
+  url = urlOf(settings.host, port);
   const running = opened.move();
-  return { url: urlOf(settings.host, port), newOwnerKey, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url, newOwnerKey, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */

@@ -64,6 +64,12 @@ export const settingTable = {
     value: "URL",
     about: "what URLs in answers begin with; default: the listening address",
   },
+  workerUrl: {
+    flag: "worker-url",
+    variable: "MILLRACE_WORKER_URL",
+    value: "URL",
+    about: "where workers reach this server; default: the public URL",
+  },
   logLevel: {
     flag: "log-level",
     variable: "MILLRACE_LOG_LEVEL",
@@ -83,6 +89,7 @@ export type Settings = {
   masterKeyCommand: string | undefined;
   rateLimits: string;
   publicUrl: string | undefined;
+  workerUrl: string | undefined;
   logLevel: string;
 };
 
@@ -108,6 +115,7 @@ export function settingsFrom(
     masterKeyCommand: read("masterKeyCommand"),
     rateLimits: read("rateLimits")!,
     publicUrl: read("publicUrl"),
+    workerUrl: read("workerUrl"),
     logLevel: read("logLevel")!,
   };
 }

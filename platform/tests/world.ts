@@ -6,6 +6,8 @@ import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import type { Grant } from "../src/kernel/scope.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
+import { MemoryQueue } from "../src/ports/queue/memory-queue.ts";
+import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Store, StoredRecord, Write } from "../src/ports/store/store.ts";
 import { EnvelopeVault } from "../src/ports/vault/envelope-vault.ts";
@@ -59,9 +61,13 @@ export async function setup({
   const random = new SeededRandom(1);
   const { log, logged } = recordingLog();
   const vault = new EnvelopeVault([random.bytes(32)], random);
+  const queue = new MemoryQueue(clock.now());
+  const signals = new MemorySignals();
   const services = await openServices({ store, vault, clock, random });
   const owner = await services.accounts.firstOwner();
-  const app = createApp({ store, limits: new MemoryLimits(), clock, random, log }, services, { rateLimits });
+  const limits = new MemoryLimits();
+  const parts = { store, limits, vault, queue, signals, clock, random, log };
+  const app = createApp(parts, services, { rateLimits });
   const url = await app.http.listen({ port: 0, host: "127.0.0.1" });
 
   async function newKey({ scopes = ["all"], exempt, expiresAt, of = owner }: KeyOptions = {}): Promise<string> {

@@ -3,7 +3,8 @@ import { problem } from "./problem.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
-export function parseJson(bytes: Uint8Array): unknown {
+/** For bodies that are kept as they came: an escape stays an escape in them, whatever it stands for. */
+export function parseKeptJson(bytes: Uint8Array): { text: string; value: unknown } {
   refuseDeepNesting(bytes);
   let text: string;
   try {
@@ -11,7 +12,12 @@ export function parseJson(bytes: Uint8Array): unknown {
   } catch (cause) {
     throw problem("malformed", "The request body is not valid UTF-8.", { cause });
   }
-  const value = parseJsonText(text);
+  return { text, value: parseJsonText(text) };
+}
+
+/** For bodies whose texts are taken out and stored. */
+export function parseJson(bytes: Uint8Array): unknown {
+  const { text, value } = parseKeptJson(bytes);
   const unstorable = findUnstorableText(text, value);
   if (unstorable.length > 0) throw problem("invalid", "Request validation failed.", { errors: unstorable });
   return value;

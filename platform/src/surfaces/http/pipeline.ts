@@ -166,7 +166,7 @@ function methodsByPath(operations: Operations): Map<string, Method[]> {
   return byPath;
 }
 
-function notAllowed(methods: Method[]): Problem {
+export function notAllowed(methods: readonly Method[]): Problem {
   const allow = METHODS.filter((method) => methods.includes(method)).join(", ");
   return problem("method-not-allowed", "The requested method is not allowed for this path.", {
     headers: { Allow: allow },

@@ -2,7 +2,7 @@
 import { parentPort } from "node:worker_threads";
 import { readReport } from "../../jobs/report.ts";
 import { readRequest } from "../../jobs/request.ts";
-import { parseJson } from "../../kernel/json.ts";
+import { parseKeptJson } from "../../kernel/json.ts";
 import { Problem } from "../../kernel/problem.ts";
 import type { Answer, Question } from "./large-json.ts";
 
@@ -15,7 +15,7 @@ port.on("message", (question: Question) => {
 
 function readLargeRequest({ id, bytes }: Question): Answer {
   try {
-    return { id, bytes, terms: readRequest(parseJson(bytes)) };
+    return { id, bytes, terms: readRequest(parseKeptJson(bytes).value) };
   } catch (error) {
     const known = error instanceof Problem ? error : new Problem("malformed", "the request body could not be read");
     return { id, bytes, refused: { code: known.code, detail: known.detail } };

@@ -4,7 +4,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Submission } from "../../jobs/engine.ts";
 import { readRequest } from "../../jobs/request.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { parseJson } from "../../kernel/json.ts";
+import { parseKeptJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
@@ -40,8 +40,8 @@ export async function readSubmission(
 }
 
 function readSmall(bytes: Buffer): Read {
-  const terms = readRequest(parseJson(bytes));
-  return { terms, body: bytes.toString() };
+  const { text, value } = parseKeptJson(bytes);
+  return { terms: readRequest(value), body: text };
 }
 
 async function readLarge(large: LargeJson, buffer: Buffer): Promise<Read> {

@@ -29,6 +29,7 @@ const reasons: Record<number, string> = {
 
 const tagDescriptions: Record<string, string> = {
   Account: "Secrets, SSH keys and API keys of the calling account.",
+  Serverless: "Endpoints whose workers run a handler for each job.",
 };
 
 const ErrorObject = t.Object(

@@ -1,0 +1,32 @@
+/** `millrace worker-env`: the variables for a worker that is started by hand, anywhere. */
+import { problem } from "@millrace/platform/kernel/problem.ts";
+import { workerEnv } from "@millrace/platform/resources/endpoints/worker-env.ts";
+import { Command } from "commander";
+import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
+
+interface Options extends PlaceOptions {
+  url?: string;
+  json?: boolean;
+}
+
+export function workerEnvCommand(): Command {
+  return withPlace(
+    new Command("worker-env").description("print the variables for a worker of an endpoint, started by hand"),
+  )
+    .argument("<endpoint>", "the endpoint's id")
+    .option("--url <url>", "where the worker reaches the server; default: MILLRACE_WORKER_URL, or the local one")
+    .option("--json", "print JSON")
+    .action((id: string, options: Options) =>
+      inInstallation(options, async ({ endpoints, workerKeys }) => {
+        const endpoint = await endpoints.find(id);
+        if (!endpoint) throw problem("not-found", `There is no endpoint '${id}'.`);
+        const issued = await workerKeys.issue(endpoint.account, id);
+        const { publicUrl, port, workerUrl } = placeSettings(options);
+        const url = options.url ?? workerUrl ?? publicUrl ?? `http://127.0.0.1:${port}`;
+        const variables = workerEnv({ url, endpoint: id, worker: issued.id, key: issued.key });
+        print(variables, options.json, () =>
+          Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`),
+        );
+      }),
+    );
+}

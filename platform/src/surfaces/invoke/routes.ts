@@ -1,0 +1,240 @@
+/** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients send. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { requireScope } from "../../guards/scopes.ts";
+import type { Engine, Submission } from "../../jobs/engine.ts";
+import { waitReason } from "../../jobs/wait-reason.ts";
+import type { Ended } from "../../jobs/waiters.ts";
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Scope } from "../../kernel/scope.ts";
+import type { Job } from "../../ports/queue/job.ts";
+import type { Queue } from "../../ports/queue/queue.ts";
+import type { EndpointService } from "../../resources/endpoints/service.ts";
+import { JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
+import type { Surface } from "../http/surface.ts";
+import { jobRecord, type Shown } from "./record.ts";
+import { BODY_LIMIT, readSubmission, type SubmissionReader } from "./submission.ts";
+
+export interface InvokeParts {
+  pipeline: Pipeline;
+  surface: Surface;
+  engine: Engine;
+  queue: Queue;
+  endpoints: EndpointService;
+  reader: SubmissionReader;
+  clock: Clock;
+}
+
+const WAIT = { least: 1000, most: 300_000, standard: 90_000 };
+const RESULT_TTL = { least: 1, most: 604_800_000 };
+/** A client that waits longer than this learns the job's id before the end, in case it gives up. */
+const EARLY_HEADERS_MS = 100;
+
+interface Asked {
+  caller: Caller;
+  endpoint: { id: string; executionTimeoutMs: number };
+  job: string;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+type Work = (asked: Asked) => Promise<unknown>;
+
+interface Route {
+  methods: ("GET" | "POST")[];
+  path: string;
+  scope: Scope;
+  work: Work;
+}
+
+export function mountInvoke(app: FastifyInstance, parts: InvokeParts): void {
+  const { pipeline, surface, endpoints } = parts;
+  for (const { methods, path, scope, work } of routes(parts)) {
+    const others = (["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const).filter(
+      (method) => !methods.includes(method as "GET"),
+    );
+    app.route({
+      method: others,
+      url: `/v2/:endpoint${path}`,
+      handler: (request, reply) => pipeline.refuse(surface, notAllowed(methods), request, reply),
+    });
+    app.route({
+      method: methods,
+      url: `/v2/:endpoint${path}`,
+      handler: (request, reply) =>
+        pipeline.answer(surface, request, reply, async (caller) => {
+          const { endpoint: id, job = "" } = request.params as { endpoint: string; job?: string };
+          const { doc } = await endpoints.ownForInvocation(caller, id);
+          // Whoever may submit jobs may read what became of them.
+          requireScope(caller, scope, "serverless:invoke");
+          if (doc.type !== "QUEUE")
+            throw problem("malformed", "not allowed for LB API: this endpoint balances load and has no queue");
+          return work({ caller, endpoint: { id, executionTimeoutMs: doc.timeout }, job, request, reply });
+        }),
+    });
+  }
+  mountRefusals(app, parts);
+}
+
+/** Methods and paths that do not exist are refused in the words of this surface, to callers who may know that much. */
+function mountRefusals(app: FastifyInstance, { pipeline, surface }: InvokeParts): void {
+  app.all("/v2/:endpoint/*", (request, reply) =>
+    pipeline.refuse(surface, problem("not-found", "not found"), request, reply),
+  );
+  app.all("/v2/:endpoint", (request, reply) =>
+    pipeline.refuse(surface, problem("not-found", "not found"), request, reply),
+  );
+}
+
+function routes(parts: InvokeParts): Route[] {
+  const { engine } = parts;
+  return [
+    { methods: ["POST"], path: "/run", scope: "serverless:invoke", work: (asked) => run(parts, asked) },
+    { methods: ["POST"], path: "/runsync", scope: "serverless:invoke", work: (asked) => runSync(parts, asked) },
+    { methods: ["GET", "POST"], path: "/status/:job", scope: "serverless:read", work: (asked) => status(parts, asked) },
+    {
+      methods: ["GET", "POST"],
+      path: "/status-sync/:job",
+      scope: "serverless:read",
+      work: (asked) => statusSync(parts, asked),
+    },
+    {
+      methods: ["POST"],
+      path: "/cancel/:job",
+      scope: "serverless:invoke",
+      work: async ({ endpoint, job }) => stateOf(await engine.cancel(endpoint.id, job)),
+    },
+    {
+      methods: ["POST"],
+      path: "/retry/:job",
+      scope: "serverless:invoke",
+      work: async ({ endpoint, job }) => stateOf(await engine.retry(endpoint.id, job)),
+    },
+    {
+      methods: ["POST"],
+      path: "/purge-queue",
+      scope: "serverless:invoke",
+      work: async ({ endpoint }) => ({ removed: await engine.purge(endpoint.id), status: "completed" }),
+    },
+    { methods: ["GET"], path: "/health", scope: "serverless:read", work: (asked) => health(parts, asked) },
+  ];
+}
+
+async function run({ engine, reader }: InvokeParts, { endpoint, request, reply }: Asked): Promise<JsonText> {
+  const submission = await submissionOf(reader, { endpoint, request, reply, mode: "run" });
+  const { id, state } = await engine.submit(submission);
+  return new JsonText(`{"id":"${id}","status":"${state}"}`);
+}
+
+async function runSync(parts: InvokeParts, { endpoint, request, reply }: Asked): Promise<unknown> {
+  const { engine, reader } = parts;
+  const given = searchOf(request).get("wait");
+  const waitMs = integerIn("wait", given, WAIT) ?? WAIT.standard;
+  const mode = given === null ? "runsync" : "runsyncWithWait";
+  const submission = await submissionOf(reader, { endpoint, request, reply, mode });
+  const id = engine.newId(mode);
+  return held(parts, reply, id, (gone) => engine.submitAndWait(submission, waitMs, gone, id));
+}
+
+async function statusSync(parts: InvokeParts, { endpoint, job, request, reply }: Asked): Promise<unknown> {
+  const waitMs = integerIn("wait", searchOf(request).get("wait"), WAIT) ?? WAIT.standard;
+  return held(parts, reply, job, (gone) => parts.engine.waitFor(endpoint.id, job, waitMs, gone));
+}
+
+async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Promise<JsonText> {
+  const ttlMs = integerIn("ttl", searchOf(request).get("ttl"), RESULT_TTL);
+  const reading = await parts.engine.read(endpoint.id, job, ["result", "progress"]);
+  if (ttlMs !== undefined) await parts.engine.shorten(endpoint.id, job, ttlMs);
+  return new JsonText(jobRecord(await explained(parts, reading)));
+}
+
+async function health({ engine, queue, clock }: InvokeParts, { endpoint }: Asked) {
+  const { completed, failed, inProgress, inQueue, retried } = await engine.counts(endpoint.id);
+  const holders = await queue.holders(endpoint.id, clock.now());
+  const running = holders.filter(({ jobs }) => jobs > 0).length;
+  const idle = holders.length - running;
+  return {
+    jobs: { completed, failed, inProgress, inQueue, retried },
+    workers: { idle, initializing: 0, ready: idle, running, throttled: 0, unhealthy: 0 },
+  };
+}
+
+/** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */
+async function held(
+  parts: InvokeParts,
+  reply: FastifyReply,
+  id: string,
+  wait: (gone: AbortSignal) => Promise<Ended>,
+): Promise<unknown> {
+  const leaving = new AbortController();
+  const leave = () => leaving.abort();
+  reply.raw.once("close", leave);
+  reply.header("X-Job-Id", id);
+  const early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
+  try {
+    const ended = await wait(leaving.signal);
+    const record = jobRecord(await explained(parts, ended));
+    if (!reply.raw.headersSent) return new JsonText(record);
+    return endEarlyReply(reply, record);
+  } finally {
+    early.cancel();
+    reply.raw.off("close", leave);
+  }
+}
+
+function sendHeadersEarly(reply: FastifyReply): void {
+  if (reply.raw.headersSent || reply.raw.destroyed) return;
+  reply.raw.writeHead(200, {
+    ...(reply.getHeaders() as Record<string, string>),
+    "content-type": "application/json; charset=utf-8",
+  });
+  reply.raw.flushHeaders();
+}
+
+function endEarlyReply(reply: FastifyReply, record: string | Uint8Array): FastifyReply {
+  reply.hijack();
+  reply.raw.end(record);
+  return reply;
+}
+
+async function explained({ engine, queue, clock }: InvokeParts, shown: Shown): Promise<Shown> {
+  if (shown.job.state !== "IN_QUEUE") return shown;
+  const { job } = shown;
+  const [counts, holders] = await Promise.all([engine.counts(job.endpoint), queue.holders(job.endpoint, clock.now())]);
+  return { ...shown, waitReason: waitReason(job, counts, holders) };
+}
+
+async function submissionOf(
+  reader: SubmissionReader,
+  { endpoint, request, reply, mode }: Pick<Asked, "endpoint" | "request" | "reply"> & { mode: Submission["mode"] },
+): Promise<Submission> {
+  const limit = mode === "run" ? BODY_LIMIT.run : BODY_LIMIT.runsync;
+  const { digest, ...read } = await readSubmission(reader, request.raw, reply.raw, limit);
+  const key = idempotencyKey(request);
+  return { endpoint, mode, ...read, ...(key === undefined ? {} : { idempotency: { key, digest: digest() } }) };
+}
+
+function idempotencyKey(request: FastifyRequest): string | undefined {
+  const key = request.headers["idempotency-key"];
+  if (key === undefined) return undefined;
+  if (typeof key !== "string" || key.length < 1 || key.length > 255) {
+    throw problem("malformed", "'Idempotency-Key' must have 1 to 255 characters");
+  }
+  return key;
+}
+
+function integerIn(
+  name: string,
+  text: string | null,
+  { least, most }: { least: number; most: number },
+): number | undefined {
+  if (text === null) return undefined;
+  const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most)) {
+    throw problem("malformed", `'${name}' must be an integer from ${least} to ${most} (milliseconds)`);
+  }
+  return value;
+}
+
+const stateOf = ({ id, state }: Job) => ({ id, status: state });

@@ -1,0 +1,256 @@
+/** The worker link: the public worker protocol, and a batched form of it for our own worker library. */
+import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { failure, type Report, readReport } from "../../jobs/report.ts";
+import type { Reported, WorkerCall, WorkerDesk } from "../../jobs/worker-desk.ts";
+import { type Clock, sleep } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
+import type { Claimed } from "../../ports/queue/queue.ts";
+import type { Vault } from "../../ports/vault/vault.ts";
+import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
+import { discardRest, readBody } from "../http/body.ts";
+import { searchOf } from "../http/pipeline.ts";
+import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
+import { flatError, keyOf } from "../invoke/surface.ts";
+import { jobText, joined } from "./job-text.ts";
+
+export interface WorkerLinkParts {
+  desk: WorkerDesk;
+  keys: WorkerKeys;
+  vault: Vault;
+  large: LargeJson;
+  clock: Clock;
+  log: Log;
+}
+
+const HOLD_TAKE_MS = 20_000;
+const HOLD_STOP_MS = 25_000;
+const LONGEST_HOLD_MS = 60_000;
+/** A wrong key is answered late: the public worker package would ask 800 times a second. */
+const WRONG_KEY_HOLD_MS = 5000;
+const OUTPUT_LIMIT = 20 * MIB;
+/** A batch holds many results; each is held to the limit by itself. */
+const BATCH_LIMIT = 64 * MIB;
+const BATCH_MOST = 1000;
+
+interface Asked {
+  call: WorkerCall;
+  job: string;
+  search: URLSearchParams;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+type Work = (parts: WorkerLinkParts, asked: Asked) => Promise<FastifyReply>;
+
+const routes: { method: "GET" | "POST"; path: string; work: Work }[] = [
+  { method: "GET", path: "/job-take/:worker", work: (parts, asked) => take(parts, asked, 1) },
+  {
+    method: "GET",
+    path: "/job-take-batch/:worker",
+    work: (parts, asked) => take(parts, asked, batchSize(asked.search)),
+  },
+  { method: "POST", path: "/job-done/:worker/:job", work: done },
+  { method: "POST", path: "/job-stream/:worker/:job", work: stream },
+  { method: "GET", path: "/job-stop/:worker", work: stop },
+  { method: "GET", path: "/ping/:worker", work: ping },
+  { method: "POST", path: "/job-exchange/:worker", work: exchange },
+];
+
+export function mountWorkerLink(app: FastifyInstance, parts: WorkerLinkParts): void {
+  for (const { method, path, work } of routes) {
+    app.route({
+      method,
+      url: `/v2/:endpoint${path}`,
+      handler: (request, reply) => answer(parts, work, request, reply),
+    });
+  }
+}
+
+/** Errors look as everywhere on this surface; a fault is 503, which makes the public worker package try again. */
+async function answer(
+  parts: WorkerLinkParts,
+  work: Work,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<FastifyReply> {
+  try {
+    const asked = readCall(request, reply);
+    await authenticate(parts, asked);
+    return await work(parts, asked);
+  } catch (error) {
+    if (!isProblem(error))
+      parts.log.error({ err: error, path: request.url.split("?", 1)[0] }, "unforeseen fault on the worker link");
+    const refusal = isProblem(error) ? error : problem("unavailable", "the server had a fault; try again");
+    const { contentType, body } = flatError(refusal);
+    return reply.code(refusal.status).type(contentType).send(body);
+  } finally {
+    discardRest(request.raw, parts.clock);
+  }
+}
+
+/** Some releases append `&name=value` to a URL without a query: what follows an `&` in the path is read as the query. */
+function readCall(request: FastifyRequest, reply: FastifyReply): Asked {
+  const params = request.params as { endpoint: string; worker: string; job?: string };
+  const search = searchOf(request);
+  const clean = (segment = "") => {
+    const [value = "", ...rest] = segment.split("&");
+    for (const [name, text] of new URLSearchParams(rest.join("&"))) search.append(name, text);
+    return value;
+  };
+  const call = { endpoint: params.endpoint, worker: clean(params.worker) };
+  return { call, job: clean(params.job), search, request, reply };
+}
+
+async function authenticate({ keys, clock, log }: WorkerLinkParts, { call, request }: Asked): Promise<void> {
+  const header = request.headers.authorization;
+  if (header !== undefined && (await keys.opens(keyOf(header), call.endpoint))) return;
+  log.warn({ ...call }, "a worker came with a key that does not open this endpoint's worker routes");
+  await sleep(clock, WRONG_KEY_HOLD_MS);
+  throw problem("unauthenticated", "this key does not open the worker routes of this endpoint");
+}
+
+async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promise<FastifyReply> {
+  const { call, reply } = asked;
+  const claimed = await claim(parts, asked, { limit, waitMs: HOLD_TAKE_MS });
+  if (claimed.length === 0) return reply.code(204).send();
+  const texts = await Promise.all(claimed.map((one) => jobText(one, parts.vault)));
+  const single = limit === 1 && !asked.request.url.includes("/job-take-batch/");
+  return sendJobs(
+    parts,
+    call,
+    claimed,
+    reply.type("application/json"),
+    single ? texts[0]! : joined(texts, ["[", ",", "]"]),
+  );
+}
+
+/** Finishes N jobs and takes up to N new ones in a single request. Lines of text: `<job id> <attempt> <result object>`. */
+async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<FastifyReply> {
+  const { call, search, request, reply } = asked;
+  const bytes = await readBody(request.raw, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock });
+  if (bytes.length > 0) await parts.desk.report(call, readLines(bytes.toString()));
+  const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
+  const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
+  const claimed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs });
+  if (claimed.length === 0) return reply.code(204).send();
+  const texts = await Promise.all(claimed.map((one) => jobText(one, parts.vault, true)));
+  return sendJobs(parts, call, claimed, reply.type("application/x-ndjson"), joined(texts, ["", "\n", "\n"]));
+}
+
+function readLines(text: string): Reported[] {
+  return text
+    .split("\n")
+    .filter((line) => line !== "")
+    .map((line) => {
+      const [id = "", attempt = ""] = line.split(" ", 2);
+      return {
+        id,
+        attempt: Number.parseInt(attempt, 10) || undefined,
+        report: limited(line.slice(id.length + attempt.length + 2)),
+      };
+    });
+}
+
+const limited = (text: string): Report => (text.length > OUTPUT_LIMIT ? tooLong : readReport(text));
+const tooLong = failure(`the output exceeds ${OUTPUT_LIMIT / MIB} MB`);
+
+async function claim(
+  { desk }: WorkerLinkParts,
+  { call, reply }: Asked,
+  { limit, waitMs }: { limit: number; waitMs: number },
+): Promise<Claimed[]> {
+  const gone = goneSignal(reply);
+  return desk.take(call, { limit, waitMs, gone });
+}
+
+/** A job is never written to a socket that is already closed: it goes back as if it had not been taken. */
+async function sendJobs(
+  { desk }: WorkerLinkParts,
+  call: WorkerCall,
+  claimed: Claimed[],
+  reply: FastifyReply,
+  text: string | Uint8Array,
+): Promise<FastifyReply> {
+  if (reply.raw.destroyed || reply.raw.socket?.destroyed) {
+    await desk.handBack(
+      call,
+      claimed.map(({ job }) => job),
+    );
+    return reply.code(204).send();
+  }
+  return reply.send(text);
+}
+
+/** Results are never refused: what cannot be read or is too long fails the job with the reason. */
+async function done(parts: WorkerLinkParts, { call, job, request, reply }: Asked): Promise<FastifyReply> {
+  const report = await reportOf(parts, request, reply);
+  await parts.desk.report(call, [{ id: job, report }]);
+  return reply.type("application/json").send("{}");
+}
+
+async function reportOf(parts: WorkerLinkParts, request: FastifyRequest, reply: FastifyReply): Promise<Report> {
+  const bytes = await bodyOrTooLarge(parts, request, reply);
+  if (bytes === undefined) return tooLong;
+  return bytes.length > LARGE_BYTES ? parts.large.report(bytes) : readReport(bytes.toString());
+}
+
+async function bodyOrTooLarge(
+  { clock }: WorkerLinkParts,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): Promise<Buffer | undefined> {
+  try {
+    return await readBody(request.raw, reply.raw, { limit: OUTPUT_LIMIT, clock });
+  } catch (error) {
+    if (isProblem(error, "too-large")) return undefined;
+    throw error;
+  }
+}
+
+async function stream(parts: WorkerLinkParts, { call, job, request, reply }: Asked): Promise<FastifyReply> {
+  const bytes = await bodyOrTooLarge(parts, request, reply);
+  if (bytes) await parts.desk.stream(call, job, [bytes.toString()]);
+  return reply.type("application/json").send("{}");
+}
+
+async function stop({ desk }: WorkerLinkParts, { call, reply }: Asked): Promise<FastifyReply> {
+  const jobsToStop = await desk.stops(call, { waitMs: HOLD_STOP_MS, gone: goneSignal(reply) });
+  return jobsToStop.length === 0
+    ? reply.code(204).send()
+    : reply.type("application/json").send(JSON.stringify({ jobsToStop }));
+}
+
+async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Asked): Promise<FastifyReply> {
+  if (search.get("status") === "unhealthy") {
+    log.warn(
+      { ...call, check: search.get("check"), reason: search.get("reason") },
+      "a worker says that it is not fit to work",
+    );
+    await desk.ended(call);
+  } else {
+    const listed = (search.get("job_id") ?? "").split(",").filter(Boolean);
+    await desk.ping(call, new Set(listed), search.get("runpod_version") ?? undefined);
+  }
+  return reply.type("application/json").send("{}");
+}
+
+/** Aborts when the worker's connection goes. */
+function goneSignal(reply: FastifyReply): AbortSignal {
+  const gone = new AbortController();
+  reply.raw.once("close", () => gone.abort());
+  if (reply.raw.destroyed) gone.abort();
+  return gone.signal;
+}
+
+const batchSize = (search: URLSearchParams) =>
+  numberIn(search.get("batch_size"), { least: 1, most: BATCH_MOST, standard: 1 });
+
+function numberIn(
+  text: string | null,
+  { least, most, standard }: { least: number; most: number; standard: number },
+): number {
+  const value = Number.parseInt(text ?? "", 10);
+  return Number.isNaN(value) ? standard : Math.min(most, Math.max(least, value));
+}
