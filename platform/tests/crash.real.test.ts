@@ -1,4 +1,4 @@
-/** Killed by -9 in the middle of a stream of writes: everything that was answered is there after the restart. */
+/** A server killed with kill -9 in the middle of a stream of writes: everything that it answered is there after the restart. */
 import { expect, test } from "vitest";
 import { resourceId } from "../src/kernel/ids.ts";
 import { realRandom, SeededRandom } from "../src/kernel/random.ts";
