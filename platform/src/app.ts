@@ -3,7 +3,9 @@ import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
+import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
+import { Webhooks } from "./jobs/webhooks.ts";
 import { WorkerDesk } from "./jobs/worker-desk.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { resourceId } from "./kernel/ids.ts";
@@ -27,10 +29,12 @@ import { SecretService } from "./resources/secrets/service.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import { closeServer, createServer } from "./surfaces/http/server.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
+import { jobRecord } from "./surfaces/invoke/record.ts";
 import { mountInvoke } from "./surfaces/invoke/routes.ts";
 import { invokeSurface } from "./surfaces/invoke/surface.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { mountRestV2, type RestHandlers, restV2Surface } from "./surfaces/rest-v2/routes.ts";
+import { createPost } from "./surfaces/webhook/post.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
 
 export interface Surroundings {
@@ -74,7 +78,14 @@ export interface AppParts extends Surroundings {
   vault: Vault;
 }
 
-export function createApp(parts: AppParts, services: Services, settings: { rateLimits: string }): App {
+export interface AppSettings {
+  rateLimits: string;
+  stream: "array" | "object";
+  webhookPrivate?: string;
+  webhookSecret?: string;
+}
+
+export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
   const { clock, log, queue } = parts;
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed });
@@ -82,7 +93,7 @@ export function createApp(parts: AppParts, services: Services, settings: { rateL
   const pipeline = new Pipeline({ ...parts, limiter });
   const engine = new Engine({ ...parts, failed });
   const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters });
-  const sweeper = new Sweeper({ queue, engine, clock, failed, mine: sweeperLease(parts) });
+  const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const { endpoints, workerKeys } = services;
   endpoints.onRemoval((id) => engine.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
@@ -93,9 +104,28 @@ export function createApp(parts: AppParts, services: Services, settings: { rateL
   const http = createServer({ clock, badPath });
   const large = new LargeJson();
   const reader = { ...parts, large };
+  const streams = new Streams({ ...parts, engine });
+  const webhooks = new Webhooks({
+    ...parts,
+    failed,
+    post: createPost({ allowPrivate: settings.webhookPrivate === "allow" }),
+    secret: settings.webhookSecret,
+    record: (reading) => Buffer.from(jobRecord(reading)).toString(),
+    mine: leaseOf("webhooks", parts),
+  });
   mountDocs(http);
   mountRestV2(http, pipeline, rest, restHandlers(services, authenticator));
-  mountInvoke(http, { pipeline, surface: invokeSurface(authenticator), engine, queue, endpoints, reader, clock });
+  mountInvoke(http, {
+    pipeline,
+    surface: invokeSurface(authenticator),
+    engine,
+    queue,
+    endpoints,
+    reader,
+    streams,
+    streamStandard: settings.stream,
+    clock,
+  });
   mountWorkerLink(http, { ...parts, desk, keys: workerKeys, large });
   return {
     http,
@@ -104,6 +134,7 @@ export function createApp(parts: AppParts, services: Services, settings: { rateL
       desk.close();
       await engine[Symbol.asyncDispose]();
       await closeServer(http, clock);
+      await webhooks[Symbol.asyncDispose]();
       await sweeper[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
       await large[Symbol.asyncDispose]();
@@ -111,14 +142,13 @@ export function createApp(parts: AppParts, services: Services, settings: { rateL
   };
 }
 
-const SWEEPER_LEASE_MS = 10_000;
+const LEASE_MS = 10_000;
 
-/** Of many nodes one sweeps; two at once would be safe, and only waste work. */
-function sweeperLease({ store, random, signals }: AppParts): ((now: number) => Promise<boolean>) | undefined {
+/** Of many nodes one does a duty; two at once would be safe, and only waste work. A single process need not ask. */
+function leaseOf(name: string, { store, random, signals }: AppParts): ((now: number) => Promise<boolean>) | undefined {
   if (signals.reliable) return undefined;
   const holder = resourceId(random);
-  return async (now) =>
-    (await store.lease({ name: "sweeper", holder, now, until: now + SWEEPER_LEASE_MS })) !== undefined;
+  return async (now) => (await store.lease({ name, holder, now, until: now + LEASE_MS })) !== undefined;
 }
 
 function restHandlers({ account, secrets, endpoints }: Services, authenticator: Authenticator): RestHandlers {

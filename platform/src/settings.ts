@@ -70,6 +70,20 @@ export const settingTable = {
     value: "URL",
     about: "where workers reach this server; default: the public URL",
   },
+  stream: {
+    flag: "stream",
+    variable: "MILLRACE_STREAM",
+    value: "FORM",
+    default: "array",
+    about: "what /stream answers when the request does not say: array or object",
+  },
+  webhookPrivate: {
+    flag: "webhook-private",
+    variable: "MILLRACE_WEBHOOK_PRIVATE",
+    value: "allow",
+    about: "'allow' lets webhooks reach private addresses",
+  },
+  webhookSecret: { flag: "", variable: "MILLRACE_WEBHOOK_SECRET", value: "TEXT", about: "signs webhooks when set" },
   logLevel: {
     flag: "log-level",
     variable: "MILLRACE_LOG_LEVEL",
@@ -90,6 +104,9 @@ export type Settings = {
   rateLimits: string;
   publicUrl: string | undefined;
   workerUrl: string | undefined;
+  stream: "array" | "object";
+  webhookPrivate: string | undefined;
+  webhookSecret: string | undefined;
   logLevel: string;
 };
 
@@ -116,6 +133,15 @@ export function settingsFrom(
     rateLimits: read("rateLimits")!,
     publicUrl: read("publicUrl"),
     workerUrl: read("workerUrl"),
+    stream: oneOf("MILLRACE_STREAM", read("stream")!, ["array", "object"]),
+    webhookPrivate: read("webhookPrivate"),
+    webhookSecret: read("webhookSecret"),
     logLevel: read("logLevel")!,
   };
+}
+
+function oneOf<T extends string>(name: string, text: string, allowed: readonly T[]): T {
+  const found = allowed.find((value) => value === text);
+  if (found === undefined) throw new Error(`${name} must be one of ${allowed.join(", ")}, not '${text}'`);
+  return found;
 }

@@ -67,7 +67,7 @@ export async function setup({
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
   const parts = { store, limits, vault, queue, signals, clock, random, log };
-  const app = createApp(parts, services, { rateLimits });
+  const app = createApp(parts, services, { rateLimits, stream: "array", webhookPrivate: "allow" });
   const url = await app.http.listen({ port: 0, host: "127.0.0.1" });
 
   async function newKey({ scopes = ["all"], exempt, expiresAt, of = owner }: KeyOptions = {}): Promise<string> {

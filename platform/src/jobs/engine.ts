@@ -139,6 +139,15 @@ export class Engine implements AsyncDisposable {
     if (change) await this.#queue.apply([change]);
   }
 
+  /** Notes how far a stream was given out; whoever reads next goes on from there. */
+  async moveCursor(
+    { id, attempt: current }: Job,
+    { attempt, sequence }: { attempt: number; sequence: number },
+  ): Promise<void> {
+    const when = { states: jobLifecycle.states, attempt: current };
+    await this.#queue.apply([{ id, when, set: { cursor: { attempt, sequence } } }]);
+  }
+
   counts(endpoint: string): Promise<Counts> {
     return this.#queue.counts(endpoint);
   }

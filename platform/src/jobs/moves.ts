@@ -125,7 +125,7 @@ export function retrying(job: Job, now: number): Change {
       // Whoever had it before may still be at it: a report of that run must not become the result of this one.
       barred: job.holder,
     },
-    clear: [...RUNNING, "endedAt", "expiresAt", "reason"],
+    clear: [...RUNNING, "endedAt", "expiresAt", "reason", "cursor", "deliveries"],
     result: null,
     progress: null,
     also: { count: { retried: 1 }, dropChunks: true },

@@ -3,6 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Change, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
+import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
 import { claimingBack, completing, failing, givingUpHolder, handingBack, progressing, retryingError } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
@@ -100,7 +101,7 @@ export class WorkerDesk {
     if (!begun) return;
     begun.nextChunk ??= (await this.#lastChunk(begun.job)) + 1;
     const { attempt } = begun.job;
-    const chunks = texts.map((text) => ({ id, attempt, sequence: begun.nextChunk!++, text }));
+    const chunks = texts.flatMap(chunksOf).map((text) => ({ id, attempt, sequence: begun.nextChunk!++, text }));
     await this.#queue.append(call.worker, chunks);
     this.#signals.emit(`chunk:${id}`);
   }

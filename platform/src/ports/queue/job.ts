@@ -65,8 +65,21 @@ export interface Job {
   reason?: string;
   /** Targets to be told of the end. */
   webhooks?: string[];
+  /** How far `/stream` has given its chunks out. */
+  cursor?: { attempt: number; sequence: number };
+  /** What became of the messages about the end, newest last. */
+  deliveries?: Delivery[];
   /** The stored body holds a sealed credential, which is opened when the job is handed out. */
   sealed?: true;
+}
+
+/** One attempt to tell a target of a job's end. */
+export interface Delivery {
+  url: string;
+  at: number;
+  /** HTTP status of the answer; absent when there was none. */
+  status?: number;
+  error?: string;
 }
 
 export interface NewJob {

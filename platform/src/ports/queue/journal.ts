@@ -67,7 +67,7 @@ const FORMAT = 1;
 export function toRow(job: Job, position: number): JobRow {
   const { id, endpoint, state, expiresAt, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } =
     job;
-  const { holder, barred, startedAt, deadline, endedAt, reason, webhooks, sealed } = job;
+  const { holder, barred, startedAt, deadline, endedAt, reason, webhooks, sealed, cursor, deliveries } = job;
   const written: Written & { v: number } = {
     v: FORMAT,
     policy,
@@ -86,6 +86,8 @@ export function toRow(job: Job, position: number): JobRow {
     reason,
     webhooks,
     sealed,
+    cursor,
+    deliveries,
   };
   return { id, endpoint, state, position, expiresAt: expiresAt ?? null, doc: JSON.stringify(written) };
 }

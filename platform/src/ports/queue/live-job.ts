@@ -1,6 +1,6 @@
 /** A job in the embedded queue's memory: the record itself plus what the queue must know of it. */
 import type { Timed } from "./deadline-heap.ts";
-import type { Job, JobPolicy, JobState } from "./job.ts";
+import type { Delivery, Job, JobPolicy, JobState } from "./job.ts";
 
 /** A class and not a literal, so that a million of them share one compact layout. */
 export class LiveJob implements Job, Timed {
@@ -35,6 +35,8 @@ export class LiveJob implements Job, Timed {
   declare reason?: string;
   declare webhooks?: string[];
   declare sealed?: true;
+  declare cursor?: { attempt: number; sequence: number };
+  declare deliveries?: Delivery[];
 
   constructor(job: Job, position: number, body: string | undefined) {
     this.id = job.id;
@@ -65,6 +67,8 @@ const RARE = [
   "reason",
   "webhooks",
   "sealed",
+  "cursor",
+  "deliveries",
 ] as const;
 
 /** A copy that later changes do not reach. */

@@ -1,5 +1,6 @@
 /** A job as clients read it: the stored result spliced with what the service knows, nothing read and written anew. */
-import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
+import { timestamp } from "../../kernel/clock.ts";
+import { type Delivery, type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 
 export interface Shown {
   job: Job;
@@ -29,9 +30,12 @@ function ownFields({ job, result, waitReason }: Shown): Record<string, unknown> 
     ...(retried > 0 ? { retries: retried } : {}),
     status: state,
     ...(waitReason === undefined ? {} : { waitReason }),
+    ...(job.deliveries === undefined ? {} : { webhookDeliveries: job.deliveries.map(shownDelivery) }),
     ...(delayed && holder !== undefined ? { workerId: holder } : {}),
   };
 }
+
+const shownDelivery = ({ at, ...delivery }: Delivery) => ({ ...delivery, at: timestamp(at) });
 
 const CLOSING_BRACE = 0x7d;
 

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission } from "../../jobs/engine.ts";
+import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Caller } from "../../kernel/caller.ts";
@@ -9,11 +10,14 @@ import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Scope } from "../../kernel/scope.ts";
 import type { Job } from "../../ports/queue/job.ts";
-import type { Queue } from "../../ports/queue/queue.ts";
+import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
 import { JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
 import type { Surface } from "../http/surface.ts";
+import { openAi } from "./openai.ts";
 import { jobRecord, type Shown } from "./record.ts";
+import { listRequests } from "./requests.ts";
+import { stream } from "./stream.ts";
 import { BODY_LIMIT, readSubmission, type SubmissionReader } from "./submission.ts";
 
 export interface InvokeParts {
@@ -23,6 +27,8 @@ export interface InvokeParts {
   queue: Queue;
   endpoints: EndpointService;
   reader: SubmissionReader;
+  streams: Streams;
+  streamStandard: "array" | "object";
   clock: Clock;
 }
 
@@ -117,6 +123,16 @@ function routes(parts: InvokeParts): Route[] {
       scope: "serverless:invoke",
       work: async ({ endpoint }) => ({ removed: await engine.purge(endpoint.id), status: "completed" }),
     },
+    { methods: ["GET", "POST"], path: "/stream/:job", scope: "serverless:read", work: (asked) => stream(parts, asked) },
+    { methods: ["GET", "POST"], path: "/openai/*", scope: "serverless:invoke", work: (asked) => openAi(parts, asked) },
+    {
+      methods: ["GET"],
+      path: "/requests",
+      scope: "serverless:read",
+      work: ({ endpoint, request }) =>
+        listRequests({ ...parts, explained: (shown) => explained(parts, shown) }, endpoint.id, request),
+    },
+    { methods: ["GET"], path: "/metrics", scope: "serverless:read", work: (asked) => metrics(parts, asked) },
     { methods: ["GET"], path: "/health", scope: "serverless:read", work: (asked) => health(parts, asked) },
   ];
 }
@@ -152,12 +168,19 @@ async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Pr
 async function health({ engine, queue, clock }: InvokeParts, { endpoint }: Asked) {
   const { completed, failed, inProgress, inQueue, retried } = await engine.counts(endpoint.id);
   const holders = await queue.holders(endpoint.id, clock.now());
+  return { jobs: { completed, failed, inProgress, inQueue, retried }, workers: workerCounts(holders) };
+}
+
+async function metrics({ queue, clock }: InvokeParts, { endpoint }: Asked) {
+  const holders = await queue.holders(endpoint.id, clock.now());
+  return { workers: workerCounts(holders), readyWorkers: holders.map(({ holder }) => holder) };
+}
+
+/** Workers started by hand are known by their asking; what is not there yet cannot be counted. */
+function workerCounts(holders: readonly HolderState[]) {
   const running = holders.filter(({ jobs }) => jobs > 0).length;
   const idle = holders.length - running;
-  return {
-    jobs: { completed, failed, inProgress, inQueue, retried },
-    workers: { idle, initializing: 0, ready: idle, running, throttled: 0, unhealthy: 0 },
-  };
+  return { idle, initializing: 0, ready: idle, running, throttled: 0, unhealthy: 0 };
 }
 
 /** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */

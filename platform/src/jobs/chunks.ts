@@ -1,0 +1,58 @@
+/** Stream chunks: at most 1 MB of output each; a larger output is split over several, and nothing of it is lost. */
+import { MIB } from "../kernel/operation.ts";
+
+export const CHUNK_BYTES = MIB;
+
+/** The chunk objects that one post of a worker becomes. What is not an object with an output is passed on as output itself. */
+export function chunksOf(text: string): string[] {
+  const posted = readChunk(text);
+  const plain = JSON.stringify(posted.output ?? null);
+  if (Buffer.byteLength(plain) <= CHUNK_BYTES) return [JSON.stringify(posted)];
+  const { output, ...rest } = posted;
+  // A text goes on as pieces of itself, anything else as pieces of its JSON text.
+  const pieces = splitText(typeof output === "string" ? output : plain);
+  return pieces.map((piece) => JSON.stringify({ ...rest, output: piece }));
+}
+
+function readChunk(text: string): { output?: unknown; metrics?: unknown } {
+  try {
+    const value: unknown = JSON.parse(text);
+    const isChunk = typeof value === "object" && value !== null && !Array.isArray(value) && "output" in value;
+    return isChunk ? (value as { output: unknown }) : { output: value };
+  } catch {
+    return { output: text };
+  }
+}
+
+/** Pieces whose JSON text has at most 1 MB each. A character is never cut in two. */
+export function splitText(text: string): string[] {
+  const pieces: string[] = [];
+  let start = 0;
+  let bytes = 2;
+  let index = 0;
+  for (const character of text) {
+    const size = Buffer.byteLength(JSON.stringify(character)) - 2;
+    if (bytes + size > CHUNK_BYTES) {
+      pieces.push(text.slice(start, index));
+      start = index;
+      bytes = 2;
+    }
+    bytes += size;
+    index += character.length;
+  }
+  return [...pieces, text.slice(start)];
+}
+
+/** A chunk as readers get it: the specification's `metrics` are added where the worker sent none. */
+export function withMetrics(text: string, streamIndex: number): Record<string, unknown> {
+  const chunk = JSON.parse(text) as Record<string, unknown>;
+  if (chunk.metrics !== undefined) return chunk;
+  return { ...chunk, metrics: { scenario: "stream", stream_index: streamIndex, ...tokensOf(chunk.output) } };
+}
+
+function tokensOf(output: unknown): Record<string, number> {
+  if (typeof output !== "object" || output === null) return {};
+  const counts = output as Record<string, unknown>;
+  const named = ["input_tokens", "output_tokens"].filter((name) => Number.isInteger(counts[name]));
+  return Object.fromEntries(named.map((name) => [name, counts[name] as number]));
+}

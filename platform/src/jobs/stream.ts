@@ -1,0 +1,94 @@
+/** Reading a stream: chunks after a position, waiting for the next on an event. */
+import type { Clock } from "../kernel/clock.ts";
+import { type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
+import type { Chunk, Queue } from "../ports/queue/queue.ts";
+import type { Signals, Topic } from "../ports/signals/signals.ts";
+import { CHUNK_BYTES, splitText } from "./chunks.ts";
+import type { Engine } from "./engine.ts";
+
+export interface Position {
+  attempt: number;
+  sequence: number;
+}
+
+export const BEGINNING: Position = { attempt: 0, sequence: 0 };
+
+export interface StreamView {
+  job: Job;
+  chunks: Chunk[];
+  /** The result object, once the job has ended and every chunk has been read. */
+  result?: Payload;
+}
+
+const READ_AT_ONCE = 200;
+/** Where signals may be lost, whoever waits looks for itself this often. */
+const LOOK_EVERY_MS = 1000;
+
+export class Streams {
+  readonly #engine: Engine;
+  readonly #queue: Queue;
+  readonly #signals: Signals;
+  readonly #clock: Clock;
+
+  constructor(parts: { engine: Engine; queue: Queue; signals: Signals; clock: Clock }) {
+    this.#engine = parts.engine;
+    this.#queue = parts.queue;
+    this.#signals = parts.signals;
+    this.#clock = parts.clock;
+  }
+
+  /** Returns as soon as there are chunks after the position or the job has ended, else when the time is up. */
+  async next(endpoint: string, id: string, after: Position, waitMs: number, gone: AbortSignal): Promise<StreamView> {
+    const untilMs = this.#clock.monotonic() + waitMs;
+    for (;;) {
+      // Listening begins before looking, so that what comes in between is not missed.
+      const change = this.#nextChange(id, untilMs - this.#clock.monotonic(), gone);
+      try {
+        const view = await this.#look(endpoint, id, after);
+        const isOver = this.#clock.monotonic() >= untilMs || gone.aborted;
+        if (view.chunks.length > 0 || jobLifecycle.isFinal(view.job.state) || isOver) return view;
+        await change.happened;
+      } finally {
+        change.cancel();
+      }
+    }
+  }
+
+  /** The job is read before its chunks: a chunk that comes in between is then seen, and an end never hides one. */
+  async #look(endpoint: string, id: string, after: Position): Promise<StreamView> {
+    const { job, result } = await this.#engine.read(endpoint, id, ["result"]);
+    const chunks = await this.#queue.chunks(id, after, READ_AT_ONCE);
+    if (chunks.length > 0 || !jobLifecycle.isFinal(job.state)) return { job, chunks };
+    return { job, chunks: wholeOutput(job, after, result), result };
+  }
+
+  #nextChange(id: string, waitMs: number, gone: AbortSignal) {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const topics: Topic[] = [`chunk:${id}`, `ended:${id}`];
+    const stopListening = topics.map((topic) => this.#signals.listen(topic, () => resolve()));
+    const longest = this.#signals.reliable ? waitMs : Math.min(waitMs, LOOK_EVERY_MS);
+    const timer = this.#clock.after(longest, resolve);
+    const leave = () => resolve();
+    gone.addEventListener("abort", leave);
+    const cancel = () => {
+      timer.cancel();
+      gone.removeEventListener("abort", leave);
+      for (const stop of stopListening) stop();
+    };
+    return { happened: promise, cancel };
+  }
+}
+
+/** A handler that streamed nothing gives its whole output as the stream, once. */
+function wholeOutput({ id, attempt, state }: Job, after: Position, result: Payload | undefined): Chunk[] {
+  const nothingRead = after.attempt < attempt || (after.attempt === attempt && after.sequence === 0);
+  if (state !== "COMPLETED" || !nothingRead || result === undefined) return [];
+  const { output } = JSON.parse(typeof result === "string" ? result : Buffer.from(result).toString()) as {
+    output?: unknown;
+  };
+  if (output === undefined || (Array.isArray(output) && output.length === 0)) return [];
+  const text = JSON.stringify(output);
+  const pieces =
+    Buffer.byteLength(text) <= CHUNK_BYTES ? [output] : splitText(typeof output === "string" ? output : text);
+  return pieces.map((piece, i) => ({ id, attempt, sequence: i + 1, text: JSON.stringify({ output: piece }) }));
+}

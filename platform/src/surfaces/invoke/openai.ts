@@ -1,0 +1,157 @@
+/** The OpenAI-compatible route: a request becomes a job, and the job's stream becomes the answer. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import type { EndpointTerms, Engine } from "../../jobs/engine.ts";
+import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { parseKeptJson } from "../../kernel/json.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
+import { readBody, refuseTooLarge } from "../http/body.ts";
+import { JsonText } from "../http/pipeline.ts";
+import { goneSignal } from "./gone.ts";
+
+export interface OpenAiParts {
+  engine: Engine;
+  streams: Streams;
+  clock: Clock;
+}
+
+interface Asked {
+  endpoint: EndpointTerms;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+const BODY_LIMIT = 20 * MIB;
+const KEEP_ALIVE_MS = 15_000;
+const DONE = "data: [DONE]";
+
+export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown> {
+  const { engine } = parts;
+  const { endpoint, request, reply } = asked;
+  const body = request.method === "POST" ? await readInput(parts, request, reply) : undefined;
+  const input = { openai_route: routeOf(request), ...(body === undefined ? {} : { openai_input: body }) };
+  const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
+  const job = await engine.submit({ endpoint, terms, body: JSON.stringify({ input }), mode: "runsync" });
+  reply.header("X-Job-Id", job.id);
+  const gone = goneSignal(reply);
+  const wantsStream = (body as { stream?: unknown } | undefined)?.stream === true;
+  try {
+    return wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
+  } finally {
+    // Nobody reads what a client that hung up was waiting for; a job that has ended is not changed by this.
+    if (gone.aborted && !reply.raw.writableFinished) await engine.cancel(endpoint.id, job.id).catch(() => undefined);
+  }
+}
+
+async function readInput({ clock }: OpenAiParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  refuseTooLarge(request.raw, BODY_LIMIT);
+  const bytes = await readBody(request.raw, reply.raw, { limit: BODY_LIMIT, clock });
+  return bytes.length === 0 ? {} : parseKeptJson(bytes).value;
+}
+
+/** `/v2/{id}/openai/v1/models?limit=2` asks for `/v1/models?limit=2`. */
+function routeOf(request: FastifyRequest): string {
+  const { "*": path } = request.params as { "*": string };
+  const mark = request.url.indexOf("?");
+  return `/${path}${mark < 0 ? "" : request.url.slice(mark)}`;
+}
+
+/** Workers yield, and their only item is the answer. */
+async function whole(
+  { engine }: OpenAiParts,
+  { endpoint, reply }: Asked,
+  id: string,
+  gone: AbortSignal,
+): Promise<unknown> {
+  const { job, result } = await engine.waitFor(endpoint.id, id, endpoint.executionTimeoutMs, gone);
+  if (gone.aborted) return reply;
+  if (!jobLifecycle.isFinal(job.state)) {
+    return failed(reply, 504, `the worker did not answer within ${endpoint.executionTimeoutMs} ms`);
+  }
+  const { output, error } = parsed(result);
+  if (job.state !== "COMPLETED") return failed(reply, 500, error ?? job.reason ?? `the job was ${job.state}`);
+  const answer = Array.isArray(output) && output.length === 1 ? output[0] : output;
+  const inner = (answer as { error?: unknown } | undefined)?.error;
+  return inner ? failed(reply, statusOf(inner), messageOf(inner)) : new JsonText(JSON.stringify(answer ?? null));
+}
+
+/** Text goes out as it comes in; the status stays open until the first of it, so that an early failure can still be told by it. */
+async function streamed(
+  { streams }: OpenAiParts,
+  { endpoint, reply }: Asked,
+  id: string,
+  gone: AbortSignal,
+): Promise<unknown> {
+  let position: Position = BEGINNING;
+  let closing = "";
+  while (!gone.aborted) {
+    const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone);
+    if (gone.aborted) break;
+    const isOver = view.chunks.length === 0 && jobLifecycle.isFinal(view.job.state);
+    const failure = isOver && view.job.state !== "COMPLETED" ? failureOf(view) : undefined;
+    if (failure !== undefined && !reply.raw.headersSent) return failed(reply, 500, failure);
+    startEvents(reply, id);
+    if (failure !== undefined) reply.raw.write(`data: ${JSON.stringify(errorObject(failure))}\n\n`);
+    for (const chunk of view.chunks) {
+      const text = eventText((JSON.parse(chunk.text) as { output?: unknown }).output);
+      closing = text.trimEnd() || closing;
+      reply.raw.write(text);
+    }
+    position = view.chunks.at(-1) ?? position;
+    if (isOver) break;
+    if (view.chunks.length === 0) reply.raw.write(": waiting\n\n");
+  }
+  if (!gone.aborted) reply.raw.end(closing.endsWith(DONE) ? "" : `${DONE}\n\n`);
+  return reply;
+}
+
+function startEvents(reply: FastifyReply, id: string): void {
+  if (reply.raw.headersSent) return;
+  reply.hijack();
+  reply.raw.writeHead(200, {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",
+    "x-job-id": id,
+  });
+  reply.raw.flushHeaders();
+}
+
+/** Newer workers yield finished event text, older ones objects or lists of them. */
+function eventText(output: unknown): string {
+  if (typeof output === "string") return output;
+  const items = Array.isArray(output) ? output : [output];
+  return items.map((item) => (typeof item === "string" ? item : `data: ${JSON.stringify(item)}\n\n`)).join("");
+}
+
+function failed(reply: FastifyReply, status: number, message: string): JsonText {
+  reply.code(status);
+  return new JsonText(JSON.stringify(errorObject(message)));
+}
+
+const errorObject = (message: string) => ({ error: { message, type: "worker_error", code: null } });
+
+function failureOf({ job, result }: StreamView): string {
+  return parsed(result).error ?? job.reason ?? `the job was ${job.state}`;
+}
+
+function statusOf(error: unknown): number {
+  const { code } = error as { code?: unknown };
+  return typeof code === "number" && code >= 400 && code < 600 ? code : 500;
+}
+
+function messageOf(error: unknown): string {
+  const { message } = error as { message?: unknown };
+  return typeof message === "string" ? message : JSON.stringify(error);
+}
+
+function parsed(result: Payload | undefined): { output?: unknown; error?: string } {
+  if (result === undefined) return {};
+  try {
+    return JSON.parse(Buffer.from(result).toString());
+  } catch (cause) {
+    throw problem("internal", "a stored result could not be read", { cause });
+  }
+}

@@ -1,0 +1,152 @@
+/** `/stream`: what a job has streamed and no answer has given yet, or all of it as server-sent events. */
+import type { FastifyReply, FastifyRequest } from "fastify";
+import { withMetrics } from "../../jobs/chunks.ts";
+import type { Engine } from "../../jobs/engine.ts";
+import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
+import { problem } from "../../kernel/problem.ts";
+import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
+import type { Chunk } from "../../ports/queue/queue.ts";
+import { JsonText, searchOf } from "../http/pipeline.ts";
+import { goneSignal } from "./gone.ts";
+import { jobRecord } from "./record.ts";
+import { streamForm } from "./stream-form.ts";
+
+export interface StreamParts {
+  engine: Engine;
+  streams: Streams;
+  streamStandard: "array" | "object";
+}
+
+interface Asked {
+  endpoint: { id: string };
+  job: string;
+  request: FastifyRequest;
+  reply: FastifyReply;
+}
+
+const HOLD = { least: 1000, most: 300_000, standard: 10_000 };
+const KEEP_ALIVE_MS = 15_000;
+
+export async function stream(parts: StreamParts, asked: Asked): Promise<unknown> {
+  const { request } = asked;
+  const form = streamForm(request.method, searchOf(request), request.headers, parts.streamStandard);
+  return form === "events" ? events(parts, asked) : poll(parts, asked, form);
+}
+
+/** One cursor per job, moved after the answer is written: a client that vanished before has lost nothing. */
+async function poll(
+  { engine, streams }: StreamParts,
+  { endpoint, job: id, request, reply }: Asked,
+  form: "array" | "object",
+) {
+  const search = searchOf(request);
+  const from = search.get("from");
+  const { job: before } = await engine.read(endpoint.id, id);
+  const after = from === null ? cursorOf(before) : parsePosition(from);
+  const view = await streams.next(endpoint.id, id, after, holdMs(search.get("wait")), goneSignal(reply));
+  const last = view.chunks.at(-1);
+  if (from === null && last)
+    reply.raw.once("finish", () => void engine.moveCursor(view.job, last).catch(() => undefined));
+  reply.header("X-Job-Status", view.job.state);
+  return new JsonText(JSON.stringify(form === "array" ? arrayForm(view) : objectForm(view)));
+}
+
+/** Chunks of an earlier attempt are gone; reading then begins anew. */
+function cursorOf({ cursor, attempt }: Job): Position {
+  return cursor && cursor.attempt === attempt ? cursor : BEGINNING;
+}
+
+/** A failure is the last item, so that a reader of plain arrays sees it too. */
+function arrayForm(view: StreamView): unknown[] {
+  const error = errorOf(view);
+  return [...view.chunks.map(shownChunk), ...(error === undefined ? [] : [{ error, status: view.job.state }])];
+}
+
+function objectForm(view: StreamView): object {
+  const error = errorOf(view);
+  return { status: view.job.state, stream: view.chunks.map(shownChunk), ...(error === undefined ? {} : { error }) };
+}
+
+const shownChunk = ({ text, sequence }: Chunk) => withMetrics(text, sequence);
+
+/** The reason of an end that is no success, once all chunks before it have been read. */
+function errorOf({ job, result, chunks }: StreamView): string | undefined {
+  if (!jobLifecycle.isFinal(job.state) || job.state === "COMPLETED" || chunks.length > 0) return undefined;
+  return resultError(result) ?? job.reason;
+}
+
+function resultError(result: Payload | undefined): string | undefined {
+  if (result === undefined) return undefined;
+  return (JSON.parse(Buffer.from(result).toString()) as { error?: string }).error;
+}
+
+/** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
+async function events(
+  { engine, streams }: StreamParts,
+  { endpoint, job: id, request, reply }: Asked,
+): Promise<FastifyReply> {
+  const resumed = request.headers["last-event-id"];
+  let position = typeof resumed === "string" ? parsePosition(resumed) : BEGINNING;
+  const { job } = await engine.read(endpoint.id, id);
+  const gone = goneSignal(reply);
+  reply.hijack();
+  const { raw } = reply;
+  raw.writeHead(200, {
+    "content-type": "text/event-stream",
+    "cache-control": "no-cache",
+    "x-accel-buffering": "no",
+    "x-job-status": job.state,
+  });
+  raw.flushHeaders();
+  while (!gone.aborted) {
+    const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone).catch(() => undefined);
+    if (!view) break;
+    if (position.attempt > 0 && view.job.attempt > position.attempt) {
+      position = { attempt: view.job.attempt, sequence: 0 };
+      raw.write(event({ name: "reset", data: { attempt: view.job.attempt } }));
+      continue;
+    }
+    for (const chunk of view.chunks)
+      raw.write(event({ id: `${chunk.attempt}.${chunk.sequence}`, data: shownChunk(chunk) }));
+    position = view.chunks.at(-1) ?? position;
+    if (view.chunks.length > 0) await drained(raw, gone);
+    else if (jobLifecycle.isFinal(view.job.state)) {
+      raw.write(`event: end\ndata: ${Buffer.from(jobRecord(view)).toString()}\n\n`);
+      break;
+    } else raw.write(": waiting\n\n");
+  }
+  raw.end();
+  return reply;
+}
+
+function event({ id, name, data }: { id?: string; name?: string; data: unknown }): string {
+  return `${id ? `id: ${id}\n` : ""}${name ? `event: ${name}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** A slow reader is waited for, so that its chunks stay on the disk and not in memory. */
+function drained(raw: FastifyReply["raw"], gone: AbortSignal): Promise<void> {
+  if (!raw.writableNeedDrain || gone.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    raw.once("drain", resolve);
+    gone.addEventListener("abort", () => resolve(), { once: true });
+  });
+}
+
+function parsePosition(text: string): Position {
+  const match = /^(\d{1,9})\.(\d{1,15})$/.exec(text);
+  if (!match)
+    throw problem(
+      "malformed",
+      `a position in a stream is '<attempt>.<sequence>', such as 1.12, not '${text.slice(0, 40)}'`,
+    );
+  return { attempt: Number(match[1]), sequence: Number(match[2]) };
+}
+
+function holdMs(text: string | null): number {
+  if (text === null) return HOLD.standard;
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= HOLD.least && value <= HOLD.most)) {
+    throw problem("malformed", `'wait' must be an integer from ${HOLD.least} to ${HOLD.most} (milliseconds)`);
+  }
+  return value;
+}
