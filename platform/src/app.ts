@@ -7,6 +7,7 @@ import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
 import { Webhooks } from "./jobs/webhooks.ts";
 import { WorkerDesk } from "./jobs/worker-desk.ts";
+import { every } from "./kernel/background.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
@@ -62,6 +63,7 @@ export async function openServices(
     endpoints: new EndpointService(parts),
     workerKeys: new WorkerKeys(parts),
   };
+  services.accounts.onRemoval((account) => services.endpoints.removeAccount(account));
   await Promise.all(Object.values(services).map((service) => service.prepare()));
   return services;
 }
@@ -97,6 +99,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { endpoints, workerKeys } = services;
   endpoints.onRemoval((id) => engine.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
+  const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
+  void removing.soon();
 
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("malformed", "The request path is not valid.");
@@ -134,6 +138,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       desk.close();
       await engine[Symbol.asyncDispose]();
       await closeServer(http, clock);
+      await removing[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();
       await sweeper[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
@@ -142,6 +147,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   };
 }
 
+/** How soon the jobs of an account deleted from the command line are gone. */
+const FINISH_REMOVALS_MS = 5000;
 const LEASE_MS = 10_000;
 
 /** Of many nodes one does a duty; two at once would be safe, and only waste work. A single process need not ask. */

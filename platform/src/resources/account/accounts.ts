@@ -31,6 +31,7 @@ export class Accounts {
   readonly #first: Collection<FirstAccount>;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #removed: ((account: string) => Promise<void>)[] = [];
 
   constructor(parts: { store: Store; clock: Clock; random: Random }) {
     this.#store = parts.store;
@@ -118,7 +119,13 @@ export class Accounts {
     if (account === (await this.firstOwner()).account) {
       throw problem("rule-broken", "The first account cannot be deleted: the owner's key belongs to it.");
     }
+    for (const remove of this.#removed) await remove(account);
     await this.#store.removeAccount(account);
+  }
+
+  /** Whoever keeps something of an account outside the store says how it is removed. */
+  onRemoval(remove: (account: string) => Promise<void>): void {
+    this.#removed.push(remove);
   }
 
   #making(name: string, email: string): { writes: Write[]; owner: Owner } {

@@ -7,11 +7,11 @@ import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
-import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { isDataCenter } from "../catalog/compute.ts";
 import { commandOf, registryId } from "../container/command.ts";
 import { cpuFrom, gpuFrom, shownGpu } from "./compute.ts";
-import { type Endpoint, endpoints, type KeptEndpoint, type Scaling } from "./model.ts";
+import { type Endpoint, endpoints, type KeptEndpoint, type Removal, removals, type Scaling } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
 
 type Operations = typeof endpointOperations;
@@ -20,6 +20,8 @@ type UpdateRequest = Call<Operations["updateEndpoint"]>["body"];
 type EndpointItem = Item<KeptEndpoint>;
 
 const LISTING = "endpoints";
+/** Removals belong to no account: they outlive the one whose endpoint they are about. */
+const EVERYONE = "*";
 const REMEMBERED_MS = 1000;
 const REMEMBERED_AT_MOST = 10_000;
 const DEFAULT_DISK_GB = 20;
@@ -51,7 +53,9 @@ const RELEASED = [
 type Remains = (id: string) => Promise<void>;
 
 export class EndpointService implements Handlers<Operations> {
+  readonly #store: Store;
   readonly #endpoints: Collection<KeptEndpoint>;
+  readonly #removals: Collection<Removal>;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #publicUrl: () => string;
@@ -59,14 +63,17 @@ export class EndpointService implements Handlers<Operations> {
   readonly #remembered = new Map<string, { item: EndpointItem; readAt: number }>();
 
   constructor(parts: { store: Store; clock: Clock; random: Random; publicUrl?: () => string }) {
+    this.#store = parts.store;
     this.#endpoints = new Collection(parts.store, endpoints);
+    this.#removals = new Collection(parts.store, removals);
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#publicUrl = parts.publicUrl ?? (() => "");
   }
 
-  prepare(): Promise<void> {
-    return this.#endpoints.prepare();
+  async prepare(): Promise<void> {
+    await this.#endpoints.prepare();
+    await this.#removals.prepare();
   }
 
   /** Whoever keeps something of an endpoint says how it is removed. */
@@ -117,15 +124,28 @@ export class EndpointService implements Handlers<Operations> {
     }
   }
 
+  /** Gone for callers at once; what it left elsewhere is removed before the answer, or after a crash by `finishRemovals`. */
   async deleteEndpoint({ caller, params }: Call): Promise<void> {
     const { id } = await this.own(caller, params.id!);
-    // Jobs first, so that a crash in between leaves an endpoint to delete again; then once more, for what came meanwhile.
-    for (const remove of this.#removed) await remove(id);
-    await this.#endpoints.remove(id).catch((error) => {
+    try {
+      await this.#store.commit([this.#endpoints.removing(id), this.#removing(id)]);
+    } catch (error) {
       throw error instanceof WriteRefused ? problem("not-found", "endpoint not found", { cause: error }) : error;
-    });
+    }
     this.#remembered.delete(id);
-    for (const remove of this.#removed) await remove(id);
+    await this.#finishRemoval(id);
+  }
+
+  /** An account is about to go: what its endpoints left elsewhere goes with it, now or when a server next runs. */
+  async removeAccount(account: string): Promise<void> {
+    for await (const { id } of this.#endpoints.all(account)) {
+      await this.#store.commit([this.#endpoints.removing(id), this.#removing(id)]);
+    }
+  }
+
+  /** Ends what a crash or another process left half done. */
+  async finishRemovals(): Promise<void> {
+    for await (const { id } of this.#removals.all()) await this.#finishRemoval(id);
   }
 
   /** Another account's endpoint does not exist for this caller; one outside the key's own list is refused. */
@@ -148,6 +168,18 @@ export class EndpointService implements Handlers<Operations> {
     if (item) this.#remembered.set(id, { item, readAt: nowMs });
     else this.#remembered.delete(id);
     return item;
+  }
+
+  #removing(id: string): Write {
+    return this.#removals.inserting({ id, account: EVERYONE, createdAt: this.#clock.now(), doc: {} });
+  }
+
+  async #finishRemoval(id: string): Promise<void> {
+    for (const remove of this.#removed) await remove(id);
+    await this.#removals.remove(id).catch((error) => {
+      // Another node was faster.
+      if (!(error instanceof WriteRefused)) throw error;
+    });
   }
 
   #shown({ id, createdAt, doc }: EndpointItem): Endpoint {
