@@ -188,13 +188,13 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
     const sample = tree({
       "platform/src/resources/a/model.ts": 'import { hash } from "node:crypto";',
       "platform/src/resources/a/operations.ts":
-        'import { A } from "./model.ts";\nimport { B } from "../b/model.ts";\nimport { c } from "../../kernel/c.ts";',
+        'import { A } from "./model.ts";\nimport { B } from "../b/service.ts";\nimport { c } from "../../kernel/c.ts";',
       "platform/src/contract.ts":
         'import { s } from "./resources/a/service.ts";\nimport { o } from "./resources/a/operations.ts";',
     });
     expect(impureModels(sample)).toEqual([
       "platform/src/resources/a/model.ts must be pure, but imports node:crypto",
-      "platform/src/resources/a/operations.ts must be pure, but imports platform/src/resources/b/model.ts",
+      "platform/src/resources/a/operations.ts must be pure, but imports platform/src/resources/b/service.ts",
     ]);
     expect(impureContract(sample)).toEqual([
       "platform/src/contract.ts must not import platform/src/resources/a/service.ts",

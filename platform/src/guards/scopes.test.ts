@@ -58,7 +58,8 @@ describe("tenancy", () => {
         ? (await world.call("POST", API_KEYS, { body: { scopes: ["all"] } })).json.id
         : (await world.call("POST", "/v2/account/secrets", { body: { name: "token", value: "v" } })).json.id;
       const before = JSON.stringify(await contents(world.store));
-      const body = op.in ? { value: "stolen", description: "stolen" } : undefined;
+      const body =
+        op.in && (op.path.includes("secrets") ? { value: "stolen", description: "stolen" } : { name: "stolen" });
       const foreign = await world.call(op.method, op.path.replace("{id}", id), { key: stranger, body });
       const unknown = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key: stranger, body });
       expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
