@@ -188,7 +188,7 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
     const sample = tree({
       "platform/src/resources/a/model.ts": 'import { hash } from "node:crypto";',
       "platform/src/resources/a/operations.ts":
-        'import { A } from "./model.ts";\nimport { B } from "../b/model.ts";\nimport { c } from "../b/service.ts";',
+        'import { A } from "./model.ts";\nimport { B } from "../b/service.ts";\nimport { c } from "../../kernel/c.ts";',
       "platform/src/contract.ts":
         'import { s } from "./resources/a/service.ts";\nimport { o } from "./resources/a/operations.ts";',
     });

@@ -11,8 +11,20 @@ export class Deque<T> {
     return this.#items.length - this.#head;
   }
 
+  get first(): T | undefined {
+    return this.#items[this.#head];
+  }
+
+  get last(): T | undefined {
+    return this.length === 0 ? undefined : this.#items.at(-1);
+  }
+
   push(item: T): void {
     this.#items.push(item);
+  }
+
+  pop(): T | undefined {
+    return this.length === 0 ? undefined : this.#items.pop();
   }
 
   unshift(item: T): void {

@@ -1,9 +1,11 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
 import { DeadlineHeap } from "./deadline-heap.ts";
-import { isLive, type Job, type JobPolicy, type NewJob, type Payload } from "./job.ts";
+import { Decision, entriesOf, fits, type NewStashedJob, type StashedChange, scoped, stashedIn } from "./decision.ts";
+import { HolderBook } from "./holder-book.ts";
+import { isLive, type Job, type NewJob, type Payload } from "./job.ts";
 import { type Entry, fromRow, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
 import { Lanes } from "./lanes.ts";
-import { BodyRoom, deadlineOf, LiveJob, snapshot } from "./live-job.ts";
+import { BodyRoom, deadlineOf, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
 import type {
   Ask,
   Change,
@@ -11,6 +13,7 @@ import type {
   Claimed,
   Counts,
   Due,
+  DueReason,
   Enqueued,
   HolderState,
   JobFilter,
@@ -24,44 +27,39 @@ import type {
 /** After a start, workers get this long to be heard of before their jobs are given to others. */
 const GRACE_MS = 30_000;
 
-type NewStashedJob = Omit<NewJob, "body"> & { body: Stashed };
-type StashedChange = Omit<Change, "result"> & { result?: Stashed | null };
-
-interface Holder {
-  endpoint: string;
-  until: number;
-  jobs: Set<LiveJob>;
-}
-
 export class EmbeddedQueue implements Queue {
   readonly #journal: Journal;
   readonly #live = new Map<string, LiveJob>();
   readonly #lanes = new Map<string, Lanes>();
-  readonly #holders = new Map<string, Holder>();
+  readonly #holders = new HolderBook();
   readonly #deadlines = new DeadlineHeap<LiveJob>(deadlineOf);
-  readonly #policies = new Map<string, JobPolicy>();
+  readonly #policies = new PolicyBook();
   /** Keys of jobs that are not on the disk yet. */
   readonly #newKeys = new Map<string, { job: LiveJob; digest: string }>();
   readonly #room = new BodyRoom();
-  #failure: unknown;
+  /** Endpoints whose removal is under way. */
+  readonly #removing = new Set<string>();
+  /** Up to when results were asked to be removed: those that are still on the disk are gone all the same. */
+  #expiredUntil = Number.NEGATIVE_INFINITY;
   #lowest = 0;
   #highest = 0;
 
   constructor(journal: Journal, now: number) {
     this.#journal = journal;
-    this.#load(now);
+    journal.whenFailed(() => this.#reload());
+    this.#load((job) => this.#holders.renew(job.holder!, job.endpoint, now + GRACE_MS));
   }
 
   async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
     const stashed = jobs.some(({ body }) => isLarge(body))
       ? await Promise.all(jobs.map(async (job) => ({ ...job, body: await this.#stash(job.body) })))
       : (jobs as NewStashedJob[]);
-    const entries: Entry[] = [];
-    const touched: LiveJob[] = [];
-    const enqueued = stashed.map((job) => this.#known(job, touched) ?? this.#insert(job, entries, touched));
-    await this.#commit(entries, touched);
+    const enqueued = await this.#decide(stashed, (decision) =>
+      stashed.map((job) => this.#known(job, decision) ?? this.#insert(job, decision)),
+    );
     for (const { idempotency, endpoint } of jobs)
       if (idempotency) this.#newKeys.delete(scoped(endpoint, idempotency.key));
+    await this.#discard(stashed.filter((_, i) => enqueued[i]!.known));
     return enqueued;
   }
 
@@ -75,13 +73,13 @@ export class EmbeddedQueue implements Queue {
       if (ask.except?.includes(job.id)) passed.push(job);
       else claimed.push(job);
     }
-    for (const job of passed.reverse()) lanes.put(job, "front");
+    for (const job of passed) lanes.put(job);
     if (claimed.length === 0) return [];
-    const bodies = claimed.map(({ id, body }) => body ?? this.#journal.part(id, "body"));
+    const bodies = claimed.map(({ id, body }) => body ?? this.#journal.body(id));
     const entries = claimed.map((job) => this.#begin(job, ask));
     const jobs = claimed.map(snapshot);
     // Not awaited: a lost claim only means that the job waits again. A failed write is dealt with where it is noticed.
-    this.#write(entries).catch(() => undefined);
+    this.#journal.write(entries).catch(() => undefined);
     return Promise.all(jobs.map(async (job, i) => ({ job, body: (await bodies[i])! })));
   }
 
@@ -89,10 +87,8 @@ export class EmbeddedQueue implements Queue {
     const stashed = changes.some(({ result }) => isLarge(result))
       ? await Promise.all(changes.map(async (change) => ({ ...change, result: await this.#stash(change.result) })))
       : (changes as StashedChange[]);
-    const entries: Entry[] = [];
-    const touched: LiveJob[] = [];
-    const outcomes = stashed.map((change) => this.#apply(change, entries, touched));
-    await this.#commit(entries, touched);
+    const outcomes = await this.#decide(stashed, (decision) => stashed.map((change) => this.#apply(change, decision)));
+    await this.#discard(stashed.filter((_, i) => !outcomes[i]!.applied));
     return outcomes;
   }
 
@@ -101,17 +97,14 @@ export class EmbeddedQueue implements Queue {
       const job = this.#live.get(id);
       return job?.holder === holder && job.attempt === attempt && job.state === "IN_PROGRESS";
     });
-    if (current.length > 0) await this.#write([{ do: "chunks", chunks: current }]);
+    const restsOnOthers = chunks.some(({ id }) => (this.#live.get(id)?.pending ?? 0) > 0);
+    if (current.length > 0 || restsOnOthers) await this.#journal.write([{ do: "chunks", chunks: current }]);
   }
 
   async read(id: string, now: number, parts: readonly Part[] = []): Promise<Reading | "purged" | undefined> {
-    const job = this.#visible(id);
-    if (!job || (job.expiresAt !== undefined && job.expiresAt <= now)) {
-      return this.#journal.wasPurged(id, now) ? "purged" : undefined;
-    }
-    const reading: Reading = { job };
-    for (const part of parts) Object.assign(reading, { [part]: await this.#journal.part(id, part) });
-    return reading;
+    const reading = parts.length > 0 ? await this.#readParts(id, parts) : this.#readJob(id);
+    if (reading && (reading.job.expiresAt === undefined || reading.job.expiresAt > now)) return reading;
+    return this.#journal.wasPurged(id, now) ? "purged" : undefined;
   }
 
   async chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]> {
@@ -124,64 +117,66 @@ export class EmbeddedQueue implements Queue {
   }
 
   async purge(endpoint: string, until: number): Promise<string[]> {
-    const waiting = [...this.#live.values()].filter(
-      (job) => job.endpoint === endpoint && job.state === "IN_QUEUE" && job.pending === 0,
-    );
+    const waiting = [...this.#live.values()].filter((job) => job.endpoint === endpoint && job.lane === "waiting");
+    if (waiting.length === 0) return [];
     const ids = waiting.map(({ id }) => id);
-    for (const job of waiting) this.#forget(job);
-    if (waiting.length > 0) await this.#write([{ do: "remove", ids, rememberUntil: until }]);
+    const lanes = this.#lanesOf(endpoint);
+    const shown = waiting.map(({ shown, state, policy }) => shown ?? { state, policy });
+    for (const job of waiting) this.#drop(job);
+    await this.#journal.write([{ do: "remove", ids, rememberUntil: until }]);
+    for (const job of shown) lanes.count(job, -1);
     return ids;
   }
 
   async removeEndpoint(endpoint: string): Promise<void> {
-    for (const job of [...this.#live.values()]) if (job.endpoint === endpoint) this.#forget(job);
+    for (const job of [...this.#live.values()]) if (job.endpoint === endpoint) this.#drop(job);
     this.#lanes.delete(endpoint);
-    for (const [name, holder] of this.#holders) if (holder.endpoint === endpoint) this.#holders.delete(name);
-    await this.#write([{ do: "removeEndpoint", endpoint }]);
+    this.#holders.removeEndpoint(endpoint);
+    this.#removing.add(endpoint);
+    try {
+      await this.#journal.write([{ do: "removeEndpoint", endpoint }]);
+    } finally {
+      this.#removing.delete(endpoint);
+    }
     await this.#journal.scrub();
   }
 
   async renew(holder: string, endpoint: string, until: number): Promise<void> {
-    this.#holderOf(holder, endpoint).until = until;
+    this.#holders.renew(holder, endpoint, until);
   }
 
   async retire(holder: string): Promise<void> {
-    const known = this.#holders.get(holder);
-    if (known) known.until = Number.NEGATIVE_INFINITY;
+    this.#holders.retire(holder);
   }
 
   async holders(endpoint: string, now: number): Promise<HolderState[]> {
-    return [...this.#holders]
-      .filter(([, holder]) => holder.endpoint === endpoint && holder.until > now)
-      .map(([name, { until, jobs }]) => ({ holder: name, endpoint, until, jobs: jobs.size }));
+    return this.#holders.alive(endpoint, now);
   }
 
   async held(holder: string): Promise<Job[]> {
-    return [...(this.#holders.get(holder)?.jobs ?? [])].map(snapshot);
+    return this.#holders.held(holder);
   }
 
   async due(now: number, limit: number): Promise<Due[]> {
-    const due = this.#deadlines
-      .due(now, limit)
-      .filter(({ pending }) => pending === 0)
-      .map((job): Due => ({ job: snapshot(job), why: job.ttlAt <= now ? "ttl" : "execution" }));
-    for (const [name, { until, jobs }] of this.#holders) {
-      if (until > now) continue;
-      for (const job of jobs)
-        if (job.pending === 0 && due.length < limit) due.push({ job: snapshot(job), why: "holder" });
-      if (jobs.size === 0) this.#holders.delete(name);
+    const due = new Map<LiveJob, DueReason>();
+    for (const job of this.#deadlines.due(now, limit))
+      if (job.pending === 0) due.set(job, job.ttlAt <= now ? "ttl" : "execution");
+    for (const job of this.#holders.lapsed(now)) {
+      if (due.size >= limit) break;
+      if (job.pending === 0 && !due.has(job)) due.set(job, "holder");
     }
-    return due;
+    return [...due].map(([job, why]) => ({ job: snapshot(job), why }));
   }
 
   async expire(now: number, limit: number): Promise<number> {
     if (!this.#journal.hasExpired(now)) return 0;
-    const [removed] = await this.#write([{ do: "expire", now, limit }]);
+    this.#expiredUntil = Math.max(this.#expiredUntil, now);
+    const [removed] = await this.#journal.write([{ do: "expire", now, limit }]);
     return removed as number;
   }
 
   async counts(endpoint: string): Promise<Counts> {
-    return { ...this.#lanesOf(endpoint).count, ...this.#journal.counters(endpoint) };
+    return { ...this.#lanesOf(endpoint).counts, ...this.#journal.counters(endpoint) };
   }
 
   async outgoing(now: number, limit: number): Promise<Outgoing[]> {
@@ -189,7 +184,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
-    await this.#write([{ do: "settle", job, url, next }]);
+    await this.#journal.write([{ do: "settle", job, url, next }]);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -201,9 +196,31 @@ export class EmbeddedQueue implements Queue {
     return isLarge(payload) ? this.#journal.stash(payload as Payload) : (payload as Exclude<P, Uint8Array>);
   }
 
-  #insert(job: NewStashedJob, entries: Entry[], touched: LiveJob[]): Enqueued {
+  async #discard(unused: readonly (NewStashedJob | StashedChange)[]): Promise<void> {
+    const files = unused.map(stashedIn).filter((stashed) => typeof stashed === "object" && stashed !== null);
+    if (files.length > 0) await this.#journal.discard(files);
+  }
+
+  /** Decides at once, writes, and shows what was written once it is durable. */
+  async #decide<T>(given: readonly (NewStashedJob | StashedChange)[], decide: (decision: Decision) => T): Promise<T> {
+    const decision = new Decision();
+    const answer = decide(decision);
+    const { entries, touched } = decision;
+    try {
+      // Without entries it waits for the writes that others have pending.
+      if (entries.length > 0 || decision.waits || touched.some(({ pending }) => pending > 1))
+        await this.#journal.write(entries);
+    } catch (error) {
+      await this.#discard(given);
+      throw error;
+    }
+    for (const job of touched) if (--job.pending === 0) this.#show(job);
+    return answer;
+  }
+
+  #insert(job: NewStashedJob, { entries, touched }: Decision): Enqueued {
     const { id, endpoint, createdAt, webhooks, sealed, body, idempotency } = job;
-    const policy = this.#shared(job.policy);
+    const policy = this.#policies.shared(job.policy);
     const counters = { attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
     const times = { createdAt, queuedAt: createdAt, ttlAt: createdAt + policy.ttlMs };
     const record: Job = { id, endpoint, state: "IN_QUEUE", policy, ...times, ...counters };
@@ -220,7 +237,7 @@ export class EmbeddedQueue implements Queue {
     return { job: record, known: false };
   }
 
-  #known({ endpoint, idempotency }: NewStashedJob, touched: LiveJob[]): Enqueued | undefined {
+  #known({ endpoint, createdAt, idempotency }: NewStashedJob, { touched }: Decision): Enqueued | undefined {
     if (!idempotency) return undefined;
     const key = scoped(endpoint, idempotency.key);
     const fresh = this.#newKeys.get(key);
@@ -231,108 +248,109 @@ export class EmbeddedQueue implements Queue {
       return { job: snapshot(fresh.job), known: true, digest: fresh.digest };
     }
     const stored = this.#journal.findKey(key);
-    const job = stored && this.#visible(stored.id);
-    return job && { job, known: true, digest: stored.digest };
+    const job = stored && this.#readJob(stored.id)?.job;
+    if (!job || (job.expiresAt !== undefined && job.expiresAt <= createdAt)) return undefined;
+    return { job, known: true, digest: stored.digest };
   }
 
   #begin(job: LiveJob, { holder, now }: Ask): Entry {
-    this.#recount(job, "IN_PROGRESS");
+    const lanes = this.#lanesOf(job.endpoint);
+    // While a change of it is under way, it is counted as it is shown, and anew when that is over.
+    if (job.shown === undefined) lanes.count(job, -1);
+    job.state = "IN_PROGRESS";
     job.holder = holder;
     job.barred = undefined;
     job.attempt++;
     job.spent++;
     job.startedAt = now;
     job.deadline = now + job.policy.executionTimeoutMs;
+    if (job.shown === undefined) lanes.count(job, 1);
     this.#room.release(job);
     this.#deadlines.update(job);
-    this.#holderOf(holder, job.endpoint).jobs.add(job);
+    this.#holders.add(job);
     return { do: "update", row: toRow(job, job.position) };
   }
 
-  #apply(change: StashedChange, entries: Entry[], touched: LiveJob[]): Outcome {
-    const job = this.#live.get(change.id) ?? this.#revive(change.id);
+  #apply(change: StashedChange, decision: Decision): Outcome {
+    const job = this.#live.get(change.id) ?? this.#revive(change.id, decision);
     if (!job) return { applied: false };
-    touched.push(job);
+    decision.touched.push(job);
     job.pending++;
     if (!fits(job, change.when)) return { applied: false, now: snapshot(job) };
     if (job.shown === undefined) job.shown = snapshot(job);
-    const place = change.place ?? "front";
-    if (change.set.state) job.waiting = false;
     const returns = change.set.state === "IN_QUEUE" && job.state !== "IN_QUEUE";
-    this.#holders.get(job.holder ?? "")?.jobs.delete(job);
-    if (change.set.state) this.#recount(job, change.set.state);
+    this.#holders.remove(job);
     Object.assign(job, change.set);
-    if (change.set.policy) job.policy = this.#shared(change.set.policy);
+    if (change.set.policy) job.policy = this.#policies.shared(change.set.policy);
     for (const field of change.clear ?? []) (job as unknown as Record<string, unknown>)[field] = undefined;
-    if (returns) job.position = place === "front" ? --this.#lowest : ++this.#highest;
-    if (job.state === "IN_PROGRESS" && job.holder) this.#holderOf(job.holder, job.endpoint).jobs.add(job);
+    if (job.state !== "IN_QUEUE" && job.lane === "waiting") job.lane = "left";
+    if (returns) job.position = (change.place ?? "front") === "front" ? --this.#lowest : ++this.#highest;
+    if (job.state === "IN_PROGRESS") this.#holders.add(job);
     this.#deadlines.update(job);
-    entries.push(...entriesOf(change, job));
+    decision.entries.push(...entriesOf(change, job));
     return { applied: true, job: snapshot(job) };
   }
 
   /** Brings a finished job back from the disk, so that a change can be decided on it. */
-  #revive(id: string): LiveJob | undefined {
+  #revive(id: string, decision: Decision): LiveJob | undefined {
     const row = this.#journal.find(id);
-    if (!row || isLive(row)) return undefined;
+    if (!row) return undefined;
+    // On the disk and yet not in memory: its removal is on its way there.
+    if (isLive(row) || this.#removing.has(row.endpoint) || (row.expiresAt ?? Infinity) <= this.#expiredUntil) {
+      decision.waits = true;
+      return undefined;
+    }
     const job = fromRow(row);
-    const live = new LiveJob({ ...job, policy: this.#shared(job.policy) }, row.position, undefined);
+    const live = new LiveJob({ ...job, policy: this.#policies.shared(job.policy) }, row.position, undefined);
     this.#admit(live);
     return live;
   }
 
-  /** Writes, and shows what was written once it is durable. Without entries it waits for the writes that others have pending. */
-  async #commit(entries: Entry[], touched: LiveJob[]): Promise<void> {
-    if (entries.length > 0 || touched.some(({ pending }) => pending > 1)) await this.#write(entries);
-    for (const job of touched) {
-      if (--job.pending === 0) this.#show(job);
+  #show(job: LiveJob): void {
+    if (this.#live.get(job.id) !== job) return;
+    const lanes = this.#lanesOf(job.endpoint);
+    if (job.shown !== undefined) {
+      if (job.shown) lanes.count(job.shown, -1);
+      lanes.count(job, 1);
+      job.shown = undefined;
     }
+    if (!isLive(job)) this.#drop(job);
+    else if (job.state === "IN_QUEUE" && job.lane !== "waiting") lanes.put(this.#withoutTrace(job));
   }
 
-  #show(job: LiveJob): void {
-    job.shown = undefined;
-    if (!isLive(job)) this.#drop(job);
-    else if (job.state === "IN_QUEUE" && !job.waiting) {
-      this.#lanesOf(job.endpoint).put(job, job.position < 0 ? "front" : "back");
-    }
+  /** A job that left a lane and now comes back must not be found through the entry that it left there. */
+  #withoutTrace(job: LiveJob): LiveJob {
+    if (job.lane === "out") return job;
+    const fresh = new LiveJob(snapshot(job), job.position, job.body);
+    this.#live.set(fresh.id, fresh);
+    this.#deadlines.remove(job);
+    this.#deadlines.add(fresh);
+    return fresh;
   }
 
   /** A write that failed leaves memory ahead of the disk: memory is thrown away and read anew. */
-  async #write(entries: Entry[]): Promise<unknown[]> {
-    try {
-      return await this.#journal.write(entries);
-    } catch (error) {
-      // One failure refuses every write that was under way, each with the same error.
-      if (error !== this.#failure) this.#reload();
-      this.#failure = error;
-      throw error;
-    }
-  }
-
   #reload(): void {
-    const heard = new Map(this.#holders);
+    for (const job of this.#live.values()) this.#deadlines.remove(job);
     this.#live.clear();
     this.#lanes.clear();
-    this.#holders.clear();
+    this.#holders.forgetJobs();
     this.#newKeys.clear();
     this.#room.clear();
-    while (this.#deadlines.first) this.#deadlines.remove(this.#deadlines.first);
-    this.#load(0);
-    for (const [name, { endpoint, until }] of heard) this.#holderOf(name, endpoint).until = until;
+    this.#load();
   }
 
-  #load(now: number): void {
+  #load(running?: (job: LiveJob) => void): void {
     ({ lowest: this.#lowest, highest: this.#highest } = this.#journal.positions());
     for (const { row, body } of this.#journal.live()) {
       const job = fromRow(row);
       const kept = body === undefined || job.state !== "IN_QUEUE" ? undefined : this.#room.admit(body);
-      const live = new LiveJob({ ...job, policy: this.#shared(job.policy) }, row.position, kept);
+      const live = new LiveJob({ ...job, policy: this.#policies.shared(job.policy) }, row.position, kept);
       this.#admit(live);
-      if (live.state === "IN_QUEUE") this.#lanesOf(live.endpoint).put(live, "back");
-      else if (live.holder) {
-        const holder = this.#holderOf(live.holder, live.endpoint);
-        holder.until = now + GRACE_MS;
-        holder.jobs.add(live);
+      this.#lanesOf(live.endpoint).count(live, 1);
+      if (live.state === "IN_QUEUE") this.#lanesOf(live.endpoint).put(live);
+      else if (live.holder !== undefined) {
+        this.#holders.add(live);
+        running?.(live);
       }
     }
   }
@@ -340,7 +358,6 @@ export class EmbeddedQueue implements Queue {
   #admit(job: LiveJob): void {
     this.#live.set(job.id, job);
     this.#deadlines.add(job);
-    this.#lanesOf(job.endpoint).recount(job, undefined, job.state);
   }
 
   /** Takes a job out of memory; the disk keeps it. */
@@ -348,24 +365,25 @@ export class EmbeddedQueue implements Queue {
     this.#live.delete(job.id);
     this.#deadlines.remove(job);
     this.#room.release(job);
-    this.#holders.get(job.holder ?? "")?.jobs.delete(job);
+    this.#holders.remove(job);
+    if (job.lane === "waiting") job.lane = "left";
   }
 
-  #forget(job: LiveJob): void {
-    this.#recount(job, undefined);
-    this.#drop(job);
-  }
-
-  #recount(job: LiveJob, to: Job["state"] | undefined): void {
-    this.#lanesOf(job.endpoint).recount(job, job.state, to);
-    job.state = to ?? "CANCELLED";
-  }
-
-  #visible(id: string): Job | undefined {
+  #readJob(id: string): Reading | undefined {
     const live = this.#live.get(id);
-    if (live) return live.shown === undefined ? snapshot(live) : (live.shown ?? undefined);
+    if (live) return live.shown === null ? undefined : { job: live.shown ?? snapshot(live) };
     const row = this.#journal.find(id);
-    return row && fromRow(row);
+    return row && { job: fromRow(row) };
+  }
+
+  async #readParts(id: string, parts: readonly Part[]): Promise<Reading | undefined> {
+    const shown = this.#readJob(id)?.job;
+    const written = await this.#journal.read(id, parts);
+    if (!written) return undefined;
+    const { state } = written.row;
+    // The parts are of the disk's moment, which may be a little ahead of what is shown; or behind it, when a claim was just made.
+    const sameMoment = shown && (shown.state === state || (shown.state === "IN_PROGRESS" && state === "IN_QUEUE"));
+    return { job: sameMoment ? shown : fromRow(written.row), ...written.parts };
   }
 
   #lanesOf(endpoint: string): Lanes {
@@ -376,47 +394,4 @@ export class EmbeddedQueue implements Queue {
     }
     return lanes;
   }
-
-  #holderOf(name: string, endpoint: string): Holder {
-    let holder = this.#holders.get(name);
-    if (!holder) {
-      holder = { endpoint, until: Number.NEGATIVE_INFINITY, jobs: new Set() };
-      this.#holders.set(name, holder);
-    }
-    return holder;
-  }
-
-  /** A million jobs agree on a handful of policies; each is kept once. */
-  #shared(policy: JobPolicy): JobPolicy {
-    const key = `${policy.ttlMs} ${policy.executionTimeoutMs} ${policy.retentionMs} ${policy.errorRetries} ${policy.lowPriority}`;
-    const known = this.#policies.get(key);
-    if (known) return known;
-    if (this.#policies.size > 10_000) this.#policies.clear();
-    this.#policies.set(key, policy);
-    return policy;
-  }
-}
-
-const scoped = (endpoint: string, key: string) => `${endpoint}/${key}`;
-
-function fits(job: Job, { states, holder, attempt }: Change["when"]): boolean {
-  if (!states.includes(job.state)) return false;
-  if (holder !== undefined && (job.holder ?? null) !== holder) return false;
-  return attempt === undefined || attempt === job.attempt;
-}
-
-function entriesOf({ result, progress, also }: StashedChange, job: LiveJob): Entry[] {
-  const entries: Entry[] = [
-    { do: "update", row: toRow(job, job.position), result, progress, dropChunks: also?.dropChunks },
-  ];
-  if (also?.count) entries.push({ do: "count", endpoint: job.endpoint, count: also.count });
-  if (also?.webhook) {
-    for (const url of job.webhooks ?? []) {
-      entries.push({
-        do: "message",
-        message: { job: job.id, endpoint: job.endpoint, url, tries: 0, dueAt: job.endedAt ?? 0 },
-      });
-    }
-  }
-  return entries;
 }

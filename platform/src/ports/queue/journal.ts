@@ -1,6 +1,6 @@
 /** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
 import type { Job, Payload } from "./job.ts";
-import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
+import type { Chunk, Counter, JobFilter, Outgoing, Part, Reading } from "./queue.ts";
 
 /** A job as it is written down: what must be searched as fields, all else in the document. */
 export interface JobRow {
@@ -9,6 +9,7 @@ export interface JobRow {
   state: Job["state"];
   /** Order in the queue; jobs returned to the front have numbers before all others. */
   position: number;
+  createdAt: number;
   expiresAt: number | null;
   /** The rest of the job as JSON text. */
   doc: string;
@@ -35,18 +36,30 @@ export type Entry =
   | { do: "chunks"; chunks: Chunk[] }
   | { do: "expire"; now: number; limit: number };
 
+/** A job as it is written down, with the parts asked for, all of one moment. */
+export interface Written {
+  row: JobRow;
+  parts: Omit<Reading, "job">;
+}
+
 export interface Journal {
   /** Puts a large payload where entries can refer to it; durable once resolved. */
   stash(payload: Payload): Promise<Stashed>;
+  /** Removes stashed payloads that no entry came to refer to. */
+  discard(stashed: readonly Stashed[]): Promise<void>;
   /** Durable once resolved; entries of one call are written together, calls in their order. One result per entry. */
   write(entries: Entry[]): Promise<unknown[]>;
+  /** Names what to do at the moment when a write fails, and with it all that were given after it: before anybody hears of it. */
+  whenFailed(action: () => void): void;
   /** All jobs that are not final, by position. */
   live(): Iterable<{ row: JobRow; body: string | undefined }>;
   /** Highest and lowest position ever given out, so that new ones never repeat them. */
   positions(): { lowest: number; highest: number };
   find(id: string): JobRow | undefined;
   findKey(scoped: string): { id: string; digest: string } | undefined;
-  part(id: string, part: Part): Promise<Payload | undefined>;
+  /** The body of a job that was not removed. */
+  body(id: string): Promise<Payload | undefined>;
+  read(id: string, parts: readonly Part[]): Promise<Written | undefined>;
   wasPurged(id: string, now: number): boolean;
   list(filter: JobFilter): { rows: JobRow[]; total: number };
   chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[];
@@ -59,7 +72,7 @@ export interface Journal {
   close(): Promise<void>;
 }
 
-type Written = Omit<Job, "id" | "endpoint" | "state" | "expiresAt">;
+type Doc = Omit<Job, "id" | "endpoint" | "state" | "createdAt" | "expiresAt">;
 
 /** Format of the document; see `kernel/document.ts` for how formats change. */
 const FORMAT = 1;
@@ -68,10 +81,9 @@ export function toRow(job: Job, position: number): JobRow {
   const { id, endpoint, state, expiresAt, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } =
     job;
   const { holder, barred, startedAt, deadline, endedAt, reason, webhooks, sealed, cursor, deliveries } = job;
-  const written: Written & { v: number } = {
+  const doc: Doc & { v: number } = {
     v: FORMAT,
     policy,
-    createdAt,
     ttlAt,
     queuedAt,
     attempt,
@@ -89,10 +101,10 @@ export function toRow(job: Job, position: number): JobRow {
     cursor,
     deliveries,
   };
-  return { id, endpoint, state, position, expiresAt: expiresAt ?? null, doc: JSON.stringify(written) };
+  return { id, endpoint, state, position, createdAt, expiresAt: expiresAt ?? null, doc: JSON.stringify(doc) };
 }
 
-export function fromRow({ id, endpoint, state, expiresAt, doc }: JobRow): Job {
-  const { v: _, ...written } = JSON.parse(doc) as Written & { v: number };
-  return { id, endpoint, state, ...written, ...(expiresAt === null ? {} : { expiresAt }) };
+export function fromRow({ id, endpoint, state, createdAt, expiresAt, doc }: JobRow): Job {
+  const { v: _, ...rest } = JSON.parse(doc) as Doc & { v: number };
+  return { id, endpoint, state, createdAt, ...rest, ...(expiresAt === null ? {} : { expiresAt }) };
 }

@@ -4,47 +4,58 @@ import type { Job } from "./job.ts";
 import type { LiveJob } from "./live-job.ts";
 
 export class Lanes {
-  #normal = new Deque<LiveJob>();
-  #low = new Deque<LiveJob>();
-  /** Jobs by what they do now, whether or not they are in a lane at this moment. */
-  readonly count = { inQueue: 0, lowPriorityInQueue: 0, inProgress: 0 };
+  readonly #normal = new Deque<LiveJob>();
+  readonly #low = new Deque<LiveJob>();
+  /** Jobs by what they are shown to do, whether or not they are in a lane at this moment. */
+  readonly counts = { inQueue: 0, lowPriorityInQueue: 0, inProgress: 0 };
 
-  put(job: LiveJob, place: "front" | "back"): void {
-    job.waiting = true;
+  /** Lanes are in the order of positions, as the journal is, whenever a job comes to its lane. */
+  put(job: LiveJob): void {
     const lane = job.policy.lowPriority ? this.#low : this.#normal;
-    if (place === "front") lane.unshift(job);
-    else lane.push(job);
+    while (lane.first && !isWaiting(lane.first)) lane.shift();
+    while (lane.last && !isWaiting(lane.last)) lane.pop();
+    job.lane = "waiting";
+    if (!lane.first || job.position < lane.first.position) lane.unshift(job);
+    else if (job.position > lane.last!.position) lane.push(job);
+    else putBetween(lane, job);
   }
 
   /** The next waiting job; entries of jobs that have moved on since are passed over. */
   take(): LiveJob | undefined {
     for (const lane of [this.#normal, this.#low]) {
       for (let job = lane.shift(); job; job = lane.shift()) {
-        if (!job.waiting) continue;
-        job.waiting = false;
+        if (!isWaiting(job)) continue;
+        job.lane = "out";
         return job;
       }
     }
     return undefined;
   }
 
-  clear(): void {
-    this.#normal = new Deque();
-    this.#low = new Deque();
+  count({ state, policy }: Pick<Job, "state" | "policy">, by: 1 | -1): void {
+    if (state === "IN_PROGRESS") this.counts.inProgress += by;
+    if (state !== "IN_QUEUE") return;
+    this.counts.inQueue += by;
+    if (policy.lowPriority) this.counts.lowPriorityInQueue += by;
   }
+}
 
-  /** Follows a job from one state to another; undefined stands for not being here at all. */
-  recount({ policy }: Pick<Job, "policy">, from: Job["state"] | undefined, to: Job["state"] | undefined): void {
-    const low = policy.lowPriority ? 1 : 0;
-    if (from === "IN_QUEUE") {
-      this.count.inQueue--;
-      this.count.lowPriorityInQueue -= low;
-    }
-    if (from === "IN_PROGRESS") this.count.inProgress--;
-    if (to === "IN_QUEUE") {
-      this.count.inQueue++;
-      this.count.lowPriorityInQueue += low;
-    }
-    if (to === "IN_PROGRESS") this.count.inProgress++;
+/** Asked of an entry that is about to leave its lane or to be compared: one that was left behind is gone then. */
+function isWaiting(job: LiveJob): boolean {
+  if (job.lane === "left") job.lane = "out";
+  return job.lane === "waiting";
+}
+
+/** Rare: a job whose change took longer than that of its neighbours is near one of the ends. */
+function putBetween(lane: Deque<LiveJob>, job: LiveJob): void {
+  const passed: LiveJob[] = [];
+  if (job.position - lane.first!.position < lane.last!.position - job.position) {
+    while (!isWaiting(lane.first!) || lane.first!.position < job.position) passed.push(lane.shift()!);
+    lane.unshift(job);
+    for (const other of passed.filter(isWaiting).reverse()) lane.unshift(other);
+  } else {
+    while (!isWaiting(lane.last!) || lane.last!.position > job.position) passed.push(lane.pop()!);
+    lane.push(job);
+    for (const other of passed.filter(isWaiting).reverse()) lane.push(other);
   }
 }

@@ -17,8 +17,8 @@ export class LiveJob implements Job, Timed {
   retried: number;
   position: number;
   heapIndex = -1;
-  /** Whether it stands in a lane, to be taken: only once its place in the queue is durable. */
-  waiting = false;
+  /** Whether it stands in a lane, to be taken: only once its place in the queue is durable. One that left keeps its entry there. */
+  lane: "out" | "waiting" | "left" = "out";
   /** Writes on their way to the disk. */
   pending = 0;
   /** The body, when it is small and there is room; else it is read from the journal. */
@@ -81,8 +81,8 @@ export function snapshot(live: LiveJob): Job {
 }
 
 /** When something must happen to a live job by itself. */
-export function deadlineOf({ ttlAt, deadline }: LiveJob): number {
-  return deadline === undefined ? ttlAt : Math.min(ttlAt, deadline);
+export function deadlineOf({ state, ttlAt, deadline }: LiveJob): number {
+  return state === "IN_PROGRESS" && deadline !== undefined ? Math.min(ttlAt, deadline) : ttlAt;
 }
 
 /** Bodies up to this size are worth keeping in memory, as long as there is room for all of them. */
@@ -109,5 +109,19 @@ export class BodyRoom {
 
   clear(): void {
     this.#used = 0;
+  }
+}
+
+/** A million jobs agree on a handful of policies; each is kept once. */
+export class PolicyBook {
+  readonly #policies = new Map<string, JobPolicy>();
+
+  shared(policy: JobPolicy): JobPolicy {
+    const key = `${policy.ttlMs} ${policy.executionTimeoutMs} ${policy.retentionMs} ${policy.errorRetries} ${policy.lowPriority}`;
+    const known = this.#policies.get(key);
+    if (known) return known;
+    if (this.#policies.size > 10_000) this.#policies.clear();
+    this.#policies.set(key, policy);
+    return policy;
   }
 }

@@ -1,6 +1,6 @@
 /** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
 import { jobLifecycle, type Payload } from "./job.ts";
-import type { Entry, JobRow, Journal, Stashed } from "./journal.ts";
+import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
 import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
 
 interface Kept {
@@ -20,13 +20,17 @@ export class MemoryJournal implements Journal {
   readonly #purged = new Map<string, number>();
   readonly #counters = new Map<string, Record<Counter, number>>();
   readonly #outgoing = new Map<string, Outgoing>();
-  #chunks: Chunk[] = [];
+  readonly #chunks = new Map<string, Chunk[]>();
   #lowest = 0;
   #highest = 0;
 
   async stash(payload: Payload): Promise<Stashed> {
     return typeof payload === "string" ? payload : Buffer.from(payload).toString();
   }
+
+  async discard(): Promise<void> {}
+
+  whenFailed(): void {}
 
   async write(entries: Entry[]): Promise<unknown[]> {
     return entries.map((entry) => this.#write(entry));
@@ -51,8 +55,15 @@ export class MemoryJournal implements Journal {
     return this.#keys.get(scoped);
   }
 
-  async part(id: string, part: Part): Promise<Payload | undefined> {
-    return this.#jobs.get(id)?.[part];
+  async body(id: string): Promise<Payload | undefined> {
+    return this.#jobs.get(id)?.body;
+  }
+
+  async read(id: string, parts: readonly Part[]): Promise<Written | undefined> {
+    const kept = this.#jobs.get(id);
+    if (!kept) return undefined;
+    const found = parts.map((part) => [part, kept[part]]).filter(([, payload]) => payload !== undefined);
+    return { row: kept.row, parts: Object.fromEntries(found) };
   }
 
   wasPurged(id: string, now: number): boolean {
@@ -64,13 +75,13 @@ export class MemoryJournal implements Journal {
       .map(({ row }) => row)
       .filter((row) => row.endpoint === endpoint && (!states || states.includes(row.state)))
       .filter(({ expiresAt }) => expiresAt === null || expiresAt > now)
-      .sort((a, b) => (a.id < b.id ? 1 : -1));
+      .sort((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
     return { rows: rows.slice(offset, offset + limit), total: rows.length };
   }
 
   chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[] {
-    return this.#chunks
-      .filter((chunk) => chunk.id === id && isAfter(chunk, after))
+    return (this.#chunks.get(id) ?? [])
+      .filter((chunk) => isAfter(chunk, after))
       .sort((a, b) => a.attempt - b.attempt || a.sequence - b.sequence)
       .slice(0, limit);
   }
@@ -118,7 +129,9 @@ export class MemoryJournal implements Journal {
       case "settle":
         return this.#settle(entry);
       case "chunks":
-        return this.#chunks.push(...entry.chunks);
+        return entry.chunks.forEach((chunk) => {
+          this.#append(chunk);
+        });
       case "expire":
         return this.#expire(entry.now, entry.limit);
     }
@@ -131,7 +144,13 @@ export class MemoryJournal implements Journal {
     kept.row = row;
     if (result !== undefined) kept.result = result === null ? undefined : text(result);
     if (progress !== undefined) kept.progress = progress ?? undefined;
-    if (dropChunks) this.#chunks = this.#chunks.filter(({ id }) => id !== row.id);
+    if (dropChunks) this.#chunks.delete(row.id);
+  }
+
+  #append(chunk: Chunk): void {
+    const known = this.#chunks.get(chunk.id) ?? [];
+    if (known.some(({ attempt, sequence }) => attempt === chunk.attempt && sequence === chunk.sequence)) return;
+    this.#chunks.set(chunk.id, [...known, chunk]);
   }
 
   #settle({ job, url, next }: Extract<Entry, { do: "settle" }>): void {
@@ -153,9 +172,10 @@ export class MemoryJournal implements Journal {
 
   #remove(id: string): void {
     const key = this.#jobs.get(id)?.key;
-    if (key) this.#keys.delete(key);
+    // The key may have gone to another job since, when this one had expired.
+    if (key && this.#keys.get(key)?.id === id) this.#keys.delete(key);
     this.#jobs.delete(id);
-    this.#chunks = this.#chunks.filter((chunk) => chunk.id !== id);
+    this.#chunks.delete(id);
     for (const [at, message] of this.#outgoing) if (message.job === id) this.#outgoing.delete(at);
   }
 

@@ -3,6 +3,7 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { requestId } from "../../kernel/ids.ts";
+import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Payload } from "./job.ts";
 
@@ -23,12 +24,22 @@ export class PayloadFiles {
   /** Every write has a name of its own: two workers that report the same job never touch each other's file. */
   async write(payload: Payload): Promise<string> {
     const name = `${requestId(this.#random)}${requestId(this.#random)}`;
+    try {
+      await this.#write(name, payload);
+      return name;
+    } catch (cause) {
+      // Half a file would take the room that a full disk lacks.
+      await this.remove([name]).catch(() => undefined);
+      throw problem("unavailable", `The data folder could not be written: ${(cause as Error).message}`, { cause });
+    }
+  }
+
+  async #write(name: string, payload: Payload): Promise<void> {
     await using file = await open(join(this.#folder, name), "wx", 0o600);
     await file.writeFile(payload);
     await file.sync();
     await using folder = await open(this.#folder, constants.O_RDONLY);
     await folder.sync();
-    return name;
   }
 
   async read(name: string): Promise<Buffer | undefined> {

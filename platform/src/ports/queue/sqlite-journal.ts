@@ -4,7 +4,7 @@ import type { Random } from "../../kernel/random.ts";
 import { sql } from "../sqlite/statement.ts";
 import { type Flusher, GroupCommit, openForReading } from "../sqlite/writer.ts";
 import type { Payload } from "./job.ts";
-import type { Entry, JobRow, Journal, Stashed } from "./journal.ts";
+import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
 import { PayloadFiles } from "./payload-files.ts";
 import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
 
@@ -13,28 +13,34 @@ interface Row {
   endpoint: string;
   state: JobRow["state"];
   position: number;
+  created_at: number;
   expires_at: number | null;
   doc: string;
 }
 
-const COLUMNS = "id, endpoint, state, position, expires_at, doc";
+const COLUMNS = "id, endpoint, state, position, created_at, expires_at, doc";
+
+/** A job cannot change so often between two reads of it that this many do not suffice; a lost file would never be there. */
+const READ_ATTEMPTS = 5;
 
 export class SqliteJournal implements Journal {
   readonly #writer: GroupCommit;
   readonly #reader: DatabaseSync;
   readonly #files: PayloadFiles;
 
-  private constructor(writer: GroupCommit, reader: DatabaseSync, files: PayloadFiles) {
-    this.#writer = writer;
+  #failed: () => void = () => {};
+
+  private constructor(flusher: Flusher, reader: DatabaseSync, files: PayloadFiles) {
+    // Entries are decided on what earlier entries made: when one batch fails, those behind it rest on nothing.
+    this.#writer = new GroupCommit(flusher, { failTogether: () => this.#failed() });
     this.#reader = reader;
     this.#files = files;
   }
 
   static async open(file: string, folder: string, flusher: Flusher, random: Random): Promise<SqliteJournal> {
     const files = await PayloadFiles.open(folder, random);
-    // Entries are decided on what earlier entries made: when one batch fails, those behind it rest on nothing.
-    const journal = new SqliteJournal(new GroupCommit(flusher, { failTogether: true }), openForReading(file), files);
-    await files.sweep((name) => journal.#sql("SELECT 1 FROM payloads WHERE file = ?").get(name) !== undefined);
+    const journal = new SqliteJournal(flusher, openForReading(file), files);
+    await files.sweep((name) => journal.#refersTo(name));
     return journal;
   }
 
@@ -46,10 +52,20 @@ export class SqliteJournal implements Journal {
     return { file: await this.#files.write(payload) };
   }
 
+  async discard(stashed: readonly Stashed[]): Promise<void> {
+    // A row may refer to it after all: a writer that broke off cannot say whether its last batch came through.
+    const files = stashed.flatMap((payload) => (typeof payload === "string" ? [] : [payload.file]));
+    await this.#removeFiles(files.filter((name) => !this.#refersTo(name)));
+  }
+
   async write(entries: Entry[]): Promise<unknown[]> {
     const { results, freed } = await this.#writer.run<{ results: unknown[]; freed: string[] }>("write", entries);
-    if (freed.length > 0) await this.#files.remove(freed);
+    await this.#removeFiles(freed);
     return results;
+  }
+
+  whenFailed(action: () => void): void {
+    this.#failed = action;
   }
 
   *live(): Iterable<{ row: JobRow; body: string | undefined }> {
@@ -77,15 +93,24 @@ export class SqliteJournal implements Journal {
     return this.#sql("SELECT job AS id, digest FROM keys WHERE scoped = ?").get(scoped) as never;
   }
 
-  async part(id: string, part: Part): Promise<Payload | undefined> {
-    const row = this.#sql(`SELECT ${part} AS text FROM jobs WHERE id = ?`).get(id) as
-      | { text: string | null }
-      | undefined;
-    if (row?.text != null) return row.text;
-    const aside = this.#sql("SELECT text, file FROM payloads WHERE job = ? AND part = ?").get(id, part) as
-      | { text: string | null; file: string | null }
-      | undefined;
-    return aside?.file ? this.#files.read(aside.file) : (aside?.text ?? undefined);
+  async body(id: string): Promise<Payload | undefined> {
+    return this.#load(this.#part(id, "body"));
+  }
+
+  async read(id: string, parts: readonly Part[]): Promise<Written | undefined> {
+    for (let attempt = 1; ; attempt++) {
+      const found = this.#inOneMoment(() => ({
+        row: this.find(id),
+        stashed: parts.map((part) => this.#part(id, part)),
+      }));
+      if (!found.row) return undefined;
+      const payloads = await Promise.all(found.stashed.map((stashed) => this.#load(stashed)));
+      // A file that has gone since belongs to a moment that has passed, and there is another one to be read.
+      const gone = payloads.some((payload, i) => payload === undefined && found.stashed[i] !== undefined);
+      if (gone && attempt < READ_ATTEMPTS) continue;
+      const known = parts.map((part, i) => [part, payloads[i]]).filter(([, payload]) => payload !== undefined);
+      return { row: found.row, parts: Object.fromEntries(known) };
+    }
   }
 
   wasPurged(id: string, now: number): boolean {
@@ -96,11 +121,9 @@ export class SqliteJournal implements Journal {
     const where = `endpoint = ? AND (expires_at IS NULL OR expires_at > ?)
       ${states ? `AND state IN (${states.map(() => "?").join(", ")})` : ""}`;
     const values = [endpoint, now, ...(states ?? [])];
-    const rows = this.#sql(`SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY id DESC LIMIT ? OFFSET ?`).all(
-      ...values,
-      limit,
-      offset,
-    ) as unknown as Row[];
+    const rows = this.#sql(
+      `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`,
+    ).all(...values, limit, offset) as unknown as Row[];
     const { total } = this.#sql(`SELECT count(*) AS total FROM jobs WHERE ${where}`).get(...values) as {
       total: number;
     };
@@ -136,8 +159,42 @@ export class SqliteJournal implements Journal {
   }
 
   async close(): Promise<void> {
-    this.#reader.close();
+    // In this order: when the last batch fails, what is on the disk is read once more.
     await this.#writer.close();
+    this.#reader.close();
+  }
+
+  #part(id: string, part: Part): Stashed | undefined {
+    const row = this.#sql(`SELECT ${part} AS text FROM jobs WHERE id = ?`).get(id) as
+      | { text: string | null }
+      | undefined;
+    if (row?.text != null) return row.text;
+    const aside = this.#sql("SELECT text, file FROM payloads WHERE job = ? AND part = ?").get(id, part) as
+      | { text: string | null; file: string | null }
+      | undefined;
+    return aside?.file ? { file: aside.file } : (aside?.text ?? undefined);
+  }
+
+  async #load(stashed: Stashed | undefined): Promise<Payload | undefined> {
+    return typeof stashed === "object" ? this.#files.read(stashed.file) : stashed;
+  }
+
+  #inOneMoment<T>(read: () => T): T {
+    this.#reader.exec("BEGIN");
+    try {
+      return read();
+    } finally {
+      this.#reader.exec("COMMIT");
+    }
+  }
+
+  #refersTo(file: string): boolean {
+    return this.#sql("SELECT 1 FROM payloads WHERE file = ?").get(file) !== undefined;
+  }
+
+  /** What cannot be removed now is swept at the next start: it is no reason to refuse what has been written. */
+  async #removeFiles(names: readonly string[]): Promise<void> {
+    if (names.length > 0) await this.#files.remove(names).catch(() => undefined);
   }
 
   #sql(text: string) {
@@ -145,6 +202,6 @@ export class SqliteJournal implements Journal {
   }
 }
 
-function fromSql({ id, endpoint, state, position, expires_at: expiresAt, doc }: Row): JobRow {
-  return { id, endpoint, state, position, expiresAt, doc };
+function fromSql({ id, endpoint, state, position, created_at, expires_at, doc }: Row): JobRow {
+  return { id, endpoint, state, position, createdAt: created_at, expiresAt: expires_at, doc };
 }

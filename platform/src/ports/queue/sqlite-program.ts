@@ -9,14 +9,16 @@ export const INLINE_LENGTH = 4096;
 
 const migrations = [
   `CREATE TABLE jobs (
-     id TEXT PRIMARY KEY, endpoint TEXT NOT NULL, state TEXT NOT NULL, position INTEGER NOT NULL, expires_at INTEGER,
+     id TEXT PRIMARY KEY, endpoint TEXT NOT NULL, state TEXT NOT NULL, position INTEGER NOT NULL,
+     created_at INTEGER NOT NULL, expires_at INTEGER,
      doc TEXT NOT NULL, body TEXT, result TEXT, progress TEXT
    ) WITHOUT ROWID;
    CREATE INDEX live_jobs ON jobs (position) WHERE state IN ('IN_QUEUE', 'IN_PROGRESS');
    CREATE INDEX ended_jobs ON jobs (expires_at) WHERE expires_at IS NOT NULL;
-   CREATE INDEX jobs_of_endpoint ON jobs (endpoint, id);
+   CREATE INDEX jobs_of_endpoint ON jobs (endpoint, created_at, id);
    -- Payloads too long for a row of jobs: in \`text\`, or in the file that \`file\` names.
    CREATE TABLE payloads (job TEXT NOT NULL, part TEXT NOT NULL, text TEXT, file TEXT, PRIMARY KEY (job, part)) WITHOUT ROWID;
+   CREATE INDEX payload_files ON payloads (file) WHERE file IS NOT NULL;
    CREATE TABLE chunks (
      job TEXT NOT NULL, attempt INTEGER NOT NULL, sequence INTEGER NOT NULL, text TEXT NOT NULL,
      PRIMARY KEY (job, attempt, sequence)
@@ -77,15 +79,10 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
 }
 
 function insert(db: DatabaseSync, { row, body, key }: Extract<Entry, { do: "insert" }>): void {
-  sql(db, "INSERT INTO jobs (id, endpoint, state, position, expires_at, doc, body) VALUES (?, ?, ?, ?, ?, ?, ?)").run(
-    row.id,
-    row.endpoint,
-    row.state,
-    row.position,
-    row.expiresAt,
-    row.doc,
-    inline(body),
-  );
+  sql(
+    db,
+    `INSERT INTO jobs (id, endpoint, state, position, created_at, expires_at, doc, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(row.id, row.endpoint, row.state, row.position, row.createdAt, row.expiresAt, row.doc, inline(body));
   if (inline(body) === null) putAside(db, row.id, "body", body);
   if (key) sql(db, "INSERT OR REPLACE INTO keys VALUES (?, ?, ?)").run(key.scoped, row.id, key.digest);
 }

@@ -108,15 +108,18 @@ export interface Flusher {
  */
 export class GroupCommit {
   readonly #flusher: Flusher;
-  readonly #failTogether: boolean;
+  readonly #failTogether: (() => void) | undefined;
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
   /** How many flushes have been made: a test reads it to see that an answer came after one. */
   flushes = 0;
 
-  /** `failTogether`: a failed batch takes down what waits behind it, because that was decided on what the batch would make. */
-  constructor(flusher: Flusher, { failTogether = false } = {}) {
+  /**
+   * `failTogether`: a failed batch takes down what waits behind it, because that was decided on what the batch would make. It
+   * is called before anybody hears of the failure, so that nothing can be decided on the same ground in between.
+   */
+  constructor(flusher: Flusher, { failTogether }: { failTogether?: () => void } = {}) {
     this.#flusher = flusher;
     this.#failTogether = failTogether;
   }
@@ -147,8 +150,11 @@ export class GroupCommit {
       const batch = this.#waiting;
       this.#waiting = [];
       const flushed = await this.#flush(batch);
-      const behind = "failed" in flushed && this.#failTogether ? this.#waiting.splice(0) : [];
-      settle([...batch, ...behind], flushed);
+      if ("failed" in flushed && this.#failTogether) {
+        batch.push(...this.#waiting.splice(0));
+        this.#failTogether();
+      }
+      settle(batch, flushed);
     }
     this.#flushing = undefined;
   }

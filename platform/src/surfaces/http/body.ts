@@ -48,7 +48,8 @@ export async function readBody(
 
   /** Nobody is left to read this; it keeps a client's going away from looking like a fault of ours. */
   function abandoned(): void {
-    reject(problem("malformed", "The request body ended before its announced length."));
+    // A request that came whole closes too, on every call: only one that did not is worth a problem.
+    if (!request.complete) reject(problem("malformed", "The request body ended before its announced length."));
   }
 
   request.on("data", take).once("end", finish).once("error", abandoned).once("close", abandoned);

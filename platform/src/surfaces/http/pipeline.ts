@@ -174,7 +174,7 @@ export function notAllowed(methods: readonly Method[]): Problem {
 }
 
 function requireJson(request: FastifyRequest): void {
-  const type = mediaType(request);
+  const type = request.headers["content-type"];
   if (!/^application\/([\w.-]+\+)?json *(;|$)/i.test(type ?? "")) {
     throw problem(
       "unsupported-media-type",
@@ -191,8 +191,3 @@ function requireJson(request: FastifyRequest): void {
 }
 
 const clip = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
-
-/** The media type as it was sent; see `server.ts` for why the router does not see it. */
-function mediaType(request: FastifyRequest): string | undefined {
-  return (request as unknown as { sentMediaType?: string }).sentMediaType;
-}

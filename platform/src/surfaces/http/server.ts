@@ -13,6 +13,7 @@ const REQUEST_TIMEOUT_MS = 600_000;
 const KEEP_ALIVE_MS = 72_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 const SHUTDOWN_GRACE_MS = 5000;
+const BODY_METHODS = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /** A client whose request could not be understood has this long to read why. */
 const LAST_WORDS_MS = 2000;
 
@@ -33,16 +34,8 @@ export function createServer({ clock, badPath }: ServerParts): FastifyInstance {
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
     frameworkErrors: (_error, request, reply) => void badPath(request as FastifyRequest, reply as FastifyReply),
   });
-  // Fastify would judge an odd content type before we know who asks. It gets a plain one, and leaves the body unread.
-  app.decorateRequest("sentMediaType", undefined);
-  app.addHook("onRequest", (request, _reply, done) => {
-    const { headers } = request.raw;
-    (request as unknown as { sentMediaType?: string }).sentMediaType = headers["content-type"];
-    if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
-    done();
-  });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
+  // Fastify would judge bodies and their types before we know who asks: to it no method has one, and the pipeline reads them.
+  for (const method of BODY_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   closeConnectionsWhenClosing(app);
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     waitsForContinue.add(request);
@@ -56,10 +49,6 @@ function closeConnectionsWhenClosing(app: FastifyInstance): void {
   let closing = false;
   app.addHook("preClose", (done) => {
     closing = true;
-    done();
-  });
-  app.addHook("onSend", (_request, reply, _payload, done) => {
-    if (closing) reply.header("Connection", "close");
     done();
   });
   app.addHook("onResponse", ({ raw }, _reply, done) => {

@@ -1,0 +1,154 @@
+/** Webhooks: told of every end, three times at most, signed when asked, and never lost in a crash. */
+import { createHmac } from "node:crypto";
+import { expect, test } from "vitest";
+import { FakeClock } from "../kernel/clock.ts";
+import { silentLog } from "../kernel/log.ts";
+import { SeededRandom } from "../kernel/random.ts";
+import { MemoryQueue } from "../ports/queue/memory-queue.ts";
+import { MemorySignals } from "../ports/signals/memory-signals.ts";
+import { isPrivate } from "../surfaces/webhook/post.ts";
+import { Engine } from "./engine.ts";
+import { readReport } from "./report.ts";
+import { Webhooks } from "./webhooks.ts";
+import { WorkerDesk } from "./worker-desk.ts";
+
+const HOOK = "https://example.org/hook?token=abc";
+
+/** An engine whose webhooks go to a list; each answer is taken from `answers`, 200 when there is none. */
+function setup({ secret }: { secret?: string } = {}) {
+  const clock = new FakeClock();
+  const queue = new MemoryQueue(clock.now());
+  const parts = { queue, signals: new MemorySignals(), clock, random: new SeededRandom(1), log: silentLog };
+  const failed = (error: unknown) => {
+    throw error;
+  };
+  const engine = new Engine({ ...parts, failed });
+  const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters });
+  const sent: { url: string; body: string; headers: Record<string, string> }[] = [];
+  const answers: (number | Error)[] = [];
+  const start = () =>
+    new Webhooks({
+      ...parts,
+      failed,
+      secret,
+      record: ({ job }) => JSON.stringify({ id: job.id, status: job.state }),
+      async post(url, body, headers) {
+        sent.push({ url, body, headers });
+        const answer = answers.shift() ?? 200;
+        if (answer instanceof Error) throw answer;
+        return { status: answer };
+      },
+    });
+  const webhooks = start();
+  const call = { endpoint: "ep", worker: "w1" };
+  const terms = { errorRetries: 0, lowPriority: false, webhooks: [HOOK], hasCredential: false };
+  return {
+    clock,
+    engine,
+    sent,
+    answers,
+    start,
+    webhooks,
+    submit: () =>
+      engine.submit({
+        endpoint: { id: "ep", executionTimeoutMs: 60_000 },
+        terms,
+        body: '{"input":{"a":1}}',
+        mode: "run",
+      }),
+    async finish(body: string) {
+      const [claimed] = await desk.take(call, { limit: 1, waitMs: 0, gone: new AbortController().signal });
+      await desk.report(call, [{ id: claimed!.job.id, report: readReport(body) }]);
+    },
+  };
+}
+
+test("ask 12 of the sheet: a completed and a failed job are both told of, with the input", async () => {
+  const world = setup();
+  const { id } = await world.submit();
+  await world.finish('{"output":1}');
+  await world.clock.advance(1000);
+  expect(world.sent).toMatchObject([{ url: HOOK, body: JSON.stringify({ id, status: "COMPLETED", input: { a: 1 } }) }]);
+  await world.submit();
+  await world.finish('{"error":"no"}');
+  await world.clock.advance(1000);
+  expect(JSON.parse(world.sent[1]!.body)).toMatchObject({ status: "FAILED" });
+});
+
+test("cancelled and timed-out jobs are told of too, purged ones are not", async () => {
+  const world = setup();
+  const cancelled = await world.submit();
+  await world.engine.cancel("ep", cancelled.id);
+  await world.submit();
+  await world.engine.purge("ep");
+  await world.clock.advance(1000);
+  expect(world.sent.map(({ body }) => JSON.parse(body))).toMatchObject([{ id: cancelled.id, status: "CANCELLED" }]);
+});
+
+test("a target that fails is tried three times, ten seconds apart, and each try is on the record", async () => {
+  const world = setup();
+  world.answers.push(500, new Error("connect ECONNREFUSED"), 302);
+  const { id } = await world.submit();
+  await world.finish('{"output":1}');
+  await world.clock.advance(1000);
+  expect(world.sent).toHaveLength(1);
+  await world.clock.advance(9000);
+  expect(world.sent).toHaveLength(1);
+  await world.clock.advance(60_000);
+  expect(world.sent).toHaveLength(3);
+  const { job } = await world.engine.read("ep", id);
+  expect(job.deliveries).toMatchObject([{ status: 500 }, { error: "connect ECONNREFUSED" }, { status: 302 }]);
+  expect(JSON.stringify(job.deliveries)).not.toContain("token");
+});
+
+test("a message that was not sent before the end of the process is sent by the next one", async () => {
+  const world = setup();
+  await world.webhooks[Symbol.asyncDispose]();
+  await world.submit();
+  await world.finish('{"output":1}');
+  await using _ = world.start();
+  await world.clock.advance(1000);
+  expect(world.sent).toHaveLength(1);
+});
+
+test("a result that expired while nobody could be told is still told of", async () => {
+  const world = setup();
+  await world.webhooks[Symbol.asyncDispose]();
+  const { id } = await world.submit();
+  await world.finish('{"output":1}');
+  await world.clock.advance(31 * 60_000);
+  await expect(world.engine.read("ep", id)).rejects.toThrow("job not found");
+  await using _ = world.start();
+  await world.clock.advance(1000);
+  expect(JSON.parse(world.sent[0]!.body)).toMatchObject({ id, status: "COMPLETED" });
+});
+
+test("with a secret, the signature covers the time and the body", async () => {
+  const world = setup({ secret: "s3cret" });
+  await world.submit();
+  await world.finish('{"output":1}');
+  await world.clock.advance(1000);
+  const { body, headers } = world.sent[0]!;
+  const [, seconds, signature] = /^t=(\d+),v1=([0-9a-f]+)$/.exec(headers["X-Millrace-Signature"]!)!;
+  expect(signature).toBe(createHmac("sha256", "s3cret").update(`${seconds}.${body}`).digest("hex"));
+});
+
+test.each([
+  "127.0.0.1",
+  "10.1.2.3",
+  "172.31.0.1",
+  "192.168.1.1",
+  "169.254.169.254",
+  "100.64.0.1",
+  "0.0.0.0",
+  "::1",
+  "fd00::1",
+  "fe80::1",
+  "::ffff:127.0.0.1",
+])("%s is a private address", (address) => {
+  expect(isPrivate(address)).toBe(true);
+});
+
+test.each(["8.8.8.8", "172.32.0.1", "2606:4700::1111"])("%s is not", (address) => {
+  expect(isPrivate(address)).toBe(false);
+});

@@ -1,0 +1,156 @@
+/** What every Queue does when workers ask for jobs. */
+import { expect, test } from "vitest";
+import {
+  apply,
+  cancel,
+  claim,
+  claimIds,
+  enqueue,
+  fail,
+  giveBack,
+  lowPriority,
+  NOW,
+  newJob,
+  numbered,
+  type OpenQueue,
+  policy,
+  retry,
+  running,
+} from "./conformance-jobs.ts";
+
+export function claimConformance(open: OpenQueue): void {
+  test("an empty queue gives nothing", async () => {
+    await using opened = await open();
+    expect(await claim(opened.queue)).toEqual([]);
+  });
+
+  test("jobs are handed out in the order in which they came, as many as were asked for", async () => {
+    await using opened = await open();
+    for (const ids of [["c", "a"], ["b"], ["e", "d"]]) await enqueue(opened.queue, ...ids);
+    expect(await claimIds(opened.queue, { limit: 2 })).toEqual(["c", "a"]);
+    expect(await claimIds(opened.queue, { limit: 0 })).toEqual([]);
+    expect(await claimIds(opened.queue, { limit: 9 })).toEqual(["b", "e", "d"]);
+  });
+
+  test("low priority comes after all others", async () => {
+    await using opened = await open();
+    await opened.queue.enqueue([lowPriority("low1"), newJob("n1"), lowPriority("low2"), newJob("n2")]);
+    expect(await claimIds(opened.queue)).toEqual(["n1", "n2", "low1", "low2"]);
+  });
+
+  test("a returned job comes before those that wait, within its priority", async () => {
+    await using opened = await open();
+    await opened.queue.enqueue([newJob("n1"), lowPriority("low1"), newJob("n2"), lowPriority("low2")]);
+    expect(await claimIds(opened.queue, { limit: 3 })).toEqual(["n1", "n2", "low1"]);
+    await enqueue(opened.queue, "n3");
+    await apply(opened.queue, giveBack("low1"));
+    await apply(opened.queue, giveBack("n2"));
+    expect(await claimIds(opened.queue)).toEqual(["n2", "n3", "low1", "low2"]);
+  });
+
+  test("of several returned jobs, the one returned last comes first", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "a", "b", "c", "d");
+    await claim(opened.queue, { limit: 3 });
+    await apply(opened.queue, giveBack("c"));
+    await apply(opened.queue, giveBack("a"), giveBack("b"));
+    expect(await claimIds(opened.queue)).toEqual(["b", "a", "c", "d"]);
+  });
+
+  test("a job returned to the back comes after those that wait", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "a", "b");
+    await claim(opened.queue);
+    await apply(opened.queue, giveBack("a", { place: "back" }));
+    await enqueue(opened.queue, "c");
+    expect(await claimIds(opened.queue)).toEqual(["b", "a", "c"]);
+  });
+
+  test("a job that ended while it waited and was retried takes its new place, not its old one", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "a", "b");
+    const timeOut = cancel("a", { set: { state: "TIMED_OUT" } });
+    await apply(opened.queue, timeOut, retry("a", { place: "back" }));
+    expect(await claimIds(opened.queue)).toEqual(["b", "a"]);
+  });
+
+  test("a change to a waiting job leaves it in its place", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "a", "b", "c");
+    const change = { when: { states: ["IN_QUEUE" as const] }, set: { state: "IN_QUEUE" as const, queuedAt: NOW + 1 } };
+    await apply(opened.queue, { id: "a", ...change }, { id: "b", ...change, place: "back" });
+    expect(await claimIds(opened.queue)).toEqual(["a", "b", "c"]);
+  });
+
+  test("a claim begins an attempt: holder, times, and nobody barred any more", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    await apply(opened.queue, fail("j1"), retry("j1", { set: { barred: "w1" } }));
+    const [claimed] = await claim(opened.queue, { holder: "w2", now: NOW + 5 });
+    const { job } = claimed!;
+    expect(job).toMatchObject({ state: "IN_PROGRESS", holder: "w2", attempt: 2, spent: 1, startedAt: NOW + 5 });
+    expect(job.deadline).toBe(NOW + 5 + policy.executionTimeoutMs);
+    expect(job).not.toHaveProperty("barred");
+    expect(claimed!.body).toBe(newJob("j1").body);
+    expect(await opened.queue.read("j1", NOW)).toEqual({ job });
+  });
+
+  test("jobs that the asker must not get stay in their place for others", async () => {
+    await using opened = await open();
+    await opened.queue.enqueue([newJob("a"), newJob("b"), newJob("c"), lowPriority("d")]);
+    expect(await claimIds(opened.queue, { limit: 1, except: ["a", "b"] })).toEqual(["c"]);
+    expect(await claimIds(opened.queue, { except: ["a", "b", "d"] })).toEqual([]);
+    expect(await claimIds(opened.queue)).toEqual(["a", "b", "d"]);
+  });
+
+  test("a job is claimed by one holder, however many ask at once", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "j1");
+    const asks = Array.from({ length: 50 }, (_, i) => claim(opened.queue, { holder: `w${i}` }));
+    expect((await Promise.all(asks)).flat()).toHaveLength(1);
+  });
+
+  test("50 who ask at once share the jobs: each is held once, in order, and known to its holder", async () => {
+    await using opened = await open();
+    const ids = numbered(120);
+    await enqueue(opened.queue, ...ids);
+    const limits = Array.from({ length: 50 }, (_, i) => 1 + (i % 4));
+    const asks = limits.map((limit, i) =>
+      claim(opened.queue, { holder: `w${i}`, limit, ...(i % 5 === 0 ? { except: [ids[i]!] } : {}) }),
+    );
+    const answers = await Promise.all(asks);
+    const claimed = answers.flat().map(({ job }) => job.id);
+    expect(claimed.toSorted()).toEqual(ids.slice(0, claimed.length));
+    for (const [i, answer] of answers.entries()) {
+      const given = answer.map(({ job }) => job.id);
+      expect(given.length).toBeLessThanOrEqual(limits[i]!);
+      expect(given).toEqual(given.toSorted());
+      expect(answer.every(({ job, body }) => job.holder === `w${i}` && body === newJob(job.id).body)).toBe(true);
+      expect((await opened.queue.held(`w${i}`)).map(({ id }) => id).toSorted()).toEqual(given);
+    }
+  });
+
+  test("two nodes on one database never hold the same job", async (context) => {
+    await using opened = await open();
+    if (typeof opened.another !== "function") return context.skip(opened.another.cannot);
+    await using other = await opened.another();
+    const ids = numbered(200);
+    await enqueue(opened.queue, ...ids);
+    const asks = Array.from({ length: 60 }, (_, i) =>
+      claimIds(i % 2 ? opened.queue : other, { holder: `w${i}`, limit: 3 }),
+    );
+    const claimed = (await Promise.all(asks)).flat();
+    const rest = await claimIds(other);
+    expect([...claimed, ...rest].toSorted()).toEqual(ids);
+  });
+
+  test("100,000 waiting jobs keep their order", async () => {
+    await using opened = await open();
+    const ids = numbered(100_000);
+    for (let at = 0; at < ids.length; at += 10_000) await enqueue(opened.queue, ...ids.slice(at, at + 10_000));
+    const claimed: string[] = [];
+    for (const limit of [1, 9, 990, 9_000]) claimed.push(...(await claimIds(opened.queue, { limit })));
+    expect(claimed).toHaveLength(10_000);
+    expect(claimed.findIndex((id, i) => id !== ids[i])).toBe(-1);
+  }, 60_000);
+}

@@ -1,0 +1,135 @@
+/** Jobs, changes and questions for the queue's conformance suite. */
+import type { JobPolicy, NewJob, Payload } from "./job.ts";
+import type { Ask, Change, Claimed, Outcome, Queue, Reading } from "./queue.ts";
+
+/** When every queue of the suite is opened, and its jobs are made unless a case says otherwise. */
+export const NOW = 1_750_000_000_000;
+export const ENDPOINT = "ep";
+
+/** A queue opened for one test; disposing it removes its data too. */
+export interface OpenedQueue extends AsyncDisposable {
+  queue: Queue;
+  /** Closes the queue and opens it anew on the same data at the time given, or says why this adapter cannot. */
+  reopen: ((now: number) => Promise<Queue>) | { cannot: string };
+  /** Opens one more queue on the same data, as a second node would, or says why this adapter cannot. */
+  another: (() => Promise<Queue>) | { cannot: string };
+}
+
+export type OpenQueue = () => Promise<OpenedQueue>;
+
+export const policy: JobPolicy = {
+  ttlMs: 86_400_000,
+  executionTimeoutMs: 600_000,
+  retentionMs: 1_800_000,
+  errorRetries: 0,
+  lowPriority: false,
+};
+
+type JobOptions = Partial<Omit<NewJob, "policy" | "id">> & { policy?: Partial<JobPolicy> };
+
+export function newJob(id: string, options: JobOptions = {}): NewJob {
+  const given = { ...options, policy: { ...policy, ...options.policy } };
+  return { id, endpoint: ENDPOINT, createdAt: NOW, body: `{"input":{"of":"${id}"}}`, ...given };
+}
+
+export function lowPriority(id: string): NewJob {
+  return newJob(id, { policy: { lowPriority: true } });
+}
+
+export async function enqueue(queue: Queue, ...ids: string[]): Promise<void> {
+  await queue.enqueue(ids.map((id) => newJob(id)));
+}
+
+export function numbered(count: number, prefix = "j"): string[] {
+  const width = String(count).length;
+  return Array.from({ length: count }, (_, i) => `${prefix}${String(i).padStart(width, "0")}`);
+}
+
+export function claim(queue: Queue, ask: Partial<Ask> = {}): Promise<Claimed[]> {
+  return queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, now: NOW, ...ask });
+}
+
+/** Claims and returns only the ids. */
+export async function claimIds(queue: Queue, ask: Partial<Ask> = {}): Promise<string[]> {
+  return (await claim(queue, { limit: 1_000_000, ...ask })).map(({ job }) => job.id);
+}
+
+/** Enqueues one job and has it claimed. */
+export async function running(queue: Queue, job: NewJob, holder = "w1"): Promise<void> {
+  await queue.enqueue([job]);
+  const [claimed] = await claim(queue, { holder, endpoint: job.endpoint });
+  if (claimed?.job.id !== job.id) throw new Error(`${claimed?.job.id} was claimed instead of ${job.id}`);
+}
+
+type Options = Partial<Omit<Change, "id">>;
+
+export function finish(id: string, options: Options = {}): Change {
+  return {
+    id,
+    when: { states: ["IN_PROGRESS"] },
+    result: `{"output":"of ${id}"}`,
+    progress: null,
+    ...options,
+    set: { state: "COMPLETED", endedAt: NOW, expiresAt: NOW + policy.retentionMs, ...options.set },
+    clear: ["deadline"],
+  };
+}
+
+export function giveBack(id: string, options: Options = {}): Change {
+  return {
+    id,
+    when: { states: ["IN_PROGRESS"] },
+    ...options,
+    set: { state: "IN_QUEUE", queuedAt: NOW, ...options.set },
+    clear: ["holder", "startedAt", "deadline"],
+  };
+}
+
+export function cancel(id: string, options: Options = {}): Change {
+  return {
+    id,
+    when: { states: ["IN_QUEUE", "IN_PROGRESS"] },
+    ...options,
+    set: { state: "CANCELLED", endedAt: NOW, expiresAt: NOW + policy.retentionMs, ...options.set },
+  };
+}
+
+export function fail(id: string, options: Options = {}): Change {
+  return finish(id, { result: `{"error":"of ${id}"}`, ...options, set: { state: "FAILED", ...options.set } });
+}
+
+export function retry(id: string, options: Options = {}): Change {
+  return {
+    id,
+    when: { states: ["FAILED", "TIMED_OUT"] },
+    result: null,
+    progress: null,
+    place: "back",
+    ...options,
+    set: { state: "IN_QUEUE", queuedAt: NOW, spent: 0, ...options.set },
+    clear: ["holder", "startedAt", "deadline", "endedAt", "expiresAt", "reason"],
+    also: { dropChunks: true, ...options.also },
+  };
+}
+
+/** Applies one change that must apply. */
+export async function apply(queue: Queue, ...changes: Change[]): Promise<void> {
+  const outcomes = await queue.apply(changes);
+  const refused = outcomes.findIndex(({ applied }) => !applied);
+  if (refused >= 0) throw new Error(`refused: ${JSON.stringify([changes[refused], outcomes[refused]])}`);
+}
+
+export async function applyOne(queue: Queue, change: Change): Promise<Outcome> {
+  return (await queue.apply([change]))[0]!;
+}
+
+/** The reading of a job that must be there. */
+export async function reading(queue: Queue, id: string, now = NOW): Promise<Reading> {
+  const found = await queue.read(id, now, ["body", "result", "progress"]);
+  if (found === undefined || found === "purged") throw new Error(`${id} is ${found}`);
+  return found;
+}
+
+export function text(payload: Payload | undefined): string | undefined {
+  return payload instanceof Uint8Array ? Buffer.from(payload).toString() : payload;
+}

@@ -1,0 +1,70 @@
+/** Worker boots in memory: until when each is alive, and which jobs it has. */
+
+import type { Job } from "./job.ts";
+import { type LiveJob, snapshot } from "./live-job.ts";
+import type { HolderState } from "./queue.ts";
+
+interface Holder {
+  endpoint: string;
+  until: number;
+  jobs: Set<LiveJob>;
+}
+
+export class HolderBook {
+  readonly #holders = new Map<string, Holder>();
+
+  renew(name: string, endpoint: string, until: number): void {
+    this.#holderOf(name, endpoint).until = until;
+  }
+
+  retire(name: string): void {
+    const holder = this.#holders.get(name);
+    if (holder) holder.until = Number.NEGATIVE_INFINITY;
+  }
+
+  /** The job's holder has it from now on. */
+  add(job: LiveJob): void {
+    if (job.holder !== undefined) this.#holderOf(job.holder, job.endpoint).jobs.add(job);
+  }
+
+  remove(job: LiveJob): void {
+    if (job.holder !== undefined) this.#holders.get(job.holder)?.jobs.delete(job);
+  }
+
+  alive(endpoint: string, now: number): HolderState[] {
+    return [...this.#holders]
+      .filter(([, holder]) => holder.endpoint === endpoint && holder.until > now)
+      .map(([name, { until, jobs }]) => ({ holder: name, endpoint, until, jobs: jobs.size }));
+  }
+
+  held(name: string): Job[] {
+    return [...(this.#holders.get(name)?.jobs ?? [])].map(snapshot);
+  }
+
+  /** Jobs of holders whose time is over; those of them without jobs are forgotten. */
+  *lapsed(now: number): Generator<LiveJob> {
+    for (const [name, { until, jobs }] of this.#holders) {
+      if (until > now) continue;
+      yield* jobs;
+      if (jobs.size === 0) this.#holders.delete(name);
+    }
+  }
+
+  removeEndpoint(endpoint: string): void {
+    for (const [name, holder] of this.#holders) if (holder.endpoint === endpoint) this.#holders.delete(name);
+  }
+
+  /** Forgets who has what, not who is alive. */
+  forgetJobs(): void {
+    for (const { jobs } of this.#holders.values()) jobs.clear();
+  }
+
+  #holderOf(name: string, endpoint: string): Holder {
+    let holder = this.#holders.get(name);
+    if (!holder) {
+      holder = { endpoint, until: Number.NEGATIVE_INFINITY, jobs: new Set() };
+      this.#holders.set(name, holder);
+    }
+    return holder;
+  }
+}

@@ -1,0 +1,138 @@
+/** What every Queue knows of those who hold jobs, and which jobs ran out of something. */
+import { expect, test } from "vitest";
+import {
+  apply,
+  cancel,
+  claim,
+  ENDPOINT,
+  enqueue,
+  finish,
+  giveBack,
+  NOW,
+  newJob,
+  numbered,
+  type OpenQueue,
+  policy,
+  running,
+} from "./conformance-jobs.ts";
+import type { Queue } from "./queue.ts";
+
+const LATER = NOW + 60_000;
+
+async function due(queue: Queue, now: number, limit = 100): Promise<string[]> {
+  return (await queue.due(now, limit)).map(({ job, why }) => `${job.id}: ${why}`).toSorted();
+}
+
+export function holderConformance(open: OpenQueue): void {
+  test("a holder is known until its time is over, with the jobs it has", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "a", "b", "c");
+    await opened.queue.renew("w1", ENDPOINT, LATER);
+    await opened.queue.renew("w2", ENDPOINT, LATER + 5);
+    await opened.queue.renew("w3", "other", LATER);
+    await claim(opened.queue, { holder: "w1", limit: 2 });
+    const known = await opened.queue.holders(ENDPOINT, NOW);
+    expect(known.toSorted((a, b) => (a.holder < b.holder ? -1 : 1))).toEqual([
+      { holder: "w1", endpoint: ENDPOINT, until: LATER, jobs: 2 },
+      { holder: "w2", endpoint: ENDPOINT, until: LATER + 5, jobs: 0 },
+    ]);
+    expect((await opened.queue.holders(ENDPOINT, LATER)).map(({ holder }) => holder)).toEqual(["w2"]);
+    expect(await opened.queue.holders("nowhere", NOW)).toEqual([]);
+  });
+
+  test("a holder has what it claimed and has neither finished nor given back", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "a", "b", "c", "d");
+    await claim(opened.queue, { holder: "w1", limit: 4 });
+    await apply(opened.queue, finish("a"), giveBack("b"), cancel("c"));
+    const held = await opened.queue.held("w1");
+    expect(held).toMatchObject([{ id: "d", state: "IN_PROGRESS", holder: "w1", attempt: 1 }]);
+    expect(await opened.queue.held("w2")).toEqual([]);
+  });
+
+  test("a job is due once its holder's time is over, and not before", async () => {
+    await using opened = await open();
+    await opened.queue.renew("w1", ENDPOINT, LATER);
+    await running(opened.queue, newJob("j1"), "w1");
+    expect(await due(opened.queue, LATER - 1)).toEqual([]);
+    const [lapsed] = await opened.queue.due(LATER, 9);
+    expect(lapsed).toEqual({ job: (await opened.queue.held("w1"))[0], why: "holder" });
+    await opened.queue.renew("w1", ENDPOINT, LATER + 10);
+    expect(await due(opened.queue, LATER)).toEqual([]);
+  });
+
+  test("a job whose holder was never heard of is due", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"), "stranger");
+    expect(await due(opened.queue, NOW)).toEqual(["j1: holder"]);
+  });
+
+  test("a retired holder's jobs are due at once; it is known again when it is renewed", async () => {
+    await using opened = await open();
+    await opened.queue.renew("w1", ENDPOINT, LATER);
+    await running(opened.queue, newJob("j1"), "w1");
+    await opened.queue.retire("w1");
+    await opened.queue.retire("nobody");
+    expect(await opened.queue.holders(ENDPOINT, NOW)).toEqual([]);
+    expect(await due(opened.queue, NOW)).toEqual(["j1: holder"]);
+    await opened.queue.renew("w1", ENDPOINT, LATER);
+    expect(await due(opened.queue, NOW)).toEqual([]);
+  });
+
+  test("a waiting job is due when its life is over", async () => {
+    await using opened = await open();
+    await opened.queue.enqueue([newJob("long"), newJob("short", { policy: { ttlMs: 10_000 } })]);
+    expect(await due(opened.queue, NOW + 9_999)).toEqual([]);
+    expect(await due(opened.queue, NOW + 10_000)).toEqual(["short: ttl"]);
+    expect(await due(opened.queue, NOW + policy.ttlMs)).toEqual(["long: ttl", "short: ttl"]);
+  });
+
+  test("a running job is due when its execution time is over, and a shorter life comes first", async () => {
+    await using opened = await open();
+    await opened.queue.renew("w1", ENDPOINT, NOW + policy.ttlMs);
+    await running(opened.queue, newJob("a"), "w1");
+    await running(opened.queue, newJob("b", { policy: { ttlMs: 1_000, executionTimeoutMs: 500 } }), "w1");
+    expect(await due(opened.queue, NOW + 499)).toEqual([]);
+    expect(await due(opened.queue, NOW + 500)).toEqual(["b: execution"]);
+    expect(await due(opened.queue, NOW + 1_000)).toEqual(["b: ttl"]);
+    expect(await due(opened.queue, NOW + policy.executionTimeoutMs)).toEqual(["a: execution", "b: ttl"]);
+  });
+
+  test("a job that ran out of two things is due once", async () => {
+    await using opened = await open();
+    await opened.queue.renew("w1", ENDPOINT, NOW + 1);
+    await running(opened.queue, newJob("j1"), "w1");
+    expect(await due(opened.queue, NOW + policy.executionTimeoutMs)).toEqual(["j1: execution"]);
+  });
+
+  test("a job that waits again is not due for what it had while it ran", async () => {
+    await using opened = await open();
+    await opened.queue.renew("w1", ENDPOINT, NOW + 1);
+    await running(opened.queue, newJob("j1"), "w1");
+    const returned = { id: "j1", when: { states: ["IN_PROGRESS" as const] }, set: { state: "IN_QUEUE" as const } };
+    await apply(opened.queue, returned);
+    expect(await due(opened.queue, NOW + policy.executionTimeoutMs)).toEqual([]);
+  });
+
+  test("an ended job is never due", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"), "stranger");
+    await apply(opened.queue, finish("j1"));
+    expect(await due(opened.queue, NOW + policy.ttlMs)).toEqual([]);
+  });
+
+  test("due jobs come up to a limit, and the rest when those are dealt with", async () => {
+    await using opened = await open();
+    const ids = numbered(10);
+    await enqueue(opened.queue, ...ids);
+    await claim(opened.queue, { holder: "stranger", limit: 5 });
+    const dealtWith: string[] = [];
+    for (let round = 0; round < 4; round++) {
+      const some = await opened.queue.due(NOW + policy.ttlMs, 3);
+      expect(some.length).toBe(round < 3 ? 3 : 1);
+      await apply(opened.queue, ...some.map(({ job }) => cancel(job.id)));
+      dealtWith.push(...some.map(({ job }) => job.id));
+    }
+    expect(dealtWith.toSorted()).toEqual(ids);
+  });
+}

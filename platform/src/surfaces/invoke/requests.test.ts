@@ -1,0 +1,62 @@
+/** `/requests` and `/metrics`: what an endpoint's jobs and workers are doing. */
+import { expect, test } from "vitest";
+import { setupJobs } from "../../../tests/job-world.ts";
+
+test("jobs are listed newest first, with their times and without their output", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const first = await world.submit({ n: 1 });
+  await worker.take();
+  await worker.done(first, { output: "secret output" });
+  await world.clock.advance(10);
+  const second = await world.submit({ n: 2 });
+  const { json, text } = await world.invoke("GET", "/requests");
+  expect(json).toMatchObject({ total: 2, offset: 0, limit: 100, hasMore: false });
+  expect(json.requests).toMatchObject([
+    { id: second, status: "IN_QUEUE", waitReason: expect.any(String) },
+    {
+      id: first,
+      status: "COMPLETED",
+      workerId: worker.id,
+      createdAt: expect.any(String),
+      completedAt: expect.any(String),
+    },
+  ]);
+  expect(text).not.toContain("secret output");
+});
+
+test("filters and pages", async () => {
+  await using world = await setupJobs();
+  const ids = [];
+  for (let i = 0; i < 5; i++) {
+    ids.push(await world.submit());
+    await world.clock.advance(1);
+  }
+  await world.invoke("POST", `/cancel/${ids[2]}`);
+  const cancelled = await world.invoke("GET", "/requests?status=cancelled,FAILED");
+  expect(cancelled.json.requests.map(({ id }: { id: string }) => id)).toEqual([ids[2]]);
+  const page = await world.invoke("GET", "/requests?limit=2&offset=1");
+  expect(page.json).toMatchObject({ total: 5, offset: 1, limit: 2, hasMore: true });
+  expect(page.json.requests.map(({ id }: { id: string }) => id)).toEqual([ids[3], ids[2]]);
+});
+
+test.each([
+  ["?limit=0", "'limit' must be an integer from 1 to 1000"],
+  ["?offset=-1", "'offset' must be an integer from 0 to 1000000000"],
+  ["?status=DONE", "'status' must be a list of IN_QUEUE, IN_PROGRESS, COMPLETED, FAILED, TIMED_OUT, CANCELLED"],
+])("400 for %s", async (query, error) => {
+  await using world = await setupJobs();
+  const { status, json } = await world.invoke("GET", `/requests${query}`);
+  expect([status, json.error]).toEqual([400, error]);
+});
+
+test("metrics name the workers that are there", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  await worker.ping();
+  const { json } = await world.invoke("GET", "/metrics");
+  expect(json).toEqual({
+    workers: { idle: 1, initializing: 0, ready: 1, running: 0, throttled: 0, unhealthy: 0 },
+    readyWorkers: [worker.id],
+  });
+});

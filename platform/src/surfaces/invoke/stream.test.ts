@@ -1,0 +1,187 @@
+/** `/stream`: the specification's array, the object of public clients, and server-sent events that resume. */
+import { expect, test } from "vitest";
+import { eventsOf, type JobWorld, setupJobs } from "../../../tests/job-world.ts";
+
+/** A running job that has streamed these outputs. */
+async function streaming(world: JobWorld, ...outputs: unknown[]) {
+  const worker = await world.worker();
+  const id = await world.submit({ prompt: "a" });
+  await worker.take();
+  for (const output of outputs) await worker.chunk(id, output);
+  return { worker, id };
+}
+
+const outputsOf = (chunks: { output: unknown }[]) => chunks.map(({ output }) => output);
+
+async function openEvents(world: JobWorld, id: string, headers: Record<string, string> = {}): Promise<Response> {
+  return fetch(`${world.url}/v2/${world.endpoint}/stream/${id}`, {
+    headers: { authorization: world.key, accept: "text/event-stream", ...headers },
+  });
+}
+
+test("chunks come as an array of output and metrics, with the job's status in a header", async () => {
+  await using world = await setupJobs();
+  const { id } = await streaming(world, { text: ["a"], input_tokens: 3, output_tokens: 1 }, "b");
+  const { status, headers, json } = await world.invoke("GET", `/stream/${id}`);
+  expect([status, headers.get("x-job-status")]).toEqual([200, "IN_PROGRESS"]);
+  expect(json).toEqual([
+    {
+      output: { text: ["a"], input_tokens: 3, output_tokens: 1 },
+      metrics: { scenario: "stream", stream_index: 1, input_tokens: 3, output_tokens: 1 },
+    },
+    { output: "b", metrics: { scenario: "stream", stream_index: 2 } },
+  ]);
+});
+
+test("what one answer has given, no later one gives again, whatever its form", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world, 1, 2);
+  expect(outputsOf((await world.invoke("GET", `/stream/${id}`)).json)).toEqual([1, 2]);
+  await worker.chunk(id, 3);
+  expect(outputsOf((await world.invoke("POST", `/stream/${id}`)).json.stream)).toEqual([3]);
+  await worker.done(id, { output: [] });
+  expect((await world.invoke("GET", `/stream/${id}`)).json).toEqual([]);
+});
+
+test("'from' reads again what was given before, without moving the place of others", async () => {
+  await using world = await setupJobs();
+  const { id } = await streaming(world, 1, 2, 3);
+  expect(outputsOf((await world.invoke("GET", `/stream/${id}?from=1.1`)).json)).toEqual([2, 3]);
+  expect(outputsOf((await world.invoke("GET", `/stream/${id}`)).json)).toEqual([1, 2, 3]);
+  expect(outputsOf((await world.invoke("GET", `/stream/${id}?from=0.0`)).json)).toEqual([1, 2, 3]);
+});
+
+test.each([
+  ["format", "GET", "?format=object", {}],
+  ["POST", "POST", "", {}],
+  ["wait", "GET", "?wait=1000", {}],
+  ["a known client's User-Agent", "GET", "", { "user-agent": "RunPod-JS-SDK/1.1.2 (linux)" }],
+])("%s asks for the object form", async (_why, method, query, headers) => {
+  await using world = await setupJobs();
+  const { id } = await streaming(world, 1);
+  const { json } = await world.invoke(method, `/stream/${id}${query}`, { headers });
+  expect(json).toMatchObject({ status: "IN_PROGRESS", stream: [{ output: 1 }] });
+});
+
+test("an explicit format wins over everything else", async () => {
+  await using world = await setupJobs();
+  const { id } = await streaming(world, 1);
+  const { json } = await world.invoke("POST", `/stream/${id}?format=array&wait=1000`);
+  expect(outputsOf(json)).toEqual([1]);
+});
+
+test("an empty stream is held until a chunk comes", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world);
+  const answer = world.invoke("GET", `/stream/${id}`);
+  await worker.chunk(id, "late");
+  expect(outputsOf((await answer).json)).toEqual(["late"]);
+});
+
+test("a handler that streams nothing gives its whole output as one chunk, once", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world);
+  await worker.done(id, { output: { answer: 42 } });
+  expect(outputsOf((await world.invoke("GET", `/stream/${id}`)).json)).toEqual([{ answer: 42 }]);
+  expect((await world.invoke("GET", `/stream/${id}`)).json).toEqual([]);
+});
+
+test("ask 9: a failure in mid stream is seen by readers of every form", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world, 1);
+  await worker.done(id, { error: "out of memory" });
+  expect((await world.invoke("GET", `/stream/${id}?format=object`)).json).toMatchObject({
+    status: "FAILED",
+    stream: [{ output: 1 }],
+  });
+  expect((await world.invoke("GET", `/stream/${id}?format=object`)).json).toEqual({
+    status: "FAILED",
+    stream: [],
+    error: "out of memory",
+  });
+  expect((await world.invoke("GET", `/stream/${id}`)).json).toEqual([{ error: "out of memory", status: "FAILED" }]);
+});
+
+test("output over 1 MB is split over several chunks, and none of it is lost", async () => {
+  await using world = await setupJobs();
+  const long = "ä\n".repeat(600_000);
+  const list = Array.from({ length: 150_000 }, (_, i) => `item ${i}`);
+  const { id } = await streaming(world, long, list);
+  const { json } = await world.invoke("GET", `/stream/${id}`);
+  const outputs = outputsOf(json) as string[];
+  for (const output of outputs) expect(Buffer.byteLength(JSON.stringify(output))).toBeLessThanOrEqual(1_048_576);
+  const joined = outputs.join("");
+  expect(joined.slice(0, long.length)).toBe(long);
+  expect(JSON.parse(joined.slice(long.length))).toEqual(list);
+});
+
+test("events carry every chunk with its id and end with the record", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world, "a");
+  const response = await openEvents(world, id);
+  expect(response.headers.get("content-type")).toBe("text/event-stream");
+  const events = eventsOf(response);
+  expect((await events.next()).value).toMatchObject({ id: "1.1" });
+  await worker.chunk(id, "b");
+  expect((await events.next()).value).toMatchObject({ id: "1.2" });
+  await worker.done(id, { output: ["a", "b"] });
+  const { value } = await events.next();
+  expect(value).toMatchObject({ event: "end" });
+  expect(JSON.parse(value!.data)).toMatchObject({ id, status: "COMPLETED", output: ["a", "b"] });
+  expect((await events.next()).done).toBe(true);
+});
+
+test("a reader that is cut off ten times in one stream sees every chunk once", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world);
+  const seen: string[] = [];
+  let last: string | undefined;
+  for (let round = 1; round <= 10; round++) {
+    await worker.chunk(id, `chunk ${round}`);
+    const response = await openEvents(world, id, last ? { "last-event-id": last } : {});
+    for await (const event of eventsOf(response)) {
+      seen.push(JSON.parse(event.data).output);
+      last = event.id;
+      break;
+    }
+  }
+  expect(seen).toEqual(Array.from({ length: 10 }, (_, i) => `chunk ${i + 1}`));
+});
+
+test("a worker lost in mid stream: readers see reset and then the new attempt, never a mixture", async () => {
+  await using world = await setupJobs();
+  const { id } = await streaming(world, "old 1", "old 2");
+  const events = eventsOf(await openEvents(world, id));
+  expect((await events.next()).value).toMatchObject({ id: "1.1" });
+  expect((await events.next()).value).toMatchObject({ id: "1.2" });
+  await world.clock.advance(31_000);
+  const second = await world.worker();
+  expect((await second.take())?.id).toBe(id);
+  await second.chunk(id, "new 1");
+  expect((await events.next()).value).toMatchObject({ event: "reset" });
+  expect((await events.next()).value).toMatchObject({ id: "2.1", data: expect.stringContaining("new 1") });
+  await second.done(id, { output: [] });
+  expect((await events.next()).value).toMatchObject({ event: "end" });
+});
+
+test("a retried job streams anew for readers of arrays too", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world, "old");
+  await world.invoke("GET", `/stream/${id}`);
+  await worker.done(id, { error: "no" });
+  await world.invoke("POST", `/retry/${id}`);
+  expect((await worker.take())?.id).toBe(id);
+  await worker.chunk(id, "new");
+  expect(outputsOf((await world.invoke("GET", `/stream/${id}`)).json)).toEqual(["new"]);
+});
+
+test.each([
+  ["?wait=999", "'wait' must be an integer from 1000 to 300000 (milliseconds)"],
+  ["?from=x", "a position in a stream is '<attempt>.<sequence>', such as 1.12, not 'x'"],
+  ["?format=xml", "'format' must be array, object or events"],
+])("400 for %s", async (query, error) => {
+  await using world = await setupJobs();
+  const { id } = await streaming(world);
+  const { status, json } = await world.invoke("GET", `/stream/${id}${query}`);
+  expect([status, json.error]).toEqual([400, error]);
+});
