@@ -5,6 +5,7 @@ import type { Change, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
+import { workerOf } from "./holder.ts";
 import { claimingBack, completing, failing, givingUpHolder, handingBack, progressing, retryingError } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
@@ -16,6 +17,7 @@ export const LOST_AFTER_MS = 30_000;
 
 export interface WorkerCall {
   endpoint: string;
+  /** The name under which the worker holds jobs; see `holderName`. */
   worker: string;
 }
 
@@ -244,7 +246,11 @@ export class WorkerDesk {
 
   async #giveUp(session: Session, job: Job): Promise<void> {
     session.begun.delete(job.id);
-    const change = givingUpHolder(job, this.#clock.now(), `worker ${job.holder} took the job and never began it`);
+    const change = givingUpHolder(
+      job,
+      this.#clock.now(),
+      `worker ${workerOf(job.holder ?? "")} took the job and never began it`,
+    );
     const [outcome] = await this.#queue.apply([change]);
     if (!outcome!.applied) return;
     if (outcome!.job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
