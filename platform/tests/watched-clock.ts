@@ -43,13 +43,14 @@ export class WatchedClock extends FakeClock {
   #when(delayMs: number, fits: (count: number) => boolean): Promise<void> {
     return new Promise((resolve) => {
       this.#watches.push({ delayMs, fits, resolve });
-      this.#look();
+      queueMicrotask(() => this.#look());
     });
   }
 
   #count(delayMs: number, by: number): void {
     this.#armed.set(delayMs, (this.#armed.get(delayMs) ?? 0) + by);
-    this.#look();
+    // Not at once: a timer that is put off is cancelled and set anew in one go.
+    if (this.#watches.length > 0) queueMicrotask(() => this.#look());
   }
 
   #look(): void {
