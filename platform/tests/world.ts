@@ -119,7 +119,7 @@ export async function call(
     body: asItIs ? (body as string | undefined) : JSON.stringify(body),
   });
   const text = await response.text();
-  const isJson = /json/.test(response.headers.get("content-type") ?? "") && text !== "";
+  const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "") && text !== "";
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
 }
 
