@@ -9,6 +9,7 @@ import { accountsCommand } from "./accounts.ts";
 import { keysCommand } from "./keys.ts";
 import { masterKeyCommand } from "./master-key.ts";
 import { serveCommand } from "./serve.ts";
+import { workerEnvCommand } from "./worker-env.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -29,7 +30,7 @@ test("the README's settings are those of the server (npx node scripts/settings.t
 });
 
 describe("commands in the documents exist, with their flags:", () => {
-  const verbs = [serveCommand(), keysCommand(), accountsCommand(), masterKeyCommand()];
+  const verbs = [serveCommand(), keysCommand(), accountsCommand(), masterKeyCommand(), workerEnvCommand()];
   const lines = documents.flatMap((path) =>
     [...read(path).matchAll(/^\.\/millrace ([^#\n]*)/gm)].map((match) => match[1]!),
   );

@@ -1,7 +1,6 @@
 /** A whole server in one process for surface tests: real sockets, everything behind them fake and repeatable. */
 import { connect } from "node:net";
 import { type App, createApp, openServices, type Services } from "../src/app.ts";
-import { FakeClock } from "../src/kernel/clock.ts";
 import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import type { Grant } from "../src/kernel/scope.ts";
@@ -12,6 +11,7 @@ import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Store, StoredRecord, Write } from "../src/ports/store/store.ts";
 import { EnvelopeVault } from "../src/ports/vault/envelope-vault.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
+import { WatchedClock } from "./watched-clock.ts";
 
 export interface Answer {
   status: number;
@@ -27,10 +27,13 @@ export interface CallOptions {
   /** Text and bytes are sent as they are, anything else as JSON. */
   body?: unknown;
   headers?: Record<string, string>;
+  /** The client hangs up when this aborts. */
+  signal?: AbortSignal;
 }
 
 export interface KeyOptions {
   scopes?: Grant[];
+  endpoints?: string[];
   exempt?: boolean;
   expiresAt?: number;
   of?: Owner;
@@ -39,8 +42,10 @@ export interface KeyOptions {
 export interface World extends AsyncDisposable {
   url: string;
   app: App;
-  clock: FakeClock;
+  clock: WatchedClock;
   store: Store;
+  queue: MemoryQueue;
+  signals: MemorySignals;
   services: Services;
   owner: Owner;
   /** The default key of `call`. */
@@ -48,6 +53,8 @@ export interface World extends AsyncDisposable {
   /** Every line logged so far, as text. */
   logged: string[];
   newKey(options?: KeyOptions): Promise<string>;
+  /** A key of another account that may do everything there. */
+  strangersKey(): Promise<string>;
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Sends these very bytes on a socket of their own; resolves with all that came back once the server closed it. */
   raw(request: string): Promise<string>;
@@ -56,22 +63,23 @@ export interface World extends AsyncDisposable {
 export async function setup({
   store = new MemoryStore() as Store,
   rateLimits = "600,18000,200000",
+  publicUrl = "https://millrace.test",
 } = {}): Promise<World> {
-  const clock = new FakeClock();
+  const clock = new WatchedClock();
   const random = new SeededRandom(1);
   const { log, logged } = recordingLog();
   const vault = new EnvelopeVault([random.bytes(32)], random);
   const queue = new MemoryQueue(clock.now());
   const signals = new MemorySignals();
-  const services = await openServices({ store, vault, clock, random });
+  const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
   const parts = { store, limits, vault, queue, signals, clock, random, log };
   const app = createApp(parts, services, { rateLimits, stream: "array", webhookPrivate: "allow" });
   const url = await app.http.listen({ port: 0, host: "127.0.0.1" });
 
-  async function newKey({ scopes = ["all"], exempt, expiresAt, of = owner }: KeyOptions = {}): Promise<string> {
-    return (await services.account.issueKey(of, { scopes, exempt, expiresAt })).key;
+  async function newKey({ of = owner, scopes = ["all"], ...rest }: KeyOptions = {}): Promise<string> {
+    return (await services.account.issueKey(of, { scopes, ...rest })).key;
   }
 
   const key = await newKey();
@@ -80,11 +88,14 @@ export async function setup({
     app,
     clock,
     store,
+    queue,
+    signals,
     services,
     owner,
     key,
     logged,
     newKey,
+    strangersKey: async () => newKey({ of: await services.accounts.create("stranger", "s@localhost") }),
     call: (method, path, options) => call(url, method, path, { key, ...options }),
     raw: (request) => raw(Number(new URL(url).port), request),
     [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
@@ -95,7 +106,7 @@ export async function call(
   url: string,
   method: string,
   path: string,
-  { key, body, headers }: CallOptions,
+  { key, body, headers, signal }: CallOptions,
 ): Promise<Answer> {
   const sent: Record<string, string> = {};
   if (key) sent.authorization = `Bearer ${key}`;
@@ -104,6 +115,7 @@ export async function call(
   const response = await fetch(url + path, {
     method,
     headers: { ...sent, ...headers },
+    signal,
     body: asItIs ? (body as string | undefined) : JSON.stringify(body),
   });
   const text = await response.text();

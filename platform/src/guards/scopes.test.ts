@@ -47,6 +47,19 @@ test("a scope to write includes reading the same resource, and nothing else", as
 describe("tenancy", () => {
   const byId = all.filter(([, { path }]) => pathParameters(path).includes("id"));
 
+  /** What the first account has, and what a stranger would make of it. */
+  const things: Record<string, { make: object; change?: object }> = {
+    [API_KEYS]: { make: { scopes: ["all"] } },
+    "/v2/account/secrets": {
+      make: { name: "token", value: "v" },
+      change: { value: "stolen", description: "stolen" },
+    },
+    "/v2/serverless": {
+      make: { name: "mine", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
+      change: { name: "stolen" },
+    },
+  };
+
   test("there are operations to walk", () => expect(byId.length).toBeGreaterThanOrEqual(4));
 
   test.each(byId)(
@@ -54,12 +67,10 @@ describe("tenancy", () => {
     async (_name, op) => {
       await using world = await setup();
       const stranger = await world.newKey({ of: await world.services.accounts.create("stranger", "s@localhost") });
-      const id = op.path.startsWith(API_KEYS)
-        ? (await world.call("POST", API_KEYS, { body: { scopes: ["all"] } })).json.id
-        : (await world.call("POST", "/v2/account/secrets", { body: { name: "token", value: "v" } })).json.id;
+      const [collection, { make, change }] = Object.entries(things).find(([path]) => op.path.startsWith(path))!;
+      const { id } = (await world.call("POST", collection, { body: make })).json;
       const before = JSON.stringify(await contents(world.store));
-      const body =
-        op.in && (op.path.includes("secrets") ? { value: "stolen", description: "stolen" } : { name: "stolen" });
+      const body = op.in ? change : undefined;
       const foreign = await world.call(op.method, op.path.replace("{id}", id), { key: stranger, body });
       const unknown = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key: stranger, body });
       expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
@@ -68,7 +79,7 @@ describe("tenancy", () => {
   );
 
   async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
-    const kinds = ["secret", "secret-value", "api-key", "ssh-keys"];
+    const kinds = ["secret", "secret-value", "api-key", "ssh-keys", "endpoint", "removed-endpoint"];
     return Promise.all(kinds.map((kind) => store.list({ kind, limit: 100 })));
   }
 

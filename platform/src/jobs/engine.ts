@@ -6,6 +6,7 @@ import type { Random } from "../kernel/random.ts";
 import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
 import type { Change, Counts, Due, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
+import { workerOf } from "./holder.ts";
 import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
 import { DEFAULT_TTL_MS, type RequestTerms } from "./request.ts";
 import { type Ended, Waiters } from "./waiters.ts";
@@ -221,7 +222,7 @@ function changeFor({ job, why }: Due, now: number): Change {
         `job timed out: it ran longer than its execution timeout of ${job.policy.executionTimeoutMs} ms`,
       );
     case "holder":
-      return givingUpHolder(job, now, `worker ${job.holder} was lost while processing the job`);
+      return givingUpHolder(job, now, `worker ${workerOf(job.holder ?? "")} was lost while processing the job`);
   }
 }
 

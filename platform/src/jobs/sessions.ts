@@ -12,7 +12,7 @@ export interface Session {
   seenAt: number;
   /** Jobs handed out here and not reported yet. */
   begun: Map<string, Begun>;
-  /** Jobs that the last ping named. */
+  /** Jobs that the last ping named and that were not reported since. */
   listed: Set<string>;
   /** How many pings in a row have left out a job that the worker holds. */
   omitted: Map<string, number>;

@@ -5,6 +5,7 @@ import type { Change, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
+import { workerOf } from "./holder.ts";
 import { claimingBack, completing, failing, givingUpHolder, handingBack, progressing, retryingError } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
@@ -16,6 +17,7 @@ export const LOST_AFTER_MS = 30_000;
 
 export interface WorkerCall {
   endpoint: string;
+  /** The name under which the worker holds jobs; see `holderName`. */
   worker: string;
 }
 
@@ -88,7 +90,11 @@ export class WorkerDesk {
     let next = 0;
     for (const [i, one] of reports.entries()) {
       const outcome = known[i] ? outcomes[next++] : undefined;
-      if (one.report.kind === "end") session.begun.delete(one.id);
+      if (one.report.kind === "end") {
+        session.begun.delete(one.id);
+        // It is no longer busy with this one, whatever its last ping said.
+        session.listed.delete(one.id);
+      }
       if (outcome?.applied) this.#tell(outcome.job, one.report);
       else await this.#reportAnew(call, one, outcome);
     }
@@ -109,14 +115,17 @@ export class WorkerDesk {
   /** Alive, and busy with the jobs it lists; those it should have and does not list twice in a row go to others. */
   async ping(call: WorkerCall, listed: ReadonlySet<string>, sdkVersion?: string): Promise<void> {
     const session = this.#heard(call);
-    session.listed = new Set(listed);
     session.told.clear();
     if (!listsAreTrusted(sdkVersion)) return;
+    const listedBefore = session.listed;
+    session.listed = new Set(listed);
     const held = await this.#queue.held(call.worker);
     const lost = omittedTwice(session, held, listed);
     for (const job of lost) await this.#giveUp(session, job);
     const holds = new Set(held.map(({ id }) => id));
     for (const id of listed) if (!holds.has(id)) await this.#claimBack(call, session, id);
+    // A job that waits, and that this worker could not have while it listed it, may now be for it.
+    if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
     if ((await this.#stops(call, session)).length > 0) this.#signals.emit(`stop:${call.worker}`);
   }
 
@@ -129,7 +138,10 @@ export class WorkerDesk {
       const ids = await this.#stops(call, session);
       if (ids.length > 0) {
         heard.cancel();
-        for (const id of ids) session.told.add(id);
+        for (const id of ids) {
+          session.told.add(id);
+          session.begun.delete(id);
+        }
         return ids;
       }
       if (!(await heard.signalled)) return [];
@@ -244,7 +256,11 @@ export class WorkerDesk {
 
   async #giveUp(session: Session, job: Job): Promise<void> {
     session.begun.delete(job.id);
-    const change = givingUpHolder(job, this.#clock.now(), `worker ${job.holder} took the job and never began it`);
+    const change = givingUpHolder(
+      job,
+      this.#clock.now(),
+      `worker ${workerOf(job.holder ?? "")} took the job and never began it`,
+    );
     const [outcome] = await this.#queue.apply([change]);
     if (!outcome!.applied) return;
     if (outcome!.job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
@@ -256,9 +272,7 @@ export class WorkerDesk {
     const busyWith = new Set([...session.listed, ...session.begun.keys()]);
     if (busyWith.size === 0) return [];
     const held = new Set((await this.#queue.held(worker)).map(({ id }) => id));
-    const stops = [...busyWith].filter((id) => !held.has(id) && !session.told.has(id));
-    for (const id of stops) session.begun.delete(id);
-    return stops;
+    return [...busyWith].filter((id) => !held.has(id) && !session.told.has(id));
   }
 
   async #read({ endpoint }: WorkerCall, id: string): Promise<Job | undefined> {

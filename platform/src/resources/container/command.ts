@@ -10,8 +10,11 @@ interface GivenCommand {
   cmd?: string[];
 }
 
-/** One command from either form; both together must say the same. Undefined when the request says nothing of it. */
-export function commandOf(given: GivenCommand, before: Command = { args: "", entrypoint: [], cmd: [] }): Command {
+const NOTHING: Command = { args: "", entrypoint: [], cmd: [] };
+
+/** One command from either form; both together must say the same. A request that says nothing of it leaves the one before. */
+export function commandOf(given: GivenCommand, { args, entrypoint, cmd }: Command = NOTHING): Command {
+  const before = { args, entrypoint, cmd };
   const byList = given.entrypoint !== undefined || given.cmd !== undefined;
   const listed = { entrypoint: given.entrypoint ?? before.entrypoint, cmd: given.cmd ?? before.cmd };
   if (given.args === undefined) return byList ? { args: encodeCommand(listed), ...listed } : before;
@@ -28,13 +31,23 @@ function encodeCommand({ entrypoint, cmd }: { entrypoint: string[]; cmd: string[
 
 function parseArgs(args: string): { entrypoint: string[]; cmd: string[] } {
   if (args.trim() === "") return { entrypoint: [], cmd: [] };
+  return parseLists(args) ?? { entrypoint: [], cmd: parseArgv(args) };
+}
+
+/** `{"entrypoint":[…],"cmd":[…]}`, one of the two at least and nothing else; any other text is a shell line. */
+function parseLists(args: string): { entrypoint: string[]; cmd: string[] } | undefined {
+  const parsed = parsedOrNot(args);
+  if (typeof parsed !== "object" || parsed === null || Object.keys(parsed).length === 0) return undefined;
+  const { entrypoint = [], cmd = [], ...rest } = parsed as { entrypoint?: unknown; cmd?: unknown };
+  return isTextList(entrypoint) && isTextList(cmd) && Object.keys(rest).length === 0 ? { entrypoint, cmd } : undefined;
+}
+
+function parsedOrNot(text: string): unknown {
   try {
-    const { entrypoint = [], cmd = [] } = JSON.parse(args) as { entrypoint?: unknown; cmd?: unknown };
-    if (isTextList(entrypoint) && isTextList(cmd)) return { entrypoint, cmd };
+    return JSON.parse(text);
   } catch {
-    // A shell line, then.
+    return undefined;
   }
-  return { entrypoint: [], cmd: parseArgv(args) };
 }
 
 const isTextList = (value: unknown): value is string[] =>

@@ -1,10 +1,13 @@
-/** Random malformed requests: each is refused with a valid problem, never with a fault of the server or silence. */
+/** Random malformed requests: each is refused in the form of its surface, never with a fault of the server or silence. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import { setup, type World } from "../../../tests/world.ts";
+import { resourceWords } from "../../contract.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { openApiDocument } from "../rest-v2/openapi.ts";
+
+const ENDPOINT = { name: "mine", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 
 const RUNS = 1000;
 /** Repeat a failed run with the seed that it printed: MILLRACE_TEST_SEED=… */
@@ -23,7 +26,10 @@ const served = fc.constantFrom(
   "/v2/account/api-keys",
   "/v2/account/ssh-keys",
   "/v2/account/secrets/ID",
+  "/v2/serverless",
 );
+/** Under an endpoint's own URL refusals are flat, whatever the path. */
+const invoked = fc.constantFrom("/run", "/runsync", "/status/nothing", "/cancel/nothing", "/retry/nothing", "/nothing");
 const unserved = fc.oneof(
   // A client resolves `..` itself, and might end at a path that exists.
   fc.webPath().map((text) => `/v2/account/nothing${text.replaceAll("..", "")}`),
@@ -103,6 +109,9 @@ const taker = fc.constantFrom(
   { method: "PATCH", path: "/v2/account/secrets/ID" },
   { method: "POST", path: "/v2/account/api-keys" },
   { method: "PUT", path: "/v2/account/ssh-keys" },
+  { method: "POST", path: "/v2/serverless" },
+  { method: "POST", path: "/v2/ENDPOINT/run" },
+  { method: "POST", path: "/v2/ENDPOINT/runsync" },
 );
 const plainHeaders = fc.constant({ "content-type": "application/json" });
 const malformed: fc.Arbitrary<Malformed> = fc.oneof(
@@ -117,6 +126,10 @@ const malformed: fc.Arbitrary<Malformed> = fc.oneof(
   { weight: 1, arbitrary: fc.record({ method, path: unserved, query, headers, body }) },
   {
     weight: 1,
+    arbitrary: fc.record({ method, path: invoked.map((path) => `/v2/ENDPOINT${path}`), query, headers, body }),
+  },
+  {
+    weight: 1,
     arbitrary: fc.record({ method: fc.constant("GET"), path: unserved, query, headers, body: fc.constant(undefined) }),
   },
 );
@@ -124,27 +137,46 @@ const malformed: fc.Arbitrary<Malformed> = fc.oneof(
 const document = openApiDocument() as { components: { schemas: { Error: object } } };
 const isProblem = new Ajv2020({ strict: false }).compile(document.components.schemas.Error);
 
-test(`${RUNS} random malformed requests give 4xx with a valid problem (seed ${seed})`, async () => {
+const flat = { error: expect.stringMatching(/./), message: expect.stringMatching(/./) };
+
+test(`${RUNS} random malformed requests give 4xx with a valid problem or flat error (seed ${seed})`, async () => {
   await using world = await setup();
   const key = await world.newKey({ exempt: true });
   const { id } = (await world.call("POST", "/v2/account/secrets", { body: { name: "token", value: "kept" } })).json;
+  const endpoint = (await world.call("POST", "/v2/serverless", { body: ENDPOINT })).json.id;
   await fc.assert(
-    fc.asyncProperty(malformed, (request) => expectRefusal(world, key, id, request)),
+    fc.asyncProperty(malformed, (request) => expectRefusal(world, key, { id, endpoint }, request)),
     { numRuns: RUNS, seed },
   );
   expect(world.logged.join("\n")).not.toContain("unforeseen fault");
   expect(await world.services.secrets.reveal(world.owner.account, "token")).toBe("kept");
 }, 120_000);
 
-async function expectRefusal(world: World, key: string, id: string, request: Malformed): Promise<void> {
+async function expectRefusal(
+  world: World,
+  key: string,
+  { id, endpoint }: { id: string; endpoint: string },
+  request: Malformed,
+): Promise<void> {
   const { method, query, headers, body } = request;
   // Deleting takes no body that could be malformed: it is sent for a secret that is not there.
-  const path = method === "DELETE" ? request.path : request.path.replace("ID", id);
+  const path = (method === "DELETE" ? request.path : request.path.replace("ID", id)).replace("ENDPOINT", endpoint);
   const answer = await world.call(method, path + query, { key, headers, body });
   expect(answer.status).toBeGreaterThanOrEqual(400);
   expect(answer.status).toBeLessThan(500);
+  expect(answer.text.length).toBeLessThan(10_000);
+  if (isInvocation(path)) {
+    expect(answer.headers.get("content-type")).toBe("application/json");
+    expect(answer.json).toEqual(flat);
+    return;
+  }
   expect(answer.headers.get("content-type")).toBe("application/problem+json");
   expect(isProblem(answer.json)).toBe(true);
   expect(answer.json.status).toBe(answer.status);
-  expect(answer.text.length).toBeLessThan(10_000);
+}
+
+/** The first segment after `/v2` decides, as long as the path can be read at all. */
+function isInvocation(path: string): boolean {
+  const [version, first] = path.split("/").filter(Boolean);
+  return version === "v2" && first !== undefined && !(resourceWords as readonly string[]).includes(first);
 }

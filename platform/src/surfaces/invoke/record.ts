@@ -1,4 +1,5 @@
 /** A job as clients read it: the stored result spliced with what the service knows, nothing read and written anew. */
+import { workerOf } from "../../jobs/holder.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import { type Delivery, type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 
@@ -31,7 +32,7 @@ function ownFields({ job, result, waitReason }: Shown): Record<string, unknown> 
     status: state,
     ...(waitReason === undefined ? {} : { waitReason }),
     ...(job.deliveries === undefined ? {} : { webhookDeliveries: job.deliveries.map(shownDelivery) }),
-    ...(delayed && holder !== undefined ? { workerId: holder } : {}),
+    ...(delayed && holder !== undefined ? { workerId: workerOf(holder) } : {}),
   };
 }
 

@@ -2,6 +2,7 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission } from "../../jobs/engine.ts";
+import { workerOf } from "../../jobs/holder.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
@@ -173,7 +174,7 @@ async function health({ engine, queue, clock }: InvokeParts, { endpoint }: Asked
 
 async function metrics({ queue, clock }: InvokeParts, { endpoint }: Asked) {
   const holders = await queue.holders(endpoint.id, clock.now());
-  return { workers: workerCounts(holders), readyWorkers: holders.map(({ holder }) => holder) };
+  return { workers: workerCounts(holders), readyWorkers: holders.map(({ holder }) => workerOf(holder)) };
 }
 
 /** Workers started by hand are known by their asking; what is not there yet cannot be counted. */

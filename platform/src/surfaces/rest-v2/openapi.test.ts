@@ -58,25 +58,47 @@ const good: Record<string, (world: World) => Promise<{ id?: string; body?: unkno
   getSecret: async (world) => ({ id: await makeSecret(world) }),
   updateSecret: async (world) => ({ id: await makeSecret(world), body: { value: "w", description: "d" } }),
   deleteSecret: async (world) => ({ id: await makeSecret(world) }),
+  listEndpoints: async (world) => ({ id: await makeEndpoint(world) }),
+  createEndpoint: async () => ({ body: { ...ENDPOINT, workers: { min: 1, max: 2 }, registry: null } }),
+  getEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
+  updateEndpoint: async (world) => ({ id: await makeEndpoint(world), body: { gpu: { pools: ["ADA_24"] } } }),
+  deleteEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
 };
+
+const ENDPOINT = { name: "made", image: "busybox", gpu: { pools: ["AMPERE_16"], excludedTypes: ["NVIDIA RTX A4000"] } };
+
+async function makeEndpoint(world: World): Promise<string> {
+  return (await world.call("POST", "/v2/serverless", { body: ENDPOINT })).json.id;
+}
 
 async function makeSecret(world: World): Promise<string> {
   return (await world.call("POST", "/v2/account/secrets", { body: { name: "made", value: "v" } })).json.id;
 }
 
 /** Calls that break a rule of their own, beyond what every operation refuses. */
-const ownRefusals: Record<string, [status: number, body: unknown][]> = {
-  createApiKey: [[400, { scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" }]],
+const ownRefusals: Record<string, [status: number, call: { body?: unknown; query?: string }][]> = {
+  createApiKey: [[400, { body: { scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" } }]],
   createSecret: [
-    [400, { name: "runpod_token", value: "v" }],
-    [409, { name: "made", value: "v" }],
+    [400, { body: { name: "runpod_token", value: "v" } }],
+    [409, { body: { name: "made", value: "v" } }],
+  ],
+  listEndpoints: [[422, { query: "?limit=0" }]],
+  createEndpoint: [
+    [400, { body: { ...ENDPOINT, cpu: [{ id: "cpu3c", vcpuCount: 2 }] } }],
+    [404, { body: { templateId: "nothing" } }],
   ],
 };
 
+/** A body that fits, for an id that does not exist. */
+const fitting: Record<string, unknown> = { updateSecret: { value: "w" }, updateEndpoint: { name: "n" } };
+
 /** Every way in which an operation can be refused, as the pair of the status and the call that gives it. */
-async function refusals(world: World, { path, operationId, requestBody }: Described): Promise<[number, CallOptions][]> {
+async function refusals(
+  world: World,
+  { path, operationId, requestBody }: Described,
+): Promise<[number, CallOptions & { query?: string }][]> {
   const powerless = await world.newKey({ scopes: ["serverless:invoke"] });
-  const all: [number, CallOptions][] = [
+  const all: [number, CallOptions & { query?: string }][] = [
     [401, { key: null }],
     [403, { key: powerless }],
   ];
@@ -89,9 +111,8 @@ async function refusals(world: World, { path, operationId, requestBody }: Descri
       [422, { body: { bogus: true } }],
     );
   }
-  for (const [status, body] of ownRefusals[operationId] ?? []) all.push([status, { body }]);
-  if (path.includes("{id}")) all.push([404, requestBody ? { body: { value: "w" } } : {}]);
-  return all;
+  if (path.includes("{id}")) all.push([404, { body: fitting[operationId] }]);
+  return [...all, ...(ownRefusals[operationId] ?? [])];
 }
 
 /** Holds an answer against what the document says of it. */
@@ -163,8 +184,8 @@ describe("every operation answers as the document says", () => {
       await makeSecret(world);
       const path = described.path.replace("{id}", "aaaaaaaaaaaaaa");
       const seen = new Set<string>();
-      for (const [status, options] of await refusals(world, described)) {
-        const answer = await world.call(described.method, path, options);
+      for (const [status, { query = "", ...options }] of await refusals(world, described)) {
+        const answer = await world.call(described.method, path + query, options);
         expect([options, answer.status]).toEqual([options, status]);
         expectDescribed(described, answer);
         seen.add(String(status));

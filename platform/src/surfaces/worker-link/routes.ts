@@ -1,5 +1,6 @@
 /** The worker link: the public worker protocol, and a batched form of it for our own worker library. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import { holderName } from "../../jobs/holder.ts";
 import { failure, type Report, readReport } from "../../jobs/report.ts";
 import type { Reported, WorkerCall, WorkerDesk } from "../../jobs/worker-desk.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
@@ -99,7 +100,8 @@ function readCall(request: FastifyRequest, reply: FastifyReply): Asked {
     for (const [name, text] of new URLSearchParams(rest.join("&"))) search.append(name, text);
     return value;
   };
-  const call = { endpoint: params.endpoint, worker: clean(params.worker) };
+  const { endpoint } = params;
+  const call = { endpoint, worker: holderName(endpoint, clean(params.worker)) };
   return { call, job: clean(params.job), search, request, reply };
 }
 
