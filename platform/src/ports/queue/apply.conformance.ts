@@ -169,6 +169,18 @@ export function applyConformance(open: OpenQueue): void {
     expect((await reading(opened.queue, "j1")).job.policy).toEqual(shorter);
   });
 
+  test("how far a stream was read and what became of messages stay with the job, also after its end", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    const cursor = { attempt: 1, sequence: 7 };
+    const deliveries = [{ url: "https://example.org", at: NOW, status: 500 }];
+    await apply(opened.queue, finish("j1"));
+    await apply(opened.queue, { id: "j1", when: { states: ["COMPLETED"] }, set: { cursor, deliveries } });
+    expect((await reading(opened.queue, "j1")).job).toMatchObject({ state: "COMPLETED", cursor, deliveries });
+    await apply(opened.queue, { id: "j1", when: { states: ["COMPLETED"] }, set: {}, clear: ["cursor"] });
+    expect((await reading(opened.queue, "j1")).job).not.toHaveProperty("cursor");
+  });
+
   test("the newest progress is read, and goes when asked", async () => {
     await using opened = await open();
     await running(opened.queue, newJob("j1"));

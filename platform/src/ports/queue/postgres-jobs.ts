@@ -19,7 +19,7 @@ export const migrations = [
      errors_retried integer NOT NULL DEFAULT 0, retried integer NOT NULL DEFAULT 0,
      ttl_ms bigint NOT NULL, execution_ms bigint NOT NULL, retention_ms bigint NOT NULL, error_retries integer NOT NULL,
      holder text COLLATE "C", barred text COLLATE "C", started_at bigint, deadline bigint, ended_at bigint, expires_at bigint,
-     reason text, webhooks text[], sealed boolean,
+     reason text, webhooks text[], sealed boolean, cursor jsonb, deliveries jsonb,
      -- Texts; an empty one stands in job_payloads.
      body text NOT NULL, result text, progress text
    ) WITH (fillfactor = 90, autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 20000,
@@ -105,6 +105,8 @@ export const OPTIONAL = {
   reason: "text",
   webhooks: "text[]",
   sealed: "boolean",
+  cursor: "jsonb",
+  deliveries: "jsonb",
 } as const;
 
 type OptionalColumn = keyof typeof OPTIONAL;
@@ -119,6 +121,8 @@ const OPTIONAL_FIELDS = {
   reason: "reason",
   webhooks: "webhooks",
   sealed: "sealed",
+  cursor: "cursor",
+  deliveries: "deliveries",
 } as const satisfies Record<OptionalColumn, keyof Job>;
 
 const columns = ["id", "endpoint", "created_at", ...Object.keys(REQUIRED), ...Object.keys(OPTIONAL)];
