@@ -9,6 +9,9 @@ export default defineConfig({
           name: "fast",
           include: ["platform/src/**/*.test.ts", "cli/src/**/*.test.ts", "worker/src/**/*.test.ts"],
           exclude: ["**/*.real.test.ts"],
+          // Nothing here waits for time to pass; a slow disk under load may still need this long.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
         },
       },
       {

@@ -1,5 +1,6 @@
 /** What every Queue does with changes: compare-and-set, many at once. */
 import { expect, test } from "vitest";
+import { turn } from "../../kernel/clock.ts";
 import {
   apply,
   applyOne,
@@ -188,6 +189,17 @@ export function applyConformance(open: OpenQueue): void {
     expect((await reading(opened.queue, "j1")).progress).toBe('{"two":"zwei ü"}');
     await apply(opened.queue, finish("j1", { progress: null }));
     expect((await reading(opened.queue, "j1")).progress).toBeUndefined();
+  });
+
+  test("a change that was answered is read, though a later one of the same job is on its way", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    const first = applyOne(opened.queue, { id: "j1", when: { states: ["IN_PROGRESS"] }, set: { reason: "first" } });
+    await turn();
+    const second = applyOne(opened.queue, finish("j1"));
+    await first;
+    expect((await reading(opened.queue, "j1")).job).toHaveProperty("reason", "first");
+    await second;
   });
 
   test("later changes reach no record that was handed out before", async () => {
