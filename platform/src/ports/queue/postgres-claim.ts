@@ -5,38 +5,40 @@ import type { Ask, Claimed } from "./queue.ts";
 
 /**
  * One scan for each endpoint takes as many jobs as all its askers want, passing over what other nodes are taking; its rows are
- * then dealt out: an asker gets those whose number lies in its range.
+ * then dealt out: `firsts` are the numbers of the first job of each asker.
  */
 const CLAIM: Statement = {
   name: "claim",
   text: `
-    WITH ask AS MATERIALIZED (
-      SELECT * FROM ${rowsOf("$1", {
-        ...{ endpoint: "text", holder: "text", now: "bigint", first: "bigint", last: "bigint", without: "text[]" },
-      })} AS ask
-    ),
-    wanted AS MATERIALIZED (
-      SELECT endpoint, max(last) AS total, max(without) AS without FROM ask GROUP BY endpoint
-    ),
-    found AS MATERIALIZED (
-      SELECT waiting.* FROM wanted CROSS JOIN LATERAL (
-        SELECT id, endpoint, low, position FROM jobs
-        WHERE endpoint = wanted.endpoint AND state = 'IN_QUEUE'
-          AND (wanted.without IS NULL OR id <> ALL (wanted.without))
-        ORDER BY low, position LIMIT wanted.total FOR UPDATE SKIP LOCKED
-      ) AS waiting
-    ),
-    dealt AS MATERIALIZED (
-      SELECT found.id, found.number, ask.n, ask.holder, ask.now
-      FROM (SELECT *, row_number() OVER (PARTITION BY endpoint ORDER BY low, position) AS number FROM found) AS found
-      JOIN ask ON ask.endpoint = found.endpoint AND found.number BETWEEN ask.first AND ask.last
+    WITH dealt AS MATERIALIZED (
+      SELECT dealt.* FROM ${rowsOf("$1", {
+        ...{
+          endpoint: "text",
+          total: "bigint",
+          without: "text[]",
+          firsts: "bigint[]",
+          holders: "text[]",
+          nows: "bigint[]",
+        },
+      })} AS given CROSS JOIN LATERAL (
+        SELECT id, number, given.n, asker, given.holders[asker] AS holder, given.nows[asker] AS now FROM (
+          SELECT id, number, width_bucket(number, given.firsts) AS asker FROM (
+            SELECT id, row_number() OVER (ORDER BY low, position) AS number FROM (
+              SELECT id, low, position FROM jobs
+              WHERE endpoint = given.endpoint AND state = 'IN_QUEUE'
+                AND (given.without IS NULL OR id <> ALL (given.without))
+              ORDER BY low, position LIMIT given.total FOR UPDATE SKIP LOCKED
+            ) AS found
+          ) AS numbered
+        ) AS dealt
+      ) AS dealt
       WHERE ${NOT_AWAITED}
     ),
     begun AS (
       UPDATE jobs SET state = 'IN_PROGRESS', holder = dealt.holder, barred = NULL, attempt = attempt + 1, spent = spent + 1,
         started_at = dealt.now, deadline = dealt.now + execution_ms
       FROM dealt WHERE jobs.id = dealt.id
-      RETURNING dealt.n, dealt.number, ${COLUMNS}, jobs.body
+      RETURNING dealt.n, dealt.asker, dealt.number, ${COLUMNS}, jobs.body
     ),
     counted AS (
       INSERT INTO job_counters
@@ -50,30 +52,42 @@ const CLAIM: Statement = {
 export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): Promise<Claimed[][]> {
   const claimed: Claimed[][] = asks.map(() => []);
   for (const round of inRounds(asks)) {
-    const rows = rangesOf(round.map((n) => asks[n]!));
-    const begun = await sql<JobRow & { n: number; body: string }>(CLAIM, [rowsParameter(rows), slot]);
-    for (const row of begun) claimed[round[row.n]!]!.push({ job: toJob(row), body: row.body });
+    const begun = await sql<JobRow & { n: number; asker: number; body: string }>(CLAIM, [
+      rowsParameter(round.map((numbers) => scanFor(numbers.map((n) => asks[n]!)))),
+      slot,
+    ]);
+    for (const row of begun) claimed[round[row.n]![row.asker - 1]!]!.push({ job: toJob(row), body: row.body });
   }
   return claimed;
 }
 
-/** An asker with exceptions has its endpoint's scan to itself; such askers are rare. */
-function inRounds(asks: readonly Ask[]): number[][] {
-  const together: number[] = [];
-  const alone: number[][] = [];
-  for (const [n, { except, limit }] of asks.entries()) {
+/** Each round is a list of scans, one for each endpoint; a scan is the numbers of its askers. */
+function inRounds(asks: readonly Ask[]): number[][][] {
+  const shared = new Map<string, number[]>();
+  const rounds: number[][][] = [];
+  for (const [n, { endpoint, except, limit }] of asks.entries()) {
     if (limit <= 0) continue;
-    if (except && except.length > 0) alone.push([n]);
-    else together.push(n);
+    // An asker with exceptions has its scan to itself; such askers are rare.
+    if (except && except.length > 0) rounds.push([[n]]);
+    else shared.set(endpoint, [...(shared.get(endpoint) ?? []), n]);
   }
-  return together.length > 0 ? [together, ...alone] : alone;
+  return shared.size > 0 ? [[...shared.values()], ...rounds] : rounds;
 }
 
-function rangesOf(asks: Ask[]): object[] {
-  const totals = new Map<string, number>();
-  return asks.map(({ endpoint, holder, now, limit, except }) => {
-    const before = totals.get(endpoint) ?? 0;
-    totals.set(endpoint, before + limit);
-    return { endpoint, holder, now, first: before + 1, last: before + limit, without: except };
-  });
+function scanFor(asks: Ask[]): object {
+  const firsts: number[] = [];
+  let total = 0;
+  for (const { limit } of asks) {
+    firsts.push(total + 1);
+    total += limit;
+  }
+  const { endpoint, except } = asks[0]!;
+  return {
+    endpoint,
+    total,
+    without: except,
+    firsts,
+    holders: asks.map(({ holder }) => holder),
+    nows: asks.map(({ now }) => now),
+  };
 }

@@ -1,5 +1,6 @@
 /** The queue's tables in PostgreSQL, and jobs as their rows. */
 import type { Job, JobPolicy } from "./job.ts";
+import type { JobFields } from "./queue.ts";
 
 /** What a live job has to wait for by itself; ended ones have an expiry instead. */
 export const DUE_AT = "(CASE WHEN state = 'IN_PROGRESS' THEN LEAST(ttl_at, deadline) ELSE ttl_at END)";
@@ -30,7 +31,7 @@ export const migrations = [
    CREATE INDEX jobs_running ON jobs (holder) WHERE state = 'IN_PROGRESS';
    CREATE INDEX jobs_due ON jobs (${DUE_AT}) WHERE ${IS_LIVE};
    CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE expires_at IS NOT NULL;
-   CREATE INDEX jobs_of_endpoint ON jobs (endpoint, created_at, id);
+   CREATE INDEX jobs_of_endpoint ON jobs (endpoint, created_at);
    -- The back of the queue, and its front: a job that returns there gets the negative of the next number.
    CREATE SEQUENCE job_positions;
    CREATE SEQUENCE job_returns;
@@ -79,8 +80,8 @@ export const planSettings = {
   jit: "off",
 };
 
-/** Columns that a change may set, with their types; those that it may also empty come second. */
-export const REQUIRED = {
+/** Columns that a change may set, with their types. */
+export const SETTABLE = {
   state: "text",
   low: "boolean",
   ttl_at: "bigint",
@@ -93,9 +94,6 @@ export const REQUIRED = {
   execution_ms: "bigint",
   retention_ms: "bigint",
   error_retries: "integer",
-} as const;
-
-export const OPTIONAL = {
   holder: "text",
   barred: "text",
   started_at: "bigint",
@@ -109,28 +107,51 @@ export const OPTIONAL = {
   deliveries: "jsonb",
 } as const;
 
-type OptionalColumn = keyof typeof OPTIONAL;
+type Column = keyof typeof SETTABLE;
 
-const OPTIONAL_FIELDS = {
+/** The job's fields as columns; `policy` has several. */
+const COLUMN_OF = {
+  state: "state",
+  ttlAt: "ttl_at",
+  queuedAt: "queued_at",
+  attempt: "attempt",
+  spent: "spent",
+  errorsRetried: "errors_retried",
+  retried: "retried",
   holder: "holder",
   barred: "barred",
-  started_at: "startedAt",
+  startedAt: "started_at",
   deadline: "deadline",
-  ended_at: "endedAt",
-  expires_at: "expiresAt",
+  endedAt: "ended_at",
+  expiresAt: "expires_at",
   reason: "reason",
   webhooks: "webhooks",
   sealed: "sealed",
   cursor: "cursor",
   deliveries: "deliveries",
-} as const satisfies Record<OptionalColumn, keyof Job>;
+} as const satisfies Record<Exclude<keyof JobFields, "policy">, Column>;
 
-const columns = ["id", "endpoint", "created_at", ...Object.keys(REQUIRED), ...Object.keys(OPTIONAL)];
+/** Fields that a job may lack. */
+const OPTIONAL = [
+  "holder",
+  "barred",
+  "startedAt",
+  "deadline",
+  "endedAt",
+  "expiresAt",
+  "reason",
+  "webhooks",
+  "sealed",
+  "cursor",
+  "deliveries",
+] as const satisfies (keyof Job)[];
+
+const columns = ["id", "endpoint", "created_at", ...Object.keys(SETTABLE)];
 
 /** What a job consists of, without its payloads. */
 export const COLUMNS = columns.map((name) => `jobs.${name}`).join(", ");
 
-export interface JobRow extends Record<OptionalColumn, unknown> {
+export interface JobRow extends Record<(typeof COLUMN_OF)[(typeof OPTIONAL)[number]], unknown> {
   id: string;
   endpoint: string;
   state: Job["state"];
@@ -168,8 +189,10 @@ export function toJob(row: JobRow): Job {
     errorsRetried: row.errors_retried,
     retried: row.retried,
   };
-  for (const column of Object.keys(OPTIONAL) as OptionalColumn[])
-    if (row[column] !== null) Object.assign(job, { [OPTIONAL_FIELDS[column]]: row[column] });
+  for (const field of OPTIONAL) {
+    const value = row[COLUMN_OF[field]];
+    if (value !== null) (job as unknown as Record<string, unknown>)[field] = value;
+  }
   return job;
 }
 
@@ -183,21 +206,23 @@ export function policyColumns({ ttlMs, executionTimeoutMs, retentionMs, errorRet
   };
 }
 
-const snakeCase = (field: string) => field.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+export interface Columns {
+  set: Partial<Record<Column, unknown>>;
+  clear: Column[];
+}
 
 /** The fields of a change as columns, and those that it empties. */
-export function changedColumns(
-  set: Partial<Job>,
-  clear: readonly string[],
-): { set: Record<string, unknown>; clear: string[] } {
-  const { policy, ...fields } = set;
-  const given = Object.entries(fields);
-  const kept = given.filter(([, value]) => value !== undefined).map(([field, value]) => [snakeCase(field), value]);
-  const emptied = given.filter(([, value]) => value === undefined).map(([field]) => field);
-  return {
-    set: { ...Object.fromEntries(kept), ...(policy ? policyColumns(policy) : {}) },
-    clear: [...clear, ...emptied].map(snakeCase),
+export function changedColumns(fields: JobFields, clear: readonly (keyof JobFields)[]): Columns {
+  const changed: Columns = {
+    set: {},
+    clear: clear.filter((field) => field !== "policy").map((field) => COLUMN_OF[field]),
   };
+  for (const [field, value] of Object.entries(fields) as [keyof typeof COLUMN_OF | "policy", unknown][]) {
+    if (field === "policy") Object.assign(changed.set, policyColumns(value as JobPolicy));
+    else if (value === undefined) changed.clear.push(COLUMN_OF[field]);
+    else changed.set[COLUMN_OF[field]] = value;
+  }
+  return changed;
 }
 
 /**

@@ -5,7 +5,7 @@ import { Batcher, regroup } from "../postgres/batcher.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { openPool, type Pool, query, type Sql, transaction } from "../postgres/pool.ts";
 import type { Job, NewJob } from "./job.ts";
-import { applyRound, inRounds } from "./postgres-apply.ts";
+import { applyInRounds } from "./postgres-apply.ts";
 import { claimJobs } from "./postgres-claim.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { appendChunks, dueJobs, giveGrace, type Renewal, readJob, renewHolders } from "./postgres-holders.ts";
@@ -256,10 +256,9 @@ export class PostgresQueue implements Queue {
 
   async #apply(calls: Change[][]): Promise<Outcome[][]> {
     const changes = calls.flat();
-    const outcomes =
-      inRounds(changes).length === 1
-        ? await applyRound(this.#sql, changes, this.#slot("apply"))
-        : await this.#transaction((sql) => applyInRounds(sql, changes, this.#slot("apply")));
+    // Rounds are statements that commit by themselves, except where changes of one job must not be torn apart.
+    const apply = (sql: Sql) => applyInRounds(sql, changes, this.#slot("apply"));
+    const outcomes = await (hasRepeats(changes) ? this.#transaction(apply) : apply(this.#sql));
     return regroup(calls, outcomes);
   }
 
@@ -294,15 +293,4 @@ export class PostgresQueue implements Queue {
   }
 }
 
-async function applyInRounds(sql: Sql, changes: readonly Change[], slot: number): Promise<Outcome[]> {
-  const outcomes: Outcome[] = [];
-  for (const round of inRounds(changes)) {
-    const applied = await applyRound(
-      sql,
-      round.map((n) => changes[n]!),
-      slot,
-    );
-    for (const [i, n] of round.entries()) outcomes[n] = applied[i]!;
-  }
-  return outcomes;
-}
+const hasRepeats = (changes: readonly Change[]) => new Set(changes.map(({ id }) => id)).size < changes.length;
