@@ -70,6 +70,7 @@ export async function openServices(
 
 export interface App extends AsyncDisposable {
   http: FastifyInstance;
+  engine: Engine;
 }
 
 export interface AppParts extends Surroundings {
@@ -133,6 +134,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   mountWorkerLink(http, { ...parts, desk, keys: workerKeys, large });
   return {
     http,
+    engine,
     async [Symbol.asyncDispose]() {
       // Nothing new is handed out and nobody is kept waiting, then requests in flight end, then all else.
       desk.close();

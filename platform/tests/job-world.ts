@@ -1,8 +1,15 @@
 /** A world with one endpoint and workers that speak the public worker protocol over HTTP. */
-import { setup, type World } from "./world.ts";
+import { type Answer, type CallOptions, setup, type World } from "./world.ts";
+
+/** How long the server keeps a worker's question open, as its timers show. */
+export const HOLD_TAKE_MS = 20_000;
+export const HOLD_STOP_MS = 25_000;
 
 export interface TestWorker {
   id: string;
+  key: string;
+  /** Any request of the protocol, such as `GET job-take`; `job` is the last segment where there is one. */
+  ask(request: string, options?: CallOptions & { job?: string; query?: string }): Promise<Answer>;
   /** The next job, or undefined when there is none within the hold. */
   take(): Promise<{ id: string; input: unknown } | undefined>;
   /** Posts a job-done body as it is. */
@@ -16,7 +23,11 @@ export interface JobWorld extends World {
   /** Calls an operation of the endpoint, such as `/run`. */
   invoke: World["call"];
   submit(input?: object, rest?: object): Promise<string>;
+  /** The record as `/status` shows it. */
+  status(job: string): Promise<Answer["json"]>;
   worker(): Promise<TestWorker>;
+  /** A job that this worker has begun. */
+  begun(worker: TestWorker, input?: object, rest?: object): Promise<string>;
 }
 
 export async function setupJobs(options: Parameters<typeof setup>[0] = {}): Promise<JobWorld> {
@@ -26,18 +37,31 @@ export async function setupJobs(options: Parameters<typeof setup>[0] = {}): Prom
   });
   const endpoint = created.json.id as string;
   const invoke: World["call"] = (method, path, given) => world.call(method, `/v2/${endpoint}${path}`, given);
+  const submit: JobWorld["submit"] = async (input = {}, rest = {}) =>
+    (await invoke("POST", "/run", { body: { input, ...rest } })).json.id;
   return {
     ...world,
     endpoint,
     invoke,
-    async submit(input = {}, rest = {}) {
-      return (await invoke("POST", "/run", { body: { input, ...rest } })).json.id;
+    submit,
+    status: async (job) => (await invoke("GET", `/status/${job}`)).json,
+    async begun(worker, input, rest) {
+      const id = await submit(input, rest);
+      const taken = await worker.take();
+      if (taken?.id !== id) throw new Error(`the worker was given ${taken?.id} instead of ${id}`);
+      return id;
     },
     async worker() {
       const { id, key } = await world.services.workerKeys.issue(world.owner.account, endpoint);
       const post = async (path: string, body: unknown) => (await invoke("POST", path, { key, body })).status;
       return {
         id,
+        key,
+        ask(request, { job, query = "", ...options } = {}) {
+          const [method, operation] = request.split(" ") as [string, string];
+          const path = `/${operation}/${id}${job === undefined ? "" : `/${job}`}?gpu=none${query}`;
+          return invoke(method, path, { key, ...options });
+        },
         async take() {
           const { status, json } = await invoke("GET", `/job-take/${id}?gpu=none`, { key });
           return status === 200 ? json : undefined;

@@ -74,24 +74,42 @@ export class Engine implements AsyncDisposable {
     return accepted;
   }
 
-  /** The job at its end, or as it is when the time is up. Listening begins before the job exists, so no end is missed. */
-  async submitAndWait(submission: Submission, waitMs: number, gone: AbortSignal, id: string): Promise<Ended> {
+  /**
+   * The job at its end, or as it is when the time is up. Listening begins before the job exists, so no end is missed.
+   * `accepted` is told the job's id once it is durable.
+   */
+  async submitAndWait(
+    submission: Submission,
+    waitMs: number,
+    gone: AbortSignal,
+    id: string,
+    accepted?: (id: string) => void,
+  ): Promise<Ended> {
     const leave = new AbortController();
-    const waiting = this.waiters.wait(id, waitMs, AbortSignal.any([gone, leave.signal]));
+    const waiting = this.#waiting(submission.endpoint.id, id, waitMs, AbortSignal.any([gone, leave.signal]));
     try {
       const job = await this.submit(submission, id);
-      if (job.id !== id) return await this.waitFor(submission.endpoint.id, job.id, waitMs, gone);
+      if (job.id !== id) return await this.waitFor(submission.endpoint.id, job.id, waitMs, gone, accepted);
+      accepted?.(id);
       return (await waiting) ?? (await this.#now(submission.endpoint.id, id));
     } finally {
       leave.abort();
     }
   }
 
-  async waitFor(endpoint: string, id: string, waitMs: number, gone: AbortSignal): Promise<Ended> {
+  /** The same for a job that is there already. */
+  async waitFor(
+    endpoint: string,
+    id: string,
+    waitMs: number,
+    gone: AbortSignal,
+    found?: (id: string) => void,
+  ): Promise<Ended> {
     const leave = new AbortController();
-    const waiting = this.waiters.wait(id, waitMs, AbortSignal.any([gone, leave.signal]));
+    const waiting = this.#waiting(endpoint, id, waitMs, AbortSignal.any([gone, leave.signal]));
     try {
       const { job, result } = await this.read(endpoint, id, ["result"]);
+      found?.(id);
       if (jobLifecycle.isFinal(job.state)) return { job, result };
       return (await waiting) ?? (await this.#now(endpoint, id));
     } finally {
@@ -130,7 +148,7 @@ export class Engine implements AsyncDisposable {
   async purge(endpoint: string): Promise<number> {
     const now = this.#clock.now();
     const ids = await this.#queue.purge(endpoint, now + RETENTION_MS.run);
-    for (const id of ids) this.waiters.tell({ job: purgedJob(id, endpoint, now), result: undefined });
+    for (const id of ids) this.waiters.tell({ job: removedJob(id, endpoint, now), result: undefined });
     return ids.length;
   }
 
@@ -156,6 +174,7 @@ export class Engine implements AsyncDisposable {
   /** Everything the endpoint's jobs left behind is removed; whoever waits for one learns that it is gone. */
   async removeEndpoint(endpoint: string): Promise<void> {
     await this.#queue.removeEndpoint(endpoint);
+    this.#signals.emit(`removed:${endpoint}`);
   }
 
   /** What happens to jobs that ran out of something. Safe to repeat, and safe when two nodes do it at once. */
@@ -186,16 +205,29 @@ export class Engine implements AsyncDisposable {
     return job;
   }
 
+  /** Waits for an end, or for the end of everything that the endpoint has. */
+  async #waiting(endpoint: string, id: string, waitMs: number, gone: AbortSignal): Promise<Ended | undefined> {
+    const stopListening = this.#signals.listen(`removed:${endpoint}`, () =>
+      this.waiters.tell({ job: removedJob(id, endpoint, this.#clock.now()), result: undefined }),
+    );
+    try {
+      return await this.waiters.wait(id, waitMs, gone);
+    } finally {
+      stopListening();
+    }
+  }
+
+  /** A job that was there and is no more was purged, or went with its endpoint. */
   async #now(endpoint: string, id: string): Promise<Ended> {
     const reading = await this.#queue.read(id, this.#clock.now(), ["result"]);
-    if (reading === "purged") return { job: purgedJob(id, endpoint, this.#clock.now()), result: undefined };
-    return reading ? { job: reading.job, result: reading.result } : notFound();
+    if (typeof reading === "object") return { job: reading.job, result: reading.result };
+    return { job: removedJob(id, endpoint, this.#clock.now()), result: undefined };
   }
 
   /** For a waiter: the end of a job that ended somewhere else. */
   async #ended(id: string): Promise<Ended | undefined> {
     const reading = await this.#queue.read(id, this.#clock.now(), ["result"]);
-    if (reading === "purged") return { job: purgedJob(id, "", this.#clock.now()), result: undefined };
+    if (reading === "purged") return { job: removedJob(id, "", this.#clock.now()), result: undefined };
     if (!reading || !jobLifecycle.isFinal(reading.job.state)) return undefined;
     return { job: reading.job, result: reading.result };
   }
@@ -226,8 +258,8 @@ function changeFor({ job, why }: Due, now: number): Change {
   }
 }
 
-/** A purged job has no record any more; whoever waits for it is told that it was cancelled. */
-function purgedJob(id: string, endpoint: string, now: number): Job {
+/** A removed job has no record any more; whoever waits for it is told that it was cancelled. */
+function removedJob(id: string, endpoint: string, now: number): Job {
   const policy = { ttlMs: 0, executionTimeoutMs: 0, retentionMs: 0, errorRetries: 0, lowPriority: false };
   const times = { createdAt: now, ttlAt: now, queuedAt: now, endedAt: now };
   return { id, endpoint, state: "CANCELLED", policy, ...times, attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };

@@ -88,6 +88,7 @@ export class Pipeline {
       return render(reply.headers(headers), result);
     } catch (error) {
       const refusal = this.#asProblem(error, id);
+      if (reply.raw.headersSent) return cutOff(reply);
       const { contentType, body } = surface.refusal(refusal);
       // As bytes: to text Fastify would add a charset, which `application/problem+json` does not have.
       const bytes = Buffer.from(body);
@@ -148,6 +149,13 @@ function render(reply: FastifyReply, result: unknown): FastifyReply {
   // Nothing at all with 204: public clients try to parse whatever they get.
   if (result === undefined || result === reply) return result === reply ? reply : reply.send();
   return reply.type(JSON_TYPE).send(result instanceof JsonText ? result.text : JSON.stringify(result));
+}
+
+/** An answer that has begun cannot become a refusal any more; a broken connection tells the client that it is not whole. */
+function cutOff(reply: FastifyReply): FastifyReply {
+  reply.hijack();
+  reply.raw.destroy();
+  return reply;
 }
 
 export function searchOf(request: FastifyRequest): URLSearchParams {

@@ -13,7 +13,11 @@ port.on("message", (question: Question) => {
   port.postMessage(answer, [answer.bytes.buffer as ArrayBuffer]);
 });
 
-function readLargeRequest({ id, bytes }: Question): Answer {
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
+
+function readLargeRequest({ id, bytes: sent }: Question): Answer {
+  // Parsers of the request skip the mark; those of the worker may not.
+  const bytes = BYTE_ORDER_MARK.every((byte, i) => sent[i] === byte) ? sent.subarray(3) : sent;
   try {
     return { id, bytes, terms: readRequest(parseKeptJson(bytes).value) };
   } catch (error) {

@@ -45,7 +45,7 @@ export class LargeJson implements AsyncDisposable {
   #ask(kind: Question["kind"], bytes: Uint8Array): Promise<Answer> {
     const thread = this.#running();
     const id = this.#nextId++;
-    const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : Uint8Array.from(bytes);
+    const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
       thread.postMessage({ id, kind, bytes: own } satisfies Question, [own.buffer as ArrayBuffer]);

@@ -38,7 +38,9 @@ function ownFields({ job, result, waitReason }: Shown): Record<string, unknown> 
 
 const shownDelivery = ({ at, ...delivery }: Delivery) => ({ ...delivery, at: timestamp(at) });
 
+const OPENING_BRACE = 0x7b;
 const CLOSING_BRACE = 0x7d;
+const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /** Puts `rest` (`"key":…}`) into a JSON object given as text or bytes. */
 export function splice(object: Payload, rest: string): string | Uint8Array {
@@ -46,10 +48,8 @@ export function splice(object: Payload, rest: string): string | Uint8Array {
     const open = object.slice(0, object.lastIndexOf("}")).trimEnd();
     return `${open}${open.endsWith("{") ? "" : ","}${rest}`;
   }
-  const end = object.lastIndexOf(CLOSING_BRACE);
-  const isEmpty =
-    Buffer.from(object.subarray(0, Math.min(end, 64)))
-      .toString()
-      .trim() === "{";
+  let end = object.lastIndexOf(CLOSING_BRACE);
+  while (WHITE_SPACE.has(object[end - 1]!)) end--;
+  const isEmpty = object[end - 1] === OPENING_BRACE;
   return Buffer.concat([object.subarray(0, end), Buffer.from(`${isEmpty ? "" : ","}${rest}`)]);
 }

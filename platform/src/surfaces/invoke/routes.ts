@@ -7,7 +7,7 @@ import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Caller } from "../../kernel/caller.ts";
-import type { Clock } from "../../kernel/clock.ts";
+import type { Clock, Timer } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Scope } from "../../kernel/scope.ts";
 import type { Job } from "../../ports/queue/job.ts";
@@ -15,6 +15,7 @@ import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
 import { JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
 import type { Surface } from "../http/surface.ts";
+import { goneSignal } from "./gone.ts";
 import { openAi } from "./openai.ts";
 import { jobRecord, type Shown } from "./record.ts";
 import { listRequests } from "./requests.ts";
@@ -138,25 +139,25 @@ function routes(parts: InvokeParts): Route[] {
   ];
 }
 
-async function run({ engine, reader }: InvokeParts, { endpoint, request, reply }: Asked): Promise<JsonText> {
-  const submission = await submissionOf(reader, { endpoint, request, reply, mode: "run" });
-  const { id, state } = await engine.submit(submission);
+async function run(parts: InvokeParts, asked: Asked): Promise<JsonText> {
+  const { id, state } = await parts.engine.submit(await submissionOf(parts, asked, "run"));
   return new JsonText(`{"id":"${id}","status":"${state}"}`);
 }
 
-async function runSync(parts: InvokeParts, { endpoint, request, reply }: Asked): Promise<unknown> {
-  const { engine, reader } = parts;
+async function runSync(parts: InvokeParts, asked: Asked): Promise<unknown> {
+  const { engine } = parts;
+  const { request, reply } = asked;
   const given = searchOf(request).get("wait");
   const waitMs = integerIn("wait", given, WAIT) ?? WAIT.standard;
   const mode = given === null ? "runsync" : "runsyncWithWait";
-  const submission = await submissionOf(reader, { endpoint, request, reply, mode });
+  const submission = await submissionOf(parts, asked, mode);
   const id = engine.newId(mode);
-  return held(parts, reply, id, (gone) => engine.submitAndWait(submission, waitMs, gone, id));
+  return held(parts, reply, (gone, known) => engine.submitAndWait(submission, waitMs, gone, id, known));
 }
 
 async function statusSync(parts: InvokeParts, { endpoint, job, request, reply }: Asked): Promise<unknown> {
   const waitMs = integerIn("wait", searchOf(request).get("wait"), WAIT) ?? WAIT.standard;
-  return held(parts, reply, job, (gone) => parts.engine.waitFor(endpoint.id, job, waitMs, gone));
+  return held(parts, reply, (gone, known) => parts.engine.waitFor(endpoint.id, job, waitMs, gone, known));
 }
 
 async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Promise<JsonText> {
@@ -188,22 +189,21 @@ function workerCounts(holders: readonly HolderState[]) {
 async function held(
   parts: InvokeParts,
   reply: FastifyReply,
-  id: string,
-  wait: (gone: AbortSignal) => Promise<Ended>,
+  wait: (gone: AbortSignal, known: (id: string) => void) => Promise<Ended>,
 ): Promise<unknown> {
-  const leaving = new AbortController();
-  const leave = () => leaving.abort();
-  reply.raw.once("close", leave);
-  reply.header("X-Job-Id", id);
-  const early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
+  let early: Timer | undefined;
+  // Not before the job is known to be there: a 200 cannot be taken back.
+  const known = (id: string) => {
+    reply.header("X-Job-Id", id);
+    early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
+  };
   try {
-    const ended = await wait(leaving.signal);
+    const ended = await wait(goneSignal(reply), known);
     const record = jobRecord(await explained(parts, ended));
     if (!reply.raw.headersSent) return new JsonText(record);
     return endEarlyReply(reply, record);
   } finally {
-    early.cancel();
-    reply.raw.off("close", leave);
+    early?.cancel();
   }
 }
 
@@ -230,11 +230,14 @@ async function explained({ engine, queue, clock }: InvokeParts, shown: Shown): P
 }
 
 async function submissionOf(
-  reader: SubmissionReader,
-  { endpoint, request, reply, mode }: Pick<Asked, "endpoint" | "request" | "reply"> & { mode: Submission["mode"] },
+  { reader, endpoints }: InvokeParts,
+  { caller, endpoint, request, reply }: Asked,
+  mode: Submission["mode"],
 ): Promise<Submission> {
   const limit = mode === "run" ? BODY_LIMIT.run : BODY_LIMIT.runsync;
   const { digest, ...read } = await readSubmission(reader, request.raw, reply.raw, limit);
+  // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
+  await endpoints.ownForInvocation(caller, endpoint.id);
   const key = idempotencyKey(request);
   return { endpoint, mode, ...read, ...(key === undefined ? {} : { idempotency: { key, digest: digest() } }) };
 }

@@ -5,6 +5,7 @@ import type { Submission } from "../../jobs/engine.ts";
 import { readRequest } from "../../jobs/request.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
+import { replaceSpans, type Span, valueSpans } from "../../kernel/json-spans.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
@@ -49,19 +50,29 @@ async function readLarge(large: LargeJson, buffer: Buffer): Promise<Read> {
   return { terms, body: bytes };
 }
 
-type WithCredential = { s3Config: { accessSecret: string | Sealed } };
-
+/** Only the credential changes: everything else reaches the worker as it came, numbers too long for us included. */
 async function sealed(vault: Vault, body: Submission["body"]): Promise<Pick<Submission, "body" | "sealed">> {
-  const parsed = JSON.parse(asText(body)) as WithCredential;
-  parsed.s3Config.accessSecret = await vault.seal(parsed.s3Config.accessSecret as string, CREDENTIAL);
-  return { body: JSON.stringify(parsed), sealed: true };
+  const text = asText(body);
+  const spans = credentialsIn(text, '"');
+  const secret = await vault.seal(lastIn(text, spans) as string, CREDENTIAL);
+  return { body: replaceSpans(text, spans, JSON.stringify(secret)), sealed: true };
 }
 
 /** The body as the worker gets it, its credential readable again. */
 export async function unsealed(vault: Vault, body: Submission["body"]): Promise<string> {
-  const parsed = JSON.parse(asText(body)) as WithCredential;
-  parsed.s3Config.accessSecret = await vault.open(parsed.s3Config.accessSecret as Sealed, CREDENTIAL);
-  return JSON.stringify(parsed);
+  const text = asText(body);
+  const spans = credentialsIn(text, "{");
+  const secret = await vault.open(lastIn(text, spans) as Sealed, CREDENTIAL);
+  return replaceSpans(text, spans, JSON.stringify(secret));
+}
+
+/** Where credentials stand, all of them: a key that is given twice hides the first from parsers, but not from the disk. */
+function credentialsIn(text: string, opening: '"' | "{"): Span[] {
+  return valueSpans(text, ["s3Config", "accessSecret"]).filter(([start]) => text[start] === opening);
+}
+
+function lastIn(text: string, spans: readonly Span[]): unknown {
+  return JSON.parse(text.slice(...spans.at(-1)!));
 }
 
 function asText(body: Submission["body"]): string {

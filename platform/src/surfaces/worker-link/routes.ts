@@ -64,6 +64,8 @@ export function mountWorkerLink(app: FastifyInstance, parts: WorkerLinkParts): v
     app.route({
       method,
       url: `/v2/:endpoint${path}`,
+      // Asking with HEAD would take a job and give it to nobody.
+      exposeHeadRoute: false,
       handler: (request, reply) => answer(parts, work, request, reply),
     });
   }
@@ -210,6 +212,8 @@ async function bodyOrTooLarge(
     return await readBody(request.raw, reply.raw, { limit: OUTPUT_LIMIT, clock });
   } catch (error) {
     if (isProblem(error, "too-large")) return undefined;
+    // The public worker package sends again after 503, and gives a result up after any 4xx.
+    if (isProblem(error, "request-timeout")) throw problem("unavailable", `${error.detail} Send it again.`);
     throw error;
   }
 }

@@ -1,0 +1,68 @@
+/** Where values stand in a JSON text: for changing one of them without reading and writing all the others anew. */
+
+/** From the first character of a value to the one behind it. */
+export type Span = [start: number, end: number];
+
+/** Every value at `path` in a valid JSON text, in order: a repeated key has several, of which parsers take the last. */
+export function valueSpans(text: string, path: readonly string[], start = skipSpace(text, 0)): Span[] {
+  const [name, ...rest] = path;
+  if (name === undefined) return [[start, endOfValue(text, start)]];
+  if (text[start] !== "{") return [];
+  return [...members(text, start)].filter(({ key }) => key === name).flatMap(({ at }) => valueSpans(text, rest, at));
+}
+
+export function replaceSpans(text: string, spans: readonly Span[], replacement: string): string {
+  let from = 0;
+  let replaced = "";
+  for (const [start, end] of spans) {
+    replaced += text.slice(from, start) + replacement;
+    from = end;
+  }
+  return replaced + text.slice(from);
+}
+
+/** The members of the object that opens at `start`, each with the place of its value. */
+function* members(text: string, start: number): Generator<{ key: string; at: number }> {
+  let at = skipSpace(text, start + 1);
+  while (text[at] === '"') {
+    const keyEnd = endOfString(text, at);
+    const key = JSON.parse(text.slice(at, keyEnd)) as string;
+    const valueAt = skipSpace(text, skipSpace(text, keyEnd) + 1);
+    yield { key, at: valueAt };
+    const behind = skipSpace(text, endOfValue(text, valueAt));
+    at = skipSpace(text, behind + 1);
+    if (text[behind] !== ",") return;
+  }
+}
+
+function endOfValue(text: string, start: number): number {
+  const first = text[start];
+  if (first === '"') return endOfString(text, start);
+  if (first !== "{" && first !== "[") return endOfScalar(text, start);
+  let depth = 0;
+  for (let at = start; at < text.length; at++) {
+    const character = text[at];
+    if (character === '"') at = endOfString(text, at) - 1;
+    else if (character === "{" || character === "[") depth++;
+    else if ((character === "}" || character === "]") && --depth === 0) return at + 1;
+  }
+  return text.length;
+}
+
+function endOfString(text: string, start: number): number {
+  let at = start + 1;
+  while (at < text.length && text[at] !== '"') at += text[at] === "\\" ? 2 : 1;
+  return at + 1;
+}
+
+function endOfScalar(text: string, start: number): number {
+  let at = start;
+  while (at < text.length && !",}] \t\r\n".includes(text[at]!)) at++;
+  return at;
+}
+
+function skipSpace(text: string, start: number): number {
+  let at = start;
+  while (" \t\r\n".includes(text[at] ?? "x")) at++;
+  return at;
+}
