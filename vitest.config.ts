@@ -7,14 +7,17 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["platform/src/**/*.test.ts", "cli/src/**/*.test.ts"],
+          include: ["platform/src/**/*.test.ts", "cli/src/**/*.test.ts", "worker/src/**/*.test.ts"],
           exclude: ["**/*.real.test.ts"],
+          // Nothing here waits for time to pass; a slow disk under load may still need this long.
+          testTimeout: 30_000,
+          hookTimeout: 30_000,
         },
       },
       {
         test: {
           name: "real",
-          include: ["platform/{src,tests}/**/*.real.test.ts"],
+          include: ["platform/{src,tests}/**/*.real.test.ts", "worker/src/**/*.real.test.ts"],
           globalSetup: ["platform/tests/real-postgres.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,

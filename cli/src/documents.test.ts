@@ -4,6 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
+import { withDiagram } from "../../scripts/lifecycle.ts";
 import { withSettings } from "../../scripts/settings.ts";
 import { accountsCommand } from "./accounts.ts";
 import { keysCommand } from "./keys.ts";
@@ -27,6 +28,11 @@ test("the README's settings are those of the server (npx node scripts/settings.t
   expect(withSettings("<!-- settings -->\nold\n<!-- end of settings -->")).toContain(
     "| `MILLRACE_PORT` | `--port` | `7420` |",
   );
+});
+
+test("the diagram of a job's life is the table's (npx node scripts/lifecycle.ts writes it)", () => {
+  expect(read("docs/jobs.md")).toBe(withDiagram(read("docs/jobs.md")));
+  expect(read("docs/jobs.md")).toContain("IN_QUEUE --> IN_PROGRESS: claim");
 });
 
 describe("commands in the documents exist, with their flags:", () => {

@@ -220,6 +220,9 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "cli/src/keys.ts": text,
       "platform/src/jobs/engine.ts": text,
       "platform/src/kernel/clock.ts": text,
+      "worker/src/clock.ts": "setTimeout(f, 1);",
+      "worker/src/loop.ts": "setTimeout(f, 1); process.env.X;",
+      "worker/src/main.ts": "process.env.X;",
       "platform/src/main.ts": "/** Date.now() */\nprocess.env; // console.log, Date.now\nconst newDate = 1;",
       "platform/src/jobs/engine.test.ts": text,
       "scripts/x.ts": text,
@@ -232,11 +235,13 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/jobs/engine.ts uses setTimeout",
       "platform/src/jobs/engine.ts uses new Date",
       "platform/src/jobs/engine.ts uses Math.random",
+      "worker/src/loop.ts uses setTimeout",
     ]);
     expect(environmentReaders(sample)).toEqual([
       "cli/src/keys.ts uses process.env",
       "platform/src/jobs/engine.ts uses process.env",
       "platform/src/kernel/clock.ts uses process.env",
+      "worker/src/loop.ts uses process.env",
     ]);
     expect(consoleWriters(sample)).toEqual([
       "platform/src/jobs/engine.ts uses console.log",

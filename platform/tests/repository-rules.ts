@@ -99,18 +99,18 @@ export function strayLibraries(files: SourceFile[], places: Record<string, reado
 const REAL_WORLD =
   /\b(?:setTimeout|setInterval|setImmediate|Date\.now|Date\.parse|new Date|performance\.now|process\.hrtime|Math\.random|randomUUID|randomBytes|randomInt|randomFill|randomFillSync|getRandomValues|node:timers)\b/g;
 
-/** Real time and real chance outside the kernel, where no test could steer them. */
+/** Real time and real chance outside the kernel, where no test could steer them. The worker library has a clock of its own. */
 export function realTimeAndChance(files: SourceFile[]): string[] {
   return wordsFound(
-    products(files).filter(({ path }) => partOf(path) !== "kernel"),
+    products(files).filter(({ path }) => partOf(path) !== "kernel" && path !== "worker/src/clock.ts"),
     REAL_WORLD,
   );
 }
 
-/** Settings are read from the environment in the two programs' first files and handed on from there. */
+/** Settings are read from the environment in the first file of each package and handed on from there. */
 export function environmentReaders(files: SourceFile[]): string[] {
   return wordsFound(
-    products(files).filter(({ path }) => !/^(platform|cli)\/src\/main\.ts$/.test(path)),
+    products(files).filter(({ path }) => !/^(platform|cli|worker)\/src\/main\.ts$/.test(path)),
     /\bprocess\.env\b/g,
   );
 }

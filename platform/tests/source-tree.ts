@@ -67,7 +67,7 @@ export function isTest(path: string): boolean {
   return /\.test\.ts$|\.conformance\.ts$|\/conformance-[^/]*\.ts$|^platform\/tests\//.test(path);
 }
 
-/** Scripts and measurements: programs of their own beside the product. */
+/** Scripts, measurements and examples: programs of their own beside the product. */
 export function isTool(path: string): boolean {
-  return /^(scripts|bench)\//.test(path);
+  return /^(scripts|bench|worker\/examples)\//.test(path);
 }

@@ -25,6 +25,8 @@ const READ_AT_ONCE = 200;
 const LOOK_EVERY_MS = 1000;
 
 export class Streams {
+  /** Answers that are being written right now, one a job: whoever asks meanwhile waits for the cursor to move. */
+  readonly answering = new Map<string, Promise<void>>();
   readonly #engine: Engine;
   readonly #queue: Queue;
   readonly #signals: Signals;

@@ -1,11 +1,17 @@
 /** Connections to PostgreSQL for every adapter that uses it, with its errors translated into ours. */
-import { type CustomTypesConfig, DatabaseError, Pool, type PoolClient, types } from "pg";
+import { type CustomTypesConfig, DatabaseError, Pool, type PoolClient, type QueryConfig, types } from "pg";
 import { isProblem, problem } from "../../kernel/problem.ts";
 
 export type { Pool };
 
+/** A statement that each connection plans once and then knows by its name. */
+export interface Statement {
+  name: string;
+  text: string;
+}
+
 /** Runs one statement and returns its rows. Without values the text may hold several statements. */
-export type Sql = <Row = unknown>(text: string, values?: unknown[]) => Promise<Row[]>;
+export type Sql = <Row = unknown>(statement: string | Statement, values?: unknown[]) => Promise<Row[]>;
 
 /** A request that cannot get a connection for this long is refused, so that waiting ones do not pile up. */
 const CONNECT_TIMEOUT_MS = 10_000;
@@ -17,9 +23,17 @@ const typeParsers: CustomTypesConfig = {
     oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format as "text")) as typeof types.getTypeParser,
 };
 
-export function openPool(url: string, { connections = 10 } = {}): Pool {
+interface PoolOptions {
+  connections?: number;
+  /** Settings of PostgreSQL for every connection of this pool. */
+  settings?: Record<string, string>;
+}
+
+export function openPool(url: string, { connections = 10, settings = {} }: PoolOptions = {}): Pool {
+  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
   const pool = new Pool({
     connectionString: url,
+    ...(options.length > 0 ? { options: options.join(" ") } : {}),
     max: connections,
     connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
     keepAlive: true,
@@ -32,8 +46,13 @@ export function openPool(url: string, { connections = 10 } = {}): Pool {
   return pool;
 }
 
-export function query<Row = unknown>(pool: Pool, text: string, values?: unknown[]): Promise<Row[]> {
-  return translated(pool.query(text, values).then(({ rows }) => rows as Row[]));
+export function query<Row = unknown>(pool: Pool, statement: string | Statement, values?: unknown[]): Promise<Row[]> {
+  return translated(pool.query(configOf(statement, values)).then(({ rows }) => rows as Row[]));
+}
+
+function configOf(statement: string | Statement, values: unknown[] | undefined): QueryConfig {
+  const { name, text } = typeof statement === "string" ? { name: undefined, text: statement } : statement;
+  return { text, ...(name ? { name } : {}), ...(values ? { values } : {}) };
 }
 
 /**
@@ -52,7 +71,8 @@ export async function transaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>)
 
 async function attemptTransaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
   const client = await translated(pool.connect());
-  const sql: Sql = (text, values) => translated(client.query(text, values).then(({ rows }) => rows));
+  const sql: Sql = (statement, values) =>
+    translated(client.query(configOf(statement, values)).then(({ rows }) => rows));
   try {
     // Named, because an installation may have another default.
     await sql("BEGIN ISOLATION LEVEL READ COMMITTED");

@@ -1,5 +1,6 @@
 /** What every Queue does with changes: compare-and-set, many at once. */
 import { expect, test } from "vitest";
+import { turn } from "../../kernel/clock.ts";
 import {
   apply,
   applyOne,
@@ -169,6 +170,18 @@ export function applyConformance(open: OpenQueue): void {
     expect((await reading(opened.queue, "j1")).job.policy).toEqual(shorter);
   });
 
+  test("how far a stream was read and what became of messages stay with the job, also after its end", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    const cursor = { attempt: 1, sequence: 7 };
+    const deliveries = [{ url: "https://example.org", at: NOW, status: 500 }];
+    await apply(opened.queue, finish("j1"));
+    await apply(opened.queue, { id: "j1", when: { states: ["COMPLETED"] }, set: { cursor, deliveries } });
+    expect((await reading(opened.queue, "j1")).job).toMatchObject({ state: "COMPLETED", cursor, deliveries });
+    await apply(opened.queue, { id: "j1", when: { states: ["COMPLETED"] }, set: {}, clear: ["cursor"] });
+    expect((await reading(opened.queue, "j1")).job).not.toHaveProperty("cursor");
+  });
+
   test("the newest progress is read, and goes when asked", async () => {
     await using opened = await open();
     await running(opened.queue, newJob("j1"));
@@ -176,6 +189,17 @@ export function applyConformance(open: OpenQueue): void {
     expect((await reading(opened.queue, "j1")).progress).toBe('{"two":"zwei ü"}');
     await apply(opened.queue, finish("j1", { progress: null }));
     expect((await reading(opened.queue, "j1")).progress).toBeUndefined();
+  });
+
+  test("a change that was answered is read, though a later one of the same job is on its way", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    const first = applyOne(opened.queue, { id: "j1", when: { states: ["IN_PROGRESS"] }, set: { reason: "first" } });
+    await turn();
+    const second = applyOne(opened.queue, finish("j1"));
+    await first;
+    expect((await reading(opened.queue, "j1")).job).toHaveProperty("reason", "first");
+    await second;
   });
 
   test("later changes reach no record that was handed out before", async () => {

@@ -11,6 +11,8 @@ export type StashedChange = Omit<Change, "result"> & { result?: Stashed | null }
 export class Decision {
   readonly entries: Entry[] = [];
   readonly touched: LiveJob[] = [];
+  /** Jobs as this call's changes made them: what is shown once they are durable, though later ones may be under way. */
+  readonly made = new Map<LiveJob, Job>();
   /** Whether an answer rests on a write of somebody else that is still under way. */
   waits = false;
 }

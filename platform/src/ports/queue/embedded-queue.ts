@@ -214,11 +214,14 @@ export class EmbeddedQueue implements Queue {
       await this.#discard(given);
       throw error;
     }
-    for (const job of touched) if (--job.pending === 0) this.#show(job);
+    for (const job of touched) {
+      if (--job.pending === 0) this.#show(job);
+      else this.#showAs(job, decision.made.get(job));
+    }
     return answer;
   }
 
-  #insert(job: NewStashedJob, { entries, touched }: Decision): Enqueued {
+  #insert(job: NewStashedJob, { entries, touched, made }: Decision): Enqueued {
     const { id, endpoint, createdAt, webhooks, sealed, body, idempotency } = job;
     const policy = this.#policies.shared(job.policy);
     const counters = { attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
@@ -234,6 +237,7 @@ export class EmbeddedQueue implements Queue {
     entries.push({ do: "insert", row: toRow(live, live.position), body, key });
     live.pending++;
     touched.push(live);
+    made.set(live, record);
     return { job: record, known: false };
   }
 
@@ -288,7 +292,9 @@ export class EmbeddedQueue implements Queue {
     if (job.state === "IN_PROGRESS") this.#holders.add(job);
     this.#deadlines.update(job);
     decision.entries.push(...entriesOf(change, job));
-    return { applied: true, job: snapshot(job) };
+    const made = snapshot(job);
+    decision.made.set(job, made);
+    return { applied: true, job: made };
   }
 
   /** Brings a finished job back from the disk, so that a change can be decided on it. */
@@ -304,6 +310,15 @@ export class EmbeddedQueue implements Queue {
     const live = new LiveJob({ ...job, policy: this.#policies.shared(job.policy) }, row.position, undefined);
     this.#admit(live);
     return live;
+  }
+
+  /** Whoever was answered must find what they did, even while a later change of the same job is on its way. */
+  #showAs(job: LiveJob, made: Job | undefined): void {
+    if (!made || job.shown === undefined || this.#live.get(job.id) !== job) return;
+    const lanes = this.#lanesOf(job.endpoint);
+    if (job.shown) lanes.count(job.shown, -1);
+    lanes.count(made, 1);
+    job.shown = made;
   }
 
   #show(job: LiveJob): void {

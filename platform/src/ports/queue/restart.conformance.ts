@@ -78,6 +78,7 @@ export function restartConformance(open: OpenQueue): void {
   test("deadlines are kept", async (context) => {
     await using opened = await open();
     if (typeof opened.reopen !== "function") return context.skip(opened.reopen.cannot);
+    await opened.queue.renew("w1", ENDPOINT, NOW);
     await running(opened.queue, newJob("runs", { policy: { executionTimeoutMs: 500 } }));
     await opened.queue.enqueue([newJob("waits", { policy: { ttlMs: 400 } })]);
     const again = await opened.reopen(NOW);

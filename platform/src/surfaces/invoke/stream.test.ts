@@ -43,6 +43,18 @@ test("what one answer has given, no later one gives again, whatever its form", a
   expect((await world.invoke("GET", `/stream/${id}`)).json).toEqual([]);
 });
 
+test("of many readers at once, each chunk goes to one", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world);
+  const readers = Array.from({ length: 5 }, () => world.invoke("GET", `/stream/${id}`));
+  await worker.chunk(id, 1);
+  await worker.chunk(id, 2);
+  await worker.done(id, { output: [] });
+  const given = (await Promise.all(readers)).flatMap(({ json }) => outputsOf(json));
+  const rest = outputsOf((await world.invoke("GET", `/stream/${id}`)).json);
+  expect([...given, ...rest].sort()).toEqual([1, 2]);
+});
+
 test("'from' reads again what was given before, without moving the place of others", async () => {
   await using world = await setupJobs();
   const { id } = await streaming(world, 1, 2, 3);

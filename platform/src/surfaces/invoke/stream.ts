@@ -34,21 +34,49 @@ export async function stream(parts: StreamParts, asked: Asked): Promise<unknown>
 }
 
 /** One cursor per job, moved after the answer is written: a client that vanished before has lost nothing. */
-async function poll(
-  { engine, streams }: StreamParts,
-  { endpoint, job: id, request, reply }: Asked,
-  form: "array" | "object",
-) {
+async function poll(parts: StreamParts, { endpoint, job: id, request, reply }: Asked, form: "array" | "object") {
   const search = searchOf(request);
   const from = search.get("from");
-  const { job: before } = await engine.read(endpoint.id, id);
-  const after = from === null ? cursorOf(before) : parsePosition(from);
-  const view = await streams.next(endpoint.id, id, after, holdMs(search.get("wait")), goneSignal(reply));
-  const last = view.chunks.at(-1);
-  if (from === null && last)
-    reply.raw.once("finish", () => void engine.moveCursor(view.job, last).catch(() => undefined));
+  const ask = { endpoint: endpoint.id, id, waitMs: holdMs(search.get("wait")), gone: goneSignal(reply) };
+  const view =
+    from === null
+      ? await nextUnread(parts, ask, reply)
+      : await parts.streams.next(ask.endpoint, id, parsePosition(from), ask.waitMs, ask.gone);
   reply.header("X-Job-Status", view.job.state);
   return new JsonText(JSON.stringify(form === "array" ? arrayForm(view) : objectForm(view)));
+}
+
+interface Ask {
+  endpoint: string;
+  id: string;
+  waitMs: number;
+  gone: AbortSignal;
+}
+
+async function nextUnread(
+  { engine, streams }: StreamParts,
+  { endpoint, id, waitMs, gone }: Ask,
+  reply: FastifyReply,
+): Promise<StreamView> {
+  for (;;) {
+    await streams.answering.get(id);
+    const after = cursorOf((await engine.read(endpoint, id)).job);
+    const view = await streams.next(endpoint, id, after, waitMs, gone);
+    const last = view.chunks.at(-1);
+    if (!last) return view;
+    // Another answer may have given these chunks while this one was waiting for them.
+    const { sequence, attempt } = cursorOf((await engine.read(endpoint, id)).job);
+    if (streams.answering.has(id) || sequence !== after.sequence || attempt !== after.attempt) continue;
+    const settled = cursorMoved(engine, view.job, last, reply).finally(() => streams.answering.delete(id));
+    streams.answering.set(id, settled);
+    return view;
+  }
+}
+
+async function cursorMoved(engine: Engine, job: Job, last: Position, { raw }: FastifyReply): Promise<void> {
+  if (!raw.destroyed) await new Promise((resolve) => raw.once("close", resolve));
+  // A move that fails means that these chunks are given once more, which is better than not at all.
+  if (raw.writableFinished) await engine.moveCursor(job, last).catch(() => undefined);
 }
 
 /** Chunks of an earlier attempt are gone; reading then begins anew. */

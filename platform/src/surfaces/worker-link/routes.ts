@@ -169,7 +169,10 @@ async function claim(
   return desk.take(call, { limit, waitMs, gone });
 }
 
-/** A job is never written to a socket that is already closed: it goes back as if it had not been taken. */
+/**
+ * A job is never written to a socket that is already closed, or that is closing because the worker has let go of it: it goes
+ * back as if it had not been taken.
+ */
 async function sendJobs(
   { desk }: WorkerLinkParts,
   call: WorkerCall,
@@ -177,7 +180,7 @@ async function sendJobs(
   reply: FastifyReply,
   text: string | Uint8Array,
 ): Promise<FastifyReply> {
-  if (reply.raw.destroyed || reply.raw.socket?.destroyed) {
+  if (reply.raw.destroyed || reply.raw.socket?.destroyed || reply.raw.socket?.writableEnded) {
     await desk.handBack(
       call,
       claimed.map(({ job }) => job),

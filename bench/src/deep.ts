@@ -1,0 +1,155 @@
+/** Rows 9, 10 and 11: a queue of a million jobs against one of a thousand, what it holds in memory, and how it comes back. */
+import { cp, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { median } from "./figures.ts";
+import { type MillraceOptions, type RunningMillrace, startMillrace } from "./millrace.ts";
+import { CONNECTIONS, load, type Measure, measureOf, type Pace, submitOnly } from "./phases.ts";
+import { cpuSeconds, residentBytes } from "./process-tree.ts";
+
+export interface DeepOptions {
+  rows: ReadonlySet<string>;
+  rounds: number;
+  deep: number;
+  shallow: number;
+  pace: Pace;
+  say(line: string): void;
+  millrace?: MillraceOptions;
+}
+
+export interface DeepResult {
+  depth: number;
+  bytesPerJob?: number;
+  bytesPerJobAfterRecovery?: number;
+  recoveryCpuSeconds?: number;
+  recoveryWallSeconds?: number;
+  submitRatio?: { cpu: number; wall: number; all: number[] };
+  takeRatio?: { cpu: number; wall: number; all: number[] };
+}
+
+const HOURS_MS = 3_600_000;
+const SETTLE_MS = 3000;
+
+/** Jobs come in by the public path, then the server is killed: what is left is what a crash leaves. */
+export async function measureDeep(options: DeepOptions): Promise<DeepResult> {
+  const { rows, deep, pace, say } = options;
+  const result: DeepResult = { depth: deep };
+  const folder = await mkdtemp(join(pace.folder, "deep-"));
+  try {
+    say(`a queue of ${deep} jobs`);
+    result.bytesPerJob = await fill(folder, deep, options);
+    say(`  memory: ${Math.round(result.bytesPerJob)} bytes for each waiting job`);
+    if (rows.has("10") || rows.has("11")) await recover(folder, result, options);
+    if (rows.has("9")) await compare(folder, result, options);
+    return result;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Returns the bytes of memory that each waiting job added. */
+async function fill(folder: string, count: number, { pace, say, millrace }: DeepOptions): Promise<number> {
+  await using running = await startMillrace(folder, millrace);
+  // The first thousand warm the server up; they are part of the depth.
+  const warm = Math.min(1000, count / 2);
+  await submit(running, warm);
+  await pause(SETTLE_MS);
+  const before = residentBytes([running.server.pid]);
+  const started = performance.now();
+  await submit(running, count - warm);
+  say(`  submitted at ${Math.round((count - warm) / ((performance.now() - started) / 1000))}/s`);
+  await pause(SETTLE_MS);
+  const after = residentBytes([running.server.pid]);
+  const { waiting } = await running.counts();
+  if (waiting !== count) throw new Error(`${count} jobs were accepted, but ${waiting} wait`);
+  await running.kill();
+  void pace;
+  return (after - before) / (count - warm);
+}
+
+async function submit(running: RunningMillrace, most: number): Promise<void> {
+  const settings = { target: running.submit, connections: CONNECTIONS, warmupMs: 0, measureMs: HOURS_MS, most };
+  await load(settings, running.pids);
+}
+
+async function recover(folder: string, result: DeepResult, { deep, say, millrace }: DeepOptions): Promise<void> {
+  const started = performance.now();
+  await using running = await startMillrace(folder, millrace);
+  result.recoveryWallSeconds = (performance.now() - started) / 1000;
+  result.recoveryCpuSeconds = cpuSeconds([running.server.pid]);
+  const { waiting } = await running.counts();
+  if (waiting !== deep) throw new Error(`${deep} jobs were there before the kill, but ${waiting} came back`);
+  await pause(SETTLE_MS);
+  result.bytesPerJobAfterRecovery = residentBytes([running.server.pid]) / deep;
+  await running.kill();
+  const { recoveryCpuSeconds, recoveryWallSeconds, bytesPerJobAfterRecovery } = result;
+  say(`  recovery: ${recoveryCpuSeconds.toFixed(2)} s of CPU time, ${recoveryWallSeconds.toFixed(2)} s in all`);
+  say(`  memory of the whole server after it: ${Math.round(bytesPerJobAfterRecovery)} bytes for each waiting job`);
+}
+
+async function compare(folder: string, result: DeepResult, options: DeepOptions): Promise<void> {
+  const { shallow, pace, say, millrace } = options;
+  const shallowFolder = await mkdtemp(join(pace.folder, "shallow-"));
+  await fill(shallowFolder, shallow, { ...options, say: () => {} });
+  const submits: { cpu: number; wall: number }[] = [];
+  const takes: { cpu: number; wall: number }[] = [];
+  for (let round = 1; round <= options.rounds; round++) {
+    const few = await bothRates(shallowFolder, pace, millrace);
+    const many = await bothRates(folder, pace, millrace);
+    submits.push(ratio(many.submit, few.submit));
+    takes.push(ratio(many.take, few.take));
+    const told = ({ submit, take }: typeof few) =>
+      `/run ${Math.round(submit.rate)}/s, taken ${Math.round(take.rate)}/s`;
+    say(`  round ${round}: ${shallow} deep: ${told(few)}; ${options.deep} deep: ${told(many)}`);
+  }
+  await rm(shallowFolder, { recursive: true, force: true });
+  result.submitRatio = summary(submits);
+  result.takeRatio = summary(takes);
+}
+
+const ratio = (of: Measure, against: Measure) => ({
+  cpu: of.perCpuSecond / against.perCpuSecond,
+  wall: of.rate / against.rate,
+});
+
+const summary = (ratios: { cpu: number; wall: number }[]) => ({
+  cpu: median(ratios.map(({ cpu }) => cpu)),
+  wall: median(ratios.map(({ wall }) => wall)),
+  all: ratios.map(({ cpu }) => cpu),
+});
+
+/** /run with nobody taking, then taking with nobody submitting, on a copy of the folder. */
+async function bothRates(
+  kept: string,
+  pace: Pace,
+  millrace?: MillraceOptions,
+): Promise<{ submit: Measure; take: Measure }> {
+  const folder = await mkdtemp(join(pace.folder, "copy-"));
+  try {
+    await cp(kept, folder, { recursive: true });
+    await using running = await startMillrace(folder, millrace);
+    const submitted = await submitOnly(running, pace);
+    return { submit: submitted, take: await takeOnly(running, pace) };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Jobs taken and finished until the time is up or the queue is empty. */
+async function takeOnly(running: RunningMillrace, pace: Pace): Promise<Measure> {
+  await running.startWorker("ours");
+  const { completed: before } = await running.counts();
+  const started = performance.now();
+  const cpu = cpuSeconds(running.pids());
+  for (;;) {
+    await pause(50);
+    const { completed, waiting, failed } = await running.counts();
+    const seconds = (performance.now() - started) / 1000;
+    if (failed > 0) throw new Error(`${failed} jobs failed`);
+    if (waiting > 0 && seconds * 1000 < pace.measureMs) continue;
+    return measureOf(completed - before, seconds, cpuSeconds(running.pids()) - cpu);
+  }
+}
+
+function pause(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}

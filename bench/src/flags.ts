@@ -1,0 +1,71 @@
+/** The bench's command line. */
+import { tmpdir } from "node:os";
+import { parseArgs } from "node:util";
+
+export const ALL_ROWS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10", "11", "pg", "churn"];
+/** Rows that need nothing beside Millrace itself and take minutes. */
+export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11"];
+
+export const HELP = `npm run bench -- [flags]
+  --rows 1,2,3,3b,9,10,11   which rows; also 4 to 8 (peers), pg (on PostgreSQL), churn, or all
+  --rounds 5                rounds that count
+  --seconds 3               measured time of each phase, after one second of warm-up
+  --deep 1000000            jobs in the deep queue of rows 9, 10 and 11
+  --minutes 10              length of the churn
+  --folder DIR              where data is kept while measuring; a disk, not tmpfs
+  --postgres URL            this PostgreSQL instead of one of its own
+  --profile DIR             a CPU profile of the server for each phase
+  --quick                   one short round of everything asked for, to see that it works`;
+
+export interface Flags {
+  rows: Set<string>;
+  rounds: number;
+  seconds: number;
+  deep: number;
+  minutes: number;
+  folder: string;
+  postgres: string | undefined;
+  profile: string | undefined;
+  quick: boolean;
+}
+
+export function readFlags(args: string[]): Flags | "help" {
+  const { values } = parseArgs({
+    args,
+    options: {
+      rows: { type: "string" },
+      rounds: { type: "string" },
+      seconds: { type: "string" },
+      deep: { type: "string" },
+      minutes: { type: "string" },
+      folder: { type: "string", default: tmpdir() },
+      postgres: { type: "string" },
+      profile: { type: "string" },
+      quick: { type: "boolean", default: false },
+      help: { type: "boolean", default: false },
+    },
+  });
+  if (values.help) return "help";
+  const { quick } = values;
+  const rows = values.rows === "all" ? ALL_ROWS : (values.rows?.split(",") ?? OWN_ROWS);
+  for (const row of rows) if (!ALL_ROWS.includes(row)) throw new Error(`there is no row '${row}'\n\n${HELP}`);
+  const number = (text: string | undefined, standard: number, short: number) =>
+    text === undefined ? (quick ? short : standard) : positive(text);
+  return {
+    rows: new Set(rows),
+    rounds: number(values.rounds, 5, 1),
+    seconds: number(values.seconds, 3, 1),
+    deep: number(values.deep, 1_000_000, 20_000),
+    minutes: number(values.minutes, 10, 1),
+    folder: values.folder,
+    postgres: values.postgres,
+    profile: values.profile,
+    quick,
+  };
+}
+
+function positive(text: string): number {
+  const value = Number(text);
+  if (!(value > 0)) throw new Error(`'${text}' is not a number above 0`);
+  return value;
+}

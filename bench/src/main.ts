@@ -1,0 +1,108 @@
+/** The bench: measures Millrace and its peers side by side, checks that nothing was lost, and prints the table. */
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { fileURLToPath } from "node:url";
+import { measureChurn } from "./churn.ts";
+import { type DeepResult, measureDeep } from "./deep.ts";
+import { type Figure, figures, type Source, type StackName } from "./figures.ts";
+import { type Flags, HELP, readFlags } from "./flags.ts";
+import { describeMachine, flushLatency, refuseMemoryDisk } from "./machine.ts";
+import { millraceStack } from "./millrace.ts";
+import type { Pace } from "./phases.ts";
+import { type Databases, givenPostgres, ownPostgres } from "./postgres.ts";
+import { type Rounds, runRounds } from "./rounds.ts";
+import type { Stack } from "./stack.ts";
+import { deepLines, figureLine, type Line, printed } from "./table.ts";
+
+const results = fileURLToPath(new URL("../results", import.meta.url));
+const say = (line: string) => console.log(line);
+
+const flags = readFlags(process.argv.slice(2));
+if (flags === "help") console.log(HELP);
+else await bench(flags);
+
+async function bench(flags: Flags): Promise<void> {
+  await using opened = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(resolve(flags.folder), "millrace-bench-"));
+  opened.defer(() => rm(folder, { recursive: true, force: true }));
+  const pace: Pace = { folder, warmupMs: 1000, measureMs: flags.seconds * 1000 };
+  refuseMemoryDisk(folder);
+  const machine = describeMachine();
+  const flushMs = flushLatency(folder);
+  say(`flush of the data folder: median ${flushMs.median.toFixed(2)} ms, longest ${flushMs.max.toFixed(2)} ms`);
+  say(
+    `${machine.cores} cores (${machine.cpu}), Node ${machine.node}, commit ${machine.commit}, load before ${machine.loadBefore}`,
+  );
+  say("the load generator runs on the same cores; ratios inside a round are what counts");
+
+  const wanted = figures.filter(({ row }) => flags.rows.has(row));
+  const stacks = await openStacks(wanted, flags, folder, opened);
+  for (const stack of Object.values(stacks)) for (const note of stack.notes) say(note);
+  const rounds =
+    wanted.length > 0 ? await runRounds(sourcesOf(wanted), stacks, { rounds: flags.rounds, pace, say }) : none;
+  const lines = wanted.map((figure) => figureLine(figure, rounds.kept)).filter((line) => line !== undefined);
+  const deep = await deepRows(flags, pace);
+  if (deep) lines.push(...deepLines(deep));
+  const churn = flags.rows.has("churn")
+    ? await measureChurn(millraceStack(), { minutes: flags.minutes, pace, say })
+    : undefined;
+
+  report(lines, rounds);
+  const settings = { ...flags, rows: [...flags.rows], notes: Object.values(stacks).flatMap(({ notes }) => notes) };
+  await keep({ at: new Date().toISOString(), machine, flushMs, settings, lines, rounds, deep, churn });
+}
+
+const none: Rounds = { kept: [], dropped: [] };
+
+/** The phases that the figures need, each once, in a fixed order. */
+function sourcesOf(wanted: Figure[]): Source[] {
+  return [...new Set(wanted.flatMap(({ of, against }) => [of, against]))].filter((source) => source !== "echo");
+}
+
+async function openStacks(
+  wanted: Figure[],
+  flags: Flags,
+  folder: string,
+  opened: AsyncDisposableStack,
+): Promise<Partial<Record<StackName, Stack>>> {
+  const names = new Set(sourcesOf(wanted).map((source) => source.split("/")[0] as StackName));
+  const stacks: Partial<Record<StackName, Stack>> = {};
+  let databases: Databases | undefined;
+  const postgres = async () => {
+    if (databases) return databases;
+    databases = opened.use(flags.postgres ? await givenPostgres(flags.postgres) : await ownPostgres(folder));
+    say(databases.notes);
+    return databases;
+  };
+  const nodeOptions = flags.profile && `--cpu-prof --cpu-prof-dir=${resolve(flags.profile)}`;
+  if (names.has("sqlite")) stacks.sqlite = millraceStack({ nodeOptions });
+  if (names.has("postgres")) stacks.postgres = millraceStack({ nodeOptions, databases: await postgres() });
+  const peers = [...names].filter((name) => name !== "sqlite" && name !== "postgres");
+  if (peers.length > 0) {
+    const { peerStack } = await import("./peers.ts");
+    for (const name of peers) stacks[name] = await peerStack(name, { folder, postgres, opened });
+  }
+  return stacks;
+}
+
+async function deepRows({ rows, rounds, deep }: Flags, pace: Pace): Promise<DeepResult | undefined> {
+  if (!["9", "10", "11"].some((row) => rows.has(row))) return undefined;
+  const shallow = Math.min(1000, deep / 10);
+  const measured = await measureDeep({ rows, rounds, deep, shallow, pace, say });
+  if (!rows.has("10")) delete measured.bytesPerJob;
+  if (!rows.has("11")) delete measured.recoveryCpuSeconds;
+  return measured;
+}
+
+function report(lines: Line[], { kept, dropped }: Rounds): void {
+  say("");
+  say(`${kept.length} rounds; ${dropped.length} dropped because echo wavered`);
+  say(printed(lines));
+}
+
+async function keep(result: { at: string }): Promise<void> {
+  await mkdir(results, { recursive: true });
+  const file = join(results, `${result.at.replaceAll(":", "-")}.json`);
+  await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);
+  say(`\nkept in ${file}`);
+}

@@ -1,0 +1,100 @@
+/** Millrace as a person runs it: the launcher, a data folder, one endpoint, workers in processes of their own. */
+
+import { execFileSync } from "node:child_process";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Child, freePort, startCommand, startProgram } from "./child.ts";
+import type { Databases } from "./postgres.ts";
+import type { Counts, Running, Stack } from "./stack.ts";
+
+const root = fileURLToPath(new URL("../..", import.meta.url));
+const launcher = join(root, "millrace");
+
+/** Jobs that our worker runs at once. */
+const CONCURRENCY = 128;
+/** Workers of the public protocol, one job each. */
+const SINGLE_WORKERS = 64;
+
+export interface MillraceOptions {
+  /** On PostgreSQL, a new database for each start; without it on SQLite. */
+  databases?: Databases;
+  /** Flags for the server's Node, such as `--cpu-prof`. */
+  nodeOptions?: string;
+}
+
+export interface RunningMillrace extends Running {
+  server: Child;
+  /** Ends the server as a power failure would, and leaves its data. */
+  kill(): Promise<void>;
+}
+
+export function millraceStack(options: MillraceOptions = {}): Stack {
+  const on = options.databases ? "PostgreSQL" : "SQLite";
+  return {
+    name: `millrace on ${on}`,
+    notes: [
+      `Millrace on ${on}: every answer after its flush; ours = worker library with concurrency ${CONCURRENCY}; ` +
+        `single = ${SINGLE_WORKERS} workers of the public protocol in one process, one job per take`,
+    ],
+    start: (folder) => startMillrace(folder, options),
+  };
+}
+
+export async function startMillrace(folder: string, options: MillraceOptions = {}): Promise<RunningMillrace> {
+  const database = await options.databases?.fresh();
+  const place = ["--data", folder, ...(database ? ["--database-url", database.url] : [])];
+  const port = await freePort();
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_OPTIONS: options.nodeOptions };
+  const flags = ["--port", String(port), "--rate-limits", "off", "--log-level", "warn"];
+  const server = await startCommand(launcher, ["serve", ...place, ...flags], { ready: /^listening on (\S+)$/m, env });
+  const key = (await readFile(join(folder, "api-key"), "utf8")).trim();
+  const url = `http://127.0.0.1:${port}`;
+  const headers = { authorization: `Bearer ${key}` };
+  const endpoint = await findOrCreateEndpoint(url, headers);
+  const workers: Child[] = [];
+  const at = (path: string) => `/v2/${endpoint}${path}`;
+
+  async function counts(): Promise<Counts> {
+    const response = await fetch(url + at("/health"), { headers });
+    if (!response.ok) throw new Error(`/health answered ${response.status}: ${await response.text()}`);
+    const { jobs } = (await response.json()) as { jobs: Record<string, number> };
+    return { waiting: jobs.inQueue! + jobs.inProgress!, completed: jobs.completed!, failed: jobs.failed! };
+  }
+
+  return {
+    server,
+    submit: { port, path: at("/run"), headers, expects: '"IN_QUEUE"' },
+    runsync: { port, path: at("/runsync"), headers, expects: '"COMPLETED"' },
+    pids: () => [server.pid, ...workers.map(({ pid }) => pid), ...(database?.pids ?? [])],
+    counts,
+    async startWorker(kind) {
+      const printed = execFileSync(launcher, ["worker-env", endpoint, "--url", url, "--json", ...place]);
+      const variables = JSON.parse(printed.toString()) as Record<string, string>;
+      workers.push(
+        kind === "ours"
+          ? await startProgram("worker.ts", { env: variables, concurrency: CONCURRENCY })
+          : await startProgram("single-worker.ts", { env: variables, workers: SINGLE_WORKERS }),
+      );
+    },
+    kill: () => server.end("SIGKILL"),
+    async [Symbol.asyncDispose]() {
+      for (const worker of workers) await worker.end("SIGKILL");
+      await server.end();
+      await database?.[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function findOrCreateEndpoint(url: string, headers: Record<string, string>): Promise<string> {
+  const listed = await fetch(`${url}/v2/serverless`, { headers });
+  const { endpoints } = (await listed.json()) as { endpoints: { id: string }[] };
+  if (endpoints[0]) return endpoints[0].id;
+  const created = await fetch(`${url}/v2/serverless`, {
+    method: "POST",
+    headers: { ...headers, "content-type": "application/json" },
+    body: JSON.stringify({ name: "bench", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] }),
+  });
+  if (created.status !== 201) throw new Error(`no endpoint was made: ${await created.text()}`);
+  return ((await created.json()) as { id: string }).id;
+}

@@ -1,0 +1,1 @@
+/** The peers that Millrace is measured against. */

@@ -1,0 +1,103 @@
+/** The result as a table: measured, at least, aim. */
+import type { DeepResult } from "./deep.ts";
+import { type Figure, median, type Round, ratioIn } from "./figures.ts";
+
+export interface Line {
+  row: string;
+  name: string;
+  /** By CPU time where that makes sense: far steadier on a shared machine. */
+  measured: string;
+  wall: string;
+  atLeast: string;
+  aim: string;
+  verdict: "aim" | "at least" | "below" | "";
+}
+
+export function figureLine(figure: Figure, rounds: Round[]): Line | undefined {
+  const ratios = rounds.map((round) => ratioIn(round, figure)).filter((ratio) => ratio !== undefined);
+  if (ratios.length === 0) return undefined;
+  const cpu = ratios.map((ratio) => ratio.cpu);
+  const wall = ratios.map((ratio) => ratio.wall);
+  const lowerIsBetter = figure.by === "p50";
+  return {
+    row: figure.row,
+    name: figure.name,
+    measured: spread(cpu),
+    wall: spread(wall),
+    atLeast: figure.atLeast > 0 ? String(figure.atLeast) : "",
+    aim: figure.aim > 0 ? String(figure.aim) : "",
+    verdict: figure.aim > 0 ? verdict(median(cpu), figure.atLeast, figure.aim, lowerIsBetter) : "",
+  };
+}
+
+export function deepLines({
+  submitRatio,
+  takeRatio,
+  bytesPerJob,
+  recoveryCpuSeconds,
+  recoveryWallSeconds,
+}: DeepResult): Line[] {
+  const lines: Line[] = [];
+  for (const [name, ratio] of [
+    ["/run", submitRatio],
+    ["taking", takeRatio],
+  ] as const) {
+    if (!ratio) continue;
+    lines.push({
+      row: "9",
+      name: `${name}: deep queue against shallow`,
+      measured: spread(ratio.all),
+      wall: ratio.wall.toFixed(2),
+      atLeast: "0.8",
+      aim: "0.95",
+      verdict: verdict(ratio.cpu, 0.8, 0.95, false),
+    });
+  }
+  if (bytesPerJob !== undefined) lines.push(amount("10", "memory for each waiting job", bytesPerJob, "B", 700, 350));
+  if (recoveryCpuSeconds !== undefined) {
+    const line = amount("11", "recovery after kill -9, CPU time", recoveryCpuSeconds, "s", 6, 3);
+    lines.push({ ...line, wall: `${recoveryWallSeconds!.toFixed(1)} s` });
+  }
+  return lines;
+}
+
+function amount(row: string, name: string, value: number, unit: string, most: number, aim: number): Line {
+  const shown = unit === "s" ? value.toFixed(2) : String(Math.round(value));
+  return {
+    row,
+    name,
+    measured: `${shown} ${unit}`,
+    wall: "",
+    atLeast: `${most} ${unit}`,
+    aim: `${aim} ${unit}`,
+    verdict: verdict(value, most, aim, true),
+  };
+}
+
+function verdict(value: number, atLeast: number, aim: number, lowerIsBetter: boolean): Line["verdict"] {
+  const reaches = (mark: number) => (lowerIsBetter ? value <= mark : value >= mark);
+  return reaches(aim) ? "aim" : reaches(atLeast) ? "at least" : "below";
+}
+
+function spread(values: number[]): string {
+  const [least, most] = [Math.min(...values), Math.max(...values)];
+  return `${median(values).toFixed(2)} (${least.toFixed(2)}-${most.toFixed(2)})`;
+}
+
+export function printed(lines: Line[]): string {
+  const header: Record<keyof Line, string> = {
+    row: "#",
+    name: "Figure",
+    measured: "Measured by CPU-second",
+    wall: "by wall clock",
+    atLeast: "At least",
+    aim: "Aim",
+    verdict: "Reached",
+  };
+  const columns = Object.keys(header) as (keyof Line)[];
+  const rows = [header, ...lines];
+  const widths = columns.map((column) => Math.max(...rows.map((row) => row[column].length)));
+  const text = (row: Record<keyof Line, string>) =>
+    `| ${columns.map((c, i) => row[c].padEnd(widths[i]!)).join(" | ")} |`;
+  return [text(header), `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`, ...lines.map(text)].join("\n");
+}

@@ -1,0 +1,83 @@
+/** The batcher: as few round trips as there can be, and no fault shared. */
+import { expect, test } from "vitest";
+import { turn } from "../../kernel/clock.ts";
+import { problem } from "../../kernel/problem.ts";
+import { Batcher } from "./batcher.ts";
+
+function setup({ failing = (_items: number[]): Error | undefined => undefined } = {}) {
+  const batches: number[][] = [];
+  let gate = Promise.resolve();
+  let release = () => {};
+  const batcher = new Batcher<number, string>(async (items) => {
+    batches.push(items);
+    await gate;
+    const error = failing(items);
+    if (error) throw error;
+    return items.map((item) => `answer ${item}`);
+  });
+  return {
+    batcher,
+    batches,
+    release: () => release(),
+    hold() {
+      ({ promise: gate, resolve: release } = Promise.withResolvers<void>());
+    },
+  };
+}
+
+test("what one turn asks goes out together, and each gets its own answer", async () => {
+  const { batcher, batches } = setup();
+  expect(await Promise.all([1, 2, 3].map((item) => batcher.ask(item)))).toEqual(["answer 1", "answer 2", "answer 3"]);
+  expect(batches).toEqual([[1, 2, 3]]);
+});
+
+test("what is asked during a round trip forms the next one, in order", async () => {
+  const world = setup();
+  world.hold();
+  const first = world.batcher.ask(1);
+  await turn();
+  const later = [2, 3].map((item) => world.batcher.ask(item));
+  await turn();
+  expect(world.batches).toEqual([[1]]);
+  world.release();
+  await Promise.all([first, ...later]);
+  expect(world.batches).toEqual([[1], [2, 3]]);
+});
+
+test("a batch has a largest size", async () => {
+  const { batcher, batches } = setup();
+  await Promise.all(Array.from({ length: 1_200 }, (_, i) => batcher.ask(i)));
+  expect(batches.map(({ length }) => length)).toEqual([500, 500, 200]);
+});
+
+test("a fault that one item brings is its own", async () => {
+  const { batcher } = setup({ failing: (items) => (items.includes(2) ? new Error("bad 2") : undefined) });
+  const answers = await Promise.allSettled([1, 2, 3].map((item) => batcher.ask(item)));
+  expect(answers).toMatchObject([
+    { value: "answer 1" },
+    { status: "rejected", reason: { message: "bad 2" } },
+    { value: "answer 3" },
+  ]);
+});
+
+test("an outage is everybody's, asked about once, and the next batch is tried anew", async () => {
+  let down = true;
+  const { batcher, batches } = setup({ failing: () => (down ? problem("unavailable", "down") : undefined) });
+  const answers = await Promise.allSettled([1, 2].map((item) => batcher.ask(item)));
+  expect(answers).toMatchObject([{ reason: { code: "unavailable" } }, { reason: { code: "unavailable" } }]);
+  expect(batches).toHaveLength(1);
+  down = false;
+  expect(await batcher.ask(3)).toBe("answer 3");
+});
+
+test("it is idle once everything asked is answered", async () => {
+  const world = setup();
+  await world.batcher.idle();
+  world.hold();
+  let answered = false;
+  void world.batcher.ask(1).then(() => (answered = true));
+  const idle = world.batcher.idle();
+  world.release();
+  await idle;
+  expect(answered).toBe(true);
+});

@@ -1,0 +1,60 @@
+/** Many small questions as few round trips: what is asked during one round trip goes out together in the next. */
+import { isProblem } from "../../kernel/problem.ts";
+
+interface Waiting<Item, Answer> {
+  item: Item;
+  resolve(answer: Answer): void;
+  reject(error: unknown): void;
+}
+
+/** Beyond this many, a batch only makes its first askers wait for its last. */
+const LARGEST_BATCH = 500;
+
+/** No timer forms batches: a question that finds nothing under way is sent at once. Batches are sent one after another. */
+export class Batcher<Item, Answer> {
+  readonly #run: (items: Item[]) => Promise<Answer[]>;
+  #waiting: Waiting<Item, Answer>[] = [];
+  #sending: Promise<void> | undefined;
+
+  /** `run` answers the items of one batch, in their order. */
+  constructor(run: (items: Item[]) => Promise<Answer[]>) {
+    this.#run = run;
+  }
+
+  ask(item: Item): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      this.#waiting.push({ item, resolve, reject });
+      this.#sending ??= this.#send();
+    });
+  }
+
+  /** Resolves when everything asked so far is answered. */
+  async idle(): Promise<void> {
+    await this.#sending;
+  }
+
+  async #send(): Promise<void> {
+    // The first question waits for the end of this turn, so that everything the turn brings shares its round trip.
+    await Promise.resolve();
+    while (this.#waiting.length > 0) await this.#answer(this.#waiting.splice(0, LARGEST_BATCH));
+    this.#sending = undefined;
+  }
+
+  async #answer(batch: Waiting<Item, Answer>[]): Promise<void> {
+    try {
+      const answers = await this.#run(batch.map(({ item }) => item));
+      for (const [i, { resolve }] of batch.entries()) resolve(answers[i]!);
+    } catch (error) {
+      // A fault that one item brought must not become everybody's; an outage is everybody's.
+      if (batch.length > 1 && !isProblem(error, "unavailable")) {
+        for (const alone of batch) await this.#answer([alone]);
+      } else for (const { reject } of batch) reject(error);
+    }
+  }
+}
+
+/** Answers to the items of several calls, put back together call by call. */
+export function regroup<Answer>(calls: readonly (readonly unknown[])[], answers: readonly Answer[]): Answer[][] {
+  const rest = answers.values();
+  return calls.map((call) => call.map(() => rest.next().value!));
+}

@@ -1,0 +1,109 @@
+/** Those who hold jobs, in PostgreSQL, and what they and the clock make due. */
+import type { Sql, Statement } from "../postgres/pool.ts";
+import {
+  COLUMNS,
+  clean,
+  DUE_AT,
+  IS_LIVE,
+  type JobRow,
+  NOT_AWAITED,
+  rowsOf,
+  rowsParameter,
+  toJob,
+} from "./postgres-jobs.ts";
+import type { Chunk, Due, DueReason, Part, Reading } from "./queue.ts";
+
+/** After an outage, workers get this long to be heard of before their jobs are given to others. */
+const GRACE_MS = 30_000;
+/** Holders that were not heard of for this long, and have nothing, are forgotten. */
+const FORGET_AFTER_MS = 3_600_000;
+
+export interface Renewal {
+  holder: string;
+  endpoint: string;
+  until: number;
+}
+
+const RENEW: Statement = {
+  name: "renew",
+  text: `
+    INSERT INTO holders (holder, endpoint, until)
+    SELECT holder, endpoint, until FROM ${rowsOf("$1", { holder: "text", endpoint: "text", until: "bigint" })} AS given
+    WHERE ${NOT_AWAITED} ORDER BY holder
+    ON CONFLICT (holder) DO UPDATE SET until = excluded.until`,
+};
+
+const APPEND: Statement = {
+  name: "append",
+  text: `
+    INSERT INTO job_chunks (job, attempt, sequence, text)
+    SELECT given.id, given.attempt, given.sequence, given.text
+    FROM (SELECT * FROM ${rowsOf("$1", {
+      ...{ holder: "text", id: "text", attempt: "integer", sequence: "bigint", text: "text" },
+    })} AS given ORDER BY id, n) AS given
+    CROSS JOIN LATERAL (
+      SELECT FROM jobs
+      WHERE jobs.id = given.id AND state = 'IN_PROGRESS' AND jobs.holder = given.holder AND jobs.attempt = given.attempt
+      FOR SHARE
+    ) AS held
+    ON CONFLICT DO NOTHING`,
+};
+
+const TIMED: Statement = {
+  name: "due_by_time",
+  text: `
+    SELECT ${COLUMNS}, CASE WHEN ttl_at <= $1 THEN 'ttl' ELSE 'execution' END AS why
+    FROM jobs WHERE ${IS_LIVE} AND ${DUE_AT} <= $1 ORDER BY ${DUE_AT} LIMIT $2`,
+};
+
+const ABANDONED: Statement = {
+  name: "due_by_holder",
+  text: `
+    SELECT ${COLUMNS}, 'holder' AS why FROM jobs
+    WHERE state = 'IN_PROGRESS' AND ${DUE_AT} > $1
+      AND NOT EXISTS (SELECT FROM holders WHERE holders.holder = jobs.holder AND until > $1)
+    ORDER BY jobs.holder LIMIT $2`,
+};
+
+/** The last word about a holder counts. */
+export async function renewHolders(sql: Sql, renewals: readonly Renewal[]): Promise<void> {
+  const last = new Map(renewals.map((renewal) => [clean(renewal.holder), renewal]));
+  await sql(RENEW, [rowsParameter([...last.values()])]);
+}
+
+export async function giveGrace(sql: Sql, now: number): Promise<void> {
+  await sql(
+    `UPDATE holders SET until = $1 WHERE until < $1
+       AND EXISTS (SELECT FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS')`,
+    [now + GRACE_MS],
+  );
+}
+
+export async function dueJobs(sql: Sql, now: number, limit: number): Promise<Due[]> {
+  const due = await sql<JobRow & { why: DueReason }>(TIMED, [now, limit]);
+  if (due.length < limit) due.push(...(await sql<JobRow & { why: DueReason }>(ABANDONED, [now, limit - due.length])));
+  await sql(
+    `DELETE FROM holders WHERE until <= $1
+       AND NOT EXISTS (SELECT FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS')`,
+    [now - FORGET_AFTER_MS],
+  );
+  return due.map((row) => ({ job: toJob(row), why: row.why }));
+}
+
+export async function appendChunks(sql: Sql, calls: readonly { holder: string; chunks: Chunk[] }[]): Promise<void> {
+  const rows = calls.flatMap(({ holder, chunks }) => chunks.map((chunk) => ({ holder, ...chunk })));
+  await sql(APPEND, [rowsParameter(rows)]);
+}
+
+/** Payloads that are kept apart are still to be fetched. */
+export async function readJob(sql: Sql, id: string, parts: readonly Part[]): Promise<Reading | undefined> {
+  const payloads = parts.map((part) => `, jobs.${part}`).join("");
+  const name = ["read", ...parts].join("_");
+  const [row] = await sql<JobRow & Record<Part, string | null>>(
+    { name, text: `SELECT ${COLUMNS}${payloads} FROM jobs WHERE id = $1` },
+    [id],
+  );
+  if (!row) return undefined;
+  const known = parts.filter((part) => row[part] !== null).map((part) => [part, row[part]]);
+  return { job: toJob(row), ...Object.fromEntries(known) };
+}

@@ -1,0 +1,296 @@
+/** The queue in PostgreSQL, for any number of nodes: every decision is a statement, and what comes in together goes out together. */
+import { isProblem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Batcher, regroup } from "../postgres/batcher.ts";
+import { migrate } from "../postgres/migrate.ts";
+import { openPool, type Pool, query, type Sql, transaction } from "../postgres/pool.ts";
+import type { Job, NewJob } from "./job.ts";
+import { applyInRounds } from "./postgres-apply.ts";
+import { claimJobs } from "./postgres-claim.ts";
+import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
+import { appendChunks, dueJobs, giveGrace, type Renewal, readJob, renewHolders } from "./postgres-holders.ts";
+import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
+import { APART, isApart, readPieces, writePieces } from "./postgres-payloads.ts";
+import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
+import type {
+  Ask,
+  Change,
+  Chunk,
+  Claimed,
+  Counts,
+  Due,
+  Enqueued,
+  HolderState,
+  JobFilter,
+  Outcome,
+  Outgoing,
+  Part,
+  Queue,
+  Reading,
+} from "./queue.ts";
+
+/** Counters are kept in this many sets, and each node picks one: two nodes with the same one sometimes wait for each other. */
+const COUNTER_SETS = 8;
+/** In each set, a slot for every kind of writer, since those of one node work at the same time. */
+const WRITERS = ["enqueue", "claim", "apply", "alone"] as const;
+
+export class PostgresQueue implements Queue {
+  readonly #pool: Pool;
+  readonly #sql: Sql;
+  readonly #set: number;
+  readonly #enqueues: Batcher<NewJob[], Enqueued[]>;
+  readonly #claims: Batcher<Ask, Claimed[]>;
+  readonly #changes: Batcher<Change[], Outcome[]>;
+  readonly #chunks: Batcher<{ holder: string; chunks: Chunk[] }, void>;
+  readonly #renewals: Batcher<Renewal, void>;
+  /** Whether the database could not be reached at some time since holders were last given a grace. */
+  #wasAway = false;
+
+  private constructor(pool: Pool, random: Random) {
+    this.#pool = pool;
+    this.#sql = (statement, values) => this.#watched(query(pool, statement, values));
+    this.#set = random.bytes(1)[0]! % COUNTER_SETS;
+    this.#enqueues = new Batcher((calls) => this.#enqueue(calls));
+    this.#claims = new Batcher((asks) => claimJobs(this.#sql, asks, this.#slot("claim")));
+    this.#changes = new Batcher((calls) => this.#apply(calls));
+    this.#chunks = new Batcher(async (calls) => {
+      await appendChunks(this.#sql, calls);
+      return calls.map(() => undefined);
+    });
+    this.#renewals = new Batcher(async (renewals) => {
+      await renewHolders(this.#sql, renewals);
+      return renewals.map(() => undefined);
+    });
+  }
+
+  static async open(url: string, { now, random }: { now: number; random: Random }): Promise<PostgresQueue> {
+    const pool = openPool(url, { settings: planSettings });
+    try {
+      await migrate(pool, "queue", migrations);
+      const queue = new PostgresQueue(pool, random);
+      await giveGrace(queue.#sql, now);
+      return queue;
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+
+  async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
+    if (jobs.length === 0) return [];
+    return jobs.some(({ body }) => isApart(body)) ? this.#enqueueLarge(jobs) : this.#enqueues.ask(jobs);
+  }
+
+  async claim(ask: Ask): Promise<Claimed[]> {
+    const claimed = await this.#claims.ask(ask);
+    return Promise.all(
+      claimed.map(async ({ job, body }) => ({
+        job,
+        body: body === APART ? (await readPieces(this.#sql, job.id, "body"))! : body,
+      })),
+    );
+  }
+
+  async apply(changes: Change[]): Promise<Outcome[]> {
+    if (changes.length === 0) return [];
+    if (!changes.some(({ result }) => isApart(result))) return this.#changes.ask(changes);
+    return this.#transaction((sql) => applyInRounds(sql, changes, this.#slot("alone")));
+  }
+
+  async append(holder: string, chunks: Chunk[]): Promise<void> {
+    if (chunks.length > 0) await this.#chunks.ask({ holder, chunks });
+  }
+
+  async read(id: string, now: number, parts: readonly Part[] = []): Promise<Reading | "purged" | undefined> {
+    const reading = await this.#read(clean(id), parts);
+    if (reading && (reading.job.expiresAt === undefined || reading.job.expiresAt > now)) return reading;
+    const purged = await this.#sql("SELECT FROM purged_jobs WHERE id = $1 AND until > $2", [clean(id), now]);
+    return purged.length > 0 ? "purged" : undefined;
+  }
+
+  async chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]> {
+    return this.#sql<Chunk>(
+      `SELECT job AS id, attempt, sequence, text FROM job_chunks
+       WHERE job = $1 AND (attempt, sequence) > ($2, $3) ORDER BY attempt, sequence LIMIT $4`,
+      [clean(id), after.attempt, after.sequence, limit],
+    );
+  }
+
+  async list({ endpoint, states, offset, limit, now }: JobFilter): Promise<{ jobs: Job[]; total: number }> {
+    const where = `endpoint = $1 AND (expires_at IS NULL OR expires_at > $2) AND ($3::text[] IS NULL OR state = ANY ($3))`;
+    const values = [clean(endpoint), now, states ?? null];
+    const [rows, [count]] = await Promise.all([
+      this.#sql<JobRow>(
+        `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5`,
+        [...values, limit, offset],
+      ),
+      this.#sql<{ total: number }>(`SELECT count(*) AS total FROM jobs WHERE ${where}`, values),
+    ]);
+    return { jobs: rows.map(toJob), total: count!.total };
+  }
+
+  async purge(endpoint: string, until: number): Promise<string[]> {
+    const [sequence] = await this.#sql<{ last: number }>("SELECT last_value AS last FROM job_positions");
+    const terms = { upTo: sequence!.last, until, slot: this.#slot("alone") };
+    const purged: string[] = [];
+    for (;;) {
+      const slice = await this.#transaction((sql) => purgeSlice(sql, clean(endpoint), terms));
+      purged.push(...slice);
+      if (slice.length < SLICE) return purged;
+    }
+  }
+
+  /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
+  async removeEndpoint(endpoint: string): Promise<void> {
+    const name = clean(endpoint);
+    while ((await this.#transaction((sql) => removeSlice(sql, name))) === SLICE);
+    await this.#transaction(async (sql) => {
+      await sql("DELETE FROM job_counters WHERE endpoint = $1", [name]);
+      await sql("DELETE FROM holders WHERE endpoint = $1", [name]);
+    });
+  }
+
+  renew(holder: string, endpoint: string, until: number): Promise<void> {
+    return this.#renewals.ask({ holder, endpoint, until });
+  }
+
+  async retire(holder: string): Promise<void> {
+    // A renewal that was sent before must not come after.
+    await this.#renewals.idle();
+    await this.#sql("DELETE FROM holders WHERE holder = $1", [clean(holder)]);
+  }
+
+  async holders(endpoint: string, now: number): Promise<HolderState[]> {
+    return this.#sql<HolderState>(
+      `SELECT holder, endpoint, until,
+         (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs
+       FROM holders WHERE endpoint = $1 AND until > $2`,
+      [clean(endpoint), now],
+    );
+  }
+
+  async held(holder: string): Promise<Job[]> {
+    const rows = await this.#sql<JobRow>(`SELECT ${COLUMNS} FROM jobs WHERE holder = $1 AND state = 'IN_PROGRESS'`, [
+      clean(holder),
+    ]);
+    return rows.map(toJob);
+  }
+
+  async due(now: number, limit: number): Promise<Due[]> {
+    // While the database was away, no worker could be heard of.
+    if (this.#wasAway) {
+      await giveGrace(this.#sql, now);
+      this.#wasAway = false;
+    }
+    return dueJobs(this.#sql, now, limit);
+  }
+
+  async expire(now: number, limit: number): Promise<number> {
+    return expireSlice(this.#sql, now, limit);
+  }
+
+  async counts(endpoint: string): Promise<Counts> {
+    const sum = (column: string) => `coalesce(sum(${column}), 0)::bigint`;
+    const [counts] = await this.#sql<Counts>(
+      `SELECT ${sum("in_queue")} AS "inQueue", ${sum("low_in_queue")} AS "lowPriorityInQueue",
+         ${sum("in_progress")} AS "inProgress", ${sum("completed")} AS completed, ${sum("failed")} AS failed,
+         ${sum("retried")} AS retried
+       FROM job_counters WHERE endpoint = $1`,
+      [clean(endpoint)],
+    );
+    return counts!;
+  }
+
+  async outgoing(now: number, limit: number): Promise<Outgoing[]> {
+    return this.#sql<Outgoing>(
+      `SELECT job, url, endpoint, tries, due_at AS "dueAt" FROM outbox WHERE due_at <= $1 ORDER BY due_at LIMIT $2`,
+      [now, limit],
+    );
+  }
+
+  async settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
+    const which = [clean(job), clean(url)];
+    if (next === "done") await this.#sql("DELETE FROM outbox WHERE job = $1 AND url = $2", which);
+    else
+      await this.#sql("UPDATE outbox SET tries = $3, due_at = $4 WHERE job = $1 AND url = $2", [
+        ...which,
+        next.tries,
+        next.dueAt,
+      ]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const batchers = [this.#enqueues, this.#claims, this.#changes, this.#chunks, this.#renewals];
+    await Promise.all(batchers.map((batcher) => batcher.idle()));
+    await this.#pool.end();
+  }
+
+  async #enqueue(calls: NewJob[][]): Promise<Enqueued[][]> {
+    const enqueued = await this.#settleKeys(calls.flat(), (jobs) => insertJobs(this.#sql, jobs, this.#slot("enqueue")));
+    return regroup(calls, enqueued);
+  }
+
+  #enqueueLarge(jobs: NewJob[]): Promise<Enqueued[]> {
+    return this.#settleKeys(jobs, (left) =>
+      this.#transaction(async (sql) => {
+        const added = await insertJobs(sql, left, this.#slot("alone"));
+        for (const { id, body } of left) if (added.has(id) && isApart(body)) await writePieces(sql, id, "body", body);
+        return added;
+      }),
+    );
+  }
+
+  /** Jobs that were not inserted have a known key; a key may also become free between the two looks. */
+  async #settleKeys(jobs: NewJob[], insert: (jobs: NewJob[]) => Promise<Set<string>>): Promise<Enqueued[]> {
+    const settled = new Map<NewJob, Enqueued>();
+    for (let left = jobs; left.length > 0; left = left.filter((job) => !settled.has(job))) {
+      const added = await insert(left);
+      for (const job of left) if (added.has(job.id)) settled.set(job, { job: newlyQueued(job), known: false });
+      const others = left.filter((job) => !settled.has(job));
+      if (others.length === 0) break;
+      for (const [i, known] of (await findKnown(this.#sql, others)).entries())
+        if (known) settled.set(others[i]!, known);
+    }
+    return jobs.map((job) => settled.get(job)!);
+  }
+
+  async #apply(calls: Change[][]): Promise<Outcome[][]> {
+    const changes = calls.flat();
+    // Rounds are statements that commit by themselves, except where changes of one job must not be torn apart.
+    const apply = (sql: Sql) => applyInRounds(sql, changes, this.#slot("apply"));
+    const outcomes = await (hasRepeats(changes) ? this.#transaction(apply) : apply(this.#sql));
+    return regroup(calls, outcomes);
+  }
+
+  async #read(id: string, parts: readonly Part[]): Promise<Reading | undefined> {
+    const reading = await readJob(this.#sql, id, parts);
+    if (!reading || !parts.some((part) => reading[part] === APART)) return reading;
+    // Job and pieces of one moment.
+    return this.#transaction(async (sql) => {
+      await sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+      const again = await readJob(sql, id, parts);
+      for (const part of parts)
+        if (again?.[part] === APART) Object.assign(again, { [part]: await readPieces(sql, id, part) });
+      return again;
+    });
+  }
+
+  #transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#watched(transaction(this.#pool, work));
+  }
+
+  async #watched<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (isProblem(error, "unavailable")) this.#wasAway = true;
+      throw error;
+    }
+  }
+
+  #slot(writer: (typeof WRITERS)[number]): number {
+    return this.#set * WRITERS.length + WRITERS.indexOf(writer);
+  }
+}
+
+const hasRepeats = (changes: readonly Change[]) => new Set(changes.map(({ id }) => id)).size < changes.length;

@@ -1,0 +1,116 @@
+/** The public npm clients of this API, unmodified, against a real server with a real worker: only the base URL differs. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { createRunpod } from "@runpod/ai-sdk-provider";
+import { generateText, streamText } from "ai";
+import OpenAI from "openai";
+import runpodSdk from "runpod-sdk";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
+
+let data: Folder;
+let server: Server;
+let worker: ChildProcess;
+let key: string;
+let endpointId: string;
+
+beforeAll(async () => {
+  data = await temporaryFolder();
+  server = await startServer(data.path);
+  key = await ownerKey(data.path);
+  const body = { name: "mock", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+  endpointId = (await server.call("POST", "/v2/serverless", { key, body })).json.id;
+  const variables = await millrace(data.path, "worker-env", endpointId, "--url", server.url);
+  const program = fileURLToPath(new URL("./fixtures/mock-worker.ts", import.meta.url));
+  worker = spawn(process.execPath, [program], {
+    env: { PATH: process.env.PATH ?? "", ...variables },
+    stdio: "inherit",
+  });
+});
+
+afterAll(async () => {
+  worker.kill("SIGTERM");
+  await once(worker, "exit");
+  await server[Symbol.asyncDispose]();
+  await data[Symbol.asyncDispose]();
+});
+
+describe("runpod-sdk", () => {
+  const client = () => runpodSdk(key, { baseUrl: `${server.url}/v2` }).endpoint(endpointId)!;
+
+  test("runSync returns the output", async () => {
+    const result = await client().runSync({ input: { mock_return: { answer: 42 } } });
+    expect(result).toMatchObject({ status: "COMPLETED", output: { answer: 42 } });
+  });
+
+  test("runSync goes on through status-sync when the first wait is over", async () => {
+    const waiting = client().runSync({ input: { mock_return: "late", mock_delay_ms: 2500 } }, 10_000);
+    expect(await waiting).toMatchObject({ status: "COMPLETED", output: "late" });
+    const { id } = await client().run({ input: { mock_return: "later", mock_delay_ms: 1500 } });
+    expect(await client().statusSync(id, 5000)).toMatchObject({ status: "COMPLETED", output: "later" });
+  });
+
+  test("run and status", async () => {
+    const { id, status } = await client().run({ input: { mock_return: [1, 2] } });
+    expect(status).toBe("IN_QUEUE");
+    await client().statusSync(id, 5000);
+    expect(await client().status(id)).toMatchObject({ id, status: "COMPLETED", output: [1, 2] });
+  });
+
+  test("stream yields every chunk", async () => {
+    const { id } = await client().run({ input: { mock_yield: ["a", { b: 1 }, "c"] } });
+    const outputs: unknown[] = [];
+    for await (const chunk of client().stream(id)) outputs.push(chunk.output);
+    expect(outputs).toEqual(["a", { b: 1 }, "c"]);
+  });
+
+  test("cancel ends a running job", async () => {
+    const { id } = await client().run({ input: { mock_delay_ms: 60_000, mock_progress: "begun" } });
+    expect(await client().cancel(id)).toMatchObject({ id, status: "CANCELLED" });
+    expect(await client().status(id)).toMatchObject({ status: "CANCELLED" });
+  });
+
+  test("a handler's error is FAILED with a string", async () => {
+    const result = await client().runSync({ input: { mock_error: "out of paper" } });
+    expect(result).toMatchObject({ status: "FAILED", error: expect.stringContaining("out of paper") });
+  });
+
+  test("health and purge", async () => {
+    expect(await client().health()).toMatchObject({ jobs: { inQueue: 0 }, workers: { idle: expect.any(Number) } });
+    expect(await client().purgeQueue()).toEqual({ removed: 0, status: "completed" });
+  });
+});
+
+describe("openai", () => {
+  const client = () => new OpenAI({ apiKey: key, baseURL: `${server.url}/v2/${endpointId}/openai/v1`, maxRetries: 0 });
+  const messages = [{ role: "user" as const, content: "hello" }];
+
+  test("a chat completion", async () => {
+    const completion = await client().chat.completions.create({ model: "mock", messages });
+    expect(completion.choices[0]?.message.content).toBe("Hello from the mill");
+  });
+
+  test("a streamed chat completion", async () => {
+    const stream = await client().chat.completions.create({ model: "mock", messages, stream: true });
+    let text = "";
+    for await (const part of stream) text += part.choices[0]?.delta.content ?? "";
+    expect(text).toBe("Hello from the mill");
+  });
+});
+
+describe("@runpod/ai-sdk-provider", () => {
+  const model = () => createRunpod({ apiKey: key, baseURL: `${server.url}/v2/${endpointId}/openai/v1` })("mock");
+
+  test("generated text", async () => {
+    const { text } = await generateText({ model: model() as never, prompt: "hello" });
+    expect(text).toBe("Hello from the mill");
+  });
+
+  test("streamed text", async () => {
+    const { textStream } = streamText({ model: model() as never, prompt: "hello" });
+    let text = "";
+    for await (const part of textStream) text += part;
+    expect(text).toBe("Hello from the mill");
+  });
+});

@@ -1,0 +1,8 @@
+/** Fitness: checks before the first job. A worker that is not fit says so and ends, before it can spoil a job. */
+import { access } from "node:fs/promises";
+import { start } from "millrace-worker";
+
+start({
+  fitness: { model: () => access(process.env.MODEL ?? "model.bin") },
+  handler: () => "fit",
+});

@@ -1,0 +1,9 @@
+/** A generator streams: clients read each yielded value from `/stream` as it comes, and all of them as the output. */
+import { start } from "millrace-worker";
+
+start<{ text: string }>({
+  aggregate: true,
+  async *handler({ input }) {
+    for (const word of input.text.split(" ")) yield word;
+  },
+});

@@ -1,0 +1,20 @@
+/** Time for the worker: the only file that sets a real timer. */
+
+export interface Clock {
+  /** Milliseconds that only ever grow. */
+  monotonic(): number;
+  after(delayMs: number, action: () => void): { cancel(): void };
+}
+
+export const realClock: Clock = {
+  monotonic: () => performance.now(),
+  after(delayMs, action) {
+    const timer = setTimeout(action, delayMs);
+    return { cancel: () => clearTimeout(timer) };
+  },
+};
+
+/** After everything that is ready in this turn of the event loop. Not a timer: nothing waits for a time to pass. */
+export function soon(action: () => void): void {
+  setImmediate(action);
+}

@@ -1,0 +1,153 @@
+/** The line to the server: the worker routes of one endpoint over connections that stay open. */
+import http, { type ClientRequest, type IncomingMessage } from "node:http";
+import https from "node:https";
+import type { Clock } from "./clock.ts";
+import type { Job } from "./handler.ts";
+import type { Place } from "./settings.ts";
+
+/** An empty take is held by the server for this long. */
+const HOLD_MS = 20_000;
+/** Beyond what it may be held for, an answer that takes longer than this never comes: the line is dead. */
+const SLOWEST_ANSWER_MS = 30_000;
+/** After the worker lets go of a held request, the server closes the line at once; this is for one that does not. */
+const LET_GO_MS = 2000;
+
+/** The server cannot be reached, or said that it cannot answer now. Worth trying again. */
+export class Unreachable extends Error {}
+
+interface Answer {
+  status: number;
+  text: string;
+}
+
+interface Pending {
+  request: ClientRequest;
+  /** When it has taken too long. */
+  overdueAt: number;
+  held: boolean;
+}
+
+export class Link {
+  readonly #url: URL;
+  readonly #worker: string;
+  readonly #authorization: string;
+  readonly #clock: Clock;
+  readonly #transport: typeof http | typeof https;
+  readonly #agent: http.Agent;
+  readonly #pending = new Set<Pending>();
+  #released = false;
+
+  constructor({ endpointUrl, worker, key }: Place, clock: Clock) {
+    this.#url = new URL(endpointUrl);
+    this.#worker = encodeURIComponent(worker);
+    this.#authorization = key;
+    this.#clock = clock;
+    this.#transport = this.#url.protocol === "https:" ? https : http;
+    this.#agent = new this.#transport.Agent({ keepAlive: true, scheduling: "lifo" });
+  }
+
+  /** Reports what is in `lines` and takes up to `take` jobs in the same request, waiting for the first of them if `hold`. */
+  async exchange(lines: string, take: number, hold: boolean): Promise<Job[]> {
+    const path = `/job-exchange/${this.#worker}?take=${take}&wait=${hold ? HOLD_MS : 0}`;
+    const { status, text } = await this.#ask("POST", path, lines, hold);
+    return status === 204 ? [] : readJobs(text);
+  }
+
+  /** A result too long to share a request with others; the server reads it aside. */
+  async done(id: string, result: string): Promise<void> {
+    await this.#ask("POST", `/job-done/${this.#worker}/${id}?isStream=false`, result);
+  }
+
+  /** Attempt and number let a server tell a chunk that was sent twice because its answer was lost. */
+  async stream({ id, attempt }: Job, sequence: number, chunk: string): Promise<void> {
+    await this.#ask("POST", `/job-stream/${this.#worker}/${id}?attempt=${attempt}&sequence=${sequence}`, chunk);
+  }
+
+  /** Ids of jobs that must stop, held by the server until there is one. */
+  async stops(): Promise<string[]> {
+    const { status, text } = await this.#ask("GET", `/job-stop/${this.#worker}?`, undefined, true);
+    return status === 204 ? [] : (JSON.parse(text) as { jobsToStop: string[] }).jobsToStop;
+  }
+
+  async ping(busyWith: readonly string[]): Promise<void> {
+    const list = busyWith.length > 0 ? `job_id=${busyWith.join(",")}` : "";
+    await this.#ask("GET", `/ping/${this.#worker}?${list}`);
+  }
+
+  async unfit(check: string, reason: string): Promise<void> {
+    const query = new URLSearchParams({ status: "unhealthy", check, reason: reason.slice(0, 256) });
+    await this.#ask("GET", `/ping/${this.#worker}?${query}`);
+  }
+
+  /**
+   * Lets go of held requests without losing a job that is on its way: the line is closed in one direction only, and the server
+   * closes the other after whatever it had already sent.
+   */
+  release(): void {
+    this.#released = true;
+    for (const { request, held } of this.#pending) if (held) this.#letGo(request);
+  }
+
+  /** Called now and then: ends requests to a server that went away without a word. */
+  endOverdue(): void {
+    const now = this.#clock.monotonic();
+    for (const { request, overdueAt } of this.#pending)
+      if (overdueAt <= now) request.destroy(new Unreachable("no answer from the server"));
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #ask(method: string, path: string, body?: string, held = false): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const headers: Record<string, string | number> = { authorization: this.#authorization };
+      if (body !== undefined) headers["content-length"] = Buffer.byteLength(body);
+      const request = this.#transport.request({
+        agent: this.#agent,
+        host: this.#url.hostname.replace(/^\[|\]$/g, ""),
+        port: this.#url.port || undefined,
+        method,
+        path: this.#url.pathname + path,
+        headers,
+      });
+      const overdueAt = this.#clock.monotonic() + SLOWEST_ANSWER_MS + (held ? HOLD_MS : 0);
+      const pending = { request, overdueAt, held };
+      this.#pending.add(pending);
+      request.once("close", () => this.#pending.delete(pending));
+      request.once("error", (error) => reject(new Unreachable(error.message, { cause: error })));
+      request.once("response", (response) => readAnswer(response, resolve, reject));
+      request.end(body);
+      if (held && this.#released) this.#letGo(request);
+    });
+  }
+
+  #letGo(request: ClientRequest): void {
+    const late = this.#clock.after(LET_GO_MS, () => request.destroy());
+    request.once("close", () => late.cancel());
+    if (request.socket && !request.socket.connecting) request.socket.end();
+    else request.once("socket", (socket) => socket.destroy());
+  }
+}
+
+function readAnswer(
+  response: IncomingMessage,
+  resolve: (answer: Answer) => void,
+  reject: (error: Error) => void,
+): void {
+  const chunks: Buffer[] = [];
+  response.on("data", (chunk: Buffer) => chunks.push(chunk));
+  response.once("error", (error) => reject(new Unreachable(error.message, { cause: error })));
+  response.once("end", () => {
+    const status = response.statusCode!;
+    const text = (chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString();
+    if (status >= 200 && status < 300) resolve({ status, text });
+    else reject(new Unreachable(`the server answered ${status}: ${text.slice(0, 200)}`));
+  });
+}
+
+function readJobs(text: string): Job[] {
+  const jobs: Job[] = [];
+  for (const line of text.split("\n")) if (line !== "") jobs.push(JSON.parse(line) as Job);
+  return jobs;
+}

@@ -1,0 +1,61 @@
+/** From what a handler returned, yielded or threw to the result object that the server gets. */
+
+export interface Result {
+  /** The result object as JSON text. */
+  text: string;
+  /** This process is to be replaced after the job. */
+  refresh: boolean;
+}
+
+/** The server fails a job whose output is longer; saying so here saves sending it. */
+const LONGEST_OUTPUT = 20 * 1024 * 1024;
+
+/** Who failed, for whoever reads the error. */
+export interface Origin {
+  hostname: string;
+  worker: string;
+}
+
+export function resultOf(value: unknown, always: { refresh: boolean }, origin: Origin): Result {
+  if (!isPlainObject(value)) return written({ output: value }, always.refresh, origin);
+  const { error, refresh_worker: wanted, ...rest } = value;
+  const refresh = always.refresh || Boolean(wanted);
+  if (error) return written({ ...(isEmpty(rest) ? {} : { output: rest }), error }, refresh, origin);
+  return written("error" in value || "refresh_worker" in value ? { output: rest } : { output: value }, refresh, origin);
+}
+
+/** JSON text in a string, in the shape that clients of this API decode. */
+export function failureOf(thrown: unknown, always: { refresh: boolean }, origin: Origin): Result {
+  const known = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const error = JSON.stringify({
+    error_type: known.name,
+    error_message: known.message,
+    error_traceback: known.stack ?? "",
+    hostname: origin.hostname,
+    worker_id: origin.worker,
+  });
+  return { text: text({ error }, always.refresh), refresh: always.refresh };
+}
+
+function written(result: object, refresh: boolean, origin: Origin): Result {
+  try {
+    const whole = text(result, refresh);
+    if (whole.length <= LONGEST_OUTPUT) return { text: whole, refresh };
+    return failureOf(new RangeError(`the output exceeds ${LONGEST_OUTPUT / 1024 / 1024} MB`), { refresh }, origin);
+  } catch (unwritable) {
+    return failureOf(unwritable, { refresh }, origin);
+  }
+}
+
+const text = (result: object, refresh: boolean) => JSON.stringify(refresh ? { ...result, stopPod: true } : result);
+
+function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
+}
+
+function isEmpty(object: object): boolean {
+  for (const _ in object) return false;
+  return true;
+}
