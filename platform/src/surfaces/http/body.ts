@@ -10,12 +10,38 @@ const STALL_MS = 15_000;
 const DISCARD_MS = 2000;
 const DISCARD_BYTES = 32 * MIB;
 
+/** What a request said of its body. Kept apart from the headers, where the router would act on it. */
+interface Announced {
+  mediaType: string | undefined;
+  length: number;
+  chunked: boolean;
+}
+
+const ANNOUNCED = Symbol("announced");
+
+/** Moves what the headers say of a body to where only this file and the pipeline look. */
+export function setBodyAside(request: IncomingMessage & { [ANNOUNCED]?: Announced }): void {
+  const { headers } = request;
+  request[ANNOUNCED] = {
+    mediaType: headers["content-type"],
+    length: Number(headers["content-length"] ?? 0),
+    chunked: headers["transfer-encoding"] !== undefined,
+  };
+  headers["content-type"] = undefined;
+  headers["content-length"] = undefined;
+  headers["transfer-encoding"] = undefined;
+}
+
+export function announcedBody(request: IncomingMessage & { [ANNOUNCED]?: Announced }): Announced {
+  return request[ANNOUNCED]!;
+}
+
 /** Marks a request whose client waits for `100 Continue` before it sends its body. */
 export const waitsForContinue = new WeakSet<IncomingMessage>();
 
 /** Refuses a body by its announced length, before anything of it is read. */
 export function refuseTooLarge(request: IncomingMessage, limit: number): void {
-  if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+  if (announcedBody(request).length > limit) throw tooLarge(limit);
 }
 
 export async function readBody(
@@ -71,7 +97,8 @@ function bufferedBody(request: IncomingMessage, limit: number): Buffer {
 
 /** Whether the client announced a body at all. */
 export function hasBody(request: IncomingMessage): boolean {
-  return request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
+  const { chunked, length } = announcedBody(request);
+  return chunked || length > 0;
 }
 
 /** Lets an answer be read by a client that is still sending: what arrives is thrown away, within bounds, then the line is cut. */

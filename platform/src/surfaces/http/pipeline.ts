@@ -11,7 +11,7 @@ import { type Call, DEFAULT_BODY_LIMIT, type Method, type Operation, type Operat
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { assertValid } from "../../kernel/validate.ts";
-import { discardRest, hasBody, readBody, refuseTooLarge } from "./body.ts";
+import { announcedBody, discardRest, hasBody, readBody, refuseTooLarge } from "./body.ts";
 import { readQuery } from "./query.ts";
 import type { Surface } from "./surface.ts";
 
@@ -174,7 +174,7 @@ export function notAllowed(methods: readonly Method[]): Problem {
 }
 
 function requireJson(request: FastifyRequest): void {
-  const type = mediaType(request);
+  const type = announcedBody(request.raw).mediaType;
   if (!/^application\/([\w.-]+\+)?json *(;|$)/i.test(type ?? "")) {
     throw problem(
       "unsupported-media-type",
@@ -191,8 +191,3 @@ function requireJson(request: FastifyRequest): void {
 }
 
 const clip = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
-
-/** The media type as it was sent; see `server.ts` for why the router does not see it. */
-function mediaType(request: FastifyRequest): string | undefined {
-  return (request as unknown as { sentMediaType?: string }).sentMediaType;
-}

@@ -1,10 +1,10 @@
 /** The HTTP server: one Fastify instance with bounds on headers, idle time and shutdown, and no opinion on bodies. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
-import { waitsForContinue } from "./body.ts";
+import { setBodyAside, waitsForContinue } from "./body.ts";
 import { problemJson } from "./problem-json.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
@@ -16,6 +16,26 @@ const SHUTDOWN_GRACE_MS = 5000;
 /** A client whose request could not be understood has this long to read why. */
 const LAST_WORDS_MS = 2000;
 
+const TIMES_AND_SIZES = {
+  headersTimeout: HEADERS_TIMEOUT_MS,
+  requestTimeout: REQUEST_TIMEOUT_MS,
+  keepAliveTimeout: KEEP_ALIVE_MS,
+  maxHeaderSize: MAX_HEADER_BYTES,
+};
+
+type Handle = (request: IncomingMessage, response: ServerResponse) => void;
+
+/**
+ * Fastify would judge an odd content type before we know who asks, and prepare to read a body that the pipeline reads itself: it
+ * is told of none.
+ */
+function withoutBody(handle: Handle): Handle {
+  return (request, response) => {
+    setBodyAside(request);
+    handle(request, response);
+  };
+}
+
 export interface ServerParts {
   clock: Clock;
   /** Answers a request whose path the router cannot even read, such as `/%zz`. */
@@ -26,23 +46,11 @@ export function createServer({ clock, badPath }: ServerParts): FastifyInstance {
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: MAX_HEADER_BYTES },
+    serverFactory: (handle) => createHttpServer(TIMES_AND_SIZES, withoutBody(handle)),
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
     frameworkErrors: (_error, request, reply) => void badPath(request as FastifyRequest, reply as FastifyReply),
   });
-  // Fastify would judge an odd content type before we know who asks. It gets a plain one, and leaves the body unread.
-  app.decorateRequest("sentMediaType", undefined);
-  app.addHook("onRequest", (request, _reply, done) => {
-    const { headers } = request.raw;
-    (request as unknown as { sentMediaType?: string }).sentMediaType = headers["content-type"];
-    if (headers["content-type"] !== undefined) headers["content-type"] = "application/octet-stream";
-    done();
-  });
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser("*", (_request, _payload, done) => done(null));
   closeConnectionsWhenClosing(app);
   app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
     waitsForContinue.add(request);
