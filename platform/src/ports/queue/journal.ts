@@ -1,5 +1,5 @@
 /** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
-import type { Job, Payload } from "./job.ts";
+import type { Job, JobPolicy, Payload } from "./job.ts";
 import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
 
 /** A job as it is written down: what must be searched as fields, all else in the document. */
@@ -65,29 +65,36 @@ type Written = Omit<Job, "id" | "endpoint" | "state" | "expiresAt">;
 const FORMAT = 1;
 
 export function toRow(job: Job, position: number): JobRow {
-  const { id, endpoint, state, expiresAt, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } =
-    job;
-  const { holder, barred, startedAt, deadline, endedAt, reason, webhooks, sealed } = job;
-  const written: Written & { v: number } = {
-    v: FORMAT,
-    policy,
-    createdAt,
-    ttlAt,
-    queuedAt,
-    attempt,
-    spent,
-    errorsRetried,
-    retried,
-    holder,
-    barred,
-    startedAt,
-    deadline,
-    endedAt,
-    reason,
-    webhooks,
-    sealed,
-  };
-  return { id, endpoint, state, position, expiresAt: expiresAt ?? null, doc: JSON.stringify(written) };
+  const { id, endpoint, state, expiresAt } = job;
+  return { id, endpoint, state, position, expiresAt: expiresAt ?? null, doc: docOf(job) };
+}
+
+/** Written out by hand, since every job is written three times: half the cost of stringifying an object made for it. */
+function docOf(job: Job): string {
+  const { createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } = job;
+  const always =
+    `{"v":${FORMAT},"policy":${policyText(job.policy)},"createdAt":${createdAt},"ttlAt":${ttlAt},"queuedAt":${queuedAt},` +
+    `"attempt":${attempt},"spent":${spent},"errorsRetried":${errorsRetried},"retried":${retried}`;
+  let rare = "";
+  for (const field of RARE) {
+    const value = job[field];
+    if (value !== undefined) rare += `,"${field}":${typeof value === "number" ? value : JSON.stringify(value)}`;
+  }
+  return `${always}${rare}}`;
+}
+
+const RARE = ["holder", "barred", "startedAt", "deadline", "endedAt", "reason", "webhooks", "sealed"] as const;
+
+const policyTexts = new WeakMap<JobPolicy, string>();
+
+/** Jobs share their policies, so each is stringified once. */
+function policyText(policy: JobPolicy): string {
+  let text = policyTexts.get(policy);
+  if (text === undefined) {
+    text = JSON.stringify(policy);
+    policyTexts.set(policy, text);
+  }
+  return text;
 }
 
 export function fromRow({ id, endpoint, state, expiresAt, doc }: JobRow): Job {
