@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { sql } from "../sqlite/statement.ts";
 import type { Program } from "../sqlite/writer.ts";
+import { type Packed, unpack } from "./entry-wire.ts";
 import type { Entry, JobRow, Stashed } from "./journal.ts";
 
 /** Payloads up to this length stand in the job's own row; a longer one would be copied at every change of the row. */
@@ -43,9 +44,9 @@ interface Results {
   freed: string[];
 }
 
-function write(db: DatabaseSync, entries: Entry[]): Results {
+function write(db: DatabaseSync, packed: Packed): Results {
   const freed: string[] = [];
-  const results = entries.map((entry) => writeEntry(db, entry, freed));
+  const results = unpack(packed).map((entry) => writeEntry(db, entry, freed));
   return { results, freed };
 }
 
