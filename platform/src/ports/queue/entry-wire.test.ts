@@ -3,7 +3,15 @@ import { expect, test } from "vitest";
 import { pack, unpack } from "./entry-wire.ts";
 import type { Entry, JobRow } from "./journal.ts";
 
-const row: JobRow = { id: "j1", endpoint: "ep", state: "IN_QUEUE", position: 7, createdAt: 3, expiresAt: null, doc: "{}" };
+const row: JobRow = {
+  id: "j1",
+  endpoint: "ep",
+  state: "IN_QUEUE",
+  position: 7,
+  createdAt: 3,
+  expiresAt: null,
+  doc: "{}",
+};
 
 const entries: Entry[] = [
   { do: "insert", row, body: "{}", key: { scoped: "ep/k", digest: "d" } },
