@@ -22,7 +22,7 @@ test("takes up to that many jobs, one a line, with id, input and attempt", async
   const worker = await world.worker();
   const ids = [await world.submit({ n: 1 }), await world.submit({ n: 2 }), await world.submit({ n: 3 })];
   const { status, headers, jobs } = await exchange(worker, { take: 2 });
-  expect([status, headers.get("content-type")]).toEqual([200, "application/x-ndjson"]);
+  expect([status, headers.get("content-type")]).toEqual([200, "application/x-ndjson; charset=utf-8"]);
   expect(jobs).toEqual([
     { id: ids[0], input: { n: 1 }, attempt: 1 },
     { id: ids[1], input: { n: 2 }, attempt: 1 },
