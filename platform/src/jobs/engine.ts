@@ -75,26 +75,24 @@ export class Engine implements AsyncDisposable {
 
   /** The job at its end, or as it is when the time is up. Listening begins before the job exists, so no end is missed. */
   async submitAndWait(submission: Submission, waitMs: number, gone: AbortSignal, id: string): Promise<Ended> {
-    const leave = new AbortController();
-    const waiting = this.waiters.wait(id, waitMs, AbortSignal.any([gone, leave.signal]));
+    const wait = this.waiters.wait(id, waitMs, gone);
     try {
       const job = await this.submit(submission, id);
       if (job.id !== id) return await this.waitFor(submission.endpoint.id, job.id, waitMs, gone);
-      return (await waiting) ?? (await this.#now(submission.endpoint.id, id));
+      return (await wait.ended) ?? (await this.#now(submission.endpoint.id, id));
     } finally {
-      leave.abort();
+      wait.leave();
     }
   }
 
   async waitFor(endpoint: string, id: string, waitMs: number, gone: AbortSignal): Promise<Ended> {
-    const leave = new AbortController();
-    const waiting = this.waiters.wait(id, waitMs, AbortSignal.any([gone, leave.signal]));
+    const wait = this.waiters.wait(id, waitMs, gone);
     try {
       const { job, result } = await this.read(endpoint, id, ["result"]);
       if (jobLifecycle.isFinal(job.state)) return { job, result };
-      return (await waiting) ?? (await this.#now(endpoint, id));
+      return (await wait.ended) ?? (await this.#now(endpoint, id));
     } finally {
-      leave.abort();
+      wait.leave();
     }
   }
 
