@@ -9,6 +9,7 @@ import type {
   Change,
   Chunk,
   Claimed,
+  Counter,
   Counts,
   Due,
   Enqueued,
@@ -26,6 +27,8 @@ const GRACE_MS = 30_000;
 
 type NewStashedJob = Omit<NewJob, "body"> & { body: Stashed };
 type StashedChange = Omit<Change, "result"> & { result?: Stashed | null };
+
+type Count = Partial<Record<Counter, number>>;
 
 interface Holder {
   endpoint: string;
@@ -67,12 +70,13 @@ export class EmbeddedQueue implements Queue {
 
   async claim(ask: Ask): Promise<Claimed[]> {
     const lanes = this.#lanesOf(ask.endpoint);
+    const except = ask.except && ask.except.length > 0 ? new Set(ask.except) : undefined;
     const claimed: LiveJob[] = [];
     const passed: LiveJob[] = [];
     while (claimed.length < ask.limit) {
       const job = lanes.take();
       if (!job) break;
-      if (ask.except?.includes(job.id)) passed.push(job);
+      if (except?.has(job.id)) passed.push(job);
       else claimed.push(job);
     }
     for (const job of passed.reverse()) lanes.put(job, "front");
@@ -91,7 +95,9 @@ export class EmbeddedQueue implements Queue {
       : (changes as StashedChange[]);
     const entries: Entry[] = [];
     const touched: LiveJob[] = [];
-    const outcomes = stashed.map((change) => this.#apply(change, entries, touched));
+    const counted = new Map<string, Count>();
+    const outcomes = stashed.map((change) => this.#apply(change, entries, touched, counted));
+    for (const [endpoint, count] of counted) entries.push({ do: "count", endpoint, count });
     await this.#commit(entries, touched);
     return outcomes;
   }
@@ -249,7 +255,7 @@ export class EmbeddedQueue implements Queue {
     return { do: "update", row: toRow(job, job.position) };
   }
 
-  #apply(change: StashedChange, entries: Entry[], touched: LiveJob[]): Outcome {
+  #apply(change: StashedChange, entries: Entry[], touched: LiveJob[], counted: Map<string, Count>): Outcome {
     const job = this.#live.get(change.id) ?? this.#revive(change.id);
     if (!job) return { applied: false };
     touched.push(job);
@@ -268,6 +274,7 @@ export class EmbeddedQueue implements Queue {
     if (job.state === "IN_PROGRESS" && job.holder) this.#holderOf(job.holder, job.endpoint).jobs.add(job);
     this.#deadlines.update(job);
     entries.push(...entriesOf(change, job));
+    if (change.also?.count) addCount(counted, job.endpoint, change.also.count);
     return { applied: true, job: snapshot(job) };
   }
 
@@ -405,11 +412,17 @@ function fits(job: Job, { states, holder, attempt }: Change["when"]): boolean {
   return attempt === undefined || attempt === job.attempt;
 }
 
+/** Changes that come together are counted together: one write for each endpoint and not for each job. */
+function addCount(counted: Map<string, Count>, endpoint: string, count: Count): void {
+  const sum = counted.get(endpoint) ?? {};
+  for (const name of Object.keys(count) as Counter[]) sum[name] = (sum[name] ?? 0) + count[name]!;
+  counted.set(endpoint, sum);
+}
+
 function entriesOf({ result, progress, also }: StashedChange, job: LiveJob): Entry[] {
   const entries: Entry[] = [
     { do: "update", row: toRow(job, job.position), result, progress, dropChunks: also?.dropChunks },
   ];
-  if (also?.count) entries.push({ do: "count", endpoint: job.endpoint, count: also.count });
   if (also?.webhook) {
     for (const url of job.webhooks ?? []) {
       entries.push({
