@@ -68,8 +68,11 @@ export function waitingJob({ id, endpoint, createdAt, webhooks, sealed }: NewSta
 
 export const scoped = (endpoint: string, key: string) => JSON.stringify([endpoint, key]);
 
-/** The payload that a call brought, where it is large. */
-export const stashedIn = (given: NewStashedJob | StashedChange) => ("body" in given ? given.body : given.result);
+/** The files of large payloads that these calls brought. */
+export function filesIn(given: readonly (NewStashedJob | StashedChange)[]): Stashed[] {
+  const brought = given.map((one) => ("body" in one ? one.body : one.result));
+  return brought.filter((stashed) => typeof stashed === "object" && stashed !== null);
+}
 
 export function fits(job: Job, { states, holder, attempt }: Change["when"]): boolean {
   if (!states.includes(job.state)) return false;

@@ -1,6 +1,6 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
 import { DeadlineHeap } from "./deadline-heap.ts";
-import { Decision, fits, type NewStashedJob, type StashedChange, scoped, stashedIn, waitingJob } from "./decision.ts";
+import { Decision, filesIn, fits, type NewStashedJob, type StashedChange, scoped, waitingJob } from "./decision.ts";
 import { HolderBook } from "./holder-book.ts";
 import { isLive, type Job, type NewJob, type Payload } from "./job.ts";
 import { type Entry, fromRow, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
@@ -57,8 +57,7 @@ export class EmbeddedQueue implements Queue {
     const enqueued = await this.#decide(stashed, (decision) =>
       stashed.map((job) => this.#known(job, decision) ?? this.#insert(job, decision)),
     );
-    for (const { idempotency, endpoint } of jobs)
-      if (idempotency) this.#newKeys.delete(scoped(endpoint, idempotency.key));
+    for (const { endpoint, idempotency: key } of jobs) if (key) this.#newKeys.delete(scoped(endpoint, key.key));
     await this.#discard(stashed.filter((_, i) => enqueued[i]!.known));
     return enqueued;
   }
@@ -78,10 +77,9 @@ export class EmbeddedQueue implements Queue {
     if (claimed.length === 0) return [];
     const bodies = claimed.map(({ id, body }) => body ?? this.#journal.body(id));
     const entries = claimed.map((job) => this.#begin(job, ask));
-    const jobs = claimed.map(snapshot);
     // Not awaited: a lost claim only means that the job waits again. A failed write is dealt with where it is noticed.
     this.#journal.write(entries).catch(() => undefined);
-    return Promise.all(jobs.map(async (job, i) => ({ job, body: (await bodies[i])! })));
+    return Promise.all(claimed.map(snapshot).map(async (job, i) => ({ job, body: (await bodies[i])! })));
   }
 
   async apply(changes: Change[]): Promise<Outcome[]> {
@@ -198,7 +196,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async #discard(unused: readonly (NewStashedJob | StashedChange)[]): Promise<void> {
-    const files = unused.map(stashedIn).filter((stashed) => typeof stashed === "object" && stashed !== null);
+    const files = filesIn(unused);
     if (files.length > 0) await this.#journal.discard(files);
   }
 
