@@ -88,7 +88,10 @@ async function openQueue(
     const queue = await SqliteQueue.open(settings.data, { now: clock.now(), random });
     return { queue, signals: new MemorySignals() };
   }
-  throw new Error("the queue on PostgreSQL is not there yet");
+  const { PostgresQueue } = await import("./ports/queue/postgres-queue.ts");
+  const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
+  const queue = await PostgresQueue.open(settings.databaseUrl, { now: clock.now(), random });
+  return { queue, signals: await PostgresSignals.open(settings.databaseUrl, { clock, random }) };
 }
 
 export interface RunningServer extends AsyncDisposable {

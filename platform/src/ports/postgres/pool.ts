@@ -96,7 +96,8 @@ async function abandon(client: PoolClient): Promise<void> {
   }
 }
 
-async function translated<T>(foreign: Promise<T>): Promise<T> {
+/** PostgreSQL's and the driver's errors as ours. */
+export async function translated<T>(foreign: Promise<T>): Promise<T> {
   try {
     return await foreign;
   } catch (cause) {

@@ -1,7 +1,10 @@
-/** The memory queue keeps the port's promises. */
+/** The memory queue keeps the port's promises, and the check of histories finds queues that do not. */
+import { expect, test } from "vitest";
+import { History, printedSeed } from "./conformance-history.ts";
 import { NOW } from "./conformance-jobs.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { queueConformance } from "./queue.conformance.ts";
+import type { Claimed, Queue } from "./queue.ts";
 
 queueConformance("MemoryQueue", async () => {
   const queue = new MemoryQueue(NOW);
@@ -11,4 +14,57 @@ queueConformance("MemoryQueue", async () => {
     another: { cannot: "a memory queue is in one process" },
     [Symbol.asyncDispose]: () => queue[Symbol.asyncDispose](),
   };
+});
+
+const run = { tasks: 12, steps: 80 };
+
+test("what many do at once is one possible history", async () => {
+  await using queue = new MemoryQueue(NOW);
+  const history = new History([queue], { ...run, seed: printedSeed() });
+  await history.run();
+  await history.check();
+  expect(Math.min(...Object.values(history.tally))).toBeGreaterThan(0);
+});
+
+/** Queues with a fault each. */
+const faults: [string, (queue: MemoryQueue) => Partial<Queue>][] = [
+  [
+    "hands out a job twice",
+    (queue) => {
+      let last: Claimed[] = [];
+      return {
+        async claim(ask) {
+          const claimed = await queue.claim(ask);
+          const again = last.map(({ job, body }) => ({ job: { ...job, holder: ask.holder }, body }));
+          last = claimed.slice(0, 1);
+          return claimed.length < ask.limit ? [...claimed, ...again.slice(0, 1)] : claimed;
+        },
+      };
+    },
+  ],
+  [
+    "changes what has ended",
+    (queue) => ({
+      apply: (changes) =>
+        queue.apply(changes.map((change) => ({ ...change, when: { states: [...change.when.states, "COMPLETED"] } }))),
+    }),
+  ],
+  [
+    "forgets to count",
+    (queue) => ({ apply: (changes) => queue.apply(changes.map((change) => ({ ...change, also: {} }))) }),
+  ],
+];
+
+test.for(faults)("a queue that %s is found out", async ([, fault]) => {
+  await using queue = new MemoryQueue(NOW);
+  const overrides = fault(queue);
+  const faulty = new Proxy(queue, {
+    get: (target, name) => {
+      const value = (overrides as Record<PropertyKey, unknown>)[name] ?? Reflect.get(target, name);
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
+  const history = new History([faulty], { ...run, seed: 1 });
+  const found = history.run().then(() => history.check());
+  await expect(found).rejects.toThrow();
 });

@@ -11,7 +11,7 @@ import {
   rowsParameter,
   toJob,
 } from "./postgres-jobs.ts";
-import type { Chunk, Due, DueReason, Part, Reading } from "./queue.ts";
+import type { Due, DueReason } from "./queue.ts";
 
 /** After an outage, workers get this long to be heard of before their jobs are given to others. */
 const GRACE_MS = 30_000;
@@ -31,22 +31,6 @@ const RENEW: Statement = {
     SELECT holder, endpoint, until FROM ${rowsOf("$1", { holder: "text", endpoint: "text", until: "bigint" })} AS given
     WHERE ${NOT_AWAITED} ORDER BY holder
     ON CONFLICT (holder) DO UPDATE SET until = excluded.until`,
-};
-
-const APPEND: Statement = {
-  name: "append",
-  text: `
-    INSERT INTO job_chunks (job, attempt, sequence, text)
-    SELECT given.id, given.attempt, given.sequence, given.text
-    FROM (SELECT * FROM ${rowsOf("$1", {
-      ...{ holder: "text", id: "text", attempt: "integer", sequence: "bigint", text: "text" },
-    })} AS given ORDER BY id, n) AS given
-    CROSS JOIN LATERAL (
-      SELECT FROM jobs
-      WHERE jobs.id = given.id AND state = 'IN_PROGRESS' AND jobs.holder = given.holder AND jobs.attempt = given.attempt
-      FOR SHARE
-    ) AS held
-    ON CONFLICT DO NOTHING`,
 };
 
 const TIMED: Statement = {
@@ -88,22 +72,4 @@ export async function dueJobs(sql: Sql, now: number, limit: number): Promise<Due
     [now - FORGET_AFTER_MS],
   );
   return due.map((row) => ({ job: toJob(row), why: row.why }));
-}
-
-export async function appendChunks(sql: Sql, calls: readonly { holder: string; chunks: Chunk[] }[]): Promise<void> {
-  const rows = calls.flatMap(({ holder, chunks }) => chunks.map((chunk) => ({ holder, ...chunk })));
-  await sql(APPEND, [rowsParameter(rows)]);
-}
-
-/** Payloads that are kept apart are still to be fetched. */
-export async function readJob(sql: Sql, id: string, parts: readonly Part[]): Promise<Reading | undefined> {
-  const payloads = parts.map((part) => `, jobs.${part}`).join("");
-  const name = ["read", ...parts].join("_");
-  const [row] = await sql<JobRow & Record<Part, string | null>>(
-    { name, text: `SELECT ${COLUMNS}${payloads} FROM jobs WHERE id = $1` },
-    [id],
-  );
-  if (!row) return undefined;
-  const known = parts.filter((part) => row[part] !== null).map((part) => [part, row[part]]);
-  return { job: toJob(row), ...Object.fromEntries(known) };
 }

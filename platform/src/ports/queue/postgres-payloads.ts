@@ -1,7 +1,8 @@
-/** Payloads that are too long to travel with others: apart from the jobs, and in pieces, so that none holds up the event loop. */
-import type { Sql } from "../postgres/pool.ts";
+/** What belongs to a job in PostgreSQL: its payloads, long ones apart and in pieces that hold up nobody, and its chunks. */
+import type { Sql, Statement } from "../postgres/pool.ts";
 import type { Payload } from "./job.ts";
-import type { Part } from "./queue.ts";
+import { COLUMNS, type JobRow, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
+import type { Chunk, Part, Reading } from "./queue.ts";
 
 /** Texts up to this length travel with the batch and stand in the job's row. */
 const INLINE_LENGTH = 32 * 1024;
@@ -35,4 +36,38 @@ export async function readPieces(sql: Sql, job: string, part: Part): Promise<Buf
     pieces.push(row.bytes);
     if (row.bytes.length < PIECE_BYTES) return Buffer.concat(pieces);
   }
+}
+
+/** Payloads that are kept apart are still to be fetched. */
+export async function readJob(sql: Sql, id: string, parts: readonly Part[]): Promise<Reading | undefined> {
+  const payloads = parts.map((part) => `, jobs.${part}`).join("");
+  const name = ["read", ...parts].join("_");
+  const [row] = await sql<JobRow & Record<Part, string | null>>(
+    { name, text: `SELECT ${COLUMNS}${payloads} FROM jobs WHERE id = $1` },
+    [id],
+  );
+  if (!row) return undefined;
+  const known = parts.filter((part) => row[part] !== null).map((part) => [part, row[part]]);
+  return { job: toJob(row), ...Object.fromEntries(known) };
+}
+
+const APPEND: Statement = {
+  name: "append",
+  text: `
+    INSERT INTO job_chunks (job, attempt, sequence, text)
+    SELECT given.id, given.attempt, given.sequence, given.text
+    FROM (SELECT * FROM ${rowsOf("$1", {
+      ...{ holder: "text", id: "text", attempt: "integer", sequence: "bigint", text: "text" },
+    })} AS given ORDER BY id, n) AS given
+    CROSS JOIN LATERAL (
+      SELECT FROM jobs
+      WHERE jobs.id = given.id AND state = 'IN_PROGRESS' AND jobs.holder = given.holder AND jobs.attempt = given.attempt
+      FOR SHARE
+    ) AS held
+    ON CONFLICT DO NOTHING`,
+};
+
+export async function appendChunks(sql: Sql, calls: readonly { holder: string; chunks: Chunk[] }[]): Promise<void> {
+  const rows = calls.flatMap(({ holder, chunks }) => chunks.map((chunk) => ({ holder, ...chunk })));
+  await sql(APPEND, [rowsParameter(rows)]);
 }

@@ -1,7 +1,22 @@
 /** The PostgreSQL queue keeps the port's promises, and those that only a server can break. */
+import { expect, test } from "vitest";
+import { cuttableProxy } from "../../../tests/cuttable-proxy.ts";
 import { freshDatabase } from "../../../tests/database.ts";
 import { realRandom } from "../../kernel/random.ts";
-import { NOW, type OpenedQueue } from "./conformance-jobs.ts";
+import { openPool, query } from "../postgres/pool.ts";
+import { History, printedSeed } from "./conformance-history.ts";
+import {
+  apply,
+  claimIds,
+  ENDPOINT,
+  enqueue,
+  finish,
+  NOW,
+  newJob,
+  numbered,
+  type OpenedQueue,
+  running,
+} from "./conformance-jobs.ts";
 import { PostgresQueue } from "./postgres-queue.ts";
 import { queueConformance } from "./queue.conformance.ts";
 
@@ -25,3 +40,88 @@ async function openPostgres(): Promise<OpenedQueue> {
 }
 
 queueConformance("PostgresQueue", openPostgres);
+
+test("what many do at once through three nodes is one possible history", async () => {
+  await using opened = await openPostgres();
+  const another = opened.another as () => Promise<PostgresQueue>;
+  await using two = await another();
+  await using three = await another();
+  const history = new History([opened.queue, two, three], { seed: printedSeed(), tasks: 24, steps: 60 });
+  await history.run();
+  await history.check();
+  expect(Math.min(...Object.values(history.tally))).toBeGreaterThan(0);
+});
+
+test("an outage is named as such, loses nothing acknowledged, and is over by itself", async () => {
+  await using database = await freshDatabase();
+  await using proxy = await cuttableProxy(database.url);
+  await using queue = await PostgresQueue.open(proxy.url, { now: NOW, random: realRandom });
+  await queue.renew("w1", ENDPOINT, NOW + 10);
+  await running(queue, newJob("runs"));
+  await enqueue(queue, "waits");
+  await proxy.cut();
+  const refused = [
+    queue.enqueue([newJob("lost")]),
+    queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, now: NOW }),
+    queue.apply([finish("runs")]),
+    queue.read("waits", NOW),
+    queue.renew("w1", ENDPOINT, NOW + 10),
+  ];
+  const settled = await Promise.allSettled(refused);
+  expect(settled).toMatchObject(settled.map(() => ({ reason: { code: "unavailable" } })));
+  await proxy.mend();
+  expect(await claimIds(queue)).toEqual(["waits"]);
+  await apply(queue, finish("runs"));
+  expect(await queue.read("lost", NOW)).toBeUndefined();
+});
+
+test("after an outage, holders get a grace before their jobs are due", async () => {
+  await using database = await freshDatabase();
+  await using proxy = await cuttableProxy(database.url);
+  await using queue = await PostgresQueue.open(proxy.url, { now: NOW, random: realRandom });
+  await queue.renew("w1", ENDPOINT, NOW + 10);
+  await running(queue, newJob("j1"));
+  await proxy.cut();
+  await expect(queue.due(NOW + 5, 9)).rejects.toMatchObject({ code: "unavailable" });
+  await proxy.mend();
+  expect(await queue.due(NOW + 1_000, 9)).toEqual([]);
+  expect(await queue.due(NOW + 30_999, 9)).toEqual([]);
+  expect(await queue.due(NOW + 31_000, 9)).toMatchObject([{ job: { id: "j1" }, why: "holder" }]);
+});
+
+test("connections that the server ends one by one are replaced", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { now: NOW, random: realRandom });
+  await enqueue(queue, "j1");
+  const admin = openPool(database.url, { connections: 1 });
+  await admin.query(
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+  );
+  await admin.end();
+  expect(await claimIds(queue)).toEqual(["j1"]);
+});
+
+test("claims and finishes find their way along indexes, also where the plan was made on an empty queue", async () => {
+  await using database = await freshDatabase();
+  const queue = await PostgresQueue.open(database.url, { now: NOW, random: realRandom });
+  for (const id of numbered(10, "first")) {
+    await running(queue, newJob(id));
+    await apply(queue, finish(id));
+  }
+  await queue.enqueue(numbered(5_000).map((id) => newJob(id)));
+  for (let round = 0; round < 10; round++) {
+    const ids = await claimIds(queue, { limit: 10 });
+    await apply(queue, ...ids.map((id) => finish(id)));
+  }
+  // Connections report what they read when they end.
+  await queue[Symbol.asyncDispose]();
+  const admin = openPool(database.url, { connections: 1 });
+  const [read] = await query<{ rows: number; calls: number }>(
+    admin,
+    "SELECT seq_tup_read + idx_tup_fetch AS rows, n_tup_upd AS calls FROM pg_stat_user_tables WHERE relname = 'jobs'",
+  );
+  await admin.end();
+  expect(read!.calls).toBe(220);
+  // A claim looks at a job twice and a finish twice; a plan that reads the table would look at 5,000 each time.
+  expect(read!.rows).toBeLessThan(2_000);
+});

@@ -8,9 +8,9 @@ import type { Job, NewJob } from "./job.ts";
 import { applyInRounds } from "./postgres-apply.ts";
 import { claimJobs } from "./postgres-claim.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
-import { appendChunks, dueJobs, giveGrace, type Renewal, readJob, renewHolders } from "./postgres-holders.ts";
+import { dueJobs, giveGrace, type Renewal, renewHolders } from "./postgres-holders.ts";
 import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
-import { APART, isApart, readPieces, writePieces } from "./postgres-payloads.ts";
+import { APART, appendChunks, isApart, readJob, readPieces, writePieces } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
 import type {
   Ask,

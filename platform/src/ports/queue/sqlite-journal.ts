@@ -3,6 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import type { Random } from "../../kernel/random.ts";
 import { sql } from "../sqlite/statement.ts";
 import { type Flusher, GroupCommit, openForReading } from "../sqlite/writer.ts";
+import { pack } from "./entry-wire.ts";
 import type { Payload } from "./job.ts";
 import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
 import { PayloadFiles } from "./payload-files.ts";
@@ -59,7 +60,7 @@ export class SqliteJournal implements Journal {
   }
 
   async write(entries: Entry[]): Promise<unknown[]> {
-    const { results, freed } = await this.#writer.run<{ results: unknown[]; freed: string[] }>("write", entries);
+    const { results, freed } = await this.#writer.run<{ results: unknown[]; freed: string[] }>("write", pack(entries));
     await this.#removeFiles(freed);
     return results;
   }

@@ -2,17 +2,19 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { test } from "vitest";
 import { realRandom } from "../../kernel/random.ts";
+import { History, printedSeed } from "./conformance-history.ts";
 import { NOW, type OpenedQueue } from "./conformance-jobs.ts";
 import { queueConformance } from "./queue.conformance.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 
-async function openSqlite(thread: boolean): Promise<OpenedQueue> {
+async function openSqlite(thread: boolean) {
   const folder = await mkdtemp(join(tmpdir(), "millrace-queue-"));
   let queue = await SqliteQueue.open(folder, { now: NOW, random: realRandom, thread });
   return {
     queue,
-    async reopen(now) {
+    async reopen(now: number) {
       await queue[Symbol.asyncDispose]();
       queue = await SqliteQueue.open(folder, { now, random: realRandom, thread });
       return queue;
@@ -22,8 +24,16 @@ async function openSqlite(thread: boolean): Promise<OpenedQueue> {
       await queue[Symbol.asyncDispose]();
       await rm(folder, { recursive: true });
     },
-  };
+  } satisfies OpenedQueue;
 }
 
 queueConformance("SqliteQueue with a writer thread", () => openSqlite(true));
 queueConformance("SqliteQueue without a thread", () => openSqlite(false));
+
+test("what many do at once through a writer thread is one possible history, also after a restart", async () => {
+  await using opened = await openSqlite(true);
+  const history = new History([opened.queue], { seed: printedSeed(), tasks: 12, steps: 80 });
+  await history.run();
+  await history.check();
+  await history.check([await opened.reopen(NOW)]);
+});

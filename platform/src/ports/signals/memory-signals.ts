@@ -6,7 +6,9 @@ export class MemorySignals implements Signals {
   readonly #listeners = new Map<Topic, Set<(count: number) => void>>();
 
   emit(topic: Topic, count = 1): void {
-    for (const heard of this.#listeners.get(topic) ?? []) heard(count);
+    const listeners = this.#listeners.get(topic);
+    // A copy: one that listens anew whenever it is called would be called for ever.
+    for (const heard of [...(listeners ?? [])]) if (listeners!.has(heard)) heard(count);
   }
 
   listen(topic: Topic, heard: (count: number) => void): () => void {
@@ -17,6 +19,11 @@ export class MemorySignals implements Signals {
       listeners.delete(heard);
       if (listeners.size === 0 && this.#listeners.get(topic) === listeners) this.#listeners.delete(topic);
     };
+  }
+
+  /** Gives everyone who listens, to whatever, a reason to look. */
+  emitAll(): void {
+    for (const topic of [...this.#listeners.keys()]) this.emit(topic);
   }
 
   /** How many topics are listened to; a test that leaks a listener sees it here. */

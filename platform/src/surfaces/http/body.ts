@@ -24,6 +24,7 @@ export async function readBody(
   { limit, clock }: { limit: number; clock: Clock },
 ): Promise<Buffer> {
   if (waitsForContinue.delete(request)) response.writeContinue();
+  if (request.complete) return bufferedBody(request, limit);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const chunks: Buffer[] = [];
   let received = 0;
@@ -48,7 +49,7 @@ export async function readBody(
 
   /** Nobody is left to read this; it keeps a client's going away from looking like a fault of ours. */
   function abandoned(): void {
-    // A request that came whole closes too, on every call: only one that did not is worth a problem.
+    // A request closes after its end as well, and a problem costs more than all else here: it records where it was made.
     if (!request.complete) reject(problem("malformed", "The request body ended before its announced length."));
   }
 
@@ -61,9 +62,17 @@ export async function readBody(
   }
 }
 
+/** Most bodies came in the same packet as their headers: all of it is here, and nothing needs to be waited for. */
+function bufferedBody(request: IncomingMessage, limit: number): Buffer {
+  const bytes = (request.read() as Buffer | null) ?? Buffer.alloc(0);
+  if (bytes.length > limit) throw tooLarge(limit);
+  return bytes;
+}
+
 /** Whether the client announced a body at all. */
 export function hasBody(request: IncomingMessage): boolean {
-  return request.headers["transfer-encoding"] !== undefined || Number(request.headers["content-length"] ?? 0) > 0;
+  const { "content-length": length = 0, "transfer-encoding": chunked } = request.headers;
+  return chunked !== undefined || Number(length) > 0;
 }
 
 /** Lets an answer be read by a client that is still sending: what arrives is thrown away, within bounds, then the line is cut. */

@@ -1,0 +1,171 @@
+/** Signals between nodes through PostgreSQL: heard at once within a node, gathered for a few milliseconds for the others. */
+import { Client } from "pg";
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { requestId } from "../../kernel/ids.ts";
+import type { Random } from "../../kernel/random.ts";
+import { translated } from "../postgres/pool.ts";
+import { MemorySignals } from "./memory-signals.ts";
+import type { Signals, Topic } from "./signals.ts";
+
+const CHANNEL = "millrace_signals";
+/** NOTIFY takes a lock of the whole database at its commit: a node sends one statement in this time, however much it has to say. */
+const GATHER_MS = 3;
+/** PostgreSQL refuses payloads of 8000 bytes and more. */
+const PAYLOAD_BYTES = 7_900;
+/** While the database is away no more than this is gathered: signals are hints, and whoever waits looks by itself. */
+const MOST_GATHERED = 10_000;
+const FIRST_RECONNECT_MS = 100;
+const LAST_RECONNECT_MS = 5_000;
+
+interface Options {
+  clock: Clock;
+  random: Random;
+}
+
+export class PostgresSignals implements Signals {
+  readonly reliable = false;
+  readonly #url: string;
+  readonly #clock: Clock;
+  /** Who sent a message: a node's own come back to it, and it has already heard them. */
+  readonly #node: string;
+  readonly #local = new MemorySignals();
+  #gathered = new Map<Topic, number>();
+  #client: Client | undefined;
+  #timer: Timer | undefined;
+  #sending: Promise<void> | undefined;
+  #reconnectMs = FIRST_RECONNECT_MS;
+  #reconnect: Timer | undefined;
+  #connecting: Promise<void> | undefined;
+  #closed = false;
+
+  private constructor(url: string, { clock, random }: Options) {
+    this.#url = url;
+    this.#clock = clock;
+    this.#node = requestId(random);
+  }
+
+  /** Resolves once signals of other nodes are heard; rejects when the database cannot be reached now. */
+  static async open(url: string, options: Options): Promise<PostgresSignals> {
+    const signals = new PostgresSignals(url, options);
+    await signals.#connect();
+    return signals;
+  }
+
+  emit(topic: Topic, count = 1): void {
+    this.#local.emit(topic, count);
+    if (this.#closed) return;
+    this.#gather(topic, count);
+    this.#timer ??= this.#sendSoon();
+  }
+
+  listen(topic: Topic, heard: (count: number) => void): () => void {
+    return this.#local.listen(topic, heard);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer?.cancel();
+    await this.#sending;
+    await this.#send();
+    this.#closed = true;
+    this.#reconnect?.cancel();
+    await this.#connecting;
+    await this.#client?.end();
+    await this.#local[Symbol.asyncDispose]();
+  }
+
+  #gather(topic: Topic, count: number): void {
+    if (this.#gathered.size < MOST_GATHERED) this.#gathered.set(topic, (this.#gathered.get(topic) ?? 0) + count);
+  }
+
+  async #send(): Promise<void> {
+    const client = this.#client;
+    // Without a connection it stays gathered until there is one.
+    if (!client || this.#gathered.size === 0) return;
+    const gathered = this.#gathered;
+    this.#gathered = new Map();
+    const payloads = payloadsOf(this.#node, gathered);
+    try {
+      await client.query("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", [CHANNEL, payloads]);
+    } catch {
+      // The connection is gone, which is dealt with where its end is heard. Said twice, a hint does no harm.
+      for (const [topic, count] of gathered) this.#gather(topic, count);
+    }
+  }
+
+  #sendSoon(): Timer {
+    return this.#clock.after(GATHER_MS, () => {
+      // One statement at a time: a slow one is waited for, and then all that came in goes out together.
+      this.#sending = (this.#sending ?? Promise.resolve()).then(() => {
+        this.#timer = undefined;
+        return this.#send();
+      });
+    });
+  }
+
+  async #connect(): Promise<void> {
+    const client = new Client({ connectionString: this.#url, keepAlive: true, application_name: "millrace signals" });
+    client.on("error", () => {});
+    client.on("notification", ({ payload }) => this.#hear(payload ?? ""));
+    client.on("end", () => this.#lost(client));
+    try {
+      await translated(client.connect());
+      await translated(client.query(`LISTEN ${CHANNEL}`));
+    } catch (error) {
+      await client.end().catch(() => undefined);
+      throw error;
+    }
+    this.#client = client;
+    this.#reconnectMs = FIRST_RECONNECT_MS;
+  }
+
+  #hear(payload: string): void {
+    const { from, topics } = JSON.parse(payload) as { from: string; topics: [Topic, number][] };
+    if (from === this.#node) return;
+    for (const [topic, count] of topics) this.#local.emit(topic, count);
+  }
+
+  #lost(client: Client): void {
+    if (this.#client !== client || this.#closed) return;
+    this.#client = undefined;
+    this.#reconnectSoon();
+  }
+
+  #reconnectSoon(): void {
+    this.#reconnect = this.#clock.after(this.#reconnectMs, () => {
+      this.#reconnectMs = Math.min(this.#reconnectMs * 2, LAST_RECONNECT_MS);
+      this.#connecting = this.#connect().then(
+        () => this.#resume(),
+        () => {
+          if (!this.#closed) this.#reconnectSoon();
+        },
+      );
+    });
+  }
+
+  /** What was signalled while the connection was away was not heard: everyone who listens has a reason to look. */
+  #resume(): void {
+    this.#local.emitAll();
+    if (this.#gathered.size > 0) this.#timer ??= this.#sendSoon();
+  }
+}
+
+/** As few messages as their size allows. */
+function payloadsOf(from: string, gathered: Iterable<[Topic, number]>): string[] {
+  const payloads: string[] = [];
+  let topics: string[] = [];
+  let bytes = 0;
+  const close = () => payloads.push(`{"from":${JSON.stringify(from)},"topics":[${topics.join(",")}]}`);
+  for (const entry of gathered) {
+    const text = JSON.stringify(entry);
+    const length = Buffer.byteLength(text) + 1;
+    if (topics.length > 0 && bytes + length > PAYLOAD_BYTES - 100) {
+      close();
+      topics = [];
+      bytes = 0;
+    }
+    topics.push(text);
+    bytes += length;
+  }
+  if (topics.length > 0) close();
+  return payloads;
+}

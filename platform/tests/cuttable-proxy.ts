@@ -1,0 +1,50 @@
+/** A connection to a server that a test can cut and mend, as a network or a restart of the server does. */
+import { connect, createServer, type Server, type Socket } from "node:net";
+
+export interface CuttableProxy extends AsyncDisposable {
+  url: string;
+  /** Ends every connection, and refuses new ones. */
+  cut(): Promise<void>;
+  mend(): Promise<void>;
+}
+
+export async function cuttableProxy(target: string): Promise<CuttableProxy> {
+  const to = new URL(target);
+  const open = new Set<Socket>();
+  let server: Server;
+
+  function serve(near: Socket): void {
+    const far = connect(Number(to.port), to.hostname);
+    for (const [socket, other] of [
+      [near, far],
+      [far, near],
+    ] as const) {
+      open.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => {
+        open.delete(socket);
+        other.destroy();
+      });
+      socket.pipe(other);
+    }
+  }
+
+  function listen(port: number): Promise<number> {
+    server = createServer(serve);
+    return new Promise((resolve, reject) => {
+      server.once("error", reject);
+      server.listen(port, "127.0.0.1", () => resolve((server.address() as { port: number }).port));
+    });
+  }
+
+  const port = await listen(0);
+  async function cut(): Promise<void> {
+    const closed = new Promise((resolve) => server.close(resolve));
+    for (const socket of open) socket.destroy();
+    await closed;
+  }
+  const url = new URL(target);
+  url.hostname = "127.0.0.1";
+  url.port = String(port);
+  return { url: url.href, cut, mend: async () => void (await listen(port)), [Symbol.asyncDispose]: cut };
+}
