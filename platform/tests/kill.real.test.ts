@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { realClock } from "../src/kernel/clock.ts";
 import { realRandom, SeededRandom } from "../src/kernel/random.ts";
+import { freshDatabase } from "./database.ts";
 import { Ledger, type LedgerWorker } from "./ledger.ts";
 import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 import { Wire } from "./wire.ts";
@@ -20,10 +21,12 @@ interface Load {
   workers: LedgerWorker[];
 }
 
-/** Runs the whole test against servers that this starts, all of them on the same data. */
-async function surviveKills(folder: Folder, start: () => Promise<Server>): Promise<void> {
+/** The whole test, against one server after another on the same data. */
+async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void> {
   const random = new SeededRandom(seed);
-  const load = await prepare(folder, start);
+  const env: Record<string, string> = databaseUrl ? { MILLRACE_DATABASE_URL: databaseUrl } : {};
+  const start = () => startServer(folder.path, { env });
+  const load = await prepare(folder, start, databaseUrl ? ["--database-url", databaseUrl] : []);
   const begun = realClock.monotonic();
   const rounds: { acknowledged: number; held: number; startMs: number }[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
@@ -56,12 +59,12 @@ async function surviveKills(folder: Folder, start: () => Promise<Server>): Promi
   );
 }
 
-async function prepare(folder: Folder, start: () => Promise<Server>): Promise<Load> {
+async function prepare(folder: Folder, start: () => Promise<Server>, place: string[]): Promise<Load> {
   await using server = await start();
   const key = await ownerKey(folder.path);
   const body = { name: "ledger", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
   const endpoint = (await server.call("POST", "/v2/serverless", { key, body })).json.id as string;
-  const { MILLRACE_WORKER_KEY } = await millrace(folder.path, "worker-env", endpoint);
+  const { MILLRACE_WORKER_KEY } = await millrace(folder.path, "worker-env", endpoint, ...place);
   const workers = Array.from({ length: WORKERS }, (_, i) => ({
     name: `worker-${i}`,
     key: MILLRACE_WORKER_KEY,
@@ -113,5 +116,11 @@ async function drain(server: Server, wire: Wire, { ledger, workers }: Load, key:
 
 test(`${KILLS} kills on SQLite: everything answered is there, as it was answered (seed ${seed})`, async () => {
   await using folder = await temporaryFolder();
-  await surviveKills(folder, () => startServer(folder.path));
-}, 300_000);
+  await surviveKills(folder);
+}, 600_000);
+
+test(`${KILLS} kills on PostgreSQL: everything answered is there, as it was answered (seed ${seed})`, async () => {
+  await using folder = await temporaryFolder();
+  await using database = await freshDatabase();
+  await surviveKills(folder, database.url);
+}, 600_000);
