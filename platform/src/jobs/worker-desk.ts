@@ -61,6 +61,8 @@ export class WorkerDesk {
       if (gone.aborted || this.#pollers.closed) break;
       const claimed = await this.#claim(call, session, limit);
       if (claimed.length === 0) continue;
+      // It may have waited for longer than a silent worker is believed to live.
+      this.#heard(call);
       if (!gone.aborted) return claimed;
       await this.handBack(
         call,
