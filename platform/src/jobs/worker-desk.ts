@@ -60,7 +60,11 @@ export class WorkerDesk {
     do {
       if (gone.aborted || this.#pollers.closed) break;
       const claimed = await this.#claim(call, session, limit);
-      if (claimed.length === 0) continue;
+      if (claimed.length === 0) {
+        // What it was called for may be something that it must not have: then others are.
+        if (session.listed.size > 0) place.passOn();
+        continue;
+      }
       // It may have waited for longer than a silent worker is believed to live.
       this.#heard(call);
       if (!gone.aborted) return claimed;
