@@ -94,6 +94,7 @@ export class WorkerDesk {
     const changes = reports.flatMap((one, i) => (known[i] ? [changeFor(known[i], one.report, now)] : []));
     const outcomes = changes.length > 0 ? await this.#queue.apply(changes) : [];
     let next = 0;
+    const others: { one: Reported; refused: Outcome | undefined }[] = [];
     for (const [i, one] of reports.entries()) {
       const outcome = known[i] ? outcomes[next++] : undefined;
       if (one.report.kind === "end") {
@@ -102,7 +103,13 @@ export class WorkerDesk {
         session.listed.delete(one.id);
       }
       if (outcome?.applied) this.#tell(outcome.job, one.report);
-      else await this.#reportAnew(call, one, outcome);
+      else others.push({ one, refused: outcome });
+    }
+    // Last, since they take more writes: nobody who waits for one of the others waits for that too.
+    for (const { one, refused } of others) {
+      await this.#reportAnew(call, one, refused);
+      // A ping that was on its way before the end may have named the job meanwhile.
+      if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
     }
   }
 

@@ -1,0 +1,38 @@
+/** Reports that come late, twice or together: each counts for what it is about and for nothing else. */
+import { expect, test } from "vitest";
+import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
+import { turn } from "../kernel/clock.ts";
+
+const one = { limit: 1, waitMs: 0, gone: here };
+
+test("whoever waits for an end is told of it, although a report beside it needs another write", async () => {
+  const { engine, desk, hold, flush } = await jobWorld();
+  const lost = await engine.submit(submission());
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), { ...one, limit: 2 });
+  await desk.ping(worker("w1"), new Set([id]));
+  await desk.ping(worker("w1"), new Set([id]));
+  let told: string | undefined;
+  void engine.waitFor("ep", id, 60_000, here).then(({ job }) => {
+    told = job.state;
+  });
+  hold();
+  void desk.report(worker("w1"), [report(lost.id, '{"output":1}'), report(id, '{"output":2}')]);
+  await flush();
+  expect(told).toBe("COMPLETED");
+});
+
+test("a worker may have a job again that it has reported, although a ping from before that came in between", async () => {
+  const { engine, desk, start, hold, flush } = await jobWorld();
+  const { id } = await engine.submit(submission({ errorRetries: 1 }));
+  await desk.take(worker("w1"), one);
+  const restarted = start();
+  hold();
+  const reported = restarted.desk.report(worker("w1"), [report(id, '{"error":"no"}')]);
+  await turn();
+  void restarted.desk.ping(worker("w1"), new Set([id]));
+  const taken = restarted.desk.take(worker("w1"), { ...one, waitMs: 60_000 });
+  await flush();
+  await reported;
+  expect((await taken).map(({ job }) => job.id)).toEqual([id]);
+});
