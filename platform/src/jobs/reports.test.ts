@@ -36,3 +36,15 @@ test("a worker may have a job again that it has reported, although a ping from b
   await reported;
   expect((await taken).map(({ job }) => job.id)).toEqual([id]);
 });
+
+test("a job that was given back and claimed back by the same attempt keeps its counts when its handler fails", async () => {
+  const { clock, engine, desk, queue } = await jobWorld();
+  const { id } = await engine.submit(submission({ errorRetries: 1 }));
+  await desk.take(worker("w1"), one);
+  await desk.ended(worker("w1"));
+  await engine.settleDue(await queue.due(clock.now(), 10));
+  await desk.report(worker("w1"), [report(id, '{"status":"IN_PROGRESS","output":1}', 1)]);
+  await desk.report(worker("w1"), [report(id, '{"error":"no"}', 1)]);
+  const { job } = await engine.read("ep", id);
+  expect(job).toMatchObject({ state: "IN_QUEUE", spent: 1, retried: 2, errorsRetried: 1 });
+});

@@ -107,7 +107,7 @@ export class WorkerDesk {
     }
     // Last, since they take more writes: nobody who waits for one of the others waits for that too.
     for (const { one, refused } of others) {
-      await this.#reportAnew(call, one, refused);
+      await this.#reportAnew(call, session, one, refused);
       // A ping that was on its way before the end may have named the job meanwhile.
       if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
     }
@@ -222,7 +222,12 @@ export class WorkerDesk {
   }
 
   /** The slow way, for reports about jobs that are not as this node remembers them. */
-  async #reportAnew(call: WorkerCall, { id, report, attempt }: Reported, refused?: Outcome): Promise<void> {
+  async #reportAnew(
+    call: WorkerCall,
+    session: Session,
+    { id, report, attempt }: Reported,
+    refused?: Outcome,
+  ): Promise<void> {
     let job = refused && !refused.applied ? refused.now : await this.#read(call, id);
     let mine = false;
     for (let tries = 0; job && tries < TRIES; tries++) {
@@ -237,6 +242,8 @@ export class WorkerDesk {
         const [outcome]: Outcome[] = await this.#queue.apply([back]);
         mine = outcome!.applied;
         job = outcome!.applied ? outcome!.job : outcome!.now;
+        // What is remembered of an earlier hold is out of date, even when both are the same attempt.
+        if (mine && report.kind === "progress") session.begun.set(id, { job: job!, nextChunk: undefined });
       }
     }
   }
