@@ -48,3 +48,12 @@ test("a job that was given back and claimed back by the same attempt keeps its c
   const { job } = await engine.read("ep", id);
   expect(job).toMatchObject({ state: "IN_QUEUE", spent: 1, retried: 2, errorsRetried: 1 });
 });
+
+test("a result is let go as early as was asked while its job was running", async () => {
+  const { clock, engine, desk } = await jobWorld();
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), one);
+  await engine.shorten("ep", id, 5000);
+  await desk.report(worker("w1"), [report(id, '{"output":1}')]);
+  expect((await engine.read("ep", id)).job.expiresAt).toBe(clock.now() + 5000);
+});
