@@ -57,3 +57,20 @@ test("a result is let go as early as was asked while its job was running", async
   await desk.report(worker("w1"), [report(id, '{"output":1}')]);
   expect((await engine.read("ep", id)).job.expiresAt).toBe(clock.now() + 5000);
 });
+
+test("two chunks that arrive at once after a restart are both kept", async () => {
+  const { engine, desk, start } = await jobWorld();
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), one);
+  const restarted = start();
+  const call = worker("w1");
+  await Promise.all([
+    restarted.desk.stream(call, id, ['{"output":1}']),
+    restarted.desk.stream(call, id, ['{"output":2}']),
+  ]);
+  const chunks = await restarted.queue.chunks(id, { attempt: 0, sequence: 0 }, 10);
+  expect(chunks.map(({ sequence, text }) => [sequence, text])).toEqual([
+    [1, '{"output":1}'],
+    [2, '{"output":2}'],
+  ]);
+});

@@ -138,7 +138,11 @@ export class WorkerDesk {
     const session = this.#heard(call);
     const begun = session.begun.get(id) ?? (await this.#resume(call, session, id));
     if (!begun) return;
-    begun.nextChunk ??= (await this.#lastChunk(begun.job)) + 1;
+    if (begun.nextChunk === undefined) {
+      const last = await this.#lastChunk(begun.job);
+      // Asked again, since two posts may have looked at once: the second goes on behind the first.
+      begun.nextChunk ??= last + 1;
+    }
     const { attempt } = begun.job;
     const chunks = texts.flatMap(chunksOf).map((text) => ({ id, attempt, sequence: begun.nextChunk!++, text }));
     await this.#queue.append(call.worker, chunks);
@@ -285,7 +289,7 @@ export class WorkerDesk {
   async #resume(call: WorkerCall, session: Session, id: string) {
     const job = await this.#read(call, id);
     if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) await this.#claimBack(call, session, id);
-    else session.begun.set(id, { job, nextChunk: undefined });
+    else if (!session.begun.has(id)) session.begun.set(id, { job, nextChunk: undefined });
     return session.begun.get(id);
   }
 
