@@ -74,3 +74,21 @@ test("two chunks that arrive at once after a restart are both kept", async () =>
     [2, '{"output":2}'],
   ]);
 });
+
+test("a worker is told to stop a cancelled job once the cancel is durable, and not before", async () => {
+  const { engine, desk, hold, flush } = await jobWorld();
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), one);
+  let stops: string[] | undefined;
+  void desk.stops(worker("w1"), { waitMs: 60_000, gone: here }).then((ids) => {
+    stops = ids;
+  });
+  hold();
+  void engine.cancel("ep", id);
+  await turn();
+  void desk.ping(worker("w1"), new Set([id]));
+  await turn();
+  expect(stops).toBeUndefined();
+  await flush();
+  expect(stops).toEqual([id]);
+});

@@ -312,11 +312,18 @@ export class WorkerDesk {
   }
 
   /** Jobs the worker is busy with that are no longer its own. */
-  async #stops({ worker }: WorkerCall, session: Session): Promise<string[]> {
+  async #stops(call: WorkerCall, session: Session): Promise<string[]> {
     const busyWith = new Set([...session.listed, ...session.begun.keys()]);
     if (busyWith.size === 0) return [];
-    const held = new Set((await this.#queue.held(worker)).map(({ id }) => id));
-    return [...busyWith].filter((id) => !held.has(id) && !session.told.has(id));
+    const held = new Set((await this.#queue.held(call.worker)).map(({ id }) => id));
+    const stops: string[] = [];
+    for (const id of busyWith) {
+      if (held.has(id) || session.told.has(id)) continue;
+      // A change that is not durable yet is told to nobody; whoever makes it signals when it is.
+      const job = await this.#read(call, id);
+      if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) stops.push(id);
+    }
+    return stops;
   }
 
   async #read({ endpoint }: WorkerCall, id: string): Promise<Job | undefined> {
