@@ -132,12 +132,16 @@ export function retrying(job: Job, now: number): Change {
   };
 }
 
+/** Every retry counts the time to live anew, which tells that there was one. */
+const wasRetried = ({ createdAt, ttlAt, policy }: Job) => ttlAt !== createdAt + policy.ttlMs;
+
 /**
  * A worker that is plainly busy with a job nobody holds has its claim back, as after a restart that lost it. One that says
- * which attempt it is at must mean the last one given out, or the one right after it, whose claim was lost.
+ * which attempt it is at must mean the last one given out, or the one right after it, whose claim was lost. A job that was
+ * retried is begun by a take alone: any number of workers may still be at runs from before that, and most do not say so.
  */
 export function claimingBack(job: Job, holder: string, now: number, attempt = job.attempt + 1): Change | undefined {
-  if (job.barred === holder || !jobLifecycle.can(job.state, "claim")) return undefined;
+  if (job.barred === holder || wasRetried(job) || !jobLifecycle.can(job.state, "claim")) return undefined;
   if (attempt !== job.attempt && attempt !== job.attempt + 1) return undefined;
   return {
     id: job.id,

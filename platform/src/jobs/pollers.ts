@@ -9,6 +9,8 @@ const LOOK_EVERY_MS = 1000;
 export interface Place extends Disposable {
   /** True when there may be work, false when the time is up or the worker is gone. */
   woken(untilMs: number, gone: AbortSignal): Promise<boolean>;
+  /** The work that it was called for is not for this one: whoever stands behind it is called instead. */
+  passOn(): void;
 }
 
 interface Waiting {
@@ -38,6 +40,7 @@ export class Pollers {
     line.waiting.add(place);
     return {
       woken: (untilMs, gone) => this.#woken(place, untilMs, gone),
+      passOn: () => this.#wake(endpoint, 1, place),
       [Symbol.dispose]: () => this.#leave(endpoint, line, place),
     };
   }
@@ -52,14 +55,17 @@ export class Pollers {
     return this.#closed;
   }
 
-  /** Wakes the first of an endpoint's line, one for each job. */
-  #wake(endpoint: string, count: number): void {
+  /** Wakes the first of an endpoint's line, or the first behind a given place, one for each job. */
+  #wake(endpoint: string, count: number, behind?: Waiting): void {
     let left = count;
+    let isBehind = behind === undefined;
     for (const place of this.#lines.get(endpoint)?.waiting ?? []) {
       if (left <= 0) return;
-      if (place.called) continue;
-      call(place);
-      left--;
+      if (place === behind) isBehind = true;
+      else if (isBehind && !place.called) {
+        call(place);
+        left--;
+      }
     }
   }
 

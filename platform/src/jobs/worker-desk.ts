@@ -6,7 +6,16 @@ import type { Signals } from "../ports/signals/signals.ts";
 import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
 import { workerOf } from "./holder.ts";
-import { claimingBack, completing, failing, givingUpHolder, handingBack, progressing, retryingError } from "./moves.ts";
+import {
+  claimingBack,
+  completing,
+  failing,
+  givingUpHolder,
+  handingBack,
+  progressing,
+  retryingError,
+  shortening,
+} from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
@@ -60,7 +69,13 @@ export class WorkerDesk {
     do {
       if (gone.aborted || this.#pollers.closed) break;
       const claimed = await this.#claim(call, session, limit);
-      if (claimed.length === 0) continue;
+      if (claimed.length === 0) {
+        // What it was called for may be something that it must not have: then others are.
+        if (session.listed.size > 0) place.passOn();
+        continue;
+      }
+      // It may have waited for longer than a silent worker is believed to live.
+      this.#heard(call);
       if (!gone.aborted) return claimed;
       await this.handBack(
         call,
@@ -88,6 +103,7 @@ export class WorkerDesk {
     const changes = reports.flatMap((one, i) => (known[i] ? [changeFor(known[i], one.report, now)] : []));
     const outcomes = changes.length > 0 ? await this.#queue.apply(changes) : [];
     let next = 0;
+    const others: { one: Reported; refused: Outcome | undefined }[] = [];
     for (const [i, one] of reports.entries()) {
       const outcome = known[i] ? outcomes[next++] : undefined;
       if (one.report.kind === "end") {
@@ -96,8 +112,25 @@ export class WorkerDesk {
         session.listed.delete(one.id);
       }
       if (outcome?.applied) this.#tell(outcome.job, one.report);
-      else await this.#reportAnew(call, one, outcome);
+      else others.push({ one, refused: outcome });
     }
+    await this.#shorten(outcomes);
+    // Last, since they take more writes: nobody who waits for one of the others waits for that too.
+    for (const { one, refused } of others) {
+      await this.#reportAnew(call, session, one, refused);
+      // A ping that was on its way before the end may have named the job meanwhile.
+      if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
+    }
+  }
+
+  /** An end is decided on the terms under which the job was handed out; a client may have shortened them since. */
+  async #shorten(outcomes: Outcome[]): Promise<void> {
+    const changes = outcomes.flatMap((outcome) => {
+      if (!outcome.applied || !jobLifecycle.isFinal(outcome.job.state)) return [];
+      const { job } = outcome;
+      return shortening(job, job.policy.retentionMs, job.endedAt!) ?? [];
+    });
+    if (changes.length > 0) await this.#queue.apply(changes);
   }
 
   /** Chunks of a streaming job, in the order in which they come. */
@@ -105,7 +138,11 @@ export class WorkerDesk {
     const session = this.#heard(call);
     const begun = session.begun.get(id) ?? (await this.#resume(call, session, id));
     if (!begun) return;
-    begun.nextChunk ??= (await this.#lastChunk(begun.job)) + 1;
+    if (begun.nextChunk === undefined) {
+      const last = await this.#lastChunk(begun.job);
+      // Asked again, since two posts may have looked at once: the second goes on behind the first.
+      begun.nextChunk ??= last + 1;
+    }
     const { attempt } = begun.job;
     const chunks = texts.flatMap(chunksOf).map((text) => ({ id, attempt, sequence: begun.nextChunk!++, text }));
     await this.#queue.append(call.worker, chunks);
@@ -209,7 +246,12 @@ export class WorkerDesk {
   }
 
   /** The slow way, for reports about jobs that are not as this node remembers them. */
-  async #reportAnew(call: WorkerCall, { id, report, attempt }: Reported, refused?: Outcome): Promise<void> {
+  async #reportAnew(
+    call: WorkerCall,
+    session: Session,
+    { id, report, attempt }: Reported,
+    refused?: Outcome,
+  ): Promise<void> {
     let job = refused && !refused.applied ? refused.now : await this.#read(call, id);
     let mine = false;
     for (let tries = 0; job && tries < TRIES; tries++) {
@@ -224,6 +266,8 @@ export class WorkerDesk {
         const [outcome]: Outcome[] = await this.#queue.apply([back]);
         mine = outcome!.applied;
         job = outcome!.applied ? outcome!.job : outcome!.now;
+        // What is remembered of an earlier hold is out of date, even when both are the same attempt.
+        if (mine && report.kind === "progress") session.begun.set(id, { job: job!, nextChunk: undefined });
       }
     }
   }
@@ -245,7 +289,7 @@ export class WorkerDesk {
   async #resume(call: WorkerCall, session: Session, id: string) {
     const job = await this.#read(call, id);
     if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) await this.#claimBack(call, session, id);
-    else session.begun.set(id, { job, nextChunk: undefined });
+    else if (!session.begun.has(id)) session.begun.set(id, { job, nextChunk: undefined });
     return session.begun.get(id);
   }
 
@@ -268,11 +312,18 @@ export class WorkerDesk {
   }
 
   /** Jobs the worker is busy with that are no longer its own. */
-  async #stops({ worker }: WorkerCall, session: Session): Promise<string[]> {
+  async #stops(call: WorkerCall, session: Session): Promise<string[]> {
     const busyWith = new Set([...session.listed, ...session.begun.keys()]);
     if (busyWith.size === 0) return [];
-    const held = new Set((await this.#queue.held(worker)).map(({ id }) => id));
-    return [...busyWith].filter((id) => !held.has(id) && !session.told.has(id));
+    const held = new Set((await this.#queue.held(call.worker)).map(({ id }) => id));
+    const stops: string[] = [];
+    for (const id of busyWith) {
+      if (held.has(id) || session.told.has(id)) continue;
+      // A change that is not durable yet is told to nobody; whoever makes it signals when it is.
+      const job = await this.#read(call, id);
+      if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) stops.push(id);
+    }
+    return stops;
   }
 
   async #read({ endpoint }: WorkerCall, id: string): Promise<Job | undefined> {

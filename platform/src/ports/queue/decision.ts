@@ -36,7 +36,7 @@ export class Decision {
 
   /** Whether anything must be written, or waited for, before the answer may be given. */
   get isPending(): boolean {
-    return this.#entries.length > 0 || this.waits || this.touched.some(({ pending }) => pending > 1);
+    return this.#entries.length > 0 || this.waits;
   }
 
   /** Changes that come together are counted together: one write for each endpoint and not for each job. */

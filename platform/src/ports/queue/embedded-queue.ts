@@ -232,14 +232,13 @@ export class EmbeddedQueue implements Queue {
     return { job: record, known: false };
   }
 
-  #known({ endpoint, createdAt, idempotency }: NewStashedJob, { touched }: Decision): Enqueued | undefined {
+  #known({ endpoint, createdAt, idempotency }: NewStashedJob, decision: Decision): Enqueued | undefined {
     if (!idempotency) return undefined;
     const key = scoped(endpoint, idempotency.key);
     const fresh = this.#newKeys.get(key);
     if (fresh) {
       // It is not on the disk yet: whoever sent it second waits for the same write.
-      fresh.job.pending++;
-      touched.push(fresh.job);
+      decision.waits = true;
       return { job: snapshot(fresh.job), known: true, digest: fresh.digest };
     }
     const stored = this.#journal.findKey(key);
@@ -269,9 +268,13 @@ export class EmbeddedQueue implements Queue {
   #apply(change: StashedChange, decision: Decision): Outcome {
     const job = this.#live.get(change.id) ?? this.#revive(change.id, decision);
     if (!job) return { applied: false };
+    if (!fits(job, change.when)) {
+      if (job.pending > 0) decision.waits = true;
+      else if (!isLive(job)) this.#drop(job);
+      return { applied: false, now: snapshot(job) };
+    }
     decision.touched.push(job);
     job.pending++;
-    if (!fits(job, change.when)) return { applied: false, now: snapshot(job) };
     if (job.shown === undefined) job.shown = snapshot(job);
     const returns = change.set.state === "IN_QUEUE" && job.state !== "IN_QUEUE";
     this.#holders.remove(job);
@@ -307,6 +310,8 @@ export class EmbeddedQueue implements Queue {
     if (job.shown) lanes.count(job.shown, -1);
     lanes.count(made, 1);
     job.shown = made;
+    const isDurablyWaiting = made.state === "IN_QUEUE" && made.attempt === job.attempt && made.retried === job.retried;
+    if (isDurablyWaiting && job.state === "IN_QUEUE" && job.lane === "out") lanes.put(job);
   }
 
   #show(job: LiveJob): void {

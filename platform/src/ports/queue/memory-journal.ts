@@ -97,8 +97,10 @@ export class MemoryJournal implements Journal {
       .slice(0, limit);
   }
 
-  hasExpired(): boolean {
-    return true;
+  hasExpired(now: number): boolean {
+    for (const until of this.#purged.values()) if (until <= now) return true;
+    for (const { row } of this.#jobs.values()) if (row.expiresAt !== null && row.expiresAt <= now) return true;
+    return false;
   }
 
   async scrub(): Promise<void> {}

@@ -25,8 +25,8 @@ export class BatchRunner {
   readonly #db: DatabaseSync;
   readonly #program: Program;
 
-  constructor(file: string, program: Program) {
-    this.#db = openDatabase(file);
+  constructor(file: string, program: Program, db = openDatabase(file)) {
+    this.#db = db;
     migrate(this.#db, program.migrations, file);
     this.#program = program;
   }

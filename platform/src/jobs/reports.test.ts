@@ -1,0 +1,94 @@
+/** Reports that come late, twice or together: each counts for what it is about and for nothing else. */
+import { expect, test } from "vitest";
+import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
+import { turn } from "../kernel/clock.ts";
+
+const one = { limit: 1, waitMs: 0, gone: here };
+
+test("whoever waits for an end is told of it, although a report beside it needs another write", async () => {
+  const { engine, desk, hold, flush } = await jobWorld();
+  const lost = await engine.submit(submission());
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), { ...one, limit: 2 });
+  await desk.ping(worker("w1"), new Set([id]));
+  await desk.ping(worker("w1"), new Set([id]));
+  let told: string | undefined;
+  void engine.waitFor("ep", id, 60_000, here).then(({ job }) => {
+    told = job.state;
+  });
+  hold();
+  void desk.report(worker("w1"), [report(lost.id, '{"output":1}'), report(id, '{"output":2}')]);
+  await flush();
+  expect(told).toBe("COMPLETED");
+});
+
+test("a worker may have a job again that it has reported, although a ping from before that came in between", async () => {
+  const { engine, desk, start, hold, flush } = await jobWorld();
+  const { id } = await engine.submit(submission({ errorRetries: 1 }));
+  await desk.take(worker("w1"), one);
+  const restarted = start();
+  hold();
+  const reported = restarted.desk.report(worker("w1"), [report(id, '{"error":"no"}')]);
+  await turn();
+  void restarted.desk.ping(worker("w1"), new Set([id]));
+  const taken = restarted.desk.take(worker("w1"), { ...one, waitMs: 60_000 });
+  await flush();
+  await reported;
+  expect((await taken).map(({ job }) => job.id)).toEqual([id]);
+});
+
+test("a job that was given back and claimed back by the same attempt keeps its counts when its handler fails", async () => {
+  const { clock, engine, desk, queue } = await jobWorld();
+  const { id } = await engine.submit(submission({ errorRetries: 1 }));
+  await desk.take(worker("w1"), one);
+  await desk.ended(worker("w1"));
+  await engine.settleDue(await queue.due(clock.now(), 10));
+  await desk.report(worker("w1"), [report(id, '{"status":"IN_PROGRESS","output":1}', 1)]);
+  await desk.report(worker("w1"), [report(id, '{"error":"no"}', 1)]);
+  const { job } = await engine.read("ep", id);
+  expect(job).toMatchObject({ state: "IN_QUEUE", spent: 1, retried: 2, errorsRetried: 1 });
+});
+
+test("a result is let go as early as was asked while its job was running", async () => {
+  const { clock, engine, desk } = await jobWorld();
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), one);
+  await engine.shorten("ep", id, 5000);
+  await desk.report(worker("w1"), [report(id, '{"output":1}')]);
+  expect((await engine.read("ep", id)).job.expiresAt).toBe(clock.now() + 5000);
+});
+
+test("two chunks that arrive at once after a restart are both kept", async () => {
+  const { engine, desk, start } = await jobWorld();
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), one);
+  const restarted = start();
+  const call = worker("w1");
+  await Promise.all([
+    restarted.desk.stream(call, id, ['{"output":1}']),
+    restarted.desk.stream(call, id, ['{"output":2}']),
+  ]);
+  const chunks = await restarted.queue.chunks(id, { attempt: 0, sequence: 0 }, 10);
+  expect(chunks.map(({ sequence, text }) => [sequence, text])).toEqual([
+    [1, '{"output":1}'],
+    [2, '{"output":2}'],
+  ]);
+});
+
+test("a worker is told to stop a cancelled job once the cancel is durable, and not before", async () => {
+  const { engine, desk, hold, flush } = await jobWorld();
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), one);
+  let stops: string[] | undefined;
+  void desk.stops(worker("w1"), { waitMs: 60_000, gone: here }).then((ids) => {
+    stops = ids;
+  });
+  hold();
+  void engine.cancel("ep", id);
+  await turn();
+  void desk.ping(worker("w1"), new Set([id]));
+  await turn();
+  expect(stops).toBeUndefined();
+  await flush();
+  expect(stops).toEqual([id]);
+});

@@ -1,0 +1,67 @@
+/** The job engine in memory, on a disk whose flushes a test can hold back and let through one by one. */
+import { Engine, type Submission } from "../src/jobs/engine.ts";
+import { holderName } from "../src/jobs/holder.ts";
+import { readReport } from "../src/jobs/report.ts";
+import { WorkerDesk } from "../src/jobs/worker-desk.ts";
+import { FakeClock, turn } from "../src/kernel/clock.ts";
+import { SeededRandom } from "../src/kernel/random.ts";
+import { EmbeddedQueue } from "../src/ports/queue/embedded-queue.ts";
+import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
+import { openDisk } from "./simulation/disk.ts";
+
+export const worker = (name: string) => ({ endpoint: "ep", worker: holderName("ep", name) });
+
+/** Nobody hangs up. */
+export const here = new AbortController().signal;
+
+export const report = (id: string, text: string, attempt?: number) => ({
+  id,
+  report: readReport(text),
+  ...(attempt === undefined ? {} : { attempt }),
+});
+
+export function submission(
+  terms: Partial<Submission["terms"]> = {},
+  idempotency?: Submission["idempotency"],
+): Submission {
+  return {
+    endpoint: { id: "ep", executionTimeoutMs: 600_000 },
+    mode: "run",
+    body: '{"input":{}}',
+    terms: { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false, ...terms },
+    ...(idempotency ? { idempotency } : {}),
+  };
+}
+
+export async function jobWorld() {
+  const clock = new FakeClock();
+  const waiting: (() => void)[] = [];
+  let isHeld = false;
+  const { journal } = await openDisk("memory").open(async (_, commit) => {
+    if (isHeld) await new Promise<void>((resolve) => waiting.push(resolve));
+    return commit();
+  });
+  const signals = new MemorySignals();
+  /** A server on what the disk has. */
+  const start = () => {
+    const queue = new EmbeddedQueue(journal, clock.now());
+    const parts = { queue, signals, clock, random: new SeededRandom(1), failed: () => undefined };
+    const engine = new Engine(parts);
+    return { queue, engine, desk: new WorkerDesk({ ...parts, waiters: engine.waiters }) };
+  };
+  return {
+    clock,
+    start,
+    ...start(),
+    /** From now on flushes wait for `flush`. */
+    hold() {
+      isHeld = true;
+    },
+    /** Lets the flush that waits be made, and what follows from it happen. */
+    async flush() {
+      await turn();
+      waiting.shift()!();
+      await turn();
+    },
+  };
+}

@@ -1,0 +1,103 @@
+/** The disk of a simulated server: flushes end when the scheduler says so, fail, or are lost with a crash. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SeededRandom } from "../../src/kernel/random.ts";
+import { type Packed, unpack } from "../../src/ports/queue/entry-wire.ts";
+import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
+import { MemoryJournal } from "../../src/ports/queue/memory-journal.ts";
+import { SqliteJournal } from "../../src/ports/queue/sqlite-journal.ts";
+import { program } from "../../src/ports/queue/sqlite-program.ts";
+import {
+  BatchRunner,
+  type Command,
+  type Flushed,
+  type Flusher,
+  GroupCommit,
+  openDatabase,
+} from "../../src/ports/sqlite/writer.ts";
+
+export type DiskKind = "memory" | "sqlite";
+
+/** Where batches end up. */
+export interface Disk {
+  /** Opens what earlier servers left; every server has a connection of its own. */
+  open(flush: Flush): Promise<Opened>;
+  remove(): void;
+}
+
+export interface Opened {
+  journal: Journal;
+  /** What the dead process had open is closed, as its machine would do. */
+  crashed(): void;
+}
+
+/** Asked for each batch; `commit` writes it to the disk. */
+export type Flush = (batch: Entry[], commit: () => Promise<Flushed>) => Promise<Flushed>;
+
+export function openDisk(kind: DiskKind): Disk {
+  return kind === "memory" ? new MemoryDisk() : new SqliteDisk();
+}
+
+/** Calls that are not overridden go to the target; a class with private fields allows no other way to wrap it. */
+export function overriding<T extends object>(target: T, overrides: Partial<T>): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const value = Reflect.get(name in overrides ? overrides : target, name);
+      return typeof value === "function" && !(name in overrides) ? value.bind(target) : value;
+    },
+  });
+}
+
+class MemoryDisk implements Disk {
+  readonly #kept = new MemoryJournal();
+
+  async open(flush: Flush): Promise<Opened> {
+    let failed = () => {};
+    const unpacked = (batch: Command[]) => batch.map(({ input }) => input as Entry[]);
+    const flusher = flusherOf((batch) => flush(unpacked(batch).flat(), () => this.#commit(unpacked(batch))));
+    const writer = new GroupCommit(flusher, { failTogether: () => failed() });
+    const journal = overriding<Journal>(this.#kept, {
+      write: async (entries) => (await writer.run<{ results: unknown[] }>("write", entries)).results,
+      whenFailed(action) {
+        failed = action;
+      },
+    });
+    return { journal, crashed: () => undefined };
+  }
+
+  remove(): void {}
+
+  async #commit(batch: Entry[][]): Promise<Flushed> {
+    const results = await Promise.all(batch.map((entries) => this.#kept.write(entries)));
+    return { outputs: results.map((results) => ({ results })) };
+  }
+}
+
+class SqliteDisk implements Disk {
+  readonly #folder = mkdtempSync(join(tmpdir(), "millrace-simulation-"));
+
+  async open(flush: Flush): Promise<Opened> {
+    const file = join(this.#folder, "queue.db");
+    // A simulated crash loses what was not flushed; what the machine's own disk does is not part of it.
+    const db = openDatabase(file);
+    db.exec("PRAGMA synchronous = OFF");
+    const runner = new BatchRunner(file, program, db);
+    const unpacked = (batch: Command[]) => batch.flatMap(({ input }) => unpack(input as Packed));
+    const flusher = flusherOf((batch) => flush(unpacked(batch), async () => runner.run(batch)));
+    const journal = await SqliteJournal.open(file, join(this.#folder, "payloads"), flusher, new SeededRandom(0));
+    const crashed = () => {
+      void journal.close();
+      runner.close();
+    };
+    return { journal, crashed };
+  }
+
+  remove(): void {
+    rmSync(this.#folder, { recursive: true });
+  }
+}
+
+function flusherOf(flush: Flusher["flush"]): Flusher {
+  return { flush, checkpoint: async () => undefined, close: async () => undefined };
+}

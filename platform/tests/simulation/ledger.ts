@@ -1,0 +1,271 @@
+/** The server's own record, read off its journal: what it decided, what of that is on the disk, and whether each step was allowed. */
+import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
+import { type Entry, fromRow } from "../../src/ports/queue/journal.ts";
+import { brokenRule, type Circumstances } from "./legal.ts";
+import type { Timeline } from "./timeline.ts";
+import type { Trace } from "./trace.ts";
+
+/** A state that a job was durably in. */
+export interface Durable {
+  job: Job;
+  result: string | undefined;
+}
+
+export interface Track {
+  id: string;
+  endpoint: string;
+  key: string | undefined;
+  /** As decided, on the disk or not; undefined when there is no such job. */
+  decided: Durable | undefined;
+  durable: Durable | undefined;
+  /** Every state it was durably in, oldest first. */
+  history: Durable[];
+  /** Writes whose answer the server has not had. */
+  unanswered: number;
+  removed: "purged" | "expired" | undefined;
+  /** What clients asked for and the server has begun to do. */
+  asked: { retry: number; cancel: number; shortenings: number[] };
+  retries: number;
+  retriedAtMs: number;
+  /** Claims made by a take: `<worker>/<attempt>` since the last retry. */
+  taken: Set<string>;
+  /** Which worker was told of which attempt, since the server last read its memory from the disk. */
+  handedOut: Map<number, string>;
+}
+
+export class Ledger {
+  readonly tracks = new Map<string, Track>();
+  /** Those that have not ended, as decided. */
+  readonly #open = new Set<Track>();
+  /** Ends on the disk, by endpoint. */
+  readonly #ended = new Map<string, { completed: number; failed: number }>();
+  readonly #trace: Trace;
+  readonly #timeline: Timeline;
+  readonly #circumstances: Circumstances;
+  purgesAsked = 0;
+
+  constructor(trace: Trace, timeline: Timeline, circumstances: Circumstances) {
+    this.#trace = trace;
+    this.#timeline = timeline;
+    this.#circumstances = circumstances;
+  }
+
+  track(id: string): Track {
+    let track = this.tracks.get(id);
+    if (!track) {
+      track = {
+        id,
+        endpoint: "",
+        key: undefined,
+        decided: undefined,
+        durable: undefined,
+        history: [],
+        unanswered: 0,
+        removed: undefined,
+        asked: { retry: 0, cancel: 0, shortenings: [] },
+        retries: 0,
+        retriedAtMs: -1,
+        taken: new Set(),
+        handedOut: new Map(),
+      };
+      this.tracks.set(id, track);
+    }
+    return track;
+  }
+
+  /** The server hands entries to its journal: this is what it has decided. */
+  decide(entries: Entry[]): void {
+    for (const entry of entries) {
+      for (const id of idsOf(entry)) this.track(id).unanswered++;
+      if (entry.do === "insert") this.#inserts(entry);
+      else if (entry.do === "update") this.#updates(entry);
+      else if (entry.do === "remove") this.#removes(entry.ids);
+      else if (entry.do === "chunks") this.#appends(entry);
+      for (const id of idsOf(entry)) this.#follow(this.track(id));
+    }
+  }
+
+  /** The entries are on the disk, whether or not the server learns of it. */
+  commit(entries: Entry[]): void {
+    for (const entry of entries) {
+      if (entry.do === "insert") this.#keep(this.track(entry.row.id), { job: fromRow(entry.row), result: undefined });
+      else if (entry.do === "update") this.#commitUpdate(entry);
+      else if (entry.do === "remove") for (const id of entry.ids) this.#gone(this.track(id), "purged");
+      else if (entry.do === "expire") this.#expires(entry.now);
+    }
+  }
+
+  /** The server learns that they are. */
+  answer(entries: Entry[]): void {
+    for (const entry of entries) {
+      for (const id of idsOf(entry)) {
+        const track = this.track(id);
+        track.unanswered--;
+        this.#follow(track);
+      }
+    }
+  }
+
+  /** What is not on the disk was never decided. */
+  lose(): void {
+    for (const track of this.tracks.values()) {
+      track.decided = track.durable;
+      track.unanswered = 0;
+      track.handedOut.clear();
+      this.#follow(track);
+    }
+  }
+
+  /** Jobs that wait, on the disk and in the server's memory alike: whoever asks for one gets one. */
+  waiting(endpoint: string): Track[] {
+    return [...this.#open].filter(
+      (track) => track.endpoint === endpoint && track.unanswered === 0 && track.decided?.job.state === "IN_QUEUE",
+    );
+  }
+
+  /** Jobs that have not ended, or whose end the server does not know to be on the disk. */
+  unfinished(): Track[] {
+    return [...this.#open];
+  }
+
+  /** What the counters of an endpoint should say. */
+  counts(endpoint: string) {
+    const states = [...this.#open]
+      .filter((track) => track.endpoint === endpoint)
+      .map(({ decided }) => decided?.job.state);
+    const inState = (state: Job["state"]) => states.filter((one) => one === state).length;
+    const ended = this.#ended.get(endpoint) ?? { completed: 0, failed: 0 };
+    return { inQueue: inState("IN_QUEUE"), inProgress: inState("IN_PROGRESS"), ...ended };
+  }
+
+  #follow(track: Track): void {
+    const isOpen = track.decided && (track.unanswered > 0 || !jobLifecycle.isFinal(track.decided.job.state));
+    if (isOpen) this.#open.add(track);
+    else this.#open.delete(track);
+  }
+
+  /** The latest time that the clock has ever shown. */
+  get highest(): number {
+    return this.#timeline.highest;
+  }
+
+  /** Whether the disk bears out that the job is no longer there. */
+  isGone({ removed, durable }: Track): boolean {
+    return removed !== undefined || isOver(durable, this.#timeline.highest);
+  }
+
+  #inserts({ row, key }: Extract<Entry, { do: "insert" }>): void {
+    const track = this.track(row.id);
+    const job = fromRow(row);
+    track.endpoint = row.endpoint;
+    track.key = key?.scoped;
+    track.decided = { job, result: undefined };
+    if (job.createdAt !== this.#timeline.wall) this.#trace.broken("was not created now", row.id);
+    if (job.ttlAt !== job.createdAt + job.policy.ttlMs) this.#trace.broken("has a wrong time to live", row.id);
+    this.#trace.note("decided IN_QUEUE", row.id);
+    for (const other of this.tracks.values()) {
+      if (
+        key &&
+        other !== track &&
+        other.key === key.scoped &&
+        other.decided &&
+        !isOver(other.decided, this.#timeline.highest)
+      )
+        this.#trace.broken(`has the idempotency key of ${this.#trace.name(other.id)}`, row.id);
+    }
+  }
+
+  #updates({ row, result }: Extract<Entry, { do: "update" }>): void {
+    const track = this.track(row.id);
+    const before = track.decided;
+    const job = fromRow(row);
+    if (!before) {
+      this.#trace.broken(`was changed to ${job.state} when there was no such job`, row.id);
+      return;
+    }
+    const after = { job, result: result === undefined ? before.result : ((result as string | null) ?? undefined) };
+    const broken = brokenRule(track, before, after, result as string | null | undefined, this.#circumstances);
+    if (broken) this.#trace.broken(broken, row.id);
+    if (jobLifecycle.isFinal(before.job.state) && job.state === "IN_QUEUE") {
+      track.retries++;
+      track.retriedAtMs = this.#timeline.elapsed;
+      track.taken.clear();
+    }
+    track.decided = after;
+    const who = job.state === "IN_PROGRESS" ? ` by ${job.holder}` : "";
+    this.#trace.note(`decided ${job.state}${who}, attempt ${job.attempt}, spent ${job.spent}`, row.id);
+  }
+
+  #removes(ids: string[]): void {
+    for (const id of ids) {
+      const track = this.track(id);
+      const state = track.decided?.job.state;
+      if (state !== "IN_QUEUE") this.#trace.broken(`was purged while ${state ?? "not there"}`, id);
+      if (this.purgesAsked === 0) this.#trace.broken("was purged when nobody asked for it", id);
+      track.decided = undefined;
+      this.#trace.note("decided to purge", id);
+    }
+  }
+
+  #appends({ chunks }: Extract<Entry, { do: "chunks" }>): void {
+    for (const { id, attempt, text } of chunks) {
+      const job = this.track(id).decided?.job;
+      const run = this.#circumstances.runIn(text);
+      if (job?.state !== "IN_PROGRESS" || job.attempt !== attempt || run?.worker !== job.holder)
+        this.#trace.broken(`took a chunk of ${run?.name}, which does not have the job`, id);
+    }
+  }
+
+  #commitUpdate({ row, result }: Extract<Entry, { do: "update" }>): void {
+    const track = this.track(row.id);
+    if (!track.durable) {
+      this.#trace.broken("was changed on the disk when it was no longer there", row.id);
+      return;
+    }
+    const before = track.durable.result;
+    const after = {
+      job: fromRow(row),
+      result: result === undefined ? before : ((result as string | null) ?? undefined),
+    };
+    this.#count(track.durable.job, after.job);
+    this.#keep(track, after);
+  }
+
+  #keep(track: Track, durable: Durable): void {
+    track.durable = durable;
+    track.history.push(durable);
+    this.#trace.note(`on the disk: ${durable.job.state}`, track.id);
+  }
+
+  #count(before: Job, after: Job): void {
+    if (before.state === after.state) return;
+    const ended = this.#ended.get(after.endpoint) ?? { completed: 0, failed: 0 };
+    this.#ended.set(after.endpoint, ended);
+    if (after.state === "COMPLETED") ended.completed++;
+    if (after.state === "FAILED" || after.state === "TIMED_OUT") ended.failed++;
+  }
+
+  #expires(now: number): void {
+    for (const track of this.tracks.values()) {
+      if (!isOver(track.durable, now)) continue;
+      if (!isOver(track.durable, this.#timeline.highest)) this.#trace.broken("expired too early", track.id);
+      this.#gone(track, "expired");
+      track.decided = undefined;
+    }
+  }
+
+  #gone(track: Track, why: "purged" | "expired"): void {
+    track.durable = undefined;
+    track.removed = why;
+    this.#trace.note(`${why} on the disk`, track.id);
+  }
+}
+
+function isOver(durable: Durable | undefined, now: number): boolean {
+  return durable?.job.expiresAt !== undefined && durable.job.expiresAt <= now;
+}
+
+function idsOf(entry: Entry): string[] {
+  if (entry.do === "insert" || entry.do === "update") return [entry.row.id];
+  return entry.do === "remove" ? entry.ids : [];
+}

@@ -1,0 +1,96 @@
+/** What a run is made of: who takes part, what they do, and what goes wrong how often. */
+import type { SeededRandom } from "../../src/kernel/random.ts";
+
+export interface Mix {
+  /** How long things go wrong before the quiet end. */
+  seconds: number;
+  endpoints: number;
+  singleWorkers: number;
+  batchedWorkers: number;
+  clients: number;
+  mostJobs: number;
+  /** How long a client rests between two requests, at most. */
+  restMs: number;
+  /** Relative weights of what clients do. */
+  requests: Record<"submit" | "submitAndWait" | "read" | "cancel" | "retry" | "purge" | "shorten", number>;
+  /** Chance that a job is of this kind. */
+  jobs: Record<"keyed" | "mortal" | "hurried" | "failing" | "long" | "talking" | "low", number>;
+  /** Happenings in a hundred seconds. */
+  faults: Record<
+    "crash" | "kill" | "pause" | "smallJump" | "largeJump" | "fullDisk" | "slowDisk" | "badNetwork",
+    number
+  >;
+  /** Chances for each flush. */
+  flush: Record<"crashBefore" | "crashAfter", number>;
+  /** Chance that the server crashes right after it has answered a client. */
+  crashAfterAnswer: number;
+  /** Chances for each message. */
+  messages: Record<"lost" | "doubled" | "late", number>;
+  /** Longest ordinary flush. */
+  flushMs: number;
+}
+
+/** Every run has its own selection of troubles: with all of them at once, most would hide each other. */
+export function mixOf(random: SeededRandom): Mix {
+  const sometimes = (most: number) => (random.chance(0.5) ? random.fraction() * most : 0);
+  return {
+    seconds: 40 + random.below(50),
+    endpoints: random.chance(0.2) ? 2 : 1,
+    singleWorkers: 1 + random.below(3),
+    batchedWorkers: random.below(3),
+    clients: 2 + random.below(3),
+    mostJobs: random.pick([8, 25, 60]),
+    restMs: random.pick([300, 1500, 4000]),
+    requests: {
+      submit: 4,
+      submitAndWait: random.below(4),
+      read: 3,
+      cancel: sometimes(2),
+      retry: sometimes(3),
+      purge: sometimes(0.5),
+      shorten: sometimes(1),
+    },
+    jobs: {
+      keyed: sometimes(0.8),
+      mortal: sometimes(0.4),
+      hurried: sometimes(0.4),
+      failing: sometimes(0.6),
+      long: sometimes(0.5),
+      talking: sometimes(0.8),
+      low: sometimes(0.5),
+    },
+    faults: {
+      crash: sometimes(6),
+      kill: sometimes(8),
+      pause: sometimes(8),
+      smallJump: sometimes(6),
+      largeJump: sometimes(2),
+      fullDisk: sometimes(5),
+      slowDisk: sometimes(5),
+      badNetwork: sometimes(5),
+    },
+    flush: { crashBefore: sometimes(0.02), crashAfter: sometimes(0.02) },
+    crashAfterAnswer: sometimes(0.02),
+    messages: { lost: sometimes(0.05), doubled: sometimes(0.1), late: sometimes(0.1) },
+    flushMs: random.pick([2, 20, 200]),
+  };
+}
+
+/** The end of every run: nothing goes wrong any more, and what was begun must come to its end. */
+export const quiet: Pick<Mix, "flush" | "crashAfterAnswer" | "messages" | "flushMs"> = {
+  flush: { crashBefore: 0, crashAfter: 0 },
+  crashAfterAnswer: 0,
+  messages: { lost: 0, doubled: 0, late: 0 },
+  flushMs: 2,
+};
+
+export type MixChange = { [Part in keyof Mix]?: Mix[Part] extends number ? number : Partial<Mix[Part]> };
+
+/** A mix in which some things are more likely than others. */
+export function changed(mix: Mix, change: MixChange): Mix {
+  const parts = Object.entries(change).map(([part, value]) => {
+    const old = mix[part as keyof Mix];
+    return [part, typeof old === "object" ? { ...old, ...(value as object) } : value];
+  });
+  return { ...mix, ...Object.fromEntries(parts) };
+}

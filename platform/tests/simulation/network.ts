@@ -1,0 +1,100 @@
+/** The network and the processes on it: messages are late, lost and doubled; processes pause and die. */
+import { isProblem, type Problem } from "../../src/kernel/problem.ts";
+import type { Server } from "./server.ts";
+import type { World } from "./world.ts";
+
+/** A client or a worker: whatever happens to it happens when it is awake, and nothing happens to it once it is dead. */
+export class Process {
+  readonly name: string;
+  readonly world: World;
+  isDead = false;
+  #asleepUntil = 0;
+
+  constructor(world: World, name: string) {
+    this.world = world;
+    this.name = name;
+  }
+
+  pause(ms: number): void {
+    this.#asleepUntil = Math.max(this.#asleepUntil, this.world.timeline.elapsed + ms);
+  }
+
+  kill(): void {
+    this.isDead = true;
+  }
+
+  sleep(ms: number): Promise<void> {
+    return new Promise((resolve) => this.world.timeline.after(ms, () => this.reach(resolve)));
+  }
+
+  /** Lets something happen to it as soon as it is awake. */
+  reach(happen: () => void): void {
+    if (this.isDead) return;
+    const leftMs = this.#asleepUntil - this.world.timeline.elapsed;
+    if (leftMs > 0) this.world.timeline.after(leftMs, () => this.reach(happen));
+    else happen();
+  }
+}
+
+/** What a caller knows in the end: the answer, a refusal, or nothing. */
+export type Answer<T> = { value: T } | { refused: Problem } | "lost";
+
+type Work<T> = (server: Server, gone: AbortSignal) => Promise<T>;
+
+/** Sends a request to whatever server is up when it arrives. A caller that hears nothing for `timeoutMs` hangs up. */
+export function request<T>(from: Process, work: Work<T>, timeoutMs: number): Promise<Answer<T>> {
+  const { world } = from;
+  const { random, mix } = world;
+  const gone = new AbortController();
+  return new Promise((resolve) => {
+    let over = false;
+    const end = (answer: Answer<T>) =>
+      from.reach(() => {
+        if (over) return;
+        over = true;
+        limit.cancel();
+        resolve(answer);
+      });
+    const limit = world.timeline.after(timeoutMs, () => {
+      end("lost");
+      // The server learns of the closed connection a little later, or never.
+      if (!random.chance(mix.messages.lost)) world.timeline.after(transitMs(world), () => world.hangUp(gone));
+    });
+    const arrive = () => void arrived(world, work, gone, end);
+    if (!random.chance(mix.messages.lost)) world.timeline.after(transitMs(world), arrive);
+    if (random.chance(mix.messages.doubled)) world.timeline.after(transitMs(world) * 2, arrive);
+  });
+}
+
+async function arrived<T>(
+  world: World,
+  work: Work<T>,
+  gone: AbortController,
+  end: (answer: Answer<T>) => void,
+): Promise<void> {
+  const { server, random, mix } = world;
+  if (!server) return void world.timeline.after(transitMs(world), () => end("lost"));
+  const reset = () => void world.timeline.after(transitMs(world), () => end("lost"));
+  world.connections.set(gone, reset);
+  const answer = await answerOf(work(server, gone.signal));
+  if (server.isDead) return;
+  world.connections.delete(gone);
+  if (answer === "broken") return;
+  if (!random.chance(mix.messages.lost)) world.timeline.after(transitMs(world), () => end(answer));
+  if (random.chance(mix.crashAfterAnswer)) world.crash("right after an answer");
+
+  async function answerOf(working: Promise<T>): Promise<Answer<T> | "broken"> {
+    try {
+      return { value: await working };
+    } catch (error) {
+      if (isProblem(error)) return { refused: error };
+      world.trace.broken(`the server had a fault: ${(error as Error).stack}`);
+      return "broken";
+    }
+  }
+}
+
+function transitMs({ random, mix, isNetworkBad }: World): number {
+  if (random.chance(isNetworkBad ? 0.5 : mix.messages.late)) return random.below(random.pick([3000, 45_000]));
+  return random.below(20);
+}

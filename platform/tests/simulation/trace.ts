@@ -1,0 +1,71 @@
+/** What happened in a run, in words: kept in order, and told for one job when that job went wrong. */
+import type { Timeline } from "./timeline.ts";
+
+interface Line {
+  text: string;
+  job: string | undefined;
+}
+
+const TOLD_LINES = 60;
+
+export class Violation extends Error {
+  override readonly name = "Violation";
+  readonly seed: number;
+
+  constructor(seed: number, text: string) {
+    super(text);
+    this.seed = seed;
+  }
+}
+
+export class Trace {
+  readonly #timeline: Timeline;
+  readonly #seed: number;
+  readonly #lines: Line[] = [];
+  readonly #names = new Map<string, string>();
+  #violation: { text: string; job: string | undefined } | undefined;
+
+  constructor(timeline: Timeline, seed: number) {
+    this.#timeline = timeline;
+    this.#seed = seed;
+  }
+
+  /** Something that concerns one job, or everyone. */
+  note(text: string, job?: string): void {
+    const about = job === undefined ? "" : `${this.name(job)}: `;
+    this.#lines.push({ text: `${(this.#timeline.elapsed / 1000).toFixed(3).padStart(8)}  ${about}${text}`, job });
+  }
+
+  /** A short name for a job, in the order in which jobs are first spoken of. */
+  name(job: string): string {
+    let name = this.#names.get(job);
+    if (!name) {
+      name = `job${this.#names.size + 1}`;
+      this.#names.set(job, name);
+    }
+    return name;
+  }
+
+  /** The first rule that was broken is the one that is told. */
+  broken(text: string, job?: string): void {
+    this.note(`BROKEN ${text}`, job);
+    this.#violation ??= { text, job };
+  }
+
+  get isBroken(): boolean {
+    return this.#violation !== undefined;
+  }
+
+  get text(): string {
+    return this.#lines.map(({ text }) => text).join("\n");
+  }
+
+  /** Undefined while every rule holds. */
+  get violation(): Violation | undefined {
+    if (!this.#violation) return undefined;
+    const { text, job } = this.#violation;
+    const lines = this.#lines.filter((line) => line.job === undefined || line.job === job).slice(-TOLD_LINES);
+    const what = job === undefined ? text : `${this.name(job)} (${job}): ${text}`;
+    return new Violation(this.#seed, `seed ${this.#seed}: ${what}\n${lines.map((line) => line.text).join("\n")}`);
+  }
+}
