@@ -1,15 +1,15 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
 import { DeadlineHeap } from "./deadline-heap.ts";
+import { addCount, type Count, entriesOf, fits, type StashedChange } from "./embedded-change.ts";
 import { isLive, type Job, type JobPolicy, type NewJob, type Payload } from "./job.ts";
 import { type Entry, fromRow, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
 import { Lanes } from "./lanes.ts";
-import { BodyRoom, deadlineOf, LiveJob, snapshot } from "./live-job.ts";
+import { BodyRoom, deadlineOf, type Holder, LiveJob, snapshot } from "./live-job.ts";
 import type {
   Ask,
   Change,
   Chunk,
   Claimed,
-  Counter,
   Counts,
   Due,
   Enqueued,
@@ -26,15 +26,6 @@ import type {
 const GRACE_MS = 30_000;
 
 type NewStashedJob = Omit<NewJob, "body"> & { body: Stashed };
-type StashedChange = Omit<Change, "result"> & { result?: Stashed | null };
-
-type Count = Partial<Record<Counter, number>>;
-
-interface Holder {
-  endpoint: string;
-  until: number;
-  jobs: Set<LiveJob>;
-}
 
 export class EmbeddedQueue implements Queue {
   readonly #journal: Journal;
@@ -405,31 +396,3 @@ export class EmbeddedQueue implements Queue {
 }
 
 const scoped = (endpoint: string, key: string) => `${endpoint}/${key}`;
-
-function fits(job: Job, { states, holder, attempt }: Change["when"]): boolean {
-  if (!states.includes(job.state)) return false;
-  if (holder !== undefined && (job.holder ?? null) !== holder) return false;
-  return attempt === undefined || attempt === job.attempt;
-}
-
-/** Changes that come together are counted together: one write for each endpoint and not for each job. */
-function addCount(counted: Map<string, Count>, endpoint: string, count: Count): void {
-  const sum = counted.get(endpoint) ?? {};
-  for (const name of Object.keys(count) as Counter[]) sum[name] = (sum[name] ?? 0) + count[name]!;
-  counted.set(endpoint, sum);
-}
-
-function entriesOf({ result, progress, also }: StashedChange, job: LiveJob): Entry[] {
-  const entries: Entry[] = [
-    { do: "update", row: toRow(job, job.position), result, progress, dropChunks: also?.dropChunks },
-  ];
-  if (also?.webhook) {
-    for (const url of job.webhooks ?? []) {
-      entries.push({
-        do: "message",
-        message: { job: job.id, endpoint: job.endpoint, url, tries: 0, dueAt: job.endedAt ?? 0 },
-      });
-    }
-  }
-  return entries;
-}

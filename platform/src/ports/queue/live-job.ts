@@ -81,6 +81,13 @@ export function deadlineOf({ ttlAt, deadline }: LiveJob): number {
   return deadline === undefined ? ttlAt : Math.min(ttlAt, deadline);
 }
 
+/** A worker boot in the embedded queue's memory. */
+export interface Holder {
+  endpoint: string;
+  until: number;
+  jobs: Set<LiveJob>;
+}
+
 /** Bodies up to this size are worth keeping in memory, as long as there is room for all of them. */
 const KEPT_BODY_LENGTH = 4096;
 const KEPT_BODIES_LENGTH = 64 * 1024 * 1024;
