@@ -1,15 +1,21 @@
 /** Rows 9, 10 and 11: a queue of a million jobs against one of a thousand, what it holds in memory, and how it comes back. */
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { jobId } from "../../platform/src/kernel/ids.ts";
+import { realRandom } from "../../platform/src/kernel/random.ts";
+import { SqliteQueue } from "../../platform/src/ports/queue/sqlite-queue.ts";
 import { median } from "./figures.ts";
 import { type MillraceOptions, type RunningMillrace, startMillrace } from "./millrace.ts";
 import { CONNECTIONS, load, type Measure, measureOf, type Pace, submitOnly } from "./phases.ts";
 import { cpuSeconds, residentBytes } from "./process-tree.ts";
+import { BODY } from "./workload.ts";
 
 export interface DeepOptions {
   rows: ReadonlySet<string>;
   rounds: number;
   deep: number;
+  /** By the public path, or by the queue's own code without a server, ten times as fast. */
+  fill: "http" | "direct";
   shallow: number;
   pace: Pace;
   say(line: string): void;
@@ -35,10 +41,12 @@ export async function measureDeep(options: DeepOptions): Promise<DeepResult> {
   const result: DeepResult = { depth: deep };
   const folder = await mkdtemp(join(pace.folder, "deep-"));
   try {
-    say(`a queue of ${deep} jobs`);
-    result.bytesPerJob = await fill(folder, deep, options);
-    say(`  memory: ${Math.round(result.bytesPerJob)} bytes for each waiting job`);
-    if (rows.has("10") || rows.has("11")) await recover(folder, result, options);
+    say(`a queue of ${deep} jobs, filled ${options.fill === "http" ? "by /run" : "by the queue's own code"}`);
+    const empty = await emptyBytes(folder, options);
+    if (options.fill === "http") result.bytesPerJob = await fill(folder, deep, options);
+    else await fillDirectly(folder, deep);
+    if (rows.has("10") || rows.has("11")) await recover(folder, empty, result, options);
+    result.bytesPerJob ??= result.bytesPerJobAfterRecovery;
     if (rows.has("9")) await compare(folder, result, options);
     return result;
   } finally {
@@ -46,8 +54,42 @@ export async function measureDeep(options: DeepOptions): Promise<DeepResult> {
   }
 }
 
+/** Makes the installation and its endpoint; returns what the server holds with an empty queue. */
+async function emptyBytes(folder: string, { millrace }: DeepOptions): Promise<number> {
+  await using running = await startMillrace(folder, millrace);
+  await pause(SETTLE_MS);
+  return residentBytes([running.server.pid]);
+}
+
+const AT_ONCE = 1000;
+
+async function fillDirectly(folder: string, count: number): Promise<void> {
+  const endpoint = await onlyEndpoint(folder);
+  const queue = await SqliteQueue.open(folder, { now: Date.now(), random: realRandom });
+  const policy = {
+    ttlMs: 24 * HOURS_MS,
+    executionTimeoutMs: 300_000,
+    retentionMs: 1_800_000,
+    errorRetries: 0,
+    lowPriority: false,
+  };
+  for (let made = 0; made < count; made += AT_ONCE) {
+    const jobs = Array.from({ length: Math.min(AT_ONCE, count - made) }, () => {
+      const createdAt = Date.now();
+      return { id: jobId(createdAt, realRandom, { sync: false }), endpoint, policy, createdAt, body: BODY };
+    });
+    await queue.enqueue(jobs);
+  }
+  await queue[Symbol.asyncDispose]();
+}
+
+async function onlyEndpoint(folder: string): Promise<string> {
+  await using running = await startMillrace(folder);
+  return running.submit.path.split("/")[2]!;
+}
+
 /** Returns the bytes of memory that each waiting job added. */
-async function fill(folder: string, count: number, { pace, say, millrace }: DeepOptions): Promise<number> {
+async function fill(folder: string, count: number, { say, millrace }: DeepOptions): Promise<number> {
   await using running = await startMillrace(folder, millrace);
   // The first thousand warm the server up; they are part of the depth.
   const warm = Math.min(1000, count / 2);
@@ -59,10 +101,10 @@ async function fill(folder: string, count: number, { pace, say, millrace }: Deep
   say(`  submitted at ${Math.round((count - warm) / ((performance.now() - started) / 1000))}/s`);
   await pause(SETTLE_MS);
   const after = residentBytes([running.server.pid]);
+  say(`  memory: ${Math.round((after - before) / (count - warm))} bytes for each waiting job`);
   const { waiting } = await running.counts();
   if (waiting !== count) throw new Error(`${count} jobs were accepted, but ${waiting} wait`);
   await running.kill();
-  void pace;
   return (after - before) / (count - warm);
 }
 
@@ -71,7 +113,10 @@ async function submit(running: RunningMillrace, most: number): Promise<void> {
   await load(settings, running.pids);
 }
 
-async function recover(folder: string, result: DeepResult, { deep, say, millrace }: DeepOptions): Promise<void> {
+async function recover(folder: string, empty: number, result: DeepResult, options: DeepOptions): Promise<void> {
+  const { deep, say, millrace, fill } = options;
+  // What a queue filled without a server lacks: a server that was killed on it.
+  if (fill === "direct") await (await startMillrace(folder, millrace)).kill();
   const started = performance.now();
   await using running = await startMillrace(folder, millrace);
   result.recoveryWallSeconds = (performance.now() - started) / 1000;
@@ -79,17 +124,17 @@ async function recover(folder: string, result: DeepResult, { deep, say, millrace
   const { waiting } = await running.counts();
   if (waiting !== deep) throw new Error(`${deep} jobs were there before the kill, but ${waiting} came back`);
   await pause(SETTLE_MS);
-  result.bytesPerJobAfterRecovery = residentBytes([running.server.pid]) / deep;
+  result.bytesPerJobAfterRecovery = (residentBytes([running.server.pid]) - empty) / deep;
   await running.kill();
   const { recoveryCpuSeconds, recoveryWallSeconds, bytesPerJobAfterRecovery } = result;
   say(`  recovery: ${recoveryCpuSeconds.toFixed(2)} s of CPU time, ${recoveryWallSeconds.toFixed(2)} s in all`);
-  say(`  memory of the whole server after it: ${Math.round(bytesPerJobAfterRecovery)} bytes for each waiting job`);
+  say(`  memory after it: ${Math.round(bytesPerJobAfterRecovery)} bytes for each waiting job`);
 }
 
 async function compare(folder: string, result: DeepResult, options: DeepOptions): Promise<void> {
   const { shallow, pace, say, millrace } = options;
   const shallowFolder = await mkdtemp(join(pace.folder, "shallow-"));
-  await fill(shallowFolder, shallow, { ...options, say: () => {} });
+  await fill(shallowFolder, shallow, { ...options, say: () => undefined });
   const submits: { cpu: number; wall: number }[] = [];
   const takes: { cpu: number; wall: number }[] = [];
   for (let round = 1; round <= options.rounds; round++) {

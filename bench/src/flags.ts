@@ -11,6 +11,7 @@ export const HELP = `npm run bench -- [flags]
   --rounds 5                rounds that count
   --seconds 3               measured time of each phase, after one second of warm-up
   --deep 1000000            jobs in the deep queue of rows 9, 10 and 11
+  --fill http|direct        how the deep queue is filled: by /run, or by the queue's own code without a server (a tenth of the time)
   --minutes 10              length of the churn
   --folder DIR              where data is kept while measuring; a disk, not tmpfs
   --postgres URL            this PostgreSQL instead of one of its own
@@ -22,6 +23,7 @@ export interface Flags {
   rounds: number;
   seconds: number;
   deep: number;
+  fill: "http" | "direct";
   minutes: number;
   folder: string;
   postgres: string | undefined;
@@ -37,6 +39,7 @@ export function readFlags(args: string[]): Flags | "help" {
       rounds: { type: "string" },
       seconds: { type: "string" },
       deep: { type: "string" },
+      fill: { type: "string", default: "http" },
       minutes: { type: "string" },
       folder: { type: "string", default: tmpdir() },
       postgres: { type: "string" },
@@ -56,6 +59,7 @@ export function readFlags(args: string[]): Flags | "help" {
     rounds: number(values.rounds, 5, 1),
     seconds: number(values.seconds, 3, 1),
     deep: number(values.deep, 1_000_000, 20_000),
+    fill: values.fill === "direct" ? "direct" : "http",
     minutes: number(values.minutes, 10, 1),
     folder: values.folder,
     postgres: values.postgres,

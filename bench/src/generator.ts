@@ -1,6 +1,7 @@
 /** The load generator: one process, raw sockets, one request at a time on each. The same for every stack. */
 import { connect, type Socket } from "node:net";
 import { Histogram } from "./histogram.ts";
+import { isWhole } from "./http-answer.ts";
 import { BODY, type LoadSettings } from "./workload.ts";
 
 const settings = JSON.parse(process.argv[2]!) as LoadSettings;
@@ -78,19 +79,6 @@ class Connection {
   }
 }
 
-/** Whether an answer is complete: by its length, or by the mark at the end of a chunked one. */
-function isWhole(received: Buffer): boolean {
-  const headerEnd = received.indexOf("\r\n\r\n");
-  if (headerEnd < 0) return false;
-  const header = received.toString("latin1", 0, headerEnd).toLowerCase();
-  const length = header.indexOf("\r\ncontent-length: ");
-  if (length >= 0) return received.length >= headerEnd + 4 + Number.parseInt(header.slice(length + 18), 10);
-  if (header.includes("transfer-encoding: chunked")) return received.subarray(-5).equals(LAST_CHUNK);
-  return true;
-}
-
-const LAST_CHUNK = Buffer.from("0\r\n\r\n");
-
 /** Due times of requests that found no free connection. */
 const late: number[] = [];
 
@@ -139,7 +127,7 @@ function measureWhenWarm(): void {
   else setTimeout(measureWhenWarm, 50);
 }
 
-const WARM_AFTER = 8000;
+const WARM_AFTER = 20_000;
 const LONGEST_WARMUP_MS = 10_000;
 const startedAt = performance.now();
 

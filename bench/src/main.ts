@@ -17,6 +17,7 @@ import { deepLines, figureLine, type Line, printed } from "./table.ts";
 
 const results = fileURLToPath(new URL("../results", import.meta.url));
 const say = (line: string) => console.log(line);
+const none: Rounds = { all: [], byCpu: [], byWall: [] };
 
 const flags = readFlags(process.argv.slice(2));
 if (flags === "help") console.log(HELP);
@@ -56,8 +57,6 @@ async function bench(flags: Flags): Promise<void> {
   await keep({ at: new Date().toISOString(), machine, flushMs, settings, lines, rounds, deep, churn });
 }
 
-const none: Rounds = { all: [], byCpu: [], byWall: [] };
-
 /** The phases that the figures need, each once, in a fixed order. */
 function sourcesOf(wanted: Figure[]): Source[] {
   return [...new Set(wanted.flatMap(({ of, against }) => [of, against]))].filter((source) => source !== "echo");
@@ -89,10 +88,10 @@ async function openStacks(
   return stacks;
 }
 
-async function deepRows({ rows, rounds, deep }: Flags, pace: Pace): Promise<DeepResult | undefined> {
+async function deepRows({ rows, rounds, deep, fill }: Flags, pace: Pace): Promise<DeepResult | undefined> {
   if (!["9", "10", "11"].some((row) => rows.has(row))) return undefined;
   const shallow = Math.min(1000, deep / 10);
-  const measured = await measureDeep({ rows, rounds, deep, shallow, pace, say });
+  const measured = await measureDeep({ rows, rounds, deep, fill, shallow, pace, say });
   if (!rows.has("10")) delete measured.bytesPerJob;
   if (!rows.has("11")) delete measured.recoveryCpuSeconds;
   return measured;

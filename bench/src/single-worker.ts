@@ -1,59 +1,59 @@
-/** Stand-ins for workers on the public protocol: each takes one job, reports it, and takes the next. */
-import http from "node:http";
+/** Stand-ins for workers on the public protocol: each takes one job, reports it, and takes the next. Raw sockets, to cost little. */
+import { connect, type Socket } from "node:net";
+import { bodyOf, isWhole, statusOf } from "./http-answer.ts";
 
-const settings = JSON.parse(process.argv[2]!) as { env: Record<string, string>; workers: number };
-const { env } = settings;
-const agent = new http.Agent({ keepAlive: true, scheduling: "lifo" });
-const headers = {
-  authorization: env.RUNPOD_AI_API_KEY!,
-  "user-agent": "RunPod-Python-SDK/1.12.0 (Linux) Language/Python 3.11",
-};
+const { env, workers } = JSON.parse(process.argv[2]!) as { env: Record<string, string>; workers: number };
+const headers = `Host: 127.0.0.1\r\nAuthorization: ${env.RUNPOD_AI_API_KEY}\r\nUser-Agent: RunPod-Python-SDK/1.12.0\r\n`;
 
-function ask(method: string, url: string, body?: string): Promise<{ status: number; text: string }> {
-  return new Promise((resolve, reject) => {
-    const sent =
-      body === undefined
-        ? { ...headers, "content-type": "application/json" }
-        : {
-            ...headers,
-            "content-type": "application/x-www-form-urlencoded",
-            "content-length": Buffer.byteLength(body),
-          };
-    const request = http.request(url, { agent, method, headers: sent });
-    request.once("error", reject);
-    request.once("response", (response) => {
-      let text = "";
-      response.setEncoding("utf8").on("data", (chunk: string) => {
-        text += chunk;
-      });
-      response.once("end", () => resolve({ status: response.statusCode!, text }));
+/** One connection that stays open; one request at a time on it. */
+class Line {
+  readonly #socket: Socket;
+  #received: Buffer | undefined;
+  #answered: (answer: Buffer) => void = () => undefined;
+
+  constructor(port: number) {
+    this.#socket = connect(port, "127.0.0.1");
+    this.#socket.setNoDelay(true);
+    this.#socket.on("error", () => process.exit(process.connected ? 1 : 0));
+    this.#socket.on("data", (chunk) => {
+      const received = this.#received ? Buffer.concat([this.#received, chunk as Buffer]) : (chunk as Buffer);
+      this.#received = isWhole(received) ? undefined : received;
+      if (!this.#received) this.#answered(received);
     });
-    request.end(body);
-  });
+  }
+
+  ask(method: "GET" | "POST", { pathname, search }: URL, more: string, body?: string): Promise<Buffer> {
+    const length = body === undefined ? "" : `Content-Length: ${Buffer.byteLength(body)}\r\n`;
+    this.#socket.write(`${method} ${pathname}${search}${more} HTTP/1.1\r\n${headers}${length}\r\n${body ?? ""}`);
+    return new Promise((resolve) => {
+      this.#answered = resolve;
+    });
+  }
 }
 
 /** The variables are one worker's; the others are it with a number behind its id. */
 async function work(number: number): Promise<never> {
-  const own = (name: string) => env[name]!.replaceAll(env.RUNPOD_POD_ID!, `${env.RUNPOD_POD_ID}${number}`);
+  const own = (name: string) => new URL(env[name]!.replaceAll(env.RUNPOD_POD_ID!, `${env.RUNPOD_POD_ID}${number}`));
   const takeUrl = own("RUNPOD_WEBHOOK_GET_JOB");
-  const doneUrl = own("RUNPOD_WEBHOOK_POST_OUTPUT");
+  const doneUrl = env.RUNPOD_WEBHOOK_POST_OUTPUT!.replaceAll(env.RUNPOD_POD_ID!, `${env.RUNPOD_POD_ID}${number}`);
   const pingUrl = own("RUNPOD_WEBHOOK_PING");
+  const port = Number(takeUrl.port);
+  const [line, pings] = [new Line(port), new Line(port)];
   let current = "";
-  const ping = () => ask("GET", `${pingUrl}${current === "" ? "" : `&job_id=${current}`}&runpod_version=1.12.0`);
-  setInterval(() => void ping().catch(() => undefined), Number(env.RUNPOD_PING_INTERVAL));
+  const ping = () => pings.ask("GET", pingUrl, `${current === "" ? "" : `&job_id=${current}`}&runpod_version=1.12.0`);
+  setInterval(() => void ping(), Number(env.RUNPOD_PING_INTERVAL));
   for (;;) {
-    const { status, text } = await ask("GET", `${takeUrl}&job_in_progress=0`);
-    if (status !== 200) continue;
-    const job = JSON.parse(text) as { id: string; input: unknown };
+    const taken = await line.ask("GET", takeUrl, "&job_in_progress=0");
+    if (statusOf(taken) !== 200) continue;
+    const job = JSON.parse(bodyOf(taken)) as { id: string; input: unknown };
     current = job.id;
-    const url = `${doneUrl.replace("$ID", job.id)}&isStream=false`;
-    for (let answer = 0; answer !== 200; )
-      answer = (await ask("POST", url, JSON.stringify({ output: job.input }))).status;
+    const url = new URL(doneUrl.replace("$ID", job.id));
+    const result = JSON.stringify({ output: job.input });
+    while (statusOf(await line.ask("POST", url, "&isStream=false", result)) !== 200);
     current = "";
   }
 }
 
-for (let number = 0; number < settings.workers; number++) void work(number);
+for (let number = 0; number < workers; number++) void work(number);
 process.send!({ kind: "ready" });
 process.once("disconnect", () => process.exit(0));
-process.on("unhandledRejection", () => process.exit(process.connected ? 1 : 0));

@@ -56,6 +56,12 @@ function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {
   return { do: "message", message: { job: id, endpoint, url, tries: 0, dueAt: endedAt ?? 0 } };
 }
 
+/** Whether a durable return to the queue is still how things stand, though another change is on its way. */
+export function waitsAs(job: LiveJob, made: Job): boolean {
+  const isSameReturn = made.attempt === job.attempt && made.retried === job.retried;
+  return made.state === "IN_QUEUE" && job.state === "IN_QUEUE" && isSameReturn && job.lane === "out";
+}
+
 /** A job as it is when it has just been accepted. */
 export function waitingJob({ id, endpoint, createdAt, webhooks, sealed }: NewStashedJob, policy: JobPolicy): Job {
   const counters = { attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };

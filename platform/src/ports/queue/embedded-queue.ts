@@ -1,6 +1,6 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
 import { DeadlineHeap } from "./deadline-heap.ts";
-import { Decision, filesIn, fits, type NewStashedJob, type StashedChange, scoped, waitingJob } from "./decision.ts";
+import { Decision, filesIn, fits, type NewStashedJob, type StashedChange, scoped, waitingJob, waitsAs } from "./decision.ts";
 import { HolderBook } from "./holder-book.ts";
 import { isLive, type Job, type NewJob, type Payload } from "./job.ts";
 import { type Entry, fromRow, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
@@ -306,22 +306,16 @@ export class EmbeddedQueue implements Queue {
   /** Whoever was answered must find what they did, even while a later change of the same job is on its way. */
   #showAs(job: LiveJob, made: Job | undefined): void {
     if (!made || job.shown === undefined || this.#live.get(job.id) !== job) return;
-    const lanes = this.#lanesOf(job.endpoint);
-    if (job.shown) lanes.count(job.shown, -1);
-    lanes.count(made, 1);
+    this.#lanesOf(job.endpoint).recount(job.shown, made);
     job.shown = made;
-    const isDurablyWaiting = made.state === "IN_QUEUE" && made.attempt === job.attempt && made.retried === job.retried;
-    if (isDurablyWaiting && job.state === "IN_QUEUE" && job.lane === "out") lanes.put(job);
+    if (waitsAs(job, made)) this.#lanesOf(job.endpoint).put(job);
   }
 
   #show(job: LiveJob): void {
     if (this.#live.get(job.id) !== job) return;
     const lanes = this.#lanesOf(job.endpoint);
-    if (job.shown !== undefined) {
-      if (job.shown) lanes.count(job.shown, -1);
-      lanes.count(job, 1);
-      job.shown = undefined;
-    }
+    if (job.shown !== undefined) lanes.recount(job.shown, job);
+    job.shown = undefined;
     if (!isLive(job)) this.#drop(job);
     else if (job.state === "IN_QUEUE" && job.lane !== "waiting") lanes.put(this.#withoutTrace(job));
   }

@@ -32,6 +32,12 @@ export class Lanes {
     return undefined;
   }
 
+  /** From how a job was shown to how it is shown now; null stands for not at all. */
+  recount(before: Job | null, now: Pick<Job, "state" | "policy">): void {
+    if (before) this.count(before, -1);
+    this.count(now, 1);
+  }
+
   count({ state, policy }: Pick<Job, "state" | "policy">, by: 1 | -1): void {
     if (state === "IN_PROGRESS") this.counts.inProgress += by;
     if (state !== "IN_QUEUE") return;
