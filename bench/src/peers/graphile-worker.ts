@@ -1,4 +1,4 @@
-/** graphile-worker on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
+/** `graphile-worker` on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
 import { countCompletions, ready, serve } from "./serve.ts";

@@ -1,4 +1,4 @@
-/** pg-boss on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
+/** `pg-boss` on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
 import { PgBoss } from "pg-boss";
 import { CONCURRENCY, countCompletions, ready, serve } from "./serve.ts";
 
