@@ -1,4 +1,4 @@
-/** kill -9 of the server under load: no accepted job is missing afterwards, and no answered result has changed. */
+/** A server killed with kill -9 under load: no accepted job is missing afterwards, and no answered result has changed. */
 import { expect, test } from "vitest";
 import { realClock } from "../src/kernel/clock.ts";
 import { realRandom, SeededRandom } from "../src/kernel/random.ts";

@@ -36,7 +36,7 @@ test(`what is found at any path is what a parser reads there (seed ${seed})`, ()
         }
       },
     ),
-    { seed, numRuns: 200 },
+    { seed, numRuns: 100 },
   );
 });
 

@@ -1,6 +1,15 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
 import { DeadlineHeap } from "./deadline-heap.ts";
-import { Decision, filesIn, fits, type NewStashedJob, type StashedChange, scoped, waitingJob, waitsAs } from "./decision.ts";
+import {
+  Decision,
+  filesIn,
+  fits,
+  type NewStashedJob,
+  type StashedChange,
+  scoped,
+  waitingJob,
+  waitsAs,
+} from "./decision.ts";
 import { HolderBook } from "./holder-book.ts";
 import { isLive, type Job, type NewJob, type Payload } from "./job.ts";
 import { type Entry, fromRow, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
