@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 /** The peer graphile-worker on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
-=======
-/** `graphile-worker` on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
->>>>>>> cd186637bbb415fd2f715b90cbdd48ad34dcc74a
 import { Logger, makeWorkerUtils, run } from "graphile-worker";
 import pg from "pg";
 import { countCompletions, ready, serve } from "./serve.ts";

@@ -1,8 +1,4 @@
-<<<<<<< HEAD
 /** The peer pg-boss on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
-=======
-/** `pg-boss` on PostgreSQL: its queue behind Fastify, or its worker, as the settings say. */
->>>>>>> cd186637bbb415fd2f715b90cbdd48ad34dcc74a
 import { PgBoss } from "pg-boss";
 import { CONCURRENCY, countCompletions, ready, serve } from "./serve.ts";
 

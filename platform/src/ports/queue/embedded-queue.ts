@@ -10,7 +10,7 @@ import {
   waitingJob,
   waitsAs,
 } from "./decision.ts";
-import { HolderBook } from "./holder-book.ts";
+import { dueJobs, HolderBook } from "./holder-book.ts";
 import { isLive, type Job, type NewJob, type Payload } from "./job.ts";
 import { type Entry, fromRow, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
 import { Lanes } from "./lanes.ts";
@@ -22,7 +22,6 @@ import type {
   Claimed,
   Counts,
   Due,
-  DueReason,
   Enqueued,
   HolderState,
   JobFilter,
@@ -166,14 +165,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async due(now: number, limit: number): Promise<Due[]> {
-    const due = new Map<LiveJob, DueReason>();
-    for (const job of this.#deadlines.due(now, limit))
-      if (job.pending === 0) due.set(job, job.ttlAt <= now ? "ttl" : "execution");
-    for (const job of this.#holders.lapsed(now)) {
-      if (due.size >= limit) break;
-      if (job.pending === 0 && !due.has(job)) due.set(job, "holder");
-    }
-    return [...due].map(([job, why]) => ({ job: snapshot(job), why }));
+    return dueJobs(this.#deadlines.due(now, limit), this.#holders.lapsed(now), now, limit);
   }
 
   async expire(now: number, limit: number): Promise<number> {

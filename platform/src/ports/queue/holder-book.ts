@@ -1,8 +1,7 @@
 /** Worker boots in memory: until when each is alive, and which jobs it has. */
-
 import type { Job } from "./job.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
-import type { HolderState } from "./queue.ts";
+import type { Due, DueReason, HolderState } from "./queue.ts";
 
 interface Holder {
   endpoint: string;
@@ -67,4 +66,15 @@ export class HolderBook {
     }
     return holder;
   }
+}
+
+/** What ran out of its time, then what ran out of its holder; nothing twice, and nothing that is being changed already. */
+export function dueJobs(overdue: Iterable<LiveJob>, abandoned: Iterable<LiveJob>, now: number, limit: number): Due[] {
+  const due = new Map<LiveJob, DueReason>();
+  for (const job of overdue) if (job.pending === 0) due.set(job, job.ttlAt <= now ? "ttl" : "execution");
+  for (const job of abandoned) {
+    if (due.size >= limit) break;
+    if (job.pending === 0 && !due.has(job)) due.set(job, "holder");
+  }
+  return [...due].map(([job, why]) => ({ job: snapshot(job), why }));
 }
