@@ -54,7 +54,16 @@ export async function startCommand(
   return { ...childOf(child, command), line };
 }
 
+const alive = new Set<ChildProcess>();
+// A bench that is broken off leaves nothing running.
+process.once("exit", () => {
+  for (const child of alive) child.kill("SIGKILL");
+});
+for (const signal of ["SIGINT", "SIGTERM"] as const) process.once(signal, () => process.exit(1));
+
 function childOf(child: ChildProcess, name: string): Child {
+  alive.add(child);
+  child.once("exit", () => alive.delete(child));
   const exited = once(child, "exit");
   const heard = new Map<string, unknown[]>();
   const waiting = new Map<string, (message: unknown) => void>();

@@ -38,7 +38,7 @@ class Connection {
   constructor(socket: Socket) {
     this.#socket = socket;
     socket.setNoDelay(true);
-    socket.on("data", (chunk) => this.#take(chunk));
+    socket.on("data", (chunk) => this.#take(chunk as Buffer));
     socket.on("error", (error) => end(`a connection broke: ${error.message}`));
     socket.on("close", () => end("the server closed a connection"));
   }
@@ -82,7 +82,7 @@ class Connection {
 function isWhole(received: Buffer): boolean {
   const headerEnd = received.indexOf("\r\n\r\n");
   if (headerEnd < 0) return false;
-  const header = received.latin1Slice(0, headerEnd).toLowerCase();
+  const header = received.toString("latin1", 0, headerEnd).toLowerCase();
   const length = header.indexOf("\r\ncontent-length: ");
   if (length >= 0) return received.length >= headerEnd + 4 + Number.parseInt(header.slice(length + 18), 10);
   if (header.includes("transfer-encoding: chunked")) return received.subarray(-5).equals(LAST_CHUNK);

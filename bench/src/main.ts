@@ -1,5 +1,6 @@
 /** The bench: measures Millrace and its peers side by side, checks that nothing was lost, and prints the table. */
-import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { rmSync } from "node:fs";
+import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { measureChurn } from "./churn.ts";
@@ -25,6 +26,9 @@ async function bench(flags: Flags): Promise<void> {
   await using opened = new AsyncDisposableStack();
   const folder = await mkdtemp(join(resolve(flags.folder), "millrace-bench-"));
   opened.defer(() => rm(folder, { recursive: true, force: true }));
+  process.once("exit", () => rmSync(folder, { recursive: true, force: true }));
+  // PostgreSQL, which does not run as root, must be able to pass through.
+  await chmod(folder, 0o711);
   const pace: Pace = { folder, warmupMs: 1000, measureMs: flags.seconds * 1000 };
   refuseMemoryDisk(folder);
   const machine = describeMachine();
@@ -40,7 +44,7 @@ async function bench(flags: Flags): Promise<void> {
   for (const stack of Object.values(stacks)) for (const note of stack.notes) say(note);
   const rounds =
     wanted.length > 0 ? await runRounds(sourcesOf(wanted), stacks, { rounds: flags.rounds, pace, say }) : none;
-  const lines = wanted.map((figure) => figureLine(figure, rounds.kept)).filter((line) => line !== undefined);
+  const lines = wanted.map((figure) => figureLine(figure, rounds));
   const deep = await deepRows(flags, pace);
   if (deep) lines.push(...deepLines(deep));
   const churn = flags.rows.has("churn")
@@ -52,7 +56,7 @@ async function bench(flags: Flags): Promise<void> {
   await keep({ at: new Date().toISOString(), machine, flushMs, settings, lines, rounds, deep, churn });
 }
 
-const none: Rounds = { kept: [], dropped: [] };
+const none: Rounds = { all: [], byCpu: [], byWall: [] };
 
 /** The phases that the figures need, each once, in a fixed order. */
 function sourcesOf(wanted: Figure[]): Source[] {
@@ -80,7 +84,7 @@ async function openStacks(
   const peers = [...names].filter((name) => name !== "sqlite" && name !== "postgres");
   if (peers.length > 0) {
     const { peerStack } = await import("./peers.ts");
-    for (const name of peers) stacks[name] = await peerStack(name, { folder, postgres, opened });
+    for (const name of peers) stacks[name] = await peerStack(name, { postgres });
   }
   return stacks;
 }
@@ -94,13 +98,13 @@ async function deepRows({ rows, rounds, deep }: Flags, pace: Pace): Promise<Deep
   return measured;
 }
 
-function report(lines: Line[], { kept, dropped }: Rounds): void {
+function report(lines: Line[], { all, byCpu, byWall }: Rounds): void {
   say("");
-  say(`${kept.length} rounds; ${dropped.length} dropped because echo wavered`);
+  say(`${all.length} rounds; echo was steady in ${byCpu.length} by CPU time and in ${byWall.length} by the wall clock`);
   say(printed(lines));
 }
 
-async function keep(result: { at: string }): Promise<void> {
+async function keep(result: { at: string } & Record<string, unknown>): Promise<void> {
   await mkdir(results, { recursive: true });
   const file = join(results, `${result.at.replaceAll(":", "-")}.json`);
   await writeFile(file, `${JSON.stringify(result, null, 2)}\n`);

@@ -21,7 +21,7 @@ export interface Databases extends AsyncDisposable {
 const run = promisify(execFile);
 /** PostgreSQL refuses to run as root; these are the numbers of `nobody` everywhere. */
 const NOBODY = { uid: 65_534, gid: 65_534 };
-const asNobody = process.getuid?.() === 0 ? NOBODY : {};
+const asNobody: Partial<typeof NOBODY> = process.getuid?.() === 0 ? NOBODY : {};
 
 /** Durable as it comes: fsync and synchronous_commit stay on. Memory as its documentation advises for a small machine. */
 const SETTINGS = {

@@ -1,6 +1,7 @@
 /** The result as a table: measured, at least, aim. */
 import type { DeepResult } from "./deep.ts";
 import { type Figure, median, type Round, ratioIn } from "./figures.ts";
+import type { Rounds } from "./rounds.ts";
 
 export interface Line {
   row: string;
@@ -13,12 +14,10 @@ export interface Line {
   verdict: "aim" | "at least" | "below" | "";
 }
 
-export function figureLine(figure: Figure, rounds: Round[]): Line | undefined {
-  const ratios = rounds.map((round) => ratioIn(round, figure)).filter((ratio) => ratio !== undefined);
-  if (ratios.length === 0) return undefined;
-  const cpu = ratios.map((ratio) => ratio.cpu);
-  const wall = ratios.map((ratio) => ratio.wall);
-  const lowerIsBetter = figure.by === "p50";
+export function figureLine(figure: Figure, { byCpu, byWall }: Pick<Rounds, "byCpu" | "byWall">): Line {
+  const cpu = ratiosIn(byCpu, figure).map((ratio) => ratio.cpu);
+  const wall = ratiosIn(byWall, figure).map((ratio) => ratio.wall);
+  const reached = figure.aim > 0 && cpu.length > 0;
   return {
     row: figure.row,
     name: figure.name,
@@ -26,8 +25,12 @@ export function figureLine(figure: Figure, rounds: Round[]): Line | undefined {
     wall: spread(wall),
     atLeast: figure.atLeast > 0 ? String(figure.atLeast) : "",
     aim: figure.aim > 0 ? String(figure.aim) : "",
-    verdict: figure.aim > 0 ? verdict(median(cpu), figure.atLeast, figure.aim, lowerIsBetter) : "",
+    verdict: reached ? verdict(median(cpu), figure.atLeast, figure.aim, figure.by === "p50") : "",
   };
+}
+
+function ratiosIn(rounds: Round[], figure: Figure): { cpu: number; wall: number }[] {
+  return rounds.map((round) => ratioIn(round, figure)).filter((ratio) => ratio !== undefined);
 }
 
 export function deepLines({
@@ -80,6 +83,7 @@ function verdict(value: number, atLeast: number, aim: number, lowerIsBetter: boo
 }
 
 function spread(values: number[]): string {
+  if (values.length === 0) return "no steady round";
   const [least, most] = [Math.min(...values), Math.max(...values)];
   return `${median(values).toFixed(2)} (${least.toFixed(2)}-${most.toFixed(2)})`;
 }

@@ -1,7 +1,8 @@
 /** `millrace accounts`: the accounts of an installation. */
 import { timestamp } from "@millrace/platform/kernel/clock.ts";
+import { finishRemovals } from "@millrace/platform/main.ts";
 import { Command } from "commander";
-import { inInstallation, type PlaceOptions, print, withPlace } from "./installation.ts";
+import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
 
 interface Options extends PlaceOptions {
   json?: boolean;
@@ -55,11 +56,16 @@ function deleteAccount(): Command {
     .argument("<id or name>")
     .option("--yes", "do not ask")
     .action((idOrName: string, options: Options & { yes?: boolean }) =>
-      inInstallation(options, async ({ accounts }) => {
+      inInstallation(options, async (installation) => {
         if (!options.yes)
           throw new Error(`this deletes everything that '${idOrName}' has, for good; add --yes to do it`);
-        await accounts.delete(idOrName);
-        print({ deleted: idOrName }, options.json, () => [`deleted ${idOrName}`]);
+        await installation.accounts.delete(idOrName);
+        const complete = await finishRemovals(placeSettings(options), installation);
+        const later = "the server has not removed its jobs yet; it does so as soon as it can";
+        print({ deleted: idOrName, complete }, options.json, () => [
+          `deleted ${idOrName}`,
+          ...(complete ? [] : [later]),
+        ]);
       }),
     );
 }

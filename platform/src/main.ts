@@ -5,7 +5,7 @@ import { join } from "node:path";
 import pino from "pino";
 import { createApp, openServices, type Services, type Surroundings } from "./app.ts";
 import { KEY_SHAPE } from "./guards/authenticate.ts";
-import { realClock } from "./kernel/clock.ts";
+import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
 import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
@@ -16,7 +16,7 @@ import type { Queue } from "./ports/queue/queue.ts";
 import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
 import { MemorySignals } from "./ports/signals/memory-signals.ts";
 import type { Signals } from "./ports/signals/signals.ts";
-import { lockFolder } from "./ports/sqlite/folder-lock.ts";
+import { lockFolder, tryLockFolder } from "./ports/sqlite/folder-lock.ts";
 import { SqliteStore } from "./ports/store/sqlite-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
@@ -82,7 +82,7 @@ async function openLimits(settings: Settings): Promise<Limits> {
 /** The queue and its signals: both in this process, or both in PostgreSQL. */
 async function openQueue(
   settings: Settings,
-  { clock, random }: Surroundings,
+  { clock, random }: Omit<Surroundings, "log">,
 ): Promise<{ queue: Queue; signals: Signals }> {
   if (!settings.databaseUrl) {
     const queue = await SqliteQueue.open(settings.data, { now: clock.now(), random });
@@ -92,6 +92,35 @@ async function openQueue(
   const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
   const queue = await PostgresQueue.open(settings.databaseUrl, { now: clock.now(), random });
   return { queue, signals: await PostgresSignals.open(settings.databaseUrl, { clock, random }) };
+}
+
+const LOOK_FOR_REMOVALS_MS = 200;
+
+/**
+ * Ends the removal of endpoints from the command line: here, unless a server runs on the folder, whose memory is the truth about
+ * its queue; then by waiting for that server. False when it has not come to it by then; it will.
+ */
+export async function finishRemovals(settings: Settings, installation: Installation, waitMs = 20_000) {
+  const { endpoints } = installation;
+  const untilMs = real.clock.monotonic() + waitMs;
+  for (let tried = false; await endpoints.hasRemovals(); tried = true) {
+    if (!tried) await removeHere(settings, installation);
+    else if (real.clock.monotonic() > untilMs) return false;
+    else await stay(LOOK_FOR_REMOVALS_MS);
+  }
+  return true;
+}
+
+async function removeHere(settings: Settings, { endpoints, workerKeys }: Installation): Promise<void> {
+  using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
+  if (!settings.databaseUrl && !lock) return;
+  await using opened = new AsyncDisposableStack();
+  const { queue, signals } = await openQueue(settings, real);
+  opened.use(queue);
+  opened.use(signals);
+  endpoints.onRemoval((id) => queue.removeEndpoint(id));
+  endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
+  await endpoints.finishRemovals();
 }
 
 export interface RunningServer extends AsyncDisposable {

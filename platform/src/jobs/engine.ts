@@ -9,7 +9,7 @@ import type { Signals } from "../ports/signals/signals.ts";
 import { workerOf } from "./holder.ts";
 import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
 import { DEFAULT_TTL_MS, type RequestTerms } from "./request.ts";
-import { type Ended, Waiters } from "./waiters.ts";
+import { type Ended, type Wait, Waiters } from "./waiters.ts";
 
 const MINUTE_MS = 60_000;
 
@@ -85,15 +85,14 @@ export class Engine implements AsyncDisposable {
     id: string,
     accepted?: (id: string) => void,
   ): Promise<Ended> {
-    const leave = new AbortController();
-    const waiting = this.#waiting(submission.endpoint.id, id, waitMs, AbortSignal.any([gone, leave.signal]));
+    const wait = this.#waiting(submission.endpoint.id, id, waitMs, gone);
     try {
       const job = await this.submit(submission, id);
       if (job.id !== id) return await this.waitFor(submission.endpoint.id, job.id, waitMs, gone, accepted);
       accepted?.(id);
-      return (await waiting) ?? (await this.#now(submission.endpoint.id, id));
+      return (await wait.ended) ?? (await this.#now(submission.endpoint.id, id));
     } finally {
-      leave.abort();
+      wait.leave();
     }
   }
 
@@ -105,15 +104,14 @@ export class Engine implements AsyncDisposable {
     gone: AbortSignal,
     found?: (id: string) => void,
   ): Promise<Ended> {
-    const leave = new AbortController();
-    const waiting = this.#waiting(endpoint, id, waitMs, AbortSignal.any([gone, leave.signal]));
+    const wait = this.#waiting(endpoint, id, waitMs, gone);
     try {
       const { job, result } = await this.read(endpoint, id, ["result"]);
       found?.(id);
       if (jobLifecycle.isFinal(job.state)) return { job, result };
-      return (await waiting) ?? (await this.#now(endpoint, id));
+      return (await wait.ended) ?? (await this.#now(endpoint, id));
     } finally {
-      leave.abort();
+      wait.leave();
     }
   }
 
@@ -206,15 +204,12 @@ export class Engine implements AsyncDisposable {
   }
 
   /** Waits for an end, or for the end of everything that the endpoint has. */
-  async #waiting(endpoint: string, id: string, waitMs: number, gone: AbortSignal): Promise<Ended | undefined> {
+  #waiting(endpoint: string, id: string, waitMs: number, gone: AbortSignal): Wait {
     const stopListening = this.#signals.listen(`removed:${endpoint}`, () =>
       this.waiters.tell({ job: removedJob(id, endpoint, this.#clock.now()), result: undefined }),
     );
-    try {
-      return await this.waiters.wait(id, waitMs, gone);
-    } finally {
-      stopListening();
-    }
+    const { ended, leave } = this.waiters.wait(id, waitMs, gone);
+    return { ended: ended.finally(stopListening), leave };
   }
 
   /** A job that was there and is no more was purged, or went with its endpoint. */

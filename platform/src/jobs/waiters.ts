@@ -9,6 +9,13 @@ export interface Ended {
   result: Payload | undefined;
 }
 
+/** Someone who waits for a job's end. */
+export interface Wait {
+  ended: Promise<Ended | undefined>;
+  /** Gives up waiting; after the end it changes nothing. */
+  leave(): void;
+}
+
 type Heard = (ended: Ended | undefined) => void;
 
 /** Where signals may be lost, whoever waits looks for itself this often. */
@@ -39,24 +46,24 @@ export class Waiters implements AsyncDisposable {
     return this.#waiting.size;
   }
 
-  /** Resolves with the end, or with undefined when the time is up, the client is gone, or the server closes. */
-  wait(id: string, waitMs: number, gone: AbortSignal): Promise<Ended | undefined> {
-    return new Promise((resolve) => {
-      const heard = (ended: Ended | undefined) => {
-        timer.cancel();
-        gone.removeEventListener("abort", leave);
-        stopListening();
-        this.#remove(id, heard);
-        resolve(ended);
-      };
-      const leave = () => heard(undefined);
-      const timer = this.#clock.after(waitMs, leave);
-      const stopListening = this.#signals.listen(`ended:${id}`, () => void this.#lookAt(id));
-      gone.addEventListener("abort", leave);
-      const waiting = this.#waiting.get(id) ?? new Set();
-      this.#waiting.set(id, waiting.add(heard));
-      if (gone.aborted) leave();
-    });
+  /** The wait ends with the job's end, or with undefined when the time is up, the client is gone, or the server closes. */
+  wait(id: string, waitMs: number, gone: AbortSignal): Wait {
+    const { promise: ended, resolve } = Promise.withResolvers<Ended | undefined>();
+    const heard = (end: Ended | undefined) => {
+      timer.cancel();
+      gone.removeEventListener("abort", leave);
+      stopListening();
+      this.#remove(id, heard);
+      resolve(end);
+    };
+    const leave = () => heard(undefined);
+    const timer = this.#clock.after(waitMs, leave);
+    const stopListening = this.#signals.listen(`ended:${id}`, () => void this.#lookAt(id));
+    gone.addEventListener("abort", leave);
+    const waiting = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, waiting.add(heard));
+    if (gone.aborted) leave();
+    return { ended, leave };
   }
 
   /** Tells everyone here who waits, with the result at hand, and everyone elsewhere that there is one. */

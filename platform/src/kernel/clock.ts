@@ -35,6 +35,11 @@ export function sleep(clock: Clock, delayMs: number): Promise<void> {
   return new Promise((resolve) => clock.after(delayMs, resolve));
 }
 
+/** For a command that has nothing else to do: a real wait, through which the process stays. */
+export function stay(delayMs: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, delayMs));
+}
+
 /** Lets everything that is ready run: a real turn of the event loop, so that awaited work settles. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));

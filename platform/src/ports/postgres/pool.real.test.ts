@@ -58,6 +58,27 @@ test("of two transactions that wait for each other, the one broken off is done a
   ]);
 });
 
+test("a single statement that is broken off is done again too", async () => {
+  await using world = await setup();
+  const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const other = transaction(world.pool, async (sql) => {
+    await sql("UPDATE counters SET count = count + 1 WHERE id = 'b'");
+    first.resolve();
+    await second.promise;
+    await sql("UPDATE counters SET count = count + 1 WHERE id = 'a'");
+  });
+  await first.promise;
+  // Takes a, and then waits for b, whose holder waits for a.
+  const single = query(world.pool, "UPDATE counters SET count = count + 10 WHERE pg_sleep(0.01) IS NOT NULL");
+  while ((await query(world.pool, "SELECT 1 FROM pg_locks WHERE NOT granted")).length === 0);
+  second.resolve();
+  await Promise.all([other, single]);
+  expect(await world.counts()).toEqual([
+    { id: "a", count: 11 },
+    { id: "b", count: 11 },
+  ]);
+});
+
 test("a connection lost in a transaction is an outage, and the next transaction gets a new one", async () => {
   await using world = await setup();
   const lost = transaction(world.pool, async (sql) => {

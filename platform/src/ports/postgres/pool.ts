@@ -46,8 +46,9 @@ export function openPool(url: string, { connections = 10, settings = {} }: PoolO
   return pool;
 }
 
+/** One statement is a transaction of its own, and as such is repeated when PostgreSQL breaks it off. */
 export function query<Row = unknown>(pool: Pool, statement: string | Statement, values?: unknown[]): Promise<Row[]> {
-  return translated(pool.query(configOf(statement, values)).then(({ rows }) => rows as Row[]));
+  return repeated(() => translated(pool.query(configOf(statement, values)).then(({ rows }) => rows as Row[])));
 }
 
 function configOf(statement: string | Statement, values: unknown[] | undefined): QueryConfig {
@@ -59,10 +60,14 @@ function configOf(statement: string | Statement, values: unknown[] | undefined):
  * All of the work or none of it. Where PostgreSQL breaks off one of several transactions that wait for each other, the work
  * is done again from its beginning: it must not do anything that cannot be repeated.
  */
-export async function transaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+export function transaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+  return repeated(() => attemptTransaction(pool, work));
+}
+
+async function repeated<T>(work: () => Promise<T>): Promise<T> {
   for (let attempt = 1; ; attempt++) {
     try {
-      return await attemptTransaction(pool, work);
+      return await work();
     } catch (error) {
       if (!wasBrokenOff(error) || attempt === TRANSACTION_ATTEMPTS) throw error;
     }

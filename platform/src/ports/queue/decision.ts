@@ -1,45 +1,81 @@
 /** Parts of the embedded queue's decisions that need no memory of their own. */
-import type { Job, NewJob } from "./job.ts";
+import type { Job, JobPolicy, NewJob } from "./job.ts";
 import { type Entry, type Stashed, toRow } from "./journal.ts";
-import type { LiveJob } from "./live-job.ts";
-import type { Change } from "./queue.ts";
+import { type LiveJob, snapshot } from "./live-job.ts";
+import type { Change, Counter } from "./queue.ts";
 
 export type NewStashedJob = Omit<NewJob, "body"> & { body: Stashed };
 export type StashedChange = Omit<Change, "result"> & { result?: Stashed | null };
 
+type Count = Partial<Record<Counter, number>>;
+
 /** What one call decided: the entries to write, and the jobs that wait for them. */
 export class Decision {
-  readonly entries: Entry[] = [];
+  readonly #entries: Entry[] = [];
+  readonly #counts = new Map<string, Count>();
   readonly touched: LiveJob[] = [];
   /** Jobs as this call's changes made them: what is shown once they are durable, though later ones may be under way. */
   readonly made = new Map<LiveJob, Job>();
   /** Whether an answer rests on a write of somebody else that is still under way. */
   waits = false;
+
+  insert(job: LiveJob, made: Job, body: Stashed, key: { scoped: string; digest: string } | undefined): void {
+    this.#entries.push({ do: "insert", row: toRow(job, job.position), body, key });
+    this.made.set(job, made);
+  }
+
+  update({ result, progress, also }: StashedChange, job: LiveJob): Job {
+    const row = toRow(job, job.position);
+    this.#entries.push({ do: "update", row, result, progress, dropChunks: also?.dropChunks });
+    if (also?.count) this.#count(job.endpoint, also.count);
+    if (also?.webhook) for (const url of job.webhooks ?? []) this.#entries.push(messageOf(job, url));
+    const made = snapshot(job);
+    this.made.set(job, made);
+    return made;
+  }
+
+  /** Whether anything must be written, or waited for, before the answer may be given. */
+  get isPending(): boolean {
+    return this.#entries.length > 0 || this.waits;
+  }
+
+  /** Changes that come together are counted together: one write for each endpoint and not for each job. */
+  get entries(): Entry[] {
+    const counts = [...this.#counts].map(([endpoint, count]): Entry => ({ do: "count", endpoint, count }));
+    return [...this.#entries, ...counts];
+  }
+
+  #count(endpoint: string, count: Count): void {
+    const sum = this.#counts.get(endpoint) ?? {};
+    for (const name of Object.keys(count) as Counter[]) sum[name] = (sum[name] ?? 0) + count[name]!;
+    this.#counts.set(endpoint, sum);
+  }
+}
+
+function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {
+  return { do: "message", message: { job: id, endpoint, url, tries: 0, dueAt: endedAt ?? 0 } };
+}
+
+/** A job as it is when it has just been accepted. */
+export function waitingJob({ id, endpoint, createdAt, webhooks, sealed }: NewStashedJob, policy: JobPolicy): Job {
+  const counters = { attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
+  const times = { createdAt, queuedAt: createdAt, ttlAt: createdAt + policy.ttlMs };
+  const job: Job = { id, endpoint, state: "IN_QUEUE", policy, ...times, ...counters };
+  if (webhooks) job.webhooks = webhooks;
+  if (sealed) job.sealed = sealed;
+  return job;
 }
 
 export const scoped = (endpoint: string, key: string) => JSON.stringify([endpoint, key]);
 
-/** The payload that a call brought, where it is large. */
-export const stashedIn = (given: NewStashedJob | StashedChange) => ("body" in given ? given.body : given.result);
+/** The files of large payloads that these calls brought. */
+export function filesIn(given: readonly (NewStashedJob | StashedChange)[]): Stashed[] {
+  const brought = given.map((one) => ("body" in one ? one.body : one.result));
+  return brought.filter((stashed) => typeof stashed === "object" && stashed !== null);
+}
 
 export function fits(job: Job, { states, holder, attempt }: Change["when"]): boolean {
   if (!states.includes(job.state)) return false;
   if (holder !== undefined && (job.holder ?? null) !== holder) return false;
   return attempt === undefined || attempt === job.attempt;
-}
-
-export function entriesOf({ result, progress, also }: StashedChange, job: LiveJob): Entry[] {
-  const entries: Entry[] = [
-    { do: "update", row: toRow(job, job.position), result, progress, dropChunks: also?.dropChunks },
-  ];
-  if (also?.count) entries.push({ do: "count", endpoint: job.endpoint, count: also.count });
-  if (also?.webhook) {
-    for (const url of job.webhooks ?? []) {
-      entries.push({
-        do: "message",
-        message: { job: job.id, endpoint: job.endpoint, url, tries: 0, dueAt: job.endedAt ?? 0 },
-      });
-    }
-  }
-  return entries;
 }

@@ -1,6 +1,6 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
 import { DeadlineHeap } from "./deadline-heap.ts";
-import { Decision, entriesOf, fits, type NewStashedJob, type StashedChange, scoped, stashedIn } from "./decision.ts";
+import { Decision, filesIn, fits, type NewStashedJob, type StashedChange, scoped, waitingJob } from "./decision.ts";
 import { HolderBook } from "./holder-book.ts";
 import { isLive, type Job, type NewJob, type Payload } from "./job.ts";
 import { type Entry, fromRow, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
@@ -57,30 +57,29 @@ export class EmbeddedQueue implements Queue {
     const enqueued = await this.#decide(stashed, (decision) =>
       stashed.map((job) => this.#known(job, decision) ?? this.#insert(job, decision)),
     );
-    for (const { idempotency, endpoint } of jobs)
-      if (idempotency) this.#newKeys.delete(scoped(endpoint, idempotency.key));
+    for (const { endpoint, idempotency: key } of jobs) if (key) this.#newKeys.delete(scoped(endpoint, key.key));
     await this.#discard(stashed.filter((_, i) => enqueued[i]!.known));
     return enqueued;
   }
 
   async claim(ask: Ask): Promise<Claimed[]> {
     const lanes = this.#lanesOf(ask.endpoint);
+    const except = ask.except && ask.except.length > 0 ? new Set(ask.except) : undefined;
     const claimed: LiveJob[] = [];
     const passed: LiveJob[] = [];
     while (claimed.length < ask.limit) {
       const job = lanes.take();
       if (!job) break;
-      if (ask.except?.includes(job.id)) passed.push(job);
+      if (except?.has(job.id)) passed.push(job);
       else claimed.push(job);
     }
     for (const job of passed) lanes.put(job);
     if (claimed.length === 0) return [];
     const bodies = claimed.map(({ id, body }) => body ?? this.#journal.body(id));
     const entries = claimed.map((job) => this.#begin(job, ask));
-    const jobs = claimed.map(snapshot);
     // Not awaited: a lost claim only means that the job waits again. A failed write is dealt with where it is noticed.
     this.#journal.write(entries).catch(() => undefined);
-    return Promise.all(jobs.map(async (job, i) => ({ job, body: (await bodies[i])! })));
+    return Promise.all(claimed.map(snapshot).map(async (job, i) => ({ job, body: (await bodies[i])! })));
   }
 
   async apply(changes: Change[]): Promise<Outcome[]> {
@@ -197,7 +196,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async #discard(unused: readonly (NewStashedJob | StashedChange)[]): Promise<void> {
-    const files = unused.map(stashedIn).filter((stashed) => typeof stashed === "object" && stashed !== null);
+    const files = filesIn(unused);
     if (files.length > 0) await this.#journal.discard(files);
   }
 
@@ -205,38 +204,31 @@ export class EmbeddedQueue implements Queue {
   async #decide<T>(given: readonly (NewStashedJob | StashedChange)[], decide: (decision: Decision) => T): Promise<T> {
     const decision = new Decision();
     const answer = decide(decision);
-    const { entries, touched } = decision;
     try {
       // Without entries it waits for the writes that others have pending.
-      if (entries.length > 0 || decision.waits) await this.#journal.write(entries);
+      if (decision.isPending) await this.#journal.write(decision.entries);
     } catch (error) {
       await this.#discard(given);
       throw error;
     }
-    for (const job of touched) {
+    for (const job of decision.touched) {
       if (--job.pending === 0) this.#show(job);
       else this.#showAs(job, decision.made.get(job));
     }
     return answer;
   }
 
-  #insert(job: NewStashedJob, { entries, touched, made }: Decision): Enqueued {
-    const { id, endpoint, createdAt, webhooks, sealed, body, idempotency } = job;
-    const policy = this.#policies.shared(job.policy);
-    const counters = { attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
-    const times = { createdAt, queuedAt: createdAt, ttlAt: createdAt + policy.ttlMs };
-    const record: Job = { id, endpoint, state: "IN_QUEUE", policy, ...times, ...counters };
-    if (webhooks) record.webhooks = webhooks;
-    if (sealed) record.sealed = sealed;
+  #insert(job: NewStashedJob, decision: Decision): Enqueued {
+    const { endpoint, body, idempotency } = job;
+    const record = waitingJob(job, this.#policies.shared(job.policy));
     const live = new LiveJob(record, ++this.#highest, this.#room.admit(body));
     live.shown = null;
     this.#admit(live);
     const key = idempotency && { scoped: scoped(endpoint, idempotency.key), digest: idempotency.digest };
     if (key) this.#newKeys.set(key.scoped, { job: live, digest: key.digest });
-    entries.push({ do: "insert", row: toRow(live, live.position), body, key });
+    decision.insert(live, record, body, key);
     live.pending++;
-    touched.push(live);
-    made.set(live, record);
+    decision.touched.push(live);
     return { job: record, known: false };
   }
 
@@ -293,10 +285,7 @@ export class EmbeddedQueue implements Queue {
     if (returns) job.position = (change.place ?? "front") === "front" ? --this.#lowest : ++this.#highest;
     if (job.state === "IN_PROGRESS") this.#holders.add(job);
     this.#deadlines.update(job);
-    decision.entries.push(...entriesOf(change, job));
-    const made = snapshot(job);
-    decision.made.set(job, made);
-    return { applied: true, job: made };
+    return { applied: true, job: decision.update(change, job) };
   }
 
   /** Brings a finished job back from the disk, so that a change can be decided on it. */

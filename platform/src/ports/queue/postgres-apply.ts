@@ -156,6 +156,14 @@ export function inRounds(changes: readonly Change[]): Round[] {
   return rounds;
 }
 
+/**
+ * Before several statements in one transaction: each would come to its jobs with the counters of the one before in its hands,
+ * and another writer may have the jobs and wait for the counters.
+ */
+export async function lockJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
+  await sql("SELECT FROM jobs WHERE id = ANY ($1) ORDER BY id FOR UPDATE", [changes.map(({ id }) => clean(id))]);
+}
+
 /** Results that are kept apart are written too: that takes a transaction. */
 export async function applyInRounds(sql: Sql, changes: readonly Change[], slot: number): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];

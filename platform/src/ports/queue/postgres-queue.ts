@@ -5,7 +5,7 @@ import { Batcher, regroup } from "../postgres/batcher.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { openPool, type Pool, query, type Sql, transaction } from "../postgres/pool.ts";
 import type { Job, NewJob } from "./job.ts";
-import { applyInRounds } from "./postgres-apply.ts";
+import { applyInRounds, lockJobs } from "./postgres-apply.ts";
 import { claimJobs } from "./postgres-claim.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { dueJobs, giveGrace, type Renewal, renewHolders } from "./postgres-holders.ts";
@@ -94,7 +94,7 @@ export class PostgresQueue implements Queue {
   async apply(changes: Change[]): Promise<Outcome[]> {
     if (changes.length === 0) return [];
     if (!changes.some(({ result }) => isApart(result))) return this.#changes.ask(changes);
-    return this.#transaction((sql) => applyInRounds(sql, changes, this.#slot("alone")));
+    return this.#applyWhole(changes, this.#slot("alone"));
   }
 
   async append(holder: string, chunks: Chunk[]): Promise<void> {
@@ -257,9 +257,18 @@ export class PostgresQueue implements Queue {
   async #apply(calls: Change[][]): Promise<Outcome[][]> {
     const changes = calls.flat();
     // Rounds are statements that commit by themselves, except where changes of one job must not be torn apart.
-    const apply = (sql: Sql) => applyInRounds(sql, changes, this.#slot("apply"));
-    const outcomes = await (hasRepeats(changes) ? this.#transaction(apply) : apply(this.#sql));
+    const slot = this.#slot("apply");
+    const outcomes = await (hasRepeats(changes)
+      ? this.#applyWhole(changes, slot)
+      : applyInRounds(this.#sql, changes, slot));
     return regroup(calls, outcomes);
+  }
+
+  #applyWhole(changes: readonly Change[], slot: number): Promise<Outcome[]> {
+    return this.#transaction(async (sql) => {
+      await lockJobs(sql, changes);
+      return applyInRounds(sql, changes, slot);
+    });
   }
 
   async #read(id: string, parts: readonly Part[]): Promise<Reading | undefined> {

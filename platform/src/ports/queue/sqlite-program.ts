@@ -3,7 +3,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { sql } from "../sqlite/statement.ts";
 import type { Program } from "../sqlite/writer.ts";
 import { type Packed, unpack } from "./entry-wire.ts";
-import type { Entry, JobRow, Stashed } from "./journal.ts";
+import type { Entry, Stashed } from "./journal.ts";
 
 /** Payloads up to this length stand in the job's own row; a longer one would be copied at every change of the row. */
 export const INLINE_LENGTH = 4096;
@@ -88,25 +88,33 @@ function insert(db: DatabaseSync, { row, body, key }: Extract<Entry, { do: "inse
   if (key) sql(db, "INSERT OR REPLACE INTO keys VALUES (?, ?, ?)").run(key.scoped, row.id, key.digest);
 }
 
+/** One statement, whatever changes with the state: finding the row costs more than setting another field of it. */
 function update(
   db: DatabaseSync,
   { row, result, progress, dropChunks }: Extract<Entry, { do: "update" }>,
   freed: string[],
 ): void {
-  sql(db, "UPDATE jobs SET state = ?, position = ?, expires_at = ?, doc = ? WHERE id = ?").run(
-    row.state,
-    row.position,
-    row.expiresAt,
-    row.doc,
-    row.id,
-  );
-  if (result !== undefined) setResult(db, row, result, freed);
-  if (progress !== undefined) sql(db, "UPDATE jobs SET progress = ? WHERE id = ?").run(progress, row.id);
-  if (dropChunks) sql(db, "DELETE FROM chunks WHERE job = ?").run(row.id);
+  const { id, state, position, expiresAt, doc } = row;
+  const hasResult = result !== undefined;
+  const hasProgress = progress !== undefined;
+  const text = UPDATE[hasResult ? (hasProgress ? "both" : "result") : hasProgress ? "progress" : "neither"];
+  const parts = [...(hasResult ? [result === null ? null : inline(result)] : []), ...(hasProgress ? [progress] : [])];
+  sql(db, text).run(state, position, expiresAt, doc, ...parts, id);
+  if (hasResult) setResultAside(db, id, result, freed);
+  if (dropChunks) sql(db, "DELETE FROM chunks WHERE job = ?").run(id);
 }
 
-function setResult(db: DatabaseSync, { id }: JobRow, result: Stashed | null, freed: string[]): void {
-  sql(db, "UPDATE jobs SET result = ? WHERE id = ?").run(result === null ? null : inline(result), id);
+const updating = (more: string) =>
+  `UPDATE jobs SET state = ?, position = ?, expires_at = ?, doc = ?${more} WHERE id = ?`;
+const UPDATE = {
+  neither: updating(""),
+  result: updating(", result = ?"),
+  progress: updating(", progress = ?"),
+  both: updating(", result = ?, progress = ?"),
+};
+
+/** What is too long for the row; a result that fits it leaves nothing aside, since a job has one result at most. */
+function setResultAside(db: DatabaseSync, id: string, result: Stashed | null, freed: string[]): void {
   if (result !== null && inline(result) !== null) return;
   dropAside(db, "job = ? AND part = 'result'", id, freed);
   if (result !== null) putAside(db, id, "result", result);

@@ -2,17 +2,24 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 
+const SQLITE_BUSY = 5;
+
 /** A lock that the system itself takes back when the process ends, however it ends. */
 export function lockFolder(folder: string): Disposable {
+  const lock = tryLockFolder(folder);
+  if (lock) return lock;
+  throw new Error(`another Millrace server already runs on ${folder}; stop it, or give this one a folder of its own`);
+}
+
+/** Undefined when another process has the folder. */
+export function tryLockFolder(folder: string): Disposable | undefined {
   const db = new DatabaseSync(join(folder, "server.lock"));
   try {
     db.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
-  } catch (cause) {
+    return { [Symbol.dispose]: () => db.close() };
+  } catch (error) {
     db.close();
-    throw new Error(
-      `another Millrace server already runs on ${folder}; stop it, or give this one a folder of its own`,
-      { cause },
-    );
+    if ((error as { errcode?: number }).errcode === SQLITE_BUSY) return undefined;
+    throw error;
   }
-  return { [Symbol.dispose]: () => db.close() };
 }

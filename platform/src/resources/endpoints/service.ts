@@ -148,6 +148,11 @@ export class EndpointService implements Handlers<Operations> {
     for await (const { id } of this.#removals.all()) await this.#finishRemoval(id);
   }
 
+  /** Whether something of a deleted endpoint may still be there. */
+  async hasRemovals(): Promise<boolean> {
+    return (await this.#removals.list({ limit: 1 })).length > 0;
+  }
+
   /** Another account's endpoint does not exist for this caller; one outside the key's own list is refused. */
   async own(caller: Caller, id: string): Promise<EndpointItem> {
     return permitted(caller, id, await this.#endpoints.get(id));

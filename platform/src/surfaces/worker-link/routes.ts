@@ -99,6 +99,7 @@ function readCall(request: FastifyRequest, reply: FastifyReply): Asked {
   const search = searchOf(request);
   const clean = (segment = "") => {
     const [value = "", ...rest] = segment.split("&");
+    if (rest.length === 0) return value;
     for (const [name, text] of new URLSearchParams(rest.join("&"))) search.append(name, text);
     return value;
   };
@@ -245,13 +246,15 @@ async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Ask
   return reply.type("application/json").send("{}");
 }
 
-/** Aborts when the worker's connection goes. */
+/** Aborts when the worker's connection goes. A response closes at its end too: a reason made once spares an error for each. */
 function goneSignal(reply: FastifyReply): AbortSignal {
   const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort());
-  if (reply.raw.destroyed) gone.abort();
+  reply.raw.once("close", () => gone.abort(GONE));
+  if (reply.raw.destroyed) gone.abort(GONE);
   return gone.signal;
 }
+
+const GONE = new Error("the worker's connection is gone");
 
 const batchSize = (search: URLSearchParams) =>
   numberIn(search.get("batch_size"), { least: 1, most: BATCH_MOST, standard: 1 });

@@ -1,0 +1,32 @@
+/** BullMQ on Redis: its queue behind Fastify, or its worker, as the settings say. */
+import { Queue, QueueEvents, Worker } from "bullmq";
+import { CONCURRENCY, countCompletions, ready, serve } from "./serve.ts";
+
+const settings = JSON.parse(process.argv[2]!) as { role: "server" | "worker"; port: number; redisPort: number };
+const connection = {
+  host: "127.0.0.1",
+  port: settings.redisPort,
+  maxRetriesPerRequest: null,
+  enableAutoPipelining: true,
+};
+const NAME = "bench";
+const WAIT_MS = 90_000;
+
+if (settings.role === "server") {
+  const queue = new Queue(NAME, { connection });
+  const events = new QueueEvents(NAME, { connection });
+  await events.waitUntilReady();
+  // The fewest kept that its own waiting can do with: removed at once, a job can be gone before its end is looked for.
+  const kept = { removeOnComplete: { count: 1000 }, removeOnFail: true };
+  await serve(settings.port, {
+    run: async (input) => (await queue.add("job", input, { removeOnComplete: true, removeOnFail: true })).id!,
+    runsync: async (input) => (await queue.add("job", input, kept)).waitUntilFinished(events, WAIT_MS),
+    waiting: () => queue.getJobCountByTypes("waiting", "active", "delayed", "prioritized"),
+  });
+} else {
+  const completed = countCompletions();
+  const worker = new Worker(NAME, async ({ data }) => data, { connection, concurrency: CONCURRENCY });
+  worker.on("completed", completed);
+  await worker.waitUntilReady();
+  ready();
+}

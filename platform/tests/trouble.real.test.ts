@@ -1,0 +1,226 @@
+/** A server in trouble: a disk that does not write or is full, a second server, a huge body, a restart in the middle of work. */
+import { chmod, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
+import { describe, expect, test } from "vitest";
+import { realClock, sleep } from "../src/kernel/clock.ts";
+import { launcher, millrace, ownerKey, run, type Server, startServer, temporaryFolder } from "./process.ts";
+import { Wire } from "./wire.ts";
+
+const MIB = 1024 * 1024;
+const ENDPOINT = { name: "trouble", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+
+/** A client and a worker of one endpoint; `use` another server on the same data after a restart. */
+async function endpointOn(folder: string, first: Server) {
+  const key = await ownerKey(folder);
+  const id = (await first.call("POST", "/v2/serverless", { key, body: ENDPOINT })).json.id as string;
+  const { MILLRACE_WORKER_KEY } = await millrace(folder, "worker-env", id);
+  let server = first;
+  const call = (method: string, path: string, body?: unknown) => server.call(method, `/v2/${id}${path}`, { key, body });
+  const ask = (method: string, path: string, body?: unknown) =>
+    server.call(method, `/v2/${id}${path}`, { key: MILLRACE_WORKER_KEY, body });
+  return {
+    id,
+    key,
+    workerKey: MILLRACE_WORKER_KEY as string,
+    call,
+    ask,
+    submit: async (input: object = {}) => (await call("POST", "/run", { input })).json.id as string,
+    take: async (worker = "w1") => (await ask("GET", `/job-take/${worker}?gpu=none`)).json?.id as string,
+    done: (job: string, body: unknown, worker = "w1") => ask("POST", `/job-done/${worker}/${job}`, body),
+    status: async (job: string) => (await call("GET", `/status/${job}`)).json,
+    use(next: Server) {
+      server = next;
+    },
+  };
+}
+
+test("with the writer held still, nothing that must be durable is answered, and all of it afterwards", async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startServer(folder.path);
+  const endpoint = await endpointOn(folder.path, server);
+  const held = [await endpoint.submit(), await endpoint.submit(), await endpoint.submit()];
+  for (const id of held) expect(await endpoint.take()).toBe(id);
+  using other = new DatabaseSync(join(folder.path, "queue.db"));
+  other.exec("PRAGMA busy_timeout = 5000; BEGIN IMMEDIATE");
+  let answered = 0;
+  const counted = <T>(answer: Promise<T>) => answer.finally(() => answered++);
+  const runs = Array.from({ length: 20 }, () => counted(endpoint.call("POST", "/run", { input: {} })));
+  const reports = held.map((id) => counted(endpoint.done(id, { output: id })));
+  const synced = counted(endpoint.call("POST", "/runsync?wait=1000", { input: {} }));
+  await sleep(realClock, 1500);
+  expect(answered).toBe(0);
+  // Reading goes on, and shows nothing that is not on the disk.
+  expect((await endpoint.status(held[0]!)).status).toBe("IN_PROGRESS");
+  expect((await endpoint.call("GET", "/health")).json.jobs).toMatchObject({ completed: 0, inQueue: 0, inProgress: 3 });
+  other.exec("ROLLBACK");
+  expect((await Promise.all(reports)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  const ids = (await Promise.all(runs)).map(({ status, json }) => (status === 200 ? json.id : status));
+  expect(new Set(ids).size).toBe(20);
+  expect((await synced).json.status).toBe("IN_QUEUE");
+  for (const id of held) expect(await endpoint.status(id)).toMatchObject({ status: "COMPLETED", output: id });
+  for (const id of ids) expect((await endpoint.status(id)).status).toBe("IN_QUEUE");
+});
+
+test("a full disk refuses new work with 503 and its reason, loses nothing, and is forgotten once there is room", async () => {
+  await using folder = await temporaryFolder();
+  const data = join(folder.path, "data");
+  // No file may grow beyond 3 MB; the hard limit stays, so that the soft one can be lifted again.
+  const command = join(folder.path, "small-disk.sh");
+  await writeFile(command, `#!/bin/bash\ntrap '' XFSZ\nulimit -S -f 3072\nexec ${launcher} "$@"\n`);
+  await chmod(command, 0o755);
+  await using server = await startServer(data, { command });
+  const endpoint = await endpointOn(data, server);
+  const kept = [await endpoint.submit({ number: 0 })];
+  expect(await endpoint.take()).toBe(kept[0]);
+  const filling = "x".repeat(150_000);
+  let refused: { status: number; text: string } | undefined;
+  for (let i = 1; i < 200 && !refused; i++) {
+    const answer = await endpoint.call("POST", "/run", { input: { number: i, filling } });
+    if (answer.status === 200) kept.push(answer.json.id);
+    else refused = answer;
+  }
+  expect(refused?.status).toBe(503);
+  expect(JSON.parse(refused!.text).error).toMatch(/^The data folder could not be written: /);
+  const late = await endpoint.done(kept[0]!, { output: filling });
+  expect([200, 503]).toContain(late.status);
+  // Larger than what goes into the database: such a body would be a file of its own.
+  expect((await endpoint.call("POST", "/run", { input: { filling: "x".repeat(4 * MIB) } })).status).toBe(503);
+  for (const id of kept.slice(1)) expect((await endpoint.status(id)).status).toBe("IN_QUEUE");
+  expect(server.process.exitCode).toBeNull();
+
+  expect((await run("prlimit", ["--pid", String(server.process.pid), "--fsize=unlimited"])).code).toBe(0);
+  expect((await endpoint.done(kept[0]!, { output: filling })).status).toBe(200);
+  kept.push(await endpoint.submit({ number: "after" }));
+  for (const id of kept.slice(1)) {
+    expect(await endpoint.take()).toBe(id);
+    await endpoint.done(id, { output: 1 });
+  }
+  for (const id of kept) expect((await endpoint.status(id)).status).toBe("COMPLETED");
+}, 120_000);
+
+test("a second server on the same folder is refused with the reason, and the first is not disturbed", async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startServer(folder.path);
+  const endpoint = await endpointOn(folder.path, server);
+  const id = await endpoint.submit();
+  const second = await run(launcher, ["serve", "--data", folder.path, "--port", "0"]);
+  expect([second.code, second.stderr]).toEqual([
+    1,
+    expect.stringContaining(`another Millrace server already runs on ${folder.path}`),
+  ]);
+  expect(await endpoint.take()).toBe(id);
+  expect(await server.end("SIGTERM")).toBe(0);
+  await using third = await startServer(folder.path);
+  expect((await third.call("GET", `/v2/${endpoint.id}/status/${id}`, { key: endpoint.key })).status).toBe(200);
+});
+
+test("a body of 20 MB in flight is whole in the end, and small requests are answered beside it", async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startServer(folder.path);
+  const endpoint = await endpointOn(folder.path, server);
+  using wire = new Wire(server.url);
+  const small = async () => {
+    const begun = realClock.monotonic();
+    const { status } = await wire.send("POST", `/v2/${endpoint.id}/run`, endpoint.key, '{"input":{"small":true}}');
+    expect(status).toBe(200);
+    return realClock.monotonic() - begun;
+  };
+  const p99While = async (busy: () => boolean) => {
+    const times: number[] = [];
+    while (busy() || times.length < 300) times.push(await small());
+    return times.toSorted((a, b) => a - b)[Math.floor(times.length * 0.99)]!;
+  };
+  await p99While(() => false);
+  const alone = await p99While(() => false);
+  await endpoint.call("POST", "/purge-queue");
+  const text = "x".repeat(20 * MIB - 100);
+  let left = 5;
+  const large = async () => {
+    for (; left > 0; left--) {
+      const { status } = await wire.send(
+        "POST",
+        `/v2/${endpoint.id}/runsync?wait=1000`,
+        endpoint.key,
+        `{"input":{"text":"${text}"}}`,
+      );
+      expect(status).toBe(200);
+    }
+  };
+  const [beside] = await Promise.all([p99While(() => left > 0), large()]);
+  console.log(`p99 of small requests: ${alone.toFixed(1)} ms alone, ${beside.toFixed(1)} ms beside bodies of 20 MB`);
+  const lengths: number[] = [];
+  for (let i = 0; i < 10_000 && lengths.length < 5; i++) {
+    const { json } = await endpoint.ask("GET", "/job-take-batch/w1?batch_size=100");
+    for (const { input } of json) if (input.text) lengths.push(input.text.length);
+  }
+  expect(lengths).toEqual(Array(5).fill(text.length));
+}, 120_000);
+
+describe.each([["SIGKILL"], ["SIGTERM"]] as const)("after a restart by %s", (signal) => {
+  test("a worker's result is accepted, though the claim may never have reached the disk", async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startServer(folder.path);
+    const endpoint = await endpointOn(folder.path, server);
+    const id = await endpoint.submit();
+    expect(await endpoint.take()).toBe(id);
+    await server.end(signal);
+    await using again = await startServer(folder.path);
+    endpoint.use(again);
+    expect((await endpoint.done(id, { output: "over the restart" })).status).toBe(200);
+    expect(await endpoint.status(id)).toMatchObject({
+      status: "COMPLETED",
+      output: "over the restart",
+      workerId: "w1",
+    });
+  });
+
+  test("a job that a worker lists in its ping is not given to another", async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startServer(folder.path);
+    const endpoint = await endpointOn(folder.path, server);
+    const first = await endpoint.submit();
+    expect(await endpoint.take()).toBe(first);
+    await server.end(signal);
+    await using again = await startServer(folder.path);
+    endpoint.use(again);
+    await endpoint.ask("GET", `/ping/w1?gpu=none&job_id=${first}`);
+    const second = await endpoint.submit();
+    expect(await endpoint.take("w2")).toBe(second);
+    expect(await endpoint.status(first)).toMatchObject({ status: "IN_PROGRESS", workerId: "w1" });
+  });
+
+  test("counters, records, reasons, keys and purged jobs are as they were", async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startServer(folder.path);
+    const endpoint = await endpointOn(folder.path, server);
+    const finish = async (result: object) => {
+      const id = await endpoint.submit();
+      await endpoint.take();
+      await endpoint.done(id, result);
+      return id;
+    };
+    const jobs = [await finish({ output: { a: [1] } }), await finish({ error: "no" }), await finish({})];
+    const retried = await finish({ error: "again" });
+    await endpoint.call("POST", `/retry/${retried}`);
+    await endpoint.take("w2");
+    await endpoint.done(retried, { output: "retried" }, "w2");
+    const cancelled = await endpoint.submit();
+    await endpoint.call("POST", `/cancel/${cancelled}`);
+    const purged = await endpoint.submit();
+    await endpoint.call("POST", "/purge-queue");
+    const waiting = await endpoint.submit();
+    const seen = async () => ({
+      health: (await endpoint.call("GET", "/health")).json.jobs,
+      records: await Promise.all([...jobs, retried, cancelled].map(endpoint.status)),
+      waiting: (await endpoint.status(waiting)).status,
+      purged: (await endpoint.call("GET", `/status/${purged}`)).json,
+    });
+    const before = await seen();
+    expect(before.health).toEqual({ completed: 3, failed: 2, inProgress: 0, inQueue: 1, retried: 1 });
+    await server.end(signal);
+    await using again = await startServer(folder.path);
+    endpoint.use(again);
+    expect(await seen()).toEqual(before);
+  });
+});
