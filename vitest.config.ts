@@ -1,6 +1,7 @@
 import { defineConfig } from "vitest/config";
 
-// Two projects: `fast` needs nothing installed and takes seconds; `real` starts PostgreSQL, servers and other real parts.
+// Three projects: `fast` needs nothing installed and takes seconds; `simulation` runs many seeded worlds of the job engine, which
+// takes a minute; `real` starts PostgreSQL, servers and other real parts.
 export default defineConfig({
   test: {
     projects: [
@@ -12,6 +13,13 @@ export default defineConfig({
           // Nothing here waits for time to pass; a slow disk under load may still need this long.
           testTimeout: 30_000,
           hookTimeout: 30_000,
+        },
+      },
+      {
+        test: {
+          name: "simulation",
+          include: ["platform/tests/simulation/*.test.ts"],
+          testTimeout: 300_000,
         },
       },
       {

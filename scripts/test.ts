@@ -6,6 +6,7 @@ const stages: [name: string, command: string[]][] = [
   ["types", ["tsc", "-p", "."]],
   ["openapi", ["redocly", "lint", "openapi.json"]],
   ["fast tests", ["vitest", "run", "--project", "fast"]],
+  ["simulation", ["vitest", "run", "--project", "simulation"]],
   ["real tests", ["vitest", "run", "--project", "real"]],
 ];
 

@@ -1,5 +1,6 @@
 /** The rules that every step of a job must keep, as a function from the step to the rule it breaks. */
 import { RETENTION_MS } from "../../src/jobs/engine.ts";
+import { workerOf } from "../../src/jobs/holder.ts";
 import { ATTEMPTS } from "../../src/jobs/moves.ts";
 import { type Job, jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Durable, Track } from "./ledger.ts";
@@ -134,7 +135,7 @@ function wrongResult(track: Track, before: Job, given: string, so: Circumstances
 
 /** A worker's job goes to others because that worker, and no other, is silent or never began it. */
 function wrongLoss(before: Job, after: Job, so: Circumstances): string | undefined {
-  if (!after.reason?.includes(`worker ${before.holder} `))
+  if (!after.reason?.includes(`worker ${workerOf(before.holder ?? "")} `))
     return `was taken from ${before.holder}, but: ${after.reason}`;
   if (after.reason.includes("never began it") || so.mayBeLost(before.holder)) return undefined;
   return `was taken from ${before.holder}, which was heard of a short time ago`;

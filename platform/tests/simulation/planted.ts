@@ -1,4 +1,5 @@
 /** Bugs put into the server from outside, one at a time, each with a mix of happenings that makes it likely to show. */
+import type { Job } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Change, Claimed, Queue } from "../../src/ports/queue/queue.ts";
 import type { Signals } from "../../src/ports/signals/signals.ts";
@@ -84,9 +85,7 @@ export const plantedBugs: PlantedBug[] = [
   {
     name: "a retried job takes the result of an earlier run",
     mix: { requests: { retry: 4, read: 4 }, jobs: { long: 0.5, hurried: 0.6 }, faults: { pause: 20 }, mostJobs: 8 },
-    plant: withApply((change) =>
-      change.set.barred ? { ...change, set: { ...change.set, barred: undefined } } : change,
-    ),
+    plant: { queue: forgettingRetries },
   },
   {
     name: "a purge removes running jobs",
@@ -205,6 +204,23 @@ function handingOutEarly(): Plant {
         },
       }),
   };
+}
+
+/** A job that was retried looks as if it never had been. */
+function forgettingRetries(queue: Queue): Queue {
+  const unretried = (job: Job): Job => ({ ...job, barred: undefined, ttlAt: job.createdAt + job.policy.ttlMs });
+  return overriding(queue, {
+    async read(id, now, parts) {
+      const reading = await queue.read(id, now, parts);
+      return typeof reading === "object" ? { ...reading, job: unretried(reading.job) } : reading;
+    },
+    async apply(changes) {
+      const outcomes = await queue.apply(changes);
+      return outcomes.map((outcome) =>
+        !outcome.applied && outcome.now ? { applied: false, now: unretried(outcome.now) } : outcome,
+      );
+    },
+  });
 }
 
 function purgingRunning(journal: Journal): Journal {

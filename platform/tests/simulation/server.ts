@@ -5,11 +5,11 @@ import { LOST_AFTER_MS, type Reported, type WorkerCall, WorkerDesk } from "../..
 import { isProblem } from "../../src/kernel/problem.ts";
 import { EmbeddedQueue } from "../../src/ports/queue/embedded-queue.ts";
 import { jobLifecycle } from "../../src/ports/queue/job.ts";
-import type { Journal } from "../../src/ports/queue/journal.ts";
+import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Claimed, Queue } from "../../src/ports/queue/queue.ts";
 import { MemorySignals } from "../../src/ports/signals/memory-signals.ts";
-import type { Command, Flushed } from "../../src/ports/sqlite/writer.ts";
-import { entriesOf, type Opened, overriding } from "./disk.ts";
+import type { Flushed } from "../../src/ports/sqlite/writer.ts";
+import { type Opened, overriding } from "./disk.ts";
 import type { View } from "./history.ts";
 import { ProcessClock } from "./timeline.ts";
 import type { World } from "./world.ts";
@@ -263,7 +263,7 @@ export class Server {
   }
 
   /** The scheduler decides how long a flush takes, whether it works, and whether the server lives to learn of it. */
-  #flush(batch: Command[], commit: () => Promise<Flushed>): Promise<Flushed> {
+  #flush(batch: Entry[], commit: () => Promise<Flushed>): Promise<Flushed> {
     if (this.isDead) return never();
     const { random, mix, trace, ledger } = this.#world;
     const crashBefore = random.chance(mix.flush.crashBefore);
@@ -279,7 +279,7 @@ export class Server {
         }
         const flushed = await commit();
         if ("failed" in flushed) trace.broken(`a flush failed by itself: ${flushed.failed}`);
-        for (const entries of entriesOf(batch)) ledger.commit(entries);
+        ledger.commit(batch);
         if (crashAfter) return this.#world.crash("after a flush, before its answer");
         this.#clock.after(random.below(3), () => resolve(flushed));
       });

@@ -1,4 +1,5 @@
 /** Simulated workers: one that asks for single jobs as the public worker package does, and one that takes and reports many. */
+import { holderName } from "../../src/jobs/holder.ts";
 import { readReport } from "../../src/jobs/report.ts";
 import type { Reported, WorkerCall } from "../../src/jobs/worker-desk.ts";
 import type { Claimed } from "../../src/ports/queue/queue.ts";
@@ -25,7 +26,7 @@ abstract class Worker extends Process {
 
   constructor(world: World, endpoint: string) {
     super(world, world.newWorkerName());
-    this.call = { endpoint, worker: this.name };
+    this.call = { endpoint, worker: holderName(endpoint, this.name) };
   }
 
   begin(): void {
@@ -42,7 +43,7 @@ abstract class Worker extends Process {
     const { random, trace } = this.world;
     if (typeof body !== "string") return trace.broken("was handed out without its input", job.id);
     const { input } = JSON.parse(body) as { input: Input };
-    const run = this.world.newRun({ worker: this.name, job: job.id, attempt });
+    const run = this.world.newRun(this.name, { worker: this.call.worker, job: job.id, attempt });
     const state = { isStopped: false };
     this.busy.set(job.id, state);
     trace.note(`${run.name} begins`, job.id);

@@ -111,8 +111,8 @@ export class World {
     return `w${++this.#workerCount}`;
   }
 
-  newRun(begun: Pick<Run, "worker" | "job" | "attempt">): Run {
-    const run = { ...begun, name: `${begun.worker}#${this.#runs.size + 1}`, beganAtMs: this.timeline.elapsed };
+  newRun(worker: string, begun: Pick<Run, "worker" | "job" | "attempt">): Run {
+    const run = { ...begun, name: `${worker}#${this.#runs.size + 1}`, beganAtMs: this.timeline.elapsed };
     this.#runs.set(run.name, run);
     return run;
   }
@@ -233,7 +233,7 @@ export class World {
     this.#workers.delete(worker);
     if (random.chance(0.5)) {
       timeline.after(random.below(3000), () => {
-        this.#ended.add(name);
+        this.#ended.add(call.worker);
         void this.server?.ended(call);
       });
     }
