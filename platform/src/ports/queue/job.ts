@@ -73,6 +73,25 @@ export interface Job {
   sealed?: true;
 }
 
+type OptionalField = { [Name in keyof Job]-?: undefined extends Job[Name] ? Name : never }[keyof Job];
+
+/** Fields that a job may lack, once for every adapter; the compiler says when one is missing here. */
+const optionalFields: Record<OptionalField, true> = {
+  holder: true,
+  barred: true,
+  startedAt: true,
+  deadline: true,
+  endedAt: true,
+  expiresAt: true,
+  reason: true,
+  webhooks: true,
+  sealed: true,
+  cursor: true,
+  deliveries: true,
+};
+
+export const OPTIONAL_FIELDS = Object.keys(optionalFields) as OptionalField[];
+
 /** One attempt to tell a target of a job's end. */
 export interface Delivery {
   url: string;

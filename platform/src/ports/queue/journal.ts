@@ -1,5 +1,5 @@
 /** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
-import type { Job, JobPolicy, Payload } from "./job.ts";
+import { type Job, type JobPolicy, OPTIONAL_FIELDS, type Payload } from "./job.ts";
 import type { Chunk, Counter, JobFilter, Outgoing, Part, Reading } from "./queue.ts";
 
 /** A job as it is written down: what must be searched as fields, all else in the document. */
@@ -89,25 +89,15 @@ function docOf(job: Job): string {
     `{"v":${FORMAT},"policy":${policyText(job.policy)},"ttlAt":${ttlAt},"queuedAt":${queuedAt},` +
     `"attempt":${attempt},"spent":${spent},"errorsRetried":${errorsRetried},"retried":${retried}`;
   let rare = "";
-  for (const field of RARE) {
+  for (const field of WRITTEN) {
     const value = job[field];
     if (value !== undefined) rare += `,"${field}":${typeof value === "number" ? value : JSON.stringify(value)}`;
   }
   return `${always}${rare}}`;
 }
 
-const RARE = [
-  "holder",
-  "barred",
-  "startedAt",
-  "deadline",
-  "endedAt",
-  "reason",
-  "webhooks",
-  "sealed",
-  "cursor",
-  "deliveries",
-] as const;
+/** All but the expiry, which has a column of its own. */
+const WRITTEN = OPTIONAL_FIELDS.filter((field) => field !== "expiresAt");
 
 const policyTexts = new WeakMap<JobPolicy, string>();
 

@@ -1,6 +1,6 @@
 /** A job in the embedded queue's memory: the record itself plus what the queue must know of it. */
 import type { Timed } from "./deadline-heap.ts";
-import type { Delivery, Job, JobPolicy, JobState } from "./job.ts";
+import { type Delivery, type Job, type JobPolicy, type JobState, OPTIONAL_FIELDS } from "./job.ts";
 
 /** A class and not a literal, so that a million of them share one compact layout. */
 export class LiveJob implements Job, Timed {
@@ -52,30 +52,16 @@ export class LiveJob implements Job, Timed {
     this.retried = job.retried;
     this.position = position;
     this.body = body;
-    for (const field of RARE) if (job[field] !== undefined) (this as Record<string, unknown>)[field] = job[field];
+    for (const field of OPTIONAL_FIELDS)
+      if (job[field] !== undefined) (this as Record<string, unknown>)[field] = job[field];
   }
 }
-
-/** Fields that a waiting job does not have, and so takes no room for. */
-const RARE = [
-  "holder",
-  "barred",
-  "startedAt",
-  "deadline",
-  "endedAt",
-  "expiresAt",
-  "reason",
-  "webhooks",
-  "sealed",
-  "cursor",
-  "deliveries",
-] as const;
 
 /** A copy that later changes do not reach. */
 export function snapshot(live: LiveJob): Job {
   const { id, endpoint, state, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried } = live;
   const job: Job = { id, endpoint, state, policy, createdAt, ttlAt, queuedAt, attempt, spent, errorsRetried, retried };
-  for (const field of RARE)
+  for (const field of OPTIONAL_FIELDS)
     if (live[field] !== undefined) (job as unknown as Record<string, unknown>)[field] = live[field];
   return job;
 }

@@ -1,5 +1,5 @@
 /** The queue's tables in PostgreSQL, and jobs as their rows. */
-import type { Job, JobPolicy } from "./job.ts";
+import { type Job, type JobPolicy, OPTIONAL_FIELDS } from "./job.ts";
 import type { JobFields } from "./queue.ts";
 
 /** What a live job has to wait for by itself; ended ones have an expiry instead. */
@@ -131,27 +131,12 @@ const COLUMN_OF = {
   deliveries: "deliveries",
 } as const satisfies Record<Exclude<keyof JobFields, "policy">, Column>;
 
-/** Fields that a job may lack. */
-const OPTIONAL = [
-  "holder",
-  "barred",
-  "startedAt",
-  "deadline",
-  "endedAt",
-  "expiresAt",
-  "reason",
-  "webhooks",
-  "sealed",
-  "cursor",
-  "deliveries",
-] as const satisfies (keyof Job)[];
-
 const columns = ["id", "endpoint", "created_at", ...Object.keys(SETTABLE)];
 
 /** What a job consists of, without its payloads. */
 export const COLUMNS = columns.map((name) => `jobs.${name}`).join(", ");
 
-export interface JobRow extends Record<(typeof COLUMN_OF)[(typeof OPTIONAL)[number]], unknown> {
+export interface JobRow extends Record<(typeof COLUMN_OF)[(typeof OPTIONAL_FIELDS)[number]], unknown> {
   id: string;
   endpoint: string;
   state: Job["state"];
@@ -189,7 +174,7 @@ export function toJob(row: JobRow): Job {
     errorsRetried: row.errors_retried,
     retried: row.retried,
   };
-  for (const field of OPTIONAL) {
+  for (const field of OPTIONAL_FIELDS) {
     const value = row[COLUMN_OF[field]];
     if (value !== null) (job as unknown as Record<string, unknown>)[field] = value;
   }
