@@ -45,6 +45,12 @@ export const ownerKeyFile = (settings: Settings) => join(settings.data, "api-key
 
 const real = { clock: realClock, random: realRandom };
 
+/** Whatever this process makes, the database files included, is its owner's alone. */
+async function makeDataFolder({ data }: Settings): Promise<void> {
+  process.umask(0o077);
+  await mkdir(data, { recursive: true, mode: 0o700 });
+}
+
 export interface Installation extends Services, AsyncDisposable {
   store: Store;
   vault: Vault;
@@ -55,9 +61,7 @@ export async function openInstallation(
   { thread = true, publicUrl, ...given }: Partial<Surroundings> & { thread?: boolean; publicUrl?: () => string } = {},
 ): Promise<Installation> {
   const parts = { ...real, ...given };
-  // Whatever this process makes, the database files included, is its owner's alone.
-  process.umask(0o077);
-  await mkdir(settings.data, { recursive: true, mode: 0o700 });
+  await makeDataFolder(settings);
   await using opened = new AsyncDisposableStack();
   const store = opened.use(await openStore(settings, thread));
   const source = { text: settings.masterKey, command: settings.masterKeyCommand, file: masterKeyFile(settings) };
@@ -133,7 +137,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const parts = { ...real, log: given.log ?? createLog(settings.logLevel), ...given };
   await using opened = new AsyncDisposableStack();
   let url = "";
-  await mkdir(settings.data, { recursive: true, mode: 0o700 });
+  await makeDataFolder(settings);
   if (!settings.databaseUrl) opened.use(lockFolder(settings.data));
   const installation = opened.use(
     await openInstallation(settings, { ...parts, publicUrl: () => settings.publicUrl ?? url }),

@@ -1,6 +1,6 @@
 /** Parts of the embedded queue's decisions that need no memory of their own. */
-import type { Job, JobPolicy, NewJob } from "./job.ts";
-import { type Entry, type Stashed, toRow } from "./journal.ts";
+import type { Job, JobPolicy, NewJob, Payload } from "./job.ts";
+import { type Entry, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
 import type { Change, Counter } from "./queue.ts";
 
@@ -73,6 +73,25 @@ export function waitingJob({ id, endpoint, createdAt, webhooks, sealed }: NewSta
 }
 
 export const scoped = (endpoint: string, key: string) => JSON.stringify([endpoint, key]);
+
+/** Large payloads are on the disk before anything is decided, so that nobody waits behind them. */
+export async function stashBodies(journal: Journal, jobs: NewJob[]): Promise<NewStashedJob[]> {
+  if (!jobs.some(({ body }) => isLarge(body))) return jobs as NewStashedJob[];
+  return Promise.all(jobs.map(async (job) => ({ ...job, body: await stash(journal, job.body) })));
+}
+
+export async function stashResults(journal: Journal, changes: Change[]): Promise<StashedChange[]> {
+  if (!changes.some(({ result }) => isLarge(result))) return changes as StashedChange[];
+  const stashed = async ({ result, ...change }: Change): Promise<StashedChange> =>
+    result === undefined || result === null
+      ? { ...change, result }
+      : { ...change, result: await stash(journal, result) };
+  return Promise.all(changes.map(stashed));
+}
+
+async function stash(journal: Journal, payload: Payload): Promise<Stashed> {
+  return isLarge(payload) ? journal.stash(payload) : (payload as string);
+}
 
 /** The files of large payloads that these calls brought. */
 export function filesIn(given: readonly (NewStashedJob | StashedChange)[]): Stashed[] {

@@ -7,12 +7,14 @@ import {
   type NewStashedJob,
   type StashedChange,
   scoped,
+  stashBodies,
+  stashResults,
   waitingJob,
   waitsAs,
 } from "./decision.ts";
 import { dueJobs, HolderBook } from "./holder-book.ts";
-import { isLive, type Job, type NewJob, type Payload } from "./job.ts";
-import { type Entry, fromRow, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
+import { isLive, type Job, type NewJob } from "./job.ts";
+import { type Entry, fromRow, type Journal, rowReader, toRow } from "./journal.ts";
 import { Lanes } from "./lanes.ts";
 import { BodyRoom, deadlineOf, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
 import type {
@@ -59,9 +61,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
-    const stashed = jobs.some(({ body }) => isLarge(body))
-      ? await Promise.all(jobs.map(async (job) => ({ ...job, body: await this.#stash(job.body) })))
-      : (jobs as NewStashedJob[]);
+    const stashed = await stashBodies(this.#journal, jobs);
     const enqueued = await this.#decide(stashed, (decision) =>
       stashed.map((job) => this.#known(job, decision) ?? this.#insert(job, decision)),
     );
@@ -91,9 +91,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async apply(changes: Change[]): Promise<Outcome[]> {
-    const stashed = changes.some(({ result }) => isLarge(result))
-      ? await Promise.all(changes.map(async (change) => ({ ...change, result: await this.#stash(change.result) })))
-      : (changes as StashedChange[]);
+    const stashed = await stashResults(this.#journal, changes);
     const outcomes = await this.#decide(stashed, (decision) => stashed.map((change) => this.#apply(change, decision)));
     await this.#discard(stashed.filter((_, i) => !outcomes[i]!.applied));
     return outcomes;
@@ -191,11 +189,6 @@ export class EmbeddedQueue implements Queue {
     await this.#journal.close();
   }
 
-  /** Large payloads are on the disk before anything is decided, so that nobody waits behind them. */
-  async #stash<P extends Payload | null | undefined>(payload: P): Promise<Exclude<P, Uint8Array> | Stashed> {
-    return isLarge(payload) ? this.#journal.stash(payload as Payload) : (payload as Exclude<P, Uint8Array>);
-  }
-
   async #discard(unused: readonly (NewStashedJob | StashedChange)[]): Promise<void> {
     const files = filesIn(unused);
     if (files.length > 0) await this.#journal.discard(files);
@@ -221,7 +214,10 @@ export class EmbeddedQueue implements Queue {
 
   #insert(job: NewStashedJob, decision: Decision): Enqueued {
     const { endpoint, body, idempotency } = job;
-    const record = waitingJob(job, this.#policies.shared(job.policy));
+    const record = waitingJob(
+      { ...job, endpoint: this.#lanesOf(endpoint).endpoint },
+      this.#policies.shared(job.policy),
+    );
     const live = new LiveJob(record, ++this.#highest, this.#room.admit(body));
     live.shown = null;
     this.#admit(live);
@@ -344,13 +340,16 @@ export class EmbeddedQueue implements Queue {
 
   #load(running?: (job: LiveJob) => void): void {
     ({ lowest: this.#lowest, highest: this.#highest } = this.#journal.positions());
-    for (const { row, body } of this.#journal.live()) {
-      const job = fromRow(row);
-      const kept = body === undefined || job.state !== "IN_QUEUE" ? undefined : this.#room.admit(body);
-      const live = new LiveJob({ ...job, policy: this.#policies.shared(job.policy) }, row.position, kept);
+    const read = rowReader((policy) => this.#policies.shared(policy));
+    for (const { row, body } of this.#journal.live(() => this.#room.isOpen)) {
+      const lanes = this.#lanesOf(row.endpoint);
+      const isWaiting = row.state === "IN_QUEUE";
+      // Every row brings texts of its own; a million jobs share these.
+      const job = { ...read(row), endpoint: lanes.endpoint, state: isWaiting ? ("IN_QUEUE" as const) : row.state };
+      const live = new LiveJob(job, row.position, isWaiting ? this.#room.admit(body) : undefined);
       this.#admit(live);
-      this.#lanesOf(live.endpoint).count(live, 1);
-      if (live.state === "IN_QUEUE") this.#lanesOf(live.endpoint).put(live);
+      lanes.count(live, 1);
+      if (isWaiting) lanes.put(live);
       else if (live.holder !== undefined) {
         this.#holders.add(live);
         running?.(live);
@@ -392,7 +391,7 @@ export class EmbeddedQueue implements Queue {
   #lanesOf(endpoint: string): Lanes {
     let lanes = this.#lanes.get(endpoint);
     if (!lanes) {
-      lanes = new Lanes();
+      lanes = new Lanes(endpoint);
       this.#lanes.set(endpoint, lanes);
     }
     return lanes;

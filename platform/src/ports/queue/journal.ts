@@ -51,8 +51,8 @@ export interface Journal {
   write(entries: Entry[]): Promise<unknown[]>;
   /** Names what to do at the moment when a write fails, and with it all that were given after it: before anybody hears of it. */
   whenFailed(action: () => void): void;
-  /** All jobs that are not final, by position. */
-  live(): Iterable<{ row: JobRow; body: string | undefined }>;
+  /** All jobs that are not final, by position; with their bodies while those are wanted. */
+  live(wantsBody: () => boolean): Iterable<{ row: JobRow; body: string | undefined }>;
   /** Highest and lowest position ever given out, so that new ones never repeat them. */
   positions(): { lowest: number; highest: number };
   find(id: string): JobRow | undefined;
@@ -76,6 +76,7 @@ type Doc = Omit<Job, "id" | "endpoint" | "state" | "createdAt" | "expiresAt">;
 
 /** Format of the document; see `kernel/document.ts` for how formats change. */
 const FORMAT = 1;
+const OPENING = `{"v":${FORMAT},"policy":`;
 
 export function toRow(job: Job, position: number): JobRow {
   const { id, endpoint, state, createdAt, expiresAt } = job;
@@ -86,7 +87,7 @@ export function toRow(job: Job, position: number): JobRow {
 function docOf(job: Job): string {
   const { ttlAt, queuedAt, attempt, spent, errorsRetried, retried } = job;
   const always =
-    `{"v":${FORMAT},"policy":${policyText(job.policy)},"ttlAt":${ttlAt},"queuedAt":${queuedAt},` +
+    `${OPENING}${policyText(job.policy)},"ttlAt":${ttlAt},"queuedAt":${queuedAt},` +
     `"attempt":${attempt},"spent":${spent},"errorsRetried":${errorsRetried},"retried":${retried}`;
   let rare = "";
   for (const field of WRITTEN) {
@@ -109,6 +110,27 @@ function policyText(policy: JobPolicy): string {
     policyTexts.set(policy, text);
   }
   return text;
+}
+
+/** Reads many rows one after another. Most agree on their policy, which opens the document and is read once for all of them. */
+export function rowReader(shared: (policy: JobPolicy) => JobPolicy): (row: JobRow) => Job {
+  const policies = new Map<string, JobPolicy>();
+  return (row) => {
+    const { doc } = row;
+    if (!doc.startsWith(OPENING)) return { ...fromRow(row), policy: shared(fromRow(row).policy) };
+    const end = doc.indexOf("}", OPENING.length) + 1;
+    const text = doc.slice(OPENING.length, end);
+    let policy = policies.get(text);
+    if (!policy) {
+      policy = shared(JSON.parse(text) as JobPolicy);
+      policies.set(text, policy);
+    }
+    const { id, endpoint, state, createdAt, expiresAt } = row;
+    const job = JSON.parse(`{${doc.slice(end + 1)}`) as Job;
+    Object.assign(job, { id, endpoint, state, createdAt, policy });
+    if (expiresAt !== null) job.expiresAt = expiresAt;
+    return job;
+  };
 }
 
 export function fromRow({ id, endpoint, state, createdAt, expiresAt, doc }: JobRow): Job {

@@ -4,10 +4,16 @@ import type { Job } from "./job.ts";
 import type { LiveJob } from "./live-job.ts";
 
 export class Lanes {
+  /** The endpoint's name, for all of its jobs to share: one from a request may be a piece of a longer text that it keeps alive. */
+  readonly endpoint: string;
   readonly #normal = new Deque<LiveJob>();
   readonly #low = new Deque<LiveJob>();
   /** Jobs by what they are shown to do, whether or not they are in a lane at this moment. */
   readonly counts = { inQueue: 0, lowPriorityInQueue: 0, inProgress: 0 };
+
+  constructor(endpoint: string) {
+    this.endpoint = Buffer.from(endpoint).toString();
+  }
 
   /** Lanes are in the order of positions, as the journal is, whenever a job comes to its lane. */
   put(job: LiveJob): void {

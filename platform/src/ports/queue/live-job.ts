@@ -87,6 +87,10 @@ export class BodyRoom {
     return body;
   }
 
+  get isOpen(): boolean {
+    return this.#used < KEPT_BODIES_LENGTH - KEPT_BODY_LENGTH;
+  }
+
   release(live: LiveJob): void {
     if (live.body === undefined) return;
     this.#used -= live.body.length;

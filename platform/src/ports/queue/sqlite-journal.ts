@@ -19,6 +19,8 @@ interface Row {
   doc: string;
 }
 
+type LiveValues = [string, string, JobRow["state"], number, number, number | null, string, string | null];
+
 const COLUMNS = "id, endpoint, state, position, created_at, expires_at, doc";
 
 /** A job cannot change so often between two reads of it that this many do not suffice; a lost file would never be there. */
@@ -69,12 +71,21 @@ export class SqliteJournal implements Journal {
     this.#failed = action;
   }
 
-  *live(): Iterable<{ row: JobRow; body: string | undefined }> {
-    const rows = this.#sql(
-      `SELECT ${COLUMNS}, body FROM jobs WHERE state IN ('IN_QUEUE', 'IN_PROGRESS') ORDER BY position`,
-    ).iterate() as Iterable<unknown>;
-    for (const row of rows as Iterable<Row & { body: string | null }>)
-      yield { row: fromSql(row), body: row.body ?? undefined };
+  /** As arrays, and without bodies that nobody wants: a million objects of named values cost seconds. */
+  *live(wantsBody: () => boolean): Iterable<{ row: JobRow; body: string | undefined }> {
+    let after = Number.MIN_SAFE_INTEGER;
+    for (const column of ["body", "NULL"]) {
+      const rows = this.#reader.prepare(
+        `SELECT ${COLUMNS}, ${column} FROM jobs WHERE state IN ('IN_QUEUE', 'IN_PROGRESS') AND position > ? ORDER BY position`,
+      );
+      rows.setReturnArrays(true);
+      for (const values of rows.iterate(after) as Iterable<unknown> as Iterable<LiveValues>) {
+        const [id, endpoint, state, position, createdAt, expiresAt, doc, body] = values;
+        yield { row: { id, endpoint, state, position, createdAt, expiresAt, doc }, body: body ?? undefined };
+        after = position;
+        if (column === "body" && !wantsBody()) break;
+      }
+    }
   }
 
   positions(): { lowest: number; highest: number } {

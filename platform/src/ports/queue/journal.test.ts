@@ -1,0 +1,54 @@
+/** A job's document: what is written by hand reads back as the job it was. */
+import { expect, test } from "vitest";
+import type { Job } from "./job.ts";
+import { fromRow, rowReader, toRow } from "./journal.ts";
+
+const policy = { ttlMs: 1, executionTimeoutMs: 2, retentionMs: 3, errorRetries: 4, lowPriority: true };
+const waiting: Job = {
+  id: "j1",
+  endpoint: "ep",
+  state: "IN_QUEUE",
+  policy,
+  createdAt: 10,
+  ttlAt: 11,
+  queuedAt: 12,
+  attempt: 0,
+  spent: 0,
+  errorsRetried: 0,
+  retried: 0,
+};
+const ended: Job = {
+  ...waiting,
+  id: "j2",
+  state: "FAILED",
+  holder: 'w"1}',
+  barred: "w2",
+  startedAt: 13,
+  deadline: 14,
+  endedAt: 15,
+  expiresAt: 16,
+  reason: 'a "quoted" reason with } and ünïcödé',
+  webhooks: ["http://a/{}"],
+  sealed: true,
+};
+
+test.each([
+  ["waiting", waiting],
+  ["ended, with every field", ended],
+])("a job that is %s reads back as it was", (_, job) => {
+  expect(fromRow(toRow(job, 7))).toStrictEqual(job);
+  expect(rowReader((shared) => shared)(toRow(job, 7))).toEqual(job);
+});
+
+test("rows read one after another share the policy that they agree on", () => {
+  const read = rowReader((shared) => shared);
+  const [first, second] = [toRow(waiting, 1), toRow({ ...waiting, policy: { ...policy } }, 2)].map(read);
+  expect(second!.policy).toBe(first!.policy);
+});
+
+test("a document in another order, as other releases may have written it, is read too", () => {
+  const row = toRow(waiting, 1);
+  const { v, policy: first, ...rest } = JSON.parse(row.doc);
+  const turned = { ...row, doc: JSON.stringify({ ...rest, policy: first, v }) };
+  expect(rowReader((shared) => shared)(turned)).toEqual(waiting);
+});
