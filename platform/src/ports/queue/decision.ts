@@ -74,14 +74,17 @@ export function waitingJob({ id, endpoint, createdAt, webhooks, sealed }: NewSta
 
 export const scoped = (endpoint: string, key: string) => JSON.stringify([endpoint, key]);
 
+/** Asked first: a call without large payloads is decided in the very turn in which it was made. */
+export function hasLarge(given: readonly (NewJob | Change)[]): boolean {
+  return given.some((one) => isLarge("body" in one ? one.body : one.result));
+}
+
 /** Large payloads are on the disk before anything is decided, so that nobody waits behind them. */
 export async function stashBodies(journal: Journal, jobs: NewJob[]): Promise<NewStashedJob[]> {
-  if (!jobs.some(({ body }) => isLarge(body))) return jobs as NewStashedJob[];
   return Promise.all(jobs.map(async (job) => ({ ...job, body: await stash(journal, job.body) })));
 }
 
 export async function stashResults(journal: Journal, changes: Change[]): Promise<StashedChange[]> {
-  if (!changes.some(({ result }) => isLarge(result))) return changes as StashedChange[];
   const stashed = async ({ result, ...change }: Change): Promise<StashedChange> =>
     result === undefined || result === null
       ? { ...change, result }

@@ -4,6 +4,7 @@ import {
   Decision,
   filesIn,
   fits,
+  hasLarge,
   type NewStashedJob,
   type StashedChange,
   scoped,
@@ -61,7 +62,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
-    const stashed = await stashBodies(this.#journal, jobs);
+    const stashed = hasLarge(jobs) ? await stashBodies(this.#journal, jobs) : (jobs as NewStashedJob[]);
     const enqueued = await this.#decide(stashed, (decision) =>
       stashed.map((job) => this.#known(job, decision) ?? this.#insert(job, decision)),
     );
@@ -91,7 +92,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async apply(changes: Change[]): Promise<Outcome[]> {
-    const stashed = await stashResults(this.#journal, changes);
+    const stashed = hasLarge(changes) ? await stashResults(this.#journal, changes) : (changes as StashedChange[]);
     const outcomes = await this.#decide(stashed, (decision) => stashed.map((change) => this.#apply(change, decision)));
     await this.#discard(stashed.filter((_, i) => !outcomes[i]!.applied));
     return outcomes;
