@@ -13,15 +13,16 @@ export function serveCommand(): Command {
   return command.action(async (flags: Record<string, string | undefined>) => {
     const settings = processSettings(flags);
     const server = await serve(settings);
-    if (server.newOwnerKey) {
-      console.log(`your API key, shown this once and kept in ${ownerKeyFile(settings)}: ${server.newOwnerKey}`);
-    }
-    console.log(`listening on ${server.url}`);
+    // Before the line that says it is ready: whoever waits for it may end the server in the same moment.
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.once(signal, async () => {
         await server[Symbol.asyncDispose]();
         process.exit(0);
       });
     }
+    if (server.newOwnerKey) {
+      console.log(`your API key, shown this once and kept in ${ownerKeyFile(settings)}: ${server.newOwnerKey}`);
+    }
+    console.log(`listening on ${server.url}`);
   });
 }
