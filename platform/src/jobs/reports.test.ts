@@ -92,3 +92,16 @@ test("a worker is told to stop a cancelled job once the cancel is durable, and n
   await flush();
   expect(stops).toEqual([id]);
 });
+
+test("a worker that waits for work gets a retried job once it has reported its earlier run, which no longer counts", async () => {
+  const { clock, engine, desk, queue } = await jobWorld();
+  const { id } = await engine.submit(submission({ executionTimeoutMs: 10_000 }));
+  await desk.take(worker("w1"), one);
+  await desk.ping(worker("w1"), new Set([id]));
+  await clock.advance(10_000);
+  await engine.settleDue(await queue.due(clock.now(), 10));
+  await engine.retry("ep", id);
+  const taken = desk.take(worker("w1"), { ...one, waitMs: 60_000 });
+  await desk.report(worker("w1"), [report(id, '{"output":"old"}')]);
+  expect((await taken).map(({ job }) => [job.id, job.attempt])).toEqual([[id, 2]]);
+});

@@ -106,19 +106,19 @@ export class WorkerDesk {
     const others: { one: Reported; refused: Outcome | undefined }[] = [];
     for (const [i, one] of reports.entries()) {
       const outcome = known[i] ? outcomes[next++] : undefined;
-      if (one.report.kind === "end") {
-        session.begun.delete(one.id);
+      const isEnd = one.report.kind === "end";
+      if (isEnd) session.begun.delete(one.id);
+      if (outcome?.applied) {
         // It is no longer busy with this one, whatever its last ping said.
-        session.listed.delete(one.id);
-      }
-      if (outcome?.applied) this.#tell(outcome.job, one.report);
-      else others.push({ one, refused: outcome });
+        if (isEnd) session.listed.delete(one.id);
+        this.#tell(outcome.job, one.report);
+      } else others.push({ one, refused: outcome });
     }
     await this.#shorten(outcomes);
     // Last, since they take more writes: nobody who waits for one of the others waits for that too.
     for (const { one, refused } of others) {
       await this.#reportAnew(call, session, one, refused);
-      // A ping that was on its way before the end may have named the job meanwhile.
+      // Nor with these; where one waits for a worker, it may now be for this one.
       if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
     }
   }
