@@ -1,0 +1,111 @@
+/** The compute port: programs that run as instances on a machine or in a cluster, each known by an id that its owner chose. */
+import type { Duplex } from "node:stream";
+
+/** Workers end with the server that runs them; Pods stay. */
+export type InstanceKind = "worker" | "pod";
+
+export interface InstanceSpec {
+  kind: InstanceKind;
+  account: string;
+  /** The endpoint or Pod that it runs for. */
+  owner: string;
+  /** `host:/abs/dir`, or the reference of a container image. */
+  image: string;
+  entrypoint: readonly string[];
+  cmd: readonly string[];
+  /** Complete and resolved: the driver adds only what the program's place needs, such as `PATH`. */
+  env: Readonly<Record<string, string>>;
+  limits: Limits;
+  /** Devices of `capacity().gpus` that are this instance's alone. */
+  gpus: readonly string[];
+  /** Ports that `dial` may reach. */
+  ports: readonly number[];
+}
+
+export interface Limits {
+  vcpu: number;
+  memoryMb: number;
+  diskGb: number;
+}
+
+export type InstanceState = "running" | "frozen" | "exited";
+
+export interface Exit {
+  /** Null when a signal ended the program. */
+  code: number | null;
+  signal?: string;
+  at: number;
+  /** What the driver knows beyond that, such as `out of memory: used 512 MB of 512 MB`. */
+  reason?: string;
+}
+
+export interface Instance {
+  id: string;
+  kind: InstanceKind;
+  owner: string;
+  state: InstanceState;
+  startedAt: number;
+  exit?: Exit;
+}
+
+export interface Gpu {
+  /** The device, as `gpus` of a specification names it. */
+  id: string;
+  /** Its type, as the catalog names it. */
+  type: string;
+  virtual: boolean;
+}
+
+export interface Capacity {
+  vcpu: number;
+  memoryMb: number;
+  diskGb: number;
+  gpus: readonly Gpu[];
+  /** Ceilings hold for each instance alone: what one uses is not taken from another. */
+  ceilings: boolean;
+}
+
+/** Text that a program wrote, cut at line ends. */
+export interface Output {
+  lines: readonly string[];
+  /** Where to go on reading after these lines, also after a restart. */
+  at: string;
+}
+
+export interface Capabilities {
+  freeze: boolean;
+  /** Each instance has a network of its own; without it two instances cannot listen on the same port. */
+  ownNetwork: boolean;
+  /** Programs see nothing of the machine but what is theirs. */
+  sandbox: boolean;
+}
+
+/** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
+export class StartRefused extends Error {}
+
+export interface Compute extends AsyncDisposable {
+  readonly capabilities: Capabilities;
+  /** The host name or address under which this driver's instances reach the server's worker link. */
+  readonly linkHost: string;
+
+  capacity(): Promise<Capacity>;
+  /** Brings an image to where it will run, telling its progress. Nothing to do when it is there. Throws StartRefused. */
+  prepare(image: string, progress: (line: string) => void): Promise<void>;
+  /** Idempotent by id: a second start of an instance that runs or has ended changes nothing. Throws StartRefused. */
+  start(id: string, spec: InstanceSpec): Promise<Instance>;
+  /** Asks the program to end, and ends it after the grace. Resolves when it has ended; unknown and ended ones are no error. */
+  stop(id: string, graceMs: number): Promise<void>;
+  /** Ends it at once if it still runs and leaves nothing of it: no process, no file, no name. Unknown ones are no error. */
+  remove(id: string): Promise<void>;
+  /** Every instance that was started and not removed, by this process or one before it. */
+  list(): Promise<Instance[]>;
+  /** Tells of every change of an instance's state, its exit above all. Returns how to stop listening. */
+  watch(listener: (instance: Instance) => void): () => void;
+  /** What the program wrote after `after`, then what it goes on to write, until it has ended and all is read or `signal` aborts. */
+  logs(id: string, options: { after?: string; signal: AbortSignal }): AsyncIterable<Output>;
+  /** A connection to a port inside the instance; the only way in. Rejects when nobody listens there or the port is not its own. */
+  dial(id: string, port: number): Promise<Duplex>;
+  /** Stops the program where it is, without telling it. Only with `capabilities.freeze`. */
+  freeze(id: string): Promise<void>;
+  thaw(id: string): Promise<void>;
+}
