@@ -16,7 +16,7 @@ import {
 import { dueJobs, HolderBook } from "./holder-book.ts";
 import { isLive, type Job, type NewJob } from "./job.ts";
 import { type Entry, fromRow, type Journal, rowReader, toRow } from "./journal.ts";
-import { Lanes } from "./lanes.ts";
+import { LaneBook } from "./lane-book.ts";
 import { BodyRoom, deadlineOf, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
 import type {
   Ask,
@@ -24,6 +24,7 @@ import type {
   Chunk,
   Claimed,
   Counts,
+  Demand,
   Due,
   Enqueued,
   HolderState,
@@ -41,7 +42,7 @@ const GRACE_MS = 30_000;
 export class EmbeddedQueue implements Queue {
   readonly #journal: Journal;
   readonly #live = new Map<string, LiveJob>();
-  readonly #lanes = new Map<string, Lanes>();
+  readonly #lanes = new LaneBook();
   readonly #holders = new HolderBook();
   readonly #deadlines = new DeadlineHeap<LiveJob>(deadlineOf);
   readonly #policies = new PolicyBook();
@@ -176,6 +177,10 @@ export class EmbeddedQueue implements Queue {
 
   async counts(endpoint: string): Promise<Counts> {
     return { ...this.#lanesOf(endpoint).counts, ...this.#journal.counters(endpoint) };
+  }
+
+  async demand(most: number): Promise<Demand[]> {
+    return this.#lanes.demand(most);
   }
 
   async outgoing(now: number, limit: number): Promise<Outgoing[]> {
@@ -389,12 +394,7 @@ export class EmbeddedQueue implements Queue {
     return { job: sameMoment ? shown : fromRow(written.row), ...written.parts };
   }
 
-  #lanesOf(endpoint: string): Lanes {
-    let lanes = this.#lanes.get(endpoint);
-    if (!lanes) {
-      lanes = new Lanes(endpoint);
-      this.#lanes.set(endpoint, lanes);
-    }
-    return lanes;
+  #lanesOf(endpoint: string) {
+    return this.#lanes.of(endpoint);
   }
 }

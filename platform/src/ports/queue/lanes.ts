@@ -38,6 +38,12 @@ export class Lanes {
     return undefined;
   }
 
+  /** Jobs of normal priority in the order in which they will be taken. */
+  *waiting(): Generator<LiveJob> {
+    while (this.#normal.first && !isWaiting(this.#normal.first)) this.#normal.shift();
+    for (const job of this.#normal) if (job.lane === "waiting") yield job;
+  }
+
   /** From how a job was shown to how it is shown now; null stands for not at all. */
   recount(before: Job | null, now: Pick<Job, "state" | "policy">): void {
     if (before) this.count(before, -1);

@@ -7,6 +7,7 @@ import { openPool, type Pool, query, type Sql, transaction } from "../postgres/p
 import type { Job, NewJob } from "./job.ts";
 import { applyInRounds, lockJobs } from "./postgres-apply.ts";
 import { claimJobs } from "./postgres-claim.ts";
+import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { dueJobs, giveGrace, type Renewal, renewHolders } from "./postgres-holders.ts";
 import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
@@ -18,6 +19,7 @@ import type {
   Chunk,
   Claimed,
   Counts,
+  Demand,
   Due,
   Enqueued,
   HolderState,
@@ -199,6 +201,10 @@ export class PostgresQueue implements Queue {
       [clean(endpoint)],
     );
     return counts!;
+  }
+
+  demand(most: number): Promise<Demand[]> {
+    return demand(this.#sql, most);
   }
 
   async outgoing(now: number, limit: number): Promise<Outgoing[]> {

@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { applyConformance } from "./apply.conformance.ts";
 import { claimConformance } from "./claim.conformance.ts";
 import { enqueue, NOW, newJob, numbered, type OpenQueue } from "./conformance-jobs.ts";
+import { demandConformance } from "./demand.conformance.ts";
 import { holderConformance } from "./holder.conformance.ts";
 import { idempotencyConformance } from "./idempotency.conformance.ts";
 import { outboxConformance } from "./outbox.conformance.ts";
@@ -19,6 +20,7 @@ export function queueConformance(name: string, open: OpenQueue): void {
     describe("payloads and chunks", () => payloadConformance(open));
     describe("reading", () => readingConformance(open));
     describe("holders and due", () => holderConformance(open));
+    describe("demand", () => demandConformance(open));
     describe("purge, expiry and removal", () => removalConformance(open));
     describe("idempotency", () => idempotencyConformance(open));
     describe("counters and outbox", () => outboxConformance(open));

@@ -82,6 +82,13 @@ export interface Counts {
   retried: number;
 }
 
+/** What the live jobs of an endpoint ask of its workers. */
+export interface Demand extends Pick<Counts, "inQueue" | "lowPriorityInQueue" | "inProgress"> {
+  endpoint: string;
+  /** When the next jobs in line, without those of low priority, entered the queue: the longest wait first. */
+  waitingSince: number[];
+}
+
 export interface Outgoing {
   job: string;
   endpoint: string;
@@ -155,4 +162,6 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   /** Removes up to `limit` results whose time is over and of which nobody waits to be told; returns how many. */
   expire(now: number, limit: number): Promise<number>;
   counts(endpoint: string): Promise<Counts>;
+  /** Of every endpoint that has waiting or running jobs, with up to `most` entries of `waitingSince` each. */
+  demand(most: number): Promise<Demand[]>;
 }
