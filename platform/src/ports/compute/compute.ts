@@ -31,7 +31,7 @@ export interface Limits {
 export type InstanceState = "running" | "frozen" | "exited";
 
 export interface Exit {
-  /** Null when a signal ended the program. */
+  /** Null when a signal ended the program. Where only a shell's status is known, 128 + n means signal n. */
   code: number | null;
   signal?: string;
   at: number;
@@ -65,7 +65,10 @@ export interface Capacity {
   ceilings: boolean;
 }
 
-/** Text that a program wrote, cut at line ends. */
+/** In bytes, so that one line without an end costs no more memory than this. */
+export const LONGEST_LINE = 65_536;
+
+/** Text that a program wrote, cut at line ends; a line longer than `LONGEST_LINE` comes as several. */
 export interface Output {
   lines: readonly string[];
   /** Where to go on reading after these lines, also after a restart. */
@@ -78,11 +81,14 @@ export interface Capabilities {
   ownNetwork: boolean;
   /** Programs see nothing of the machine but what is theirs. */
   sandbox: boolean;
+  /** What `limits` names is enforced; without it an instance may take what it finds. */
+  limits: boolean;
 }
 
 /** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
 export class StartRefused extends Error {}
 
+/** Disposing lets go of the machine and ends nothing on it: the next process finds every instance by `list`. */
 export interface Compute extends AsyncDisposable {
   readonly capabilities: Capabilities;
   /** The host name or address under which this driver's instances reach the server's worker link. */
@@ -91,7 +97,10 @@ export interface Compute extends AsyncDisposable {
   capacity(): Promise<Capacity>;
   /** Brings an image to where it will run, telling its progress. Nothing to do when it is there. Throws StartRefused. */
   prepare(image: string, progress: (line: string) => void): Promise<void>;
-  /** Idempotent by id: a second start of an instance that runs or has ended changes nothing. Throws StartRefused. */
+  /**
+   * Idempotent by id: a second start of an instance that runs or has ended changes nothing. Throws StartRefused, and then nothing of it
+   * remains; also when a device it names is unknown or in use.
+   */
   start(id: string, spec: InstanceSpec): Promise<Instance>;
   /** Asks the program to end, and ends it after the grace. Resolves when it has ended; unknown and ended ones are no error. */
   stop(id: string, graceMs: number): Promise<void>;
@@ -99,7 +108,7 @@ export interface Compute extends AsyncDisposable {
   remove(id: string): Promise<void>;
   /** Every instance that was started and not removed, by this process or one before it. */
   list(): Promise<Instance[]>;
-  /** Tells of every change of an instance's state, its exit above all. Returns how to stop listening. */
+  /** Tells of every change of an instance's state, its exit above all, but not of its removal. Returns how to stop listening. */
   watch(listener: (instance: Instance) => void): () => void;
   /** What the program wrote after `after`, then what it goes on to write, until it has ended and all is read or `signal` aborts. */
   logs(id: string, options: { after?: string; signal: AbortSignal }): AsyncIterable<Output>;

@@ -1,0 +1,129 @@
+/** The world of a conformance test: a driver, programs that do as they are told, and what was started is removed again. */
+import { expect } from "vitest";
+import type { Compute, Exit, Instance, InstanceSpec } from "./compute.ts";
+
+/** One thing that the program of a test does; it does them in order and exits with 0 after the last. */
+export type Step =
+  /** Writes this, without adding a line end. */
+  | { write: string }
+  /** Writes the value of a variable as JSON text in a line of its own. */
+  | { writeVariable: string }
+  /** Waits until it is asked to end, and then exits with this code. */
+  | { stayUntilAsked: number }
+  /** Stays, and ends only by force. */
+  | { stayWhateverIsAsked: true }
+  /** Listens on this port, writes a line once it does, and sends back what it receives until it is asked to end. */
+  | { echoOn: number }
+  | { pauseMs: number }
+  /** Leaves a second process behind that stays for ever. */
+  | { leaveChild: true }
+  | { takeMemoryMb: number }
+  | { kill: "SIGKILL" }
+  | { exit: number };
+
+/** A driver opened for one test. */
+export interface OpenedCompute extends AsyncDisposable {
+  compute: Compute;
+  /** What makes a program do these steps on this driver. */
+  program(steps: readonly Step[]): Pick<InstanceSpec, "image" | "entrypoint" | "cmd">;
+  /** An image that is not there. */
+  missingImage: string;
+  /** Lets go of the driver and opens the machine anew, as the next process of the server does. */
+  reopen(): Promise<Compute>;
+  /** What can still be found of an instance, in words: processes, files, names. */
+  remains(id: string): Promise<string[]>;
+  /** Lets time pass where the driver's clock does not move by itself. */
+  pass(ms: number): Promise<void>;
+}
+
+const instanceIds = (function* () {
+  for (let n = 1; ; n++) yield `conform${process.pid.toString(36)}x${n.toString(36)}`;
+})();
+
+export const newId = () => instanceIds.next().value;
+
+export function specOf(opened: OpenedCompute, steps: readonly Step[], more: Partial<InstanceSpec> = {}): InstanceSpec {
+  return {
+    kind: "worker",
+    account: "account",
+    owner: "endpoint",
+    ...opened.program(steps),
+    env: {},
+    limits: { vcpu: 1, memoryMb: 512, diskGb: 1 },
+    gpus: [],
+    ports: [],
+    ...more,
+  };
+}
+
+/** Resolves with the first instance of this id for which the claim holds, which may be so already. */
+export function seen(compute: Compute, id: string, holds: (instance: Instance) => boolean): Promise<Instance> {
+  return new Promise((resolve, reject) => {
+    const look = (instance: Instance | undefined) => {
+      if (instance?.id !== id || !holds(instance)) return;
+      stop();
+      resolve(instance);
+    };
+    const stop = compute.watch(look);
+    compute.list().then((all) => look(all.find((instance) => instance.id === id)), reject);
+  });
+}
+
+export const ended = async (compute: Compute, id: string): Promise<Exit> =>
+  (await seen(compute, id, ({ state }) => state === "exited")).exit!;
+
+export const found = async (compute: Compute, id: string) => (await compute.list()).find((one) => one.id === id);
+
+/** All lines up to the end of the program, or the first `limit` of them. */
+export async function linesOf(
+  compute: Compute,
+  id: string,
+  { limit = Infinity, after = undefined as string | undefined } = {},
+) {
+  const over = new AbortController();
+  const lines: string[] = [];
+  let at = after;
+  for await (const output of compute.logs(id, { after, signal: over.signal })) {
+    lines.push(...output.lines);
+    at = output.at;
+    if (lines.length >= limit) break;
+  }
+  over.abort();
+  return { lines, at };
+}
+
+/** Opens the driver for one test; whatever the test started is removed with it. */
+export async function openWorld(open: () => Promise<OpenedCompute>) {
+  const opened = await open();
+  let compute = opened.compute;
+  const ids: string[] = [];
+  return {
+    ...opened,
+    get compute() {
+      return compute;
+    },
+    async reopen() {
+      compute = await opened.reopen();
+      return compute;
+    },
+    spec: (steps: readonly Step[], more?: Partial<InstanceSpec>) => specOf(opened, steps, more),
+    id() {
+      const id = newId();
+      ids.push(id);
+      return id;
+    },
+    async start(steps: readonly Step[], more?: Partial<InstanceSpec>) {
+      const id = this.id();
+      await compute.start(id, specOf(opened, steps, more));
+      return id;
+    },
+    async [Symbol.asyncDispose]() {
+      await Promise.all(ids.map((id) => compute.remove(id)));
+      const left = await Promise.all(ids.map((id) => opened.remains(id)));
+      await opened[Symbol.asyncDispose]();
+      expect(left.flat()).toEqual([]);
+    },
+  };
+}
+
+export type World = Awaited<ReturnType<typeof openWorld>>;

@@ -1,0 +1,161 @@
+/** The fake driver keeps the port's promises, and fails as it is told. */
+import type { Duplex } from "node:stream";
+import { expect, test } from "vitest";
+import { FakeClock } from "../../kernel/clock.ts";
+import { computeConformance } from "./compute.conformance.ts";
+import { type Capabilities, type InstanceSpec, StartRefused } from "./compute.ts";
+import { ended, found, linesOf, type OpenedCompute, type Step } from "./conformance-world.ts";
+import { type Behaviour, exitsAfter, FakeCompute } from "./fake-compute.ts";
+import type { FakeInstance } from "./fake-instance.ts";
+
+const echo = (connection: Duplex) => connection.pipe(connection);
+
+/** Plays the steps that the conformance suite asks for, which its `cmd` carries. */
+const playSteps: Behaviour = (instance, spec) => play(instance, spec, JSON.parse(spec.cmd[0]!));
+
+function play(instance: FakeInstance, spec: InstanceSpec, [step, ...rest]: Step[]): void {
+  const next = () => play(instance, spec, rest);
+  if (!step) instance.exit({ code: 0 });
+  else if ("exit" in step) instance.exit({ code: step.exit });
+  else if ("kill" in step) instance.exit({ signal: step.kill });
+  else if ("pauseMs" in step) instance.after(step.pauseMs, next);
+  else if ("stayWhateverIsAsked" in step) instance.onAsk = () => {};
+  else if ("stayUntilAsked" in step) instance.onAsk = () => instance.exit({ code: step.stayUntilAsked });
+  else if ("takeMemoryMb" in step && step.takeMemoryMb > spec.limits.memoryMb)
+    instance.exit({ signal: "SIGKILL", reason: `out of memory: may use ${spec.limits.memoryMb} MB` });
+  else {
+    if ("write" in step) instance.write(step.write);
+    if ("writeVariable" in step) instance.write(`${JSON.stringify(spec.env[step.writeVariable])}\n`);
+    if ("echoOn" in step) {
+      instance.listen(step.echoOn, echo);
+      instance.write("listening\n");
+    } else next();
+  }
+}
+
+const GPU = { id: "gpu-0", type: "NVIDIA L4", virtual: true };
+
+async function openFake(capabilities: Partial<Capabilities> = {}): Promise<OpenedCompute> {
+  const clock = new FakeClock();
+  let compute = new FakeCompute(clock, { behaviour: playSteps, capacity: { gpus: [GPU] }, capabilities });
+  const refuseMissing = () =>
+    compute.refuse((image) => (image === "missing" ? "there is no image 'missing'" : undefined));
+  refuseMissing();
+  return {
+    compute,
+    program: (steps) => ({ image: "fake", entrypoint: [], cmd: [JSON.stringify(steps)] }),
+    missingImage: "missing",
+    async reopen() {
+      await compute[Symbol.asyncDispose]();
+      compute = compute.restarted();
+      refuseMissing();
+      return compute;
+    },
+    remains: async (id) => ((await found(compute, id)) ? [`instance ${id}`] : []),
+    pass: (ms) => clock.advance(ms),
+    async [Symbol.asyncDispose]() {
+      await compute[Symbol.asyncDispose]();
+      expect(clock.waiting).toBe(0);
+    },
+  };
+}
+
+computeConformance("FakeCompute", openFake);
+computeConformance("FakeCompute without abilities", () =>
+  openFake({ freeze: false, ownNetwork: false, sandbox: false, limits: false }),
+);
+
+const spec: InstanceSpec = {
+  kind: "worker",
+  account: "account",
+  owner: "endpoint",
+  image: "fake",
+  entrypoint: [],
+  cmd: [],
+  env: {},
+  limits: { vcpu: 1, memoryMb: 512, diskGb: 1 },
+  gpus: [],
+  ports: [80],
+};
+
+test("starts are refused with the reason it was told, until it is told otherwise", async () => {
+  await using compute = new FakeCompute(new FakeClock());
+  compute.refuse("the disk is full");
+  await expect(compute.start("i", spec)).rejects.toEqual(new StartRefused("the disk is full"));
+  compute.refuse(undefined);
+  expect(await compute.start("i", spec)).toMatchObject({ state: "running" });
+});
+
+test("a verb fails with the error it was told, until it is told otherwise", async () => {
+  await using compute = new FakeCompute(new FakeClock());
+  compute.fail("list", new Error("engine away"));
+  await expect(compute.list()).rejects.toThrow("engine away");
+  compute.fail("list", undefined);
+  expect(await compute.list()).toEqual([]);
+});
+
+test("a slow start is one start, however often it is asked for, and takes its time", async () => {
+  const clock = new FakeClock();
+  await using compute = new FakeCompute(clock);
+  compute.startMs = 5_000;
+  const starts = [compute.start("i", spec), compute.start("i", spec)];
+  await clock.advance(4_999);
+  expect(await compute.list()).toEqual([]);
+  await clock.advance(1);
+  expect(await Promise.all(starts)).toHaveLength(2);
+  expect(await compute.list()).toHaveLength(1);
+});
+
+test("a program exits when it was told to, with its lines", async () => {
+  const clock = new FakeClock();
+  await using compute = new FakeCompute(clock, { behaviour: exitsAfter(1_000, 7, ["boom"]) });
+  await compute.start("i", spec);
+  await clock.advance(999);
+  expect(await found(compute, "i")).toMatchObject({ state: "running" });
+  await clock.advance(1);
+  expect(await ended(compute, "i")).toEqual({ code: 7, at: clock.now() });
+  expect((await linesOf(compute, "i")).lines).toEqual(["boom"]);
+});
+
+test("a frozen program does what it had in mind after the thaw", async () => {
+  const clock = new FakeClock();
+  await using compute = new FakeCompute(clock, { behaviour: exitsAfter(1_000) });
+  await compute.start("i", spec);
+  await compute.freeze("i");
+  await clock.advance(2_000);
+  expect(await found(compute, "i")).toMatchObject({ state: "frozen" });
+  await compute.thaw("i");
+  expect(await found(compute, "i")).toMatchObject({ state: "exited" });
+});
+
+test("a lost instance is in no list, and nobody is told", async () => {
+  await using compute = new FakeCompute(new FakeClock());
+  await compute.start("i", spec);
+  const heard: string[] = [];
+  compute.watch(({ state }) => heard.push(state));
+  compute.lose("i");
+  expect(await compute.list()).toEqual([]);
+  expect(heard).toEqual([]);
+});
+
+test("a program that hangs is not stopped, but can be removed", async () => {
+  const clock = new FakeClock();
+  await using compute = new FakeCompute(clock);
+  await compute.start("i", spec);
+  compute.hangsOnStop = true;
+  let stopped = false;
+  void compute.stop("i", 1_000).then(() => {
+    stopped = true;
+  });
+  await clock.advance(60_000);
+  expect([stopped, (await found(compute, "i"))?.state]).toEqual([false, "running"]);
+  await compute.remove("i");
+  expect(await compute.list()).toEqual([]);
+});
+
+test("it tells the capacity it was given, and what is left of it", async () => {
+  await using compute = new FakeCompute(new FakeClock(), { capacity: { vcpu: 2, gpus: [GPU] } });
+  expect(await compute.capacity()).toMatchObject({ vcpu: 2, gpus: [GPU] });
+  compute.resize({ gpus: [] });
+  await expect(compute.start("i", { ...spec, gpus: [GPU.id] })).rejects.toBeInstanceOf(StartRefused);
+});

@@ -1,0 +1,226 @@
+/** A compute driver in memory that does what it is told, failures included, for tests and for trying things out without a machine. */
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../kernel/clock.ts";
+import {
+  type Capabilities,
+  type Capacity,
+  type Compute,
+  type Instance,
+  type InstanceSpec,
+  type Output,
+  StartRefused,
+} from "./compute.ts";
+import { FakeInstance } from "./fake-instance.ts";
+
+/** What programs do when they are started: called once for each, and free to act on the instance later too. */
+export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
+
+export interface FakeOptions {
+  capacity?: Partial<Capacity>;
+  capabilities?: Partial<Capabilities>;
+  linkHost?: string;
+  behaviour?: Behaviour;
+}
+
+/** A program that writes these lines and exits this long after its start. */
+export function exitsAfter(afterMs: number, code = 0, lines: readonly string[] = []): Behaviour {
+  return (instance) => {
+    instance.write(...lines.map((line) => `${line}\n`));
+    instance.after(afterMs, () => instance.exit({ code }));
+  };
+}
+
+type Verb = "capacity" | "prepare" | "start" | "stop" | "remove" | "list" | "dial" | "freeze" | "thaw";
+
+export class FakeCompute implements Compute {
+  readonly capabilities: Capabilities;
+  readonly linkHost: string;
+  /** What every start from now on does; stays until it is asked to end when nothing is said. */
+  behaviour: Behaviour;
+  /** How long a start takes. */
+  startMs = 0;
+  /** While true, a stop never resolves: the program neither ends nor can be ended. */
+  hangsOnStop = false;
+
+  readonly #clock: Clock;
+  readonly #capacity: Capacity;
+  readonly #instances: Map<string, FakeInstance>;
+  readonly #starting = new Map<string, Promise<Instance>>();
+  readonly #listeners = new Set<(instance: Instance) => void>();
+  readonly #failures = new Map<Verb, Error>();
+  #refusal: ((image: string, spec?: InstanceSpec) => string | undefined) | undefined;
+
+  constructor(clock: Clock, options: FakeOptions = {}, instances = new Map<string, FakeInstance>()) {
+    this.#clock = clock;
+    this.capabilities = { freeze: true, ownNetwork: true, sandbox: true, limits: true, ...options.capabilities };
+    this.linkHost = options.linkHost ?? "127.0.0.1";
+    this.behaviour = options.behaviour ?? (() => {});
+    this.#capacity = { vcpu: 64, memoryMb: 262_144, diskGb: 1_000, gpus: [], ceilings: false, ...options.capacity };
+    this.#instances = instances;
+    for (const instance of instances.values()) instance.changed = () => this.#tell(instance);
+  }
+
+  /** Every start and preparation from now on is refused with this reason, or those for which the function gives one. */
+  refuse(reason: string | ((image: string, spec?: InstanceSpec) => string | undefined) | undefined): void {
+    this.#refusal = typeof reason === "string" ? () => reason : reason;
+  }
+
+  /** Every call of this verb from now on fails with an error that says nothing about the instance; undefined ends that. */
+  fail(verb: Verb, error: Error | undefined): void {
+    if (error) this.#failures.set(verb, error);
+    else this.#failures.delete(verb);
+  }
+
+  /** What the machine has from now on. Instances that run keep what they have. */
+  resize(capacity: Partial<Capacity>): void {
+    Object.assign(this.#capacity, capacity);
+  }
+
+  /** The program of an instance: what it writes, where it listens and how it ends. Throws when there is none. */
+  instance(id: string): FakeInstance {
+    const instance = this.#instances.get(id);
+    if (!instance) throw new Error(`no instance ${id}`);
+    return instance;
+  }
+
+  /** The instance is gone as after a crash of its machine: nobody is told, and the list does not know it. */
+  lose(id: string): void {
+    this.#instances.get(id)?.end();
+    this.#instances.delete(id);
+  }
+
+  /** The driver of the server's next process, on the same machine. */
+  restarted(options: FakeOptions = {}): FakeCompute {
+    const { capabilities, linkHost, behaviour } = this;
+    return new FakeCompute(
+      this.#clock,
+      { capacity: this.#capacity, capabilities, linkHost, behaviour, ...options },
+      this.#instances,
+    );
+  }
+
+  async capacity(): Promise<Capacity> {
+    this.#mayFail("capacity");
+    return { ...this.#capacity };
+  }
+
+  async prepare(image: string, progress: (line: string) => void): Promise<void> {
+    this.#mayFail("prepare");
+    const reason = this.#refusal?.(image);
+    if (reason !== undefined) throw new StartRefused(reason);
+    progress(`${image} is there`);
+  }
+
+  async start(id: string, spec: InstanceSpec): Promise<Instance> {
+    this.#mayFail("start");
+    const known = this.#instances.get(id);
+    if (known) return known.view();
+    const starting = this.#starting.get(id) ?? this.#begin(id, spec).finally(() => this.#starting.delete(id));
+    this.#starting.set(id, starting);
+    return starting;
+  }
+
+  async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
+    const reason = this.#refusal?.(spec.image, spec);
+    if (reason !== undefined) throw new StartRefused(reason);
+    if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
+    this.#checkDevices(spec);
+    this.#checkPorts(spec);
+    const instance = new FakeInstance(id, spec, this.#clock);
+    instance.changed = () => this.#tell(instance);
+    this.#instances.set(id, instance);
+    this.#tell(instance);
+    this.behaviour(instance, spec);
+    return instance.view();
+  }
+
+  #checkDevices({ gpus }: InstanceSpec): void {
+    for (const gpu of gpus) {
+      if (!this.#capacity.gpus.some(({ id }) => id === gpu)) throw new StartRefused(`there is no device ${gpu}`);
+      const holder = this.#running().find(({ spec }) => spec.gpus.includes(gpu));
+      if (holder) throw new StartRefused(`device ${gpu} is in use by ${holder.id}`);
+    }
+  }
+
+  #checkPorts({ ports }: InstanceSpec): void {
+    if (this.capabilities.ownNetwork) return;
+    const taken = this.#running().flatMap(({ spec }) => spec.ports);
+    const port = ports.find((one) => taken.includes(one));
+    if (port !== undefined) throw new StartRefused(`port ${port} is in use by another instance`);
+  }
+
+  #running(): FakeInstance[] {
+    return [...this.#instances.values()].filter(({ exited }) => !exited);
+  }
+
+  async stop(id: string, graceMs: number): Promise<void> {
+    this.#mayFail("stop");
+    const instance = this.#instances.get(id);
+    if (!instance || instance.exited) return;
+    if (this.hangsOnStop) return new Promise(() => {});
+    const timer = this.#clock.after(graceMs, () => instance.exit({ signal: "SIGKILL" }));
+    instance.thaw();
+    instance.ask();
+    await instance.whenExited;
+    timer.cancel();
+  }
+
+  async remove(id: string): Promise<void> {
+    this.#mayFail("remove");
+    await this.#starting.get(id)?.catch(() => {});
+    const instance = this.#instances.get(id);
+    this.#instances.delete(id);
+    instance?.exit({ signal: "SIGKILL" });
+    instance?.end();
+  }
+
+  async list(): Promise<Instance[]> {
+    this.#mayFail("list");
+    return [...this.#instances.values()].map((instance) => instance.view());
+  }
+
+  watch(listener: (instance: Instance) => void): () => void {
+    // A function of its own, so that one that listens twice is called twice.
+    const own = (instance: Instance) => listener(instance);
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  }
+
+  logs(id: string, options: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
+    return this.#instances.get(id)?.logs(options) ?? nothing();
+  }
+
+  async dial(id: string, port: number): Promise<Duplex> {
+    this.#mayFail("dial");
+    const instance = this.#instances.get(id);
+    if (!instance) throw new Error(`no instance ${id}`);
+    return instance.dial(port);
+  }
+
+  async freeze(id: string): Promise<void> {
+    this.#mayFail("freeze");
+    if (!this.capabilities.freeze) throw new Error("this driver cannot freeze");
+    this.instance(id).freeze();
+  }
+
+  async thaw(id: string): Promise<void> {
+    this.#mayFail("thaw");
+    this.instance(id).thaw();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#listeners.clear();
+  }
+
+  #mayFail(verb: Verb): void {
+    const error = this.#failures.get(verb);
+    if (error) throw error;
+  }
+
+  #tell(instance: FakeInstance): void {
+    if (!this.#instances.has(instance.id)) return;
+    for (const listener of [...this.#listeners]) listener(instance.view());
+  }
+}
+
+async function* nothing(): AsyncIterable<Output> {}

@@ -1,0 +1,161 @@
+/** One instance of the fake driver: a program that a test plays. */
+import { type Duplex, duplexPair } from "node:stream";
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { type Exit, type Instance, type InstanceSpec, LONGEST_LINE, type Output } from "./compute.ts";
+
+export class FakeInstance {
+  readonly id: string;
+  readonly spec: InstanceSpec;
+  readonly whenExited: Promise<void>;
+  /** Called with every change of its state; set by the driver. */
+  changed: () => void = () => {};
+  /** What the program does when it is asked to end. */
+  onAsk: () => void = () => this.exit({ code: 0 });
+
+  readonly #clock: Clock;
+  readonly #startedAt: number;
+  readonly #listening = new Map<number, (connection: Duplex) => void>();
+  readonly #timers = new Set<Timer>();
+  readonly #connections = new Set<Duplex>();
+  #frozen: (() => void)[] | undefined;
+  #exit: Exit | undefined;
+  #text = "";
+  #gone = false;
+  #wake = Promise.withResolvers<void>();
+  #exited: () => void;
+
+  constructor(id: string, spec: InstanceSpec, clock: Clock) {
+    this.id = id;
+    this.spec = spec;
+    this.#clock = clock;
+    this.#startedAt = clock.now();
+    const exited = Promise.withResolvers<void>();
+    this.whenExited = exited.promise;
+    this.#exited = exited.resolve;
+  }
+
+  get exited(): boolean {
+    return this.#exit !== undefined;
+  }
+
+  view(): Instance {
+    const { kind, owner } = this.spec;
+    const state = this.#exit ? "exited" : this.#frozen ? "frozen" : "running";
+    return { id: this.id, kind, owner, state, startedAt: this.#startedAt, ...(this.#exit && { exit: this.#exit }) };
+  }
+
+  /** The program writes these texts; lines end where the texts say so. */
+  write(...texts: string[]): void {
+    this.#text += texts.join("");
+    this.#stir();
+  }
+
+  /** The program takes connections to this port from now on. */
+  listen(port: number, connected: (connection: Duplex) => void): void {
+    this.#listening.set(port, connected);
+  }
+
+  /** The program acts later: not once it has ended, and after the thaw if it is frozen then. */
+  after(delayMs: number, act: () => void): void {
+    const timer = this.#clock.after(delayMs, () => {
+      this.#timers.delete(timer);
+      this.#act(act);
+    });
+    this.#timers.add(timer);
+  }
+
+  exit({ code = null, ...more }: { code?: number | null; signal?: string; reason?: string }): void {
+    if (this.#exit) return;
+    this.#exit = { code, ...more, at: this.#clock.now() };
+    this.#frozen = undefined;
+    for (const timer of this.#timers) timer.cancel();
+    for (const connection of this.#connections) connection.destroy();
+    this.#exited();
+    this.#stir();
+    this.changed();
+  }
+
+  /** Lets go of everything, without a word to anybody. */
+  end(): void {
+    this.changed = () => {};
+    this.exit({ signal: "SIGKILL" });
+    this.#gone = true;
+    this.#stir();
+  }
+
+  ask(): void {
+    this.#act(this.onAsk);
+  }
+
+  freeze(): void {
+    if (this.#exit || this.#frozen) return;
+    this.#frozen = [];
+    this.changed();
+  }
+
+  thaw(): void {
+    const waiting = this.#frozen;
+    if (!waiting) return;
+    this.#frozen = undefined;
+    this.changed();
+    for (const act of waiting) act();
+  }
+
+  dial(port: number): Duplex {
+    if (!this.spec.ports.includes(port)) throw new Error(`port ${port} is not one of ${this.id}`);
+    const connected = this.#listening.get(port);
+    if (!connected || this.#exit) throw new Error(`nobody listens on port ${port} of ${this.id}`);
+    const [near, far] = duplexPair();
+    this.#connections.add(far);
+    far.on("close", () => {
+      this.#connections.delete(far);
+      near.destroy();
+    });
+    near.on("close", () => far.destroy());
+    this.#act(() => connected(far));
+    return near;
+  }
+
+  async *logs({ after = "0", signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
+    let at = Number(after);
+    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    while (!signal.aborted && !this.#gone) {
+      const wake = this.#wake.promise;
+      const read = this.#linesFrom(at);
+      at = read.to;
+      if (read.lines.length > 0) yield { lines: read.lines, at: String(at) };
+      else if (this.#exit) return;
+      else await Promise.race([wake, aborted]);
+    }
+  }
+
+  #linesFrom(from: number): { lines: string[]; to: number } {
+    const text = this.#text.slice(from);
+    const whole = this.#exit ? text : text.slice(0, text.lastIndexOf("\n") + 1);
+    const lines = whole.replace(/\n$/, "").split("\n").flatMap(cut);
+    return whole === "" ? { lines: [], to: from } : { lines, to: from + whole.length };
+  }
+
+  #act(act: () => void): void {
+    if (this.#exit) return;
+    if (this.#frozen) this.#frozen.push(act);
+    else act();
+  }
+
+  #stir(): void {
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers();
+  }
+}
+
+/** Shorter than the longest line by a factor that the longest characters in UTF-8 cannot make up for. */
+const LONGEST_PIECE = LONGEST_LINE / 4;
+
+function cut(line: string): string[] {
+  const characters = [...line];
+  if (characters.length <= LONGEST_PIECE) return [line];
+  const pieces: string[] = [];
+  for (let at = 0; at < characters.length; at += LONGEST_PIECE)
+    pieces.push(characters.slice(at, at + LONGEST_PIECE).join(""));
+  return pieces;
+}

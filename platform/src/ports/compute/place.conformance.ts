@@ -1,0 +1,108 @@
+/** What every Compute does about the place of an instance: its network, its devices, its limits. */
+import { once } from "node:events";
+import { describe, expect, test } from "vitest";
+import type { Compute } from "./compute.ts";
+import { ended, found, linesOf, type OpenedCompute, openWorld, type Step, seen } from "./conformance-world.ts";
+
+const PORT = 8_080;
+
+async function echo(compute: Compute, id: string, text: string, port = PORT): Promise<string> {
+  const connection = await compute.dial(id, port);
+  connection.write(text);
+  const [answer] = await once(connection, "data");
+  connection.destroy();
+  return String(answer);
+}
+
+export function placeConformance(name: string, open: () => Promise<OpenedCompute>): void {
+  describe.concurrent(`${name} gives an instance its place`, () => {
+    describe("dial", () => {
+      test("reaches a port of the instance", async () => {
+        await using world = await openWorld(open);
+        const id = await world.start([{ echoOn: PORT }], { ports: [PORT] });
+        await linesOf(world.compute, id, { limit: 1 });
+        expect(await echo(world.compute, id, "hello")).toBe("hello");
+        const compute = await world.reopen();
+        expect(await echo(compute, id, "again")).toBe("again");
+      });
+
+      test("reaches no port that is not the instance's own, and none where nobody listens", async () => {
+        await using world = await openWorld(open);
+        const id = await world.start([{ echoOn: PORT }], { ports: [PORT + 1] });
+        await linesOf(world.compute, id, { limit: 1 });
+        for (const port of [PORT, PORT + 1]) await expect(world.compute.dial(id, port)).rejects.toThrow(String(port));
+        await expect(world.compute.dial("unknown", PORT)).rejects.toThrow("unknown");
+      });
+
+      test("reaches each of two instances that listen on the same port", async (context) => {
+        await using world = await openWorld(open);
+        if (!world.compute.capabilities.ownNetwork) return context.skip("instances share the machine's network");
+        const ids = await Promise.all([1, 2].map(() => world.start([{ echoOn: PORT }], { ports: [PORT] })));
+        for (const id of ids) await linesOf(world.compute, id, { limit: 1 });
+        await world.compute.stop(ids[0]!, 10_000);
+        await expect(world.compute.dial(ids[0]!, PORT)).rejects.toThrow(String(PORT));
+        expect(await echo(world.compute, ids[1]!, "second")).toBe("second");
+      });
+
+      test("a port that is in use on a shared network is refused with the reason", async (context) => {
+        await using world = await openWorld(open);
+        if (world.compute.capabilities.ownNetwork) return context.skip("each instance has a network of its own");
+        await world.start([{ echoOn: PORT + 2 }], { ports: [PORT + 2] });
+        const second = world.compute.start(world.id(), world.spec([{ echoOn: PORT + 2 }], { ports: [PORT + 2] }));
+        await expect(second).rejects.toThrow(String(PORT + 2));
+      });
+    });
+
+    describe("a frozen instance", () => {
+      test("stands still until it is thawed, through a restart of the server too", async (context) => {
+        await using world = await openWorld(open);
+        if (!world.compute.capabilities.freeze) return context.skip("this driver cannot freeze");
+        const id = await world.start([{ echoOn: PORT }], { ports: [PORT] });
+        await linesOf(world.compute, id, { limit: 1 });
+        const frozen = seen(world.compute, id, ({ state }) => state === "frozen");
+        await world.compute.freeze(id);
+        await frozen;
+        const compute = await world.reopen();
+        expect(await found(compute, id)).toMatchObject({ state: "frozen" });
+        const answer = echo(compute, id, "late");
+        await compute.thaw(id);
+        expect(await answer).toBe("late");
+        expect(await found(compute, id)).toMatchObject({ state: "running" });
+      });
+
+      test("can be stopped, and removed", async (context) => {
+        await using world = await openWorld(open);
+        if (!world.compute.capabilities.freeze) return context.skip("this driver cannot freeze");
+        const steps: Step[] = [{ write: "ready\n" }, { stayUntilAsked: 3 }];
+        const [one, two] = [await world.start(steps), await world.start(steps)];
+        for (const id of [one, two]) await linesOf(world.compute, id, { limit: 1 });
+        await Promise.all([world.compute.freeze(one), world.compute.freeze(two)]);
+        await world.compute.stop(one, 10_000);
+        expect((await found(world.compute, one))?.exit).toMatchObject({ code: 3 });
+        await world.compute.remove(two);
+        expect(await world.remains(two)).toEqual([]);
+      });
+    });
+
+    test("a program that wants more memory than it may have is ended, and the exit says so", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.limits) return context.skip("this driver cannot limit here");
+      const limits = { vcpu: 1, memoryMb: 128, diskGb: 1 };
+      const id = await world.start([{ takeMemoryMb: 256 }, { write: "got it\n" }], { limits });
+      const exit = await ended(world.compute, id);
+      expect(exit).toMatchObject({
+        code: null,
+        signal: "SIGKILL",
+        reason: expect.stringMatching(/out of memory.*128 MB/),
+      });
+      expect((await linesOf(world.compute, id)).lines).toEqual([]);
+    });
+
+    test("capacity names each device once", async () => {
+      await using world = await openWorld(open);
+      const { gpus, ...rest } = await world.compute.capacity();
+      expect(new Set(gpus.map(({ id }) => id)).size).toBe(gpus.length);
+      for (const size of [rest.vcpu, rest.memoryMb, rest.diskGb]) expect(size).toBeGreaterThan(0);
+    });
+  });
+}
