@@ -27,6 +27,7 @@ import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { SecretService } from "./resources/secrets/service.ts";
+import { WorkerRecords } from "./resources/workers/records.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import { closeServer, createServer } from "./surfaces/http/server.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
@@ -51,6 +52,7 @@ export interface Services {
   secrets: SecretService;
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
+  workerRecords: WorkerRecords;
 }
 
 export async function openServices(
@@ -62,6 +64,7 @@ export async function openServices(
     secrets: new SecretService(parts),
     endpoints: new EndpointService(parts),
     workerKeys: new WorkerKeys(parts),
+    workerRecords: new WorkerRecords(parts),
   };
   services.accounts.onRemoval((account) => services.endpoints.removeAccount(account));
   await Promise.all(Object.values(services).map((service) => service.prepare()));

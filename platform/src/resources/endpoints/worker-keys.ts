@@ -1,12 +1,17 @@
-/** Worker keys: each opens the worker routes of one endpoint and nothing else. */
+/** Worker keys: each opens the worker routes of one endpoint, or of one worker of it, and nothing else. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Collection } from "../../ports/store/collection.ts";
-import type { Store } from "../../ports/store/store.ts";
+import { type Store, WriteRefused } from "../../ports/store/store.ts";
 
-export type WorkerKey = { endpoint: string; digest: string };
+export type WorkerKey = {
+  endpoint: string;
+  digest: string;
+  /** The only worker that it opens routes of; a key made by hand has none and is good for any name. */
+  worker?: string;
+};
 
 export const workerKeys: Kept<WorkerKey> = { kind: "worker-key", v: 1, uniqueEverywhere: ({ digest }) => ({ digest }) };
 
@@ -18,7 +23,9 @@ export class WorkerKeys {
   readonly #keys: Collection<WorkerKey>;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #remembered = new Map<string, { endpoint: string; readAt: number }>();
+  readonly #remembered = new Map<string, { doc: WorkerKey; readAt: number }>();
+  /** Grows with every removal: what was read before one may be out of date, and is not remembered. */
+  #removals = 0;
 
   constructor(parts: { store: Store; clock: Clock; random: Random }) {
     this.#keys = new Collection(parts.store, workerKeys);
@@ -30,31 +37,58 @@ export class WorkerKeys {
     return this.#keys.prepare();
   }
 
-  async issue(account: string, endpoint: string): Promise<{ id: string; key: string }> {
+  /** With `worker`, the key is that worker's own. */
+  async issue(account: string, endpoint: string, worker?: string): Promise<{ id: string; key: string }> {
     const key = apiKeyText(this.#random);
     const id = resourceId(this.#random);
-    const doc = { endpoint, digest: keyDigest(key) };
+    const doc = { endpoint, digest: keyDigest(key), ...(worker === undefined ? {} : { worker }) };
     await this.#keys.insert({ id, account, createdAt: this.#clock.now(), doc });
     return { id, key };
   }
 
-  async opens(key: string, endpoint: string): Promise<boolean> {
-    return (await this.#endpointOf(keyDigest(key))) === endpoint;
+  async opens(key: string, endpoint: string, worker: string): Promise<boolean> {
+    const found = await this.#find(keyDigest(key));
+    return found?.endpoint === endpoint && (found.worker === undefined || found.worker === worker);
+  }
+
+  /** Takes effect at once on this node. A key that is gone already is no error. */
+  async revoke(id: string): Promise<void> {
+    const found = await this.#keys.get(id);
+    if (found) await this.#remove(id, found.doc);
   }
 
   async removeEndpoint(endpoint: string): Promise<void> {
-    for await (const { id, doc } of this.#keys.all()) if (doc.endpoint === endpoint) await this.#keys.remove(id);
-    this.#remembered.clear();
+    for await (const { id, doc } of this.#keys.all()) if (doc.endpoint === endpoint) await this.#remove(id, doc);
   }
 
-  async #endpointOf(digest: string): Promise<string | undefined> {
+  /** Removes keys of workers that are no more, such as those whose boot a crash cut short. Younger ones may yet get their worker. */
+  async removeOrphans(issuedBefore: number, isKnown: (worker: string) => boolean): Promise<void> {
+    for await (const { id, createdAt, doc } of this.#keys.all()) {
+      const isOrphan = doc.worker !== undefined && createdAt < issuedBefore && !isKnown(doc.worker);
+      if (isOrphan) await this.#remove(id, doc);
+    }
+  }
+
+  async #remove(id: string, { digest }: WorkerKey): Promise<void> {
+    try {
+      await this.#keys.remove(id);
+    } catch (error) {
+      // Another node was faster.
+      if (!(error instanceof WriteRefused)) throw error;
+    }
+    this.#removals++;
+    this.#remembered.delete(digest);
+  }
+
+  async #find(digest: string): Promise<WorkerKey | undefined> {
     const nowMs = this.#clock.monotonic();
     const remembered = this.#remembered.get(digest);
-    if (remembered && nowMs - remembered.readAt < REMEMBERED_MS) return remembered.endpoint;
+    if (remembered && nowMs - remembered.readAt < REMEMBERED_MS) return remembered.doc;
+    const removals = this.#removals;
     const found = await this.#keys.findEverywhere("digest", digest);
     if (this.#remembered.size >= REMEMBERED_AT_MOST) this.#remembered.clear();
-    if (found) this.#remembered.set(digest, { endpoint: found.doc.endpoint, readAt: nowMs });
+    if (found && removals === this.#removals) this.#remembered.set(digest, { doc: found.doc, readAt: nowMs });
     else this.#remembered.delete(digest);
-    return found?.doc.endpoint;
+    return found?.doc;
   }
 }

@@ -1,7 +1,7 @@
-/** Worker keys: each opens the worker routes of its endpoint and nothing else, and a wrong one is answered late. */
+/** Worker keys: each opens the routes of its endpoint's workers, or of one of them, and a wrong one is answered late. */
 import { describe, expect, test } from "vitest";
 import { setupJobs } from "../../../tests/job-world.ts";
-import { setup } from "../../../tests/world.ts";
+import { setup, type World } from "../../../tests/world.ts";
 
 const WRONG_KEY_HOLD_MS = 5000;
 
@@ -25,7 +25,8 @@ describe.each(routes)("%s %s", (method, path) => {
     await using world = await setupJobs();
     const job = await world.submit();
     const foreign = (await world.services.workerKeys.issue(world.owner.account, await anotherEndpoint(world))).key;
-    for (const key of [null, "wrong-wrong-wrong-wrong", world.key, foreign]) {
+    const colleagues = (await world.services.workerKeys.issue(world.owner.account, world.endpoint, "w2")).key;
+    for (const key of [null, "wrong-wrong-wrong-wrong", world.key, foreign, colleagues]) {
       const lines = world.logged.length;
       let answered = false;
       const answer = world.invoke(method, path.replace("JOB", job), { key }).finally(() => {
@@ -36,12 +37,67 @@ describe.each(routes)("%s %s", (method, path) => {
       expect(answered).toBe(false);
       await world.clock.advance(1);
       const { status, json } = await answer;
-      const error = "this key does not open the worker routes of this endpoint";
+      const error = "this key does not open the routes of this worker";
       expect([status, json]).toEqual([401, { error, message: error }]);
       expect(world.logged.slice(lines).join()).toContain("a worker came with a key that does not open");
     }
     expect((await world.status(job)).status).toBe("IN_QUEUE");
   });
+});
+
+/** The status of a request that must be refused, without waiting for real. */
+async function refusal(world: World, path: string, key: string): Promise<number> {
+  const answer = world.call("GET", path, { key });
+  await world.clock.armed(WRONG_KEY_HOLD_MS, 2);
+  await world.clock.advance(WRONG_KEY_HOLD_MS);
+  return (await answer).status;
+}
+
+describe("a key of one worker", () => {
+  async function setupOwnKey() {
+    const world = await setupJobs();
+    const { id, key } = await world.services.workerKeys.issue(world.owner.account, world.endpoint, "w1");
+    const ping = (worker: string) => `/v2/${world.endpoint}/ping/${worker}?gpu=none`;
+    return { world, keyId: id, key, ping, workerKeys: world.services.workerKeys };
+  }
+
+  test("opens that worker's routes, also where the query begins with an ampersand", async () => {
+    const { world, key, ping } = await setupOwnKey();
+    await using _ = world;
+    expect((await world.call("GET", ping("w1"), { key })).status).toBe(200);
+    expect((await world.call("GET", `/v2/${world.endpoint}/ping/w1&gpu=none`, { key })).status).toBe(200);
+  });
+
+  test("is refused at once after it was revoked, and revoking it again is no error", async () => {
+    const { world, keyId, key, ping, workerKeys } = await setupOwnKey();
+    await using _ = world;
+    expect((await world.call("GET", ping("w1"), { key })).status).toBe(200);
+    await workerKeys.revoke(keyId);
+    await workerKeys.revoke(keyId);
+    expect(await workerKeys.opens(key, world.endpoint, "w1")).toBe(false);
+    expect(await refusal(world, ping("w1"), key)).toBe(401);
+  });
+
+  test("is removed when its worker is no more, unless it was issued just now; keys made by hand stay", async () => {
+    const { world, key, workerKeys } = await setupOwnKey();
+    await using _ = world;
+    const byHand = await workerKeys.issue(world.owner.account, world.endpoint);
+    const alive = await workerKeys.issue(world.owner.account, world.endpoint, "w2");
+    const opens = async (text: string, worker: string) => workerKeys.opens(text, world.endpoint, worker);
+    const removeIssuedBefore = (time: number) => workerKeys.removeOrphans(time, (worker) => worker === "w2");
+    await removeIssuedBefore(world.clock.now());
+    expect(await opens(key, "w1")).toBe(true);
+    await removeIssuedBefore(world.clock.now() + 1);
+    expect(await opens(key, "w1")).toBe(false);
+    expect([await opens(byHand.key, "anyone"), await opens(alive.key, "w2")]).toEqual([true, true]);
+  });
+});
+
+test("a key made by hand opens the routes of every worker of its endpoint", async () => {
+  await using world = await setupJobs();
+  const { key } = await world.services.workerKeys.issue(world.owner.account, world.endpoint);
+  for (const worker of ["a", "b"])
+    expect((await world.call("GET", `/v2/${world.endpoint}/ping/${worker}?gpu=none`, { key })).status).toBe(200);
 });
 
 test("a worker key opens nothing else: neither invocation nor REST", async () => {
@@ -78,8 +134,5 @@ test("a key issued by the command line's service works until its endpoint is del
   const { key } = await world.services.workerKeys.issue(world.owner.account, id);
   expect((await world.call("GET", `/v2/${id}/ping/w1`, { key })).status).toBe(200);
   await world.call("DELETE", `/v2/serverless/${id}`);
-  const refused = world.call("GET", `/v2/${id}/ping/w1`, { key });
-  await world.clock.armed(WRONG_KEY_HOLD_MS, 2);
-  await world.clock.advance(WRONG_KEY_HOLD_MS);
-  expect((await refused).status).toBe(401);
+  expect(await refusal(world, `/v2/${id}/ping/w1`, key)).toBe(401);
 });

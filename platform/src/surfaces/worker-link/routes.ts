@@ -1,6 +1,6 @@
 /** The worker link: the public worker protocol, and a batched form of it for our own worker library. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { holderName } from "../../jobs/holder.ts";
+import { holderName, workerOf } from "../../jobs/holder.ts";
 import { failure, type Report, readReport } from "../../jobs/report.ts";
 import type { Reported, WorkerCall, WorkerDesk } from "../../jobs/worker-desk.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
@@ -110,10 +110,10 @@ function readCall(request: FastifyRequest, reply: FastifyReply): Asked {
 
 async function authenticate({ keys, clock, log }: WorkerLinkParts, { call, request }: Asked): Promise<void> {
   const header = request.headers.authorization;
-  if (header !== undefined && (await keys.opens(keyOf(header), call.endpoint))) return;
-  log.warn({ ...call }, "a worker came with a key that does not open this endpoint's worker routes");
+  if (header !== undefined && (await keys.opens(keyOf(header), call.endpoint, workerOf(call.worker)))) return;
+  log.warn({ ...call }, "a worker came with a key that does not open its routes of this endpoint");
   await sleep(clock, WRONG_KEY_HOLD_MS);
-  throw problem("unauthenticated", "this key does not open the worker routes of this endpoint");
+  throw problem("unauthenticated", "this key does not open the routes of this worker");
 }
 
 async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promise<FastifyReply> {

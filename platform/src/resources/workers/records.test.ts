@@ -1,0 +1,152 @@
+/** Records of workers: what the fleet writes is seen at once, and two who change the same worker do not both succeed. */
+import { expect, test } from "vitest";
+import { FakeClock, turn } from "../../kernel/clock.ts";
+import { Collection } from "../../ports/store/collection.ts";
+import { MemoryStore } from "../../ports/store/memory-store.ts";
+import type { Listing, StoredRecord } from "../../ports/store/store.ts";
+import { type KeptWorker, workers } from "./model.ts";
+import { WorkerRecords } from "./records.ts";
+
+const SEEN_ELSEWHERE_MS = 1000;
+
+function wanted(given: Partial<KeptWorker> = {}): KeptWorker {
+  return {
+    ...{ endpoint: "ep", release: 1, state: "WANTED", image: "host", machine: null, vcpu: 2, memoryMb: 4096 },
+    ...{ gpuType: null, gpuCount: 0, gpus: [], keyId: null, startedAt: null, reason: null },
+    ...given,
+  };
+}
+
+function setup(store = new MemoryStore()) {
+  const clock = new FakeClock();
+  const records = new WorkerRecords({ store, clock });
+  const insert = (id: string, given?: Partial<KeptWorker>) =>
+    records.insert({ id, account: "acc", createdAt: clock.now(), doc: wanted(given) });
+  const another = () => new WorkerRecords({ store, clock });
+  return { store, clock, records, insert, another };
+}
+
+const ids = (items: { id: string }[]) => items.map(({ id }) => id).toSorted();
+
+test("workers are listed by endpoint, by machine and all together", async () => {
+  const { records, insert } = setup();
+  await insert("a", { machine: "m1" });
+  await insert("b", { machine: "m2" });
+  await insert("c", { endpoint: "other", machine: "m1" });
+  expect(ids(await records.all())).toEqual(["a", "b", "c"]);
+  expect(ids(await records.ofEndpoint("ep"))).toEqual(["a", "b"]);
+  expect(ids(await records.ofMachine("m1"))).toEqual(["a", "c"]);
+});
+
+test("a move follows the lifecycle, takes other fields along and is seen at once", async () => {
+  const { records, insert } = setup();
+  const made = await insert("a");
+  await records.all();
+  const placed = await records.move(made, "place", { machine: "m1", reason: "room was found" });
+  expect(placed!.doc).toEqual({ ...made.doc, state: "PLACED", machine: "m1", reason: "room was found" });
+  expect(await records.all()).toEqual([placed]);
+});
+
+test("a move that the lifecycle lacks is refused", async () => {
+  const { records, insert } = setup();
+  const made = await insert("a");
+  expect(() => records.move(made, "answer")).toThrow("cannot answer while WANTED");
+});
+
+test("of two who move the same worker one succeeds, and the other then sees what was done", async () => {
+  const { records, insert, another } = setup();
+  await insert("a");
+  const other = another();
+  const [mine] = await records.all();
+  const [theirs] = await other.all();
+  expect((await other.move(theirs!, "place", { machine: "m2" }))!.doc.machine).toBe("m2");
+  expect(await records.move(mine!, "place", { machine: "m1" })).toBeUndefined();
+  expect((await records.all())[0]!.doc.machine).toBe("m2");
+});
+
+test("a field can be changed without a move, on the same terms", async () => {
+  const { records, insert } = setup();
+  const made = await insert("a");
+  expect((await records.update(made, { reason: "no capacity" }))!.doc).toMatchObject({
+    ...{ state: "WANTED", reason: "no capacity" },
+  });
+  expect(await records.update(made, { reason: "late" })).toBeUndefined();
+});
+
+test("a removed worker is gone, a second removal is no error, and it cannot be moved", async () => {
+  const { records, insert } = setup();
+  const made = await insert("a");
+  await records.remove("a");
+  await records.remove("a");
+  expect(await records.all()).toEqual([]);
+  expect(await records.move(made, "place")).toBeUndefined();
+});
+
+test("what another node wrote is seen within a second", async () => {
+  const { records, clock, insert, another } = setup();
+  const other = another();
+  expect(await other.all()).toEqual([]);
+  const made = await insert("a");
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  expect(ids(await other.all())).toEqual(["a"]);
+  await records.remove(made.id);
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  expect(await other.all()).toEqual([]);
+});
+
+test("records are read once a second, however often they are asked for", async () => {
+  const store = new CountedStore();
+  const { records, clock, insert } = setup(store);
+  await insert("a");
+  await Promise.all([records.all(), records.all(), records.ofEndpoint("ep")]);
+  await records.all();
+  expect(store.lists).toBe(1);
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  await records.all();
+  expect(store.lists).toBe(2);
+});
+
+test("a reading that began before a write does not undo it", async () => {
+  const store = new CountedStore();
+  const { records, insert } = setup(store);
+  const [kept, ended] = [await insert("kept"), await insert("ended")];
+  const open = store.hold();
+  const reading = records.all();
+  await turn();
+  const placed = await records.move(kept, "place", { machine: "m1" });
+  await records.remove(ended.id);
+  const fresh = await insert("new");
+  open();
+  const read = await reading;
+  expect(read.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([placed, fresh]);
+});
+
+test("a worker goes with its account", async () => {
+  const { store, records, clock, insert } = setup();
+  await insert("a");
+  await records.all();
+  await store.removeAccount("acc");
+  await clock.advance(SEEN_ELSEWHERE_MS);
+  expect(await records.all()).toEqual([]);
+  expect(await new Collection(store, workers).get("a")).toBeUndefined();
+});
+
+/** A store that counts its listings of workers and can hold one back. */
+class CountedStore extends MemoryStore {
+  lists = 0;
+  #gate: Promise<void> | undefined;
+
+  /** The next listing reads at once and answers when the returned function is called. */
+  hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#gate = promise;
+    return resolve;
+  }
+
+  override async list(listing: Listing): Promise<StoredRecord[]> {
+    this.lists++;
+    const found = await super.list(listing);
+    await this.#gate;
+    return found;
+  }
+}
