@@ -54,6 +54,8 @@ export interface Chunk {
   sequence: number;
   /** The worker's chunk object as JSON text. */
   text: string;
+  /** The sender's own name for it: of those with the same one, in one attempt, the first is kept. Readers do not get it. */
+  key?: string;
 }
 
 export interface HolderState {
