@@ -6,16 +6,7 @@ import type { Signals } from "../ports/signals/signals.ts";
 import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
 import { workerOf } from "./holder.ts";
-import {
-  claimingBack,
-  completing,
-  failing,
-  givingUpHolder,
-  handingBack,
-  progressing,
-  retryingError,
-  shortening,
-} from "./moves.ts";
+import { claimingBack, completing, failing, givingUpHolder, handingBack, progressing, retryingError } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
@@ -121,23 +112,12 @@ export class WorkerDesk {
         this.#tell(outcome.job, one.report);
       } else others.push({ one, refused: outcome });
     }
-    await this.#shorten(outcomes);
     // Last, since they take more writes: nobody who waits for one of the others waits for that too.
     for (const { one, refused } of others) {
       await this.#reportAnew(call, session, one, refused);
       // Nor with these; where one waits for a worker, it may now be for this one.
       if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
     }
-  }
-
-  /** An end is decided on the terms under which the job was handed out; a client may have shortened them since. */
-  async #shorten(outcomes: Outcome[]): Promise<void> {
-    const changes = outcomes.flatMap((outcome) => {
-      if (!outcome.applied || !jobLifecycle.isFinal(outcome.job.state)) return [];
-      const { job } = outcome;
-      return shortening(job, job.policy.retentionMs, job.endedAt!) ?? [];
-    });
-    if (changes.length > 0) await this.#queue.apply(changes);
   }
 
   /** Chunks of a streaming job, in the order in which they come. A numbered post that comes twice is kept once. */
