@@ -47,7 +47,9 @@ export async function jobWorld() {
     const queue = new EmbeddedQueue(journal, clock.now());
     const parts = { queue, signals, clock, random: new SeededRandom(1), failed: () => undefined };
     const engine = new Engine(parts);
-    return { queue, engine, desk: new WorkerDesk({ ...parts, waiters: engine.waiters }) };
+    /** One more desk at the same queue, as another node has it. */
+    const newDesk = () => new WorkerDesk({ ...parts, waiters: engine.waiters });
+    return { queue, engine, newDesk, desk: newDesk() };
   };
   return {
     clock,

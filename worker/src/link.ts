@@ -54,8 +54,8 @@ export class Link {
   }
 
   /** A result too long to share a request with others; the server reads it aside. */
-  async done(id: string, result: string): Promise<void> {
-    await this.#ask("POST", `/job-done/${this.#worker}/${id}?isStream=false`, result);
+  async done({ id, attempt }: Pick<Job, "id" | "attempt">, result: string): Promise<void> {
+    await this.#ask("POST", `/job-done/${this.#worker}/${id}?isStream=false&attempt=${attempt}`, result);
   }
 
   /** Attempt and number let a server tell a chunk that was sent twice because its answer was lost. */

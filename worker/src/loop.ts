@@ -178,7 +178,7 @@ export class Loop {
 
   async #sendAside(id: string, attempt: number, text: string): Promise<void> {
     this.#outbox.endAside({ id, attempt });
-    await this.#untilHeard(() => this.#link.done(id, text));
+    await this.#untilHeard(() => this.#link.done({ id, attempt }, text));
     this.#outbox.confirm([{ id, attempt }]);
     this.#plan();
   }

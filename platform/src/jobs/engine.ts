@@ -152,8 +152,7 @@ export class Engine implements AsyncDisposable {
 
   async shorten(endpoint: string, id: string, ttlMs: number): Promise<void> {
     const { job } = await this.read(endpoint, id);
-    const change = shortening(job, ttlMs, this.#clock.now());
-    if (change) await this.#queue.apply([change]);
+    await this.#queue.apply(shortening(job, ttlMs, this.#clock.now()));
   }
 
   /** Notes how far a stream was given out; whoever reads next goes on from there. */

@@ -1,5 +1,5 @@
 /** The engine's rules as pure functions: from a job and a time to the change that a move makes. */
-import { type Job, type JobMove, type JobState, jobLifecycle, type Payload } from "../ports/queue/job.ts";
+import { type Job, type JobMove, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Change } from "../ports/queue/queue.ts";
 
 /** Runs in all, when workers die under a job. */
@@ -8,14 +8,9 @@ export const ATTEMPTS = 3;
 const RUNNING: (keyof Change["set"])[] = ["holder", "startedAt", "deadline"];
 
 /** Fields that every end sets. What is kept of the run (holder, startedAt) is what the record shows of it. */
-function ending(
-  job: Job,
-  move: "complete" | "fail" | "timeOut" | "cancel",
-  now: number,
-  reason?: string,
-): Change["set"] {
+function ending(move: "complete" | "fail" | "timeOut" | "cancel", now: number, reason?: string): Change["set"] {
   const state = jobLifecycle.moves[move].to;
-  return { state, endedAt: now, expiresAt: now + job.policy.retentionMs, ...(reason === undefined ? {} : { reason }) };
+  return { state, endedAt: now, ...(reason === undefined ? {} : { reason }) };
 }
 
 function when(move: JobMove, fence: Omit<Change["when"], "states"> = {}): Change["when"] {
@@ -23,16 +18,17 @@ function when(move: JobMove, fence: Omit<Change["when"], "states"> = {}): Change
 }
 
 const CLEAR_AT_END: (keyof Change["set"])[] = ["deadline"];
+const END = { webhook: true, expiry: true };
 
 export function completing(job: Job, result: Payload, now: number): Change {
   return {
     id: job.id,
     when: when("complete", { holder: job.holder, attempt: job.attempt }),
-    set: ending(job, "complete", now),
+    set: ending("complete", now),
     clear: [...CLEAR_AT_END, "reason"],
     result,
     progress: null,
-    also: { count: { completed: 1 }, webhook: true },
+    also: { ...END, count: { completed: 1 } },
   };
 }
 
@@ -40,11 +36,11 @@ export function failing(job: Job, result: Payload | undefined, now: number, reas
   return {
     id: job.id,
     when: when("fail", { holder: job.holder, attempt: job.attempt }),
-    set: ending(job, "fail", now, reason),
+    set: ending("fail", now, reason),
     clear: reason === undefined ? [...CLEAR_AT_END, "reason"] : CLEAR_AT_END,
     ...(result === undefined ? {} : { result }),
     progress: null,
-    also: { count: { failed: 1 }, webhook: true },
+    also: { ...END, count: { failed: 1 } },
   };
 }
 
@@ -92,10 +88,10 @@ export function timingOut(job: Job, now: number, reason: string): Change {
   return {
     id: job.id,
     when: { states: [job.state], attempt: job.attempt },
-    set: ending(job, "timeOut", now, reason),
+    set: ending("timeOut", now, reason),
     clear: CLEAR_AT_END,
     progress: null,
-    also: { count: { failed: 1 }, webhook: true },
+    also: { ...END, count: { failed: 1 } },
   };
 }
 
@@ -103,10 +99,10 @@ export function cancelling(job: Job, now: number): Change {
   return {
     id: job.id,
     when: when("cancel"),
-    set: ending(job, "cancel", now),
+    set: ending("cancel", now),
     clear: [...CLEAR_AT_END, "reason"],
     progress: null,
-    also: { webhook: true },
+    also: END,
   };
 }
 
@@ -167,13 +163,15 @@ export function progressing(job: Job, output: string): Change {
   };
 }
 
-/** A result may be let go earlier than agreed, never later. */
-export function shortening(job: Job, ttlMs: number, now: number): Change | undefined {
-  const only = (states: readonly JobState[]) => ({ id: job.id, when: { states, attempt: job.attempt } });
-  if (jobLifecycle.isFinal(job.state)) {
-    const expiresAt = now + ttlMs;
-    return (job.expiresAt ?? 0) <= expiresAt ? undefined : { ...only([job.state]), set: { expiresAt } };
-  }
-  if (job.policy.retentionMs <= ttlMs) return undefined;
-  return { ...only([job.state]), set: { policy: { ...job.policy, retentionMs: ttlMs } } };
+const LIVE = jobLifecycle.states.filter((state) => !jobLifecycle.isFinal(state));
+const ENDED = jobLifecycle.states.filter((state) => jobLifecycle.isFinal(state));
+
+/** A result may be let go earlier than agreed, never later, whoever else asks. The job may end meanwhile: one change is for each. */
+export function shortening(job: Job, ttlMs: number, now: number): Change[] {
+  const agreedMs = jobLifecycle.isFinal(job.state) ? (job.expiresAt ?? 0) - now : job.policy.retentionMs;
+  if (agreedMs <= ttlMs) return [];
+  return [
+    { id: job.id, when: { states: LIVE }, set: {}, lower: { retentionMs: ttlMs } },
+    { id: job.id, when: { states: ENDED }, set: {}, lower: { expiresAt: now + ttlMs } },
+  ];
 }

@@ -58,6 +58,22 @@ test("a result is let go as early as was asked while its job was running", async
   expect((await engine.read("ep", id)).job.expiresAt).toBe(clock.now() + 5000);
 });
 
+test("of two who ask at once for less time, the one who asks for the least has it, although the job ends meanwhile", async () => {
+  const { clock, engine, desk, hold, flush } = await jobWorld();
+  const { id } = await engine.submit(submission());
+  await desk.take(worker("w1"), one);
+  hold();
+  const asked = [
+    engine.shorten("ep", id, 5000),
+    engine.shorten("ep", id, 7000),
+    desk.report(worker("w1"), [report(id, '{"output":1}')]),
+  ];
+  await flush();
+  await flush();
+  await Promise.all(asked);
+  expect((await engine.read("ep", id)).job.expiresAt).toBe(clock.now() + 5000);
+});
+
 test("two chunks that arrive at once after a restart are both kept", async () => {
   const { engine, desk, start } = await jobWorld();
   const { id } = await engine.submit(submission());
@@ -65,8 +81,8 @@ test("two chunks that arrive at once after a restart are both kept", async () =>
   const restarted = start();
   const call = worker("w1");
   await Promise.all([
-    restarted.desk.stream(call, id, ['{"output":1}']),
-    restarted.desk.stream(call, id, ['{"output":2}']),
+    restarted.desk.stream(call, { id, text: '{"output":1}' }),
+    restarted.desk.stream(call, { id, text: '{"output":2}' }),
   ]);
   const chunks = await restarted.queue.chunks(id, { attempt: 0, sequence: 0 }, 10);
   expect(chunks.map(({ sequence, text }) => [sequence, text])).toEqual([

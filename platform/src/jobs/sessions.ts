@@ -1,7 +1,7 @@
 /** What this node knows of the workers that talk to it: their jobs, what they list, and what they must stop. */
 import type { Job } from "../ports/queue/job.ts";
 
-interface Begun {
+export interface Begun {
   job: Job;
   /** Number of the chunk that comes next; unknown until the first one when the job began before this node did. */
   nextChunk: number | undefined;

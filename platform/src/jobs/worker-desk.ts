@@ -1,24 +1,15 @@
 /** The job engine as its workers see it: take, report, stream, ping, stop. */
 import type { Clock } from "../kernel/clock.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
-import type { Change, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
+import type { Change, Chunk, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
 import { workerOf } from "./holder.ts";
-import {
-  claimingBack,
-  completing,
-  failing,
-  givingUpHolder,
-  handingBack,
-  progressing,
-  retryingError,
-  shortening,
-} from "./moves.ts";
+import { claimingBack, completing, failing, givingUpHolder, handingBack, progressing, retryingError } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
-import { listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
+import { type Begun, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
 import type { Waiters } from "./waiters.ts";
 
 /** A worker is lost when nothing was heard of it for this long. */
@@ -35,6 +26,13 @@ export interface Reported {
   report: Report;
   /** Our own worker library says which attempt it reports; others cannot. */
   attempt?: number;
+}
+
+/** A post of a streaming job. Our own worker library says which of an attempt's posts it is, counted from 1; others cannot. */
+export interface Streamed {
+  id: string;
+  text: string;
+  numbered?: { attempt: number; sequence: number };
 }
 
 const SHOWN_OF_ERROR = 500;
@@ -114,7 +112,6 @@ export class WorkerDesk {
         this.#tell(outcome.job, one.report);
       } else others.push({ one, refused: outcome });
     }
-    await this.#shorten(outcomes);
     // Last, since they take more writes: nobody who waits for one of the others waits for that too.
     for (const { one, refused } of others) {
       await this.#reportAnew(call, session, one, refused);
@@ -123,28 +120,24 @@ export class WorkerDesk {
     }
   }
 
-  /** An end is decided on the terms under which the job was handed out; a client may have shortened them since. */
-  async #shorten(outcomes: Outcome[]): Promise<void> {
-    const changes = outcomes.flatMap((outcome) => {
-      if (!outcome.applied || !jobLifecycle.isFinal(outcome.job.state)) return [];
-      const { job } = outcome;
-      return shortening(job, job.policy.retentionMs, job.endedAt!) ?? [];
-    });
-    if (changes.length > 0) await this.#queue.apply(changes);
-  }
-
-  /** Chunks of a streaming job, in the order in which they come. */
-  async stream(call: WorkerCall, id: string, texts: string[]): Promise<void> {
+  /** Chunks of a streaming job, in the order in which they come. A numbered post that comes twice is kept once. */
+  async stream(call: WorkerCall, { id, text, numbered }: Streamed): Promise<void> {
     const session = this.#heard(call);
-    const begun = session.begun.get(id) ?? (await this.#resume(call, session, id));
-    if (!begun) return;
+    const isMeant = (begun: Begun | undefined) => !numbered || begun?.job.attempt === numbered.attempt;
+    let begun = session.begun.get(id);
+    if (!begun || !isMeant(begun)) begun = await this.#resume(call, session, id, numbered?.attempt);
+    if (!begun || !isMeant(begun)) return;
     if (begun.nextChunk === undefined) {
       const last = await this.#lastChunk(begun.job);
       // Asked again, since two posts may have looked at once: the second goes on behind the first.
       begun.nextChunk ??= last + 1;
     }
     const { attempt } = begun.job;
-    const chunks = texts.flatMap(chunksOf).map((text) => ({ id, attempt, sequence: begun.nextChunk!++, text }));
+    const chunks: Chunk[] = [];
+    for (const [piece, part] of chunksOf(text).entries()) {
+      const key = numbered && { key: `${numbered.sequence}.${piece}` };
+      chunks.push({ id, attempt, sequence: begun.nextChunk++, text: part, ...key });
+    }
     await this.#queue.append(call.worker, chunks);
     this.#signals.emit(`chunk:${id}`);
   }
@@ -277,19 +270,19 @@ export class WorkerDesk {
     else if (job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
   }
 
-  async #claimBack(call: WorkerCall, session: Session, id: string): Promise<void> {
+  async #claimBack(call: WorkerCall, session: Session, id: string, attempt?: number): Promise<void> {
     const job = await this.#read(call, id);
-    const change = job && claimingBack(job, call.worker, this.#clock.now());
+    const change = job && claimingBack(job, call.worker, this.#clock.now(), attempt);
     if (!change) return;
     const [outcome] = await this.#queue.apply([change]);
     if (outcome!.applied) session.begun.set(id, { job: outcome!.job, nextChunk: undefined });
   }
 
   /** A streaming job that began before this node did, or on another one. */
-  async #resume(call: WorkerCall, session: Session, id: string) {
+  async #resume(call: WorkerCall, session: Session, id: string, attempt?: number): Promise<Begun | undefined> {
     const job = await this.#read(call, id);
-    if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) await this.#claimBack(call, session, id);
-    else if (!session.begun.has(id)) session.begun.set(id, { job, nextChunk: undefined });
+    if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) await this.#claimBack(call, session, id, attempt);
+    else if (session.begun.get(id)?.job.attempt !== job.attempt) session.begun.set(id, { job, nextChunk: undefined });
     return session.begun.get(id);
   }
 

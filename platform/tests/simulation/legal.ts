@@ -55,7 +55,10 @@ export function brokenRule(
 const stays: Step = (_, before, after) => {
   if (before.holder !== after.holder || before.attempt !== after.attempt)
     return `went from ${before.holder} (attempt ${before.attempt}) to ${after.holder} (attempt ${after.attempt}) while ${after.state}`;
-  return before.endedAt === after.endedAt ? undefined : "ended twice";
+  if (before.endedAt !== after.endedAt) return "ended twice";
+  const isKeptLonger = (after.expiresAt ?? 0) > (before.expiresAt ?? 0);
+  if (isKeptLonger || after.policy.retentionMs > before.policy.retentionMs) return "is kept longer than it was";
+  return undefined;
 };
 
 const begins: Step = (track, before, after, _, so) => {
@@ -144,9 +147,8 @@ function wrongLoss(before: Job, after: Job, so: Circumstances): string | undefin
 function wrongEnd(track: Track, before: Job, after: Job, so: Circumstances): string | undefined {
   if (before.state === after.state) return undefined;
   if (after.endedAt !== so.wall()) return "did not end now";
-  // A client may shorten the time while the end is being reported; then the end comes first and is shortened after it.
   const keptMs = (after.expiresAt ?? 0) - after.endedAt;
   const agreed: number[] = [...Object.values(RETENTION_MS), ...track.asked.shortenings];
-  if (keptMs < after.policy.retentionMs) return "is not kept as long as agreed";
+  if (keptMs !== after.policy.retentionMs) return "is not kept as long as agreed";
   return agreed.includes(keptMs) ? undefined : "is kept for a time that nobody agreed to";
 }

@@ -73,6 +73,20 @@ export const plantedBugs: PlantedBug[] = [
         : change,
     ),
   },
+  {
+    name: "a chunk that is sent again is kept twice",
+    mix: { jobs: { talking: 1 }, messages: { late: 0.2, doubled: 0.2 } },
+    plant: {
+      queue: (queue) =>
+        overriding(queue, {
+          append: (holder, chunks) =>
+            queue.append(
+              holder,
+              chunks.map(({ key: _, ...chunk }) => chunk),
+            ),
+        }),
+    },
+  },
   { name: "a job is handed out before it is on the disk", mix: crashes, plant: handingOutEarly() },
   {
     name: "a retried job keeps its old output",

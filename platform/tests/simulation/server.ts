@@ -1,7 +1,13 @@
 /** One life of the server: the real engine, worker desk, sweeper and queue, from a start to a crash. */
 import { Engine, type Submission } from "../../src/jobs/engine.ts";
 import { Sweeper } from "../../src/jobs/sweeper.ts";
-import { LOST_AFTER_MS, type Reported, type WorkerCall, WorkerDesk } from "../../src/jobs/worker-desk.ts";
+import {
+  LOST_AFTER_MS,
+  type Reported,
+  type Streamed,
+  type WorkerCall,
+  WorkerDesk,
+} from "../../src/jobs/worker-desk.ts";
 import { isProblem } from "../../src/kernel/problem.ts";
 import { EmbeddedQueue } from "../../src/ports/queue/embedded-queue.ts";
 import { jobLifecycle } from "../../src/ports/queue/job.ts";
@@ -181,9 +187,13 @@ export class Server {
     for (const { id, report } of reports) if (report.kind === "end") this.#listed.get(call.worker)?.delete(id);
   }
 
-  async stream(call: WorkerCall, id: string, texts: string[]): Promise<void> {
+  async stream(call: WorkerCall, post: Streamed): Promise<void> {
     this.#heard(call);
-    await this.#desk.stream(call, id, texts);
+    await this.#desk.stream(call, post);
+  }
+
+  async chunks(id: string): Promise<string[]> {
+    return (await this.#queue.chunks(id, { attempt: 0, sequence: 0 }, 1000)).map(({ text }) => text);
   }
 
   async ping(call: WorkerCall, listed: ReadonlySet<string>): Promise<void> {

@@ -1,7 +1,7 @@
 /** Simulated workers: one that asks for single jobs as the public worker package does, and one that takes and reports many. */
 import { holderName } from "../../src/jobs/holder.ts";
 import { readReport } from "../../src/jobs/report.ts";
-import type { Reported, WorkerCall } from "../../src/jobs/worker-desk.ts";
+import type { Reported, Streamed, WorkerCall } from "../../src/jobs/worker-desk.ts";
 import type { Claimed } from "../../src/ports/queue/queue.ts";
 import type { Run } from "./legal.ts";
 import { Process, request } from "./network.ts";
@@ -62,7 +62,16 @@ abstract class Worker extends Process {
       const report = readReport(`{"status":"IN_PROGRESS","output":"${name} ${part}"}`);
       const reported: Reported = { id: job, report, ...(attempt === undefined ? {} : { attempt }) };
       void request(this, (server) => server.report(this.call, [reported]), LONGEST_REQUEST_MS);
-      await request(this, (server) => server.stream(this.call, job, [`{"output":"${name} ${part}"}`]), 5000);
+      const numbered = attempt === undefined ? undefined : { attempt, sequence: part + 1 };
+      await this.#stream({ id: job, text: `{"output":"${name} ${part}"}`, numbered });
+    }
+  }
+
+  /** What is numbered is sent again when no answer came. */
+  async #stream(post: Streamed): Promise<void> {
+    for (let tries = post.numbered ? 3 : 1; tries > 0; tries--) {
+      const answer = await request(this, (server) => server.stream(this.call, post), 5000);
+      if (typeof answer === "object" && "value" in answer) return;
     }
   }
 

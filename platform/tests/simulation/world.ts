@@ -91,7 +91,7 @@ export class World {
     this.ledger = new Ledger(this.record, this.timeline, {
       wall: () => this.timeline.wall,
       highest: () => this.timeline.highest,
-      runIn: (text) => this.#runs.get(/w\d+#\d+/.exec(text)?.[0] ?? ""),
+      runIn: (text) => this.#runIn(text),
       mayBeLost: (worker) => this.#ended.has(worker ?? "") || (this.server?.mayBeLost(worker ?? "") ?? false),
     });
     this.history = new History(this.trace, this.record, this.ledger);
@@ -135,6 +135,10 @@ export class World {
   /** The server sees that a caller is gone. */
   hangUp(gone: AbortController): void {
     if (this.connections.has(gone)) gone.abort();
+  }
+
+  #runIn(text: string): Run | undefined {
+    return this.#runs.get(/w\d+#\d+/.exec(text)?.[0] ?? "");
   }
 
   /** In the end nobody has anything long to do. */
@@ -271,6 +275,11 @@ export class World {
     for (const id of this.history.accepted) void reader.look(this.ledger.track(id).endpoint, id).then(() => left--);
     await this.#until(() => left === 0 && this.server);
     if (this.trace.isBroken) return;
+    for (const id of this.history.accepted) {
+      // Only workers that number what they post can be told from a network that delivers it twice.
+      const chunks = (await this.server!.chunks(id)).filter((text) => this.#runIn(text)?.attempt !== undefined);
+      if (new Set(chunks).size < chunks.length) this.trace.broken(`has a chunk twice: ${chunks.join()}`, id);
+    }
     for (const endpoint of this.endpoints) {
       const { inQueue, inProgress, completed, failed } = await this.server!.counts(endpoint);
       const told = JSON.stringify({ inQueue, inProgress, completed, failed });

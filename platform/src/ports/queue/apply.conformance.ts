@@ -212,6 +212,39 @@ export function applyConformance(open: OpenQueue): void {
     expect(enqueued!.job).toEqual(before);
     expect(claimed!.job).toEqual(begun);
   });
+
+  test("of changes that lower a field, the lowest counts, in whatever order they come", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "j1");
+    const live = { states: ["IN_QUEUE", "IN_PROGRESS"] as const };
+    const retention = (retentionMs: number) => ({ id: "j1", when: live, set: {}, lower: { retentionMs } });
+    await Promise.all([5000, 3000, 4000].map((retentionMs) => apply(opened.queue, retention(retentionMs))));
+    await apply(opened.queue, { ...retention(9000), lower: { retentionMs: 9000, expiresAt: NOW + 1 } });
+    const { job } = await reading(opened.queue, "j1");
+    expect(job.policy).toEqual({ ...policy, retentionMs: 3000 });
+    expect(job).not.toHaveProperty("expiresAt");
+    await claim(opened.queue);
+    await apply(opened.queue, finish("j1"));
+    const expiry = (expiresAt: number) => ({
+      ...{ id: "j1", when: { states: ["COMPLETED" as const] }, set: {}, lower: { expiresAt } },
+    });
+    await Promise.all([50, 30, 40].map((ms) => apply(opened.queue, expiry(NOW + ms))));
+    await apply(opened.queue, expiry(NOW + 90), expiry(NOW + 35));
+    expect((await reading(opened.queue, "j1")).job.expiresAt).toBe(NOW + 30);
+  });
+
+  test("an end that asks for it expires by the retention that the job has by then", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    await apply(opened.queue, {
+      ...{ id: "j1", when: { states: ["IN_PROGRESS"] }, set: {}, lower: { retentionMs: 700 } },
+    });
+    const end = { ...finish("j1"), set: { state: "COMPLETED", endedAt: NOW + 5 }, also: { expiry: true } } as const;
+    const outcome = await applyOne(opened.queue, end);
+    expect(outcome).toMatchObject({ applied: true, job: { endedAt: NOW + 5, expiresAt: NOW + 705 } });
+    expect(await opened.queue.expire(NOW + 704, 9)).toBe(0);
+    expect(await opened.queue.expire(NOW + 705, 9)).toBe(1);
+  });
 }
 
 /** A change that only reports, as progress does. */

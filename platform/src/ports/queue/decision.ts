@@ -107,3 +107,14 @@ export function fits(job: Job, { states, holder, attempt }: Change["when"]): boo
   if (holder !== undefined && (job.holder ?? null) !== holder) return false;
   return attempt === undefined || attempt === job.attempt;
 }
+
+/** Does to a job's own fields what a change says. */
+export function changeFields(job: LiveJob, { set, clear = [], lower, also }: StashedChange): void {
+  Object.assign(job, set);
+  for (const field of clear) (job as unknown as Record<string, unknown>)[field] = undefined;
+  if (lower?.retentionMs !== undefined && lower.retentionMs < job.policy.retentionMs)
+    job.policy = { ...job.policy, retentionMs: lower.retentionMs };
+  if (lower?.expiresAt !== undefined && job.expiresAt !== undefined)
+    job.expiresAt = Math.min(job.expiresAt, lower.expiresAt);
+  if (also?.expiry) job.expiresAt = job.endedAt! + job.policy.retentionMs;
+}

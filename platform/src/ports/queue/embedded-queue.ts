@@ -1,6 +1,7 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
 import { DeadlineHeap } from "./deadline-heap.ts";
 import {
+  changeFields,
   Decision,
   filesIn,
   fits,
@@ -281,9 +282,8 @@ export class EmbeddedQueue implements Queue {
     if (job.shown === undefined) job.shown = snapshot(job);
     const returns = change.set.state === "IN_QUEUE" && job.state !== "IN_QUEUE";
     this.#holders.remove(job);
-    Object.assign(job, change.set);
-    if (change.set.policy) job.policy = this.#policies.shared(change.set.policy);
-    for (const field of change.clear ?? []) (job as unknown as Record<string, unknown>)[field] = undefined;
+    changeFields(job, change);
+    if (change.set.policy || change.lower) job.policy = this.#policies.shared(job.policy);
     if (job.state !== "IN_QUEUE" && job.lane === "waiting") job.lane = "left";
     if (returns) job.position = (change.place ?? "front") === "front" ? --this.#lowest : ++this.#highest;
     if (job.state === "IN_PROGRESS") this.#holders.add(job);

@@ -83,7 +83,8 @@ export class MemoryJournal implements Journal {
     return (this.#chunks.get(id) ?? [])
       .filter((chunk) => isAfter(chunk, after))
       .sort((a, b) => a.attempt - b.attempt || a.sequence - b.sequence)
-      .slice(0, limit);
+      .slice(0, limit)
+      .map(({ key: _, ...chunk }) => chunk);
   }
 
   counters(endpoint: string): Record<Counter, number> {
@@ -151,7 +152,7 @@ export class MemoryJournal implements Journal {
 
   #append(chunk: Chunk): void {
     const known = this.#chunks.get(chunk.id) ?? [];
-    if (known.some(({ attempt, sequence }) => attempt === chunk.attempt && sequence === chunk.sequence)) return;
+    if (known.some((other) => isSame(other, chunk))) return;
     this.#chunks.set(chunk.id, [...known, chunk]);
   }
 
@@ -189,6 +190,11 @@ export class MemoryJournal implements Journal {
 
 export function isAfter(chunk: Chunk, after: { attempt: number; sequence: number }): boolean {
   return chunk.attempt > after.attempt || (chunk.attempt === after.attempt && chunk.sequence > after.sequence);
+}
+
+function isSame(one: Chunk, other: Chunk): boolean {
+  const hasSameKey = one.key !== undefined && one.key === other.key;
+  return one.attempt === other.attempt && (one.sequence === other.sequence || hasSameKey);
 }
 
 function added(counters: Record<Counter, number>, count: Partial<Record<Counter, number>>): Record<Counter, number> {

@@ -120,6 +120,31 @@ export function payloadConformance(open: OpenQueue): void {
     expect(await opened.queue.chunks("j1", { attempt: 0, sequence: 0 }, 9)).toEqual([chunk]);
   });
 
+  test("a chunk under a key that its attempt has already is dropped, whatever else it says", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    const chunk = (sequence: number, key?: string, attempt = 1) => ({
+      ...{ id: "j1", attempt, sequence, text: `"${key}"` },
+      ...(key === undefined ? {} : { key }),
+    });
+    await Promise.all([
+      opened.queue.append("w1", [chunk(1, "a"), chunk(2, "a")]),
+      opened.queue.append("w1", [chunk(3, "a")]),
+    ]);
+    await opened.queue.append("w1", [chunk(4, "b"), chunk(5), chunk(6), chunk(7, "a")]);
+    const kept = () => opened.queue.chunks("j1", { attempt: 0, sequence: 0 }, 9);
+    expect((await kept()).map(({ sequence, text }) => [sequence, text])).toEqual([
+      [1, '"a"'],
+      [4, '"b"'],
+      [5, '"undefined"'],
+      [6, '"undefined"'],
+    ]);
+    await apply(opened.queue, giveBack("j1", { also: { dropChunks: true } }));
+    await claim(opened.queue);
+    await opened.queue.append("w1", [chunk(1, "a", 2)]);
+    expect(await kept()).toEqual([{ id: "j1", attempt: 2, sequence: 1, text: '"a"' }]);
+  });
+
   test("chunks of another holder, another attempt, an ended or an unknown job are dropped", async () => {
     await using opened = await open();
     await running(opened.queue, newJob("j1"));

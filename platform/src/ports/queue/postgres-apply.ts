@@ -22,10 +22,12 @@ import type { Change, Outcome } from "./queue.ts";
 interface Shape extends Columns {
   has: { result: boolean; progress: boolean; counts: boolean; webhook: boolean };
   dropChunks: boolean;
+  lower: { retention: boolean; expiry: boolean };
+  expiry: boolean;
   place: "front" | "back" | undefined;
 }
 
-function shapeOf({ set, clear = [], place, result, progress, also = {} }: Change): Shape {
+function shapeOf({ set, clear = [], place, result, progress, lower = {}, also = {} }: Change): Shape {
   return {
     ...changedColumns(set, clear),
     has: {
@@ -35,12 +37,15 @@ function shapeOf({ set, clear = [], place, result, progress, also = {} }: Change
       webhook: also.webhook ?? false,
     },
     dropChunks: also.dropChunks ?? false,
+    lower: { retention: lower.retentionMs !== undefined, expiry: lower.expiresAt !== undefined },
+    expiry: also.expiry ?? false,
     place: set.state === "IN_QUEUE" ? (place ?? "front") : undefined,
   };
 }
 
-function nameOf({ set, clear, has, dropChunks, place }: Shape): string {
-  const flags = [has.result, has.progress, has.counts, has.webhook, dropChunks].map(Number).join("");
+function nameOf({ set, clear, has, dropChunks, lower, expiry, place }: Shape): string {
+  const does = [has.result, has.progress, has.counts, has.webhook, dropChunks, lower.retention, lower.expiry, expiry];
+  const flags = does.map(Number).join("");
   return `apply ${Object.keys(set).join(",")} -${clear.join(",")} ${flags} ${place ?? ""}`;
 }
 
@@ -58,13 +63,15 @@ function statementOf(name: string, shape: Shape): Statement {
 
 const POSITIONS = { front: "-nextval('job_returns')", back: "nextval('job_positions')" };
 
-function textOf({ set, clear, has, dropChunks, place }: Shape): string {
+function textOf({ set, clear, has, dropChunks, lower, expiry, place }: Shape): string {
   const columns = Object.keys(set) as (keyof typeof SETTABLE)[];
   const given = {
     ...{ id: "text", states: "text[]", any_holder: "boolean", its_holder: "text", its_attempt: "integer" },
     ...Object.fromEntries(columns.map((name) => [`new_${name}`, SETTABLE[name]])),
     ...(has.result ? { new_result: "text" } : {}),
     ...(has.progress ? { new_progress: "text" } : {}),
+    ...(lower.retention ? { less_retention_ms: "bigint" } : {}),
+    ...(lower.expiry ? { less_expires_at: "bigint" } : {}),
     ...(has.counts ? { add_completed: "integer", add_failed: "integer", add_retried: "integer" } : {}),
   };
   const sets = [
@@ -72,6 +79,9 @@ function textOf({ set, clear, has, dropChunks, place }: Shape): string {
     ...clear.map((name) => `${name} = NULL`),
     ...(has.result ? ["result = new_result"] : []),
     ...(has.progress ? ["progress = new_progress"] : []),
+    ...(lower.retention ? [lowered("retention_ms")] : []),
+    ...(lower.expiry ? [lowered("expires_at")] : []),
+    ...(expiry ? ["expires_at = new_ended_at + jobs.retention_ms"] : []),
     ...(place ? ["position = coalesce(new_position, position)"] : []),
   ];
   const counts = has.counts
@@ -108,6 +118,10 @@ function textOf({ set, clear, has, dropChunks, place }: Shape): string {
     -- The second parameter is the counters' slot, whether or not this shape counts.
     SELECT * FROM done WHERE $2::integer IS NOT NULL`;
 }
+
+/** Not LEAST, which takes what is given for what is not there. */
+const lowered = (column: string) =>
+  `${column} = CASE WHEN jobs.${column} > less_${column} THEN less_${column} ELSE jobs.${column} END`;
 
 const COUNT = `
   INSERT INTO job_counters SELECT * FROM (
@@ -192,7 +206,7 @@ async function explain(sql: Sql, changes: readonly Change[], refused: number[], 
   }
 }
 
-function rowOf({ id, when, result, progress, also }: Change, { set }: Shape): object {
+function rowOf({ id, when, result, progress, lower, also }: Change, { set }: Shape): object {
   const row: Record<string, unknown> = {
     id,
     states: when.states,
@@ -201,6 +215,8 @@ function rowOf({ id, when, result, progress, also }: Change, { set }: Shape): ob
     its_attempt: when.attempt,
     new_result: isApart(result) ? APART : result,
     new_progress: progress,
+    less_retention_ms: lower?.retentionMs,
+    less_expires_at: lower?.expiresAt,
     add_completed: also?.count?.completed,
     add_failed: also?.count?.failed,
     add_retried: also?.count?.retried,

@@ -65,6 +65,8 @@ export const migrations = [
      PRIMARY KEY (job, url)
    ) WITH (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 5000);
    CREATE INDEX outbox_due ON outbox (due_at);`,
+  `ALTER TABLE job_chunks ADD COLUMN key text COLLATE "C";
+   CREATE UNIQUE INDEX job_chunk_keys ON job_chunks (job, attempt, key) WHERE key IS NOT NULL;`,
 ];
 
 /**

@@ -54,10 +54,10 @@ export async function readJob(sql: Sql, id: string, parts: readonly Part[]): Pro
 const APPEND: Statement = {
   name: "append",
   text: `
-    INSERT INTO job_chunks (job, attempt, sequence, text)
-    SELECT given.id, given.attempt, given.sequence, given.text
+    INSERT INTO job_chunks (job, attempt, sequence, text, key)
+    SELECT given.id, given.attempt, given.sequence, given.text, given.key
     FROM (SELECT * FROM ${rowsOf("$1", {
-      ...{ holder: "text", id: "text", attempt: "integer", sequence: "bigint", text: "text" },
+      ...{ holder: "text", id: "text", attempt: "integer", sequence: "bigint", text: "text", key: "text" },
     })} AS given ORDER BY id, n) AS given
     CROSS JOIN LATERAL (
       SELECT FROM jobs

@@ -12,13 +12,21 @@ export interface Change {
   when: { states: readonly JobState[]; holder?: string | null; attempt?: number };
   set: JobFields;
   clear?: (keyof JobFields)[];
+  /** Fields that this change can only lower: what is less already stays, and what is not there stays absent. */
+  lower?: { retentionMs?: number; expiresAt?: number };
   /** Where a job that returns to the queue goes; the front by default, since it has waited before. */
   place?: "front" | "back";
   /** The end's result object as JSON text (`{"output":…}`); null removes the one there is. */
   result?: Payload | null;
   /** The newest progress value as JSON text; null removes it. */
   progress?: string | null;
-  also?: { count?: Partial<Record<Counter, number>>; webhook?: boolean; dropChunks?: boolean };
+  also?: {
+    count?: Partial<Record<Counter, number>>;
+    webhook?: boolean;
+    dropChunks?: boolean;
+    /** The job expires when the retention that it has by now is over, counted from its end. */
+    expiry?: boolean;
+  };
 }
 
 export type Outcome =
@@ -54,6 +62,8 @@ export interface Chunk {
   sequence: number;
   /** The worker's chunk object as JSON text. */
   text: string;
+  /** The sender's own name for it: of those with the same one, in one attempt, the first is kept. Readers do not get it. */
+  key?: string;
 }
 
 export interface HolderState {

@@ -62,6 +62,21 @@ export function restartConformance(open: OpenQueue): void {
     expect(await again.chunks("j1", { attempt: 0, sequence: 0 }, 9)).toHaveLength(1);
   });
 
+  test("a chunk that came before the restart is still known by its key", async (context) => {
+    await using opened = await open();
+    if (typeof opened.reopen !== "function") return context.skip(opened.reopen.cannot);
+    await running(opened.queue, newJob("j1"));
+    const chunk = { id: "j1", attempt: 1, text: "1", key: "a" };
+    await opened.queue.append("w1", [{ ...chunk, sequence: 1 }]);
+    const again = await opened.reopen(NOW);
+    await again.append("w1", [
+      { ...chunk, sequence: 2 },
+      { ...chunk, sequence: 3, key: "b" },
+    ]);
+    const kept = await again.chunks("j1", { attempt: 0, sequence: 0 }, 9);
+    expect(kept.map(({ sequence }) => sequence)).toEqual([1, 3]);
+  });
+
   test("holders get a grace before their jobs are due", async (context) => {
     await using opened = await open();
     if (typeof opened.reopen !== "function") return context.skip(opened.reopen.cannot);

@@ -36,6 +36,8 @@ const migrations = [
      PRIMARY KEY (job, url)
    ) WITHOUT ROWID;
    CREATE INDEX outbox_due ON outbox (due_at);`,
+  `ALTER TABLE chunks ADD COLUMN key TEXT;
+   CREATE UNIQUE INDEX chunk_keys ON chunks (job, attempt, key) WHERE key IS NOT NULL;`,
 ];
 
 /** Files that nothing refers to any more are removed by the caller, after the commit. */
@@ -70,8 +72,8 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
     case "settle":
       return settle(db, entry);
     case "chunks":
-      for (const { id, attempt, sequence, text } of entry.chunks) {
-        sql(db, "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?)").run(id, attempt, sequence, text);
+      for (const { id, attempt, sequence, text, key = null } of entry.chunks) {
+        sql(db, "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?)").run(id, attempt, sequence, text, key);
       }
       return undefined;
     case "expire":

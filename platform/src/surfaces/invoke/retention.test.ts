@@ -112,6 +112,14 @@ describe("/status?ttl", () => {
     await expectKept(world, finished, 5000);
   });
 
+  test("only shortens, also when many ask at once", async () => {
+    await using world = await setupJobs();
+    const id = await ran(world, await world.worker(), "", { output: 1 });
+    const times = [9000, 5000, 50_000, 7000, 6000];
+    await Promise.all(times.map((ttl) => world.invoke("GET", `/status/${id}?ttl=${ttl}`)));
+    await expectKept(world, id, 5000);
+  });
+
   test.each([["0"], ["-5"], ["604800001"], ["1.5"], ["soon"], [""]])("=%s is 400", async (ttl) => {
     await using world = await setupJobs();
     const id = await world.submit();

@@ -241,6 +241,31 @@ test.each([['{"output":"chunk"}'], ["broken"], [""]])("job-stream takes %j and a
   expect(status).toBe(200);
 });
 
+test("a chunk that is sent again under its number is kept once; numbers that make no sense are as if not sent", async () => {
+  await using at = await running();
+  const chunk = (output: string, query: string) =>
+    at.worker.ask("POST job-stream", { job: at.id, query, body: { output } });
+  for (const [output, query] of [
+    ["a", "&attempt=1&sequence=1"],
+    ["a", "&attempt=1&sequence=1"],
+    ["b", "&attempt=1&sequence=2"],
+    ["stale", "&attempt=2&sequence=3"],
+    ["c", "&sequence=2"],
+    ["d", "&attempt=x&sequence=-1"],
+  ] as const)
+    expect((await chunk(output, query)).status).toBe(200);
+  const chunks = await at.world.queue.chunks(at.id, { attempt: 0, sequence: 0 }, 10);
+  expect(chunks.map(({ text }) => JSON.parse(text).output)).toEqual(["a", "b", "c", "d"]);
+});
+
+test("a result that names another attempt than the one the worker has changes nothing", async () => {
+  await using at = await running();
+  expect((await post(at.worker, at.id, '{"output":"old"}', "&attempt=2")).status).toBe(200);
+  expect((await shown(at)).status).toBe("IN_PROGRESS");
+  await post(at.worker, at.id, '{"output":"new"}', "&attempt=1");
+  expect(await shown(at)).toEqual({ status: "COMPLETED", output: "new" });
+});
+
 test("chunks stay in their order, and those of a job that the worker does not hold are dropped", async () => {
   await using at = await running();
   for (const output of ["a", "b", "c"]) await at.worker.chunk(at.id, output);

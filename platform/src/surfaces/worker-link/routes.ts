@@ -192,9 +192,9 @@ async function sendJobs(
 }
 
 /** Results are never refused: what cannot be read or is too long fails the job with the reason. */
-async function done(parts: WorkerLinkParts, { call, job, request, reply }: Asked): Promise<FastifyReply> {
+async function done(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<FastifyReply> {
   const report = await reportOf(parts, request, reply);
-  await parts.desk.report(call, [{ id: job, report }]);
+  await parts.desk.report(call, [{ id: job, report, attempt: countIn(search, "attempt") }]);
   return reply.type("application/json").send("{}");
 }
 
@@ -219,9 +219,12 @@ async function bodyOrTooLarge(
   }
 }
 
-async function stream(parts: WorkerLinkParts, { call, job, request, reply }: Asked): Promise<FastifyReply> {
+async function stream(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<FastifyReply> {
   const bytes = await bodyOrTooLarge(parts, request, reply);
-  if (bytes) await parts.desk.stream(call, job, [bytes.toString()]);
+  const attempt = countIn(search, "attempt");
+  const sequence = countIn(search, "sequence");
+  const numbered = attempt !== undefined && sequence !== undefined ? { attempt, sequence } : undefined;
+  if (bytes) await parts.desk.stream(call, { id: job, text: bytes.toString(), numbered });
   return reply.type("application/json").send("{}");
 }
 
@@ -258,6 +261,12 @@ const GONE = new Error("the worker's connection is gone");
 
 const batchSize = (search: URLSearchParams) =>
   numberIn(search.get("batch_size"), { least: 1, most: BATCH_MOST, standard: 1 });
+
+/** What our own worker library counts, from 1; undefined when the worker does not say, or says nothing of sense. */
+function countIn(search: URLSearchParams, name: string): number | undefined {
+  const text = search.get(name) ?? "";
+  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
+}
 
 function numberIn(
   text: string | null,
