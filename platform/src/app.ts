@@ -1,5 +1,5 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
@@ -105,8 +105,10 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
 
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("malformed", "The request path is not valid.");
-  const badPath = (request: FastifyRequest, reply: FastifyReply) => pipeline.refuse(rest, invalidPath, request, reply);
-  const http = createServer({ clock, badPath });
+  const http = createServer({
+    clock,
+    badPath: (request, reply) => pipeline.refuse(rest, invalidPath, request, reply),
+  });
   const large = new LargeJson();
   const reader = { ...parts, large };
   const streams = new Streams({ ...parts, engine });

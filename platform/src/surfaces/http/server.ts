@@ -6,6 +6,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { waitsForContinue } from "./body.ts";
 import { problemJson } from "./problem-json.ts";
+import { type Answering, type Params, Reply, type Request } from "./reply.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
 /** A whole request must have arrived by then; 97 MiB in 10 minutes is a very slow line. */
@@ -20,7 +21,7 @@ const LAST_WORDS_MS = 2000;
 export interface ServerParts {
   clock: Clock;
   /** Answers a request whose path the router cannot even read, such as `/%zz`. */
-  badPath(request: FastifyRequest, reply: FastifyReply): unknown;
+  badPath: Answering;
 }
 
 export function createServer({ clock, badPath }: ServerParts): FastifyInstance {
@@ -32,7 +33,8 @@ export function createServer({ clock, badPath }: ServerParts): FastifyInstance {
     http: { headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: MAX_HEADER_BYTES },
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
-    frameworkErrors: (_error, request, reply) => void badPath(request as FastifyRequest, reply as FastifyReply),
+    frameworkErrors: (_error, request, reply) =>
+      void viaFastify(badPath)(request as FastifyRequest, reply as FastifyReply),
   });
   // Fastify would judge bodies and their types before we know who asks: to it no method has one, and the pipeline reads them.
   for (const method of BODY_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -42,6 +44,14 @@ export function createServer({ clock, badPath }: ServerParts): FastifyInstance {
     app.server.emit("request", request, response);
   });
   return app;
+}
+
+/** Fastify finds the route; the answer is ours from there on. */
+export function viaFastify(answer: Answering): (request: FastifyRequest, reply: FastifyReply) => unknown {
+  return (request, reply) => {
+    reply.hijack();
+    return answer(request.raw as Request, new Reply(reply.raw), request.params as Params);
+  };
 }
 
 /** Node closes the connections that are idle when the end begins; those that fall idle later are closed here. */

@@ -1,5 +1,4 @@
 /** `/stream`: what a job has streamed and no answer has given yet, or all of it as server-sent events. */
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { withMetrics } from "../../jobs/chunks.ts";
 import type { Engine } from "../../jobs/engine.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
@@ -7,6 +6,7 @@ import { problem } from "../../kernel/problem.ts";
 import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import type { Chunk } from "../../ports/queue/queue.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
+import type { Reply, Request } from "../http/reply.ts";
 import { goneSignal } from "./gone.ts";
 import { jobRecord } from "./record.ts";
 import { streamForm } from "./stream-form.ts";
@@ -20,8 +20,8 @@ export interface StreamParts {
 interface Asked {
   endpoint: { id: string };
   job: string;
-  request: FastifyRequest;
-  reply: FastifyReply;
+  request: Request;
+  reply: Reply;
 }
 
 const HOLD = { least: 1000, most: 300_000, standard: 10_000 };
@@ -56,7 +56,7 @@ interface Ask {
 async function nextUnread(
   { engine, streams }: StreamParts,
   { endpoint, id, waitMs, gone }: Ask,
-  reply: FastifyReply,
+  reply: Reply,
 ): Promise<StreamView> {
   for (;;) {
     await streams.answering.get(id);
@@ -73,7 +73,7 @@ async function nextUnread(
   }
 }
 
-async function cursorMoved(engine: Engine, job: Job, last: Position, { raw }: FastifyReply): Promise<void> {
+async function cursorMoved(engine: Engine, job: Job, last: Position, { raw }: Reply): Promise<void> {
   if (!raw.destroyed) await new Promise((resolve) => raw.once("close", resolve));
   // A move that fails means that these chunks are given once more, which is better than not at all.
   if (raw.writableFinished) await engine.moveCursor(job, last).catch(() => undefined);
@@ -109,15 +109,11 @@ function resultError(result: Payload | undefined): string | undefined {
 }
 
 /** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
-async function events(
-  { engine, streams }: StreamParts,
-  { endpoint, job: id, request, reply }: Asked,
-): Promise<FastifyReply> {
+async function events({ engine, streams }: StreamParts, { endpoint, job: id, request, reply }: Asked): Promise<Reply> {
   const resumed = request.headers["last-event-id"];
   let position = typeof resumed === "string" ? parsePosition(resumed) : BEGINNING;
   const { job } = await engine.read(endpoint.id, id);
   const gone = goneSignal(reply);
-  reply.hijack();
   const { raw } = reply;
   raw.writeHead(200, {
     "content-type": "text/event-stream",
@@ -152,7 +148,7 @@ function event({ id, name, data }: { id?: string; name?: string; data: unknown }
 }
 
 /** A slow reader is waited for, so that its chunks stay on the disk and not in memory. */
-function drained(raw: FastifyReply["raw"], gone: AbortSignal): Promise<void> {
+function drained(raw: Reply["raw"], gone: AbortSignal): Promise<void> {
   if (!raw.writableNeedDrain || gone.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     raw.once("drain", resolve);
