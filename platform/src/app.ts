@@ -27,6 +27,7 @@ import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { SecretService } from "./resources/secrets/service.ts";
+import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import { closeServer, createServer } from "./surfaces/http/server.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
@@ -105,8 +106,10 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
 
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("malformed", "The request path is not valid.");
+  const direct = new DirectRoutes();
   const http = createServer({
     clock,
+    direct,
     badPath: (request, reply) => pipeline.refuse(rest, invalidPath, request, reply),
   });
   const large = new LargeJson();
@@ -122,7 +125,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   });
   mountDocs(http);
   mountRestV2(http, pipeline, rest, restHandlers(services, authenticator));
-  mountInvoke(http, {
+  mountInvoke(http, direct, {
     pipeline,
     surface: invokeSurface(authenticator),
     engine,
@@ -133,7 +136,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     streamStandard: settings.stream,
     clock,
   });
-  mountWorkerLink(http, { ...parts, desk, keys: workerKeys, large });
+  mountWorkerLink(http, direct, { ...parts, desk, keys: workerKeys, large });
   return {
     http,
     engine,

@@ -13,8 +13,9 @@ import type { Scope } from "../../kernel/scope.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
+import type { DirectRoutes } from "../http/direct-routes.ts";
 import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
-import type { Params, Reply, Request } from "../http/reply.ts";
+import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 import { goneSignal } from "./gone.ts";
@@ -59,7 +60,7 @@ interface Route {
   work: Work;
 }
 
-export function mountInvoke(app: FastifyInstance, parts: InvokeParts): void {
+export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: InvokeParts): void {
   const { pipeline, surface, endpoints } = parts;
   for (const { methods, path, scope, work } of routes(parts)) {
     const others = (["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const).filter(
@@ -70,21 +71,18 @@ export function mountInvoke(app: FastifyInstance, parts: InvokeParts): void {
       url: `/v2/:endpoint${path}`,
       handler: viaFastify((request, reply) => pipeline.refuse(surface, notAllowed(methods), request, reply)),
     });
-    app.route({
-      method: methods,
-      url: `/v2/:endpoint${path}`,
-      handler: viaFastify((request, reply, params) =>
-        pipeline.answer(surface, request, reply, async (caller) => {
-          const { endpoint: id = "", job = "" } = params;
-          const { doc } = await endpoints.ownForInvocation(caller, id);
-          // Whoever may submit jobs may read what became of them.
-          requireScope(caller, scope, "serverless:invoke");
-          if (doc.type !== "QUEUE")
-            throw problem("malformed", "not allowed for LB API: this endpoint balances load and has no queue");
-          return work({ caller, endpoint: { id, executionTimeoutMs: doc.timeout }, job, request, reply, params });
-        }),
-      ),
-    });
+    const answer: Answering = (request, reply, params) =>
+      pipeline.answer(surface, request, reply, async (caller) => {
+        const { endpoint: id = "", job = "" } = params;
+        const { doc } = await endpoints.ownForInvocation(caller, id);
+        // Whoever may submit jobs may read what became of them.
+        requireScope(caller, scope, "serverless:invoke");
+        if (doc.type !== "QUEUE")
+          throw problem("malformed", "not allowed for LB API: this endpoint balances load and has no queue");
+        return work({ caller, endpoint: { id, executionTimeoutMs: doc.timeout }, job, request, reply, params });
+      });
+    app.route({ method: methods, url: `/v2/:endpoint${path}`, handler: viaFastify(answer) });
+    direct.add(methods, path, answer);
   }
   mountRefusals(app, parts);
 }

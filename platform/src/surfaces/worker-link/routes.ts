@@ -11,8 +11,9 @@ import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
 import { discardRest, readBody } from "../http/body.ts";
+import type { DirectRoutes } from "../http/direct-routes.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
-import type { Params, Reply, Request } from "../http/reply.ts";
+import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
@@ -62,14 +63,16 @@ const routes: { method: "GET" | "POST"; path: string; work: Work }[] = [
   { method: "POST", path: "/job-exchange/:worker", work: exchange },
 ];
 
-export function mountWorkerLink(app: FastifyInstance, parts: WorkerLinkParts): void {
+export function mountWorkerLink(app: FastifyInstance, direct: DirectRoutes, parts: WorkerLinkParts): void {
   for (const { method, path, work } of routes) {
+    const answering: Answering = (request, reply, params) => answer(parts, work, request, reply, params);
+    direct.add([method], path, answering);
     app.route({
       method,
       url: `/v2/:endpoint${path}`,
       // Asking with HEAD would take a job and give it to nobody.
       exposeHeadRoute: false,
-      handler: viaFastify((request, reply, params) => answer(parts, work, request, reply, params)),
+      handler: viaFastify(answering),
     });
   }
 }
