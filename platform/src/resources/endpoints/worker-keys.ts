@@ -3,6 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
+import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
 
@@ -12,18 +13,19 @@ export const workerKeys: Kept<WorkerKey> = { kind: "worker-key", v: 1, uniqueEve
 
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
-const REMEMBERED_AT_MOST = 10_000;
 
 export class WorkerKeys {
   readonly #keys: Collection<WorkerKey>;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #remembered = new Map<string, { endpoint: string; readAt: number }>();
+  /** The endpoint that a key opens, by the key itself: no worker's request should cost a hash. */
+  readonly #remembered: Remembered<string>;
 
   constructor(parts: { store: Store; clock: Clock; random: Random }) {
     this.#keys = new Collection(parts.store, workerKeys);
     this.#clock = parts.clock;
     this.#random = parts.random;
+    this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
   }
 
   prepare(): Promise<void> {
@@ -39,7 +41,7 @@ export class WorkerKeys {
   }
 
   async opens(key: string, endpoint: string): Promise<boolean> {
-    return (await this.#endpointOf(keyDigest(key))) === endpoint;
+    return (this.#remembered.get(key) ?? (await this.#endpointOf(key))) === endpoint;
   }
 
   async removeEndpoint(endpoint: string): Promise<void> {
@@ -47,14 +49,9 @@ export class WorkerKeys {
     this.#remembered.clear();
   }
 
-  async #endpointOf(digest: string): Promise<string | undefined> {
-    const nowMs = this.#clock.monotonic();
-    const remembered = this.#remembered.get(digest);
-    if (remembered && nowMs - remembered.readAt < REMEMBERED_MS) return remembered.endpoint;
-    const found = await this.#keys.findEverywhere("digest", digest);
-    if (this.#remembered.size >= REMEMBERED_AT_MOST) this.#remembered.clear();
-    if (found) this.#remembered.set(digest, { endpoint: found.doc.endpoint, readAt: nowMs });
-    else this.#remembered.delete(digest);
+  async #endpointOf(key: string): Promise<string | undefined> {
+    const found = await this.#keys.findEverywhere("digest", keyDigest(key));
+    if (found) this.#remembered.set(key, found.doc.endpoint);
     return found?.doc.endpoint;
   }
 }
