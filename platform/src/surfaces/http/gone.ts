@@ -1,10 +1,27 @@
 /** Knowing at once that a client has hung up. */
-import type { Reply } from "../http/reply.ts";
+import type { Gone } from "../../kernel/gone.ts";
+import type { Reply } from "./reply.ts";
 
-/** Aborts when the connection goes, or when the answer is complete. */
-export function goneSignal({ raw }: Reply): AbortSignal {
-  const gone = new AbortController();
-  raw.once("close", () => gone.abort());
-  if (raw.destroyed) gone.abort();
-  return gone.signal;
+/** Gone when the connection goes, or when the answer is complete. */
+export class ClientGone implements Gone {
+  aborted: boolean;
+  readonly #heard = new Set<() => void>();
+
+  constructor({ raw }: Reply) {
+    this.aborted = raw.destroyed;
+    if (!this.aborted) raw.on("close", () => this.#leave());
+  }
+
+  addEventListener(_type: "abort", heard: () => void): void {
+    this.#heard.add(heard);
+  }
+
+  removeEventListener(_type: "abort", heard: () => void): void {
+    this.#heard.delete(heard);
+  }
+
+  #leave(): void {
+    this.aborted = true;
+    for (const heard of [...this.#heard]) heard();
+  }
 }

@@ -2,14 +2,15 @@
 import type { EndpointTerms, Engine } from "../../jobs/engine.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Gone } from "../../kernel/gone.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
+import { ClientGone } from "../http/gone.ts";
 import { JsonText } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
-import { goneSignal } from "./gone.ts";
 
 export interface OpenAiParts {
   engine: Engine;
@@ -36,7 +37,7 @@ export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown>
   const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
   const job = await engine.submit({ endpoint, terms, body: JSON.stringify({ input }), mode: "runsync" });
   reply.header("X-Job-Id", job.id);
-  const gone = goneSignal(reply);
+  const gone = new ClientGone(reply);
   const wantsStream = (body as { stream?: unknown } | undefined)?.stream === true;
   try {
     return wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
@@ -59,12 +60,7 @@ function routeOf(request: Request, path: string): string {
 }
 
 /** Workers yield, and their only item is the answer. */
-async function whole(
-  { engine }: OpenAiParts,
-  { endpoint, reply }: Asked,
-  id: string,
-  gone: AbortSignal,
-): Promise<unknown> {
+async function whole({ engine }: OpenAiParts, { endpoint, reply }: Asked, id: string, gone: Gone): Promise<unknown> {
   const { job, result } = await engine.waitFor(endpoint.id, id, endpoint.executionTimeoutMs, gone);
   if (gone.aborted) return reply;
   if (!jobLifecycle.isFinal(job.state)) {
@@ -82,7 +78,7 @@ async function streamed(
   { streams }: OpenAiParts,
   { endpoint, reply }: Asked,
   id: string,
-  gone: AbortSignal,
+  gone: Gone,
 ): Promise<unknown> {
   let position: Position = BEGINNING;
   let closing = "";

@@ -8,17 +8,18 @@ import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
+import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Scope } from "../../kernel/scope.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
+import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
 import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
-import { goneSignal } from "./gone.ts";
 import { openAi } from "./openai.ts";
 import { jobRecord, type Shown } from "./record.ts";
 import { listRequests } from "./requests.ts";
@@ -190,7 +191,7 @@ function workerCounts(holders: readonly HolderState[]) {
 async function held(
   parts: InvokeParts,
   reply: Reply,
-  wait: (gone: AbortSignal, known: (id: string) => void) => Promise<Ended>,
+  wait: (gone: Gone, known: (id: string) => void) => Promise<Ended>,
 ): Promise<unknown> {
   let early: Timer | undefined;
   // Not before the job is known to be there: a 200 cannot be taken back.
@@ -199,7 +200,7 @@ async function held(
     early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
   };
   try {
-    const ended = await wait(goneSignal(reply), known);
+    const ended = await wait(new ClientGone(reply), known);
     const record = jobRecord(await explained(parts, ended));
     if (!reply.raw.headersSent) return new JsonText(record);
     return endEarlyReply(reply, record);

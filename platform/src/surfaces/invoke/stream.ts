@@ -2,12 +2,13 @@
 import { withMetrics } from "../../jobs/chunks.ts";
 import type { Engine } from "../../jobs/engine.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
+import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import type { Chunk } from "../../ports/queue/queue.ts";
+import { ClientGone } from "../http/gone.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
-import { goneSignal } from "./gone.ts";
 import { jobRecord } from "./record.ts";
 import { streamForm } from "./stream-form.ts";
 
@@ -37,7 +38,7 @@ export async function stream(parts: StreamParts, asked: Asked): Promise<unknown>
 async function poll(parts: StreamParts, { endpoint, job: id, request, reply }: Asked, form: "array" | "object") {
   const search = searchOf(request);
   const from = search.get("from");
-  const ask = { endpoint: endpoint.id, id, waitMs: holdMs(search.get("wait")), gone: goneSignal(reply) };
+  const ask = { endpoint: endpoint.id, id, waitMs: holdMs(search.get("wait")), gone: new ClientGone(reply) };
   const view =
     from === null
       ? await nextUnread(parts, ask, reply)
@@ -50,7 +51,7 @@ interface Ask {
   endpoint: string;
   id: string;
   waitMs: number;
-  gone: AbortSignal;
+  gone: Gone;
 }
 
 async function nextUnread(
@@ -113,7 +114,7 @@ async function events({ engine, streams }: StreamParts, { endpoint, job: id, req
   const resumed = request.headers["last-event-id"];
   let position = typeof resumed === "string" ? parsePosition(resumed) : BEGINNING;
   const { job } = await engine.read(endpoint.id, id);
-  const gone = goneSignal(reply);
+  const gone = new ClientGone(reply);
   const { raw } = reply;
   raw.writeHead(200, {
     "content-type": "text/event-stream",
@@ -148,11 +149,11 @@ function event({ id, name, data }: { id?: string; name?: string; data: unknown }
 }
 
 /** A slow reader is waited for, so that its chunks stay on the disk and not in memory. */
-function drained(raw: Reply["raw"], gone: AbortSignal): Promise<void> {
+function drained(raw: Reply["raw"], gone: Gone): Promise<void> {
   if (!raw.writableNeedDrain || gone.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     raw.once("drain", resolve);
-    gone.addEventListener("abort", () => resolve(), { once: true });
+    gone.addEventListener("abort", () => resolve());
   });
 }
 

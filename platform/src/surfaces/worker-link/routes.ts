@@ -12,6 +12,7 @@ import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
 import { discardRest, readBody } from "../http/body.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
+import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
 import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
@@ -166,8 +167,7 @@ async function claim(
   { call, reply }: Asked,
   { limit, waitMs }: { limit: number; waitMs: number },
 ): Promise<Claimed[]> {
-  const gone = goneSignal(reply);
-  return desk.take(call, { limit, waitMs, gone });
+  return desk.take(call, { limit, waitMs, gone: new ClientGone(reply) });
 }
 
 /**
@@ -222,7 +222,7 @@ async function stream(parts: WorkerLinkParts, { call, job, request, reply }: Ask
 }
 
 async function stop({ desk }: WorkerLinkParts, { call, reply }: Asked): Promise<Reply> {
-  const jobsToStop = await desk.stops(call, { waitMs: HOLD_STOP_MS, gone: goneSignal(reply) });
+  const jobsToStop = await desk.stops(call, { waitMs: HOLD_STOP_MS, gone: new ClientGone(reply) });
   return jobsToStop.length === 0 ? reply.code(204).send() : reply.type(JSON_TYPE).send(JSON.stringify({ jobsToStop }));
 }
 
@@ -239,16 +239,6 @@ async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Ask
   }
   return reply.type(JSON_TYPE).send("{}");
 }
-
-/** Aborts when the worker's connection goes. A response closes at its end too: a reason made once spares an error for each. */
-function goneSignal(reply: Reply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort(GONE));
-  if (reply.raw.destroyed) gone.abort(GONE);
-  return gone.signal;
-}
-
-const GONE = new Error("the worker's connection is gone");
 
 const batchSize = (search: URLSearchParams) =>
   numberIn(search.get("batch_size"), { least: 1, most: BATCH_MOST, standard: 1 });
