@@ -1,5 +1,5 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
@@ -28,6 +28,7 @@ import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
+import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import { closeServer, createServer } from "./surfaces/http/server.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
@@ -108,8 +109,12 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
 
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("malformed", "The request path is not valid.");
-  const badPath = (request: FastifyRequest, reply: FastifyReply) => pipeline.refuse(rest, invalidPath, request, reply);
-  const http = createServer({ clock, badPath });
+  const direct = new DirectRoutes();
+  const http = createServer({
+    clock,
+    direct,
+    badPath: (request, reply) => pipeline.refuse(rest, invalidPath, request, reply),
+  });
   const large = new LargeJson();
   const reader = { ...parts, large };
   const streams = new Streams({ ...parts, engine });
@@ -123,7 +128,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   });
   mountDocs(http);
   mountRestV2(http, pipeline, rest, restHandlers(services, authenticator));
-  mountInvoke(http, {
+  mountInvoke(http, direct, {
     pipeline,
     surface: invokeSurface(authenticator),
     engine,
@@ -134,7 +139,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     streamStandard: settings.stream,
     clock,
   });
-  mountWorkerLink(http, { ...parts, desk, keys: workerKeys, large });
+  mountWorkerLink(http, direct, { ...parts, desk, keys: workerKeys, large });
   return {
     http,
     engine,

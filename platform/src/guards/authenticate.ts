@@ -4,35 +4,37 @@ import type { Caller } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { keyDigest } from "../kernel/ids.ts";
 import { problem } from "../kernel/problem.ts";
+import { Remembered } from "../kernel/remembered.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import { apiKeys, type KeptApiKey, type KeyUse, keyUses } from "../resources/account/model.ts";
 
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
-const REMEMBERED_AT_MOST = 10_000;
 const NOTE_USES_EVERY_MS = 60_000;
 
 /** 16 or more visible ASCII characters make a key. */
 export const KEY_SHAPE = /^[\x21-\x7e]{16,}$/;
 
-interface Known {
-  caller: Caller;
-  loadedAt: number;
+interface Use {
+  account: string;
+  at: number;
 }
 
 export class Authenticator implements AsyncDisposable {
   readonly #keys: Collection<KeptApiKey>;
   readonly #uses: Collection<KeyUse>;
   readonly #clock: Clock;
-  readonly #known = new Map<string, Known>();
-  readonly #used = new Map<string, { account: string; at: number }>();
+  /** By the key itself: hashing it for every request would cost more than all else that is done to authenticate it. */
+  readonly #known: Remembered<Caller>;
+  readonly #used = new Map<string, Use>();
   readonly #noting: AsyncDisposable;
 
   constructor({ store, clock, failed }: { store: Store; clock: Clock; failed: (error: unknown) => void }) {
     this.#keys = new Collection(store, apiKeys);
     this.#uses = new Collection(store, keyUses);
     this.#clock = clock;
+    this.#known = new Remembered(clock, REMEMBERED_MS);
     this.#noting = every(clock, NOTE_USES_EVERY_MS, () => this.noteUses(), failed);
   }
 
@@ -46,14 +48,13 @@ export class Authenticator implements AsyncDisposable {
   }
 
   async key(key: string): Promise<Caller> {
-    if (!KEY_SHAPE.test(key)) throw problem("unauthenticated", "invalid API key");
-    const known = await this.#lookUp(keyDigest(key));
-    if (!known) throw problem("unauthenticated", "invalid API key");
+    const caller = this.#known.get(key) ?? (await this.#lookUp(key));
+    if (!caller) throw problem("unauthenticated", "invalid API key");
     const now = this.#clock.now();
-    const { expiresAt } = known.caller;
+    const { expiresAt } = caller;
     if (expiresAt !== undefined && expiresAt <= now) throw problem("unauthenticated", "expired API key");
-    this.#used.set(known.caller.key, { account: known.caller.account, at: now });
-    return known.caller;
+    this.#noteUsed(caller, now);
+    return caller;
   }
 
   /** Forgets what is remembered, so that a key revoked here stops working at once. */
@@ -82,20 +83,19 @@ export class Authenticator implements AsyncDisposable {
     else if (noted.doc.at < at) await this.#uses.patch(noted, { at }).catch(lost);
   }
 
-  async #lookUp(digest: string): Promise<Known | undefined> {
-    const remembered = this.#known.get(digest);
-    const nowMs = this.#clock.monotonic();
-    if (remembered && nowMs - remembered.loadedAt < REMEMBERED_MS) return remembered;
-    const item = await this.#keys.findEverywhere("digest", digest);
-    if (!item) {
-      this.#known.delete(digest);
-      return undefined;
-    }
+  #noteUsed({ key, account }: Caller, at: number): void {
+    const noted = this.#used.get(key);
+    if (noted) noted.at = at;
+    else this.#used.set(key, { account, at });
+  }
+
+  async #lookUp(key: string): Promise<Caller | undefined> {
+    if (!KEY_SHAPE.test(key)) return undefined;
+    const item = await this.#keys.findEverywhere("digest", keyDigest(key));
+    if (!item) return undefined;
     const { userId: user, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
     const caller: Caller = { account: item.account, user, key: item.id, grants, endpoints, exempt, expiresAt };
-    const known = { caller, loadedAt: nowMs };
-    if (this.#known.size >= REMEMBERED_AT_MOST) this.#known.clear();
-    this.#known.set(digest, known);
-    return known;
+    this.#known.set(key, caller);
+    return caller;
   }
 }

@@ -1,5 +1,6 @@
 /** The job engine as its clients see it: submit, wait, read, cancel, retry, purge. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Gone } from "../kernel/gone.ts";
 import { jobId } from "../kernel/ids.ts";
 import { problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
@@ -81,7 +82,7 @@ export class Engine implements AsyncDisposable {
   async submitAndWait(
     submission: Submission,
     waitMs: number,
-    gone: AbortSignal,
+    gone: Gone,
     id: string,
     accepted?: (id: string) => void,
   ): Promise<Ended> {
@@ -101,7 +102,7 @@ export class Engine implements AsyncDisposable {
     endpoint: string,
     id: string,
     waitMs: number,
-    gone: AbortSignal,
+    gone: Gone,
     found?: (id: string) => void,
   ): Promise<Ended> {
     const wait = this.#waiting(endpoint, id, waitMs, gone);
@@ -203,7 +204,7 @@ export class Engine implements AsyncDisposable {
   }
 
   /** Waits for an end, or for the end of everything that the endpoint has. */
-  #waiting(endpoint: string, id: string, waitMs: number, gone: AbortSignal): Wait {
+  #waiting(endpoint: string, id: string, waitMs: number, gone: Gone): Wait {
     const stopListening = this.#signals.listen(`removed:${endpoint}`, () =>
       this.waiters.tell({ job: removedJob(id, endpoint, this.#clock.now()), result: undefined }),
     );

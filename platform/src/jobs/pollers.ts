@@ -1,5 +1,6 @@
 /** Workers that wait for work: woken in the order they came, as many as there is work for, and no wake-up is lost. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Gone } from "../kernel/gone.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 
 /** Where signals may be lost, a waiting worker looks for itself this often. */
@@ -8,7 +9,7 @@ const LOOK_EVERY_MS = 1000;
 /** A place in the line: taken before looking for work, so that work which comes in between still wakes it. */
 export interface Place extends Disposable {
   /** True when there may be work, false when the time is up or the worker is gone. */
-  woken(untilMs: number, gone: AbortSignal): Promise<boolean>;
+  woken(untilMs: number, gone: Gone): Promise<boolean>;
   /** The work that it was called for is not for this one: whoever stands behind it is called instead. */
   passOn(): void;
 }
@@ -69,7 +70,7 @@ export class Pollers {
     }
   }
 
-  #woken(place: Waiting, untilMs: number, gone: AbortSignal): Promise<boolean> {
+  #woken(place: Waiting, untilMs: number, gone: Gone): Promise<boolean> {
     const leftMs = untilMs - this.#clock.monotonic();
     if (gone.aborted || this.#closed || leftMs <= 0) return Promise.resolve(false);
     if (place.called) return Promise.resolve(this.#answered(place));

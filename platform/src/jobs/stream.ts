@@ -1,5 +1,6 @@
 /** Reading a stream: chunks after a position, waiting for the next on an event. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Gone } from "../kernel/gone.ts";
 import { type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Chunk, Queue } from "../ports/queue/queue.ts";
 import type { Signals, Topic } from "../ports/signals/signals.ts";
@@ -40,7 +41,7 @@ export class Streams {
   }
 
   /** Returns as soon as there are chunks after the position or the job has ended, else when the time is up. */
-  async next(endpoint: string, id: string, after: Position, waitMs: number, gone: AbortSignal): Promise<StreamView> {
+  async next(endpoint: string, id: string, after: Position, waitMs: number, gone: Gone): Promise<StreamView> {
     const untilMs = this.#clock.monotonic() + waitMs;
     for (;;) {
       // Listening begins before looking, so that what comes in between is not missed.
@@ -64,7 +65,7 @@ export class Streams {
     return { job, chunks: wholeOutput(job, after, result), result };
   }
 
-  #nextChange(id: string, waitMs: number, gone: AbortSignal) {
+  #nextChange(id: string, waitMs: number, gone: Gone) {
     const { promise, resolve } = Promise.withResolvers<void>();
     const topics: Topic[] = [`chunk:${id}`, `ended:${id}`];
     const stopListening = topics.map((topic) => this.#signals.listen(topic, () => resolve()));

@@ -1,6 +1,7 @@
 /** Requests that wait for a job's end: they wait on an event, never by polling, and are forgotten when the client hangs up. */
 import { every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import type { Gone } from "../kernel/gone.ts";
 import type { Job, Payload } from "../ports/queue/job.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 
@@ -47,7 +48,7 @@ export class Waiters implements AsyncDisposable {
   }
 
   /** The wait ends with the job's end, or with undefined when the time is up, the client is gone, or the server closes. */
-  wait(id: string, waitMs: number, gone: AbortSignal): Wait {
+  wait(id: string, waitMs: number, gone: Gone): Wait {
     const { promise: ended, resolve } = Promise.withResolvers<Ended | undefined>();
     const heard = (end: Ended | undefined) => {
       timer.cancel();

@@ -1,5 +1,6 @@
 /** The job engine as its workers see it: take, report, stream, ping, stop. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Gone } from "../kernel/gone.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Change, Chunk, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -59,7 +60,7 @@ export class WorkerDesk {
   /** Up to `limit` jobs, waiting up to `waitMs` for the first. A worker that is gone by then costs the job nothing. */
   async take(
     call: WorkerCall,
-    { limit, waitMs, gone }: { limit: number; waitMs: number; gone: AbortSignal },
+    { limit, waitMs, gone }: { limit: number; waitMs: number; gone: Gone },
   ): Promise<Claimed[]> {
     const untilMs = this.#clock.monotonic() + waitMs;
     const session = this.#heard(call);
@@ -160,7 +161,7 @@ export class WorkerDesk {
   }
 
   /** Jobs that the worker must stop, waiting up to `waitMs` for the first. */
-  async stops(call: WorkerCall, { waitMs, gone }: { waitMs: number; gone: AbortSignal }): Promise<string[]> {
+  async stops(call: WorkerCall, { waitMs, gone }: { waitMs: number; gone: Gone }): Promise<string[]> {
     const session = this.#heard(call);
     const untilMs = this.#clock.monotonic() + waitMs;
     for (;;) {
@@ -191,7 +192,7 @@ export class WorkerDesk {
 
   readonly #stopWaits = new Set<() => void>();
 
-  #nextStop(worker: string, waitMs: number, gone: AbortSignal) {
+  #nextStop(worker: string, waitMs: number, gone: Gone) {
     const { promise: signalled, resolve } = Promise.withResolvers<boolean>();
     const end = (found: boolean) => {
       timer.cancel();

@@ -1,6 +1,6 @@
 /** Identifiers and keys: their shapes, and that nothing about them can be guessed from another. */
 import { expect, test } from "vitest";
-import { apiKeyText, keyDigest, RESOURCE_ID, requestId, resourceId } from "./ids.ts";
+import { apiKeyText, jobId, keyDigest, RESOURCE_ID, requestId, resourceId } from "./ids.ts";
 import { type Random, realRandom, SeededRandom } from "./random.ts";
 
 /** Gives these bytes first, then zeros. */
@@ -56,6 +56,26 @@ test("a key's digest is its SHA-256, the same each time, and holds nothing of th
 
 test("a request id is short and safe in a header", () => {
   expect(requestId(realRandom)).toMatch(/^[A-Za-z0-9_-]{12}$/);
+});
+
+test("a job id is a UUIDv7 with the ending that public clients know, and with their beginning for /runsync", () => {
+  const uuid7 = "[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}";
+  for (let i = 0; i < 100; i++) {
+    expect(jobId(Date.UTC(2026, 0, 1), realRandom, { sync: false })).toMatch(new RegExp(`^${uuid7}-u1$`));
+    expect(jobId(Date.UTC(2026, 0, 1), realRandom, { sync: true })).toMatch(new RegExp(`^sync-${uuid7}-u1$`));
+  }
+});
+
+test("a job id tells its millisecond, and one made later sorts later", () => {
+  const at = (now: number) => jobId(now, realRandom, { sync: false });
+  expect(at(0x0123456789ab).slice(0, 13)).toBe("01234567-89ab");
+  expect(at(0x0123456789ac).slice(0, 13)).toBe("01234567-89ac");
+  expect(at(0x0123456789ab) < at(0x0123456789ac)).toBe(true);
+});
+
+test("a job id is the time and the random bytes, in order", () => {
+  const random = scripted(0xff, 0x01, 0xff, 0x23, 0x45, 0x67, 0x89, 0xab, 0xcd, 0xef);
+  expect(jobId(0x0199_0000_0001, random, { sync: false })).toBe("01990000-0001-7f01-bf23-456789abcdef-u1");
 });
 
 test("the same seed gives the same ids, another seed gives others", () => {

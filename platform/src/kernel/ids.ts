@@ -29,22 +29,47 @@ export function keyDigest(key: string): string {
   return hash("sha256", key, "base64url");
 }
 
+const URL_SAFE = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
+const REQUEST_ID_LENGTH = 12;
+
 /** Names one request in the log and in the answer to an unforeseen fault. */
 export function requestId(random: Random): string {
-  return Buffer.from(random.bytes(9)).toString("base64url");
+  let id = "";
+  for (const byte of random.bytes(REQUEST_ID_LENGTH)) id += URL_SAFE[byte & 63];
+  return id;
 }
 
-/** UUIDv7 text: ids made later sort later, so that storing them appends (random v4 keys measured 3 times slower). */
-function uuid7(now: number, random: Random): string {
-  const bytes = random.bytes(10);
-  const time = now.toString(16).padStart(12, "0");
+/** Where job ids are written: as bytes, since a text joined from pieces stays in pieces, at twice the memory for each waiting job. */
+const JOB_ID = Buffer.from("sync-00000000-0000-0000-0000-000000000000-u1");
+const SYNC_LENGTH = "sync-".length;
+const TIME_PLACES = [5, 7, 9, 11, 14, 16];
+const RANDOM_PLACES = [19, 21, 24, 26, 29, 31, 33, 35, 37, 39];
+const HEX_DIGITS = Buffer.from("0123456789abcdef");
+/** Many ids are made in one millisecond, and begin alike. */
+let writtenTime = 0;
+
+/**
+ * A UUIDv7 that ends as public clients know job ids; those of /runsync also begin so. Ids made later sort later, so that storing
+ * them appends (random v4 keys measured 3 times slower).
+ */
+export function jobId(now: number, random: Random, { sync }: { sync: boolean }): string {
+  if (now !== writtenTime) writeTime(now);
+  const bytes = random.bytes(RANDOM_PLACES.length);
+  // The version and the variant of the UUID.
   bytes[0] = (bytes[0]! & 0x0f) | 0x70;
   bytes[2] = (bytes[2]! & 0x3f) | 0x80;
-  const rest = Buffer.from(bytes.buffer, bytes.byteOffset, 10).toString("hex");
-  return `${time.slice(0, 8)}-${time.slice(8)}-${rest.slice(0, 4)}-${rest.slice(4, 8)}-${rest.slice(8)}`;
+  for (let i = 0; i < RANDOM_PLACES.length; i++) writeHex(RANDOM_PLACES[i]!, bytes[i]!);
+  return JOB_ID.toString("latin1", sync ? 0 : SYNC_LENGTH);
 }
 
-/** Job ids end as public clients know them; those of /runsync also begin so. */
-export function jobId(now: number, random: Random, { sync }: { sync: boolean }): string {
-  return `${sync ? "sync-" : ""}${uuid7(now, random)}-u1`;
+function writeTime(now: number): void {
+  for (let i = 0, rest = now; i < TIME_PLACES.length; i++, rest = Math.floor(rest / 256)) {
+    writeHex(TIME_PLACES.at(-1 - i)!, rest % 256);
+  }
+  writtenTime = now;
+}
+
+function writeHex(at: number, byte: number): void {
+  JOB_ID[at] = HEX_DIGITS[byte >> 4]!;
+  JOB_ID[at + 1] = HEX_DIGITS[byte & 15]!;
 }

@@ -1,24 +1,23 @@
 /** Randomness for the whole program: real, or seeded so that a run can be repeated exactly. */
-import { randomBytes } from "node:crypto";
+import { randomBytes, randomFillSync } from "node:crypto";
 
 export interface Random {
   bytes(count: number): Uint8Array;
 }
 
 const POOL_BYTES = 8192;
-let pool = new Uint8Array(0);
-let used = 0;
+const pool = new Uint8Array(POOL_BYTES);
+let used = POOL_BYTES;
 
 /** Bytes are drawn in bulk: a system call for each id would cost more than all else about it. No byte is given out twice. */
 export const realRandom: Random = {
   bytes(count) {
     if (count > POOL_BYTES / 8) return randomBytes(count);
-    if (used + count > pool.length) {
-      pool = randomBytes(POOL_BYTES);
+    if (used + count > POOL_BYTES) {
+      randomFillSync(pool);
       used = 0;
     }
-    // A copy: a Buffer's own slice would be a view, and be wiped with the pool.
-    const bytes = new Uint8Array(pool.subarray(used, used + count));
+    const bytes = pool.slice(used, used + count);
     pool.fill(0, used, used + count);
     used += count;
     return bytes;

@@ -6,6 +6,7 @@ import { resourceId } from "../../kernel/ids.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { isDataCenter } from "../catalog/compute.ts";
@@ -23,7 +24,6 @@ const LISTING = "endpoints";
 /** Removals belong to no account: they outlive the one whose endpoint they are about. */
 const EVERYONE = "*";
 const REMEMBERED_MS = 1000;
-const REMEMBERED_AT_MOST = 10_000;
 const DEFAULT_DISK_GB = 20;
 const DEFAULT_TIMEOUT_MS = 300_000;
 const DEFAULT_WORKERS = { min: 0, max: 3, idleTimeout: 10 };
@@ -60,7 +60,7 @@ export class EndpointService implements Handlers<Operations> {
   readonly #random: Random;
   readonly #publicUrl: () => string;
   readonly #removed: Remains[] = [];
-  readonly #remembered = new Map<string, { item: EndpointItem; readAt: number }>();
+  readonly #remembered: Remembered<EndpointItem>;
 
   constructor(parts: { store: Store; clock: Clock; random: Random; publicUrl?: () => string }) {
     this.#store = parts.store;
@@ -68,6 +68,7 @@ export class EndpointService implements Handlers<Operations> {
     this.#removals = new Collection(parts.store, removals);
     this.#clock = parts.clock;
     this.#random = parts.random;
+    this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
     this.#publicUrl = parts.publicUrl ?? (() => "");
   }
 
@@ -165,13 +166,10 @@ export class EndpointService implements Handlers<Operations> {
 
   /** A change made by another node is seen within a second. */
   async find(id: string): Promise<EndpointItem | undefined> {
-    const nowMs = this.#clock.monotonic();
     const remembered = this.#remembered.get(id);
-    if (remembered && nowMs - remembered.readAt < REMEMBERED_MS) return remembered.item;
+    if (remembered) return remembered;
     const item = await this.#endpoints.get(id);
-    if (this.#remembered.size >= REMEMBERED_AT_MOST) this.#remembered.clear();
-    if (item) this.#remembered.set(id, { item, readAt: nowMs });
-    else this.#remembered.delete(id);
+    if (item) this.#remembered.set(id, item);
     return item;
   }
 

@@ -3,6 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
+import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 
@@ -17,13 +18,13 @@ export const workerKeys: Kept<WorkerKey> = { kind: "worker-key", v: 1, uniqueEve
 
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
-const REMEMBERED_AT_MOST = 10_000;
 
 export class WorkerKeys {
   readonly #keys: Collection<WorkerKey>;
   readonly #clock: Clock;
   readonly #random: Random;
-  readonly #remembered = new Map<string, { doc: WorkerKey; readAt: number }>();
+  /** What a key opens, by the key itself: no worker's request should cost a hash. */
+  readonly #remembered: Remembered<WorkerKey>;
   /** Grows with every removal: what was read before one may be out of date, and is not remembered. */
   #removals = 0;
 
@@ -31,6 +32,7 @@ export class WorkerKeys {
     this.#keys = new Collection(parts.store, workerKeys);
     this.#clock = parts.clock;
     this.#random = parts.random;
+    this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
   }
 
   prepare(): Promise<void> {
@@ -47,29 +49,28 @@ export class WorkerKeys {
   }
 
   async opens(key: string, endpoint: string, worker: string): Promise<boolean> {
-    const found = await this.#find(keyDigest(key));
+    const found = this.#remembered.get(key) ?? (await this.#find(key));
     return found?.endpoint === endpoint && (found.worker === undefined || found.worker === worker);
   }
 
   /** Takes effect at once on this node. A key that is gone already is no error. */
   async revoke(id: string): Promise<void> {
-    const found = await this.#keys.get(id);
-    if (found) await this.#remove(id, found.doc);
+    await this.#remove(id);
   }
 
   async removeEndpoint(endpoint: string): Promise<void> {
-    for await (const { id, doc } of this.#keys.all()) if (doc.endpoint === endpoint) await this.#remove(id, doc);
+    for await (const { id, doc } of this.#keys.all()) if (doc.endpoint === endpoint) await this.#remove(id);
   }
 
   /** Removes keys of workers that are no more, such as those whose boot a crash cut short. Younger ones may yet get their worker. */
   async removeOrphans(issuedBefore: number, isKnown: (worker: string) => boolean): Promise<void> {
     for await (const { id, createdAt, doc } of this.#keys.all()) {
       const isOrphan = doc.worker !== undefined && createdAt < issuedBefore && !isKnown(doc.worker);
-      if (isOrphan) await this.#remove(id, doc);
+      if (isOrphan) await this.#remove(id);
     }
   }
 
-  async #remove(id: string, { digest }: WorkerKey): Promise<void> {
+  async #remove(id: string): Promise<void> {
     try {
       await this.#keys.remove(id);
     } catch (error) {
@@ -77,18 +78,13 @@ export class WorkerKeys {
       if (!(error instanceof WriteRefused)) throw error;
     }
     this.#removals++;
-    this.#remembered.delete(digest);
+    this.#remembered.clear();
   }
 
-  async #find(digest: string): Promise<WorkerKey | undefined> {
-    const nowMs = this.#clock.monotonic();
-    const remembered = this.#remembered.get(digest);
-    if (remembered && nowMs - remembered.readAt < REMEMBERED_MS) return remembered.doc;
+  async #find(key: string): Promise<WorkerKey | undefined> {
     const removals = this.#removals;
-    const found = await this.#keys.findEverywhere("digest", digest);
-    if (this.#remembered.size >= REMEMBERED_AT_MOST) this.#remembered.clear();
-    if (found && removals === this.#removals) this.#remembered.set(digest, { doc: found.doc, readAt: nowMs });
-    else this.#remembered.delete(digest);
+    const found = await this.#keys.findEverywhere("digest", keyDigest(key));
+    if (found && removals === this.#removals) this.#remembered.set(key, found.doc);
     return found?.doc;
   }
 }

@@ -2,7 +2,8 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
-import { problem } from "../../kernel/problem.ts";
+import { type Problem, problem } from "../../kernel/problem.ts";
+import { StallWatch } from "./stall-watch.ts";
 
 /** A client that sends nothing for this long is given up. */
 const STALL_MS = 15_000;
@@ -26,43 +27,60 @@ export async function readBody(
   if (waitsForContinue.delete(request)) response.writeContinue();
   if (request.complete) return bufferedBody(request, limit);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
+  const watch = watchOf(clock);
+  const arriving = { heardAt: clock.monotonic(), stalled };
   const chunks: Buffer[] = [];
   let received = 0;
-  let timer = clock.after(STALL_MS, stalled);
-
-  // The request is not destroyed: its socket would go with it, and nobody would read the answer.
-  function stalled(): void {
-    reject(problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`));
-  }
+  let over = false;
 
   function take(chunk: Buffer): void {
+    if (over) return;
     received += chunk.length;
-    if (received > limit) reject(tooLarge(limit));
+    if (received > limit) refuse(tooLarge(limit));
     else chunks.push(chunk);
-    timer.cancel();
-    timer = clock.after(STALL_MS, stalled);
+    arriving.heardAt = clock.monotonic();
   }
 
   function finish(): void {
+    over = true;
+    watch.delete(arriving);
     resolve(chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks, received));
+  }
+
+  // The request is not destroyed: its socket would go with it, and nobody would read the answer.
+  function refuse(refusal: Problem): void {
+    over = true;
+    watch.delete(arriving);
+    reject(refusal);
+  }
+
+  function stalled(): void {
+    refuse(problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`));
   }
 
   /** Nobody is left to read this; it keeps a client's going away from looking like a fault of ours. */
   function abandoned(): void {
     // A request closes after its end as well, and a problem costs more than all else here: it records where it was made.
-    if (!request.complete) reject(problem("malformed", "The request body ended before its announced length."));
+    if (!over) refuse(problem("malformed", "The request body ended before its announced length."));
   }
 
-  request.on("data", take).once("end", finish).once("error", abandoned).once("close", abandoned);
-  try {
-    return await promise;
-  } finally {
-    timer.cancel();
-    request.off("data", take).off("end", finish).off("error", abandoned).off("close", abandoned);
-  }
+  watch.add(arriving);
+  request.on("data", take).on("end", finish).on("error", abandoned).on("close", abandoned);
+  return promise;
 }
 
-/** Most bodies came in the same packet as their headers: all of it is here, and nothing needs to be waited for. */
+const watches = new WeakMap<Clock, StallWatch>();
+
+function watchOf(clock: Clock): StallWatch {
+  let watch = watches.get(clock);
+  if (!watch) {
+    watch = new StallWatch(clock, STALL_MS);
+    watches.set(clock, watch);
+  }
+  return watch;
+}
+
+/** All of it is here, and nothing needs to be waited for. */
 function bufferedBody(request: IncomingMessage, limit: number): Buffer {
   const bytes = (request.read() as Buffer | null) ?? Buffer.alloc(0);
   if (bytes.length > limit) throw tooLarge(limit);

@@ -1,5 +1,5 @@
 /** The way of every request, the same for every surface: identify, authenticate, limit, read, validate, handle, render. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import type { RateLimiter } from "../../guards/rate-limit.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
@@ -13,10 +13,11 @@ import type { Random } from "../../kernel/random.ts";
 import { assertValid } from "../../kernel/validate.ts";
 import { discardRest, hasBody, readBody, refuseTooLarge } from "./body.ts";
 import { readQuery } from "./query.ts";
+import type { Params, Reply, Request } from "./reply.ts";
+import { viaFastify } from "./server.ts";
 import type { Surface } from "./surface.ts";
 
 type Handler = (call: Call) => Promise<unknown>;
-type Headers = Record<string, string>;
 
 const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /** HEAD follows GET by itself; OPTIONS is refused like any other method that a path does not have. */
@@ -42,70 +43,77 @@ export class Pipeline {
       app.route({
         method: operation.method,
         url: routePath(operation.path),
-        handler: (request, reply) => this.serve(surface, operation, handler, request, reply),
+        handler: viaFastify((request, reply, params) =>
+          this.serve(surface, operation, handler, request, reply, params),
+        ),
       });
     }
     for (const [path, methods] of methodsByPath(operations)) {
       app.route({
         method: ROUTED_METHODS.filter((method) => !methods.includes(method as Method)),
         url: routePath(path),
-        handler: (request, reply) => this.refuse(surface, notAllowed(methods), request, reply),
+        handler: viaFastify((request, reply) => this.refuse(surface, notAllowed(methods), request, reply)),
       });
     }
   }
 
-  async serve(surface: Surface, operation: Operation, handler: Handler, request: FastifyRequest, reply: FastifyReply) {
+  async serve(
+    surface: Surface,
+    operation: Operation,
+    handler: Handler,
+    request: Request,
+    reply: Reply,
+    params: Params,
+  ): Promise<Reply> {
     return this.answer(surface, request, reply, async (caller) => {
       requireScope(caller, operation.scope);
       const query = readQuery(operation.query, searchOf(request)) as Call["query"];
       const body = (await this.#body(surface, operation, request, reply)) as Call["body"];
-      const result = await handler({ caller, params: request.params as Record<string, string>, query, body });
+      const result = await handler({ caller, params, query, body });
       reply.code(operation.status);
       return result;
     });
   }
 
   /** Refuses a request that fits no operation, but only after finding out who asks: strangers learn nothing of the paths. */
-  async refuse(surface: Surface, refusal: Problem, request: FastifyRequest, reply: FastifyReply) {
+  async refuse(surface: Surface, refusal: Problem, request: Request, reply: Reply): Promise<Reply> {
     return this.answer(surface, request, reply, () => Promise.reject(refusal));
   }
 
   /** For surfaces whose bodies are not read by a schema: everything else happens to them in the same order. */
   async answer(
     surface: Surface,
-    request: FastifyRequest,
-    reply: FastifyReply,
+    request: Request,
+    reply: Reply,
     work: (caller: Caller) => Promise<unknown>,
-  ): Promise<FastifyReply> {
+  ): Promise<Reply> {
     const startedMs = this.#clock.monotonic();
     const id = requestId(this.#random);
-    const headers: Headers = { "X-Request-Id": id };
+    reply.header("X-Request-Id", id);
     let caller: Caller | undefined;
     try {
       caller = await surface.authenticate(request.headers);
-      if (surface.limited) Object.assign(headers, await this.#limiter.count(caller));
-      const result = await work(caller);
-      return render(reply.headers(headers), result);
+      if (surface.limited) Object.assign(reply.headers, await this.#limiter.count(caller));
+      return render(reply, await work(caller));
     } catch (error) {
       const refusal = this.#asProblem(error, id);
       if (reply.raw.headersSent) return cutOff(reply);
       const { contentType, body } = surface.refusal(refusal);
-      // As bytes: to text Fastify would add a charset, which `application/problem+json` does not have.
-      const bytes = Buffer.from(body);
-      return reply.code(refusal.status).headers(headers).headers(refusal.headers).type(contentType).send(bytes);
+      Object.assign(reply.headers, refusal.headers);
+      return reply.code(refusal.status).type(contentType).send(body);
     } finally {
-      discardRest(request.raw, this.#clock);
+      discardRest(request, this.#clock);
       if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
     }
   }
 
   /** Limits before reading, then the media type, then the bytes. */
-  async #body(surface: Surface, operation: Operation, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
+  async #body(surface: Surface, operation: Operation, request: Request, reply: Reply): Promise<unknown> {
     if (!operation.in) return undefined;
     const limit = operation.bodyLimit ?? DEFAULT_BODY_LIMIT;
-    refuseTooLarge(request.raw, limit);
-    if (surface.strictMediaType && hasBody(request.raw)) requireJson(request);
-    const bytes = await readBody(request.raw, reply.raw, { limit, clock: this.#clock });
+    refuseTooLarge(request, limit);
+    if (surface.strictMediaType && hasBody(request)) requireJson(request);
+    const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock });
     if (bytes.length === 0) throw problem("malformed", "The request body is empty; a JSON object is required.");
     return assertValid(operation.in, parseJson(bytes));
   }
@@ -119,16 +127,12 @@ export class Pipeline {
     });
   }
 
-  #logRequest(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { id, caller, ms }: { id: string; caller?: Caller; ms: number },
-  ) {
+  #logRequest(request: Request, reply: Reply, { id, caller, ms }: { id: string; caller?: Caller; ms: number }) {
     // The path without its query, which may carry a key (`?api_key=`); never a header or a body.
     const path = request.url.split("?", 1)[0];
     const who = caller && { account: caller.account, key: caller.key };
     this.#log.info(
-      { requestId: id, method: request.method, path, status: reply.statusCode, ms: Math.round(ms), ...who },
+      { requestId: id, method: request.method, path, status: reply.status, ms: Math.round(ms), ...who },
       "request",
     );
   }
@@ -143,22 +147,21 @@ export class JsonText {
   }
 }
 
-const JSON_TYPE = "application/json; charset=utf-8";
+export const JSON_TYPE = "application/json; charset=utf-8";
 
-function render(reply: FastifyReply, result: unknown): FastifyReply {
-  // Nothing at all with 204: public clients try to parse whatever they get.
+/** A handler that has answered by itself returns the reply. */
+function render(reply: Reply, result: unknown): Reply {
   if (result === undefined || result === reply) return result === reply ? reply : reply.send();
   return reply.type(JSON_TYPE).send(result instanceof JsonText ? result.text : JSON.stringify(result));
 }
 
 /** An answer that has begun cannot become a refusal any more; a broken connection tells the client that it is not whole. */
-function cutOff(reply: FastifyReply): FastifyReply {
-  reply.hijack();
+function cutOff(reply: Reply): Reply {
   reply.raw.destroy();
   return reply;
 }
 
-export function searchOf(request: FastifyRequest): URLSearchParams {
+export function searchOf(request: Request): URLSearchParams {
   const mark = request.url.indexOf("?");
   return new URLSearchParams(mark < 0 ? "" : request.url.slice(mark + 1));
 }
@@ -181,7 +184,7 @@ export function notAllowed(methods: readonly Method[]): Problem {
   });
 }
 
-function requireJson(request: FastifyRequest): void {
+function requireJson(request: Request): void {
   const type = request.headers["content-type"];
   if (!/^application\/([\w.-]+\+)?json *(;|$)/i.test(type ?? "")) {
     throw problem(

@@ -1,11 +1,13 @@
-/** The HTTP server: one Fastify instance with bounds on headers, idle time and shutdown, and no opinion on bodies. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+/** The HTTP server: direct routes with one Fastify instance behind them, with bounds on headers, idle time and shutdown, and no opinion on bodies. */
+import { createServer as createHttpServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { waitsForContinue } from "./body.ts";
+import type { DirectRoutes } from "./direct-routes.ts";
 import { problemJson } from "./problem-json.ts";
+import { type Answering, type Params, Reply, type Request } from "./reply.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
 /** A whole request must have arrived by then; 97 MiB in 10 minutes is a very slow line. */
@@ -20,28 +22,52 @@ const LAST_WORDS_MS = 2000;
 export interface ServerParts {
   clock: Clock;
   /** Answers a request whose path the router cannot even read, such as `/%zz`. */
-  badPath(request: FastifyRequest, reply: FastifyReply): unknown;
+  badPath: Answering;
+  direct: DirectRoutes;
 }
 
-export function createServer({ clock, badPath }: ServerParts): FastifyInstance {
+export function createServer({ clock, badPath, direct }: ServerParts): FastifyInstance {
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
-    keepAliveTimeout: KEEP_ALIVE_MS,
-    requestTimeout: REQUEST_TIMEOUT_MS,
-    http: { headersTimeout: HEADERS_TIMEOUT_MS, maxHeaderSize: MAX_HEADER_BYTES },
+    serverFactory: (viaRouter) => openServer(direct, viaRouter),
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
-    frameworkErrors: (_error, request, reply) => void badPath(request as FastifyRequest, reply as FastifyReply),
+    frameworkErrors: (_error, request, reply) =>
+      void viaFastify(badPath)(request as FastifyRequest, reply as FastifyReply),
   });
   // Fastify would judge bodies and their types before we know who asks: to it no method has one, and the pipeline reads them.
   for (const method of BODY_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
   closeConnectionsWhenClosing(app);
-  app.server.on("checkContinue", (request: IncomingMessage, response: ServerResponse) => {
-    waitsForContinue.add(request);
-    app.server.emit("request", request, response);
-  });
   return app;
+}
+
+function openServer(direct: DirectRoutes, viaRouter: RequestListener): Server {
+  const server = createHttpServer({
+    keepAliveTimeout: KEEP_ALIVE_MS,
+    requestTimeout: REQUEST_TIMEOUT_MS,
+    headersTimeout: HEADERS_TIMEOUT_MS,
+    maxHeaderSize: MAX_HEADER_BYTES,
+  });
+  server.on("request", (request: Request, response: ServerResponse) => {
+    // A server that is closing has stopped listening; Fastify refuses what still comes on open connections.
+    const route = server.listening ? direct.find(request.method, request.url) : undefined;
+    if (route) route.answer(request, new Reply(response), route.params);
+    else viaRouter(request, response);
+  });
+  server.on("checkContinue", (request: Request, response: ServerResponse) => {
+    waitsForContinue.add(request);
+    server.emit("request", request, response);
+  });
+  return server;
+}
+
+/** Fastify finds the route; the answer is ours from there on. */
+export function viaFastify(answer: Answering): (request: FastifyRequest, reply: FastifyReply) => unknown {
+  return (request, reply) => {
+    reply.hijack();
+    return answer(request.raw as Request, new Reply(reply.raw), request.params as Params);
+  };
 }
 
 /** Node closes the connections that are idle when the end begins; those that fall idle later are closed here. */
@@ -51,15 +77,15 @@ function closeConnectionsWhenClosing(app: FastifyInstance): void {
     closing = true;
     done();
   });
-  app.addHook("onResponse", ({ raw }, _reply, done) => {
-    const closeIdle = () => {
-      if (closing) app.server.closeIdleConnections();
-    };
-    // An answer may be out before its request is in: a refused body still arrives to be thrown away.
-    if (raw.complete) closeIdle();
-    else raw.once("close", closeIdle);
-    done();
-  });
+  const closeIdle = () => {
+    if (closing) app.server.closeIdleConnections();
+  };
+  /** An answer may be out before its request is in: a refused body still arrives to be thrown away. */
+  function answered(this: ServerResponse): void {
+    if (this.req.complete) closeIdle();
+    else this.req.once("close", closeIdle);
+  }
+  app.server.on("request", (_request: Request, response: ServerResponse) => response.on("close", answered));
 }
 
 /** Lets requests in flight finish, within bounds. */

@@ -1,15 +1,16 @@
 /** The OpenAI-compatible route: a request becomes a job, and the job's stream becomes the answer. */
-import type { FastifyReply, FastifyRequest } from "fastify";
 import type { EndpointTerms, Engine } from "../../jobs/engine.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Gone } from "../../kernel/gone.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
+import { ClientGone } from "../http/gone.ts";
 import { JsonText } from "../http/pipeline.ts";
-import { goneSignal } from "./gone.ts";
+import type { Params, Reply, Request } from "../http/reply.ts";
 
 export interface OpenAiParts {
   engine: Engine;
@@ -19,8 +20,9 @@ export interface OpenAiParts {
 
 interface Asked {
   endpoint: EndpointTerms;
-  request: FastifyRequest;
-  reply: FastifyReply;
+  request: Request;
+  reply: Reply;
+  params: Params;
 }
 
 const BODY_LIMIT = 20 * MIB;
@@ -29,13 +31,13 @@ const DONE = "data: [DONE]";
 
 export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown> {
   const { engine } = parts;
-  const { endpoint, request, reply } = asked;
+  const { endpoint, request, reply, params } = asked;
   const body = request.method === "POST" ? await readInput(parts, request, reply) : undefined;
-  const input = { openai_route: routeOf(request), ...(body === undefined ? {} : { openai_input: body }) };
+  const input = { openai_route: routeOf(request, params["*"]!), ...(body === undefined ? {} : { openai_input: body }) };
   const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
   const job = await engine.submit({ endpoint, terms, body: JSON.stringify({ input }), mode: "runsync" });
   reply.header("X-Job-Id", job.id);
-  const gone = goneSignal(reply);
+  const gone = new ClientGone(reply);
   const wantsStream = (body as { stream?: unknown } | undefined)?.stream === true;
   try {
     return wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
@@ -45,26 +47,20 @@ export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown>
   }
 }
 
-async function readInput({ clock }: OpenAiParts, request: FastifyRequest, reply: FastifyReply): Promise<unknown> {
-  refuseTooLarge(request.raw, BODY_LIMIT);
-  const bytes = await readBody(request.raw, reply.raw, { limit: BODY_LIMIT, clock });
+async function readInput({ clock }: OpenAiParts, request: Request, reply: Reply): Promise<unknown> {
+  refuseTooLarge(request, BODY_LIMIT);
+  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock });
   return bytes.length === 0 ? {} : parseKeptJson(bytes).value;
 }
 
 /** `/v2/{id}/openai/v1/models?limit=2` asks for `/v1/models?limit=2`. */
-function routeOf(request: FastifyRequest): string {
-  const { "*": path } = request.params as { "*": string };
+function routeOf(request: Request, path: string): string {
   const mark = request.url.indexOf("?");
   return `/${path}${mark < 0 ? "" : request.url.slice(mark)}`;
 }
 
 /** Workers yield, and their only item is the answer. */
-async function whole(
-  { engine }: OpenAiParts,
-  { endpoint, reply }: Asked,
-  id: string,
-  gone: AbortSignal,
-): Promise<unknown> {
+async function whole({ engine }: OpenAiParts, { endpoint, reply }: Asked, id: string, gone: Gone): Promise<unknown> {
   const { job, result } = await engine.waitFor(endpoint.id, id, endpoint.executionTimeoutMs, gone);
   if (gone.aborted) return reply;
   if (!jobLifecycle.isFinal(job.state)) {
@@ -82,7 +78,7 @@ async function streamed(
   { streams }: OpenAiParts,
   { endpoint, reply }: Asked,
   id: string,
-  gone: AbortSignal,
+  gone: Gone,
 ): Promise<unknown> {
   let position: Position = BEGINNING;
   let closing = "";
@@ -107,9 +103,8 @@ async function streamed(
   return reply;
 }
 
-function startEvents(reply: FastifyReply, id: string): void {
+function startEvents(reply: Reply, id: string): void {
   if (reply.raw.headersSent) return;
-  reply.hijack();
   reply.raw.writeHead(200, {
     "content-type": "text/event-stream",
     "cache-control": "no-cache",
@@ -126,7 +121,7 @@ function eventText(output: unknown): string {
   return items.map((item) => (typeof item === "string" ? item : `data: ${JSON.stringify(item)}\n\n`)).join("");
 }
 
-function failed(reply: FastifyReply, status: number, message: string): JsonText {
+function failed(reply: Reply, status: number, message: string): JsonText {
   reply.code(status);
   return new JsonText(JSON.stringify(errorObject(message)));
 }

@@ -1,11 +1,11 @@
 /** `/requests`: the jobs of an endpoint, newest first, with filters and pages. */
-import type { FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import { searchOf } from "../http/pipeline.ts";
+import type { Request } from "../http/reply.ts";
 import { jobRecord, type Shown } from "./record.ts";
 
 const LIMIT = { least: 1, most: 1000, standard: 100 };
@@ -17,11 +17,7 @@ export interface RequestsParts {
   explained: (shown: Shown) => Promise<Shown>;
 }
 
-export async function listRequests(
-  { queue, clock, explained }: RequestsParts,
-  endpoint: string,
-  request: FastifyRequest,
-) {
+export async function listRequests({ queue, clock, explained }: RequestsParts, endpoint: string, request: Request) {
   const search = searchOf(request);
   const limit = numberOf(search, "limit", LIMIT);
   const offset = numberOf(search, "offset", OFFSET);

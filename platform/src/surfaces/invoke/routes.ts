@@ -1,5 +1,5 @@
 /** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients send. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission } from "../../jobs/engine.ts";
 import { workerOf } from "../../jobs/holder.ts";
@@ -8,14 +8,18 @@ import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
+import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Scope } from "../../kernel/scope.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
-import { JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
+import type { DirectRoutes } from "../http/direct-routes.ts";
+import { ClientGone } from "../http/gone.ts";
+import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
+import type { Answering, Params, Reply, Request } from "../http/reply.ts";
+import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
-import { goneSignal } from "./gone.ts";
 import { openAi } from "./openai.ts";
 import { jobRecord, type Shown } from "./record.ts";
 import { listRequests } from "./requests.ts";
@@ -43,8 +47,9 @@ interface Asked {
   caller: Caller;
   endpoint: { id: string; executionTimeoutMs: number };
   job: string;
-  request: FastifyRequest;
-  reply: FastifyReply;
+  request: Request;
+  reply: Reply;
+  params: Params;
 }
 
 type Work = (asked: Asked) => Promise<unknown>;
@@ -56,7 +61,7 @@ interface Route {
   work: Work;
 }
 
-export function mountInvoke(app: FastifyInstance, parts: InvokeParts): void {
+export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: InvokeParts): void {
   const { pipeline, surface, endpoints } = parts;
   for (const { methods, path, scope, work } of routes(parts)) {
     const others = (["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const).filter(
@@ -65,34 +70,31 @@ export function mountInvoke(app: FastifyInstance, parts: InvokeParts): void {
     app.route({
       method: others,
       url: `/v2/:endpoint${path}`,
-      handler: (request, reply) => pipeline.refuse(surface, notAllowed(methods), request, reply),
+      handler: viaFastify((request, reply) => pipeline.refuse(surface, notAllowed(methods), request, reply)),
     });
-    app.route({
-      method: methods,
-      url: `/v2/:endpoint${path}`,
-      handler: (request, reply) =>
-        pipeline.answer(surface, request, reply, async (caller) => {
-          const { endpoint: id, job = "" } = request.params as { endpoint: string; job?: string };
-          const { doc } = await endpoints.ownForInvocation(caller, id);
-          // Whoever may submit jobs may read what became of them.
-          requireScope(caller, scope, "serverless:invoke");
-          if (doc.type !== "QUEUE")
-            throw problem("malformed", "not allowed for LB API: this endpoint balances load and has no queue");
-          return work({ caller, endpoint: { id, executionTimeoutMs: doc.timeout }, job, request, reply });
-        }),
-    });
+    const answer: Answering = (request, reply, params) =>
+      pipeline.answer(surface, request, reply, async (caller) => {
+        const { endpoint: id = "", job = "" } = params;
+        const { doc } = await endpoints.ownForInvocation(caller, id);
+        // Whoever may submit jobs may read what became of them.
+        requireScope(caller, scope, "serverless:invoke");
+        if (doc.type !== "QUEUE")
+          throw problem("malformed", "not allowed for LB API: this endpoint balances load and has no queue");
+        return work({ caller, endpoint: { id, executionTimeoutMs: doc.timeout }, job, request, reply, params });
+      });
+    app.route({ method: methods, url: `/v2/:endpoint${path}`, handler: viaFastify(answer) });
+    direct.add(methods, path, answer);
   }
   mountRefusals(app, parts);
 }
 
 /** Methods and paths that do not exist are refused in the words of this surface, to callers who may know that much. */
 function mountRefusals(app: FastifyInstance, { pipeline, surface }: InvokeParts): void {
-  app.all("/v2/:endpoint/*", (request, reply) =>
+  const notFound = viaFastify((request, reply) =>
     pipeline.refuse(surface, problem("not-found", "not found"), request, reply),
   );
-  app.all("/v2/:endpoint", (request, reply) =>
-    pipeline.refuse(surface, problem("not-found", "not found"), request, reply),
-  );
+  app.all("/v2/:endpoint/*", notFound);
+  app.all("/v2/:endpoint", notFound);
 }
 
 function routes(parts: InvokeParts): Route[] {
@@ -188,8 +190,8 @@ function workerCounts(holders: readonly HolderState[]) {
 /** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */
 async function held(
   parts: InvokeParts,
-  reply: FastifyReply,
-  wait: (gone: AbortSignal, known: (id: string) => void) => Promise<Ended>,
+  reply: Reply,
+  wait: (gone: Gone, known: (id: string) => void) => Promise<Ended>,
 ): Promise<unknown> {
   let early: Timer | undefined;
   // Not before the job is known to be there: a 200 cannot be taken back.
@@ -198,7 +200,7 @@ async function held(
     early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
   };
   try {
-    const ended = await wait(goneSignal(reply), known);
+    const ended = await wait(new ClientGone(reply), known);
     const record = jobRecord(await explained(parts, ended));
     if (!reply.raw.headersSent) return new JsonText(record);
     return endEarlyReply(reply, record);
@@ -207,17 +209,13 @@ async function held(
   }
 }
 
-function sendHeadersEarly(reply: FastifyReply): void {
+function sendHeadersEarly(reply: Reply): void {
   if (reply.raw.headersSent || reply.raw.destroyed) return;
-  reply.raw.writeHead(200, {
-    ...(reply.getHeaders() as Record<string, string>),
-    "content-type": "application/json; charset=utf-8",
-  });
+  reply.raw.writeHead(200, reply.type(JSON_TYPE).headers);
   reply.raw.flushHeaders();
 }
 
-function endEarlyReply(reply: FastifyReply, record: string | Uint8Array): FastifyReply {
-  reply.hijack();
+function endEarlyReply(reply: Reply, record: string | Uint8Array): Reply {
   reply.raw.end(record);
   return reply;
 }
@@ -235,14 +233,14 @@ async function submissionOf(
   mode: Submission["mode"],
 ): Promise<Submission> {
   const limit = mode === "run" ? BODY_LIMIT.run : BODY_LIMIT.runsync;
-  const { digest, ...read } = await readSubmission(reader, request.raw, reply.raw, limit);
+  const { digest, ...read } = await readSubmission(reader, request, reply.raw, limit);
   // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
   await endpoints.ownForInvocation(caller, endpoint.id);
   const key = idempotencyKey(request);
   return { endpoint, mode, ...read, ...(key === undefined ? {} : { idempotency: { key, digest: digest() } }) };
 }
 
-function idempotencyKey(request: FastifyRequest): string | undefined {
+function idempotencyKey(request: Request): string | undefined {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return undefined;
   if (typeof key !== "string" || key.length < 1 || key.length > 255) {

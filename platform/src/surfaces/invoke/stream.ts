@@ -1,13 +1,14 @@
 /** `/stream`: what a job has streamed and no answer has given yet, or all of it as server-sent events. */
-import type { FastifyReply, FastifyRequest } from "fastify";
 import { withMetrics } from "../../jobs/chunks.ts";
 import type { Engine } from "../../jobs/engine.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
+import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import type { Chunk } from "../../ports/queue/queue.ts";
+import { ClientGone } from "../http/gone.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
-import { goneSignal } from "./gone.ts";
+import type { Reply, Request } from "../http/reply.ts";
 import { jobRecord } from "./record.ts";
 import { streamForm } from "./stream-form.ts";
 
@@ -20,8 +21,8 @@ export interface StreamParts {
 interface Asked {
   endpoint: { id: string };
   job: string;
-  request: FastifyRequest;
-  reply: FastifyReply;
+  request: Request;
+  reply: Reply;
 }
 
 const HOLD = { least: 1000, most: 300_000, standard: 10_000 };
@@ -37,7 +38,7 @@ export async function stream(parts: StreamParts, asked: Asked): Promise<unknown>
 async function poll(parts: StreamParts, { endpoint, job: id, request, reply }: Asked, form: "array" | "object") {
   const search = searchOf(request);
   const from = search.get("from");
-  const ask = { endpoint: endpoint.id, id, waitMs: holdMs(search.get("wait")), gone: goneSignal(reply) };
+  const ask = { endpoint: endpoint.id, id, waitMs: holdMs(search.get("wait")), gone: new ClientGone(reply) };
   const view =
     from === null
       ? await nextUnread(parts, ask, reply)
@@ -50,13 +51,13 @@ interface Ask {
   endpoint: string;
   id: string;
   waitMs: number;
-  gone: AbortSignal;
+  gone: Gone;
 }
 
 async function nextUnread(
   { engine, streams }: StreamParts,
   { endpoint, id, waitMs, gone }: Ask,
-  reply: FastifyReply,
+  reply: Reply,
 ): Promise<StreamView> {
   for (;;) {
     await streams.answering.get(id);
@@ -73,7 +74,7 @@ async function nextUnread(
   }
 }
 
-async function cursorMoved(engine: Engine, job: Job, last: Position, { raw }: FastifyReply): Promise<void> {
+async function cursorMoved(engine: Engine, job: Job, last: Position, { raw }: Reply): Promise<void> {
   if (!raw.destroyed) await new Promise((resolve) => raw.once("close", resolve));
   // A move that fails means that these chunks are given once more, which is better than not at all.
   if (raw.writableFinished) await engine.moveCursor(job, last).catch(() => undefined);
@@ -109,15 +110,11 @@ function resultError(result: Payload | undefined): string | undefined {
 }
 
 /** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
-async function events(
-  { engine, streams }: StreamParts,
-  { endpoint, job: id, request, reply }: Asked,
-): Promise<FastifyReply> {
+async function events({ engine, streams }: StreamParts, { endpoint, job: id, request, reply }: Asked): Promise<Reply> {
   const resumed = request.headers["last-event-id"];
   let position = typeof resumed === "string" ? parsePosition(resumed) : BEGINNING;
   const { job } = await engine.read(endpoint.id, id);
-  const gone = goneSignal(reply);
-  reply.hijack();
+  const gone = new ClientGone(reply);
   const { raw } = reply;
   raw.writeHead(200, {
     "content-type": "text/event-stream",
@@ -152,11 +149,11 @@ function event({ id, name, data }: { id?: string; name?: string; data: unknown }
 }
 
 /** A slow reader is waited for, so that its chunks stay on the disk and not in memory. */
-function drained(raw: FastifyReply["raw"], gone: AbortSignal): Promise<void> {
+function drained(raw: Reply["raw"], gone: Gone): Promise<void> {
   if (!raw.writableNeedDrain || gone.aborted) return Promise.resolve();
   return new Promise((resolve) => {
     raw.once("drain", resolve);
-    gone.addEventListener("abort", () => resolve(), { once: true });
+    gone.addEventListener("abort", () => resolve());
   });
 }
 

@@ -1,11 +1,12 @@
 /** REST v2: the operations of every resource under `/v2/<resource word>`, with problem+json refusals. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { operations, resourceWords } from "../../contract.ts";
 import type { Authenticator } from "../../guards/authenticate.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Pipeline } from "../http/pipeline.ts";
 import { problemJson } from "../http/problem-json.ts";
+import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 
 /** One method per operation, whichever service it comes from. */
@@ -24,8 +25,9 @@ export function restV2Surface(authenticator: Authenticator): Surface {
 
 export function mountRestV2(app: FastifyInstance, pipeline: Pipeline, surface: Surface, handlers: RestHandlers): void {
   pipeline.mount(app, surface, operations, handlers as never);
-  const notFound = (request: FastifyRequest, reply: FastifyReply) =>
-    pipeline.refuse(surface, problem("not-found", "The requested path was not found."), request, reply);
+  const notFound = viaFastify((request, reply) =>
+    pipeline.refuse(surface, problem("not-found", "The requested path was not found."), request, reply),
+  );
   // Without these, `/v2/pods/run` would be taken for the endpoint called "pods".
   for (const word of resourceWords) {
     app.all(`/v2/${word}/*`, notFound);

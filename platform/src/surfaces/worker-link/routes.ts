@@ -1,5 +1,5 @@
 /** The worker link: the public worker protocol, and a batched form of it for our own worker library. */
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
+import type { FastifyInstance } from "fastify";
 import { holderName, workerOf } from "../../jobs/holder.ts";
 import { failure, type Report, readReport } from "../../jobs/report.ts";
 import type { Reported, WorkerCall, WorkerDesk } from "../../jobs/worker-desk.ts";
@@ -11,7 +11,11 @@ import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
 import { discardRest, readBody } from "../http/body.ts";
-import { searchOf } from "../http/pipeline.ts";
+import type { DirectRoutes } from "../http/direct-routes.ts";
+import { ClientGone } from "../http/gone.ts";
+import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
+import type { Answering, Params, Reply, Request } from "../http/reply.ts";
+import { viaFastify } from "../http/server.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
 import { jobText, joined } from "./job-text.ts";
@@ -34,16 +38,17 @@ const OUTPUT_LIMIT = 20 * MIB;
 /** A batch holds many results; each is held to the limit by itself. */
 const BATCH_LIMIT = 64 * MIB;
 const BATCH_MOST = 1000;
+const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
 
 interface Asked {
   call: WorkerCall;
   job: string;
   search: URLSearchParams;
-  request: FastifyRequest;
-  reply: FastifyReply;
+  request: Request;
+  reply: Reply;
 }
 
-type Work = (parts: WorkerLinkParts, asked: Asked) => Promise<FastifyReply>;
+type Work = (parts: WorkerLinkParts, asked: Asked) => Promise<Reply>;
 
 const routes: { method: "GET" | "POST"; path: string; work: Work }[] = [
   { method: "GET", path: "/job-take/:worker", work: (parts, asked) => take(parts, asked, 1) },
@@ -59,14 +64,16 @@ const routes: { method: "GET" | "POST"; path: string; work: Work }[] = [
   { method: "POST", path: "/job-exchange/:worker", work: exchange },
 ];
 
-export function mountWorkerLink(app: FastifyInstance, parts: WorkerLinkParts): void {
+export function mountWorkerLink(app: FastifyInstance, direct: DirectRoutes, parts: WorkerLinkParts): void {
   for (const { method, path, work } of routes) {
+    const answering: Answering = (request, reply, params) => answer(parts, work, request, reply, params);
+    direct.add([method], path, answering);
     app.route({
       method,
       url: `/v2/:endpoint${path}`,
       // Asking with HEAD would take a job and give it to nobody.
       exposeHeadRoute: false,
-      handler: (request, reply) => answer(parts, work, request, reply),
+      handler: viaFastify(answering),
     });
   }
 }
@@ -75,11 +82,12 @@ export function mountWorkerLink(app: FastifyInstance, parts: WorkerLinkParts): v
 async function answer(
   parts: WorkerLinkParts,
   work: Work,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<FastifyReply> {
+  request: Request,
+  reply: Reply,
+  params: Params,
+): Promise<Reply> {
   try {
-    const asked = readCall(request, reply);
+    const asked = readCall(request, reply, params);
     await authenticate(parts, asked);
     return await work(parts, asked);
   } catch (error) {
@@ -89,13 +97,12 @@ async function answer(
     const { contentType, body } = flatError(refusal);
     return reply.code(refusal.status).type(contentType).send(body);
   } finally {
-    discardRest(request.raw, parts.clock);
+    discardRest(request, parts.clock);
   }
 }
 
 /** Some releases append `&name=value` to a URL without a query: what follows an `&` in the path is read as the query. */
-function readCall(request: FastifyRequest, reply: FastifyReply): Asked {
-  const params = request.params as { endpoint: string; worker: string; job?: string };
+function readCall(request: Request, reply: Reply, params: Params): Asked {
   const search = searchOf(request);
   const clean = (segment = "") => {
     const [value = "", ...rest] = segment.split("&");
@@ -103,7 +110,7 @@ function readCall(request: FastifyRequest, reply: FastifyReply): Asked {
     for (const [name, text] of new URLSearchParams(rest.join("&"))) search.append(name, text);
     return value;
   };
-  const { endpoint } = params;
+  const { endpoint = "" } = params;
   const call = { endpoint, worker: holderName(endpoint, clean(params.worker)) };
   return { call, job: clean(params.job), search, request, reply };
 }
@@ -116,32 +123,26 @@ async function authenticate({ keys, clock, log }: WorkerLinkParts, { call, reque
   throw problem("unauthenticated", "this key does not open the routes of this worker");
 }
 
-async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promise<FastifyReply> {
+async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promise<Reply> {
   const { call, reply } = asked;
   const claimed = await claim(parts, asked, { limit, waitMs: HOLD_TAKE_MS });
   if (claimed.length === 0) return reply.code(204).send();
   const texts = await Promise.all(claimed.map((one) => jobText(one, parts.vault)));
   const single = limit === 1 && !asked.request.url.includes("/job-take-batch/");
-  return sendJobs(
-    parts,
-    call,
-    claimed,
-    reply.type("application/json"),
-    single ? texts[0]! : joined(texts, ["[", ",", "]"]),
-  );
+  return sendJobs(parts, call, claimed, reply.type(JSON_TYPE), single ? texts[0]! : joined(texts, ["[", ",", "]"]));
 }
 
 /** Finishes N jobs and takes up to N new ones in a single request. Lines of text: `<job id> <attempt> <result object>`. */
-async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<FastifyReply> {
+async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const { call, search, request, reply } = asked;
-  const bytes = await readBody(request.raw, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock });
+  const bytes = await readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock });
   if (bytes.length > 0) await parts.desk.report(call, readLines(bytes.toString()));
   const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const claimed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs });
   if (claimed.length === 0) return reply.code(204).send();
   const texts = await Promise.all(claimed.map((one) => jobText(one, parts.vault, true)));
-  return sendJobs(parts, call, claimed, reply.type("application/x-ndjson"), joined(texts, ["", "\n", "\n"]));
+  return sendJobs(parts, call, claimed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
 }
 
 function readLines(text: string): Reported[] {
@@ -166,8 +167,7 @@ async function claim(
   { call, reply }: Asked,
   { limit, waitMs }: { limit: number; waitMs: number },
 ): Promise<Claimed[]> {
-  const gone = goneSignal(reply);
-  return desk.take(call, { limit, waitMs, gone });
+  return desk.take(call, { limit, waitMs, gone: new ClientGone(reply) });
 }
 
 /**
@@ -178,9 +178,9 @@ async function sendJobs(
   { desk }: WorkerLinkParts,
   call: WorkerCall,
   claimed: Claimed[],
-  reply: FastifyReply,
+  reply: Reply,
   text: string | Uint8Array,
-): Promise<FastifyReply> {
+): Promise<Reply> {
   if (reply.raw.destroyed || reply.raw.socket?.destroyed || reply.raw.socket?.writableEnded) {
     await desk.handBack(
       call,
@@ -192,25 +192,21 @@ async function sendJobs(
 }
 
 /** Results are never refused: what cannot be read or is too long fails the job with the reason. */
-async function done(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<FastifyReply> {
+async function done(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
   const report = await reportOf(parts, request, reply);
   await parts.desk.report(call, [{ id: job, report, attempt: countIn(search, "attempt") }]);
-  return reply.type("application/json").send("{}");
+  return reply.type(JSON_TYPE).send("{}");
 }
 
-async function reportOf(parts: WorkerLinkParts, request: FastifyRequest, reply: FastifyReply): Promise<Report> {
+async function reportOf(parts: WorkerLinkParts, request: Request, reply: Reply): Promise<Report> {
   const bytes = await bodyOrTooLarge(parts, request, reply);
   if (bytes === undefined) return tooLong;
   return bytes.length > LARGE_BYTES ? parts.large.report(bytes) : readReport(bytes.toString());
 }
 
-async function bodyOrTooLarge(
-  { clock }: WorkerLinkParts,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): Promise<Buffer | undefined> {
+async function bodyOrTooLarge({ clock }: WorkerLinkParts, request: Request, reply: Reply): Promise<Buffer | undefined> {
   try {
-    return await readBody(request.raw, reply.raw, { limit: OUTPUT_LIMIT, clock });
+    return await readBody(request, reply.raw, { limit: OUTPUT_LIMIT, clock });
   } catch (error) {
     if (isProblem(error, "too-large")) return undefined;
     // The public worker package sends again after 503, and gives a result up after any 4xx.
@@ -219,23 +215,21 @@ async function bodyOrTooLarge(
   }
 }
 
-async function stream(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<FastifyReply> {
+async function stream(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
   const bytes = await bodyOrTooLarge(parts, request, reply);
   const attempt = countIn(search, "attempt");
   const sequence = countIn(search, "sequence");
   const numbered = attempt !== undefined && sequence !== undefined ? { attempt, sequence } : undefined;
   if (bytes) await parts.desk.stream(call, { id: job, text: bytes.toString(), numbered });
-  return reply.type("application/json").send("{}");
+  return reply.type(JSON_TYPE).send("{}");
 }
 
-async function stop({ desk }: WorkerLinkParts, { call, reply }: Asked): Promise<FastifyReply> {
-  const jobsToStop = await desk.stops(call, { waitMs: HOLD_STOP_MS, gone: goneSignal(reply) });
-  return jobsToStop.length === 0
-    ? reply.code(204).send()
-    : reply.type("application/json").send(JSON.stringify({ jobsToStop }));
+async function stop({ desk }: WorkerLinkParts, { call, reply }: Asked): Promise<Reply> {
+  const jobsToStop = await desk.stops(call, { waitMs: HOLD_STOP_MS, gone: new ClientGone(reply) });
+  return jobsToStop.length === 0 ? reply.code(204).send() : reply.type(JSON_TYPE).send(JSON.stringify({ jobsToStop }));
 }
 
-async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Asked): Promise<FastifyReply> {
+async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Asked): Promise<Reply> {
   if (search.get("status") === "unhealthy") {
     log.warn(
       { ...call, check: search.get("check"), reason: search.get("reason") },
@@ -246,18 +240,8 @@ async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Ask
     const listed = (search.get("job_id") ?? "").split(",").filter(Boolean);
     await desk.ping(call, new Set(listed), search.get("runpod_version") ?? undefined);
   }
-  return reply.type("application/json").send("{}");
+  return reply.type(JSON_TYPE).send("{}");
 }
-
-/** Aborts when the worker's connection goes. A response closes at its end too: a reason made once spares an error for each. */
-function goneSignal(reply: FastifyReply): AbortSignal {
-  const gone = new AbortController();
-  reply.raw.once("close", () => gone.abort(GONE));
-  if (reply.raw.destroyed) gone.abort(GONE);
-  return gone.signal;
-}
-
-const GONE = new Error("the worker's connection is gone");
 
 const batchSize = (search: URLSearchParams) =>
   numberIn(search.get("batch_size"), { least: 1, most: BATCH_MOST, standard: 1 });

@@ -1,0 +1,45 @@
+/** What was read from the store a moment ago, so that not every request must read it again. */
+import type { Clock } from "./clock.ts";
+
+const AT_MOST = 10_000;
+
+export class Remembered<T> {
+  /** The oldest first. */
+  readonly #values = new Map<string, { value: T; readAt: number }>();
+  readonly #clock: Clock;
+  readonly #forMs: number;
+
+  constructor(clock: Clock, forMs: number) {
+    this.#clock = clock;
+    this.#forMs = forMs;
+  }
+
+  get(name: string): T | undefined {
+    const found = this.#values.get(name);
+    return found && this.#clock.monotonic() - found.readAt < this.#forMs ? found.value : undefined;
+  }
+
+  set(name: string, value: T): void {
+    const readAt = this.#clock.monotonic();
+    this.#forgetUntil(readAt - this.#forMs);
+    if (this.#values.size >= AT_MOST) this.#values.clear();
+    this.#values.delete(name);
+    this.#values.set(name, { value, readAt });
+  }
+
+  delete(name: string): void {
+    this.#values.delete(name);
+  }
+
+  clear(): void {
+    this.#values.clear();
+  }
+
+  /** Names may be secrets: none is kept for longer than it takes for another one to be used. */
+  #forgetUntil(oldest: number): void {
+    for (const [name, { readAt }] of this.#values) {
+      if (readAt > oldest) return;
+      this.#values.delete(name);
+    }
+  }
+}

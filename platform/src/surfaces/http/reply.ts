@@ -1,0 +1,44 @@
+/** The answer to one request, as every surface gives it: its headers are gathered and leave in one write with the body. */
+import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+
+/** A request as a server gets it, which always has these two. */
+export type Request = IncomingMessage & { url: string; method: string };
+
+/** Named pieces of the path. */
+export type Params = Record<string, string>;
+
+/** Answers a request, whichever router brought it. */
+export type Answering = (request: Request, reply: Reply, params: Params) => unknown;
+
+export class Reply {
+  readonly raw: ServerResponse;
+  readonly headers: OutgoingHttpHeaders = {};
+  status = 200;
+
+  constructor(raw: ServerResponse) {
+    this.raw = raw;
+  }
+
+  code(status: number): this {
+    this.status = status;
+    return this;
+  }
+
+  header(name: string, value: string): this {
+    this.headers[name] = value;
+    return this;
+  }
+
+  type(contentType: string): this {
+    return this.header("Content-Type", contentType);
+  }
+
+  /** Without a body, nothing at all goes with 204: public clients try to parse whatever they get. */
+  send(body?: string | Uint8Array): this {
+    if (body !== undefined) this.headers["Content-Length"] = Buffer.byteLength(body);
+    else if (this.status !== 204) this.headers["Content-Length"] = 0;
+    this.raw.writeHead(this.status, this.headers);
+    this.raw.end(body);
+    return this;
+  }
+}
