@@ -93,6 +93,12 @@ export class WorkerDesk {
     if (returned > 0) this.#signals.emit(`work:${endpoint}`, returned);
   }
 
+  /** Ends a job that was taken and cannot be handed to any worker. */
+  async fail({ endpoint, worker }: WorkerCall, job: Job, reason: string): Promise<void> {
+    const session = this.#sessions.of(worker, endpoint, this.#clock.now());
+    await this.#endOrReturn(session, failing(job, undefined, this.#clock.now(), reason));
+  }
+
   /** Results and progress. A report that comes late, twice or from someone else changes nothing. */
   async report(call: WorkerCall, reports: Reported[]): Promise<void> {
     const session = this.#heard(call);
@@ -292,16 +298,18 @@ export class WorkerDesk {
   }
 
   async #giveUp(session: Session, job: Job): Promise<void> {
-    session.begun.delete(job.id);
-    const change = givingUpHolder(
-      job,
-      this.#clock.now(),
-      `worker ${workerOf(job.holder ?? "")} took the job and never began it`,
-    );
+    const reason = `worker ${workerOf(job.holder ?? "")} took the job and never began it`;
+    await this.#endOrReturn(session, givingUpHolder(job, this.#clock.now(), reason));
+  }
+
+  /** Takes a job from a worker that is not at it. */
+  async #endOrReturn(session: Session, change: Change): Promise<void> {
+    session.begun.delete(change.id);
     const [outcome] = await this.#queue.apply([change]);
     if (!outcome!.applied) return;
-    if (outcome!.job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
-    else this.#waiters.tell({ job: outcome!.job, result: undefined });
+    const { job } = outcome!;
+    if (job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+    else this.#waiters.tell({ job, result: undefined });
   }
 
   /** Jobs the worker is busy with that are no longer its own. */
