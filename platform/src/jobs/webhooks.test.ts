@@ -17,7 +17,7 @@ const HOOK = "https://example.org/hook?token=abc";
 /** An engine whose webhooks go to a list; each answer is taken from `answers`, 200 when there is none. */
 function setup({ secret, mine }: Pick<WebhookParts, "secret" | "mine"> = {}) {
   const clock = new FakeClock();
-  const queue = new MemoryQueue(clock.now());
+  const queue = new MemoryQueue(clock);
   const parts = { queue, signals: new MemorySignals(), clock, random: new SeededRandom(1), log: silentLog };
   const failed = (error: unknown) => {
     throw error;

@@ -86,7 +86,7 @@ export class WorkerDesk {
 
   /** Returns jobs that the worker never got to see. */
   async handBack({ endpoint, worker }: WorkerCall, jobs: Job[]): Promise<void> {
-    const session = this.#sessions.of(worker, endpoint, this.#clock.now());
+    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     for (const { id } of jobs) session.begun.delete(id);
     const outcomes = await this.#queue.apply(jobs.map(handingBack));
     const returned = outcomes.filter(({ applied }) => applied).length;
@@ -95,7 +95,7 @@ export class WorkerDesk {
 
   /** Ends a job that was taken and cannot be handed to any worker. */
   async fail({ endpoint, worker }: WorkerCall, job: Job, reason: string): Promise<void> {
-    const session = this.#sessions.of(worker, endpoint, this.#clock.now());
+    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     await this.#endOrReturn(session, failing(job, undefined, this.#clock.now(), reason));
   }
 
@@ -232,10 +232,9 @@ export class WorkerDesk {
   }
 
   #heard({ worker, endpoint }: WorkerCall): Session {
-    const now = this.#clock.now();
     // Not awaited: being alive is worth nothing on the disk.
-    this.#queue.renew(worker, endpoint, now + LOST_AFTER_MS).catch(() => undefined);
-    return this.#sessions.of(worker, endpoint, now);
+    this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => undefined);
+    return this.#sessions.of(worker, endpoint, this.#clock.monotonic());
   }
 
   /** The job as it was handed out here, when this report can be about that. */
