@@ -1,6 +1,7 @@
 /** Rows 9, 10 and 11: a queue of a million jobs against one of a thousand, what it holds in memory, and how it comes back. */
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { realClock } from "../../platform/src/kernel/clock.ts";
 import { jobId } from "../../platform/src/kernel/ids.ts";
 import { realRandom } from "../../platform/src/kernel/random.ts";
 import { SqliteQueue } from "../../platform/src/ports/queue/sqlite-queue.ts";
@@ -65,7 +66,7 @@ const AT_ONCE = 1000;
 
 async function fillDirectly(folder: string, count: number): Promise<void> {
   const endpoint = await onlyEndpoint(folder);
-  const queue = await SqliteQueue.open(folder, { now: Date.now(), random: realRandom });
+  const queue = await SqliteQueue.open(folder, { clock: realClock, random: realRandom });
   const policy = {
     ttlMs: 24 * HOURS_MS,
     executionTimeoutMs: 300_000,

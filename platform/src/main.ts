@@ -89,12 +89,12 @@ async function openQueue(
   { clock, random }: Omit<Surroundings, "log">,
 ): Promise<{ queue: Queue; signals: Signals }> {
   if (!settings.databaseUrl) {
-    const queue = await SqliteQueue.open(settings.data, { now: clock.now(), random });
+    const queue = await SqliteQueue.open(settings.data, { clock, random });
     return { queue, signals: new MemorySignals() };
   }
   const { PostgresQueue } = await import("./ports/queue/postgres-queue.ts");
   const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
-  const queue = await PostgresQueue.open(settings.databaseUrl, { now: clock.now(), random });
+  const queue = await PostgresQueue.open(settings.databaseUrl, { random });
   return { queue, signals: await PostgresSignals.open(settings.databaseUrl, { clock, random }) };
 }
 

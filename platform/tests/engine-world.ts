@@ -44,7 +44,7 @@ export async function jobWorld() {
   const signals = new MemorySignals();
   /** A server on what the disk has. */
   const start = () => {
-    const queue = new EmbeddedQueue(journal, clock.now());
+    const queue = new EmbeddedQueue(journal, clock);
     const parts = { queue, signals, clock, random: new SeededRandom(1), failed: () => undefined };
     const engine = new Engine(parts);
     /** One more desk at the same queue, as another node has it. */

@@ -69,7 +69,7 @@ export async function setup({
   const random = new SeededRandom(1);
   const { log, logged } = recordingLog();
   const vault = new EnvelopeVault([random.bytes(32)], random);
-  const queue = new MemoryQueue(clock.now());
+  const queue = new MemoryQueue(clock);
   const signals = new MemorySignals();
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
   const owner = await services.accounts.firstOwner();

@@ -27,3 +27,14 @@ test("a job that the first in line may still be busy with goes to the next in li
   await clock.advance(60_000);
   expect(await first).toEqual([]);
 });
+
+test("setting the clock forward by hours costs no worker its job, and a worker that is silent for 30 s has lost it all the same", async () => {
+  const { clock, engine, desk, queue } = await jobWorld();
+  const { id } = await engine.submit(submission({ executionTimeoutMs: 86_400_000 }));
+  await desk.take(worker("w1"), waiting);
+  clock.jump(10 * 3_600_000);
+  expect(await queue.due(clock.now(), 10)).toEqual([]);
+  clock.jump(-20 * 3_600_000);
+  await clock.advance(30_000);
+  expect(await queue.due(clock.now(), 10)).toMatchObject([{ job: { id }, why: "holder" }]);
+});

@@ -71,6 +71,7 @@ export class Waiters implements AsyncDisposable {
   tell(ended: Ended): void {
     for (const heard of [...(this.#waiting.get(ended.job.id) ?? [])]) heard(ended);
     this.#signals.emit(`ended:${ended.job.id}`);
+    if (ended.job.webhooks) this.#signals.emit("outbox");
   }
 
   async lookAgain(): Promise<void> {

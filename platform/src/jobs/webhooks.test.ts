@@ -1,7 +1,7 @@
 /** Webhooks: told of every end, three times at most, signed when asked, and never lost in a crash. */
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { FakeClock } from "../kernel/clock.ts";
+import { FakeClock, turn } from "../kernel/clock.ts";
 import { silentLog } from "../kernel/log.ts";
 import { SeededRandom } from "../kernel/random.ts";
 import { MemoryQueue } from "../ports/queue/memory-queue.ts";
@@ -9,15 +9,15 @@ import { MemorySignals } from "../ports/signals/memory-signals.ts";
 import { isPrivate } from "../surfaces/webhook/post.ts";
 import { Engine } from "./engine.ts";
 import { readReport } from "./report.ts";
-import { Webhooks } from "./webhooks.ts";
+import { type WebhookParts, Webhooks } from "./webhooks.ts";
 import { WorkerDesk } from "./worker-desk.ts";
 
 const HOOK = "https://example.org/hook?token=abc";
 
 /** An engine whose webhooks go to a list; each answer is taken from `answers`, 200 when there is none. */
-function setup({ secret }: { secret?: string } = {}) {
+function setup({ secret, mine }: Pick<WebhookParts, "secret" | "mine"> = {}) {
   const clock = new FakeClock();
-  const queue = new MemoryQueue(clock.now());
+  const queue = new MemoryQueue(clock);
   const parts = { queue, signals: new MemorySignals(), clock, random: new SeededRandom(1), log: silentLog };
   const failed = (error: unknown) => {
     throw error;
@@ -25,15 +25,18 @@ function setup({ secret }: { secret?: string } = {}) {
   const engine = new Engine({ ...parts, failed });
   const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters });
   const sent: { url: string; body: string; headers: Record<string, string> }[] = [];
+  const watches: { count: number; resolve: () => void }[] = [];
   const answers: (number | Error)[] = [];
   const start = () =>
     new Webhooks({
       ...parts,
       failed,
       secret,
+      mine,
       record: ({ job }) => JSON.stringify({ id: job.id, status: job.state }),
       async post(url, body, headers) {
         sent.push({ url, body, headers });
+        for (const { count, resolve } of watches) if (sent.length >= count) resolve();
         const answer = answers.shift() ?? 200;
         if (answer instanceof Error) throw answer;
         return { status: answer };
@@ -49,6 +52,8 @@ function setup({ secret }: { secret?: string } = {}) {
     answers,
     start,
     webhooks,
+    /** Resolves once that many messages were sent. */
+    sentInAll: (count: number) => new Promise<void>((resolve) => watches.push({ count, resolve })),
     submit: () =>
       engine.submit({
         endpoint: { id: "ep", executionTimeoutMs: 60_000 },
@@ -75,6 +80,35 @@ test("ask 12 of the sheet: a completed and a failed job are both told of, with t
   expect(JSON.parse(world.sent[1]!.body)).toMatchObject({ status: "FAILED" });
 });
 
+test("a message is sent when it is written, without waiting for the next look", async () => {
+  const world = setup();
+  const told = world.sentInAll(1);
+  const { id } = await world.submit();
+  await world.finish('{"output":1}');
+  await told;
+  expect(JSON.parse(world.sent[0]!.body)).toMatchObject({ id, status: "COMPLETED" });
+});
+
+test("of more messages than are sent at once, each follows as soon as there is room", async () => {
+  const world = setup();
+  const told = world.sentInAll(100);
+  for (let i = 0; i < 100; i++) await world.submit();
+  for (let i = 0; i < 100; i++) await world.finish('{"output":1}');
+  await told;
+  expect(new Set(world.sent.map(({ body }) => JSON.parse(body).id)).size).toBe(100);
+});
+
+test("a node that does not have the duty sends nothing, and asks for it only when it looks by itself", async () => {
+  let asked = 0;
+  const world = setup({ mine: async () => ++asked < 0 });
+  await world.submit();
+  await world.finish('{"output":1}');
+  await turn();
+  expect(asked).toBe(0);
+  await world.clock.advance(3000);
+  expect([asked, world.sent]).toEqual([3, []]);
+});
+
 test("cancelled and timed-out jobs are told of too, purged ones are not", async () => {
   const world = setup();
   const cancelled = await world.submit();
@@ -90,10 +124,11 @@ test("a target that fails is tried three times, ten seconds apart, and each try 
   world.answers.push(500, new Error("connect ECONNREFUSED"), 302);
   const { id } = await world.submit();
   await world.finish('{"output":1}');
-  await world.clock.advance(1000);
+  await turn();
+  await world.clock.advance(9999);
   expect(world.sent).toHaveLength(1);
-  await world.clock.advance(9000);
-  expect(world.sent).toHaveLength(1);
+  await world.clock.advance(1);
+  expect(world.sent).toHaveLength(2);
   await world.clock.advance(60_000);
   expect(world.sent).toHaveLength(3);
   const { job } = await world.engine.read("ep", id);

@@ -1,15 +1,17 @@
 /** Webhooks: the outbox read and sent, three times at most, until each target has been told. */
 import { createHmac } from "node:crypto";
-import { every } from "../kernel/background.ts";
+import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
 import { type Delivery, type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Outgoing, Queue, Reading } from "../ports/queue/queue.ts";
+import type { Signals } from "../ports/signals/signals.ts";
 
 /** Sends one message; the composition root gives the real thing. */
 export type Post = (url: string, body: string, headers: Record<string, string>) => Promise<{ status: number }>;
 
+/** Messages are sent when they are written; a look now and then finds those that are due again, or whose signal was lost. */
 const TICK_MS = 1000;
 const AT_ONCE = 20;
 const TRIES = 3;
@@ -22,6 +24,7 @@ const SHOWN_OF_ERROR = 200;
 
 export interface WebhookParts {
   queue: Queue;
+  signals: Signals;
   clock: Clock;
   log: Log;
   post: Post;
@@ -29,42 +32,60 @@ export interface WebhookParts {
   record: (reading: Reading) => string;
   /** Signs each message when set. */
   secret?: string;
+  /** Of many nodes, the one that sends; asked at each look, and taken to hold until the next. */
   mine?: (now: number) => Promise<boolean>;
   failed: (error: unknown) => void;
 }
 
 export class Webhooks implements AsyncDisposable {
   readonly #parts: WebhookParts;
-  readonly #ticking: AsyncDisposable & { soon(): Promise<void> };
+  readonly #ticking: Duty;
+  readonly #stopListening: () => void;
   readonly #sending = new Set<Promise<void>>();
+  #isMine: boolean;
+  /** More was due than could be sent at once. */
+  #hasMore = false;
 
   constructor(parts: WebhookParts) {
     this.#parts = parts;
     const { mine = async () => true } = parts;
-    this.#ticking = every(
-      parts.clock,
-      TICK_MS,
-      async (now) => void ((await mine(now)) && (await this.tick(now))),
-      parts.failed,
-    );
+    this.#isMine = parts.mine === undefined;
+    const look = async (now: number) => {
+      this.#isMine = await mine(now);
+      if (this.#isMine) await this.tick(now);
+    };
+    this.#ticking = every(parts.clock, TICK_MS, look, parts.failed);
+    this.#stopListening = parts.signals.listen("outbox", () => this.#lookSoon());
   }
 
   /** Takes what is due and sends it. The message is put off before it is sent: two senders never send the same one at once. */
   async tick(now: number): Promise<void> {
     const free = AT_ONCE - this.#sending.size;
-    if (free <= 0) return;
-    for (const message of await this.#parts.queue.outgoing(now, free)) {
+    const messages = free > 0 ? await this.#parts.queue.outgoing(now, free) : [];
+    this.#hasMore = messages.length >= free;
+    for (const message of messages) {
       await this.#parts.queue.settle(message.job, message.url, { tries: message.tries + 1, dueAt: now + SENDING_MS });
       const sending = this.#send(message)
         .catch(this.#parts.failed)
-        .finally(() => this.#sending.delete(sending));
+        .finally(() => this.#sent(sending));
       this.#sending.add(sending);
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#stopListening();
     await this.#ticking[Symbol.asyncDispose]();
     await Promise.all(this.#sending);
+  }
+
+  #sent(sending: Promise<void>): void {
+    this.#sending.delete(sending);
+    if (this.#hasMore) this.#lookSoon();
+  }
+
+  /** Elsewhere, whoever has the duty hears the same signal. */
+  #lookSoon(): void {
+    if (this.#isMine) void this.#ticking.soon();
   }
 
   async #send({ job: id, url, tries }: Outgoing): Promise<void> {

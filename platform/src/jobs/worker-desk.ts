@@ -87,11 +87,17 @@ export class WorkerDesk {
 
   /** Returns jobs that the worker never got to see. */
   async handBack({ endpoint, worker }: WorkerCall, jobs: Job[]): Promise<void> {
-    const session = this.#sessions.of(worker, endpoint, this.#clock.now());
+    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     for (const { id } of jobs) session.begun.delete(id);
     const outcomes = await this.#queue.apply(jobs.map(handingBack));
     const returned = outcomes.filter(({ applied }) => applied).length;
     if (returned > 0) this.#signals.emit(`work:${endpoint}`, returned);
+  }
+
+  /** Ends a job that was taken and cannot be handed to any worker. */
+  async fail({ endpoint, worker }: WorkerCall, job: Job, reason: string): Promise<void> {
+    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
+    await this.#endOrReturn(session, failing(job, undefined, this.#clock.now(), reason));
   }
 
   /** Results and progress. A report that comes late, twice or from someone else changes nothing. */
@@ -227,10 +233,9 @@ export class WorkerDesk {
   }
 
   #heard({ worker, endpoint }: WorkerCall): Session {
-    const now = this.#clock.now();
     // Not awaited: being alive is worth nothing on the disk.
-    this.#queue.renew(worker, endpoint, now + LOST_AFTER_MS).catch(() => undefined);
-    return this.#sessions.of(worker, endpoint, now);
+    this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => undefined);
+    return this.#sessions.of(worker, endpoint, this.#clock.monotonic());
   }
 
   /** The job as it was handed out here, when this report can be about that. */
@@ -293,16 +298,18 @@ export class WorkerDesk {
   }
 
   async #giveUp(session: Session, job: Job): Promise<void> {
-    session.begun.delete(job.id);
-    const change = givingUpHolder(
-      job,
-      this.#clock.now(),
-      `worker ${workerOf(job.holder ?? "")} took the job and never began it`,
-    );
+    const reason = `worker ${workerOf(job.holder ?? "")} took the job and never began it`;
+    await this.#endOrReturn(session, givingUpHolder(job, this.#clock.now(), reason));
+  }
+
+  /** Takes a job from a worker that is not at it. */
+  async #endOrReturn(session: Session, change: Change): Promise<void> {
+    session.begun.delete(change.id);
     const [outcome] = await this.#queue.apply([change]);
     if (!outcome!.applied) return;
-    if (outcome!.job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
-    else this.#waiters.tell({ job: outcome!.job, result: undefined });
+    const { job } = outcome!;
+    if (job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+    else this.#waiters.tell({ job, result: undefined });
   }
 
   /** Jobs the worker is busy with that are no longer its own. */

@@ -47,7 +47,7 @@ export class Server {
   private constructor(world: World) {
     this.#world = world;
     this.#clock = new ProcessClock(world.timeline);
-    this.#startedAt = world.timeline.wall;
+    this.#startedAt = world.timeline.elapsed;
   }
 
   static async start(world: World): Promise<Server> {
@@ -55,7 +55,7 @@ export class Server {
     const { plant } = world;
     server.#opened = await world.disk.open((batch, commit) => server.#flush(batch, commit));
     const journal = server.#recorded(server.#opened.journal);
-    const embedded = new EmbeddedQueue(plant.journal?.(journal) ?? journal, world.timeline.wall);
+    const embedded = new EmbeddedQueue(plant.journal?.(journal) ?? journal, server.#clock);
     const queue = server.#watched(embedded);
     server.#queue = plant.queue?.(queue) ?? queue;
     const signals = new MemorySignals();
@@ -84,7 +84,7 @@ export class Server {
   }
 
   mayBeLost(worker: string): boolean {
-    return (this.#heardAt.get(worker) ?? this.#startedAt) + LOST_AFTER_MS <= this.#world.timeline.highest;
+    return (this.#heardAt.get(worker) ?? this.#startedAt) + LOST_AFTER_MS <= this.#world.timeline.elapsed;
   }
 
   /** After everything has settled: nobody waits for what is there. */
@@ -219,7 +219,7 @@ export class Server {
   }
 
   #heard({ worker }: WorkerCall): void {
-    this.#heardAt.set(worker, this.#world.timeline.wall);
+    this.#heardAt.set(worker, this.#world.timeline.elapsed);
   }
 
   #handOut(id: string, attempt: number, worker: string): void {

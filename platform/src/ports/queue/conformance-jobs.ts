@@ -2,15 +2,17 @@
 import type { JobPolicy, NewJob, Payload } from "./job.ts";
 import type { Ask, Change, Claimed, Outcome, Queue, Reading } from "./queue.ts";
 
-/** When every queue of the suite is opened, and its jobs are made unless a case says otherwise. */
+/** When every job of the suite is made unless a case says otherwise. */
 export const NOW = 1_750_000_000_000;
 export const ENDPOINT = "ep";
 
 /** A queue opened for one test; disposing it removes its data too. */
 export interface OpenedQueue extends AsyncDisposable {
   queue: Queue;
-  /** Closes the queue and opens it anew on the same data at the time given, or says why this adapter cannot. */
-  reopen: ((now: number) => Promise<Queue>) | { cannot: string };
+  /** Lets time pass for those who hold jobs. The time of day comes with each call. */
+  elapse(ms: number): Promise<void>;
+  /** Closes the queue and opens it anew on the same data, or says why this adapter cannot. */
+  reopen: (() => Promise<Queue>) | { cannot: string };
   /** Opens one more queue on the same data, as a second node would, or says why this adapter cannot. */
   another: (() => Promise<Queue>) | { cannot: string };
 }

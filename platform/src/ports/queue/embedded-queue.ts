@@ -14,7 +14,7 @@ import {
   waitingJob,
   waitsAs,
 } from "./decision.ts";
-import { dueJobs, HolderBook } from "./holder-book.ts";
+import { dueJobs, HolderBook, type MonotonicClock } from "./holder-book.ts";
 import { isLive, type Job, type NewJob } from "./job.ts";
 import { type Entry, fromRow, type Journal, rowReader, toRow } from "./journal.ts";
 import { LaneBook } from "./lane-book.ts";
@@ -37,14 +37,11 @@ import type {
   Reading,
 } from "./queue.ts";
 
-/** After a start, workers get this long to be heard of before their jobs are given to others. */
-const GRACE_MS = 30_000;
-
 export class EmbeddedQueue implements Queue {
   readonly #journal: Journal;
   readonly #live = new Map<string, LiveJob>();
   readonly #lanes = new LaneBook();
-  readonly #holders = new HolderBook();
+  readonly #holders: HolderBook;
   readonly #deadlines = new DeadlineHeap<LiveJob>(deadlineOf);
   readonly #policies = new PolicyBook();
   /** Keys of jobs that are not on the disk yet. */
@@ -57,10 +54,11 @@ export class EmbeddedQueue implements Queue {
   #lowest = 0;
   #highest = 0;
 
-  constructor(journal: Journal, now: number) {
+  constructor(journal: Journal, clock: MonotonicClock) {
     this.#journal = journal;
+    this.#holders = new HolderBook(clock);
     journal.whenFailed(() => this.#reload());
-    this.#load((job) => this.#holders.renew(job.holder!, job.endpoint, now + GRACE_MS));
+    this.#load((job) => this.#holders.giveGrace(job));
   }
 
   async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
@@ -149,16 +147,16 @@ export class EmbeddedQueue implements Queue {
     await this.#journal.scrub();
   }
 
-  async renew(holder: string, endpoint: string, until: number): Promise<void> {
-    this.#holders.renew(holder, endpoint, until);
+  async renew(holder: string, endpoint: string, forMs: number): Promise<void> {
+    this.#holders.renew(holder, endpoint, forMs);
   }
 
   async retire(holder: string): Promise<void> {
     this.#holders.retire(holder);
   }
 
-  async holders(endpoint: string, now: number): Promise<HolderState[]> {
-    return this.#holders.alive(endpoint, now);
+  async holders(endpoint: string): Promise<HolderState[]> {
+    return this.#holders.alive(endpoint);
   }
 
   async held(holder: string): Promise<Job[]> {
@@ -166,7 +164,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async due(now: number, limit: number): Promise<Due[]> {
-    return dueJobs(this.#deadlines.due(now, limit), this.#holders.lapsed(now), now, limit);
+    return dueJobs(this.#deadlines.due(now, limit), this.#holders.lapsed(), now, limit);
   }
 
   async expire(now: number, limit: number): Promise<number> {

@@ -1,7 +1,13 @@
-/** Worker boots in memory: until when each is alive, and which jobs it has. */
+/** Worker boots in memory: until when each is alive, by a clock that nobody sets, and which jobs it has. */
+import type { Clock } from "../../kernel/clock.ts";
 import type { Job } from "./job.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
 import type { Due, DueReason, HolderState } from "./queue.ts";
+
+/** After a start, workers get this long to be heard of before their jobs are given to others. */
+const GRACE_MS = 30_000;
+
+export type MonotonicClock = Pick<Clock, "monotonic">;
 
 interface Holder {
   endpoint: string;
@@ -11,9 +17,18 @@ interface Holder {
 
 export class HolderBook {
   readonly #holders = new Map<string, Holder>();
+  readonly #clock: MonotonicClock;
 
-  renew(name: string, endpoint: string, until: number): void {
-    this.#holderOf(name, endpoint).until = until;
+  constructor(clock: MonotonicClock) {
+    this.#clock = clock;
+  }
+
+  renew(name: string, endpoint: string, forMs: number): void {
+    this.#holderOf(name, endpoint).until = this.#clock.monotonic() + forMs;
+  }
+
+  giveGrace({ holder, endpoint }: LiveJob): void {
+    if (holder !== undefined) this.renew(holder, endpoint, GRACE_MS);
   }
 
   retire(name: string): void {
@@ -30,10 +45,11 @@ export class HolderBook {
     if (job.holder !== undefined) this.#holders.get(job.holder)?.jobs.delete(job);
   }
 
-  alive(endpoint: string, now: number): HolderState[] {
+  alive(endpoint: string): HolderState[] {
+    const now = this.#clock.monotonic();
     return [...this.#holders]
       .filter(([, holder]) => holder.endpoint === endpoint && holder.until > now)
-      .map(([name, { until, jobs }]) => ({ holder: name, endpoint, until, jobs: jobs.size }));
+      .map(([name, { jobs }]) => ({ holder: name, endpoint, jobs: jobs.size }));
   }
 
   held(name: string): Job[] {
@@ -41,7 +57,8 @@ export class HolderBook {
   }
 
   /** Jobs of holders whose time is over; those of them without jobs are forgotten. */
-  *lapsed(now: number): Generator<LiveJob> {
+  *lapsed(): Generator<LiveJob> {
+    const now = this.#clock.monotonic();
     for (const [name, { until, jobs }] of this.#holders) {
       if (until > now) continue;
       yield* jobs;

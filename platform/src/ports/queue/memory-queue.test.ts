@@ -1,15 +1,17 @@
 /** The memory queue keeps the port's promises, and the check of histories finds queues that do not. */
 import { expect, test } from "vitest";
+import { FakeClock } from "../../kernel/clock.ts";
 import { History, printedSeed } from "./conformance-history.ts";
-import { NOW } from "./conformance-jobs.ts";
 import { MemoryQueue } from "./memory-queue.ts";
 import { queueConformance } from "./queue.conformance.ts";
 import type { Claimed, Queue } from "./queue.ts";
 
 queueConformance("MemoryQueue", async () => {
-  const queue = new MemoryQueue(NOW);
+  const clock = new FakeClock();
+  const queue = new MemoryQueue(clock);
   return {
     queue,
+    elapse: (ms) => clock.advance(ms),
     reopen: { cannot: "a memory queue ends with its process" },
     another: { cannot: "a memory queue is in one process" },
     [Symbol.asyncDispose]: () => queue[Symbol.asyncDispose](),
@@ -19,7 +21,7 @@ queueConformance("MemoryQueue", async () => {
 const run = { tasks: 12, steps: 80 };
 
 test("what many do at once is one possible history", async () => {
-  await using queue = new MemoryQueue(NOW);
+  await using queue = new MemoryQueue(new FakeClock());
   const history = new History([queue], { ...run, seed: printedSeed() });
   await history.run();
   await history.check();
@@ -56,7 +58,7 @@ const faults: [string, (queue: MemoryQueue) => Partial<Queue>][] = [
 ];
 
 test.for(faults)("a queue that %s is found out", async ([, fault]) => {
-  await using queue = new MemoryQueue(NOW);
+  await using queue = new MemoryQueue(new FakeClock());
   const overrides = fault(queue);
   const faulty = new Proxy(queue, {
     get: (target, name) => {

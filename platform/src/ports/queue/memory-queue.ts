@@ -1,9 +1,10 @@
 /** The queue in memory alone. */
 import { EmbeddedQueue } from "./embedded-queue.ts";
+import type { MonotonicClock } from "./holder-book.ts";
 import { MemoryJournal } from "./memory-journal.ts";
 
 export class MemoryQueue extends EmbeddedQueue {
-  constructor(now = 0) {
-    super(new MemoryJournal(), now);
+  constructor(clock: MonotonicClock) {
+    super(new MemoryJournal(), clock);
   }
 }

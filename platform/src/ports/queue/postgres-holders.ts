@@ -1,4 +1,4 @@
-/** Those who hold jobs, in PostgreSQL, and what they and the clock make due. */
+/** Those who hold jobs, in PostgreSQL, and what they and the clock make due. Who is alive is told by the database's own clock. */
 import type { Sql, Statement } from "../postgres/pool.ts";
 import {
   COLUMNS,
@@ -21,14 +21,18 @@ const FORGET_AFTER_MS = 3_600_000;
 export interface Renewal {
   holder: string;
   endpoint: string;
-  until: number;
+  forMs: number;
 }
+
+/** Milliseconds by the clock that all nodes share. */
+export const DATABASE_NOW = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
 
 const RENEW: Statement = {
   name: "renew",
   text: `
     INSERT INTO holders (holder, endpoint, until)
-    SELECT holder, endpoint, until FROM ${rowsOf("$1", { holder: "text", endpoint: "text", until: "bigint" })} AS given
+    SELECT holder, endpoint, ${DATABASE_NOW} + "forMs"
+    FROM ${rowsOf("$1", { holder: "text", endpoint: "text", '"forMs"': "bigint" })} AS given
     WHERE ${NOT_AWAITED} ORDER BY holder
     ON CONFLICT (holder) DO UPDATE SET until = excluded.until`,
 };
@@ -45,7 +49,7 @@ const ABANDONED: Statement = {
   text: `
     SELECT ${COLUMNS}, 'holder' AS why FROM jobs
     WHERE state = 'IN_PROGRESS' AND ${DUE_AT} > $1
-      AND NOT EXISTS (SELECT FROM holders WHERE holders.holder = jobs.holder AND until > $1)
+      AND NOT EXISTS (SELECT FROM holders WHERE holders.holder = jobs.holder AND until > ${DATABASE_NOW})
     ORDER BY jobs.holder LIMIT $2`,
 };
 
@@ -55,11 +59,11 @@ export async function renewHolders(sql: Sql, renewals: readonly Renewal[]): Prom
   await sql(RENEW, [rowsParameter([...last.values()])]);
 }
 
-export async function giveGrace(sql: Sql, now: number): Promise<void> {
+export async function giveGrace(sql: Sql): Promise<void> {
   await sql(
-    `UPDATE holders SET until = $1 WHERE until < $1
+    `UPDATE holders SET until = ${DATABASE_NOW} + $1 WHERE until < ${DATABASE_NOW} + $1
        AND EXISTS (SELECT FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS')`,
-    [now + GRACE_MS],
+    [GRACE_MS],
   );
 }
 
@@ -67,9 +71,9 @@ export async function dueJobs(sql: Sql, now: number, limit: number): Promise<Due
   const due = await sql<JobRow & { why: DueReason }>(TIMED, [now, limit]);
   if (due.length < limit) due.push(...(await sql<JobRow & { why: DueReason }>(ABANDONED, [now, limit - due.length])));
   await sql(
-    `DELETE FROM holders WHERE until <= $1
+    `DELETE FROM holders WHERE until <= ${DATABASE_NOW} - $1
        AND NOT EXISTS (SELECT FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS')`,
-    [now - FORGET_AFTER_MS],
+    [FORGET_AFTER_MS],
   );
   return due.map((row) => ({ job: toJob(row), why: row.why }));
 }

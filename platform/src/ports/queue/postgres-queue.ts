@@ -9,7 +9,7 @@ import { applyInRounds, lockJobs } from "./postgres-apply.ts";
 import { claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
-import { dueJobs, giveGrace, type Renewal, renewHolders } from "./postgres-holders.ts";
+import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders } from "./postgres-holders.ts";
 import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
 import { APART, appendChunks, isApart, readJob, readPieces, writePieces } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
@@ -65,12 +65,12 @@ export class PostgresQueue implements Queue {
     });
   }
 
-  static async open(url: string, { now, random }: { now: number; random: Random }): Promise<PostgresQueue> {
+  static async open(url: string, { random }: { random: Random }): Promise<PostgresQueue> {
     const pool = openPool(url, { settings: planSettings });
     try {
       await migrate(pool, "queue", migrations);
       const queue = new PostgresQueue(pool, random);
-      await giveGrace(queue.#sql, now);
+      await giveGrace(queue.#sql);
       return queue;
     } catch (error) {
       await pool.end();
@@ -152,8 +152,8 @@ export class PostgresQueue implements Queue {
     });
   }
 
-  renew(holder: string, endpoint: string, until: number): Promise<void> {
-    return this.#renewals.ask({ holder, endpoint, until });
+  renew(holder: string, endpoint: string, forMs: number): Promise<void> {
+    return this.#renewals.ask({ holder, endpoint, forMs });
   }
 
   async retire(holder: string): Promise<void> {
@@ -162,12 +162,12 @@ export class PostgresQueue implements Queue {
     await this.#sql("DELETE FROM holders WHERE holder = $1", [clean(holder)]);
   }
 
-  async holders(endpoint: string, now: number): Promise<HolderState[]> {
+  async holders(endpoint: string): Promise<HolderState[]> {
     return this.#sql<HolderState>(
-      `SELECT holder, endpoint, until,
+      `SELECT holder, endpoint,
          (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs
-       FROM holders WHERE endpoint = $1 AND until > $2`,
-      [clean(endpoint), now],
+       FROM holders WHERE endpoint = $1 AND until > ${DATABASE_NOW}`,
+      [clean(endpoint)],
     );
   }
 
@@ -181,7 +181,7 @@ export class PostgresQueue implements Queue {
   async due(now: number, limit: number): Promise<Due[]> {
     // While the database was away, no worker could be heard of.
     if (this.#wasAway) {
-      await giveGrace(this.#sql, now);
+      await giveGrace(this.#sql);
       this.#wasAway = false;
     }
     return dueJobs(this.#sql, now, limit);

@@ -75,7 +75,7 @@ function enqueueCases(open: OpenQueue): void {
       opened.queue.claim({ endpoint: odd, holder: odd, limit: 1, now: NOW }),
       opened.queue.apply([{ id: odd, when: { states: ["IN_PROGRESS"], holder: odd }, set: { reason: odd } }]),
       opened.queue.append(odd, [{ id: odd, attempt: 1, sequence: 1, text: "{}" }]),
-      opened.queue.renew(odd, odd, NOW + 1),
+      opened.queue.renew(odd, odd, 1),
       opened.queue.held(odd),
       opened.queue.retire(odd),
       opened.queue.chunks(odd, { attempt: 0, sequence: 0 }, 1),

@@ -69,7 +69,6 @@ export interface Chunk {
 export interface HolderState {
   holder: string;
   endpoint: string;
-  until: number;
   /** How many jobs it has now. */
   jobs: number;
 }
@@ -129,13 +128,16 @@ export interface Reading {
   progress?: string;
 }
 
-/** Worker boots, as far as the queue must know them: alive until some time, and holding jobs. */
+/**
+ * Worker boots, as far as the queue must know them: alive for some time, and holding jobs. That time passes by the queue's own
+ * clock, not by the one that nodes tell the time from: setting that forward would end all workers at once.
+ */
 export interface Holders {
-  /** The boot is alive until then. */
-  renew(holder: string, endpoint: string, until: number): Promise<void>;
+  /** The boot is alive for that long from now. */
+  renew(holder: string, endpoint: string, forMs: number): Promise<void>;
   /** The boot has ended; its jobs are due at once. */
   retire(holder: string): Promise<void>;
-  holders(endpoint: string, now: number): Promise<HolderState[]>;
+  holders(endpoint: string): Promise<HolderState[]>;
   /** Jobs this boot has now. */
   held(holder: string): Promise<Job[]>;
 }

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { turn } from "../../kernel/clock.ts";
+import { FakeClock, turn } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { type Command, type Flushed, type Flusher, inlineFlusher, type Program } from "../sqlite/writer.ts";
 import {
@@ -71,9 +71,9 @@ async function setup() {
   const file = join(folder, "queue.db");
   const payloads = join(folder, "payloads");
   const opened: Queue[] = [];
-  async function open(now = NOW) {
+  async function open() {
     const flusher = new TestFlusher(file);
-    const queue = new EmbeddedQueue(await SqliteJournal.open(file, payloads, flusher, realRandom), now);
+    const queue = new EmbeddedQueue(await SqliteJournal.open(file, payloads, flusher, realRandom), new FakeClock());
     opened.push(queue);
     return { queue, flusher };
   }
@@ -206,7 +206,7 @@ test("a failed flush refuses all that was under way, shows nothing of it, and la
     ["runs", "returns", "waits", "more"].map((id) => newJob(id, { webhooks: ["https://example.org"] })),
   );
   await claim(queue, { limit: 2 });
-  await queue.renew("w1", ENDPOINT, NOW + 5);
+  await queue.renew("w1", ENDPOINT, 5);
   const before = await shown(queue);
   flusher.hold();
   flusher.failures = 1;
@@ -226,7 +226,7 @@ test("a failed flush refuses all that was under way, shows nothing of it, and la
   expect(await shown(queue)).toEqual(before);
   expect(await shown(await world.afterCrash())).toEqual(before);
   expect(await queue.read("new", NOW)).toBeUndefined();
-  expect(await queue.holders(ENDPOINT, NOW)).toMatchObject([{ holder: "w1", jobs: 2 }]);
+  expect(await queue.holders(ENDPOINT)).toMatchObject([{ holder: "w1", jobs: 2 }]);
 
   await apply(queue, finish("runs", { also: { count: { completed: 1 } } }), giveBack("returns"));
   await queue.enqueue([newJob("new", { idempotency: { key: "k", digest: "d" } })]);

@@ -3,20 +3,23 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { test } from "vitest";
+import { FakeClock } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { History, printedSeed } from "./conformance-history.ts";
-import { NOW, type OpenedQueue } from "./conformance-jobs.ts";
+import type { OpenedQueue } from "./conformance-jobs.ts";
 import { queueConformance } from "./queue.conformance.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 
 async function openSqlite(thread: boolean) {
   const folder = await mkdtemp(join(tmpdir(), "millrace-queue-"));
-  let queue = await SqliteQueue.open(folder, { now: NOW, random: realRandom, thread });
+  const clock = new FakeClock();
+  let queue = await SqliteQueue.open(folder, { clock, random: realRandom, thread });
   return {
     queue,
-    async reopen(now: number) {
+    elapse: (ms: number) => clock.advance(ms),
+    async reopen() {
       await queue[Symbol.asyncDispose]();
-      queue = await SqliteQueue.open(folder, { now, random: realRandom, thread });
+      queue = await SqliteQueue.open(folder, { clock, random: realRandom, thread });
       return queue;
     },
     another: { cannot: "a SQLite queue belongs to one process" },
@@ -35,5 +38,5 @@ test("what many do at once through a writer thread is one possible history, also
   const history = new History([opened.queue], { seed: printedSeed(), tasks: 12, steps: 80 });
   await history.run();
   await history.check();
-  await history.check([await opened.reopen(NOW)]);
+  await history.check([await opened.reopen()]);
 });

@@ -1,7 +1,16 @@
 /** The signals port: hints between whoever changed something and whoever waits for it. Never the truth, only a reason to look. */
 
-/** Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs. */
-export type Topic = `work:${string}` | `ended:${string}` | `chunk:${string}` | `stop:${string}` | `removed:${string}`;
+/**
+ * Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs; there is
+ * someone to be told of an end.
+ */
+export type Topic =
+  | `work:${string}`
+  | `ended:${string}`
+  | `chunk:${string}`
+  | `stop:${string}`
+  | `removed:${string}`
+  | "outbox";
 
 export interface Signals extends AsyncDisposable {
   /** Whether every signal arrives. If not, whoever waits also looks by itself now and then. */

@@ -169,14 +169,14 @@ async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Pr
   return new JsonText(jobRecord(await explained(parts, reading)));
 }
 
-async function health({ engine, queue, clock }: InvokeParts, { endpoint }: Asked) {
+async function health({ engine, queue }: InvokeParts, { endpoint }: Asked) {
   const { completed, failed, inProgress, inQueue, retried } = await engine.counts(endpoint.id);
-  const holders = await queue.holders(endpoint.id, clock.now());
+  const holders = await queue.holders(endpoint.id);
   return { jobs: { completed, failed, inProgress, inQueue, retried }, workers: workerCounts(holders) };
 }
 
-async function metrics({ queue, clock }: InvokeParts, { endpoint }: Asked) {
-  const holders = await queue.holders(endpoint.id, clock.now());
+async function metrics({ queue }: InvokeParts, { endpoint }: Asked) {
+  const holders = await queue.holders(endpoint.id);
   return { workers: workerCounts(holders), readyWorkers: holders.map(({ holder }) => workerOf(holder)) };
 }
 
@@ -220,10 +220,10 @@ function endEarlyReply(reply: Reply, record: string | Uint8Array): Reply {
   return reply;
 }
 
-async function explained({ engine, queue, clock }: InvokeParts, shown: Shown): Promise<Shown> {
+async function explained({ engine, queue }: InvokeParts, shown: Shown): Promise<Shown> {
   if (shown.job.state !== "IN_QUEUE") return shown;
   const { job } = shown;
-  const [counts, holders] = await Promise.all([engine.counts(job.endpoint), queue.holders(job.endpoint, clock.now())]);
+  const [counts, holders] = await Promise.all([engine.counts(job.endpoint), queue.holders(job.endpoint)]);
   return { ...shown, waitReason: waitReason(job, counts, holders) };
 }
 

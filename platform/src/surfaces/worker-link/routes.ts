@@ -7,6 +7,7 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
+import type { Job } from "../../ports/queue/job.ts";
 import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
@@ -125,11 +126,11 @@ async function authenticate({ keys, clock, log }: WorkerLinkParts, { call, reque
 
 async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promise<Reply> {
   const { call, reply } = asked;
-  const claimed = await claim(parts, asked, { limit, waitMs: HOLD_TAKE_MS });
-  if (claimed.length === 0) return reply.code(204).send();
-  const texts = await Promise.all(claimed.map((one) => jobText(one, parts.vault)));
+  const handed = await claim(parts, asked, { limit, waitMs: HOLD_TAKE_MS });
+  if (handed.length === 0) return reply.code(204).send();
+  const texts = handed.map(({ text }) => text);
   const single = limit === 1 && !asked.request.url.includes("/job-take-batch/");
-  return sendJobs(parts, call, claimed, reply.type(JSON_TYPE), single ? texts[0]! : joined(texts, ["[", ",", "]"]));
+  return sendJobs(parts, call, handed, reply.type(JSON_TYPE), single ? texts[0]! : joined(texts, ["[", ",", "]"]));
 }
 
 /** Finishes N jobs and takes up to N new ones in a single request. Lines of text: `<job id> <attempt> <result object>`. */
@@ -139,10 +140,10 @@ async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   if (bytes.length > 0) await parts.desk.report(call, readLines(bytes.toString()));
   const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
-  const claimed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs });
-  if (claimed.length === 0) return reply.code(204).send();
-  const texts = await Promise.all(claimed.map((one) => jobText(one, parts.vault, true)));
-  return sendJobs(parts, call, claimed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
+  const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
+  if (handed.length === 0) return reply.code(204).send();
+  const texts = handed.map(({ text }) => text);
+  return sendJobs(parts, call, handed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
 }
 
 function readLines(text: string): Reported[] {
@@ -162,12 +163,37 @@ function readLines(text: string): Reported[] {
 const limited = (text: string): Report => (text.length > OUTPUT_LIMIT ? tooLong : readReport(text));
 const tooLong = failure(`the output exceeds ${OUTPUT_LIMIT / MIB} MB`);
 
+/** A job as its worker gets it. */
+interface Handed {
+  job: Job;
+  text: string | Uint8Array;
+}
+
 async function claim(
-  { desk }: WorkerLinkParts,
+  parts: WorkerLinkParts,
   { call, reply }: Asked,
-  { limit, waitMs }: { limit: number; waitMs: number },
-): Promise<Claimed[]> {
-  return desk.take(call, { limit, waitMs, gone: new ClientGone(reply) });
+  { limit, waitMs, withAttempt = false }: { limit: number; waitMs: number; withAttempt?: boolean },
+): Promise<Handed[]> {
+  const claimed = await parts.desk.take(call, { limit, waitMs, gone: new ClientGone(reply) });
+  const handed = await Promise.all(claimed.map((one) => handOut(parts, call, one, withAttempt)));
+  return handed.filter((one) => one !== undefined);
+}
+
+/** A job whose credential can no longer be opened would fare no better with another worker: it fails at once. */
+async function handOut(
+  { desk, vault, log }: WorkerLinkParts,
+  call: WorkerCall,
+  claimed: Claimed,
+  withAttempt: boolean,
+): Promise<Handed | undefined> {
+  const { job } = claimed;
+  try {
+    return { job, text: await jobText(claimed, vault, withAttempt) };
+  } catch (error) {
+    log.error({ err: error, job: job.id }, "a job's credential cannot be opened");
+    await desk.fail(call, job, `s3Config.accessSecret can no longer be opened: ${(error as Error).message}`);
+    return undefined;
+  }
 }
 
 /**
@@ -177,14 +203,14 @@ async function claim(
 async function sendJobs(
   { desk }: WorkerLinkParts,
   call: WorkerCall,
-  claimed: Claimed[],
+  handed: Handed[],
   reply: Reply,
   text: string | Uint8Array,
 ): Promise<Reply> {
   if (reply.raw.destroyed || reply.raw.socket?.destroyed || reply.raw.socket?.writableEnded) {
     await desk.handBack(
       call,
-      claimed.map(({ job }) => job),
+      handed.map(({ job }) => job),
     );
     return reply.code(204).send();
   }

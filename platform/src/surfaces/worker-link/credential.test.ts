@@ -1,0 +1,73 @@
+/** A credential that was sealed under a key which is gone: the job says so at once, and others are not held up by it. */
+import { expect, test } from "vitest";
+import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
+import { SeededRandom } from "../../kernel/random.ts";
+import { EnvelopeVault } from "../../ports/vault/envelope-vault.ts";
+
+/** A job from before the master key was replaced. */
+async function lostJob(world: JobWorld): Promise<string> {
+  const random = new SeededRandom(7);
+  const vault = new EnvelopeVault([random.bytes(32)], random);
+  const accessSecret = await vault.seal("secret", "s3Config.accessSecret");
+  const policy = {
+    ttlMs: 60_000,
+    executionTimeoutMs: 60_000,
+    retentionMs: 60_000,
+    errorRetries: 0,
+    lowPriority: false,
+  };
+  const body = JSON.stringify({ input: {}, s3Config: { accessSecret } });
+  const job = {
+    id: "lost",
+    endpoint: world.endpoint,
+    policy,
+    createdAt: world.clock.now(),
+    body,
+    sealed: true,
+  } as const;
+  await world.queue.enqueue([job]);
+  return job.id;
+}
+
+const failed = {
+  status: "FAILED",
+  error: expect.stringMatching(
+    /^s3Config\.accessSecret can no longer be opened: the master key '\w+' .* not known here$/,
+  ),
+};
+
+test("a job whose credential can no longer be opened fails at the first take, with the reason", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const id = await lostJob(world);
+  expect(await worker.take()).toBeUndefined();
+  expect(await world.status(id)).toMatchObject(failed);
+  expect((await world.invoke("GET", "/health")).json.jobs).toMatchObject({ failed: 1, retried: 0, inProgress: 0 });
+});
+
+test("whoever waits for it is told, and the worker is not told to stop what it never got", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const waiting = world.invoke("GET", `/status-sync/${await lostJob(world)}`);
+  await world.clock.armed(90_000);
+  await worker.take();
+  expect((await waiting).json).toMatchObject(failed);
+  const stops = worker.ask("GET job-stop");
+  await world.clock.armed(25_000);
+  await world.clock.advance(25_000);
+  expect((await stops).status).toBe(204);
+});
+
+test.each([
+  ["job-take-batch", "GET", "&batch_size=3"],
+  ["job-exchange", "POST", "&take=3"],
+])("%s hands out the jobs beside it", async (operation, method, query) => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const before = await world.submit();
+  const lost = await lostJob(world);
+  const after = await world.submit();
+  const { text } = await worker.ask(`${method} ${operation}`, { query });
+  expect([before, lost, after].map((id) => text.includes(id))).toEqual([true, false, true]);
+  expect(await world.status(lost)).toMatchObject(failed);
+});
