@@ -11,6 +11,7 @@ import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
 import type { Waiters } from "./waiters.ts";
+import { nobodyKeepsWorkers, type WorkerEvents } from "./worker-events.ts";
 
 /** A worker is lost when nothing was heard of it for this long. */
 export const LOST_AFTER_MS = 30_000;
@@ -37,6 +38,12 @@ export interface Streamed {
 
 const SHOWN_OF_ERROR = 500;
 
+/** A drained worker asks again at once whenever it is answered; it is about to be ended, and must not be kept waiting for long. */
+const DRAINED_HOLD_MS = 1000;
+
+/** A worker gets this long to stop a job before it counts as stuck with it. */
+const STOP_GRACE_MS = 10_000;
+
 /** How often a report is tried against a job that changes under it. */
 const TRIES = 4;
 
@@ -47,13 +54,15 @@ export class WorkerDesk {
   readonly #waiters: Waiters;
   readonly #sessions = new Sessions();
   readonly #pollers: Pollers;
+  readonly #events: WorkerEvents;
 
-  constructor(parts: EngineParts & { waiters: Waiters }) {
+  constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents }) {
     this.#queue = parts.queue;
     this.#signals = parts.signals;
     this.#clock = parts.clock;
     this.#waiters = parts.waiters;
     this.#pollers = new Pollers(parts);
+    this.#events = parts.events ?? nobodyKeepsWorkers;
   }
 
   /** Up to `limit` jobs, waiting up to `waitMs` for the first. A worker that is gone by then costs the job nothing. */
@@ -61,11 +70,15 @@ export class WorkerDesk {
     call: WorkerCall,
     { limit, waitMs, gone }: { limit: number; waitMs: number; gone: AbortSignal },
   ): Promise<Claimed[]> {
-    const untilMs = this.#clock.monotonic() + waitMs;
     const session = this.#heard(call);
-    using place = this.#pollers.join(call.endpoint);
+    const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
+    using place = this.#pollers.join(call.endpoint, call.worker);
     do {
       if (gone.aborted || this.#pollers.closed) break;
+      if (session.drained) {
+        place.passOn();
+        continue;
+      }
       const claimed = await this.#claim(call, session, limit);
       if (claimed.length === 0) {
         // What it was called for may be something that it must not have: then others are.
@@ -74,7 +87,7 @@ export class WorkerDesk {
       }
       // It may have waited for longer than a silent worker is believed to live.
       this.#heard(call);
-      if (!gone.aborted) return claimed;
+      if (!gone.aborted && !session.drained) return claimed;
       await this.handBack(
         call,
         claimed.map(({ job }) => job),
@@ -105,7 +118,10 @@ export class WorkerDesk {
     for (const [i, one] of reports.entries()) {
       const outcome = known[i] ? outcomes[next++] : undefined;
       const isEnd = one.report.kind === "end";
-      if (isEnd) session.begun.delete(one.id);
+      if (isEnd) {
+        session.begun.delete(one.id);
+        session.activeAt = now;
+      }
       if (outcome?.applied) {
         // It is no longer busy with this one, whatever its last ping said.
         if (isEnd) session.listed.delete(one.id);
@@ -118,6 +134,7 @@ export class WorkerDesk {
       // Nor with these; where one waits for a worker, it may now be for this one.
       if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
     }
+    if (reports.some(({ report }) => report.kind === "end" && report.refresh)) this.#events.tired(call);
   }
 
   /** Chunks of a streaming job, in the order in which they come. A numbered post that comes twice is kept once. */
@@ -156,13 +173,24 @@ export class WorkerDesk {
     for (const id of listed) if (!holds.has(id)) await this.#claimBack(call, session, id);
     // A job that waits, and that this worker could not have while it listed it, may now be for it.
     if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
-    if ((await this.#stops(call, session)).length > 0) this.#signals.emit(`stop:${call.worker}`);
+    const stops = await this.#stops(call, session);
+    if (stops.length > 0) this.#signals.emit(`stop:${call.worker}`);
+    this.#noteStuck(call, session, stops.length > 0 && holds.size === 0);
+  }
+
+  /** A blocking handler cannot be stopped from within its worker: the ping, which comes from elsewhere, goes on listing the job. */
+  #noteStuck(call: WorkerCall, session: Session, isStuck: boolean): void {
+    const now = this.#clock.now();
+    if (!isStuck) session.stuckSince = undefined;
+    else session.stuckSince ??= now;
+    if (session.stuckSince !== undefined && now - session.stuckSince >= STOP_GRACE_MS) this.#events.stuck(call);
   }
 
   /** Jobs that the worker must stop, waiting up to `waitMs` for the first. */
   async stops(call: WorkerCall, { waitMs, gone }: { waitMs: number; gone: AbortSignal }): Promise<string[]> {
     const session = this.#heard(call);
-    const untilMs = this.#clock.monotonic() + waitMs;
+    const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
+    const wasDrained = session.drained;
     for (;;) {
       const heard = this.#nextStop(call.worker, untilMs - this.#clock.monotonic(), gone);
       const ids = await this.#stops(call, session);
@@ -174,13 +202,34 @@ export class WorkerDesk {
         }
         return ids;
       }
-      if (!(await heard.signalled)) return [];
+      if (!(await heard.signalled) || session.drained !== wasDrained) return [];
     }
   }
 
-  /** The worker's process has ended: nobody waits for its silence. */
+  /** The worker's process has ended, or will do nothing more: nobody waits for its silence. */
   async ended({ worker }: WorkerCall): Promise<void> {
+    this.#sessions.forget(worker);
     await this.#queue.retire(worker);
+  }
+
+  async unfit(call: WorkerCall, reason: string): Promise<void> {
+    await this.ended(call);
+    this.#events.unfit(call, reason);
+  }
+
+  /** It gets nothing more, and what it asks for is answered at once. Resolves with whether it still has jobs. */
+  async drain({ endpoint, worker }: WorkerCall): Promise<boolean> {
+    const session = this.#sessions.of(worker, endpoint, this.#clock.now());
+    session.drained = true;
+    this.#pollers.release(endpoint, worker);
+    this.#signals.emit(`stop:${worker}`);
+    await Promise.allSettled([...session.claims]);
+    return (await this.#queue.held(worker)).length > 0;
+  }
+
+  /** When the worker last took or ended a job here; undefined for one that was never heard of. */
+  activeAt(worker: string): number | undefined {
+    return this.#sessions.find(worker)?.activeAt;
   }
 
   /** From now on nothing is handed out, and everyone who waits is let go. */
@@ -211,8 +260,12 @@ export class WorkerDesk {
 
   async #claim({ endpoint, worker }: WorkerCall, session: Session, limit: number): Promise<Claimed[]> {
     const fair = limit === 1 ? 1 : await this.#fairShare(endpoint, limit);
+    if (session.drained) return [];
     const ask = { endpoint, holder: worker, limit: fair, now: this.#clock.now(), except: [...session.listed] };
-    const claimed = await this.#queue.claim(ask);
+    const asked = this.#queue.claim(ask);
+    session.claims.add(asked);
+    const claimed = await asked.finally(() => session.claims.delete(asked));
+    if (claimed.length > 0) session.activeAt = ask.now;
     for (const { job } of claimed) session.begun.set(job.id, { job, nextChunk: 1 });
     return claimed;
   }
@@ -229,7 +282,10 @@ export class WorkerDesk {
     const now = this.#clock.now();
     // Not awaited: being alive is worth nothing on the disk.
     this.#queue.renew(worker, endpoint, now + LOST_AFTER_MS).catch(() => undefined);
-    return this.#sessions.of(worker, endpoint, now);
+    const isNew = this.#sessions.find(worker) === undefined;
+    const session = this.#sessions.of(worker, endpoint, now);
+    if (isNew) this.#events.heard({ worker, endpoint });
+    return session;
   }
 
   /** The job as it was handed out here, when this report can be about that. */
@@ -324,6 +380,8 @@ export class WorkerDesk {
     return typeof reading === "object" && reading.job.endpoint === endpoint ? reading.job : undefined;
   }
 }
+
+const holdOf = ({ drained }: Session, waitMs: number) => (drained ? Math.min(waitMs, DRAINED_HOLD_MS) : waitMs);
 
 function changeFor(job: Job, report: Report, now: number): Change {
   if (report.kind === "progress") return progressing(job, report.output);
