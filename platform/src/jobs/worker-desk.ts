@@ -168,7 +168,8 @@ export class WorkerDesk {
     session.listed = new Set(listed);
     const held = await this.#queue.held(call.worker);
     const lost = omittedTwice(session, held, listed);
-    for (const job of lost) await this.#giveUp(session, job);
+    const neverBegun = `worker ${workerOf(call.worker)} took the job and never began it`;
+    for (const job of lost) await this.#giveUp(session, job, neverBegun);
     const holds = new Set(held.map(({ id }) => id));
     for (const id of listed) if (!holds.has(id)) await this.#claimBack(call, session, id);
     // A job that waits, and that this worker could not have while it listed it, may now be for it.
@@ -207,13 +208,18 @@ export class WorkerDesk {
   }
 
   /** The worker's process has ended, or will do nothing more: nobody waits for its silence. */
-  async ended({ worker }: WorkerCall): Promise<void> {
+  async ended(call: WorkerCall, how = "was lost"): Promise<void> {
+    const { worker, endpoint } = call;
+    const session = this.#sessions.of(worker, endpoint, this.#clock.now());
+    const jobs = await this.#queue.held(worker);
+    const reason = `worker ${workerOf(worker)} ${how} while processing the job`;
+    for (const job of jobs) await this.#giveUp(session, job, reason);
     this.#sessions.forget(worker);
     await this.#queue.retire(worker);
   }
 
   async unfit(call: WorkerCall, reason: string): Promise<void> {
-    await this.ended(call);
+    await this.ended(call, "said that it is not fit");
     this.#events.unfit(call, reason);
   }
 
@@ -347,14 +353,9 @@ export class WorkerDesk {
     return chunks.at(-1)?.sequence ?? 0;
   }
 
-  async #giveUp(session: Session, job: Job): Promise<void> {
+  async #giveUp(session: Session, job: Job, reason: string): Promise<void> {
     session.begun.delete(job.id);
-    const change = givingUpHolder(
-      job,
-      this.#clock.now(),
-      `worker ${workerOf(job.holder ?? "")} took the job and never began it`,
-    );
-    const [outcome] = await this.#queue.apply([change]);
+    const [outcome] = await this.#queue.apply([givingUpHolder(job, this.#clock.now(), reason)]);
     if (!outcome!.applied) return;
     if (outcome!.job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
     else this.#waiters.tell({ job: outcome!.job, result: undefined });

@@ -106,3 +106,15 @@ test("a worker is active when it takes a job and when it ends one", async () => 
   await desk.report(w, [report(id, '{"output":1}')]);
   expect(desk.activeAt(w.worker)).toBe(taken! + 500);
 });
+
+test("a job of a worker that ended runs again at once, and the third death fails it with the reason", async () => {
+  const { desk, engine } = await world();
+  const { id } = await engine.submit(submission());
+  for (const name of ["one", "two", "three"]) {
+    expect(await desk.take(worker(name), now)).toHaveLength(1);
+    await desk.ended(worker(name), "ended with exit 137");
+  }
+  const { job } = await engine.read("ep", id);
+  const reason = "worker three ended with exit 137 while processing the job; given up after 3 attempts";
+  expect([job.state, job.reason]).toEqual(["FAILED", reason]);
+});

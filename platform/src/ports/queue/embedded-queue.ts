@@ -157,7 +157,7 @@ export class EmbeddedQueue implements Queue {
     this.#holders.retire(holder);
   }
 
-  async holders(endpoint: string, now: number): Promise<HolderState[]> {
+  async holders(endpoint: string | undefined, now: number): Promise<HolderState[]> {
     return this.#holders.alive(endpoint, now);
   }
 

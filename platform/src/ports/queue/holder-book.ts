@@ -30,10 +30,13 @@ export class HolderBook {
     if (job.holder !== undefined) this.#holders.get(job.holder)?.jobs.delete(job);
   }
 
-  alive(endpoint: string, now: number): HolderState[] {
-    return [...this.#holders]
-      .filter(([, holder]) => holder.endpoint === endpoint && holder.until > now)
-      .map(([name, { until, jobs }]) => ({ holder: name, endpoint, until, jobs: jobs.size }));
+  alive(of: string | undefined, now: number): HolderState[] {
+    const alive: HolderState[] = [];
+    for (const [holder, { endpoint, until, jobs }] of this.#holders) {
+      if (until > now && (of === undefined || of === endpoint))
+        alive.push({ holder, endpoint, until, jobs: jobs.size });
+    }
+    return alive;
   }
 
   held(name: string): Job[] {

@@ -38,6 +38,10 @@ export function holderConformance(open: OpenQueue): void {
     ]);
     expect((await opened.queue.holders(ENDPOINT, LATER)).map(({ holder }) => holder)).toEqual(["w2"]);
     expect(await opened.queue.holders("nowhere", NOW)).toEqual([]);
+    const all = await opened.queue.holders(undefined, NOW);
+    expect(all.map(({ holder, endpoint }) => `${endpoint}/${holder}`).toSorted()).toEqual(
+      [`${ENDPOINT}/w1`, `${ENDPOINT}/w2`, "other/w3"].toSorted(),
+    );
   });
 
   test("a holder has what it claimed and has neither finished nor given back", async () => {

@@ -162,12 +162,12 @@ export class PostgresQueue implements Queue {
     await this.#sql("DELETE FROM holders WHERE holder = $1", [clean(holder)]);
   }
 
-  async holders(endpoint: string, now: number): Promise<HolderState[]> {
+  async holders(endpoint: string | undefined, now: number): Promise<HolderState[]> {
     return this.#sql<HolderState>(
       `SELECT holder, endpoint, until,
          (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs
-       FROM holders WHERE endpoint = $1 AND until > $2`,
-      [clean(endpoint), now],
+       FROM holders WHERE ($1::text IS NULL OR endpoint = $1) AND until > $2`,
+      [endpoint === undefined ? null : clean(endpoint), now],
     );
   }
 

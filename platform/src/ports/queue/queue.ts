@@ -135,7 +135,8 @@ export interface Holders {
   renew(holder: string, endpoint: string, until: number): Promise<void>;
   /** The boot has ended; its jobs are due at once. */
   retire(holder: string): Promise<void>;
-  holders(endpoint: string, now: number): Promise<HolderState[]>;
+  /** Boots that are alive, of one endpoint or of all. */
+  holders(endpoint: string | undefined, now: number): Promise<HolderState[]>;
   /** Jobs this boot has now. */
   held(holder: string): Promise<Job[]>;
 }
