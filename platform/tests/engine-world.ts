@@ -3,6 +3,7 @@ import { Engine, type Submission } from "../src/jobs/engine.ts";
 import { holderName } from "../src/jobs/holder.ts";
 import { readReport } from "../src/jobs/report.ts";
 import { WorkerDesk } from "../src/jobs/worker-desk.ts";
+import type { WorkerEvents } from "../src/jobs/worker-events.ts";
 import { FakeClock, turn } from "../src/kernel/clock.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import { EmbeddedQueue } from "../src/ports/queue/embedded-queue.ts";
@@ -33,7 +34,7 @@ export function submission(
   };
 }
 
-export async function jobWorld() {
+export async function jobWorld({ events }: { events?: WorkerEvents } = {}) {
   const clock = new FakeClock();
   const waiting: (() => void)[] = [];
   let isHeld = false;
@@ -48,7 +49,7 @@ export async function jobWorld() {
     const parts = { queue, signals, clock, random: new SeededRandom(1), failed: () => undefined };
     const engine = new Engine(parts);
     /** One more desk at the same queue, as another node has it. */
-    const newDesk = () => new WorkerDesk({ ...parts, waiters: engine.waiters });
+    const newDesk = () => new WorkerDesk({ ...parts, waiters: engine.waiters, events });
     return { queue, engine, newDesk, desk: newDesk() };
   };
   return {

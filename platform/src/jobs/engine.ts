@@ -38,6 +38,8 @@ export interface EngineParts {
   clock: Clock;
   random: Random;
   failed: (error: unknown) => void;
+  /** A job came into the queue of this endpoint: whoever keeps workers may want to start one. On the way of every job. */
+  wanted?: (endpoint: string) => void;
 }
 
 export class Engine implements AsyncDisposable {
@@ -45,6 +47,7 @@ export class Engine implements AsyncDisposable {
   readonly #signals: Signals;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #wanted: (endpoint: string) => void;
   readonly waiters: Waiters;
 
   constructor(parts: EngineParts) {
@@ -52,6 +55,7 @@ export class Engine implements AsyncDisposable {
     this.#signals = parts.signals;
     this.#clock = parts.clock;
     this.#random = parts.random;
+    this.#wanted = parts.wanted ?? (() => {});
     this.waiters = new Waiters({ ...parts, look: (id) => this.#ended(id) });
   }
 
@@ -71,7 +75,7 @@ export class Engine implements AsyncDisposable {
     if (known && digest !== idempotency?.digest) {
       throw problem("wrong-state", "this Idempotency-Key was already used with a different request body");
     }
-    if (!known) this.#signals.emit(`work:${endpoint.id}`);
+    if (!known) this.#queued(endpoint.id);
     return accepted;
   }
 
@@ -140,7 +144,7 @@ export class Engine implements AsyncDisposable {
     }
     const [outcome] = await this.#queue.apply([retrying(job, this.#clock.now())]);
     if (!outcome!.applied) throw problem("malformed", "job is not in a retryable state: it was changed a moment ago");
-    this.#signals.emit(`work:${endpoint}`);
+    this.#queued(endpoint);
     return outcome!.job;
   }
 
@@ -184,13 +188,18 @@ export class Engine implements AsyncDisposable {
       this.#told(outcome);
       const { job } = due[i]!;
       if (!outcome.applied) continue;
-      if (outcome.job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+      if (outcome.job.state === "IN_QUEUE") this.#queued(job.endpoint);
       else if (job.holder) this.#signals.emit(`stop:${job.holder}`);
     }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.waiters[Symbol.asyncDispose]();
+  }
+
+  #queued(endpoint: string): void {
+    this.#signals.emit(`work:${endpoint}`);
+    this.#wanted(endpoint);
   }
 
   /** Tells of an end that was just made, and returns the job as it now is. */

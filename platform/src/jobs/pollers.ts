@@ -15,8 +15,11 @@ export interface Place extends Disposable {
 }
 
 interface Waiting {
+  worker: string;
   wake: (() => void) | undefined;
   called: boolean;
+  /** Let go for good: there is nothing to look for. */
+  released: boolean;
 }
 
 export class Pollers {
@@ -35,15 +38,24 @@ export class Pollers {
     return this.#lines.get(endpoint)?.waiting.size ?? 0;
   }
 
-  join(endpoint: string): Place {
+  join(endpoint: string, worker: string): Place {
     const line = this.#line(endpoint);
-    const place: Waiting = { wake: undefined, called: this.#closed };
+    const place: Waiting = { worker, wake: undefined, called: this.#closed, released: false };
     line.waiting.add(place);
     return {
       woken: (untilMs, gone) => this.#woken(place, untilMs, gone),
       passOn: () => this.#wake(endpoint, 1, place),
       [Symbol.dispose]: () => this.#leave(endpoint, line, place),
     };
+  }
+
+  /** Lets one worker go with nothing; what it was called for is for others. */
+  release(endpoint: string, worker: string): void {
+    for (const place of this.#lines.get(endpoint)?.waiting ?? []) {
+      if (place.worker !== worker) continue;
+      place.released = true;
+      place.wake?.();
+    }
   }
 
   /** Lets everyone go with nothing, now and from now on: the server hands out no more work. */
@@ -72,7 +84,7 @@ export class Pollers {
 
   #woken(place: Waiting, untilMs: number, gone: Gone): Promise<boolean> {
     const leftMs = untilMs - this.#clock.monotonic();
-    if (gone.aborted || this.#closed || leftMs <= 0) return Promise.resolve(false);
+    if (gone.aborted || this.#closed || place.released || leftMs <= 0) return Promise.resolve(false);
     if (place.called) return Promise.resolve(this.#answered(place));
     return new Promise((resolve) => {
       const waitMs = this.#signals.reliable ? leftMs : Math.min(leftMs, LOOK_EVERY_MS);
@@ -90,7 +102,9 @@ export class Pollers {
     });
   }
 
+  /** One who is let go keeps its call, so that it is passed on when it leaves. */
   #answered(place: Waiting): boolean {
+    if (place.released) return false;
     place.called = false;
     return !this.#closed;
   }

@@ -18,6 +18,14 @@ export interface Session {
   omitted: Map<string, number>;
   /** Stops already told since the last ping: a worker polls again at once, and needs each only once. */
   told: Set<string>;
+  /** When a job was last taken or ended; at first, when the worker was first heard of. */
+  activeAt: number;
+  /** It gets nothing more. */
+  drained: boolean;
+  /** Asks for jobs that the queue has not answered yet. */
+  claims: Set<Promise<unknown>>;
+  /** Since when the worker has been busy with nothing but jobs that are no longer its own. */
+  stuckSince: number | undefined;
 }
 
 /** A worker unheard of for this long is forgotten; what matters of it is in the queue. */
@@ -31,16 +39,30 @@ export class Sessions {
     let session = this.#sessions.get(worker);
     if (!session) {
       if (this.#sessions.size >= SWEEP_AT) this.#forgetOld(now);
-      session = { endpoint, seenAt: now, begun: new Map(), listed: new Set(), omitted: new Map(), told: new Set() };
+      session = newSession(endpoint, now);
       this.#sessions.set(worker, session);
     }
     session.seenAt = now;
     return session;
   }
 
+  find(worker: string): Session | undefined {
+    return this.#sessions.get(worker);
+  }
+
+  forget(worker: string): void {
+    this.#sessions.delete(worker);
+  }
+
   #forgetOld(now: number): void {
     for (const [worker, { seenAt }] of this.#sessions) if (seenAt + FORGET_MS < now) this.#sessions.delete(worker);
   }
+}
+
+function newSession(endpoint: string, now: number): Session {
+  const jobs = { begun: new Map(), listed: new Set<string>(), omitted: new Map(), told: new Set<string>() };
+  const times = { seenAt: now, activeAt: now, stuckSince: undefined };
+  return { endpoint, ...jobs, ...times, drained: false, claims: new Set() };
 }
 
 /**

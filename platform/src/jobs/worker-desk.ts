@@ -11,16 +11,14 @@ import { claimingBack, completing, failing, givingUpHolder, handingBack, progres
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
+import { StopCalls } from "./stop-calls.ts";
 import type { Waiters } from "./waiters.ts";
+import { nobodyKeepsWorkers, type WorkerCall, type WorkerEvents } from "./worker-events.ts";
+
+export type { WorkerCall };
 
 /** A worker is lost when nothing was heard of it for this long. */
 export const LOST_AFTER_MS = 30_000;
-
-export interface WorkerCall {
-  endpoint: string;
-  /** The name under which the worker holds jobs; see `holderName`. */
-  worker: string;
-}
 
 export interface Reported {
   id: string;
@@ -38,6 +36,12 @@ export interface Streamed {
 
 const SHOWN_OF_ERROR = 500;
 
+/** A drained worker asks again at once whenever it is answered; it is about to be ended, and must not be kept waiting for long. */
+const DRAINED_HOLD_MS = 1000;
+
+/** A worker gets this long to stop a job before it counts as stuck with it. */
+const STOP_GRACE_MS = 10_000;
+
 /** How often a report is tried against a job that changes under it. */
 const TRIES = 4;
 
@@ -48,13 +52,17 @@ export class WorkerDesk {
   readonly #waiters: Waiters;
   readonly #sessions = new Sessions();
   readonly #pollers: Pollers;
+  readonly #stopCalls: StopCalls;
+  readonly #events: WorkerEvents;
 
-  constructor(parts: EngineParts & { waiters: Waiters }) {
+  constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents }) {
     this.#queue = parts.queue;
     this.#signals = parts.signals;
     this.#clock = parts.clock;
     this.#waiters = parts.waiters;
     this.#pollers = new Pollers(parts);
+    this.#stopCalls = new StopCalls(parts);
+    this.#events = parts.events ?? nobodyKeepsWorkers;
   }
 
   /** Up to `limit` jobs, waiting up to `waitMs` for the first. A worker that is gone by then costs the job nothing. */
@@ -62,11 +70,15 @@ export class WorkerDesk {
     call: WorkerCall,
     { limit, waitMs, gone }: { limit: number; waitMs: number; gone: Gone },
   ): Promise<Claimed[]> {
-    const untilMs = this.#clock.monotonic() + waitMs;
     const session = this.#heard(call);
-    using place = this.#pollers.join(call.endpoint);
+    const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
+    using place = this.#pollers.join(call.endpoint, call.worker);
     do {
       if (gone.aborted || this.#pollers.closed) break;
+      if (session.drained) {
+        place.passOn();
+        continue;
+      }
       const claimed = await this.#claim(call, session, limit);
       if (claimed.length === 0) {
         // What it was called for may be something that it must not have: then others are.
@@ -75,7 +87,7 @@ export class WorkerDesk {
       }
       // It may have waited for longer than a silent worker is believed to live.
       this.#heard(call);
-      if (!gone.aborted) return claimed;
+      if (!gone.aborted && !session.drained) return claimed;
       await this.handBack(
         call,
         claimed.map(({ job }) => job),
@@ -112,7 +124,10 @@ export class WorkerDesk {
     for (const [i, one] of reports.entries()) {
       const outcome = known[i] ? outcomes[next++] : undefined;
       const isEnd = one.report.kind === "end";
-      if (isEnd) session.begun.delete(one.id);
+      if (isEnd) {
+        session.begun.delete(one.id);
+        session.activeAt = now;
+      }
       if (outcome?.applied) {
         // It is no longer busy with this one, whatever its last ping said.
         if (isEnd) session.listed.delete(one.id);
@@ -125,6 +140,7 @@ export class WorkerDesk {
       // Nor with these; where one waits for a worker, it may now be for this one.
       if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
     }
+    if (reports.some(({ report }) => report.kind === "end" && report.refresh)) this.#events.tired(call);
   }
 
   /** Chunks of a streaming job, in the order in which they come. A numbered post that comes twice is kept once. */
@@ -158,20 +174,32 @@ export class WorkerDesk {
     session.listed = new Set(listed);
     const held = await this.#queue.held(call.worker);
     const lost = omittedTwice(session, held, listed);
-    for (const job of lost) await this.#giveUp(session, job);
+    const neverBegun = `worker ${workerOf(call.worker)} took the job and never began it`;
+    for (const job of lost) await this.#giveUp(session, job, neverBegun);
     const holds = new Set(held.map(({ id }) => id));
     for (const id of listed) if (!holds.has(id)) await this.#claimBack(call, session, id);
     // A job that waits, and that this worker could not have while it listed it, may now be for it.
     if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
-    if ((await this.#stops(call, session)).length > 0) this.#signals.emit(`stop:${call.worker}`);
+    const stops = await this.#stops(call, session);
+    if (stops.length > 0) this.#signals.emit(`stop:${call.worker}`);
+    this.#noteStuck(call, session, stops.length > 0 && holds.size === 0);
+  }
+
+  /** A blocking handler cannot be stopped from within its worker: the ping, which comes from elsewhere, goes on listing the job. */
+  #noteStuck(call: WorkerCall, session: Session, isStuck: boolean): void {
+    const now = this.#clock.now();
+    if (!isStuck) session.stuckSince = undefined;
+    else session.stuckSince ??= now;
+    if (session.stuckSince !== undefined && now - session.stuckSince >= STOP_GRACE_MS) this.#events.stuck(call);
   }
 
   /** Jobs that the worker must stop, waiting up to `waitMs` for the first. */
   async stops(call: WorkerCall, { waitMs, gone }: { waitMs: number; gone: Gone }): Promise<string[]> {
     const session = this.#heard(call);
-    const untilMs = this.#clock.monotonic() + waitMs;
+    const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
+    const wasDrained = session.drained;
     for (;;) {
-      const heard = this.#nextStop(call.worker, untilMs - this.#clock.monotonic(), gone);
+      const heard = this.#stopCalls.next(call.worker, untilMs - this.#clock.monotonic(), gone);
       const ids = await this.#stops(call, session);
       if (ids.length > 0) {
         heard.cancel();
@@ -181,45 +209,55 @@ export class WorkerDesk {
         }
         return ids;
       }
-      if (!(await heard.signalled)) return [];
+      if (!(await heard.signalled) || session.drained !== wasDrained) return [];
     }
   }
 
-  /** The worker's process has ended: nobody waits for its silence. */
-  async ended({ worker }: WorkerCall): Promise<void> {
+  /** The worker's process has ended, or will do nothing more: nobody waits for its silence. */
+  async ended(call: WorkerCall, how = "was lost"): Promise<void> {
+    const { worker, endpoint } = call;
+    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
+    const jobs = await this.#queue.held(worker);
+    const reason = `worker ${workerOf(worker)} ${how} while processing the job`;
+    for (const job of jobs) await this.#giveUp(session, job, reason);
+    this.#sessions.forget(worker);
     await this.#queue.retire(worker);
+  }
+
+  async unfit(call: WorkerCall, reason: string): Promise<void> {
+    await this.ended(call, "said that it is not fit");
+    this.#events.unfit(call, reason);
+  }
+
+  /** It gets nothing more, and what it asks for is answered at once. Resolves with whether it still has jobs. */
+  async drain({ endpoint, worker }: WorkerCall): Promise<boolean> {
+    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
+    session.drained = true;
+    this.#pollers.release(endpoint, worker);
+    this.#signals.emit(`stop:${worker}`);
+    await Promise.allSettled([...session.claims]);
+    return (await this.#queue.held(worker)).length > 0;
+  }
+
+  /** When the worker last took or ended a job here; undefined for one that was never heard of. */
+  activeAt(worker: string): number | undefined {
+    return this.#sessions.find(worker)?.activeAt;
   }
 
   /** From now on nothing is handed out, and everyone who waits is let go. */
   close(): void {
     this.#pollers.close();
-    for (const release of [...this.#stopWaits]) release();
-  }
-
-  readonly #stopWaits = new Set<() => void>();
-
-  #nextStop(worker: string, waitMs: number, gone: Gone) {
-    const { promise: signalled, resolve } = Promise.withResolvers<boolean>();
-    const end = (found: boolean) => {
-      timer.cancel();
-      stopListening();
-      gone.removeEventListener("abort", leave);
-      this.#stopWaits.delete(leave);
-      resolve(found);
-    };
-    const leave = () => end(false);
-    const timer = this.#clock.after(waitMs, leave);
-    const stopListening = this.#signals.listen(`stop:${worker}`, () => end(true));
-    gone.addEventListener("abort", leave);
-    this.#stopWaits.add(leave);
-    if (gone.aborted || this.#pollers.closed) leave();
-    return { signalled, cancel: leave };
+    this.#stopCalls.close();
   }
 
   async #claim({ endpoint, worker }: WorkerCall, session: Session, limit: number): Promise<Claimed[]> {
     const fair = limit === 1 ? 1 : await this.#fairShare(endpoint, limit);
+    if (session.drained) return [];
     const ask = { endpoint, holder: worker, limit: fair, now: this.#clock.now(), except: [...session.listed] };
-    const claimed = await this.#queue.claim(ask);
+    const asked = this.#queue.claim(ask);
+    session.claims.add(asked);
+    const claimed = await asked.finally(() => session.claims.delete(asked));
+    if (claimed.length > 0) session.activeAt = ask.now;
     for (const { job } of claimed) session.begun.set(job.id, { job, nextChunk: 1 });
     return claimed;
   }
@@ -235,7 +273,10 @@ export class WorkerDesk {
   #heard({ worker, endpoint }: WorkerCall): Session {
     // Not awaited: being alive is worth nothing on the disk.
     this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => undefined);
-    return this.#sessions.of(worker, endpoint, this.#clock.monotonic());
+    const isNew = this.#sessions.find(worker) === undefined;
+    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
+    if (isNew) this.#events.heard({ worker, endpoint });
+    return session;
   }
 
   /** The job as it was handed out here, when this report can be about that. */
@@ -297,8 +338,7 @@ export class WorkerDesk {
     return chunks.at(-1)?.sequence ?? 0;
   }
 
-  async #giveUp(session: Session, job: Job): Promise<void> {
-    const reason = `worker ${workerOf(job.holder ?? "")} took the job and never began it`;
+  async #giveUp(session: Session, job: Job, reason: string): Promise<void> {
     await this.#endOrReturn(session, givingUpHolder(job, this.#clock.now(), reason));
   }
 
@@ -332,6 +372,8 @@ export class WorkerDesk {
     return typeof reading === "object" && reading.job.endpoint === endpoint ? reading.job : undefined;
   }
 }
+
+const holdOf = ({ drained }: Session, waitMs: number) => (drained ? Math.min(waitMs, DRAINED_HOLD_MS) : waitMs);
 
 function changeFor(job: Job, report: Report, now: number): Change {
   if (report.kind === "progress") return progressing(job, report.output);

@@ -14,7 +14,10 @@ export interface LogLine extends NewLine {
   sequence: number;
 }
 
-/** Where reading begins: the last lines, those after a time, or those after a line already seen. */
+/**
+ * Where reading begins: with the last lines, with the first of that time or later, or behind a line already seen. Of a line whose
+ * sequence is not known here, and of one named by its time alone, the time counts.
+ */
 export type From = { tail: number } | { since: number } | { after: { ts: number; sequence?: number } };
 
 export interface Query {
@@ -29,7 +32,10 @@ export interface Logs extends AsyncDisposable {
   /** The position that came with the newest lines: where the collector goes on after a restart. */
   position(stream: string): Promise<string | undefined>;
   read(stream: string, query: Query): Promise<LogLine[]>;
-  /** What `read` gives, then every line as it comes, without a gap and without repeating one, until `signal` aborts. */
+  /**
+   * What `read` gives, then every line as it comes, without a gap and without repeating one, until `signal` aborts or the stream
+   * is removed. A reader who is so slow that lines are no longer kept when they are due is told how many.
+   */
   follow(stream: string, query: Query, signal: AbortSignal): AsyncIterable<LogLine[]>;
   /** True while anything of this stream is kept. */
   has(stream: string): Promise<boolean>;
@@ -37,4 +43,24 @@ export interface Logs extends AsyncDisposable {
   remove(path: string): Promise<void>;
   /** Removes streams to which nothing was added since then. */
   expire(before: number): Promise<void>;
+}
+
+const STREAM = /^[a-zA-Z0-9_-]{1,100}(\/[a-zA-Z0-9_-]{1,100}){0,7}$/;
+
+/** Plain words between slashes: no name leads out of the folder that an adapter may keep streams in. Of another nothing is kept. */
+export function isStreamName(name: string): boolean {
+  return STREAM.test(name);
+}
+
+/** Longer lines are continued on the next one, so that no reader has to hold more than this at once. */
+const LONGEST_LINE = 16_384;
+
+export function cutLines(lines: readonly NewLine[]): NewLine[] {
+  if (lines.every(({ line }) => line.length <= LONGEST_LINE)) return [...lines];
+  return lines.flatMap(({ line, ...rest }) =>
+    Array.from({ length: Math.max(1, Math.ceil(line.length / LONGEST_LINE)) }, (_, i) => ({
+      ...rest,
+      line: line.slice(i * LONGEST_LINE, (i + 1) * LONGEST_LINE),
+    })),
+  );
 }

@@ -155,7 +155,7 @@ export class EmbeddedQueue implements Queue {
     this.#holders.retire(holder);
   }
 
-  async holders(endpoint: string): Promise<HolderState[]> {
+  async holders(endpoint?: string): Promise<HolderState[]> {
     return this.#holders.alive(endpoint);
   }
 

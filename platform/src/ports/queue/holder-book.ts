@@ -45,11 +45,13 @@ export class HolderBook {
     if (job.holder !== undefined) this.#holders.get(job.holder)?.jobs.delete(job);
   }
 
-  alive(endpoint: string): HolderState[] {
+  alive(of?: string): HolderState[] {
     const now = this.#clock.monotonic();
-    return [...this.#holders]
-      .filter(([, holder]) => holder.endpoint === endpoint && holder.until > now)
-      .map(([name, { jobs }]) => ({ holder: name, endpoint, jobs: jobs.size }));
+    const alive: HolderState[] = [];
+    for (const [holder, { endpoint, until, jobs }] of this.#holders) {
+      if (until > now && (of === undefined || of === endpoint)) alive.push({ holder, endpoint, jobs: jobs.size });
+    }
+    return alive;
   }
 
   held(name: string): Job[] {

@@ -38,6 +38,10 @@ export function holderConformance(open: OpenQueue): void {
       { holder: "w1", endpoint: ENDPOINT, jobs: 2 },
       { holder: "w2", endpoint: ENDPOINT, jobs: 0 },
     ]);
+    const all = await opened.queue.holders();
+    expect(all.map(({ holder, endpoint }) => `${endpoint}/${holder}`).toSorted()).toEqual(
+      [`${ENDPOINT}/w1`, `${ENDPOINT}/w2`, "other/w3"].toSorted(),
+    );
     await opened.elapse(MINUTE_MS);
     expect((await opened.queue.holders(ENDPOINT)).map(({ holder }) => holder)).toEqual(["w2"]);
     expect(await opened.queue.holders("nowhere")).toEqual([]);

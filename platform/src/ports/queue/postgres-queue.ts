@@ -162,12 +162,12 @@ export class PostgresQueue implements Queue {
     await this.#sql("DELETE FROM holders WHERE holder = $1", [clean(holder)]);
   }
 
-  async holders(endpoint: string): Promise<HolderState[]> {
+  async holders(endpoint?: string): Promise<HolderState[]> {
     return this.#sql<HolderState>(
       `SELECT holder, endpoint,
          (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs
-       FROM holders WHERE endpoint = $1 AND until > ${DATABASE_NOW}`,
-      [clean(endpoint)],
+       FROM holders WHERE ($1::text IS NULL OR endpoint = $1) AND until > ${DATABASE_NOW}`,
+      [endpoint === undefined ? null : clean(endpoint)],
     );
   }
 

@@ -137,7 +137,8 @@ export interface Holders {
   renew(holder: string, endpoint: string, forMs: number): Promise<void>;
   /** The boot has ended; its jobs are due at once. */
   retire(holder: string): Promise<void>;
-  holders(endpoint: string): Promise<HolderState[]>;
+  /** Boots that are alive, of one endpoint or of all. */
+  holders(endpoint?: string): Promise<HolderState[]>;
   /** Jobs this boot has now. */
   held(holder: string): Promise<Job[]>;
 }

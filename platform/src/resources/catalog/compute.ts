@@ -9,6 +9,7 @@ export interface CpuFlavor {
 }
 
 const gpus = new Map(catalog.gpus.map(({ id, pool }) => [id, pool]));
+const gpuShares = new Map(catalog.gpus.map(({ id, vcpu, memoryGb }) => [id, { vcpu, memoryGb }]));
 const pools = new Map(catalog.pools.map(({ id, gpuTypeIds }) => [id, gpuTypeIds]));
 const cpus = new Map<string, CpuFlavor>(catalog.cpus.map((cpu) => [cpu.id, cpu]));
 const dataCenters = new Set(catalog.dataCenters);
@@ -28,3 +29,6 @@ export function poolOfType(type: string): string | undefined {
 
 export const cpuFlavor = (id: string): CpuFlavor | undefined => cpus.get(id);
 export const isDataCenter = (id: string): boolean => dataCenters.has(id);
+
+/** The part of its machine that goes with one GPU of a type. */
+export const gpuShare = (type: string): { vcpu: number; memoryGb: number } | undefined => gpuShares.get(type);

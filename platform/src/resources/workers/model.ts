@@ -37,6 +37,9 @@ export type KeptWorker = {
   /** Id of the key with which it reaches its own routes. */
   keyId: string | null;
   startedAt: number | null;
+  /** When it first asked for work. */
+  readyAt: number | null;
+  failedAt: number | null;
   /** Why it waits, drains or failed, in words for people. */
   reason: string | null;
 };

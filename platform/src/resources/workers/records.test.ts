@@ -12,7 +12,16 @@ const SEEN_ELSEWHERE_MS = 1000;
 function wanted(given: Partial<KeptWorker> = {}): KeptWorker {
   return {
     ...{ endpoint: "ep", release: 1, state: "WANTED", image: "host", machine: null, vcpu: 2, memoryMb: 4096 },
-    ...{ gpuType: null, gpuCount: 0, gpus: [], keyId: null, startedAt: null, reason: null },
+    ...{
+      gpuType: null,
+      gpuCount: 0,
+      gpus: [],
+      keyId: null,
+      startedAt: null,
+      readyAt: null,
+      failedAt: null,
+      reason: null,
+    },
     ...given,
   };
 }

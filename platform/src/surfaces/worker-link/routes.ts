@@ -257,11 +257,9 @@ async function stop({ desk }: WorkerLinkParts, { call, reply }: Asked): Promise<
 
 async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Asked): Promise<Reply> {
   if (search.get("status") === "unhealthy") {
-    log.warn(
-      { ...call, check: search.get("check"), reason: search.get("reason") },
-      "a worker says that it is not fit to work",
-    );
-    await desk.ended(call);
+    const [check, reason] = [search.get("check"), search.get("reason")];
+    log.warn({ ...call, check, reason }, "a worker says that it is not fit to work");
+    await desk.unfit(call, `not fit to work: ${check ?? "a check"} failed: ${reason ?? "no reason given"}`);
   } else {
     const listed = (search.get("job_id") ?? "").split(",").filter(Boolean);
     await desk.ping(call, new Set(listed), search.get("runpod_version") ?? undefined);

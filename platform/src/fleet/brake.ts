@@ -1,0 +1,31 @@
+/** The crash-loop brake: workers that fail at their start are started again ever more slowly, until one of them proves healthy. */
+
+export interface Failure {
+  at: number;
+  reason: string;
+}
+
+export interface Brake {
+  /** Nothing is started before this time. */
+  until: number;
+  failures: number;
+  /** The newest failure, in words for people. */
+  reason: string;
+}
+
+const FIRST_DELAY_MS = 1000;
+const LONGEST_DELAY_MS = 60_000;
+
+/** More failures than these change nothing: the delay is at its longest. */
+export const FAILURES_THAT_COUNT = 8;
+
+/** A worker that has been ready for this long has proven that the release works. */
+export const HEALTHY_AFTER_MS = 10_000;
+
+/** 1, 2, 4 … 60 s after the last failure: at most 7 starts in the first minute and one in each that follows. */
+export function brakeOf(failures: readonly Failure[]): Brake | undefined {
+  if (failures.length === 0) return undefined;
+  const newest = failures.reduce((last, next) => (next.at >= last.at ? next : last));
+  const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures.length - 1));
+  return { until: newest.at + delayMs, failures: failures.length, reason: newest.reason };
+}

@@ -1,0 +1,68 @@
+/** Why a job waits, as far as workers are the reason: one sentence from the records of an endpoint's workers. */
+import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import { brakeOf } from "./brake.ts";
+import { failuresOf, type WorkerItem } from "./plan.ts";
+
+export interface WaitFacts {
+  endpoint: Pick<KeptEndpoint, "workers" | "release">;
+  workers: readonly WorkerItem[];
+  /** Workers that were heard of lately, and how many of them have a job. */
+  live: number;
+  busy: number;
+  /** What was last said of an image on its way to the machine of a worker. */
+  progressOf: (worker: string) => string | undefined;
+  /** Only jobs wait that start no workers. */
+  onlyLowPriority: boolean;
+  now: number;
+}
+
+/** Undefined when the workers are not the reason, or nothing is known of them. */
+export function waitSentence(facts: WaitFacts): string | undefined {
+  const { live, busy, endpoint } = facts;
+  if (live > busy) return undefined;
+  if (live === 0) return whyNone(facts);
+  const all = `all ${count(live)} busy (max ${endpoint.workers.max})`;
+  const more = whyNotMore(facts);
+  return more === undefined ? all : `${all}; ${more}`;
+}
+
+function whyNone(facts: WaitFacts): string | undefined {
+  const { endpoint, workers, onlyLowPriority } = facts;
+  if (endpoint.workers.max === 0) return "paused: max workers is 0";
+  const known = whyNotMore(facts);
+  if (known !== undefined) return known;
+  const ending = workers.filter(({ doc }) => doc.state === "DRAINING").length;
+  if (ending >= endpoint.workers.max) return `${count(ending)} of an older release still busy (max ${ending})`;
+  return onlyLowPriority ? "low priority: it waits for a worker that another job starts" : undefined;
+}
+
+function whyNotMore(facts: WaitFacts): string | undefined {
+  const workers = facts.workers.filter(({ doc }) => doc.release === facts.endpoint.release);
+  return (
+    failureIn(workers) ??
+    startIn(facts, workers) ??
+    workers.find(({ doc }) => doc.state === "WANTED")?.doc.reason ??
+    undefined
+  );
+}
+
+function failureIn(workers: readonly WorkerItem[]): string | undefined {
+  const brake = brakeOf(failuresOf(workers));
+  if (!brake) return undefined;
+  if (brake.reason.startsWith(BOOT_FAILED)) return brake.reason;
+  return brake.failures > 1 ? `crash loop: ${brake.reason}` : `worker failed: ${brake.reason}`;
+}
+
+/** How a reason begins when there never was a program that could have failed. */
+export const BOOT_FAILED = "boot failed: ";
+
+function startIn({ progressOf, now }: WaitFacts, workers: readonly WorkerItem[]): string | undefined {
+  const starting = workers.filter(({ doc }) => doc.state === "PLACED" || doc.state === "STARTING");
+  if (starting.length === 0) return undefined;
+  const first = starting.reduce((oldest, next) => (next.createdAt < oldest.createdAt ? next : oldest));
+  const progress = first.doc.state === "PLACED" ? progressOf(first.id) : undefined;
+  if (progress !== undefined) return `pulling image ${first.doc.image}: ${progress}`;
+  return `worker starting (${Math.max(0, Math.round((now - first.createdAt) / 1000))} s)`;
+}
+
+const count = (workers: number) => `${workers} ${workers === 1 ? "worker" : "workers"}`;

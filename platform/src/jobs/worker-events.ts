@@ -1,0 +1,20 @@
+/** What the desk hears of workers beyond their jobs, for whoever keeps workers. */
+
+export interface WorkerCall {
+  endpoint: string;
+  /** The name under which the worker holds jobs; see `holderName`. */
+  worker: string;
+}
+
+export interface WorkerEvents {
+  /** It spoke to this node for the first time. */
+  heard(call: WorkerCall): void;
+  /** It says itself that it cannot work. */
+  unfit(call: WorkerCall, reason: string): void;
+  /** It asks to be replaced once it is done. */
+  tired(call: WorkerCall): void;
+  /** It was told to stop jobs a while ago and is still busy with them, and with nothing else. */
+  stuck(call: WorkerCall): void;
+}
+
+export const nobodyKeepsWorkers: WorkerEvents = { heard() {}, unfit() {}, tired() {}, stuck() {} };

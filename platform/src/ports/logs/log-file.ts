@@ -1,0 +1,116 @@
+/** Reading one file of log records: from the front, from the back, and from the middle of a large one. */
+import { type FileHandle, open } from "node:fs/promises";
+import { type LogRecord, parseRecord } from "./log-record.ts";
+
+const BLOCK = 64 * 1024;
+const NEWLINE = 10;
+
+export interface Block {
+  records: LogRecord[];
+  /** Where the next block begins. */
+  next: number;
+  isLast: boolean;
+}
+
+/** A file as large as it was when it was opened: what is written meanwhile is for the next who opens it. */
+interface Opened {
+  handle: FileHandle;
+  size: number;
+}
+
+/** Records from `offset`, where one begins, as many as a block holds. Nothing is kept open between two blocks. */
+export function readBlock(path: string, offset: number): Promise<Block> {
+  return reading(path, nothing(offset), (file) => blockAt(file, offset, 4 * BLOCK));
+}
+
+export function firstRecord(path: string): Promise<LogRecord | undefined> {
+  return reading(path, undefined, async (file) => (await wholeRecordAt(file, 0))?.record);
+}
+
+/** The last records, at least until `isEnough`, or all of the file. */
+export function lastRecords(path: string, isEnough: (records: LogRecord[]) => boolean): Promise<LogRecord[]> {
+  return reading(path, [], async (file) => {
+    for (let length = BLOCK; ; length *= 4) {
+      const start = Math.max(0, file.size - length);
+      const records = recordsIn(afterBreak(await bytesAt(file, start, length), start));
+      if (start === 0 || isEnough(records)) return records;
+    }
+  });
+}
+
+/** An offset at which a record begins, near and not behind the one that holds this sequence. */
+export function offsetNear(path: string, sequence: number): Promise<number> {
+  return reading(path, 0, async (file) => {
+    let [low, high] = [0, file.size];
+    while (high - low > BLOCK) {
+      const middle = Math.floor((low + high) / 2);
+      const found = await wholeRecordAt(file, middle);
+      if (found && found.offset < high && found.record.first <= sequence) low = found.offset;
+      else high = middle;
+    }
+    return low;
+  });
+}
+
+/** A file may have gone since it was looked for: rotation removes the oldest. */
+async function reading<T>(path: string, ifGone: T, read: (file: Opened) => Promise<T>): Promise<T> {
+  try {
+    await using handle = await open(path, "r");
+    return await read({ handle, size: (await handle.stat()).size });
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "ENOENT") return ifGone;
+    throw error;
+  }
+}
+
+const nothing = (offset: number): Block => ({ records: [], next: offset, isLast: true });
+
+async function blockAt(file: Opened, offset: number, length: number): Promise<Block> {
+  const bytes = await bytesAt(file, offset, length);
+  const end = bytes.lastIndexOf(NEWLINE) + 1;
+  const isLast = offset + length >= file.size;
+  // A record longer than a block.
+  if (end === 0 && !isLast) return blockAt(file, offset, length * 4);
+  return { records: recordsIn(bytes.subarray(0, end)), next: offset + end, isLast };
+}
+
+/** The first whole record that begins at the offset or behind it. */
+async function wholeRecordAt(
+  file: Opened,
+  offset: number,
+  length = BLOCK,
+): Promise<{ record: LogRecord; offset: number } | undefined> {
+  const bytes = await bytesAt(file, offset, length);
+  const begin = offset === 0 ? 0 : bytes.indexOf(NEWLINE) + 1;
+  for (let start = begin, end = 0; ; start = end + 1) {
+    end = bytes.indexOf(NEWLINE, start);
+    if (end < 0) break;
+    const record = parseRecord(bytes.toString("utf8", start, end));
+    if (record) return { record, offset: offset + start };
+  }
+  return offset + length >= file.size ? undefined : wholeRecordAt(file, offset, length * 4);
+}
+
+async function bytesAt({ handle, size }: Opened, offset: number, length: number): Promise<Buffer> {
+  const wanted = Math.max(0, Math.min(length, size - offset));
+  const buffer = Buffer.allocUnsafe(wanted);
+  let filled = 0;
+  while (filled < wanted) {
+    const { bytesRead } = await handle.read(buffer, filled, wanted - filled, offset + filled);
+    if (bytesRead === 0) break;
+    filled += bytesRead;
+  }
+  return buffer.subarray(0, filled);
+}
+
+/** Without the rest of a record that begins before these bytes. */
+const afterBreak = (bytes: Buffer, start: number) => (start === 0 ? bytes : bytes.subarray(bytes.indexOf(NEWLINE) + 1));
+
+/** What stands behind the last line break is torn, or still being written. */
+function recordsIn(bytes: Buffer): LogRecord[] {
+  return bytes
+    .toString()
+    .split("\n")
+    .slice(0, -1)
+    .flatMap((text) => parseRecord(text) ?? []);
+}
