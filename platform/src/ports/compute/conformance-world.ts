@@ -4,8 +4,8 @@ import type { Compute, Exit, Instance, InstanceSpec } from "./compute.ts";
 
 /** One thing that the program of a test does; it does them in order and exits with 0 after the last. */
 export type Step =
-  /** Writes this, without adding a line end. */
-  | { write: string }
+  /** Writes this, without adding a line end, once or as often as it says. */
+  | { write: string; times?: number }
   /** Writes the value of a variable as JSON text in a line of its own. */
   | { writeVariable: string }
   /** Waits until it is asked to end, and then exits with this code. */

@@ -24,7 +24,7 @@ function play(instance: FakeInstance, spec: InstanceSpec, [step, ...rest]: Step[
   else if ("takeMemoryMb" in step && step.takeMemoryMb > spec.limits.memoryMb)
     instance.exit({ signal: "SIGKILL", reason: `out of memory: may use ${spec.limits.memoryMb} MB` });
   else {
-    if ("write" in step) instance.write(step.write);
+    if ("write" in step) instance.write(step.write.repeat(step.times ?? 1));
     if ("writeVariable" in step) instance.write(`${JSON.stringify(spec.env[step.writeVariable])}\n`);
     if ("echoOn" in step) {
       instance.listen(step.echoOn, echo);

@@ -1,0 +1,265 @@
+/** One instance on this machine: its processes, its end and its output, also when another process of the server started it. */
+import { type FSWatcher, watch } from "node:fs";
+import { truncate } from "node:fs/promises";
+import { type Clock, sleep } from "../../../kernel/clock.ts";
+import type { Exit, Instance, InstanceState, Output } from "../compute.ts";
+import type { Cgroups } from "./cgroups.ts";
+import { EXIT, type InstanceFolder, type KeptInstance, OUTPUT } from "./instance-folder.ts";
+import { formatPosition, OutputReader, parsePosition } from "./output-file.ts";
+import { descendants, type Identity, isAlive, numbersOf, sendSignal, withVariable } from "./processes.ts";
+
+/** An output that was read to its end is begun anew above this. */
+const LARGE_OUTPUT = 16 * 1_048_576;
+const LOOK_AGAIN_MS = 3;
+/** How a program is found in the sandbox: bubblewrap is the first process there, and starts it as the second. */
+const PROGRAM_NUMBER = 2;
+const KILLED = 137;
+
+/** The variable by which the processes of a program are found where no control group holds them together. */
+export const MARK = "MILLRACE_INSTANCE";
+
+export interface InstanceParts {
+  clock: Clock;
+  cgroups: Cgroups | undefined;
+  /** The program runs in namespaces of its own. */
+  sandboxed: boolean;
+  changed: (instance: HostInstance) => void;
+}
+
+export class HostInstance {
+  readonly id: string;
+  readonly folder: InstanceFolder;
+  readonly kept: KeptInstance;
+  readonly whenEnded: Promise<void>;
+  readonly #parts: InstanceParts;
+  readonly #readers = new Set<OutputReader>();
+  readonly #ended: () => void;
+  #launcher: Identity | undefined;
+  #state: InstanceState = "running";
+  #exit: Exit | undefined;
+  #ending: Promise<void> | undefined;
+  #watcher: FSWatcher | undefined;
+  #wake = Promise.withResolvers<void>();
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Nobody follows it any more. */
+  #gone = false;
+
+  constructor(id: string, folder: InstanceFolder, kept: KeptInstance, parts: InstanceParts) {
+    this.id = id;
+    this.folder = folder;
+    this.kept = kept;
+    this.#parts = parts;
+    const ended = Promise.withResolvers<void>();
+    this.whenEnded = ended.promise;
+    this.#ended = ended.resolve;
+  }
+
+  get isEnded(): boolean {
+    return this.#exit !== undefined;
+  }
+
+  view(): Instance {
+    const { kind, owner, startedAt } = this.kept;
+    return { id: this.id, kind, owner, state: this.#state, startedAt, ...(this.#exit && { exit: this.#exit }) };
+  }
+
+  /** Begins to follow it: its end and what it writes. */
+  async follow(launcher: Identity | undefined): Promise<void> {
+    this.#launcher = launcher;
+    this.#watcher = watch(this.folder.path, { persistent: false }, (_, name) => {
+      if (name === EXIT) void this.look();
+      if (name === OUTPUT) this.#stir();
+    });
+    this.#watcher.on("error", () => {});
+    if (await this.#parts.cgroups?.isFrozen(this.id)) this.#state = "frozen";
+    await this.look();
+  }
+
+  /** Looks whether the program has ended. Safe to repeat; called by events and, where one was missed, by the clock. */
+  async look(): Promise<void> {
+    if (this.#exit || this.#gone) return;
+    if ((await this.folder.exit()) === undefined && (await this.#isLaunched())) return;
+    this.#ending ??= this.#end();
+    await this.#ending;
+  }
+
+  async #isLaunched(): Promise<boolean> {
+    this.#launcher ??= await this.folder.identity();
+    return this.#launcher === undefined || isAlive(this.#launcher);
+  }
+
+  /** Ends what the program left behind and learns how it ended. */
+  async #end(): Promise<void> {
+    await this.#killRest();
+    if ((await this.folder.exit()) === undefined) {
+      await this.folder.keepReason(
+        "its end was not seen: the machine restarted, or the process that watched it was ended",
+      );
+      await this.folder.keepExit(KILLED);
+    }
+    const exit = (await this.folder.exit())!;
+    const killed = exit.signal === "SIGKILL" && exit.reason === undefined;
+    if (killed && (await this.#parts.cgroups?.outOfMemory(this.id))) {
+      exit.reason = `out of memory: may use ${this.kept.memoryMb} MB`;
+      await this.folder.keepReason(exit.reason);
+    }
+    this.#exit = exit;
+    this.#state = "exited";
+    this.#ended();
+    this.#stir();
+    this.#tell();
+  }
+
+  /** Every process of the program. */
+  async processes(): Promise<number[]> {
+    if (this.#parts.cgroups) return this.#parts.cgroups.processes(this.id);
+    const below = this.#launcher ? await descendants(this.#launcher.pid) : [];
+    return this.#parts.sandboxed ? below : [...new Set([...below, ...(await withVariable(`${MARK}=${this.id}`))])];
+  }
+
+  async #killRest(): Promise<void> {
+    if (this.#parts.cgroups) return this.#parts.cgroups.kill(this.id);
+    for (let pids = await this.processes(); pids.length > 0; pids = await this.processes()) {
+      for (const pid of pids) sendSignal(pid, "SIGKILL");
+      await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+    }
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    if (this.isEnded) return;
+    const over = Promise.withResolvers<void>();
+    const timer = this.#parts.clock.after(graceMs, over.resolve);
+    let waits = true;
+    void Promise.race([this.whenEnded, over.promise]).then(() => {
+      waits = false;
+    });
+    await this.thaw();
+    await this.#ask(() => waits);
+    await Promise.race([this.whenEnded, over.promise]);
+    timer.cancel();
+    if (!this.isEnded) await this.kill();
+  }
+
+  /** Sends the program the signal to end, once there is a program. */
+  async #ask(waits: () => boolean): Promise<void> {
+    while (waits()) {
+      const program = await this.#program();
+      if (program !== undefined) return sendSignal(program, "SIGTERM");
+      await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+    }
+  }
+
+  async #program(): Promise<number | undefined> {
+    this.#launcher ??= await this.folder.identity();
+    if (!this.#launcher) return undefined;
+    const below = await descendants(this.#launcher.pid);
+    if (!this.#parts.sandboxed) return below[0];
+    const numbers = await Promise.all(below.map(numbersOf));
+    return below.find((_, index) => numbers[index]!.length > 1 && numbers[index]!.at(-1) === PROGRAM_NUMBER);
+  }
+
+  /** Ends it by force and waits until that is so. */
+  async kill(): Promise<void> {
+    while (!this.isEnded) {
+      await this.#killRest();
+      await this.look();
+      if (!this.isEnded) await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+    }
+  }
+
+  freeze(): Promise<void> {
+    return this.#alone(async () => {
+      if (this.#state !== "running") return;
+      await this.#parts.cgroups!.freeze(this.id);
+      this.#become("frozen");
+    });
+  }
+
+  thaw(): Promise<void> {
+    return this.#alone(async () => {
+      if (this.#state !== "frozen") return;
+      await this.#parts.cgroups!.thaw(this.id);
+      this.#become("running");
+    });
+  }
+
+  #become(state: InstanceState): void {
+    if (this.isEnded) return;
+    this.#state = state;
+    this.#tell();
+  }
+
+  /** One after another: what freezes and thaws must not meet. */
+  #alone<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(act, act);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async *logs({ after, signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
+    const from = parsePosition(after);
+    let generation = await this.folder.generation();
+    await using reader = new OutputReader(this.folder.output, from.generation === generation ? from.offset : 0);
+    using _ = this.#reading(reader);
+    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    while (!signal.aborted && !this.#gone) {
+      const wake = this.#wake.promise;
+      const ended = this.isEnded;
+      const lines = await reader.read(ended);
+      if (lines.length > 0) yield { lines, at: formatPosition({ generation, offset: reader.offset }) };
+      else if (ended) return;
+      else if (reader.offset > LARGE_OUTPUT && (await this.#beginAnew(reader))) generation++;
+      else await Promise.race([wake, aborted]);
+    }
+  }
+
+  #reading(reader: OutputReader): Disposable {
+    this.#readers.add(reader);
+    return { [Symbol.dispose]: () => this.#readers.delete(reader) };
+  }
+
+  /**
+   * Empties an output that its only reader has read to the end. The program stands still meanwhile, or what it writes in between would be
+   * lost; it appends, so that it goes on at the new end without knowing.
+   */
+  #beginAnew(reader: OutputReader): Promise<boolean> {
+    return this.#alone(async () => {
+      if (this.#readers.size > 1 || this.isEnded || this.#gone) return false;
+      const freezes = this.#state === "running" ? this.#parts.cgroups : undefined;
+      await freezes?.freeze(this.id);
+      try {
+        if (!(await reader.isAtEnd())) return false;
+        await truncate(this.folder.output);
+        await this.folder.keepGeneration((await this.folder.generation()) + 1);
+        reader.restart();
+        return true;
+      } finally {
+        await freezes?.thaw(this.id);
+      }
+    });
+  }
+
+  /** Nobody is told any more. Resolves when no process of it is left. */
+  async remove(): Promise<void> {
+    this.#parts.changed = () => {};
+    await this.kill();
+    this.letGo();
+    while (this.#launcher && (await isAlive(this.#launcher))) await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+  }
+
+  /** Stops following it; it goes on. */
+  letGo(): void {
+    this.#gone = true;
+    this.#watcher?.close();
+    this.#stir();
+  }
+
+  #tell(): void {
+    this.#parts.changed(this);
+  }
+
+  #stir(): void {
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers();
+  }
+}

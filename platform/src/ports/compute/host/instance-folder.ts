@@ -1,0 +1,167 @@
+/** What is kept of one instance on the disk: enough for the next process of the server, and no value of a variable. */
+import { mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Exit, InstanceKind, InstanceSpec } from "../compute.ts";
+import { type Identity, parseStat } from "./processes.ts";
+
+/** A specification as it is kept. Variables are secrets; their names alone say what the program was given. */
+export interface KeptInstance {
+  kind: InstanceKind;
+  account: string;
+  owner: string;
+  image: string;
+  memoryMb: number;
+  gpus: readonly string[];
+  ports: readonly number[];
+  startedAt: number;
+  /** Which of the network's addresses it has; absent on a shared network. */
+  address?: number;
+}
+
+export const keptFrom = (spec: InstanceSpec, startedAt: number, address: number | undefined): KeptInstance => ({
+  kind: spec.kind,
+  account: spec.account,
+  owner: spec.owner,
+  image: spec.image,
+  memoryMb: spec.limits.memoryMb,
+  gpus: spec.gpus,
+  ports: spec.ports,
+  startedAt,
+  ...(address !== undefined && { address }),
+});
+
+/** `launch.sh` and `watchdog.sh` know these names too. */
+const KEPT = "spec.json";
+const IDENTITY = "identity";
+export const EXIT = "exit";
+export const OUTPUT = "output";
+/** What is known of an end beyond its status. */
+const REASON = "reason";
+const GENERATION = "generation";
+const CGROUPS = "cgroups";
+/** The watchdog ends instances whose folder has this. */
+const WORKER = "worker";
+
+const SIGNALS = new Map([
+  [1, "SIGHUP"],
+  [2, "SIGINT"],
+  [3, "SIGQUIT"],
+  [4, "SIGILL"],
+  [6, "SIGABRT"],
+  [7, "SIGBUS"],
+  [8, "SIGFPE"],
+  [9, "SIGKILL"],
+  [11, "SIGSEGV"],
+  [13, "SIGPIPE"],
+  [14, "SIGALRM"],
+  [15, "SIGTERM"],
+  [31, "SIGSYS"],
+]);
+
+/** A shell adds 128 to the number of the signal that ended a program. */
+export function exitFrom(status: number, at: number): Exit {
+  const signal = SIGNALS.get(status - 128);
+  return signal === undefined ? { code: status, at } : { code: null, signal, at };
+}
+
+export class InstanceFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Every folder of an instance, by its id. Names that begin with a dot belong to the driver. */
+  static async list(parent: string): Promise<string[]> {
+    const entries = await readdir(parent, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map(({ name }) => name);
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  get output(): string {
+    return this.file(OUTPUT);
+  }
+
+  async make(kept: KeptInstance, cgroups: readonly string[]): Promise<void> {
+    await mkdir(this.path, { mode: 0o700 });
+    await Promise.all([
+      writeFile(this.file(KEPT), JSON.stringify(kept), { mode: 0o600 }),
+      writeFile(this.file(CGROUPS), cgroups.map((folder) => `${folder}\n`).join("")),
+      ...(kept.kind === "worker" ? [writeFile(this.file(WORKER), "")] : []),
+    ]);
+  }
+
+  /** Undefined when nothing, or nothing whole, is there. */
+  async kept(): Promise<KeptInstance | undefined> {
+    const text = await readOrUndefined(this.file(KEPT));
+    if (!text) return undefined;
+    try {
+      return JSON.parse(text) as KeptInstance;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The process that runs the program and waits for its end; undefined before it has begun. */
+  async identity(): Promise<Identity | undefined> {
+    const text = await readOrUndefined(this.file(IDENTITY));
+    return text?.endsWith("\n") ? parseStat(text) : undefined;
+  }
+
+  /** How the program ended; undefined until the whole line is there. */
+  async exit(): Promise<Exit | undefined> {
+    const text = await readOrUndefined(this.file(EXIT));
+    if (!text?.endsWith("\n")) return undefined;
+    const [{ mtimeMs }, reason] = await Promise.all([stat(this.file(EXIT)), readOrUndefined(this.file(REASON))]);
+    const exit = exitFrom(Number(text), Math.round(mtimeMs));
+    return reason === undefined ? exit : { ...exit, reason: reason.trim() };
+  }
+
+  /** For an end that `launch.sh` did not live to write down. */
+  async keepExit(status: number): Promise<void> {
+    await writeFile(this.file(EXIT), `${status}\n`);
+  }
+
+  async keepReason(reason: string): Promise<void> {
+    await writeFile(this.file(REASON), `${reason}\n`);
+  }
+
+  /** How often the output was begun anew. */
+  async generation(): Promise<number> {
+    return Number((await readOrUndefined(this.file(GENERATION))) ?? 0);
+  }
+
+  async keepGeneration(generation: number): Promise<void> {
+    await writeFile(this.file(GENERATION), String(generation));
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true });
+  }
+}
+
+async function readOrUndefined(file: string): Promise<string | undefined> {
+  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return undefined;
+    throw error;
+  });
+}
+
+/**
+ * A file without a name, in memory, that only its owner can read: a server that dies halfway leaves neither a file nor a
+ * program with half of its variables.
+ */
+export async function nameless(text: string, owner: number | undefined, name: string) {
+  const path = `/dev/shm/millrace-${name}`;
+  await rm(path, { force: true });
+  const writing = await open(path, "wx", 0o600);
+  await using _ = { [Symbol.asyncDispose]: () => writing.close() };
+  const reading = await open(path, "r");
+  await rm(path);
+  await writing.writeFile(text);
+  if (owner !== undefined) await writing.chown(owner, owner);
+  return reading;
+}

@@ -1,0 +1,31 @@
+/** How instances are reached, and what they reach: by a network of their own, or by the machine's. */
+import type { Duplex } from "node:stream";
+
+/** What a network knows an instance by. */
+export interface Member {
+  /** Its place in the network, where it has one. */
+  index: number | undefined;
+  ports: readonly number[];
+  processes(): Promise<number[]>;
+}
+
+export interface InstanceNetwork {
+  /** Each instance has its own. */
+  readonly own: boolean;
+  /** The machine as instances see it. */
+  readonly linkHost: string;
+  /** The arguments that have to be kept for the watchdog: the bridge and the table of rules, or two empty words. */
+  readonly traces: readonly [bridge: string, table: string];
+  /** The place for a new instance that listens on these ports, or undefined where there are no places. Throws StartRefused. */
+  choose(ports: readonly number[], others: readonly Member[]): Promise<number | undefined>;
+  /** The command that runs another one in the network of a place. */
+  enter(index: number | undefined, command: readonly string[]): string[];
+  /** Rejects when nobody of this instance listens there. */
+  dial(member: Member, port: number): Promise<Duplex>;
+  /** Lets instances reach a port at `linkHost`. */
+  openLink(port: number): Promise<void>;
+  /** After the last process of an instance has ended: leaves nothing of its link. */
+  leave(index: number | undefined): Promise<void>;
+  /** When no instance is left: leaves nothing of the network. */
+  close(): Promise<void>;
+}

@@ -1,0 +1,75 @@
+/** What the machine says about its processes: who lives, since when, below whom. */
+import { readdir, readFile } from "node:fs/promises";
+
+/** A process told apart from a later one with the same number: by its start, in clock ticks since the machine's. */
+export interface Identity {
+  pid: number;
+  startTime: string;
+}
+
+/** Reads a line of `/proc/<pid>/stat`. The name in it is in brackets and may hold anything, brackets and spaces too. */
+export function parseStat(line: string): Identity | undefined {
+  const pid = Number.parseInt(line, 10);
+  const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+  const startTime = fields[19];
+  return Number.isInteger(pid) && startTime !== undefined && /^\d+$/.test(startTime) ? { pid, startTime } : undefined;
+}
+
+/** A zombie counts as dead: it does nothing any more. */
+export async function isAlive({ pid, startTime }: Identity): Promise<boolean> {
+  const line = await readProcess(pid, "stat");
+  const state = line?.slice(line.lastIndexOf(")") + 2, line.lastIndexOf(")") + 3);
+  return line !== undefined && parseStat(line)?.startTime === startTime && state !== "Z" && state !== "X";
+}
+
+export async function identityOf(pid: number): Promise<Identity | undefined> {
+  const line = await readProcess(pid, "stat");
+  return line === undefined ? undefined : parseStat(line);
+}
+
+/** Everything below a process, children before grandchildren. */
+export async function descendants(pid: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let level = [pid]; level.length > 0; ) {
+    const below = await Promise.all(level.map(childrenOf));
+    level = below.flat();
+    found.push(...level);
+  }
+  return found;
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readProcess(pid, `task/${pid}/children`);
+  return text === undefined ? [] : numbersIn(text);
+}
+
+/** The number of a process in each of the namespaces it lives in, the machine's first. */
+export async function numbersOf(pid: number): Promise<number[]> {
+  const status = await readProcess(pid, "status");
+  return numbersIn(/^NSpid:(.*)$/m.exec(status ?? "")?.[1] ?? "");
+}
+
+/** Processes whose environment holds this text as a whole entry; those of other users cannot be read and are left out. */
+export async function withVariable(entry: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const holding = await Promise.all(
+    pids.map(async (pid) => (await readProcess(pid, "environ"))?.split("\0").includes(entry)),
+  );
+  return pids.filter((_, index) => holding[index]);
+}
+
+/** Nobody there to get it is no error: it has ended meanwhile. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+export const numbersIn = (text: string): number[] => (text.match(/\d+/g) ?? []).map(Number);
+
+/** A file of a process, or undefined when it is gone or another's. */
+async function readProcess(pid: number, name: string): Promise<string | undefined> {
+  return readFile(`/proc/${pid}/${name}`, "utf8").catch(() => undefined);
+}

@@ -1,0 +1,54 @@
+/** Looks over the machine for what is left of an instance: for tests. */
+import { readdir, readFile, readlink } from "node:fs/promises";
+import { join } from "node:path";
+
+/** Processes, control groups, links, mounts and files that have to do with an instance, in words. */
+export async function remainsOf(id: string, data: string): Promise<string[]> {
+  const [processes, groups, mounts, files] = await Promise.all([
+    processesOf(id),
+    foldersNamed(id, "/sys/fs/cgroup", 6),
+    readFile("/proc/mounts", "utf8"),
+    foldersNamed(id, data, 3),
+  ]);
+  return [
+    ...processes,
+    ...groups.map((folder) => `control group ${folder}`),
+    ...mounts
+      .split("\n")
+      .filter((line) => line.includes(id))
+      .map((line) => `mount ${line}`),
+    ...files.map((file) => `file ${file}`),
+  ];
+}
+
+/** Processes that name the instance: in a command, in a control group, as its host name or in a variable. Zombies are nobody's any more. */
+async function processesOf(id: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid);
+  const found = await Promise.all(
+    pids.map(async (pid) => ((await concerns(pid, id)) ? [`process ${pid}: ${await textOf(pid, "cmdline")}`] : [])),
+  );
+  return found.flat();
+}
+
+async function concerns(pid: string, id: string): Promise<boolean> {
+  const [command, group, variables, output] = await Promise.all([
+    textOf(pid, "cmdline"),
+    textOf(pid, "cgroup"),
+    textOf(pid, "environ"),
+    readlink(`/proc/${pid}/fd/1`).catch(() => ""),
+  ]);
+  return [command, group, variables, output].some((text) => text.includes(id));
+}
+
+const textOf = async (pid: string, name: string) =>
+  (await readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "")).replaceAll("\0", " ").trim();
+
+async function foldersNamed(id: string, folder: string, depth: number): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const below = await Promise.all(
+    entries
+      .filter((entry) => depth > 0 && entry.isDirectory() && entry.name !== id)
+      .map((entry) => foldersNamed(id, join(folder, entry.name), depth - 1)),
+  );
+  return [...entries.filter(({ name }) => name === id).map(({ name }) => join(folder, name)), ...below.flat()];
+}

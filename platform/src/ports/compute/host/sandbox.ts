@@ -1,0 +1,167 @@
+/** What a program in the sandbox sees and may do, as arguments of bubblewrap. */
+import { lstat, readFile, readlink } from "node:fs/promises";
+
+/** Where the folder of a `host` image is, and where the program begins. */
+export const APP = "/app";
+/** Where the Node that runs the server is found too, so that a machine without one can run programs for it. */
+const RUNTIME = "/opt/millrace/bin";
+export const PATH = `${RUNTIME}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
+
+/** The parts of the machine that every program sees, read-only. Whatever is not here does not exist for it. */
+const SYSTEM_FOLDERS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+const SYSTEM_FILES = [
+  "/etc/alternatives",
+  "/etc/ca-certificates",
+  "/etc/debian_version",
+  "/etc/fonts",
+  "/etc/gai.conf",
+  "/etc/host.conf",
+  "/etc/ld.so.cache",
+  "/etc/localtime",
+  "/etc/mime.types",
+  "/etc/nsswitch.conf",
+  "/etc/os-release",
+  "/etc/pki/tls/certs",
+  "/etc/pki/ca-trust/extracted",
+  "/etc/protocols",
+  "/etc/services",
+  "/etc/ssl/certs",
+  "/etc/ssl/openssl.cnf",
+  "/etc/timezone",
+];
+
+/** Folders on the way to these; bubblewrap would make them for their owner alone. */
+const FOLDERS = [
+  ...["/etc", "/etc/pki", "/etc/pki/tls", "/etc/pki/ca-trust", "/etc/ssl"],
+  ...["/opt", "/opt/millrace", RUNTIME, "/var"],
+];
+
+const WITHOUT_VALUE: readonly string[] = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"];
+
+/** The arguments that are the same for every program on this machine. */
+export async function systemView(): Promise<string[]> {
+  const folders = await Promise.all(SYSTEM_FOLDERS.map(systemFolder));
+  return [
+    "--ro-bind",
+    "/usr",
+    "/usr",
+    ...folders.flat(),
+    ...SYSTEM_FILES.flatMap((file) => ["--ro-bind-try", file, file]),
+  ];
+}
+
+/** `/bin` and the like are links into `/usr` on most machines, and folders on some. */
+async function systemFolder(path: string): Promise<string[]> {
+  const found = await lstat(path).catch(() => undefined);
+  if (!found) return [];
+  return found.isSymbolicLink() ? ["--symlink", await readlink(path), path] : ["--ro-bind", path, path];
+}
+
+export interface View {
+  /** The same for all: `systemView()`. */
+  system: readonly string[];
+  /** The folder that is `/app`; without one it is empty. */
+  app: string | undefined;
+  appWritable: boolean;
+  /** The server's own Node. */
+  node: string;
+  /** Files of `/etc` made for this instance: where they are on the machine, by name. */
+  etc: Readonly<Record<string, string>>;
+  hostname: string;
+  scratchBytes: number;
+  devices: readonly string[];
+  /** Descriptor of the filter of system calls, where there is one for this processor. */
+  seccomp: number | undefined;
+  /** Whether this bubblewrap can limit the size of `/tmp`. */
+  limitsScratch: boolean;
+  /** Whether privileges still have to be given up inside. */
+  asRoot: boolean;
+}
+
+/** The arguments for one program, to be read from a descriptor so that they do not show inside. */
+export function sandboxArguments(view: View): string[] {
+  const size = view.limitsScratch ? ["--size", String(view.scratchBytes)] : [];
+  return [
+    ...WITHOUT_VALUE,
+    "--new-session",
+    "--clearenv",
+    ...["--hostname", view.hostname],
+    ...FOLDERS.flatMap((folder) => ["--perms", "0755", "--dir", folder]),
+    ...view.system,
+    ...["--ro-bind", view.node, `${RUNTIME}/node`],
+    ...Object.entries(view.etc).flatMap(([name, source]) => ["--ro-bind", source, `/etc/${name}`]),
+    ...["--proc", "/proc", "--dev", "/dev"],
+    ...["--perms", "1777", ...size, "--tmpfs", "/dev/shm"],
+    ...["--perms", "1777", ...size, "--tmpfs", "/tmp"],
+    ...["--symlink", "/tmp", "/var/tmp"],
+    ...view.devices.flatMap((device) => ["--dev-bind-try", device, device]),
+    ...(view.app === undefined ? ["--dir", APP] : [view.appWritable ? "--bind" : "--ro-bind", view.app, APP]),
+    ...["--remount-ro", "/dev", "--remount-ro", "/"],
+    ...["--chdir", APP],
+    ...(view.seccomp === undefined ? [] : ["--seccomp", String(view.seccomp)]),
+    ...(view.asRoot ? KEPT_FOR_THE_DROP : ["--unshare-user"]),
+  ];
+}
+
+/** What `setpriv` needs to become somebody else; it gives these up with the rest. */
+const KEPT_FOR_THE_DROP = ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((one) => ["--cap-add", one]);
+
+/**
+ * Gives up every privilege for good. Inside the sandbox, not before it: bubblewrap then needs no user namespace, which some machines forbid,
+ * and a folder is reached that only root could walk to. Inside, not by bubblewrap's own `--uid`, which leaves the files of root readable.
+ */
+export const dropTo = (user: number): string[] => [
+  "/usr/bin/setpriv",
+  ...[`--reuid=${user}`, `--regid=${user}`, "--clear-groups"],
+  ...["--bounding-set=-all", "--inh-caps=-all", "--ambient-caps=-all", "--no-new-privs", "--"],
+];
+
+/** Users of this machine begin far below, and containers' end there: nobody has these numbers. */
+const FIRST_USER = 1_900_000_000;
+const USERS = 2 ** 27;
+
+/** A user of its own for each instance, so that no two share a file, a limit or a signal. `seed` is 32 bits. */
+export const userFrom = (seed: number) => FIRST_USER + (seed % USERS);
+
+export const passwdOf = (user: number) =>
+  `root:x:0:0:root:/:/usr/sbin/nologin\nworker:x:${user}:${user}::/tmp:/bin/sh\n`;
+export const groupOf = (user: number) => `root:x:0:\nworker:x:${user}:\n`;
+
+/** Nothing on a loopback address is there for a program with a network of its own. */
+export function reachableNameServers(text: string): string | undefined {
+  const lines = text.split("\n").filter((line) => !/^\s*nameserver\s+(127\.|::1)/.test(line));
+  return lines.some((line) => /^\s*nameserver\s/.test(line)) ? lines.join("\n") : undefined;
+}
+
+const RESOLVERS = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
+
+/** The name servers that programs ask. */
+export async function resolvConf(ownNetwork: boolean): Promise<string> {
+  for (const file of RESOLVERS) {
+    const text = await readFile(file, "utf8").catch(() => "");
+    const usable = ownNetwork ? reachableNameServers(text) : text;
+    if (usable) return usable;
+  }
+  return "";
+}
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+/** Names that no shell can hand on. */
+export const unusableNames = (env: Readonly<Record<string, string>>) =>
+  Object.keys(env).filter((name) => !NAME.test(name));
+
+/**
+ * Variables as a shell reads them. They reach the program alone: one such as `LD_PRELOAD` would otherwise rule the tools that build the sandbox.
+ */
+export function environmentText(env: Readonly<Record<string, string>>): string {
+  return Object.entries(env)
+    .map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`)
+    .join("");
+}
+
+/** Reads the variables from descriptor 3 and becomes the program. */
+export const withEnvironment = (command: readonly string[]): string[] => [
+  ...["/bin/sh", "-c", '. /dev/fd/3 && exec "$@" 3<&-', "millrace"],
+  ...command,
+];

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Ends the workers of a data folder when its server is gone and none comes back in time. Pods are left alone.
+#   watchdog.sh FOLDER SECONDS BRIDGE TABLE
+# FOLDER holds `.server`, the line of /proc/<pid>/stat by which the server is known, and a folder for each instance.
+set -u
+folder=$1 patience=$2 bridge=$3 table=$4
+step=2
+[ "$patience" -ge 4 ] || step=1
+
+read -r stat <"/proc/$$/stat"
+echo "$stat" >"$folder/.watchdog" || exit 1
+
+# The start of a process, which tells it from a later one with the same number: the 20th word after the name in brackets.
+start_of() {
+  set -- ${1##*) }
+  echo "${20:-}"
+}
+
+server_lives() {
+  { read -r kept <"$folder/.server" && read -r now <"/proc/${kept%% *}/stat"; } 2>/dev/null || return 1
+  [ "$(start_of "$kept")" = "$(start_of "$now")" ]
+}
+
+# Folders of instances that still run: all of them, or those with a file of that name.
+running() {
+  for instance in "$folder"/*/; do
+    [ -e "$instance/${1:-identity}" ] && [ ! -e "$instance/exit" ] && echo "$instance"
+  done
+}
+
+below() {
+  for child in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do
+    echo "$child"
+    below "$child"
+  done
+}
+
+kill_all() {
+  [ $# -eq 0 ] || kill -9 "$@" 2>/dev/null
+}
+
+end_group() {
+  if [ -e "$1/cgroup.kill" ]; then
+    echo 1 >"$1/cgroup.kill"
+  elif [ -e "$1/freezer.state" ]; then
+    # Frozen, it starts nothing while signals are sent; what is frozen ends once it is thawed.
+    echo FROZEN >"$1/freezer.state"
+    kill_all $(cat "$1/cgroup.procs")
+    echo THAWED >"$1/freezer.state"
+  fi
+} 2>/dev/null
+
+end_instance() {
+  echo "the server was gone for $patience s" >"$1/reason"
+  tries=0
+  while [ ! -e "$1/exit" ] && [ "$tries" -lt 50 ]; do
+    tries=$((tries + 1))
+    while read -r group; do end_group "$group"; done <"$1/cgroups"
+    read -r launcher <"$1/identity"
+    kill_all $(below "${launcher%% *}")
+    sleep 0.1
+  done
+  while read -r group; do rmdir "$group"; done <"$1/cgroups" 2>/dev/null
+}
+
+waited=0
+while sleep "$step"; do
+  if server_lives; then
+    waited=0
+    continue
+  fi
+  waited=$((waited + step))
+  [ -n "$(running worker)" ] || break
+  [ "$waited" -ge "$patience" ] || continue
+  running worker | while read -r instance; do end_instance "${instance%/}"; done
+  break
+done
+
+rm -f "$folder/.watchdog"
+# With nothing left running, nothing is left of the machine's either.
+if [ -z "$(running)" ]; then
+  for instance in "$folder"/*/; do
+    while read -r group; do rmdir "$group" "${group%/*}"; done <"$instance/cgroups"
+  done 2>/dev/null
+  [ -z "$bridge" ] || ip link delete "$bridge" 2>/dev/null
+  [ -z "$table" ] || nft delete table inet "$table" 2>/dev/null
+fi
+exit 0

@@ -1,0 +1,68 @@
+/** Sees to it that workers end when the server is gone for good: a small process that outlives it. */
+import { spawn } from "node:child_process";
+import { readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { isAlive, parseStat, sendSignal } from "./processes.ts";
+import { TOOL_ENVIRONMENT } from "./tools.ts";
+
+const SCRIPT = join(import.meta.dirname, "watchdog.sh");
+
+export class Watchdog {
+  readonly #folder: string;
+  readonly #args: string[];
+  #starting: Promise<void> | undefined;
+
+  constructor(folder: string, patienceS: number, traces: readonly [bridge: string, table: string]) {
+    this.#folder = folder;
+    this.#args = [folder, String(patienceS), ...traces];
+  }
+
+  /** Says who the server is; a watchdog of the server before knows from now on that there is one again. */
+  async present(): Promise<void> {
+    await writeFile(this.#file("server"), await readFile("/proc/self/stat", "utf8"));
+  }
+
+  /** Starts one unless one lives. */
+  async ensure(): Promise<void> {
+    this.#starting ??= this.#start().finally(() => {
+      this.#starting = undefined;
+    });
+    return this.#starting;
+  }
+
+  async #start(): Promise<void> {
+    if (await this.#living()) return;
+    const child = spawn("/bin/sh", [SCRIPT, ...this.#args], {
+      detached: true,
+      stdio: "ignore",
+      cwd: "/",
+      env: TOOL_ENVIRONMENT,
+    });
+    child.on("error", () => {});
+    child.unref();
+    // It writes this itself too, but perhaps not before somebody asks again.
+    const line = await readFile(`/proc/${child.pid}/stat`, "utf8").catch(() => undefined);
+    if (line) await writeFile(this.#file("watchdog"), line);
+  }
+
+  async #living() {
+    const line = await readFile(this.#file("watchdog"), "utf8").catch(() => "");
+    const identity = parseStat(line);
+    return identity && (await isAlive(identity)) ? identity : undefined;
+  }
+
+  /** The server goes. Whatever it leaves running is the watchdog's; without that the watchdog goes too. */
+  async leave(anythingRuns: boolean): Promise<void> {
+    await this.#starting;
+    await rm(this.#file("server"), { force: true });
+    if (anythingRuns) return;
+    const living = await this.#living();
+    // Its group: what it waits for ends with it.
+    if (living) sendSignal(-living.pid, "SIGKILL");
+    await rm(this.#file("watchdog"), { force: true });
+  }
+
+  #file(name: string): string {
+    return join(this.#folder, `.${name}`);
+  }
+}
