@@ -1,5 +1,6 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
 import type { FastifyInstance } from "fastify";
+import { Fleet, type OwnMachine } from "./fleet/fleet.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
@@ -7,6 +8,7 @@ import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
 import { Webhooks } from "./jobs/webhooks.ts";
 import { WorkerDesk } from "./jobs/worker-desk.ts";
+import type { WorkerEvents } from "./jobs/worker-events.ts";
 import { every } from "./kernel/background.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { resourceId } from "./kernel/ids.ts";
@@ -15,6 +17,7 @@ import { handlersOf } from "./kernel/operation.ts";
 import { problem } from "./kernel/problem.ts";
 import type { Random } from "./kernel/random.ts";
 import type { Limits } from "./ports/limits/limits.ts";
+import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
 import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
@@ -75,6 +78,7 @@ export async function openServices(
 export interface App extends AsyncDisposable {
   http: FastifyInstance;
   engine: Engine;
+  fleet: Fleet | undefined;
 }
 
 export interface AppParts extends Surroundings {
@@ -83,6 +87,9 @@ export interface AppParts extends Surroundings {
   queue: Queue;
   signals: Signals;
   vault: Vault;
+  logs: Logs;
+  /** What this node runs workers on. Without it workers are started by hand, or by other nodes. */
+  machine?: OwnMachine;
 }
 
 export interface AppSettings {
@@ -98,10 +105,13 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const authenticator = new Authenticator({ ...parts, failed });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
   const pipeline = new Pipeline({ ...parts, limiter });
-  const engine = new Engine({ ...parts, failed });
-  const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters });
+  const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
+  const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters, events: eventsFor(() => fleet) });
+  const fleet = createFleet(parts, services, desk, failed);
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const { endpoints, workerKeys } = services;
+  endpoints.onChange((id) => fleet?.endpointChanged(id));
+  endpoints.onRemoval(async (id) => fleet?.removeEndpoint(id));
   endpoints.onRemoval((id) => engine.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
   const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
@@ -138,14 +148,17 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     streams,
     streamStandard: settings.stream,
     clock,
+    fleet,
   });
   mountWorkerLink(http, direct, { ...parts, desk, keys: workerKeys, large });
   return {
     http,
     engine,
+    fleet,
     async [Symbol.asyncDispose]() {
-      // Nothing new is handed out and nobody is kept waiting, then requests in flight end, then all else.
+      // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
       desk.close();
+      await fleet?.close();
       await engine[Symbol.asyncDispose]();
       await closeServer(http, clock);
       await removing[Symbol.asyncDispose]();
@@ -166,6 +179,37 @@ function leaseOf(name: string, { store, random, signals }: AppParts): ((now: num
   if (signals.reliable) return undefined;
   const holder = resourceId(random);
   return async (now) => (await store.lease({ name, holder, now, until: now + LEASE_MS })) !== undefined;
+}
+
+/** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
+function createFleet(
+  parts: AppParts,
+  { endpoints, secrets, workerKeys, workerRecords }: Services,
+  desk: WorkerDesk,
+  failed: (error: unknown) => void,
+): Fleet | undefined {
+  if (!parts.machine && parts.signals.reliable) return undefined;
+  return new Fleet({
+    ...parts,
+    machine: parts.machine,
+    desk,
+    failed,
+    endpoints,
+    records: workerRecords,
+    keys: workerKeys,
+    reveal: (account, name) => secrets.reveal(account, name),
+    mine: leaseOf("fleet", parts),
+  });
+}
+
+/** The desk is there before the fleet that it tells. */
+function eventsFor(fleet: () => Fleet | undefined): WorkerEvents {
+  return {
+    heard: (call) => fleet()?.heard(call),
+    unfit: (call, reason) => fleet()?.unfit(call, reason),
+    tired: (call) => fleet()?.tired(call),
+    stuck: (call) => fleet()?.stuck(call),
+  };
 }
 
 function restHandlers({ account, secrets, endpoints }: Services, authenticator: Authenticator): RestHandlers {

@@ -12,6 +12,7 @@ import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import { MemoryLimits } from "./ports/limits/memory-limits.ts";
+import { FileLogs } from "./ports/logs/file-logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
 import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
 import { MemorySignals } from "./ports/signals/memory-signals.ts";
@@ -146,9 +147,14 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const { queue, signals } = await openQueue(settings, parts);
   opened.use(queue);
   opened.use(signals);
+  const logs = opened.use(
+    new FileLogs(join(settings.data, "logs"), {
+      failed: (error) => parts.log.error({ err: error }, "a worker's log could not be written"),
+    }),
+  );
   const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
   const { store, vault } = installation;
-  const app = opened.use(createApp({ ...parts, store, vault, limits, queue, signals }, installation, settings));
+  const app = opened.use(createApp({ ...parts, store, vault, limits, queue, signals, logs }, installation, settings));
   await app.http.listen({ port: settings.port, host: settings.host });
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);

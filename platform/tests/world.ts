@@ -1,10 +1,13 @@
 /** A whole server in one process for surface tests: real sockets, everything behind them fake and repeatable. */
 import { connect } from "node:net";
 import { type App, createApp, openServices, type Services } from "../src/app.ts";
+import type { Clock } from "../src/kernel/clock.ts";
 import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import type { Grant } from "../src/kernel/scope.ts";
+import type { Compute } from "../src/ports/compute/compute.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
+import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
 import { MemoryQueue } from "../src/ports/queue/memory-queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import { MemoryStore } from "../src/ports/store/memory-store.ts";
@@ -46,6 +49,8 @@ export interface World extends AsyncDisposable {
   store: Store;
   queue: MemoryQueue;
   signals: MemorySignals;
+  logs: MemoryLogs;
+  random: SeededRandom;
   services: Services;
   owner: Owner;
   /** The default key of `call`. */
@@ -58,25 +63,43 @@ export interface World extends AsyncDisposable {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>;
   /** Sends these very bytes on a socket of their own; resolves with all that came back once the server closed it. */
   raw(request: string): Promise<string>;
+  /** Ends the server as a crash does: nothing of it acts any more, and nothing is put in order. */
+  abandon(): Promise<void>;
+}
+
+export interface WorldOptions {
+  store?: Store;
+  rateLimits?: string;
+  publicUrl?: string;
+  /** What the server runs workers on; without it there is none. */
+  compute?: (clock: WatchedClock) => Compute;
+  /** What a server that comes after another one finds. */
+  found?: Pick<World, "clock" | "random" | "queue" | "logs">;
 }
 
 export async function setup({
-  store = new MemoryStore() as Store,
+  store = new MemoryStore(),
   rateLimits = "600,18000,200000",
   publicUrl = "https://millrace.test",
-} = {}): Promise<World> {
-  const clock = new WatchedClock();
-  const random = new SeededRandom(1);
+  compute,
+  found,
+}: WorldOptions = {}): Promise<World> {
+  const clock = found?.clock ?? new WatchedClock();
+  const random = found?.random ?? new SeededRandom(1);
   const { log, logged } = recordingLog();
-  const vault = new EnvelopeVault([random.bytes(32)], random);
-  const queue = new MemoryQueue(clock);
+  const vault = new EnvelopeVault([new SeededRandom(1).bytes(32)], random);
+  const queue = found?.queue ?? new MemoryQueue(clock);
+  const logs = found?.logs ?? new MemoryLogs();
   const signals = new MemorySignals();
+  let url = "";
+  const machine = compute && { id: "machine", compute: compute(clock), workerUrl: () => url };
+  const life = mortal(clock);
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
-  const parts = { store, limits, vault, queue, signals, clock, random, log };
+  const parts = { store, limits, vault, queue, signals, logs, clock: life.clock, random, log, machine };
   const app = createApp(parts, services, { rateLimits, stream: "array", webhookPrivate: "allow" });
-  const url = await app.http.listen({ port: 0, host: "127.0.0.1" });
+  url = await app.http.listen({ port: 0, host: "127.0.0.1" });
 
   async function newKey({ of = owner, scopes = ["all"], ...rest }: KeyOptions = {}): Promise<string> {
     return (await services.account.issueKey(of, { scopes, ...rest })).key;
@@ -90,6 +113,8 @@ export async function setup({
     store,
     queue,
     signals,
+    logs,
+    random,
     services,
     owner,
     key,
@@ -98,7 +123,30 @@ export async function setup({
     strangersKey: async () => newKey({ of: await services.accounts.create("stranger", "s@localhost") }),
     call: (method, path, options) => call(url, method, path, { key, ...options }),
     raw: (request) => raw(Number(new URL(url).port), request),
+    async abandon() {
+      life.end();
+      await machine?.compute[Symbol.asyncDispose]();
+      const closed = app.http.close();
+      app.http.server.closeAllConnections();
+      await closed;
+    },
     [Symbol.asyncDispose]: () => app[Symbol.asyncDispose](),
+  };
+}
+
+/** The time of one server: once it has ended, none of its timers fires any more. */
+function mortal(inner: Clock): { clock: Clock; end: () => void } {
+  let alive = true;
+  const clock: Clock = {
+    now: () => inner.now(),
+    monotonic: () => inner.monotonic(),
+    after: (delayMs, action) => inner.after(delayMs, () => void (alive && action())),
+  };
+  return {
+    clock,
+    end() {
+      alive = false;
+    },
   };
 }
 

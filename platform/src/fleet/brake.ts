@@ -19,6 +19,9 @@ const LONGEST_DELAY_MS = 60_000;
 /** More failures than these change nothing: the delay is at its longest. */
 export const FAILURES_THAT_COUNT = 8;
 
+/** An endpoint that nobody has asked anything of for so long begins anew. */
+export const FORGIVEN_AFTER_MS = 600_000;
+
 /** A worker that has been ready for this long has proven that the release works. */
 export const HEALTHY_AFTER_MS = 10_000;
 

@@ -2,7 +2,7 @@
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { KeptWorker, WorkerState } from "../resources/workers/model.ts";
-import { brakeOf, FAILURES_THAT_COUNT, type Failure, HEALTHY_AFTER_MS } from "./brake.ts";
+import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, HEALTHY_AFTER_MS } from "./brake.ts";
 import { needOf } from "./need.ts";
 import type { Place, Room } from "./placer.ts";
 import { type Crew, idleTimeoutOf, idleTooLong, type Load, type ScalingPolicy, wantedWorkers } from "./scaler.ts";
@@ -73,7 +73,7 @@ function endStep(worker: WorkerItem, reason: string): Step[] {
   return worker.doc.state === "DRAINING" ? [] : [{ do: "forget", worker }];
 }
 
-/** A healthy worker clears the past; otherwise only as many failures are kept as make a difference. */
+/** A healthy worker clears the past, and so does time; otherwise only as many failures are kept as make a difference. */
 function failuresToForget({ now }: Facts, current: readonly WorkerItem[]): WorkerItem[] {
   const failed = current
     .filter(({ doc }) => doc.state === "FAILED")
@@ -81,7 +81,8 @@ function failuresToForget({ now }: Facts, current: readonly WorkerItem[]): Worke
   const healthy = current.some(
     ({ doc }) => doc.state === "READY" && doc.readyAt !== null && now - doc.readyAt >= HEALTHY_AFTER_MS,
   );
-  return healthy ? failed : failed.slice(FAILURES_THAT_COUNT);
+  const isOver = ({ doc }: WorkerItem) => now - (doc.failedAt ?? 0) >= FORGIVEN_AFTER_MS;
+  return healthy ? failed : failed.filter((worker, i) => i >= FAILURES_THAT_COUNT || isOver(worker));
 }
 
 export function failuresOf(workers: readonly WorkerItem[]): Failure[] {

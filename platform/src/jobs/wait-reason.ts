@@ -1,9 +1,14 @@
-/** Why a job waits, in one sentence, as far as the queue itself can tell. */
+/** Why a job waits, in one sentence: from whoever keeps workers, or else as far as the queue itself can tell. */
 import type { Job } from "../ports/queue/job.ts";
 import type { Counts, HolderState } from "../ports/queue/queue.ts";
 
-export function waitReason(job: Job, { inQueue }: Counts, holders: readonly HolderState[]): string {
-  const sentence = whoCouldTakeIt(inQueue, holders);
+export function waitReason(
+  job: Job,
+  { inQueue }: Counts,
+  holders: readonly HolderState[],
+  ofWorkers: string | undefined,
+): string {
+  const sentence = ofWorkers ?? whoCouldTakeIt(inQueue, holders);
   return job.reason === undefined ? sentence : `${sentence}; last attempt: ${job.reason}`;
 }
 

@@ -213,13 +213,17 @@ export class WorkerDesk {
     }
   }
 
-  /** The worker's process has ended, or will do nothing more: nobody waits for its silence. */
-  async ended(call: WorkerCall, how = "was lost"): Promise<void> {
+  /**
+   * The worker's process has ended, or will do nothing more: nobody waits for its silence. `orderly` means that it was not its jobs'
+   * fault: they go back as if they had never begun.
+   */
+  async ended(call: WorkerCall, how = "was lost", orderly = false): Promise<void> {
     const { worker, endpoint } = call;
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     const jobs = await this.#queue.held(worker);
     const reason = `worker ${workerOf(worker)} ${how} while processing the job`;
-    for (const job of jobs) await this.#giveUp(session, job, reason);
+    if (orderly) await this.handBack(call, jobs);
+    else for (const job of jobs) await this.#giveUp(session, job, reason);
     this.#sessions.forget(worker);
     await this.#queue.retire(worker);
   }

@@ -2,7 +2,7 @@
 
 /**
  * Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs; there is
- * someone to be told of an end.
+ * someone to be told of an end; those who keep workers have something to look at.
  */
 export type Topic =
   | `work:${string}`
@@ -10,6 +10,7 @@ export type Topic =
   | `chunk:${string}`
   | `stop:${string}`
   | `removed:${string}`
+  | `fleet:${string}`
   | "outbox";
 
 export interface Signals extends AsyncDisposable {

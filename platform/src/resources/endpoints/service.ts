@@ -60,6 +60,7 @@ export class EndpointService implements Handlers<Operations> {
   readonly #random: Random;
   readonly #publicUrl: () => string;
   readonly #removed: Remains[] = [];
+  readonly #changed: ((id: string) => void)[] = [];
   readonly #remembered: Remembered<EndpointItem>;
 
   constructor(parts: { store: Store; clock: Clock; random: Random; publicUrl?: () => string }) {
@@ -82,6 +83,16 @@ export class EndpointService implements Handlers<Operations> {
     this.#removed.push(remove);
   }
 
+  /** Told of every endpoint that was made or changed here. */
+  onChange(changed: (id: string) => void): void {
+    this.#changed.push(changed);
+  }
+
+  /** Every endpoint of every account. */
+  all(): AsyncGenerator<EndpointItem> {
+    return this.#endpoints.all();
+  }
+
   async listEndpoints({ caller, query }: Call<Operations["listEndpoints"]>) {
     const limit = query.limit ?? DEFAULT_PAGE;
     const after = decodeCursor(LISTING, query.cursor);
@@ -102,6 +113,7 @@ export class EndpointService implements Handlers<Operations> {
       createdAt: this.#clock.now(),
       doc,
     });
+    for (const changed of this.#changed) changed(item.id);
     return this.#shown(item);
   }
 
@@ -118,6 +130,7 @@ export class EndpointService implements Handlers<Operations> {
       try {
         const patched = await this.#endpoints.patch(item, set);
         this.#remembered.delete(item.id);
+        for (const changed of this.#changed) changed(item.id);
         return this.#shown(patched);
       } catch (error) {
         if (!(error instanceof WriteRefused)) throw error;

@@ -1,5 +1,6 @@
 /** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients send. */
 import type { FastifyInstance } from "fastify";
+import type { Fleet } from "../../fleet/fleet.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission } from "../../jobs/engine.ts";
 import { workerOf } from "../../jobs/holder.ts";
@@ -36,6 +37,8 @@ export interface InvokeParts {
   streams: Streams;
   streamStandard: "array" | "object";
   clock: Clock;
+  /** Whoever keeps workers, if this server does. */
+  fleet: Pick<Fleet, "waitSentence"> | undefined;
 }
 
 const WAIT = { least: 1000, most: 300_000, standard: 90_000 };
@@ -169,10 +172,14 @@ async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Pr
   return new JsonText(jobRecord(await explained(parts, reading)));
 }
 
-async function health({ engine, queue }: InvokeParts, { endpoint }: Asked) {
-  const { completed, failed, inProgress, inQueue, retried } = await engine.counts(endpoint.id);
-  const holders = await queue.holders(endpoint.id);
-  return { jobs: { completed, failed, inProgress, inQueue, retried }, workers: workerCounts(holders) };
+async function health(parts: InvokeParts, { endpoint }: Asked) {
+  const { counts, holders, ofWorkers } = await waitFacts(parts, endpoint.id);
+  const { completed, failed, inProgress, inQueue, retried } = counts;
+  return {
+    jobs: { completed, failed, inProgress, inQueue, retried },
+    workers: workerCounts(holders),
+    ...(inQueue > 0 && ofWorkers !== undefined ? { waitReason: ofWorkers } : {}),
+  };
 }
 
 async function metrics({ queue }: InvokeParts, { endpoint }: Asked) {
@@ -220,11 +227,17 @@ function endEarlyReply(reply: Reply, record: string | Uint8Array): Reply {
   return reply;
 }
 
-async function explained({ engine, queue }: InvokeParts, shown: Shown): Promise<Shown> {
+async function explained(parts: InvokeParts, shown: Shown): Promise<Shown> {
   if (shown.job.state !== "IN_QUEUE") return shown;
-  const { job } = shown;
-  const [counts, holders] = await Promise.all([engine.counts(job.endpoint), queue.holders(job.endpoint)]);
-  return { ...shown, waitReason: waitReason(job, counts, holders) };
+  const { counts, holders, ofWorkers } = await waitFacts(parts, shown.job.endpoint);
+  return { ...shown, waitReason: waitReason(shown.job, counts, holders, ofWorkers) };
+}
+
+/** What the reason of every waiting job of an endpoint is made from. */
+async function waitFacts({ engine, queue, fleet }: InvokeParts, endpoint: string) {
+  const [counts, holders] = await Promise.all([engine.counts(endpoint), queue.holders(endpoint)]);
+  const onlyLowPriority = counts.inQueue === counts.lowPriorityInQueue;
+  return { counts, holders, ofWorkers: await fleet?.waitSentence(endpoint, holders, onlyLowPriority) };
 }
 
 async function submissionOf(

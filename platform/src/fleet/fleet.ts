@@ -1,0 +1,338 @@
+/** The fleet makes workers exist: it wakes for what happens, looks at everything once a second, and lets planner and keeper act. */
+import { holderName, workerOf } from "../jobs/holder.ts";
+import type { WorkerCall, WorkerDesk } from "../jobs/worker-desk.ts";
+import type { WorkerEvents } from "../jobs/worker-events.ts";
+import { type Duty, every } from "../kernel/background.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Random } from "../kernel/random.ts";
+import type { Compute } from "../ports/compute/compute.ts";
+import type { Logs } from "../ports/logs/logs.ts";
+import type { HolderState, Queue } from "../ports/queue/queue.ts";
+import type { Signals } from "../ports/signals/signals.ts";
+import type { Item } from "../ports/store/collection.ts";
+import type { Store } from "../ports/store/store.ts";
+import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import type { EndpointService } from "../resources/endpoints/service.ts";
+import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import type { Reveal } from "../resources/secrets/placeholders.ts";
+import type { WorkerRecords } from "../resources/workers/records.ts";
+import { EndpointBook } from "./endpoint-book.ts";
+import { Keeper } from "./keeper.ts";
+import { Machines } from "./machines.ts";
+import type { WorkerItem } from "./plan.ts";
+import { Planner, type Survey } from "./planner.ts";
+import { waitSentence } from "./wait-sentence.ts";
+import { WorkerLog } from "./worker-log.ts";
+
+export interface OwnMachine {
+  id: string;
+  compute: Compute;
+  /** Where its workers reach this server. */
+  workerUrl: () => string;
+}
+
+export interface FleetParts {
+  store: Store;
+  queue: Queue;
+  signals: Signals;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  failed: (error: unknown) => void;
+  desk: WorkerDesk;
+  endpoints: EndpointService;
+  records: WorkerRecords;
+  keys: WorkerKeys;
+  reveal: Reveal;
+  logs: Logs;
+  /** What this node runs workers on; a node without it serves requests and leaves workers to others. */
+  machine: OwnMachine | undefined;
+  /** Of many nodes one plans. */
+  mine?: (now: number) => Promise<boolean>;
+}
+
+const TICK_MS = 1000;
+const COMPARE_MS = 10_000;
+/** An endpoint without workers that was just looked at is not looked at again for every job that comes. */
+const QUIET_MS = 1000;
+
+export class Fleet implements WorkerEvents, AsyncDisposable {
+  readonly #parts: FleetParts;
+  readonly #machines: Machines;
+  readonly #planner: Planner;
+  readonly #keeper: Keeper | undefined;
+  readonly #workerLog: WorkerLog | undefined;
+  readonly #book: EndpointBook;
+  readonly #ticking: Duty;
+  readonly #stopListening: (() => void)[];
+  /** Until when a job of an endpoint is no reason to look: for ever while it has workers. */
+  readonly #quietUntil = new Map<string, number>();
+  readonly #woken = new Set<string>();
+  readonly #said = new Map<string, string>();
+  #turn: Promise<void> = Promise.resolve();
+  #ready: Promise<void> | undefined;
+  #comparedAt = Number.NEGATIVE_INFINITY;
+  #closed = false;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+    const { machine, signals, clock, failed } = parts;
+    this.#book = new EndpointBook(parts);
+    this.#machines = new Machines({
+      ...parts,
+      own: machine,
+      alone: signals.reliable,
+      activity: () => this.#activity(),
+    });
+    this.#workerLog = machine && new WorkerLog({ ...parts, ...machine });
+    this.#keeper = machine && this.#newKeeper(machine, this.#workerLog!);
+    this.#planner = new Planner({
+      ...parts,
+      roll: (now) => this.#machines.roll(now),
+      activeAt: (endpoint, worker) => parts.desk.activeAt(holderName(endpoint, worker)),
+      act: (worker) => this.#act(worker),
+    });
+    this.#stopListening = [
+      signals.listen("fleet:work", () => void this.#ticking.soon()),
+      signals.listen("fleet:endpoints", () => this.#book.forget()),
+      ...(machine ? [signals.listen(`fleet:${machine.id}`, () => void this.#ticking.soon())] : []),
+    ];
+    this.#ticking = every(clock, TICK_MS, (now) => this.#inTurn(() => this.#tick(now)), failed);
+    void this.#ticking.soon();
+  }
+
+  /** A job came. On the way of every job: one look into a map while there are workers. */
+  wanted(endpoint: string): void {
+    const until = this.#quietUntil.get(endpoint);
+    const now = this.#parts.clock.monotonic();
+    if (until !== undefined && until > now) return;
+    this.#quietUntil.set(endpoint, now + QUIET_MS);
+    this.#wake(endpoint);
+  }
+
+  heard({ worker }: WorkerCall): void {
+    this.#background(this.#keeper?.answered(workerOf(worker)));
+  }
+
+  unfit({ worker }: WorkerCall, reason: string): void {
+    this.#background(this.#keeper?.fail(workerOf(worker), reason));
+  }
+
+  tired({ worker }: WorkerCall): void {
+    this.#background(this.#keeper?.drain(workerOf(worker), "its handler asked for a fresh worker"));
+  }
+
+  stuck({ worker }: WorkerCall): void {
+    this.#background(this.#keeper?.drain(workerOf(worker), "it did not stop a job that was cancelled or timed out"));
+  }
+
+  endpointChanged(id: string): void {
+    this.#parts.signals.emit("fleet:endpoints");
+    this.#background(this.#book.learn(id).then(() => this.#wake(id)));
+  }
+
+  /** Everything of a deleted endpoint that runs on this machine ends at once. */
+  async removeEndpoint(id: string): Promise<void> {
+    this.#book.drop(id);
+    this.#quietUntil.delete(id);
+    this.#said.delete(id);
+    await this.#keeper?.endAll(id);
+  }
+
+  /** Why a job of this endpoint waits, when workers are the reason. */
+  async waitSentence(
+    endpoint: string,
+    holders: readonly HolderState[],
+    onlyLowPriority: boolean,
+  ): Promise<string | undefined> {
+    const item = await this.#parts.endpoints.find(endpoint);
+    const workers = await this.#parts.records.ofEndpoint(endpoint);
+    return item && this.#sentence(item, workers, jobsOf(holders), onlyLowPriority);
+  }
+
+  /** Nothing new begins; workers get a moment for the job they have, which else goes back as if never begun; then they end. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const stop of this.#stopListening) stop();
+    await this.#ticking[Symbol.asyncDispose]();
+    await this.#turn;
+    await this.#keeper?.shutDown();
+    await this.#workerLog?.[Symbol.asyncDispose]();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #tick(now: number): Promise<void> {
+    await this.#prepared();
+    await this.#machines.beat(now);
+    await this.#compare();
+    const plans = await this.#isMine(now);
+    const survey = plans ? await this.#planner.survey() : undefined;
+    if (this.#keeper) await this.#tendAll(now, survey);
+    if (!survey) return;
+    await this.#book.refresh();
+    this.#forgetQuiet();
+    await this.#plan(this.#book.needed(survey), survey);
+  }
+
+  async #tendAll(now: number, survey: Survey | undefined): Promise<void> {
+    const holders = survey ? undefined : await this.#parts.queue.holders(undefined);
+    const heard = new Set(holders?.map(({ holder }) => workerOf(holder)));
+    for (const jobs of survey?.jobsOf.values() ?? []) for (const worker of jobs.keys()) heard.add(worker);
+    await this.#keeper!.tick(now, (worker) => heard.has(worker));
+  }
+
+  /** Those that something happened to are planned for at once; the others are looked at by the tick. */
+  #wake(endpoint: string): void {
+    if (this.#closed) return;
+    this.#woken.add(endpoint);
+    if (this.#woken.size === 1) this.#background(this.#inTurn(() => this.#planWoken()));
+  }
+
+  async #planWoken(): Promise<void> {
+    const woken = [...this.#woken];
+    this.#woken.clear();
+    await this.#prepared();
+    if (this.#closed) return;
+    if (await this.#isMine(this.#parts.clock.now())) return this.#plan(woken, await this.#planner.survey());
+    const served = new Set((await this.#parts.records.all()).filter(serves).map(({ doc }) => doc.endpoint));
+    if (woken.some((endpoint) => !served.has(endpoint))) this.#parts.signals.emit("fleet:work");
+  }
+
+  async #plan(ids: Iterable<string>, survey: Survey): Promise<void> {
+    const endpoints: Item<KeptEndpoint>[] = [];
+    for (const id of ids) {
+      const endpoint = await this.#book.find(id);
+      if (endpoint?.doc.type === "QUEUE") endpoints.push(endpoint);
+      else if (!endpoint) await this.#planner.endAll(survey.workers.get(id) ?? []);
+    }
+    await this.#planner.plan(endpoints, survey);
+    await this.#note(endpoints, survey);
+  }
+
+  /** What follows from a plan for those who wait: when to look again, and a line in the log when the reason is a new one. */
+  async #note(endpoints: readonly Item<KeptEndpoint>[], { demand, jobsOf: jobs }: Survey): Promise<void> {
+    const workers = Map.groupBy(await this.#parts.records.all(), ({ doc }) => doc.endpoint);
+    const soon = this.#parts.clock.monotonic() + QUIET_MS;
+    for (const endpoint of endpoints) {
+      const own = workers.get(endpoint.id) ?? [];
+      const isServed = own.some((worker) => serves(worker) && worker.doc.release === endpoint.doc.release);
+      const waiting = demand.get(endpoint.id);
+      const isWaiting = waiting !== undefined && waiting.inQueue > 0;
+      const onlyLow = isWaiting && waiting.lowPriorityInQueue === waiting.inQueue;
+      const live = jobs.get(endpoint.id) ?? new Map();
+      // Where jobs wait although this look was for them, or workers were started by hand, the next look may be the tick's.
+      if (isServed) this.#quietUntil.set(endpoint.id, Number.POSITIVE_INFINITY);
+      else if (isWaiting || live.size > 0) this.#quietUntil.set(endpoint.id, soon);
+      else this.#quietUntil.delete(endpoint.id);
+      this.#say(endpoint.id, isWaiting ? this.#sentence(endpoint, own, live, onlyLow) : undefined);
+    }
+  }
+
+  #say(endpoint: string, reason: string | undefined): void {
+    // Seconds that pass are no news.
+    const news = reason?.replace(/\(\d+ s\)/, "");
+    if (news === this.#said.get(endpoint)) return;
+    if (news === undefined) this.#said.delete(endpoint);
+    else this.#said.set(endpoint, news);
+    if (reason !== undefined) this.#parts.log.info({ endpoint, reason }, "jobs wait");
+  }
+
+  #sentence(
+    endpoint: Item<KeptEndpoint>,
+    workers: readonly WorkerItem[],
+    live: ReadonlyMap<string, number>,
+    onlyLowPriority: boolean,
+  ): string | undefined {
+    const draining = new Set(workers.filter(({ doc }) => doc.state === "DRAINING").map(({ id }) => id));
+    const serving = [...live].filter(([worker]) => !draining.has(worker));
+    return waitSentence({
+      endpoint: endpoint.doc,
+      workers,
+      live: serving.length,
+      busy: serving.filter(([, jobs]) => jobs > 0).length,
+      progressOf: (worker) => this.#keeper?.progressOf(worker),
+      onlyLowPriority,
+      now: this.#parts.clock.now(),
+    });
+  }
+
+  #act({ id, doc }: WorkerItem): void {
+    if (doc.machine === this.#parts.machine?.id) void this.#keeper!.tend(id);
+    else this.#parts.signals.emit(`fleet:${doc.machine}`);
+  }
+
+  /** Once, before anything else: what was left by the process before is taken up again or removed. */
+  #prepared(): Promise<void> {
+    this.#ready ??= this.#recover().catch((error) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #recover(): Promise<void> {
+    const { clock, keys, records } = this.#parts;
+    await this.#machines.prepare();
+    await this.#machines.beat(clock.now());
+    await this.#compare();
+    await this.#book.refresh();
+    const known = new Set((await records.all()).map(({ id }) => id));
+    await keys.removeOrphans(clock.now() - COMPARE_MS, (worker) => known.has(worker));
+  }
+
+  async #compare(): Promise<void> {
+    const now = this.#parts.clock.monotonic();
+    if (now - this.#comparedAt < COMPARE_MS) return;
+    await this.#keeper?.compare();
+    this.#comparedAt = now;
+  }
+
+  #newKeeper({ id, compute, workerUrl }: OwnMachine, workerLog: WorkerLog): Keeper {
+    return new Keeper({
+      ...this.#parts,
+      machine: id,
+      compute,
+      workerUrl,
+      workerLog,
+      endpoint: (id) => this.#book.find(id),
+      changed: (endpoint) => this.#wake(endpoint),
+    });
+  }
+
+  /** For the node that plans: when workers of this machine last took or ended a job. */
+  async #activity(): Promise<Record<string, number>> {
+    const { records, desk, machine } = this.#parts;
+    const workers = machine ? await records.ofMachine(machine.id) : [];
+    const seen = workers.map(({ id, doc }) => [id, desk.activeAt(holderName(doc.endpoint, id))] as const);
+    return Object.fromEntries(seen.filter((one): one is [string, number] => one[1] !== undefined));
+  }
+
+  async #isMine(now: number): Promise<boolean> {
+    return this.#parts.mine ? this.#parts.mine(now) : true;
+  }
+
+  #forgetQuiet(): void {
+    const now = this.#parts.clock.monotonic();
+    for (const [endpoint, until] of this.#quietUntil) if (until <= now) this.#quietUntil.delete(endpoint);
+  }
+
+  /** One after the other: two plans at once would both start the worker that one job needs. */
+  #inTurn(work: () => Promise<void>): Promise<void> {
+    const turn = this.#turn.then(work);
+    this.#turn = turn.catch(() => undefined);
+    return turn;
+  }
+
+  #background(work: Promise<void> | undefined): void {
+    work?.catch(this.#parts.failed);
+  }
+}
+
+const serves = ({ doc }: WorkerItem) => ["PLACED", "STARTING", "READY"].includes(doc.state);
+
+const jobsOf = (holders: readonly HolderState[]) =>
+  new Map(holders.map(({ holder, jobs }) => [workerOf(holder), jobs]));

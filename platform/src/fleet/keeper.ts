@@ -1,0 +1,351 @@
+/** The keeper makes the records of one machine's workers true: it boots, drains, ends and recovers them, each step repeatable. */
+import { holderName } from "../jobs/holder.ts";
+import type { WorkerDesk } from "../jobs/worker-desk.ts";
+import { type Clock, sleep } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Compute, Instance } from "../ports/compute/compute.ts";
+import type { Item } from "../ports/store/collection.ts";
+import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import type { Reveal } from "../resources/secrets/placeholders.ts";
+import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
+import type { WorkerRecords } from "../resources/workers/records.ts";
+import { initTimeoutMs, instanceSpec } from "./boot.ts";
+import { HEALTHY_AFTER_MS } from "./brake.ts";
+import type { WorkerItem } from "./plan.ts";
+import { BOOT_FAILED } from "./wait-sentence.ts";
+import { exitText, type WorkerLog } from "./worker-log.ts";
+
+export interface KeeperParts {
+  machine: string;
+  compute: Compute;
+  desk: WorkerDesk;
+  records: WorkerRecords;
+  keys: WorkerKeys;
+  workerLog: WorkerLog;
+  clock: Clock;
+  log: Log;
+  failed: (error: unknown) => void;
+  endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
+  workerUrl: () => string;
+  reveal: Reveal;
+  /** Something happened to a worker of this endpoint: it may need another. */
+  changed: (endpoint: string) => void;
+}
+
+/** A worker without jobs needs no longer to end itself. */
+const STOP_GRACE_MS = 5000;
+/** A stop that does not end by then is not waited for. */
+const STOP_LIMIT_MS = 15_000;
+/** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
+const LAST_JOB_MS = 5000;
+const LOOK_MS = 100;
+/** A worker that ran and was not heard of for this long hangs. */
+const SILENT_MS = 60_000;
+
+export class Keeper {
+  readonly #parts: KeeperParts;
+  /** Work on one worker, one step after the other; a second wish while it goes on is one more round. */
+  readonly #tended = new Map<string, { over: Promise<void>; again: boolean }>();
+  readonly #progress = new Map<string, string>();
+  readonly #times = new Map<string, { placed: number; prepared: number; created: number }>();
+  readonly #exits = new Map<string, Instance>();
+  readonly #silentSince = new Map<string, number>();
+  readonly #stopWatching: () => void;
+  #closed = false;
+
+  constructor(parts: KeeperParts) {
+    this.#parts = parts;
+    this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
+  }
+
+  /** What was last said of the image that a worker waits for. */
+  progressOf(worker: string): string | undefined {
+    return this.#progress.get(worker);
+  }
+
+  /** Brings a worker to where its record says it is, now or right after what is being done with it. */
+  tend(id: string): Promise<void> {
+    const tended = this.#tended.get(id);
+    if (tended) {
+      tended.again = true;
+      return tended.over;
+    }
+    const entry = { again: false, over: Promise.resolve() };
+    entry.over = this.#rounds(id, entry)
+      .catch(this.#parts.failed)
+      .finally(() => this.#tended.delete(id));
+    this.#tended.set(id, entry);
+    return entry.over;
+  }
+
+  /**
+   * Compares the records with what runs: what nobody has a record of is removed, and what a record speaks of and does not run has
+   * ended. At the start this is the recovery from whatever ended the process before.
+   */
+  async compare(): Promise<void> {
+    const { compute, workerLog } = this.#parts;
+    // Read on both sides of the list: a worker that began or ended meanwhile is neither without a record nor without a program.
+    const before = await this.#own();
+    const instances = (await compute.list()).filter(({ kind }) => kind === "worker");
+    const after = await this.#own();
+    for (const instance of instances) {
+      const worker = after.get(instance.id);
+      if (this.#tended.has(instance.id)) continue;
+      if (!worker || worker.doc.state === "FAILED") await this.#removeUnknown(instance);
+      else if (instance.state === "exited") this.#noticed(instance);
+      else if (worker.doc.state === "PLACED") await this.#adopt(worker, instance);
+      else workerLog.follow(worker);
+    }
+    const listed = new Set(instances.map(({ id }) => id));
+    for (const worker of before.values()) {
+      const isThere = listed.has(worker.id) || !after.has(worker.id) || this.#tended.has(worker.id);
+      if (hasProgram(worker) && !isThere) await this.#vanished(worker);
+    }
+  }
+
+  /** What time alone brings: boots that take too long, drained workers whose job has ended, workers that fell silent. */
+  async tick(now: number, isHeard: (worker: string) => boolean): Promise<void> {
+    for (const worker of (await this.#own()).values()) {
+      const { id, doc } = worker;
+      if (doc.state === "PLACED" || doc.state === "DRAINING") void this.tend(id);
+      if (doc.state === "STARTING" && isHeard(id)) await this.answered(id);
+      else if (doc.state === "STARTING") await this.#checkStart(worker, now);
+      if (doc.state === "READY") await this.#checkSilence(worker, now, isHeard(id));
+    }
+  }
+
+  /** The worker asked for work for the first time. */
+  async answered(id: string): Promise<void> {
+    const worker = await this.#find(id);
+    if (!worker || !workerLifecycle.can(worker.doc.state, "answer")) return;
+    const { clock, records, workerLog, changed } = this.#parts;
+    const readyAt = clock.now();
+    if (!(await records.move(worker, "answer", { readyAt }))) return;
+    workerLog.say(worker, `ready ${this.#coldStart(worker, readyAt)}`);
+    changed(worker.doc.endpoint);
+  }
+
+  /** Gives a worker up: it is ended at once, and its record says why until a healthy one has taken its place. */
+  async fail(id: string, reason: string, how = "failed"): Promise<void> {
+    const worker = await this.#find(id);
+    if (!worker || !workerLifecycle.can(worker.doc.state, "fail")) return;
+    const { workerLog, records, clock, changed, log } = this.#parts;
+    workerLog.say(worker, `failed: ${reason}`);
+    log.warn({ endpoint: worker.doc.endpoint, worker: id, reason }, "a worker failed");
+    await this.#clear(worker, how);
+    const failedAt = clock.now();
+    const failed = await this.#moved(worker, "fail", { reason, failedAt, keyId: null });
+    const { readyAt } = worker.doc;
+    // Whoever ran well for a while says nothing about the start of the next one.
+    if (failed && readyAt !== null && failedAt - readyAt >= HEALTHY_AFTER_MS) await records.remove(id);
+    changed(worker.doc.endpoint);
+  }
+
+  /** The worker ends what it has and gets nothing more. */
+  async drain(id: string, reason: string): Promise<void> {
+    const worker = await this.#find(id);
+    if (!worker || !workerLifecycle.can(worker.doc.state, "drain")) return;
+    if (await this.#moved(worker, "drain", { reason })) await this.tend(id);
+  }
+
+  /** Ends every worker of this machine, or of one endpoint on it, whatever it is doing. */
+  async endAll(endpoint?: string): Promise<void> {
+    const { compute } = this.#parts;
+    const ofEndpoint = (owner: string) => endpoint === undefined || owner === endpoint;
+    const own = [...(await this.#own()).values()].filter(({ doc }) => ofEndpoint(doc.endpoint));
+    await Promise.all(own.map((worker) => this.#end(worker)));
+    const left = (await compute.list()).filter(({ kind, owner }) => kind === "worker" && ofEndpoint(owner));
+    await Promise.all(left.map((instance) => this.#removeUnknown(instance)));
+  }
+
+  /** Nothing more is begun; each worker gets a moment for the jobs it has, which else go back, and ends. */
+  async shutDown(): Promise<void> {
+    this.#closed = true;
+    this.#stopWatching();
+    await Promise.all([...(await this.#own()).values()].map((worker) => this.#endGently(worker)));
+    await Promise.all([...this.#tended.values()].map(({ over }) => over));
+    // What a boot that was under way has left.
+    await this.endAll();
+  }
+
+  async #endGently(worker: WorkerItem): Promise<void> {
+    const { desk, clock } = this.#parts;
+    const untilMs = clock.monotonic() + LAST_JOB_MS;
+    while ((await desk.drain(callOf(worker))) && clock.monotonic() < untilMs) await sleep(clock, LOOK_MS);
+    await this.#end(worker, true);
+  }
+
+  async #rounds(id: string, entry: { again: boolean }): Promise<void> {
+    do {
+      entry.again = false;
+      const worker = await this.#find(id);
+      if (worker) await this.#round(worker);
+      else this.#exits.delete(id);
+    } while (entry.again && !this.#closed);
+  }
+
+  async #round(worker: WorkerItem): Promise<void> {
+    const exit = this.#exits.get(worker.id)?.exit;
+    if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
+    if (exit) {
+      this.#exits.delete(worker.id);
+      await this.#parts.workerLog.ended(worker);
+      const how = exitText(exit);
+      return this.fail(worker.id, await this.#parts.workerLog.ending(worker, how), `ended (${how})`);
+    }
+    if (worker.doc.state === "PLACED" && !this.#closed) return this.#boot(worker);
+  }
+
+  async #boot(worker: WorkerItem): Promise<void> {
+    const { compute, endpoint: endpointOf, workerLog, clock } = this.#parts;
+    const endpoint = await endpointOf(worker.doc.endpoint);
+    // Of an older release, or of no endpoint any more: the plan ends it.
+    if (endpoint?.doc.release !== worker.doc.release) return;
+    try {
+      const placed = clock.now();
+      workerLog.say(worker, `starting ${endpoint.doc.image} (release ${worker.doc.release})`);
+      await compute.prepare(endpoint.doc.image, (line) => this.#progress.set(worker.id, line));
+      await this.#start(worker, endpoint, { placed, prepared: clock.now() });
+    } catch (error) {
+      await this.fail(worker.id, `${BOOT_FAILED}${error instanceof Error ? error.message : String(error)}`);
+    } finally {
+      this.#progress.delete(worker.id);
+    }
+  }
+
+  /** The key is on record before anything runs with it; whoever changed the record meanwhile decides what becomes of both. */
+  async #start(
+    worker: WorkerItem,
+    endpoint: Item<KeptEndpoint>,
+    times: { placed: number; prepared: number },
+  ): Promise<void> {
+    const { compute, keys, records, workerLog, workerUrl, reveal, clock, desk } = this.#parts;
+    if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
+    const issued = await keys.issue(endpoint.account, endpoint.id, worker.id);
+    const keyed = await records.update(worker, { keyId: issued.id });
+    if (!keyed) return keys.revoke(issued.id);
+    const spec = await instanceSpec({ endpoint, worker: keyed, url: workerUrl(), key: issued.key }, reveal);
+    if (this.#closed) return;
+    const { startedAt } = await compute.start(worker.id, spec);
+    this.#times.set(worker.id, { ...times, created: clock.now() });
+    const started = await records.move(keyed, "start", { startedAt });
+    if (started) workerLog.follow(started);
+    else if (!(await this.#find(worker.id))) await this.#clear(keyed, "was not wanted any more");
+    // A quick one has asked before its start was on record.
+    if (desk.activeAt(callOf(worker).worker) !== undefined) await this.answered(worker.id);
+  }
+
+  /** Its program was started by a process that could not say so any more. */
+  async #adopt(worker: WorkerItem, { startedAt }: Instance): Promise<void> {
+    const started = await this.#parts.records.move(worker, "start", { startedAt });
+    if (started) this.#parts.workerLog.follow(started);
+  }
+
+  async #finish(worker: WorkerItem, hasExited: boolean): Promise<void> {
+    const { desk, workerLog } = this.#parts;
+    if (!hasExited && (await desk.drain(callOf(worker)))) return;
+    workerLog.say(worker, `ending: ${worker.doc.reason ?? "no longer needed"}`);
+    await this.#end(worker);
+  }
+
+  /** Stops it, leaves nothing of it, and forgets it. */
+  async #end(worker: WorkerItem, orderly = false): Promise<void> {
+    const { compute, records, changed } = this.#parts;
+    await this.#within(STOP_LIMIT_MS, compute.stop(worker.id, STOP_GRACE_MS));
+    await this.#clear(worker, "was ended", orderly);
+    await records.remove(worker.id);
+    if (!(await this.#parts.endpoint(worker.doc.endpoint))) await this.#parts.workerLog.remove(worker);
+    changed(worker.doc.endpoint);
+  }
+
+  /** Nothing of it runs or counts any more: its program, its hold on jobs, its key. */
+  async #clear(worker: WorkerItem, how: string, orderly = false): Promise<void> {
+    const { compute, desk, keys, workerLog } = this.#parts;
+    await compute.remove(worker.id);
+    await workerLog.ended(worker);
+    await desk.ended(callOf(worker), how, orderly);
+    const { keyId } = (await this.#find(worker.id))?.doc ?? worker.doc;
+    if (keyId !== null) await keys.revoke(keyId);
+    for (const remembered of [this.#times, this.#exits, this.#silentSince]) remembered.delete(worker.id);
+  }
+
+  async #removeUnknown({ id, owner }: Instance): Promise<void> {
+    this.#parts.log.warn({ endpoint: owner, worker: id }, "a worker without a record was removed");
+    await this.#parts.compute.remove(id);
+    await this.#parts.desk.ended({ endpoint: owner, worker: holderName(owner, id) });
+  }
+
+  /** It ended while nobody looked: with its machine, or before this process began. That says nothing about its release. */
+  async #vanished(worker: WorkerItem): Promise<void> {
+    this.#parts.workerLog.say(worker, "ended while the server was away");
+    await this.#clear(worker, "vanished");
+    await this.#parts.records.remove(worker.id);
+    this.#parts.changed(worker.doc.endpoint);
+  }
+
+  #noticed(instance: Instance): void {
+    if (instance.kind !== "worker" || instance.state !== "exited") return;
+    this.#exits.set(instance.id, instance);
+    void this.tend(instance.id);
+  }
+
+  async #checkStart(worker: WorkerItem, now: number): Promise<void> {
+    const endpoint = await this.#parts.endpoint(worker.doc.endpoint);
+    if (!endpoint || worker.doc.startedAt === null) return;
+    const limitMs = initTimeoutMs(endpoint.doc);
+    if (now - worker.doc.startedAt < limitMs) return;
+    await this.fail(
+      worker.id,
+      await this.#parts.workerLog.ending(worker, `did not ask for work within ${limitMs / 1000} s`),
+    );
+  }
+
+  async #checkSilence({ id }: WorkerItem, now: number, isHeard: boolean): Promise<void> {
+    if (isHeard) this.#silentSince.delete(id);
+    const since = isHeard ? now : (this.#silentSince.get(id) ?? now);
+    if (!isHeard) this.#silentSince.set(id, since);
+    if (now - since >= SILENT_MS) await this.fail(id, `not heard of for ${SILENT_MS / 1000} s`);
+  }
+
+  /** Where the time of the start went. */
+  #coldStart({ id, createdAt }: WorkerItem, readyAt: number): string {
+    const times = this.#times.get(id);
+    this.#times.delete(id);
+    const total = `after ${readyAt - createdAt} ms`;
+    if (!times) return total;
+    const { placed, prepared, created } = times;
+    const parts = { scheduled: placed - createdAt, image: prepared - placed, created: created - prepared };
+    const spent = Object.entries({ ...parts, "first ask": readyAt - created });
+    return `${total} (${spent.map(([name, ms]) => `${name} ${Math.max(0, ms)} ms`).join(", ")})`;
+  }
+
+  /** Makes a move however often somebody else changes the record first, as long as the move still exists. */
+  async #moved(worker: WorkerItem, move: "fail" | "drain", set: Partial<Omit<KeptWorker, "state">>) {
+    for (let now: WorkerItem | undefined = worker; now; now = await this.#find(worker.id)) {
+      if (!workerLifecycle.can(now.doc.state, move)) return undefined;
+      const moved = await this.#parts.records.move(now, move, set);
+      if (moved) return moved;
+    }
+    return undefined;
+  }
+
+  async #own(): Promise<Map<string, WorkerItem>> {
+    return new Map((await this.#parts.records.ofMachine(this.#parts.machine)).map((worker) => [worker.id, worker]));
+  }
+
+  async #find(id: string): Promise<WorkerItem | undefined> {
+    return (await this.#own()).get(id);
+  }
+
+  async #within(limitMs: number, work: Promise<void>): Promise<void> {
+    const late = Promise.withResolvers<void>();
+    const timer = this.#parts.clock.after(limitMs, late.resolve);
+    await Promise.race([work, late.promise]);
+    timer.cancel();
+  }
+}
+
+const hasProgram = ({ doc }: WorkerItem) => doc.startedAt !== null && doc.state !== "FAILED";
+
+const callOf = ({ id, doc }: WorkerItem) => ({ endpoint: doc.endpoint, worker: holderName(doc.endpoint, id) });
