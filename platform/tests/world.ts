@@ -7,6 +7,7 @@ import { SeededRandom } from "../src/kernel/random.ts";
 import type { Grant } from "../src/kernel/scope.ts";
 import type { Compute } from "../src/ports/compute/compute.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
+import type { Logs } from "../src/ports/logs/logs.ts";
 import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
 import { MemoryQueue } from "../src/ports/queue/memory-queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
@@ -93,11 +94,11 @@ export async function setup({
   const signals = new MemorySignals();
   let url = "";
   const machine = compute && { id: "machine", compute: compute(clock), workerUrl: () => url };
-  const life = mortal(clock);
+  const life = mortal(clock, logs);
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
-  const parts = { store, limits, vault, queue, signals, logs, clock: life.clock, random, log, machine };
+  const parts = { store, limits, vault, queue, signals, random, log, machine, ...life.parts };
   const app = createApp(parts, services, { rateLimits, stream: "array", webhookPrivate: "allow" });
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
 
@@ -134,16 +135,23 @@ export async function setup({
   };
 }
 
-/** The time of one server: once it has ended, none of its timers fires any more. */
-function mortal(inner: Clock): { clock: Clock; end: () => void } {
+/** The time of one server, and what it writes by itself: once it has ended, no timer fires and no line comes any more. */
+function mortal(inner: Clock, kept: Logs): { parts: { clock: Clock; logs: Logs }; end: () => void } {
   let alive = true;
   const clock: Clock = {
     now: () => inner.now(),
     monotonic: () => inner.monotonic(),
     after: (delayMs, action) => inner.after(delayMs, () => void (alive && action())),
   };
+  const logs = new Proxy(kept, {
+    get(target, name) {
+      if (name === "append" && !alive) return () => undefined;
+      const value = target[name as keyof Logs];
+      return typeof value === "function" ? value.bind(target) : value;
+    },
+  });
   return {
-    clock,
+    parts: { clock, logs },
     end() {
       alive = false;
     },
