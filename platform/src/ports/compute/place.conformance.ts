@@ -4,9 +4,13 @@ import { describe, expect, test } from "vitest";
 import type { Compute } from "./compute.ts";
 import { ended, found, linesOf, type OpenedCompute, openWorld, type Step, seen } from "./conformance-world.ts";
 
-const PORT = 8_080;
+/** A port of its own for each test: some drivers share the machine's network, and tests run beside each other. */
+const ports = (function* () {
+  for (let port = 20_000 + (process.pid % 10_000); ; port += 10) yield port;
+})();
+const newPort = () => ports.next().value;
 
-async function echo(compute: Compute, id: string, text: string, port = PORT): Promise<string> {
+async function echo(compute: Compute, id: string, port: number, text: string): Promise<string> {
   const connection = await compute.dial(id, port);
   connection.write(text);
   const [answer] = await once(connection, "data");
@@ -19,52 +23,58 @@ export function placeConformance(name: string, open: () => Promise<OpenedCompute
     describe("dial", () => {
       test("reaches a port of the instance", async () => {
         await using world = await openWorld(open);
-        const id = await world.start([{ echoOn: PORT }], { ports: [PORT] });
+        const port = newPort();
+        const id = await world.start([{ echoOn: port }], { ports: [port] });
         await linesOf(world.compute, id, { limit: 1 });
-        expect(await echo(world.compute, id, "hello")).toBe("hello");
+        expect(await echo(world.compute, id, port, "hello")).toBe("hello");
         const compute = await world.reopen();
-        expect(await echo(compute, id, "again")).toBe("again");
+        expect(await echo(compute, id, port, "again")).toBe("again");
       });
 
       test("reaches no port that is not the instance's own, and none where nobody listens", async () => {
         await using world = await openWorld(open);
-        const id = await world.start([{ echoOn: PORT }], { ports: [PORT + 1] });
+        const port = newPort();
+        const id = await world.start([{ echoOn: port }], { ports: [port + 1] });
         await linesOf(world.compute, id, { limit: 1 });
-        for (const port of [PORT, PORT + 1]) await expect(world.compute.dial(id, port)).rejects.toThrow(String(port));
-        await expect(world.compute.dial("unknown", PORT)).rejects.toThrow("unknown");
+        for (const wrong of [port, port + 1])
+          await expect(world.compute.dial(id, wrong)).rejects.toThrow(String(wrong));
+        await expect(world.compute.dial("unknown", port)).rejects.toThrow("unknown");
       });
 
       test("reaches each of two instances that listen on the same port", async (context) => {
         await using world = await openWorld(open);
+        const port = newPort();
         if (!world.compute.capabilities.ownNetwork) return context.skip("instances share the machine's network");
-        const ids = await Promise.all([1, 2].map(() => world.start([{ echoOn: PORT }], { ports: [PORT] })));
+        const ids = await Promise.all([1, 2].map(() => world.start([{ echoOn: port }], { ports: [port] })));
         for (const id of ids) await linesOf(world.compute, id, { limit: 1 });
         await world.compute.stop(ids[0]!, 10_000);
-        await expect(world.compute.dial(ids[0]!, PORT)).rejects.toThrow(String(PORT));
-        expect(await echo(world.compute, ids[1]!, "second")).toBe("second");
+        await expect(world.compute.dial(ids[0]!, port)).rejects.toThrow(String(port));
+        expect(await echo(world.compute, ids[1]!, port, "second")).toBe("second");
       });
 
       test("a port that is in use on a shared network is refused with the reason", async (context) => {
         await using world = await openWorld(open);
+        const port = newPort();
         if (world.compute.capabilities.ownNetwork) return context.skip("each instance has a network of its own");
-        await world.start([{ echoOn: PORT + 2 }], { ports: [PORT + 2] });
-        const second = world.compute.start(world.id(), world.spec([{ echoOn: PORT + 2 }], { ports: [PORT + 2] }));
-        await expect(second).rejects.toThrow(String(PORT + 2));
+        await world.start([{ echoOn: port + 2 }], { ports: [port + 2] });
+        const second = world.compute.start(world.id(), world.spec([{ echoOn: port + 2 }], { ports: [port + 2] }));
+        await expect(second).rejects.toThrow(String(port + 2));
       });
     });
 
     describe("a frozen instance", () => {
       test("stands still until it is thawed, through a restart of the server too", async (context) => {
         await using world = await openWorld(open);
+        const port = newPort();
         if (!world.compute.capabilities.freeze) return context.skip("this driver cannot freeze");
-        const id = await world.start([{ echoOn: PORT }], { ports: [PORT] });
+        const id = await world.start([{ echoOn: port }], { ports: [port] });
         await linesOf(world.compute, id, { limit: 1 });
         const frozen = seen(world.compute, id, ({ state }) => state === "frozen");
         await world.compute.freeze(id);
         await frozen;
         const compute = await world.reopen();
         expect(await found(compute, id)).toMatchObject({ state: "frozen" });
-        const answer = echo(compute, id, "late");
+        const answer = echo(compute, id, port, "late");
         await compute.thaw(id);
         expect(await answer).toBe("late");
         expect(await found(compute, id)).toMatchObject({ state: "running" });

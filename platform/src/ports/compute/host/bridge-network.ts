@@ -5,7 +5,9 @@ import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
 import { StartRefused } from "../compute.ts";
 import { connectTo } from "./connection.ts";
+import { Dialer } from "./dialer.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
+import { listenersSeenBy } from "./shared-network.ts";
 import {
   addressOf,
   chooseSubnet,
@@ -89,6 +91,7 @@ export class BridgeNetwork implements InstanceNetwork {
   readonly #clock: Clock;
   readonly #file: string;
   readonly #linkPorts = new Set<number>();
+  readonly #dialers = new Map<number, Dialer>();
 
   private constructor(subnet: Subnet, tools: Tools, { key, clock, file }: BridgeOptions) {
     this.#key = key;
@@ -169,6 +172,8 @@ export class BridgeNetwork implements InstanceNetwork {
 
   /** The link goes with the last process of its namespace, a moment later. */
   async leave(index: number | undefined): Promise<void> {
+    await this.#dialers.get(index!)?.close();
+    this.#dialers.delete(index!);
     const link = this.#link(index!);
     for (const untilMs = this.#clock.monotonic() + LINK_PATIENCE_MS; await isThere(link); ) {
       if (this.#clock.monotonic() < untilMs) await sleep(this.#clock, LOOK_AGAIN_MS);
@@ -176,12 +181,33 @@ export class BridgeNetwork implements InstanceNetwork {
     }
   }
 
-  dial({ index }: Member, port: number): Promise<Duplex> {
-    return connectTo({ host: addressOf(this.#subnet, index!), port });
+  /** By the instance's address; a program that listens on its loopback alone is reached from inside. */
+  async dial(member: Member, port: number): Promise<Duplex> {
+    try {
+      return await connectTo({ host: addressOf(this.#subnet, member.index!), port });
+    } catch (refused) {
+      const [pid] = await member.processes();
+      const heard = pid === undefined ? [] : await listenersSeenBy(pid);
+      const listener = heard.find((one) => one.port === port);
+      if (!listener) throw refused;
+      return this.#dialer(member.index!, pid!).dial(listener.host, port);
+    }
+  }
+
+  #dialer(index: number, pid: number): Dialer {
+    const known = this.#dialers.get(index);
+    if (known) return known;
+    const dialer = new Dialer([this.#tools.nsenter, `--net=/proc/${pid}/ns/net`, "--"], this.#clock);
+    this.#dialers.set(index, dialer);
+    return dialer;
   }
 
   #link(index: number): string {
     return `${bridgeName(this.#key)}v${index}`;
+  }
+
+  async letGo(): Promise<void> {
+    await Promise.all([...this.#dialers.values()].map((dialer) => dialer.close()));
   }
 
   /** Removes bridge and rules: nothing of the network is left. */

@@ -53,9 +53,8 @@ export class CgroupsV1 implements Cgroups {
     return CONTROLLERS.map((controller) => this.#file(controller, id));
   }
 
-  async create(id: string, { memoryMb, vcpu }: Limits): Promise<string[]> {
-    const folders = this.folders(id);
-    await Promise.all(folders.map(makeFolder));
+  async create(id: string, { memoryMb, vcpu }: Limits): Promise<void> {
+    await Promise.all(this.folders(id).map(makeFolder));
     const bytes = String(memoryMb * 1_048_576);
     const limitMemory = async () => {
       await write(this.#file("memory", id, "memory.limit_in_bytes"), bytes);
@@ -67,7 +66,6 @@ export class CgroupsV1 implements Cgroups {
       await write(this.#file("cpu", id, "cpu.cfs_quota_us"), String(Math.round(vcpu * PERIOD_US)));
     };
     await Promise.all([limitMemory(), limitCpu(), write(this.#file("pids", id, "pids.max"), String(MOST_PROCESSES))]);
-    return folders;
   }
 
   async processes(id: string): Promise<number[]> {

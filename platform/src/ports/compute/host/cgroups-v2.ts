@@ -60,7 +60,7 @@ export class CgroupsV2 implements Cgroups {
     return [join(this.#base, id)];
   }
 
-  async create(id: string, { memoryMb, vcpu }: Limits): Promise<string[]> {
+  async create(id: string, { memoryMb, vcpu }: Limits): Promise<void> {
     await makeFolder(this.#file(id));
     await Promise.all([
       write(this.#file(id, "memory.max"), String(memoryMb * 1_048_576)),
@@ -69,7 +69,6 @@ export class CgroupsV2 implements Cgroups {
       write(this.#file(id, "cpu.max"), `${Math.round(vcpu * PERIOD_US)} ${PERIOD_US}`),
       write(this.#file(id, "pids.max"), String(MOST_PROCESSES)),
     ]);
-    return this.folders(id);
   }
 
   async processes(id: string): Promise<number[]> {

@@ -3,9 +3,9 @@ import type { Limits } from "../compute.ts";
 
 /** The groups of one data folder: one for each of its instances. */
 export interface Cgroups {
-  /** Makes an instance's group, with its limits, empty. Tells the folders that its first process has to join. */
-  create(id: string, limits: Limits): Promise<string[]>;
-  /** The folders of an instance's group, whether they exist or not. */
+  /** Makes an instance's group, with its limits, empty. */
+  create(id: string, limits: Limits): Promise<void>;
+  /** The folders of an instance's group, each of which its first process has to join; whether they exist or not. */
   folders(id: string): string[];
   processes(id: string): Promise<number[]>;
   /** Ends every process of the group at once, also frozen ones and ones that keep starting others. */

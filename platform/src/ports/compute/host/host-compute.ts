@@ -22,13 +22,13 @@ import { type Device, findGpus, type GpuMode } from "./gpus.ts";
 import { findFolder } from "./host-image.ts";
 import { HostInstance } from "./host-instance.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
-import { Launcher } from "./launcher.ts";
+import { Launcher, type LauncherOptions } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { SharedNetwork } from "./shared-network.ts";
 import { Watchdog } from "./watchdog.ts";
 
-export interface HostOptions {
+export interface HostOptions extends Omit<LauncherOptions, "key"> {
   /** Where instances are kept: a folder of its own inside the data folder. */
   folder: string;
   clock: Clock;
@@ -47,6 +47,12 @@ export interface HostOptions {
 }
 
 const LOOK_MS = 2_000;
+
+/** By which the machine's parts of one data folder are named: its control groups, its bridge, its rules. */
+export function keyOf(folder: string): { key: string; seed: number } {
+  const digest = createHash("sha256").update(folder).digest();
+  return { key: digest.toString("hex", 0, 3), seed: digest.readUInt32LE(3) };
+}
 
 export class HostCompute implements Compute {
   readonly capabilities: Capabilities;
@@ -82,13 +88,12 @@ export class HostCompute implements Compute {
 
   static async open(options: HostOptions): Promise<HostCompute> {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
-    const seed = createHash("sha256").update(options.folder).digest();
-    const key = seed.toString("hex", 0, 3);
-    const launcher = await Launcher.open(options);
+    const { key, seed } = keyOf(options.folder);
+    const launcher = await Launcher.open({ ...options, key });
     const cgroups = await openCgroups(await thisProcess(), `millrace-${key}`, options.clock);
     if ("cannot" in cgroups)
       options.log.warn({}, `instances run without limits and are never frozen: ${cgroups.cannot}`);
-    const network = launcher.sandboxed ? await openNetwork(options, key, seed.readUInt32LE(3)) : new SharedNetwork();
+    const network = launcher.sandboxed ? await openNetwork(options, key, seed) : new SharedNetwork();
     const devices = await findGpus({
       mode: options.gpus,
       types: options.gpuTypes,
@@ -203,7 +208,8 @@ export class HostCompute implements Compute {
     const folder = this.#folderOf(id);
     const kept = keptFrom(spec, this.#options.clock.now(), place);
     try {
-      const cgroups = (await this.#cgroups?.create(id, spec.limits)) ?? [];
+      const cgroups = this.#cgroups?.folders(id) ?? [];
+      await this.#cgroups?.create(id, spec.limits);
       await folder.make(kept, cgroups);
       const devices = this.#devices.filter((device) => spec.gpus.includes(device.id));
       const enter = (command: readonly string[]) => this.#network.enter(place, command);
@@ -335,6 +341,7 @@ export class HostCompute implements Compute {
     for (const instance of this.#instances.values()) instance.letGo();
     const isLeft = this.#running().length > 0;
     await this.#watchdog.leave(isLeft);
+    await this.#network.letGo();
     if (isLeft) return;
     await this.#network.close();
     await this.#cgroups?.close();

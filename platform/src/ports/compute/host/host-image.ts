@@ -18,7 +18,7 @@ export function folderIn(image: string): string | undefined {
 
 export const isInside = (path: string, folder: string) => {
   const way = relative(folder, path);
-  return way === "" || (!way.startsWith("..") && !isAbsolute(way));
+  return way !== ".." && !way.startsWith("../");
 };
 
 /** The real folder of an image, if a program may have it. `forbidden` is what it must never see; `asAnother`: it runs as another user. */

@@ -24,7 +24,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
   await copyFile(PROGRAM, join(app, "program.mjs"));
   await chmod(app, 0o755);
   await chmod(join(app, "program.mjs"), 0o644);
-  const open = (changed: Partial<HostOptions> = {}) => HostCompute.open({ ...defaults(data), ...more, ...changed });
+  const open = (changed: Partial<HostOptions> = {}) => HostCompute.open({ ...hostDefaults(data), ...more, ...changed });
   let compute = await open();
   return {
     compute,
@@ -46,7 +46,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
   };
 }
 
-const defaults = (data: string): HostOptions => ({
+export const hostDefaults = (data: string): HostOptions => ({
   folder: join(data, "instances"),
   clock: realClock,
   log: silentLog,

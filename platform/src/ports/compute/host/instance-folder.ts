@@ -1,5 +1,5 @@
 /** What is kept of one instance on the disk: enough for the next process of the server, and no value of a variable. */
-import { mkdir, open, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Exit, InstanceKind, InstanceSpec } from "../compute.ts";
 import { type Identity, parseStat } from "./processes.ts";
@@ -148,20 +148,4 @@ async function readOrUndefined(file: string): Promise<string | undefined> {
     if (error.code === "ENOENT") return undefined;
     throw error;
   });
-}
-
-/**
- * A file without a name, in memory, that only its owner can read: a server that dies halfway leaves neither a file nor a
- * program with half of its variables.
- */
-export async function nameless(text: string, owner: number | undefined, name: string) {
-  const path = `/dev/shm/millrace-${name}`;
-  await rm(path, { force: true });
-  const writing = await open(path, "wx", 0o600);
-  await using _ = { [Symbol.asyncDispose]: () => writing.close() };
-  const reading = await open(path, "r");
-  await rm(path);
-  await writing.writeFile(text);
-  if (owner !== undefined) await writing.chown(owner, owner);
-  return reading;
 }

@@ -2,13 +2,15 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { chmod, type FileHandle, open, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { chmodSync, writeFileSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../compute.ts";
+import { Descriptors, removeNamed } from "./descriptors.ts";
 import type { Device } from "./gpus.ts";
 import { MARK } from "./host-instance.ts";
-import { type InstanceFolder, nameless } from "./instance-folder.ts";
-import { type Identity, identityOf } from "./processes.ts";
+import type { InstanceFolder } from "./instance-folder.ts";
+import { type Identity, identityOf, inheritedDescriptors } from "./processes.ts";
 import {
   dropTo,
   environmentText,
@@ -26,16 +28,21 @@ import { isFiltered, seccompFilter } from "./seccomp.ts";
 import { type Bubblewrap, findBubblewrap, TOOL_ENVIRONMENT } from "./tools.ts";
 
 const LAUNCH_SCRIPT = join(import.meta.dirname, "launch.sh");
-/** Descriptors that `launch.sh` hands on: 3 has the variables, then come the filter of system calls and the arguments of bubblewrap. */
+/** Descriptors that `launch.sh` hands on: 3 has the variables, then comes the filter of system calls. */
 const SECCOMP_FD = 4;
-const ARGUMENTS_FD = 5;
 
+/** Without a sandbox the server's own Node is found where it is. */
+const PLAIN_PATH = `${dirname(process.execPath)}:${TOOL_ENVIRONMENT.PATH}`;
 const HOSTS = "127.0.0.1 localhost\n::1 localhost\n";
 
 export interface LauncherOptions {
   folder: string;
+  /** Tells the names of one data folder from those of another. */
+  key: string;
   unsandboxed: boolean;
   writableApp: boolean;
+  /** What keeps programs apart; looked for on the machine when nothing is said. */
+  bubblewrap?: Bubblewrap | { cannot: string };
 }
 
 export interface Launch {
@@ -61,23 +68,36 @@ export class Launcher {
   readonly #bubblewrap: Bubblewrap | { cannot: string };
   readonly #system: readonly string[];
   readonly #filter: string | undefined;
+  readonly #inherited: readonly number[];
+  /** Of names in memory, which all data folders share. */
+  readonly #prefix: string;
 
   private constructor(
     options: LauncherOptions,
     bubblewrap: Bubblewrap | { cannot: string },
     system: readonly string[],
     filter: string | undefined,
+    inherited: readonly number[],
   ) {
     this.#options = options;
     this.#bubblewrap = bubblewrap;
     this.#system = system;
     this.#filter = filter;
+    this.#inherited = inherited;
+    this.#prefix = `millrace-${options.key}-`;
+    removeNamed(this.#prefix);
   }
 
   static async open(options: LauncherOptions): Promise<Launcher> {
     const filter = isFiltered(process.arch) ? join(options.folder, ".seccomp") : undefined;
     if (filter && isFiltered(process.arch)) await writeFile(filter, seccompFilter(process.arch));
-    return new Launcher(options, await findBubblewrap(), await systemView(), filter);
+    return new Launcher(
+      options,
+      options.bubblewrap ?? (await findBubblewrap()),
+      await systemView(),
+      filter,
+      await inheritedDescriptors(),
+    );
   }
 
   get sandboxed(): boolean {
@@ -113,63 +133,64 @@ export class Launcher {
   }
 
   async launch(launch: Launch): Promise<Launched> {
-    await using opened = new AsyncDisposableStack();
-    const use = (handle: FileHandle) => opened.adopt(handle, (one) => one.close());
+    using files = new Descriptors();
     const user = this.changesUser ? userOf(launch.folder.path) : undefined;
-    const environment = environmentText(this.#environmentFor(launch));
-    const output = use(await open(launch.folder.output, "ax", 0o600));
-    const variables = use(await nameless(environment, user, launch.id));
+    const variables = files.nameless(
+      environmentText(this.#environmentFor(launch)),
+      user,
+      `${this.#prefix}${launch.id}`,
+    );
+    const output = files.open(launch.folder.output, "ax", 0o600);
+    const filter = this.#filter === undefined ? undefined : files.open(this.#filter, "r");
     const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd]);
-    const { command, descriptors } = this.sandboxed
-      ? await this.#sandbox(launch, user, program, use)
-      : { command: program, descriptors: [] };
-    const args = [LAUNCH_SCRIPT, launch.folder.path, launch.cgroups.join(":"), ...launch.enter(command)];
-    const child = spawnOrRefuse(args, {
-      detached: true,
-      cwd: this.sandboxed ? "/" : (launch.app ?? "/"),
-      env: TOOL_ENVIRONMENT,
-      stdio: ["ignore", output.fd, output.fd, variables.fd, ...descriptors],
-    });
+    const command = this.sandboxed ? this.#sandbox(launch, user, program) : program;
+    const child = spawnOrRefuse(
+      [LAUNCH_SCRIPT, launch.folder.path, launch.cgroups.join(":"), ...launch.enter(command)],
+      {
+        detached: true,
+        cwd: this.sandboxed ? "/" : (launch.app ?? "/"),
+        env: TOOL_ENVIRONMENT,
+        stdio: this.#cover(["ignore", output, output, variables, filter ?? "ignore"], files.open("/dev/null", "r")),
+      },
+    );
     const ended = once(child, "exit");
     await once(child, "spawn");
     child.unref();
     return { identity: await identityOf(child.pid!), ended };
   }
 
-  async #sandbox(
+  /** What this process was itself given by whoever started it, and would hand on, leads nowhere instead. */
+  #cover(stdio: ("ignore" | number)[], nowhere: number): ("ignore" | number)[] {
+    const length = Math.max(stdio.length, ...this.#inherited.map((fd) => fd + 1));
+    return Array.from({ length }, (_, fd) => stdio[fd] ?? (this.#inherited.includes(fd) ? nowhere : "ignore"));
+  }
+
+  #sandbox(
     { id, spec, folder, app, devices, ownNetwork }: Launch,
     user: number | undefined,
     program: readonly string[],
-    use: (handle: FileHandle) => FileHandle,
-  ): Promise<{ command: string[]; descriptors: number[] }> {
+  ): string[] {
     const bubblewrap = this.#bubblewrap as Bubblewrap;
-    const etc = await makeEtc(folder, user ?? process.getuid!(), ownNetwork);
-    const filter = this.#filter === undefined ? undefined : use(await open(this.#filter, "r"));
     const view = sandboxArguments({
       system: this.#system,
       app,
       appWritable: this.#options.writableApp,
       node: process.execPath,
-      etc,
+      etc: makeEtc(folder, user ?? process.getuid!(), ownNetwork),
       hostname: id,
       scratchBytes: Math.ceil(spec.limits.diskGb * 2 ** 30),
       devices: [...new Set(devices.flatMap(({ files }) => files))],
-      seccomp: filter && SECCOMP_FD,
+      seccomp: this.#filter === undefined ? undefined : SECCOMP_FD,
       limitsScratch: bubblewrap.limitsScratch,
       asRoot: user !== undefined,
     });
-    const args = use(await nameless(view.map((word) => `${word}\0`).join(""), undefined, `${id}-view`));
-    const drop = user === undefined ? [] : dropTo(user);
-    return {
-      command: [bubblewrap.file, "--args", String(ARGUMENTS_FD), "--", ...drop, ...program],
-      descriptors: [filter?.fd ?? args.fd, args.fd],
-    };
+    return [bubblewrap.file, ...view, "--", ...(user === undefined ? [] : dropTo(user)), ...program];
   }
 
   #environmentFor({ id, spec, devices }: Launch): Record<string, string> {
     const real = devices.filter(({ virtual }) => !virtual).map((device) => device.id);
     return {
-      ...(this.sandboxed ? { PATH, HOME: "/tmp" } : { PATH: TOOL_ENVIRONMENT.PATH, [MARK]: id }),
+      ...(this.sandboxed ? { PATH, HOME: "/tmp" } : { PATH: PLAIN_PATH, [MARK]: id }),
       ...(real.length > 0 && { CUDA_VISIBLE_DEVICES: real.join(",") }),
       ...spec.env,
     };
@@ -188,19 +209,19 @@ function spawnOrRefuse(args: readonly string[], options: SpawnOptions): ChildPro
 const userOf = (path: string) => userFrom(createHash("sha256").update(path).digest().readUInt32LE());
 
 /** Files of `/etc` that are this instance's own, made on the machine to be shown inside. */
-async function makeEtc(folder: InstanceFolder, user: number, ownNetwork: boolean): Promise<Record<string, string>> {
+function makeEtc(folder: InstanceFolder, user: number, ownNetwork: boolean): Record<string, string> {
   const texts = {
     passwd: passwdOf(user),
     group: groupOf(user),
     hosts: HOSTS,
-    "resolv.conf": await resolvConf(ownNetwork),
+    "resolv.conf": resolvConf(ownNetwork),
   };
-  const made = Object.entries(texts).map(async ([name, text]) => {
+  const made = Object.entries(texts).map(([name, text]) => {
     const file = folder.file(`etc-${name}`);
-    await writeFile(file, text);
+    writeFileSync(file, text);
     // Whatever this process forbids for its files, the program has to read these.
-    await chmod(file, 0o644);
+    chmodSync(file, 0o644);
     return [name, file] as const;
   });
-  return Object.fromEntries(await Promise.all(made));
+  return Object.fromEntries(made);
 }

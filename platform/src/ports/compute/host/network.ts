@@ -26,6 +26,8 @@ export interface InstanceNetwork {
   openLink(port: number): Promise<void>;
   /** After the last process of an instance has ended: leaves nothing of its link. */
   leave(index: number | undefined): Promise<void>;
+  /** When the server goes and instances stay. */
+  letGo(): Promise<void>;
   /** When no instance is left: leaves nothing of the network. */
   close(): Promise<void>;
 }

@@ -58,6 +58,18 @@ export async function withVariable(entry: string): Promise<number[]> {
   return pids.filter((_, index) => holding[index]);
 }
 
+const CLOSES_ITSELF = 0o2000000;
+
+/** Descriptors above the standard three that programs started by this process would inherit. Node opens none of its own that way. */
+export async function inheritedDescriptors(): Promise<number[]> {
+  const numbers = (await readdir("/proc/self/fdinfo")).map(Number).filter((fd) => fd > 2);
+  const texts = await Promise.all(numbers.map((fd) => readFile(`/proc/self/fdinfo/${fd}`, "utf8").catch(() => "")));
+  const flags = texts.map((text) =>
+    Number.parseInt(/^flags:\s*(\d+)/m.exec(text)?.[1] ?? CLOSES_ITSELF.toString(8), 8),
+  );
+  return numbers.filter((_, index) => (flags[index]! & CLOSES_ITSELF) === 0);
+}
+
 /** Nobody there to get it is no error: it has ended meanwhile. */
 export function sendSignal(pid: number, signal: NodeJS.Signals): void {
   try {

@@ -1,5 +1,6 @@
 /** What a program in the sandbox sees and may do, as arguments of bubblewrap. */
-import { lstat, readFile, readlink } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { lstat, readlink } from "node:fs/promises";
 
 /** Where the folder of a `host` image is, and where the program begins. */
 export const APP = "/app";
@@ -78,7 +79,7 @@ export interface View {
   asRoot: boolean;
 }
 
-/** The arguments for one program, to be read from a descriptor so that they do not show inside. */
+/** The arguments for one program. */
 export function sandboxArguments(view: View): string[] {
   const size = view.limitsScratch ? ["--size", String(view.scratchBytes)] : [];
   return [
@@ -136,9 +137,9 @@ export function reachableNameServers(text: string): string | undefined {
 const RESOLVERS = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
 
 /** The name servers that programs ask. */
-export async function resolvConf(ownNetwork: boolean): Promise<string> {
+export function resolvConf(ownNetwork: boolean): string {
   for (const file of RESOLVERS) {
-    const text = await readFile(file, "utf8").catch(() => "");
+    const text = existsSync(file) ? readFileSync(file, "utf8") : "";
     const usable = ownNetwork ? reachableNameServers(text) : text;
     if (usable) return usable;
   }

@@ -77,5 +77,6 @@ export class SharedNetwork implements InstanceNetwork {
 
   async openLink(): Promise<void> {}
   async leave(): Promise<void> {}
+  async letGo(): Promise<void> {}
   async close(): Promise<void> {}
 }

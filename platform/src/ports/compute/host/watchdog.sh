@@ -82,7 +82,10 @@ if [ -z "$(running)" ]; then
   for instance in "$folder"/*/; do
     while read -r group; do rmdir "$group" "${group%/*}"; done <"$instance/cgroups"
   done 2>/dev/null
-  [ -z "$bridge" ] || ip link delete "$bridge" 2>/dev/null
-  [ -z "$table" ] || nft delete table inet "$table" 2>/dev/null
+  if [ -n "$bridge" ]; then
+    ip link delete "$bridge"
+    nft delete table inet "$table"
+    iptables -w -S DOCKER-USER | grep " $bridge " | while read -r add chain rule; do iptables -w -D "$chain" $rule; done
+  fi 2>/dev/null
 fi
 exit 0

@@ -1,0 +1,23 @@
+/** Connects inside the network of an instance and hands each connection to the server, which goes on with it from outside. */
+import { connect } from "node:net";
+
+/** Asks carry a number, so that answers can come in any order. */
+export interface Ask {
+  number: number;
+  host: string;
+  port: number;
+}
+
+export interface Answer {
+  number: number;
+  error?: string;
+}
+
+process.on("message", ({ number, host, port }: Ask) => {
+  const socket = connect({ host, port, noDelay: true });
+  socket.once("error", (error) => process.send!({ number, error: error.message } satisfies Answer));
+  socket.once("connect", () => process.send!({ number } satisfies Answer, socket));
+});
+
+// It holds the network in being: without a server, or once the server has no more use for it, it goes.
+process.on("disconnect", () => process.exit());

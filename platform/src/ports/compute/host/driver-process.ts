@@ -1,0 +1,17 @@
+/** A server reduced to its driver, as a process of its own that a test can kill: starts what each line of its input says. */
+import { createInterface } from "node:readline";
+import { HostCompute } from "./host-compute.ts";
+import { hostDefaults } from "./host-world.ts";
+
+const [data, watchdogS] = process.argv.slice(2);
+const compute = await HostCompute.open({ ...hostDefaults(data!), watchdogS: Number(watchdogS) });
+process.stdout.write("open\n");
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, spec } = JSON.parse(line);
+  // Not awaited: several starts are under way when the process is killed.
+  compute.start(id, spec).then(
+    () => process.stdout.write(`started ${id}\n`),
+    (error: Error) => process.stdout.write(`refused ${id} ${error.message}\n`),
+  );
+}

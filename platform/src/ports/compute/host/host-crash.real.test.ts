@@ -1,0 +1,204 @@
+/** A server that is killed: its instances go on and are found, or are gone without a trace; and nobody is left alone for ever. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import { expect, test } from "vitest";
+import { realClock, sleep, stay } from "../../../kernel/clock.ts";
+import { realRandom, SeededRandom } from "../../../kernel/random.ts";
+import type { InstanceSpec } from "../compute.ts";
+import { ended, found, linesOf, newId, specOf } from "../conformance-world.ts";
+import { keyOf } from "./host-compute.ts";
+import { type HostWorld, openHost } from "./host-world.ts";
+import { parseStat, sendSignal } from "./processes.ts";
+import { runTool } from "./tools.ts";
+
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
+const KILLS = 8;
+
+/** A driver in a process of its own, on the data folder of the world. */
+class DriverProcess {
+  readonly process: ChildProcess;
+  readonly #lines: Interface;
+
+  constructor(data: string, watchdogS: number) {
+    const program = join(import.meta.dirname, "driver-process.ts");
+    this.process = spawn(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)],
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    this.#lines = createInterface({ input: this.process.stdout! });
+  }
+
+  static async open(data: string, watchdogS = 60): Promise<DriverProcess> {
+    const driver = new DriverProcess(data, watchdogS);
+    await driver.said("open");
+    return driver;
+  }
+
+  async said(line: string): Promise<void> {
+    for await (const [said] of this.#saying()) if (said === line) return;
+  }
+
+  async *#saying(): AsyncIterable<[string]> {
+    const over = new AbortController();
+    this.process.once("exit", () => over.abort());
+    for (;;) yield (await once(this.#lines, "line", { signal: over.signal })) as [string];
+  }
+
+  tell(id: string, spec: InstanceSpec): void {
+    this.process.stdin!.write(`${JSON.stringify({ id, spec })}\n`);
+  }
+
+  async start(id: string, spec: InstanceSpec): Promise<void> {
+    const started = this.said(`started ${id}`);
+    this.tell(id, spec);
+    await started;
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.process, "exit");
+    this.process.kill("SIGKILL");
+    await exited;
+  }
+}
+
+/** A world whose own driver has gone, so that another process can take its data folder. */
+async function leftWorld(): Promise<HostWorld> {
+  const world = await openHost();
+  await world.compute[Symbol.asyncDispose]();
+  return world;
+}
+
+test("instances go on when their server is killed, write on, and are found with all they wrote", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data);
+  const [lives, ends] = [newId(), newId()];
+  await driver.start(lives, specOf(world, [{ write: "ready\n" }, { stayUntilAsked: 4 }]));
+  await driver.start(ends, specOf(world, [{ pauseMs: 300 }, { write: "after the kill\n" }, { exit: 9 }]));
+  await driver.kill();
+  const compute = await world.reopen();
+  expect(await ended(compute, ends)).toMatchObject({ code: 9 });
+  expect((await linesOf(compute, ends)).lines).toEqual(["after the kill"]);
+  expect(await found(compute, lives)).toMatchObject({ state: "running" });
+  await linesOf(compute, lives, { limit: 1 });
+  await compute.stop(lives, 10_000);
+  expect(await found(compute, lives)).toMatchObject({ exit: { code: 4 } });
+  await Promise.all([lives, ends].map((id) => compute.remove(id)));
+});
+
+test(`a server killed in the middle of starts, ${KILLS} times: what is not listed is not there (seed ${seed})`, async () => {
+  await using world = await leftWorld();
+  const random = new SeededRandom(seed);
+  for (let kill = 0; kill < KILLS; kill++) {
+    const driver = await DriverProcess.open(world.data);
+    const ids = Array.from({ length: 6 }, () => newId());
+    for (const id of ids) driver.tell(id, specOf(world, [{ stayUntilAsked: 0 }]));
+    await stay(random.below(60));
+    await driver.kill();
+    const compute = await world.reopen();
+    const listed = new Set((await compute.list()).map(({ id }) => id));
+    // A launcher whose folder is gone needs a moment to find that out.
+    for (const id of ids.filter((one) => !listed.has(one)))
+      await until(async () => (await world.remains(id)).length === 0);
+    for (const id of listed) await compute.remove(id);
+    for (const id of ids) expect(await world.remains(id)).toEqual([]);
+    await compute[Symbol.asyncDispose]();
+  }
+}, 120_000);
+
+test("when no server comes back in time workers end by themselves, and Pods stay", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data, 1);
+  const [worker, stubborn, pod] = [newId(), newId(), newId()];
+  await driver.start(worker, specOf(world, [{ leaveChild: true }, { stayUntilAsked: 0 }]));
+  await driver.start(stubborn, specOf(world, [{ stayWhateverIsAsked: true }]));
+  await driver.start(pod, specOf(world, [{ stayUntilAsked: 0 }], { kind: "pod" }));
+  await driver.kill();
+  await until(() =>
+    access(join(world.data, "instances", ".watchdog")).then(
+      () => false,
+      () => true,
+    ),
+  );
+  for (const id of [worker, stubborn])
+    expect((await world.remains(id)).filter((thing) => !thing.startsWith("file"))).toEqual([]);
+  const compute = await world.reopen();
+  expect((await found(compute, worker))?.exit).toMatchObject({
+    signal: "SIGKILL",
+    reason: expect.stringContaining("server was gone"),
+  });
+  expect(await found(compute, pod)).toMatchObject({ state: "running" });
+  await Promise.all([worker, stubborn, pod].map((id) => compute.remove(id)));
+});
+
+test("a server that comes back in time keeps its workers", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data, 4);
+  const id = newId();
+  await driver.start(id, specOf(world, [{ stayUntilAsked: 0 }]));
+  await driver.kill();
+  const compute = await world.reopen({ watchdogS: 4 });
+  await stay(6_000);
+  expect(await found(compute, id)).toMatchObject({ state: "running" });
+  await compute.remove(id);
+}, 60_000);
+
+test("nothing is left of the machine's once the last instance and the server are gone", async () => {
+  let key = "";
+  {
+    await using world = await openHost();
+    ({ key } = keyOf(join(world.data, "instances")));
+    const id = newId();
+    await world.compute.start(id, specOf(world, [{ stayUntilAsked: 0 }]));
+    expect((await named(key)).length).toBeGreaterThan(3);
+    await world.compute.remove(id);
+  }
+  expect(await named(key)).toEqual([]);
+});
+
+test("an instance whose launcher was ended is found to have ended, and its program with it", async () => {
+  await using world = await openHost();
+  const id = newId();
+  await world.compute.start(id, specOf(world, [{ write: "ready\n" }, { stayWhateverIsAsked: true }]));
+  await linesOf(world.compute, id, { limit: 1 });
+  const launcher = parseStat(await readFile(join(world.data, "instances", id, "identity"), "utf8"))!;
+  sendSignal(launcher.pid, "SIGKILL");
+  expect(await ended(world.compute, id)).toMatchObject({ code: null, reason: expect.stringContaining("not seen") });
+  expect((await world.remains(id)).filter((thing) => thing.startsWith("process"))).toEqual([]);
+  await world.compute.remove(id);
+});
+
+test("a folder that another driver left half made is removed", async () => {
+  await using world = await leftWorld();
+  const id = newId();
+  const folder = join(world.data, "instances", id);
+  await mkdir(folder);
+  await writeFile(join(folder, "spec.json"), '{"kind":');
+  const compute = await world.reopen();
+  expect(await compute.list()).toEqual([]);
+  expect(await world.remains(id)).toEqual([]);
+});
+
+/** Links, rules and control groups of the machine that bear the name of a data folder. */
+async function named(key: string): Promise<string[]> {
+  const parts = await Promise.all([
+    readdir("/sys/class/net"),
+    readdir("/sys/fs/cgroup", { recursive: true }),
+    runTool("/usr/sbin/nft", ["list", "tables"]).then((text) => text.split("\n")),
+    runTool("/usr/sbin/iptables", ["-S"]).then(
+      (text) => text.split("\n"),
+      () => [],
+    ),
+  ]);
+  return parts.flat().filter((name) => name.includes(key));
+}
+
+/** Looks again until it is so: nobody tells what a process elsewhere has done. */
+async function until(happened: () => Promise<boolean>): Promise<void> {
+  while (!(await happened())) await sleep(realClock, 50);
+}
