@@ -33,6 +33,7 @@ import { SecretService } from "./resources/secrets/service.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
+import type { Answering } from "./surfaces/http/reply.ts";
 import { closeServer, createServer } from "./surfaces/http/server.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
 import { jobRecord } from "./surfaces/invoke/record.ts";
@@ -77,6 +78,8 @@ export async function openServices(
 
 export interface App extends AsyncDisposable {
   http: FastifyInstance;
+  /** The worker link alone, for an address that only workers reach. */
+  workerLink: FastifyInstance;
   engine: Engine;
   fleet: Fleet | undefined;
 }
@@ -119,12 +122,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
 
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("malformed", "The request path is not valid.");
+  const badPath: Answering = (request, reply) => pipeline.refuse(rest, invalidPath, request, reply);
   const direct = new DirectRoutes();
-  const http = createServer({
-    clock,
-    direct,
-    badPath: (request, reply) => pipeline.refuse(rest, invalidPath, request, reply),
-  });
+  const http = createServer({ clock, direct, badPath });
   const large = new LargeJson();
   const reader = { ...parts, large };
   const streams = new Streams({ ...parts, engine });
@@ -150,9 +150,14 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     clock,
     fleet,
   });
-  mountWorkerLink(http, direct, { ...parts, desk, keys: workerKeys, large });
+  const link = { ...parts, desk, keys: workerKeys, large };
+  mountWorkerLink(http, direct, link);
+  const linkDirect = new DirectRoutes();
+  const workerLink = createServer({ clock, direct: linkDirect, badPath });
+  mountWorkerLink(workerLink, linkDirect, link);
   return {
     http,
+    workerLink,
     engine,
     fleet,
     async [Symbol.asyncDispose]() {
@@ -160,7 +165,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       desk.close();
       await fleet?.close();
       await engine[Symbol.asyncDispose]();
-      await closeServer(http, clock);
+      await Promise.all([closeServer(http, clock), closeServer(workerLink, clock)]);
       await removing[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();
       await sweeper[Symbol.asyncDispose]();

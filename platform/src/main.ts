@@ -2,14 +2,16 @@
 import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import pino from "pino";
-import { createApp, openServices, type Services, type Surroundings } from "./app.ts";
+import { type App, createApp, openServices, type Services, type Surroundings } from "./app.ts";
 import { KEY_SHAPE } from "./guards/authenticate.ts";
 import { realClock, stay } from "./kernel/clock.ts";
-import { apiKeyText } from "./kernel/ids.ts";
+import { apiKeyText, resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
-import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
+import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
+import { HostCompute } from "./ports/compute/host/host-compute.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import { MemoryLimits } from "./ports/limits/memory-limits.ts";
 import { FileLogs } from "./ports/logs/file-logs.ts";
@@ -24,6 +26,7 @@ import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
 import { loadMasterKeys } from "./ports/vault/master-keys.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
+import { gpuTypeIds } from "./resources/catalog/compute.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
 
 export type { Settings };
@@ -154,13 +157,65 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   );
   const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
   const { store, vault } = installation;
-  const app = opened.use(createApp({ ...parts, store, vault, limits, queue, signals, logs }, installation, settings));
+  const compute = opened.use(await openCompute(settings, installation.accounts, parts));
+  let linkUrl = "";
+  const machine = {
+    id: await machineId(settings, parts.random),
+    compute,
+    workerUrl: () => settings.workerUrl ?? linkUrl,
+  };
+  const app = opened.use(
+    createApp({ ...parts, store, vault, limits, queue, signals, logs, machine }, installation, settings),
+  );
   await app.http.listen({ port: settings.port, host: settings.host });
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);
+  linkUrl = isLoopback(compute.linkHost) ? url : await openWorkerLink(settings, app, compute);
   const running = opened.move();
   return { url, newOwnerKey, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
+
+/** What runs workers on this machine. */
+async function openCompute(settings: Settings, accounts: Accounts, { clock, log }: Surroundings): Promise<HostCompute> {
+  const onLoopback = isLoopback(settings.host);
+  const alone = onLoopback && (await accounts.list()).length <= 1;
+  const compute = await HostCompute.open({
+    folder: join(settings.data, "instances"),
+    clock,
+    log,
+    gpus: settings.gpus,
+    gpuTypes: gpuTypeIds,
+    onLoopback,
+    unsandboxed: alone || settings.sandbox === "optional",
+    writableApp: settings.hostApp === "writable",
+    library: fileURLToPath(new URL("../../worker", import.meta.url)),
+    watchdogS: settings.watchdogS,
+  });
+  if (compute.warning) log.warn({}, compute.warning);
+  return compute;
+}
+
+/** A name for this machine that stays the same: workers are found again under it after a restart. */
+async function machineId({ data }: Settings, random: Random): Promise<string> {
+  const file = join(data, "machine-id");
+  await keepPrivately(file, `${resourceId(random)}\n`);
+  return (await readPrivate(file)).trim();
+}
+
+/** Workers with a network of their own reach the worker link at this machine's end of it, and nothing else of the server. */
+async function openWorkerLink(settings: Settings, { workerLink }: App, compute: HostCompute): Promise<string> {
+  const file = join(settings.data, "worker-link-port");
+  // The one of the last time: workers that outlived it still ask there.
+  const last = Number(await readPrivate(file).catch(() => "0"));
+  const listen = (port: number) => workerLink.listen({ port, host: compute.linkHost });
+  await listen(last).catch(() => listen(0));
+  const { port } = workerLink.server.address() as AddressInfo;
+  if (port !== last) await replacePrivately(file, `${port}\n`);
+  await compute.openLink(port);
+  return urlOf(compute.linkHost, port);
+}
+
+const isLoopback = (host: string) => host === "localhost" || host === "::1" || host.startsWith("127.");
 
 /** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */
 async function ensureOwnerKey(settings: Settings, accounts: Accounts, random: Random): Promise<string | undefined> {

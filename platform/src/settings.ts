@@ -70,6 +70,42 @@ export const settingTable = {
     value: "URL",
     about: "where workers reach this server; default: the public URL",
   },
+  gpus: {
+    flag: "gpus",
+    variable: "MILLRACE_GPUS",
+    value: "MODE",
+    default: "auto",
+    about: "auto offers the machine's GPUs, or made-up ones on loopback where there are none; virtual; none",
+  },
+  sandbox: {
+    flag: "sandbox",
+    variable: "MILLRACE_SANDBOX",
+    value: "MODE",
+    default: "auto",
+    about:
+      "auto runs `host` programs without a sandbox only on loopback with one account; 'optional' wherever bubblewrap is missing",
+  },
+  hostImages: {
+    flag: "host-images",
+    variable: "MILLRACE_HOST_IMAGES",
+    value: "MODE",
+    default: "auto",
+    about: "who may run `host` images: auto allows them on loopback or with one account; on; off",
+  },
+  hostApp: {
+    flag: "host-app",
+    variable: "MILLRACE_HOST_APP",
+    value: "MODE",
+    default: "read-only",
+    about: "what programs may do with the folder of a `host` image: read-only or writable",
+  },
+  watchdogS: {
+    flag: "watchdog-s",
+    variable: "MILLRACE_WATCHDOG_S",
+    value: "SECONDS",
+    default: "60",
+    about: "how long workers wait for a server that is gone before they end",
+  },
   stream: {
     flag: "stream",
     variable: "MILLRACE_STREAM",
@@ -104,6 +140,11 @@ export type Settings = {
   rateLimits: string;
   publicUrl: string | undefined;
   workerUrl: string | undefined;
+  gpus: "auto" | "virtual" | "none";
+  sandbox: "auto" | "optional";
+  hostImages: "auto" | "on" | "off";
+  hostApp: "read-only" | "writable";
+  watchdogS: number;
   stream: "array" | "object";
   webhookPrivate: string | undefined;
   webhookSecret: string | undefined;
@@ -133,11 +174,22 @@ export function settingsFrom(
     rateLimits: read("rateLimits")!,
     publicUrl: read("publicUrl"),
     workerUrl: read("workerUrl"),
+    gpus: oneOf("MILLRACE_GPUS", read("gpus")!, ["auto", "virtual", "none"]),
+    sandbox: oneOf("MILLRACE_SANDBOX", read("sandbox")!, ["auto", "optional"]),
+    hostImages: oneOf("MILLRACE_HOST_IMAGES", read("hostImages")!, ["auto", "on", "off"]),
+    hostApp: oneOf("MILLRACE_HOST_APP", read("hostApp")!, ["read-only", "writable"]),
+    watchdogS: wholeNumber("MILLRACE_WATCHDOG_S", read("watchdogS")!),
     stream: oneOf("MILLRACE_STREAM", read("stream")!, ["array", "object"]),
     webhookPrivate: read("webhookPrivate"),
     webhookSecret: read("webhookSecret"),
     logLevel: read("logLevel")!,
   };
+}
+
+function wholeNumber(name: string, text: string): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 1) throw new Error(`${name} must be a whole number from 1 on, not '${text}'`);
+  return value;
 }
 
 function oneOf<T extends string>(name: string, text: string, allowed: readonly T[]): T {

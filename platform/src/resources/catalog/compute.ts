@@ -14,6 +14,7 @@ const pools = new Map(catalog.pools.map(({ id, gpuTypeIds }) => [id, gpuTypeIds]
 const cpus = new Map<string, CpuFlavor>(catalog.cpus.map((cpu) => [cpu.id, cpu]));
 const dataCenters = new Set(catalog.dataCenters);
 
+export const gpuTypeIds: readonly string[] = [...gpus.keys()];
 export const poolIds: readonly string[] = [...pools.keys()];
 
 /** The types of a pool in their order. A type that stands in no pool is a pool of its own. */

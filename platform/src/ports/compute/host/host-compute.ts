@@ -42,6 +42,8 @@ export interface HostOptions extends Omit<LauncherOptions, "key"> {
   unsandboxed: boolean;
   /** Programs may write to the folder of their image, as far as its permissions let them. */
   writableApp: boolean;
+  /** The folder of the worker library, for programs that bring none of their own. */
+  library?: string;
   /** After how long without a server workers end by themselves. */
   watchdogS: number;
 }

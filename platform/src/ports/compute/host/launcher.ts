@@ -41,8 +41,15 @@ export interface LauncherOptions {
   key: string;
   unsandboxed: boolean;
   writableApp: boolean;
+  /** The folder of the worker library, for programs that bring none of their own. */
+  library?: string;
   /** What keeps programs apart; looked for on the machine when nothing is said. */
-  bubblewrap?: Bubblewrap | { cannot: string };
+  bubblewrap?:
+    | Bubblewrap
+    | {
+        cannot: string /** The folder of the worker library, for programs that bring none of their own. */;
+        library?: string;
+      };
 }
 
 export interface Launch {
@@ -176,6 +183,7 @@ export class Launcher {
       app,
       appWritable: this.#options.writableApp,
       node: process.execPath,
+      library: this.#options.library,
       etc: makeEtc(folder, user ?? process.getuid!(), ownNetwork),
       hostname: id,
       scratchBytes: Math.ceil(spec.limits.diskGb * 2 ** 30),

@@ -6,6 +6,9 @@ import { lstat, readlink } from "node:fs/promises";
 export const APP = "/app";
 /** Where the Node that runs the server is found too, so that a machine without one can run programs for it. */
 const RUNTIME = "/opt/millrace/bin";
+/** Where the worker library is; programs in `/app` import it by its name, as they would when it is installed beside them. */
+const LIBRARY = "/opt/millrace/worker";
+const LIBRARY_NAME = "/node_modules/millrace-worker";
 export const PATH = `${RUNTIME}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
 
 /** The parts of the machine that every program sees, read-only. Whatever is not here does not exist for it. */
@@ -34,7 +37,7 @@ const SYSTEM_FILES = [
 /** Folders on the way to these; bubblewrap would make them for their owner alone. */
 const FOLDERS = [
   ...["/etc", "/etc/pki", "/etc/pki/tls", "/etc/pki/ca-trust", "/etc/ssl"],
-  ...["/opt", "/opt/millrace", RUNTIME, "/var"],
+  ...["/opt", "/opt/millrace", RUNTIME, "/node_modules", "/var"],
 ];
 
 const WITHOUT_VALUE: readonly string[] = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"];
@@ -66,6 +69,8 @@ export interface View {
   appWritable: boolean;
   /** The server's own Node. */
   node: string;
+  /** The folder of the worker library. */
+  library?: string;
   /** Files of `/etc` made for this instance: where they are on the machine, by name. */
   etc: Readonly<Record<string, string>>;
   hostname: string;
@@ -90,6 +95,7 @@ export function sandboxArguments(view: View): string[] {
     ...FOLDERS.flatMap((folder) => ["--perms", "0755", "--dir", folder]),
     ...view.system,
     ...["--ro-bind", view.node, `${RUNTIME}/node`],
+    ...(view.library === undefined ? [] : ["--ro-bind", view.library, LIBRARY, "--symlink", LIBRARY, LIBRARY_NAME]),
     ...Object.entries(view.etc).flatMap(([name, source]) => ["--ro-bind", source, `/etc/${name}`]),
     ...["--proc", "/proc", "--dev", "/dev"],
     ...["--perms", "1777", ...size, "--tmpfs", "/dev/shm"],
