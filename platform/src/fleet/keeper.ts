@@ -39,6 +39,8 @@ const STOP_GRACE_MS = 5000;
 const STOP_LIMIT_MS = 15_000;
 /** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
 const LAST_JOB_MS = 5000;
+/** After that its jobs are others': it only has to let go of what it has open. */
+const LAST_GRACE_MS = 500;
 const LOOK_MS = 100;
 /** A worker that ran and was not heard of for this long hangs. */
 const SILENT_MS = 60_000;
@@ -252,7 +254,7 @@ export class Keeper {
   /** Stops it, leaves nothing of it, and forgets it. */
   async #end(worker: WorkerItem, orderly = false): Promise<void> {
     const { compute, records, changed } = this.#parts;
-    await this.#within(STOP_LIMIT_MS, compute.stop(worker.id, STOP_GRACE_MS));
+    await this.#within(STOP_LIMIT_MS, compute.stop(worker.id, orderly ? LAST_GRACE_MS : STOP_GRACE_MS));
     await this.#clear(worker, "was ended", orderly);
     await records.remove(worker.id);
     if (!(await this.#parts.endpoint(worker.doc.endpoint))) await this.#parts.workerLog.remove(worker);
