@@ -147,6 +147,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     reader,
     streams,
     streamStandard: settings.stream,
+    staleReports: (endpoint) => desk.staleReports(endpoint),
     clock,
     fleet,
   });

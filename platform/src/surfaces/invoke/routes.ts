@@ -36,6 +36,8 @@ export interface InvokeParts {
   reader: SubmissionReader;
   streams: Streams;
   streamStandard: "array" | "object";
+  /** Results that came from workers which did not have the job, counted since this server started. */
+  staleReports: (endpoint: string) => number;
   clock: Clock;
   /** Whoever keeps workers, if this server does. */
   fleet: Pick<Fleet, "waitSentence"> | undefined;
@@ -182,9 +184,10 @@ async function health(parts: InvokeParts, { endpoint }: Asked) {
   };
 }
 
-async function metrics({ queue }: InvokeParts, { endpoint }: Asked) {
+async function metrics({ queue, staleReports }: InvokeParts, { endpoint }: Asked) {
   const holders = await queue.holders(endpoint.id);
-  return { workers: workerCounts(holders), readyWorkers: holders.map(({ holder }) => workerOf(holder)) };
+  const readyWorkers = holders.map(({ holder }) => workerOf(holder));
+  return { workers: workerCounts(holders), readyWorkers, staleReports: staleReports(endpoint.id) };
 }
 
 /** Workers started by hand are known by their asking; what is not there yet cannot be counted. */
