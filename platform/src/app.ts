@@ -4,6 +4,7 @@ import { Fleet, type OwnMachine } from "./fleet/fleet.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
+import { parsePayloadLimits } from "./jobs/payload-limits.ts";
 import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
 import { Webhooks } from "./jobs/webhooks.ts";
@@ -94,6 +95,7 @@ export interface AppParts extends Surroundings {
 
 export interface AppSettings {
   rateLimits: string;
+  payloadLimits: string;
   stream: "array" | "object";
   webhookPrivate?: string;
   webhookSecret?: string;
@@ -101,6 +103,7 @@ export interface AppSettings {
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
   const { clock, log, queue } = parts;
+  const payloadLimits = parsePayloadLimits(settings.payloadLimits);
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
@@ -126,7 +129,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     badPath: (request, reply) => pipeline.refuse(rest, invalidPath, request, reply),
   });
   const large = new LargeJson();
-  const reader = { ...parts, large };
+  const reader = { ...parts, large, limits: payloadLimits };
   const streams = new Streams({ ...parts, engine });
   const webhooks = new Webhooks({
     ...parts,
@@ -151,7 +154,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     clock,
     fleet,
   });
-  mountWorkerLink(http, direct, { ...parts, desk, keys: workerKeys, large });
+  mountWorkerLink(http, direct, { ...parts, desk, keys: workerKeys, large, outputLimit: payloadLimits.output });
   return {
     http,
     engine,

@@ -58,6 +58,13 @@ export const settingTable = {
     default: "600,18000,200000",
     about: "requests per user a minute, an hour and a day, or 'off'",
   },
+  payloadLimits: {
+    flag: "payload-limits",
+    variable: "MILLRACE_PAYLOAD_LIMITS",
+    value: "R,S,O",
+    default: "10,20,20",
+    about: "MB allowed in a /run body, a /runsync body and a result",
+  },
   publicUrl: {
     flag: "public-url",
     variable: "MILLRACE_PUBLIC_URL",
@@ -102,6 +109,7 @@ export type Settings = {
   masterKey: string | undefined;
   masterKeyCommand: string | undefined;
   rateLimits: string;
+  payloadLimits: string;
   publicUrl: string | undefined;
   workerUrl: string | undefined;
   stream: "array" | "object";
@@ -131,6 +139,7 @@ export function settingsFrom(
     masterKey: read("masterKey"),
     masterKeyCommand: read("masterKeyCommand"),
     rateLimits: read("rateLimits")!,
+    payloadLimits: read("payloadLimits")!,
     publicUrl: read("publicUrl"),
     workerUrl: read("workerUrl"),
     stream: oneOf("MILLRACE_STREAM", read("stream")!, ["array", "object"]),

@@ -4,17 +4,18 @@ import { BEGINNING, type Position, type Streams, type StreamView } from "../../j
 import type { Clock } from "../../kernel/clock.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
-import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JsonText } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
+import type { SubmissionReader } from "./submission.ts";
 
 export interface OpenAiParts {
   engine: Engine;
   streams: Streams;
+  reader: Pick<SubmissionReader, "limits">;
   clock: Clock;
 }
 
@@ -25,7 +26,6 @@ interface Asked {
   params: Params;
 }
 
-const BODY_LIMIT = 20 * MIB;
 const KEEP_ALIVE_MS = 15_000;
 const DONE = "data: [DONE]";
 
@@ -47,9 +47,10 @@ export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown>
   }
 }
 
-async function readInput({ clock }: OpenAiParts, request: Request, reply: Reply): Promise<unknown> {
-  refuseTooLarge(request, BODY_LIMIT);
-  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock });
+async function readInput({ clock, reader }: OpenAiParts, request: Request, reply: Reply): Promise<unknown> {
+  const limit = reader.limits.runsync;
+  refuseTooLarge(request, limit);
+  const bytes = await readBody(request, reply.raw, { limit, clock });
   return bytes.length === 0 ? {} : parseKeptJson(bytes).value;
 }
 

@@ -25,7 +25,7 @@ import { openAi } from "./openai.ts";
 import { jobRecord, type Shown } from "./record.ts";
 import { listRequests } from "./requests.ts";
 import { stream } from "./stream.ts";
-import { BODY_LIMIT, readSubmission, type SubmissionReader } from "./submission.ts";
+import { readSubmission, type SubmissionReader } from "./submission.ts";
 
 export interface InvokeParts {
   pipeline: Pipeline;
@@ -248,7 +248,7 @@ async function submissionOf(
   { caller, endpoint, request, reply }: Asked,
   mode: Submission["mode"],
 ): Promise<Submission> {
-  const limit = mode === "run" ? BODY_LIMIT.run : BODY_LIMIT.runsync;
+  const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
   const { digest, ...read } = await readSubmission(reader, request, reply.raw, limit);
   // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
   await endpoints.ownForInvocation(caller, endpoint.id);
