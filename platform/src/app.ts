@@ -163,6 +163,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
       desk.close();
       await fleet?.close();
+      streams.close();
       await engine[Symbol.asyncDispose]();
       await closeServer(http, clock);
       await removing[Symbol.asyncDispose]();

@@ -28,6 +28,7 @@ interface Asked {
 
 const KEEP_ALIVE_MS = 15_000;
 const DONE = "data: [DONE]";
+const ENDING = "the server is being ended; the job goes on";
 
 export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown> {
   const { engine } = parts;
@@ -87,8 +88,9 @@ async function streamed(
     const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone);
     if (gone.aborted) break;
     const isOver = view.chunks.length === 0 && jobLifecycle.isFinal(view.job.state);
-    const failure = isOver && view.job.state !== "COMPLETED" ? failureOf(view) : undefined;
-    if (failure !== undefined && !reply.raw.headersSent) return failed(reply, 500, failure);
+    const isLetGo = streams.closed && view.chunks.length === 0 && !isOver;
+    const failure = isOver || isLetGo ? failureOf(view) : undefined;
+    if (failure !== undefined && !reply.raw.headersSent) return failed(reply, isLetGo ? 503 : 500, failure);
     startEvents(reply, id);
     if (failure !== undefined) reply.raw.write(`data: ${JSON.stringify(errorObject(failure))}\n\n`);
     for (const chunk of view.chunks) {
@@ -97,7 +99,7 @@ async function streamed(
       reply.raw.write(text);
     }
     position = view.chunks.at(-1) ?? position;
-    if (isOver) break;
+    if (isOver || isLetGo) break;
     if (view.chunks.length === 0) reply.raw.write(": waiting\n\n");
   }
   if (!gone.aborted) reply.raw.end(closing.endsWith(DONE) ? "" : `${DONE}\n\n`);
@@ -129,7 +131,10 @@ function failed(reply: Reply, status: number, message: string): JsonText {
 
 const errorObject = (message: string) => ({ error: { message, type: "worker_error", code: null } });
 
-function failureOf({ job, result }: StreamView): string {
+/** Undefined when the job was completed. One that has not ended is let go because the server ends. */
+function failureOf({ job, result }: StreamView): string | undefined {
+  if (job.state === "COMPLETED") return undefined;
+  if (!jobLifecycle.isFinal(job.state)) return ENDING;
   return parsed(result).error ?? job.reason ?? `the job was ${job.state}`;
 }
 
