@@ -4,6 +4,7 @@ import { Fleet, type OwnMachine } from "./fleet/fleet.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
+import { parsePayloadLimits } from "./jobs/payload-limits.ts";
 import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
 import { Webhooks } from "./jobs/webhooks.ts";
@@ -97,6 +98,7 @@ export interface AppParts extends Surroundings {
 
 export interface AppSettings {
   rateLimits: string;
+  payloadLimits: string;
   stream: "array" | "object";
   webhookPrivate?: string;
   webhookSecret?: string;
@@ -104,6 +106,7 @@ export interface AppSettings {
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
   const { clock, log, queue } = parts;
+  const payloadLimits = parsePayloadLimits(settings.payloadLimits);
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
@@ -126,7 +129,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const direct = new DirectRoutes();
   const http = createServer({ clock, direct, badPath });
   const large = new LargeJson();
-  const reader = { ...parts, large };
+  const reader = { ...parts, large, limits: payloadLimits };
   const streams = new Streams({ ...parts, engine });
   const webhooks = new Webhooks({
     ...parts,
@@ -147,10 +150,11 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     reader,
     streams,
     streamStandard: settings.stream,
+    staleReports: (endpoint) => desk.staleReports(endpoint),
     clock,
     fleet,
   });
-  const link = { ...parts, desk, keys: workerKeys, large };
+  const link = { ...parts, desk, keys: workerKeys, large, outputLimit: payloadLimits.output };
   mountWorkerLink(http, direct, link);
   const linkDirect = new DirectRoutes();
   const workerLink = createServer({ clock, direct: linkDirect, badPath });
@@ -164,6 +168,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
       desk.close();
       await fleet?.close();
+      streams.close();
       await engine[Symbol.asyncDispose]();
       await Promise.all([closeServer(http, clock), closeServer(workerLink, clock)]);
       await removing[Symbol.asyncDispose]();

@@ -58,6 +58,13 @@ export const settingTable = {
     default: "600,18000,200000",
     about: "requests per user a minute, an hour and a day, or 'off'",
   },
+  payloadLimits: {
+    flag: "payload-limits",
+    variable: "MILLRACE_PAYLOAD_LIMITS",
+    value: "R,S,O",
+    default: "10,20,20",
+    about: "MB allowed in a /run body, a /runsync body and a result",
+  },
   publicUrl: {
     flag: "public-url",
     variable: "MILLRACE_PUBLIC_URL",
@@ -138,6 +145,7 @@ export type Settings = {
   masterKey: string | undefined;
   masterKeyCommand: string | undefined;
   rateLimits: string;
+  payloadLimits: string;
   publicUrl: string | undefined;
   workerUrl: string | undefined;
   gpus: "auto" | "virtual" | "none";
@@ -172,6 +180,7 @@ export function settingsFrom(
     masterKey: read("masterKey"),
     masterKeyCommand: read("masterKeyCommand"),
     rateLimits: read("rateLimits")!,
+    payloadLimits: read("payloadLimits")!,
     publicUrl: read("publicUrl"),
     workerUrl: read("workerUrl"),
     gpus: oneOf("MILLRACE_GPUS", read("gpus")!, ["auto", "virtual", "none"]),

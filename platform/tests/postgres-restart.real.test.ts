@@ -22,7 +22,7 @@ interface Load {
   stopped: boolean;
 }
 
-test(`${RESTARTS} restarts of PostgreSQL under load lose nothing that was answered`, async () => {
+test(`ask 14: ${RESTARTS} restarts of PostgreSQL under load lose nothing that was answered`, async () => {
   await using folder = await temporaryFolder();
   await using postgres = await startPostgres();
   await using server = await startServer(folder.path, { env: { MILLRACE_DATABASE_URL: postgres.url } });

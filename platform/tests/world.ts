@@ -71,6 +71,7 @@ export interface World extends AsyncDisposable {
 export interface WorldOptions {
   store?: Store;
   rateLimits?: string;
+  payloadLimits?: string;
   publicUrl?: string;
   /** What the server runs workers on; without it there is none. */
   compute?: (clock: WatchedClock) => Compute;
@@ -81,6 +82,7 @@ export interface WorldOptions {
 export async function setup({
   store = new MemoryStore(),
   rateLimits = "600,18000,200000",
+  payloadLimits = "10,20,20",
   publicUrl = "https://millrace.test",
   compute,
   found,
@@ -99,7 +101,7 @@ export async function setup({
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
   const parts = { store, limits, vault, queue, signals, random, log, machine, ...life.parts };
-  const app = createApp(parts, services, { rateLimits, stream: "array", webhookPrivate: "allow" });
+  const app = createApp(parts, services, { rateLimits, payloadLimits, stream: "array", webhookPrivate: "allow" });
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
 
   async function newKey({ of = owner, scopes = ["all"], ...rest }: KeyOptions = {}): Promise<string> {

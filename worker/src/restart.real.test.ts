@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { millrace, ownerKey, startServer, temporaryFolder } from "../../platform/tests/process.ts";
 import { start } from "./main.ts";
 
-test("a result finished while the server was dead arrives after its restart, once", async () => {
+test("ask 14: a result finished while the server was dead arrives after its restart, once", async () => {
   await using data = await temporaryFolder();
   const args = ["--rate-limits", "off"];
   const first = await startServer(data.path, { args });

@@ -1,4 +1,5 @@
 /** What a worker says of a job: read from the body of a job-done post, whatever shape its author gave it. */
+import { MIB } from "../kernel/operation.ts";
 import type { Payload } from "../ports/queue/job.ts";
 
 export type Report =
@@ -14,9 +15,17 @@ export type Report =
       refresh: boolean;
     };
 
-/** Output that was dropped or could not be read ends the job as failed, with the reason where the output would be. */
-export function failure(reason: string): Report {
-  return { kind: "end", result: JSON.stringify({ error: reason }), error: reason, failed: true, refresh: false };
+/** A result that cannot be taken ends the job as failed, with the reason, and with what came so that somebody can look at it. */
+export function failure(reason: string, rawOutput: string): Report {
+  const result = JSON.stringify({ error: reason, ...(rawOutput === "" ? {} : { rawOutput }) });
+  return { kind: "end", result, error: reason, failed: true, refresh: false };
+}
+
+/** What is kept of a result that is too long. */
+export const KEPT_OF_TOO_LONG = 64 * 1024;
+
+export function tooLong(limit: number, beginning: string): Report {
+  return failure(`the output exceeds ${limit / MIB} MB`, beginning.slice(0, KEPT_OF_TOO_LONG));
 }
 
 const SHOWN_OF_BROKEN = 200;
@@ -27,10 +36,10 @@ export function readReport(text: string): Report {
   try {
     body = JSON.parse(text);
   } catch {
-    return failure(`the worker's result is not valid JSON; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`);
+    return failure(`the worker's result is not valid JSON; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`, text);
   }
   if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    return failure(`the worker's result is not a JSON object; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`);
+    return failure(`the worker's result is not a JSON object; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`, text);
   }
   return readObject(body as Record<string, unknown>, text);
 }

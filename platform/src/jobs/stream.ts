@@ -32,6 +32,9 @@ export class Streams {
   readonly #queue: Queue;
   readonly #signals: Signals;
   readonly #clock: Clock;
+  /** How each of those who wait is let go. */
+  readonly #waits = new Set<() => void>();
+  #closed = false;
 
   constructor(parts: { engine: Engine; queue: Queue; signals: Signals; clock: Clock }) {
     this.#engine = parts.engine;
@@ -40,7 +43,17 @@ export class Streams {
     this.#clock = parts.clock;
   }
 
-  /** Returns as soon as there are chunks after the position or the job has ended, else when the time is up. */
+  /** The server ends: from now on nobody is kept waiting. */
+  close(): void {
+    this.#closed = true;
+    for (const release of [...this.#waits]) release();
+  }
+
+  get closed(): boolean {
+    return this.#closed;
+  }
+
+  /** Returns as soon as there are chunks after the position or the job has ended, else when the time is up or the server ends. */
   async next(endpoint: string, id: string, after: Position, waitMs: number, gone: Gone): Promise<StreamView> {
     const untilMs = this.#clock.monotonic() + waitMs;
     for (;;) {
@@ -48,7 +61,7 @@ export class Streams {
       const change = this.#nextChange(id, untilMs - this.#clock.monotonic(), gone);
       try {
         const view = await this.#look(endpoint, id, after);
-        const isOver = this.#clock.monotonic() >= untilMs || gone.aborted;
+        const isOver = this.#clock.monotonic() >= untilMs || gone.aborted || this.#closed;
         if (view.chunks.length > 0 || jobLifecycle.isFinal(view.job.state) || isOver) return view;
         await change.happened;
       } finally {
@@ -73,7 +86,9 @@ export class Streams {
     const timer = this.#clock.after(longest, resolve);
     const leave = () => resolve();
     gone.addEventListener("abort", leave);
+    this.#waits.add(leave);
     const cancel = () => {
+      this.#waits.delete(leave);
       timer.cancel();
       gone.removeEventListener("abort", leave);
       for (const stop of stopListening) stop();

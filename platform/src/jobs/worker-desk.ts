@@ -51,6 +51,7 @@ export class WorkerDesk {
   readonly #clock: Clock;
   readonly #waiters: Waiters;
   readonly #sessions = new Sessions();
+  readonly #stale = new Map<string, number>();
   readonly #pollers: Pollers;
   readonly #stopCalls: StopCalls;
   readonly #events: WorkerEvents;
@@ -213,6 +214,11 @@ export class WorkerDesk {
     }
   }
 
+  /** Results from workers that did not have the job, counted since this node started. */
+  staleReports(endpoint: string): number {
+    return this.#stale.get(endpoint) ?? 0;
+  }
+
   /**
    * The worker's process has ended, or will do nothing more: nobody waits for its silence. `orderly` means that it was not its jobs'
    * fault: they go back as if they had never begun.
@@ -306,7 +312,7 @@ export class WorkerDesk {
         job = outcome!.now;
       } else {
         const back = held ? undefined : claimingBack(job, call.worker, this.#clock.now(), attempt);
-        if (!back) return;
+        if (!back) return this.#dropped(call, { id, report, attempt }, job);
         const [outcome]: Outcome[] = await this.#queue.apply([back]);
         mine = outcome!.applied;
         job = outcome!.applied ? outcome!.job : outcome!.now;
@@ -314,6 +320,12 @@ export class WorkerDesk {
         if (mine && report.kind === "progress") session.begun.set(id, { job: job!, nextChunk: undefined });
       }
     }
+  }
+
+  /** The holder's own result that comes again is nothing new; one from anybody else, or of an earlier attempt, is counted. */
+  #dropped({ endpoint, worker }: WorkerCall, { report, attempt }: Reported, job: Job): void {
+    const isOwn = job.holder === worker && (attempt === undefined || attempt === job.attempt);
+    if (report.kind === "end" && !isOwn) this.#stale.set(endpoint, this.staleReports(endpoint) + 1);
   }
 
   #tell(job: Job, report: Report): void {

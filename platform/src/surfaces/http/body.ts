@@ -19,13 +19,20 @@ export function refuseTooLarge(request: IncomingMessage, limit: number): void {
   if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
 }
 
+interface Reading {
+  limit: number;
+  clock: Clock;
+  /** Given what came of a body that is too large, before it is refused. */
+  overflow?: (came: Buffer) => void;
+}
+
 export async function readBody(
   request: IncomingMessage,
   response: ServerResponse,
-  { limit, clock }: { limit: number; clock: Clock },
+  { limit, clock, overflow }: Reading,
 ): Promise<Buffer> {
   if (waitsForContinue.delete(request)) response.writeContinue();
-  if (request.complete) return bufferedBody(request, limit);
+  if (request.complete) return bufferedBody(request, limit, overflow);
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const watch = watchOf(clock);
   const arriving = { heardAt: clock.monotonic(), stalled };
@@ -36,9 +43,14 @@ export async function readBody(
   function take(chunk: Buffer): void {
     if (over) return;
     received += chunk.length;
-    if (received > limit) refuse(tooLarge(limit));
-    else chunks.push(chunk);
+    chunks.push(chunk);
+    if (received > limit) tooMuch();
     arriving.heardAt = clock.monotonic();
+  }
+
+  function tooMuch(): void {
+    overflow?.(Buffer.concat(chunks));
+    refuse(tooLarge(limit));
   }
 
   function finish(): void {
@@ -81,10 +93,11 @@ function watchOf(clock: Clock): StallWatch {
 }
 
 /** All of it is here, and nothing needs to be waited for. */
-function bufferedBody(request: IncomingMessage, limit: number): Buffer {
+function bufferedBody(request: IncomingMessage, limit: number, overflow: Reading["overflow"]): Buffer {
   const bytes = (request.read() as Buffer | null) ?? Buffer.alloc(0);
-  if (bytes.length > limit) throw tooLarge(limit);
-  return bytes;
+  if (bytes.length <= limit) return bytes;
+  overflow?.(bytes);
+  throw tooLarge(limit);
 }
 
 /** Whether the client announced a body at all. */

@@ -94,3 +94,13 @@ test("a client that hangs up cancels its job", async () => {
   const { json } = await world.invoke("GET", `/status-sync/${job.id}`);
   expect(json.status).toBe("CANCELLED");
 });
+
+test("a server that ends says so to whoever waits for a stream, and the job goes on", async () => {
+  const world = await setupJobs();
+  const answer = world.invoke("POST", COMPLETIONS, { body: { stream: true } });
+  await world.clock.armed(15_000);
+  await world[Symbol.asyncDispose]();
+  const { status, json } = await answer;
+  expect([status, json.error.message]).toEqual([503, "the server is being ended; the job goes on"]);
+  expect(await world.queue.counts(world.endpoint)).toMatchObject({ inQueue: 1 });
+});

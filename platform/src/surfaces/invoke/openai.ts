@@ -4,17 +4,18 @@ import { BEGINNING, type Position, type Streams, type StreamView } from "../../j
 import type { Clock } from "../../kernel/clock.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
-import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JsonText } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
+import type { SubmissionReader } from "./submission.ts";
 
 export interface OpenAiParts {
   engine: Engine;
   streams: Streams;
+  reader: Pick<SubmissionReader, "limits">;
   clock: Clock;
 }
 
@@ -25,9 +26,9 @@ interface Asked {
   params: Params;
 }
 
-const BODY_LIMIT = 20 * MIB;
 const KEEP_ALIVE_MS = 15_000;
 const DONE = "data: [DONE]";
+const ENDING = "the server is being ended; the job goes on";
 
 export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown> {
   const { engine } = parts;
@@ -47,9 +48,10 @@ export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown>
   }
 }
 
-async function readInput({ clock }: OpenAiParts, request: Request, reply: Reply): Promise<unknown> {
-  refuseTooLarge(request, BODY_LIMIT);
-  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock });
+async function readInput({ clock, reader }: OpenAiParts, request: Request, reply: Reply): Promise<unknown> {
+  const limit = reader.limits.runsync;
+  refuseTooLarge(request, limit);
+  const bytes = await readBody(request, reply.raw, { limit, clock });
   return bytes.length === 0 ? {} : parseKeptJson(bytes).value;
 }
 
@@ -86,8 +88,9 @@ async function streamed(
     const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone);
     if (gone.aborted) break;
     const isOver = view.chunks.length === 0 && jobLifecycle.isFinal(view.job.state);
-    const failure = isOver && view.job.state !== "COMPLETED" ? failureOf(view) : undefined;
-    if (failure !== undefined && !reply.raw.headersSent) return failed(reply, 500, failure);
+    const isLetGo = streams.closed && view.chunks.length === 0 && !isOver;
+    const failure = isOver || isLetGo ? failureOf(view) : undefined;
+    if (failure !== undefined && !reply.raw.headersSent) return failed(reply, isLetGo ? 503 : 500, failure);
     startEvents(reply, id);
     if (failure !== undefined) reply.raw.write(`data: ${JSON.stringify(errorObject(failure))}\n\n`);
     for (const chunk of view.chunks) {
@@ -96,7 +99,7 @@ async function streamed(
       reply.raw.write(text);
     }
     position = view.chunks.at(-1) ?? position;
-    if (isOver) break;
+    if (isOver || isLetGo) break;
     if (view.chunks.length === 0) reply.raw.write(": waiting\n\n");
   }
   if (!gone.aborted) reply.raw.end(closing.endsWith(DONE) ? "" : `${DONE}\n\n`);
@@ -128,7 +131,10 @@ function failed(reply: Reply, status: number, message: string): JsonText {
 
 const errorObject = (message: string) => ({ error: { message, type: "worker_error", code: null } });
 
-function failureOf({ job, result }: StreamView): string {
+/** Undefined when the job was completed. One that has not ended is let go because the server ends. */
+function failureOf({ job, result }: StreamView): string | undefined {
+  if (job.state === "COMPLETED") return undefined;
+  if (!jobLifecycle.isFinal(job.state)) return ENDING;
   return parsed(result).error ?? job.reason ?? `the job was ${job.state}`;
 }
 

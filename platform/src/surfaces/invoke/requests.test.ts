@@ -57,6 +57,7 @@ test("metrics name the workers that are there", async () => {
   const { json } = await world.invoke("GET", "/metrics");
   expect(json).toEqual({
     workers: { idle: 1, initializing: 0, ready: 1, running: 0, throttled: 0, unhealthy: 0 },
+    staleReports: 0,
     readyWorkers: [worker.id],
   });
 });

@@ -25,7 +25,7 @@ import { openAi } from "./openai.ts";
 import { jobRecord, type Shown } from "./record.ts";
 import { listRequests } from "./requests.ts";
 import { stream } from "./stream.ts";
-import { BODY_LIMIT, readSubmission, type SubmissionReader } from "./submission.ts";
+import { readSubmission, type SubmissionReader } from "./submission.ts";
 
 export interface InvokeParts {
   pipeline: Pipeline;
@@ -36,6 +36,8 @@ export interface InvokeParts {
   reader: SubmissionReader;
   streams: Streams;
   streamStandard: "array" | "object";
+  /** Results that came from workers which did not have the job, counted since this server started. */
+  staleReports: (endpoint: string) => number;
   clock: Clock;
   /** Whoever keeps workers, if this server does. */
   fleet: Pick<Fleet, "waitSentence"> | undefined;
@@ -182,9 +184,10 @@ async function health(parts: InvokeParts, { endpoint }: Asked) {
   };
 }
 
-async function metrics({ queue }: InvokeParts, { endpoint }: Asked) {
+async function metrics({ queue, staleReports }: InvokeParts, { endpoint }: Asked) {
   const holders = await queue.holders(endpoint.id);
-  return { workers: workerCounts(holders), readyWorkers: holders.map(({ holder }) => workerOf(holder)) };
+  const readyWorkers = holders.map(({ holder }) => workerOf(holder));
+  return { workers: workerCounts(holders), readyWorkers, staleReports: staleReports(endpoint.id) };
 }
 
 /** Workers started by hand are known by their asking; what is not there yet cannot be counted. */
@@ -245,7 +248,7 @@ async function submissionOf(
   { caller, endpoint, request, reply }: Asked,
   mode: Submission["mode"],
 ): Promise<Submission> {
-  const limit = mode === "run" ? BODY_LIMIT.run : BODY_LIMIT.runsync;
+  const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
   const { digest, ...read } = await readSubmission(reader, request, reply.raw, limit);
   // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
   await endpoints.ownForInvocation(caller, endpoint.id);

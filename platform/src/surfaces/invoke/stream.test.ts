@@ -114,6 +114,19 @@ test("ask 9: a failure in mid stream is seen by readers of every form", async ()
   expect((await world.invoke("GET", `/stream/${id}`)).json).toEqual([{ error: "out of memory", status: "FAILED" }]);
 });
 
+test("a server that ends lets readers go: with what there is, and events to be resumed elsewhere", async () => {
+  const world = await setupJobs();
+  const { id } = await streaming(world, 1);
+  const events = await fetch(`${world.url}/v2/${world.endpoint}/stream/${id}`, {
+    headers: { authorization: `Bearer ${world.key}`, accept: "text/event-stream" },
+  });
+  const answer = world.invoke("GET", `/stream/${id}?from=1.1&wait=200000`);
+  await Promise.all([world.clock.armed(200_000), world.clock.armed(15_000)]);
+  await world[Symbol.asyncDispose]();
+  expect((await answer).json).toEqual({ status: "IN_PROGRESS", stream: [] });
+  expect(await events.text()).toMatch(/^id: 1\.1\n/);
+});
+
 test("output over 1 MB is split over several chunks, and none of it is lost", async () => {
   await using world = await setupJobs();
   const long = "ä\n".repeat(600_000);

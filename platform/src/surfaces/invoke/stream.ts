@@ -123,7 +123,7 @@ async function events({ engine, streams }: StreamParts, { endpoint, job: id, req
     "x-job-status": job.state,
   });
   raw.flushHeaders();
-  while (!gone.aborted) {
+  while (!gone.aborted && !streams.closed) {
     const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone).catch(() => undefined);
     if (!view) break;
     if (position.attempt > 0 && view.job.attempt > position.attempt) {

@@ -2,19 +2,18 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Submission } from "../../jobs/engine.ts";
+import type { PayloadLimits } from "../../jobs/payload-limits.ts";
 import { readRequest } from "../../jobs/request.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { replaceSpans, type Span, valueSpans } from "../../kernel/json-spans.ts";
-import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import { LARGE_BYTES, type LargeJson } from "./large-json.ts";
 
-export const BODY_LIMIT = { run: 10 * MIB, runsync: 20 * MIB };
-
 export interface SubmissionReader {
+  limits: PayloadLimits;
   large: LargeJson;
   vault: Vault;
   clock: Clock;

@@ -74,7 +74,7 @@ describe("a result that cannot be kept is a failed job, never a refused post:", 
     expect(await shown(at)).toEqual({ status: "FAILED", error: expect.stringContaining(error) });
   });
 
-  test("ask 13: 15 MB is kept", async () => {
+  test("15 MB is kept", async () => {
     await using at = await running();
     const output = "x".repeat(15 * MIB);
     expect((await post(at.worker, at.id, JSON.stringify({ output }))).status).toBe(200);
@@ -144,7 +144,7 @@ describe("reports that come late, twice or from elsewhere get 200 and change not
     expect((await at.world.invoke("GET", "/health")).json.jobs).toMatchObject({ completed: 1, failed: 0 });
   });
 
-  test("ask 4: progress that overtakes or follows the result", async () => {
+  test("progress that overtakes or follows the result", async () => {
     await using at = await running();
     await Promise.all([
       post(at.worker, at.id, '{"status":"IN_PROGRESS","output":50}'),

@@ -1,7 +1,7 @@
 /** The worker link: the public worker protocol, and a batched form of it for our own worker library. */
 import type { FastifyInstance } from "fastify";
 import { holderName, workerOf } from "../../jobs/holder.ts";
-import { failure, type Report, readReport } from "../../jobs/report.ts";
+import { KEPT_OF_TOO_LONG, type Report, readReport, tooLong } from "../../jobs/report.ts";
 import type { Reported, WorkerCall, WorkerDesk } from "../../jobs/worker-desk.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -26,6 +26,8 @@ export interface WorkerLinkParts {
   keys: WorkerKeys;
   vault: Vault;
   large: LargeJson;
+  /** Bytes that a result may have. */
+  outputLimit: number;
   clock: Clock;
   log: Log;
 }
@@ -35,7 +37,6 @@ const HOLD_STOP_MS = 25_000;
 const LONGEST_HOLD_MS = 60_000;
 /** A wrong key is answered late: the public worker package would ask 800 times a second. */
 const WRONG_KEY_HOLD_MS = 5000;
-const OUTPUT_LIMIT = 20 * MIB;
 /** A batch holds many results; each is held to the limit by itself. */
 const BATCH_LIMIT = 64 * MIB;
 const BATCH_MOST = 1000;
@@ -137,7 +138,7 @@ async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promis
 async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const { call, search, request, reply } = asked;
   const bytes = await readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock });
-  if (bytes.length > 0) await parts.desk.report(call, readLines(bytes.toString()));
+  if (bytes.length > 0) await parts.desk.report(call, readLines(bytes.toString(), parts.outputLimit));
   const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
@@ -146,7 +147,7 @@ async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   return sendJobs(parts, call, handed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
 }
 
-function readLines(text: string): Reported[] {
+function readLines(text: string, outputLimit: number): Reported[] {
   return text
     .split("\n")
     .filter((line) => line !== "")
@@ -155,13 +156,13 @@ function readLines(text: string): Reported[] {
       return {
         id,
         attempt: Number.parseInt(attempt, 10) || undefined,
-        report: limited(line.slice(id.length + attempt.length + 2)),
+        report: limited(line.slice(id.length + attempt.length + 2), outputLimit),
       };
     });
 }
 
-const limited = (text: string): Report => (text.length > OUTPUT_LIMIT ? tooLong : readReport(text));
-const tooLong = failure(`the output exceeds ${OUTPUT_LIMIT / MIB} MB`);
+const limited = (text: string, limit: number): Report =>
+  text.length > limit ? tooLong(limit, text) : readReport(text);
 
 /** A job as its worker gets it. */
 interface Handed {
@@ -225,16 +226,25 @@ async function done(parts: WorkerLinkParts, { call, job, search, request, reply 
 }
 
 async function reportOf(parts: WorkerLinkParts, request: Request, reply: Reply): Promise<Report> {
-  const bytes = await bodyOrTooLarge(parts, request, reply);
-  if (bytes === undefined) return tooLong;
+  const bytes = await bodyOrReport(parts, request, reply);
+  if ("kind" in bytes) return bytes;
   return bytes.length > LARGE_BYTES ? parts.large.report(bytes) : readReport(bytes.toString());
 }
 
-async function bodyOrTooLarge({ clock }: WorkerLinkParts, request: Request, reply: Reply): Promise<Buffer | undefined> {
+/** What the worker sent, or what is to be said of it when that is too long. */
+async function bodyOrReport(
+  { clock, outputLimit: limit }: WorkerLinkParts,
+  request: Request,
+  reply: Reply,
+): Promise<Buffer | Report> {
+  let beginning = "";
+  const overflow = (came: Buffer) => {
+    beginning = came.toString("utf8", 0, KEPT_OF_TOO_LONG);
+  };
   try {
-    return await readBody(request, reply.raw, { limit: OUTPUT_LIMIT, clock });
+    return await readBody(request, reply.raw, { limit, clock, overflow });
   } catch (error) {
-    if (isProblem(error, "too-large")) return undefined;
+    if (isProblem(error, "too-large")) return tooLong(limit, beginning);
     // The public worker package sends again after 503, and gives a result up after any 4xx.
     if (isProblem(error, "request-timeout")) throw problem("unavailable", `${error.detail} Send it again.`);
     throw error;
@@ -242,11 +252,13 @@ async function bodyOrTooLarge({ clock }: WorkerLinkParts, request: Request, repl
 }
 
 async function stream(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
-  const bytes = await bodyOrTooLarge(parts, request, reply);
+  const bytes = await bodyOrReport(parts, request, reply);
   const attempt = countIn(search, "attempt");
   const sequence = countIn(search, "sequence");
   const numbered = attempt !== undefined && sequence !== undefined ? { attempt, sequence } : undefined;
-  if (bytes) await parts.desk.stream(call, { id: job, text: bytes.toString(), numbered });
+  // A stream with a hole in it would look like a whole one.
+  if ("kind" in bytes) await parts.desk.report(call, [{ id: job, report: bytes, attempt }]);
+  else await parts.desk.stream(call, { id: job, text: bytes.toString(), numbered });
   return reply.type(JSON_TYPE).send("{}");
 }
 

@@ -36,7 +36,7 @@ describe("job-take", () => {
     expect([status, text]).toEqual([204, ""]);
   });
 
-  test("ask 10: an idle worker asks fewer than ten times a minute", async () => {
+  test("an idle worker asks fewer than ten times a minute", async () => {
     await using world = await setupJobs();
     const worker = await world.worker();
     let asked = 0;
