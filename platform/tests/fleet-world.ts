@@ -41,9 +41,11 @@ export interface FleetWorld extends World {
   crash(): Promise<FleetWorld>;
 }
 
-export interface FleetOptions extends Omit<WorldOptions, "compute"> {
-  endpoint?: object;
-  machine?: FakeOptions;
+export interface FleetOptions extends Omit<WorldOptions, "compute" | "machine"> {
+  /** What the first endpoint is made from, or its id when it is there. */
+  endpoint?: object | string;
+  /** What the machine has and does; a name where there are several. */
+  machine?: FakeOptions & { name?: string };
 }
 
 const TURNS = 40;
@@ -53,12 +55,14 @@ export async function setupFleet({ endpoint = {}, machine, ...options }: FleetOp
   const started: string[] = [];
   const world = await setup({
     ...options,
+    machine: machine?.name,
     compute: (clock) => {
       compute = new FakeCompute(clock, machine);
       noteStarts(compute, started);
       return compute;
     },
   });
+  if (typeof endpoint === "string") return fleetWorld(world, compute, endpoint, started);
   const cpu = "gpu" in endpoint ? {} : { cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
   const body = { name: "echo", image: "host:/app", ...cpu, ...endpoint };
   const created = await world.call("POST", "/v2/serverless", { body });

@@ -75,8 +75,11 @@ export interface WorldOptions {
   publicUrl?: string;
   /** What the server runs workers on; without it there is none. */
   compute?: (clock: WatchedClock) => Compute;
-  /** What a server that comes after another one finds. */
+  /** What a server finds that comes after another one, or beside it. */
   found?: Pick<World, "clock" | "random" | "queue" | "logs">;
+  /** The name of its machine. */
+  machine?: string;
+  signals?: MemorySignals;
 }
 
 export async function setup({
@@ -86,6 +89,8 @@ export async function setup({
   publicUrl = "https://millrace.test",
   compute,
   found,
+  machine: id = "machine",
+  signals = new MemorySignals(),
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock();
   const random = found?.random ?? new SeededRandom(1);
@@ -93,9 +98,8 @@ export async function setup({
   const vault = new EnvelopeVault([new SeededRandom(1).bytes(32)], random);
   const queue = found?.queue ?? new MemoryQueue(clock);
   const logs = found?.logs ?? new MemoryLogs();
-  const signals = new MemorySignals();
   let url = "";
-  const machine = compute && { id: "machine", compute: compute(clock), workerUrl: () => url };
+  const machine = compute && { id, compute: compute(clock), workerUrl: () => url };
   const life = mortal(clock, logs);
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
   const owner = await services.accounts.firstOwner();

@@ -89,7 +89,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#keeper = machine && this.#newKeeper(machine, this.#workerLog!);
     this.#planner = new Planner({
       ...parts,
-      roll: (now) => this.#machines.roll(now),
+      roll: () => this.#machines.roll(),
       activeAt: (endpoint, worker) => parts.desk.activeAt(holderName(endpoint, worker)),
       act: (worker) => this.#act(worker),
     });
@@ -116,15 +116,15 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   unfit({ worker }: WorkerCall, reason: string): void {
-    this.#background(this.#keeper?.fail(workerOf(worker), reason));
+    this.#background(this.#keeper?.giveUp(workerOf(worker), reason));
   }
 
   tired({ worker }: WorkerCall): void {
-    this.#background(this.#keeper?.drain(workerOf(worker), "its handler asked for a fresh worker"));
+    this.#background(this.#planner.drain(workerOf(worker), "its handler asked for a fresh worker"));
   }
 
   stuck({ worker }: WorkerCall): void {
-    this.#background(this.#keeper?.drain(workerOf(worker), "it did not stop a job that was cancelled or timed out"));
+    this.#background(this.#planner.drain(workerOf(worker), "it did not stop a job that was cancelled or timed out"));
   }
 
   endpointChanged(id: string): void {
@@ -157,7 +157,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     for (const stop of this.#stopListening) stop();
     await this.#ticking[Symbol.asyncDispose]();
     await this.#turn;
-    await this.#keeper?.shutDown();
+    // Whatever fails here must not keep the rest of the server from ending; workers that are left end without it.
+    await this.#keeper?.shutDown().catch(this.#parts.failed);
     await this.#workerLog?.[Symbol.asyncDispose]();
   }
 

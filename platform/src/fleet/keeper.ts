@@ -35,6 +35,8 @@ export interface KeeperParts {
 
 /** A worker without jobs needs no longer to end itself. */
 const STOP_GRACE_MS = 5000;
+/** Nor does one whose jobs are gone, for which somebody waits. */
+const DELETED_GRACE_MS = 1000;
 /** A stop that does not end by then is not waited for. */
 const STOP_LIMIT_MS = 15_000;
 /** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
@@ -53,6 +55,7 @@ export class Keeper {
   readonly #times = new Map<string, { placed: number; prepared: number; created: number }>();
   readonly #exits = new Map<string, Instance>();
   readonly #silentSince = new Map<string, number>();
+  readonly #givenUp = new Map<string, string>();
   readonly #stopWatching: () => void;
   #closed = false;
 
@@ -113,7 +116,7 @@ export class Keeper {
       if (doc.state === "PLACED" || doc.state === "DRAINING") void this.tend(id);
       if (doc.state === "STARTING" && isHeard(id)) await this.answered(id);
       else if (doc.state === "STARTING") await this.#checkStart(worker, now);
-      if (doc.state === "READY") await this.#checkSilence(worker, now, isHeard(id));
+      if (doc.state === "READY") this.#checkSilence(worker, now, isHeard(id));
     }
   }
 
@@ -128,10 +131,16 @@ export class Keeper {
     changed(worker.doc.endpoint);
   }
 
-  /** Gives a worker up: it is ended at once, and its record says why until a healthy one has taken its place. */
-  async fail(id: string, reason: string, how = "failed"): Promise<void> {
-    const worker = await this.#find(id);
-    if (!worker || !workerLifecycle.can(worker.doc.state, "fail")) return;
+  /** It is ended as soon as nothing else is being done with it. */
+  giveUp(id: string, reason: string): Promise<void> {
+    this.#givenUp.set(id, reason);
+    return this.tend(id);
+  }
+
+  /** Ends a worker at once; its record says why until a healthy one has taken its place. */
+  async #fail(worker: WorkerItem, reason: string, how = "failed"): Promise<void> {
+    const { id } = worker;
+    if (!workerLifecycle.can(worker.doc.state, "fail")) return this.#forget(id);
     const { workerLog, records, clock, changed, log } = this.#parts;
     workerLog.say(worker, `failed: ${reason}`);
     log.warn({ endpoint: worker.doc.endpoint, worker: id, reason }, "a worker failed");
@@ -144,19 +153,12 @@ export class Keeper {
     changed(worker.doc.endpoint);
   }
 
-  /** The worker ends what it has and gets nothing more. */
-  async drain(id: string, reason: string): Promise<void> {
-    const worker = await this.#find(id);
-    if (!worker || !workerLifecycle.can(worker.doc.state, "drain")) return;
-    if (await this.#moved(worker, "drain", { reason })) await this.tend(id);
-  }
-
   /** Ends every worker of this machine, or of one endpoint on it, whatever it is doing. */
   async endAll(endpoint?: string): Promise<void> {
     const { compute } = this.#parts;
     const ofEndpoint = (owner: string) => endpoint === undefined || owner === endpoint;
     const own = [...(await this.#own()).values()].filter(({ doc }) => ofEndpoint(doc.endpoint));
-    await Promise.all(own.map((worker) => this.#end(worker)));
+    await Promise.all(own.map((worker) => this.#end(worker, { graceMs: DELETED_GRACE_MS })));
     const left = (await compute.list()).filter(({ kind, owner }) => kind === "worker" && ofEndpoint(owner));
     await Promise.all(left.map((instance) => this.#removeUnknown(instance)));
   }
@@ -175,7 +177,7 @@ export class Keeper {
     const { desk, clock } = this.#parts;
     const untilMs = clock.monotonic() + LAST_JOB_MS;
     while ((await desk.drain(callOf(worker))) && clock.monotonic() < untilMs) await sleep(clock, LOOK_MS);
-    await this.#end(worker, true);
+    await this.#end(worker, { orderly: true });
   }
 
   async #rounds(id: string, entry: { again: boolean }): Promise<void> {
@@ -183,20 +185,24 @@ export class Keeper {
       entry.again = false;
       const worker = await this.#find(id);
       if (worker) await this.#round(worker);
-      else this.#exits.delete(id);
+      else this.#forget(id);
     } while (entry.again && !this.#closed);
   }
 
   async #round(worker: WorkerItem): Promise<void> {
     const exit = this.#exits.get(worker.id)?.exit;
+    const reason = this.#givenUp.get(worker.id);
     if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
-    if (exit) {
-      this.#exits.delete(worker.id);
-      await this.#parts.workerLog.ended(worker);
-      const how = exitText(exit);
-      return this.fail(worker.id, await this.#parts.workerLog.ending(worker, how), `ended (${how})`);
-    }
+    if (exit) return this.#failed(worker, exitText(exit));
+    if (reason !== undefined) return this.#fail(worker, reason);
     if (worker.doc.state === "PLACED" && !this.#closed) return this.#boot(worker);
+  }
+
+  async #failed(worker: WorkerItem, how: string): Promise<void> {
+    const { workerLog } = this.#parts;
+    await workerLog.ended(worker);
+    const reason = this.#givenUp.get(worker.id) ?? (await workerLog.ending(worker, how));
+    await this.#fail(worker, reason, `ended (${how})`);
   }
 
   async #boot(worker: WorkerItem): Promise<void> {
@@ -210,7 +216,7 @@ export class Keeper {
       await compute.prepare(endpoint.doc.image, (line) => this.#progress.set(worker.id, line));
       await this.#start(worker, endpoint, { placed, prepared: clock.now() });
     } catch (error) {
-      await this.fail(worker.id, `${BOOT_FAILED}${error instanceof Error ? error.message : String(error)}`);
+      await this.#fail(worker, `${BOOT_FAILED}${error instanceof Error ? error.message : String(error)}`);
     } finally {
       this.#progress.delete(worker.id);
     }
@@ -252,9 +258,9 @@ export class Keeper {
   }
 
   /** Stops it, leaves nothing of it, and forgets it. */
-  async #end(worker: WorkerItem, orderly = false): Promise<void> {
+  async #end(worker: WorkerItem, { graceMs = STOP_GRACE_MS, orderly = false } = {}): Promise<void> {
     const { compute, records, changed } = this.#parts;
-    await this.#within(STOP_LIMIT_MS, compute.stop(worker.id, orderly ? LAST_GRACE_MS : STOP_GRACE_MS));
+    await this.#within(STOP_LIMIT_MS, compute.stop(worker.id, graceMs));
     await this.#clear(worker, "was ended", orderly);
     await records.remove(worker.id);
     if (!(await this.#parts.endpoint(worker.doc.endpoint))) await this.#parts.workerLog.remove(worker);
@@ -269,7 +275,11 @@ export class Keeper {
     await desk.ended(callOf(worker), how, orderly);
     const { keyId } = (await this.#find(worker.id))?.doc ?? worker.doc;
     if (keyId !== null) await keys.revoke(keyId);
-    for (const remembered of [this.#times, this.#exits, this.#silentSince]) remembered.delete(worker.id);
+    this.#forget(worker.id);
+  }
+
+  #forget(id: string): void {
+    for (const known of [this.#times, this.#exits, this.#silentSince, this.#givenUp]) known.delete(id);
   }
 
   async #removeUnknown({ id, owner }: Instance): Promise<void> {
@@ -297,17 +307,17 @@ export class Keeper {
     if (!endpoint || worker.doc.startedAt === null) return;
     const limitMs = initTimeoutMs(endpoint.doc);
     if (now - worker.doc.startedAt < limitMs) return;
-    await this.fail(
+    void this.giveUp(
       worker.id,
       await this.#parts.workerLog.ending(worker, `did not ask for work within ${limitMs / 1000} s`),
     );
   }
 
-  async #checkSilence({ id }: WorkerItem, now: number, isHeard: boolean): Promise<void> {
+  #checkSilence({ id }: WorkerItem, now: number, isHeard: boolean): void {
     if (isHeard) this.#silentSince.delete(id);
     const since = isHeard ? now : (this.#silentSince.get(id) ?? now);
     if (!isHeard) this.#silentSince.set(id, since);
-    if (now - since >= SILENT_MS) await this.fail(id, `not heard of for ${SILENT_MS / 1000} s`);
+    if (now - since >= SILENT_MS) void this.giveUp(id, `not heard of for ${SILENT_MS / 1000} s`);
   }
 
   /** Where the time of the start went. */
@@ -323,7 +333,7 @@ export class Keeper {
   }
 
   /** Makes a move however often somebody else changes the record first, as long as the move still exists. */
-  async #moved(worker: WorkerItem, move: "fail" | "drain", set: Partial<Omit<KeptWorker, "state">>) {
+  async #moved(worker: WorkerItem, move: "fail", set: Partial<Omit<KeptWorker, "state">>) {
     for (let now: WorkerItem | undefined = worker; now; now = await this.#find(worker.id)) {
       if (!workerLifecycle.can(now.doc.state, move)) return undefined;
       const moved = await this.#parts.records.move(now, move, set);

@@ -42,6 +42,8 @@ export class Machines {
   readonly #parts: MachinesParts;
   #capacity: Capacity | undefined;
   #saidAt = Number.NEGATIVE_INFINITY;
+  /** What each of the others last said, and when that was noticed here: no two machines' clocks must agree. */
+  readonly #heardOf = new Map<string, { seenAt: number; noticedAt: number }>();
 
   constructor(parts: MachinesParts) {
     this.#parts = parts;
@@ -66,22 +68,31 @@ export class Machines {
     this.#saidAt = clock.monotonic();
   }
 
-  async roll(now: number): Promise<Roll> {
+  async roll(): Promise<Roll> {
     const { own, alone } = this.#parts;
     const mine = own && this.#capacity ? [{ id: own.id, capacity: this.#capacity }] : [];
     if (alone) return { machines: mine, activeAt: new Map() };
     const activeAt = new Map<string, number>();
     const others: Machine[] = [];
     for await (const { id, doc } of this.#sightings.all()) {
-      if (id === own?.id || now - doc.seenAt > GONE_AFTER_MS) continue;
+      if (id === own?.id || this.#isGone(id, doc.seenAt)) continue;
       const machine = await this.#machines.get(id);
       if (machine) others.push({ id, capacity: machine.doc.capacity });
       for (const [worker, at] of Object.entries(doc.activeAt)) activeAt.set(worker, at);
     }
     return { machines: [...mine, ...others], activeAt };
   }
+
+  #isGone(id: string, seenAt: number): boolean {
+    const nowMs = this.#parts.clock.monotonic();
+    const heard = this.#heardOf.get(id);
+    if (heard?.seenAt === seenAt) return nowMs - heard.noticedAt > GONE_AFTER_MS;
+    this.#heardOf.set(id, { seenAt, noticedAt: nowMs });
+    return false;
+  }
 }
 
+/** Writes what this node says of its own machine. */
 async function put<T extends Record<string, unknown>>(
   collection: Collection<T>,
   id: string,

@@ -19,7 +19,7 @@ export interface PlannerParts {
   keys: WorkerKeys;
   clock: Clock;
   random: Random;
-  roll: (now: number) => Promise<Roll>;
+  roll: () => Promise<Roll>;
   /** When a worker last took or ended a job, as far as this node knows. */
   activeAt: (endpoint: string, worker: string) => number | undefined;
   /** A record was written that its machine must act on. */
@@ -53,7 +53,7 @@ export class Planner {
       queue.demand(MOST_WAITING),
       records.all(),
       queue.holders(undefined),
-      roll(now),
+      roll(),
     ]);
     const jobsOf = new Map<string, Map<string, number>>();
     for (const { endpoint, holder, jobs } of holders) {
@@ -79,6 +79,12 @@ export class Planner {
       const steps = plan(this.#factsOf(endpoint, survey, room, there));
       for (const step of steps) await this.#carryOut(endpoint, step);
     }
+  }
+
+  /** A worker ends what it has and gets nothing more, whichever machine it is on. */
+  async drain(id: string, reason: string): Promise<void> {
+    const worker = (await this.#parts.records.all()).find((item) => item.id === id);
+    if (worker && workerLifecycle.can(worker.doc.state, "drain")) await this.#end(worker, reason);
   }
 
   /** Of an endpoint that is no more. */
