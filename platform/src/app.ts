@@ -15,6 +15,7 @@ import { handlersOf } from "./kernel/operation.ts";
 import { problem } from "./kernel/problem.ts";
 import type { Random } from "./kernel/random.ts";
 import type { Limits } from "./ports/limits/limits.ts";
+import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
 import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
@@ -27,7 +28,10 @@ import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { SecretService } from "./resources/secrets/service.ts";
+import { workerLogsOf } from "./resources/workers/model.ts";
+import { workerOperations } from "./resources/workers/operations.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
+import { WorkerService } from "./resources/workers/service.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import { closeServer, createServer } from "./surfaces/http/server.ts";
@@ -83,17 +87,20 @@ export interface AppParts extends Surroundings {
   queue: Queue;
   signals: Signals;
   vault: Vault;
+  logs: Logs;
 }
 
 export interface AppSettings {
   rateLimits: string;
+  /** How long the log of something that writes no more is kept. */
+  logDays: number;
   stream: "array" | "object";
   webhookPrivate?: string;
   webhookSecret?: string;
 }
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
-  const { clock, log, queue } = parts;
+  const { clock, log, logs, queue } = parts;
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
@@ -104,6 +111,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { endpoints, workerKeys } = services;
   endpoints.onRemoval((id) => engine.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
+  endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
+  const workers = new WorkerService({ ...parts, ...services });
+  const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
   void removing.soon();
 
@@ -127,13 +137,14 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     mine: leaseOf("webhooks", parts),
   });
   mountDocs(http);
-  mountRestV2(http, pipeline, rest, restHandlers(services, authenticator));
+  mountRestV2(http, pipeline, rest, restHandlers(services, workers, authenticator));
   mountInvoke(http, direct, {
     pipeline,
     surface: invokeSurface(authenticator),
     engine,
     queue,
     endpoints,
+    workers,
     reader,
     streams,
     streamStandard: settings.stream,
@@ -146,9 +157,11 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     async [Symbol.asyncDispose]() {
       // Nothing new is handed out and nobody is kept waiting, then requests in flight end, then all else.
       desk.close();
+      pipeline.endStreams();
       await engine[Symbol.asyncDispose]();
       await closeServer(http, clock);
       await removing[Symbol.asyncDispose]();
+      await expiring[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();
       await sweeper[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
@@ -160,6 +173,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
 /** How soon the jobs of an account deleted from the command line are gone. */
 const FINISH_REMOVALS_MS = 5000;
 const LEASE_MS = 10_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Of many nodes one does a duty; two at once would be safe, and only waste work. A single process need not ask. */
 function leaseOf(name: string, { store, random, signals }: AppParts): ((now: number) => Promise<boolean>) | undefined {
@@ -168,12 +183,17 @@ function leaseOf(name: string, { store, random, signals }: AppParts): ((now: num
   return async (now) => (await store.lease({ name, holder, now, until: now + LEASE_MS })) !== undefined;
 }
 
-function restHandlers({ account, secrets, endpoints }: Services, authenticator: Authenticator): RestHandlers {
+function restHandlers(
+  { account, secrets, endpoints }: Services,
+  workers: WorkerService,
+  authenticator: Authenticator,
+): RestHandlers {
   const accountHandlers = handlersOf(accountOperations, account);
   return {
     ...accountHandlers,
     ...handlersOf(secretOperations, secrets),
     ...handlersOf(endpointOperations, endpoints),
+    ...handlersOf(workerOperations, workers),
     async deleteApiKey(call) {
       await accountHandlers.deleteApiKey(call);
       authenticator.forget();

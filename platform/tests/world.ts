@@ -5,6 +5,7 @@ import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import type { Grant } from "../src/kernel/scope.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
+import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
 import { MemoryQueue } from "../src/ports/queue/memory-queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import { MemoryStore } from "../src/ports/store/memory-store.ts";
@@ -46,6 +47,7 @@ export interface World extends AsyncDisposable {
   store: Store;
   queue: MemoryQueue;
   signals: MemorySignals;
+  logs: MemoryLogs;
   services: Services;
   owner: Owner;
   /** The default key of `call`. */
@@ -71,11 +73,12 @@ export async function setup({
   const vault = new EnvelopeVault([random.bytes(32)], random);
   const queue = new MemoryQueue(clock);
   const signals = new MemorySignals();
+  const logs = new MemoryLogs();
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
-  const parts = { store, limits, vault, queue, signals, clock, random, log };
-  const app = createApp(parts, services, { rateLimits, stream: "array", webhookPrivate: "allow" });
+  const parts = { store, limits, vault, queue, signals, logs, clock, random, log };
+  const app = createApp(parts, services, { rateLimits, logDays: 7, stream: "array", webhookPrivate: "allow" });
   const url = await app.http.listen({ port: 0, host: "127.0.0.1" });
 
   async function newKey({ of = owner, scopes = ["all"], ...rest }: KeyOptions = {}): Promise<string> {
@@ -90,6 +93,7 @@ export async function setup({
     store,
     queue,
     signals,
+    logs,
     services,
     owner,
     key,

@@ -2,7 +2,6 @@
 import type { FastifyInstance } from "fastify";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission } from "../../jobs/engine.ts";
-import { workerOf } from "../../jobs/holder.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
@@ -12,8 +11,11 @@ import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Scope } from "../../kernel/scope.ts";
 import type { Job } from "../../ports/queue/job.ts";
-import type { HolderState, Queue } from "../../ports/queue/queue.ts";
+import type { Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
+import type { Worker } from "../../resources/workers/model.ts";
+import type { WorkerService } from "../../resources/workers/service.ts";
+import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
@@ -32,6 +34,7 @@ export interface InvokeParts {
   engine: Engine;
   queue: Queue;
   endpoints: EndpointService;
+  workers: WorkerService;
   reader: SubmissionReader;
   streams: Streams;
   streamStandard: "array" | "object";
@@ -45,7 +48,7 @@ const EARLY_HEADERS_MS = 100;
 
 interface Asked {
   caller: Caller;
-  endpoint: { id: string; executionTimeoutMs: number };
+  endpoint: { id: string; release: number; executionTimeoutMs: number };
   job: string;
   request: Request;
   reply: Reply;
@@ -80,7 +83,14 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
         requireScope(caller, scope, "serverless:invoke");
         if (doc.type !== "QUEUE")
           throw problem("malformed", "not allowed for LB API: this endpoint balances load and has no queue");
-        return work({ caller, endpoint: { id, executionTimeoutMs: doc.timeout }, job, request, reply, params });
+        return work({
+          caller,
+          endpoint: { id, release: doc.release, executionTimeoutMs: doc.timeout },
+          job,
+          request,
+          reply,
+          params,
+        });
       });
     app.route({ method: methods, url: `/v2/:endpoint${path}`, handler: viaFastify(answer) });
     direct.add(methods, path, answer);
@@ -169,22 +179,20 @@ async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Pr
   return new JsonText(jobRecord(await explained(parts, reading)));
 }
 
-async function health({ engine, queue }: InvokeParts, { endpoint }: Asked) {
+async function health({ engine, workers }: InvokeParts, { endpoint }: Asked) {
   const { completed, failed, inProgress, inQueue, retried } = await engine.counts(endpoint.id);
-  const holders = await queue.holders(endpoint.id);
-  return { jobs: { completed, failed, inProgress, inQueue, retried }, workers: workerCounts(holders) };
+  const standing = await workers.standing(endpoint.id, endpoint.release);
+  return { jobs: { completed, failed, inProgress, inQueue, retried }, workers: workerCounts(standing) };
 }
 
-async function metrics({ queue }: InvokeParts, { endpoint }: Asked) {
-  const holders = await queue.holders(endpoint.id);
-  return { workers: workerCounts(holders), readyWorkers: holders.map(({ holder }) => workerOf(holder)) };
+async function metrics({ workers }: InvokeParts, { endpoint }: Asked) {
+  const standing = await workers.standing(endpoint.id, endpoint.release);
+  return { workers: workerCounts(standing), readyWorkers: readyWorkers(standing) };
 }
 
-/** Workers started by hand are known by their asking; what is not there yet cannot be counted. */
-function workerCounts(holders: readonly HolderState[]) {
-  const running = holders.filter(({ jobs }) => jobs > 0).length;
-  const idle = holders.length - running;
-  return { idle, initializing: 0, ready: idle, running, throttled: 0, unhealthy: 0 };
+function workerCounts(workers: readonly Worker[]) {
+  const { idle, initializing, running, throttled, unhealthy } = summaryOf(workers);
+  return { idle, initializing, ready: idle, running, throttled, unhealthy };
 }
 
 /** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */
