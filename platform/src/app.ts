@@ -31,7 +31,10 @@ import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { SecretService } from "./resources/secrets/service.ts";
+import { workerLogsOf } from "./resources/workers/model.ts";
+import { workerOperations } from "./resources/workers/operations.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
+import { WorkerService } from "./resources/workers/service.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import type { Answering } from "./surfaces/http/reply.ts";
@@ -99,13 +102,15 @@ export interface AppParts extends Surroundings {
 export interface AppSettings {
   rateLimits: string;
   payloadLimits: string;
+  /** How long the log of something that writes no more is kept. */
+  logDays: number;
   stream: "array" | "object";
   webhookPrivate?: string;
   webhookSecret?: string;
 }
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
-  const { clock, log, queue } = parts;
+  const { clock, log, logs, queue } = parts;
   const payloadLimits = parsePayloadLimits(settings.payloadLimits);
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed });
@@ -120,6 +125,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   endpoints.onRemoval(async (id) => fleet?.removeEndpoint(id));
   endpoints.onRemoval((id) => engine.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
+  endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
+  const workers = new WorkerService({ ...parts, ...services });
+  const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
   void removing.soon();
 
@@ -140,13 +148,14 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     mine: leaseOf("webhooks", parts),
   });
   mountDocs(http);
-  mountRestV2(http, pipeline, rest, restHandlers(services, authenticator));
+  mountRestV2(http, pipeline, rest, restHandlers(services, workers, authenticator));
   mountInvoke(http, direct, {
     pipeline,
     surface: invokeSurface(authenticator),
     engine,
     queue,
     endpoints,
+    workers,
     reader,
     streams,
     streamStandard: settings.stream,
@@ -169,9 +178,11 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       desk.close();
       await fleet?.close();
       streams.close();
+      pipeline.endStreams();
       await engine[Symbol.asyncDispose]();
       await Promise.all([closeServer(http, clock), closeServer(workerLink, clock)]);
       await removing[Symbol.asyncDispose]();
+      await expiring[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();
       await sweeper[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
@@ -183,6 +194,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
 /** How soon the jobs of an account deleted from the command line are gone. */
 const FINISH_REMOVALS_MS = 5000;
 const LEASE_MS = 10_000;
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
 
 /** Of many nodes one does a duty; two at once would be safe, and only waste work. A single process need not ask. */
 function leaseOf(name: string, { store, random, signals }: AppParts): ((now: number) => Promise<boolean>) | undefined {
@@ -222,12 +235,17 @@ function eventsFor(fleet: () => Fleet | undefined): WorkerEvents {
   };
 }
 
-function restHandlers({ account, secrets, endpoints }: Services, authenticator: Authenticator): RestHandlers {
+function restHandlers(
+  { account, secrets, endpoints }: Services,
+  workers: WorkerService,
+  authenticator: Authenticator,
+): RestHandlers {
   const accountHandlers = handlersOf(accountOperations, account);
   return {
     ...accountHandlers,
     ...handlersOf(secretOperations, secrets),
     ...handlersOf(endpointOperations, endpoints),
+    ...handlersOf(workerOperations, workers),
     async deleteApiKey(call) {
       await accountHandlers.deleteApiKey(call);
       authenticator.forget();

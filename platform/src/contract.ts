@@ -2,8 +2,9 @@
 import { accountOperations } from "./resources/account/operations.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
+import { workerOperations } from "./resources/workers/operations.ts";
 
-export const operations = { ...accountOperations, ...secretOperations, ...endpointOperations };
+export const operations = { ...accountOperations, ...secretOperations, ...endpointOperations, ...workerOperations };
 
 /** The first words after `/v2` that mean a resource; anything else there is an endpoint id. */
 export const resourceWords = [

@@ -9,12 +9,14 @@ import { KEY_SHAPE } from "./guards/authenticate.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText, resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
+import { MIB } from "./kernel/operation.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
 import { HostCompute } from "./ports/compute/host/host-compute.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import { MemoryLimits } from "./ports/limits/memory-limits.ts";
 import { FileLogs } from "./ports/logs/file-logs.ts";
+import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
 import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
 import { MemorySignals } from "./ports/signals/memory-signals.ts";
@@ -27,6 +29,7 @@ import { loadMasterKeys } from "./ports/vault/master-keys.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import { gpuTypeIds } from "./resources/catalog/compute.ts";
+import { workerLogsOf } from "./resources/workers/model.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
 
 export type { Settings };
@@ -102,6 +105,11 @@ async function openQueue(
   return { queue, signals: await PostgresSignals.open(settings.databaseUrl, { clock, random }) };
 }
 
+/** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */
+function openLogs({ data, logFileMb, logFiles }: Settings, failed: (error: unknown) => void): Logs {
+  return new FileLogs(join(data, "logs"), { failed, limits: { fileBytes: logFileMb * MIB, files: logFiles } });
+}
+
 const LOOK_FOR_REMOVALS_MS = 200;
 
 /**
@@ -128,6 +136,8 @@ async function removeHere(settings: Settings, { endpoints, workerKeys }: Install
   opened.use(signals);
   endpoints.onRemoval((id) => queue.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
+  const logs = opened.use(openLogs(settings, () => undefined));
+  endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
   await endpoints.finishRemovals();
 }
 
@@ -151,9 +161,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   opened.use(queue);
   opened.use(signals);
   const logs = opened.use(
-    new FileLogs(join(settings.data, "logs"), {
-      failed: (error) => parts.log.error({ err: error }, "a worker's log could not be written"),
-    }),
+    openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written")),
   );
   const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
   const { store, vault } = installation;

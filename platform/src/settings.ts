@@ -127,6 +127,27 @@ export const settingTable = {
     about: "'allow' lets webhooks reach private addresses",
   },
   webhookSecret: { flag: "", variable: "MILLRACE_WEBHOOK_SECRET", value: "TEXT", about: "signs webhooks when set" },
+  logFileMb: {
+    flag: "log-file-mb",
+    variable: "MILLRACE_LOG_FILE_MB",
+    value: "MB",
+    default: "10",
+    about: "size at which a log file of a worker is closed and the next one begun",
+  },
+  logFiles: {
+    flag: "log-files",
+    variable: "MILLRACE_LOG_FILES",
+    value: "N",
+    default: "5",
+    about: "log files kept for each worker; beyond it the oldest goes",
+  },
+  logDays: {
+    flag: "log-days",
+    variable: "MILLRACE_LOG_DAYS",
+    value: "DAYS",
+    default: "7",
+    about: "how long the log of a worker that has ended is kept",
+  },
   logLevel: {
     flag: "log-level",
     variable: "MILLRACE_LOG_LEVEL",
@@ -156,6 +177,9 @@ export type Settings = {
   stream: "array" | "object";
   webhookPrivate: string | undefined;
   webhookSecret: string | undefined;
+  logFileMb: number;
+  logFiles: number;
+  logDays: number;
   logLevel: string;
 };
 
@@ -168,6 +192,8 @@ export function settingsFrom(
     const setting: Setting = settingTable[name];
     return flags[name] ?? (env[setting.variable] || undefined) ?? setting.default;
   };
+  const number = (name: keyof typeof settingTable, least: number, most: number) =>
+    integerIn(settingTable[name].variable, read(name)!, least, most);
   const port = Number(read("port"));
   if (!Number.isInteger(port) || port < 0 || port > 65_535)
     throw new Error(`the port must be a number from 0 to 65535, not '${read("port")}'`);
@@ -187,17 +213,21 @@ export function settingsFrom(
     sandbox: oneOf("MILLRACE_SANDBOX", read("sandbox")!, ["auto", "optional"]),
     hostImages: oneOf("MILLRACE_HOST_IMAGES", read("hostImages")!, ["auto", "on", "off"]),
     hostApp: oneOf("MILLRACE_HOST_APP", read("hostApp")!, ["read-only", "writable"]),
-    watchdogS: wholeNumber("MILLRACE_WATCHDOG_S", read("watchdogS")!),
+    watchdogS: integerIn("MILLRACE_WATCHDOG_S", read("watchdogS")!, 1, 86_400),
     stream: oneOf("MILLRACE_STREAM", read("stream")!, ["array", "object"]),
     webhookPrivate: read("webhookPrivate"),
     webhookSecret: read("webhookSecret"),
+    logFileMb: number("logFileMb", 1, 1024),
+    logFiles: number("logFiles", 1, 1000),
+    logDays: number("logDays", 1, 3650),
     logLevel: read("logLevel")!,
   };
 }
 
-function wholeNumber(name: string, text: string): number {
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1) throw new Error(`${name} must be a whole number from 1 on, not '${text}'`);
+function integerIn(name: string, text: string, least: number, most: number): number {
+  const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (!(value >= least && value <= most))
+    throw new Error(`${name} must be a whole number from ${least} to ${most}, not '${text}'`);
   return value;
 }
 

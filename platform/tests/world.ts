@@ -105,7 +105,13 @@ export async function setup({
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
   const parts = { store, limits, vault, queue, signals, random, log, machine, ...life.parts };
-  const app = createApp(parts, services, { rateLimits, payloadLimits, stream: "array", webhookPrivate: "allow" });
+  const app = createApp(parts, services, {
+    rateLimits,
+    payloadLimits,
+    logDays: 7,
+    stream: "array",
+    webhookPrivate: "allow",
+  });
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
 
   async function newKey({ of = owner, scopes = ["all"], ...rest }: KeyOptions = {}): Promise<string> {

@@ -41,8 +41,6 @@ const DELETED_GRACE_MS = 1000;
 const STOP_LIMIT_MS = 15_000;
 /** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
 const LAST_JOB_MS = 5000;
-/** After that its jobs are others': it only has to let go of what it has open. */
-const LAST_GRACE_MS = 500;
 const LOOK_MS = 100;
 /** A worker that ran and was not heard of for this long hangs. */
 const SILENT_MS = 60_000;
@@ -177,7 +175,7 @@ export class Keeper {
     const { desk, clock } = this.#parts;
     const untilMs = clock.monotonic() + LAST_JOB_MS;
     while ((await desk.drain(callOf(worker))) && clock.monotonic() < untilMs) await sleep(clock, LOOK_MS);
-    await this.#end(worker, { orderly: true });
+    await this.#end(worker, { graceMs: DELETED_GRACE_MS, orderly: true });
   }
 
   async #rounds(id: string, entry: { again: boolean }): Promise<void> {

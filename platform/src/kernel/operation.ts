@@ -18,6 +18,8 @@ export interface Operation {
   /** Query schema, an object of scalars; values arrive as text and are read by their declared type. */
   query?: TObject;
   out?: TSchema;
+  /** Data of one event, for an operation that answers with server-sent events until somebody ends it. */
+  events?: TSchema;
   status: number;
   scope: Scope;
   /** Error statuses beyond those that every operation can give. */
@@ -28,14 +30,30 @@ export interface Operation {
 export type Operations = Record<string, Operation>;
 
 /** One call of an operation, after everything about it has been checked. */
-export interface Call<O extends Operation = Operation> {
+export type Call<O extends Operation = Operation> = {
   caller: Caller;
   params: Record<string, string>;
   query: O extends { query: infer Q extends TObject } ? Static<Q> : Record<never, never>;
   body: O extends { in: infer B extends TSchema } ? Static<B> : undefined;
+} & (O extends { events: TSchema } ? Following : unknown);
+
+export interface Following {
+  /** `Last-Event-ID`: the event after which to go on. */
+  lastEventId: string | undefined;
+  /** Aborts when the client has gone, or when the server is about to end. */
+  gone: AbortSignal;
 }
 
-type Answer<O extends Operation> = O extends { out: infer R extends TSchema } ? Promise<Static<R>> : Promise<void>;
+export interface ServerEvent<T = unknown> {
+  id: string;
+  data: T;
+}
+
+type Answer<O extends Operation> = O extends { events: infer E extends TSchema }
+  ? Promise<AsyncIterable<ServerEvent<Static<E>>[]>>
+  : O extends { out: infer R extends TSchema }
+    ? Promise<Static<R>>
+    : Promise<void>;
 
 /** A service answers its operations by methods of the same names. */
 export type Handlers<Ops extends Operations> = {

@@ -1,6 +1,7 @@
 /** Workers of an endpoint: boots that the platform made, from the wish to the end. */
 import type { Kept } from "../../kernel/document.ts";
 import { lifecycle } from "../../kernel/lifecycle.ts";
+import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 
 /**
  * WANTED: no machine has room for it. PLACED: a machine is chosen and the boot may begin. STARTING: its program runs and has not
@@ -47,4 +48,42 @@ export type KeptWorker = {
 export const workers: Kept<KeptWorker> = { kind: "worker", v: 1 };
 
 /** The stream that a worker's lines are kept in. */
-export const workerLog = (endpoint: string, worker: string) => `worker/${endpoint}/${worker}`;
+export const workerLog = (endpoint: string, worker: string) => `${workerLogsOf(endpoint)}${worker}`;
+
+/** Where the streams of all workers of an endpoint are. */
+export const workerLogsOf = (endpoint: string) => `worker/${endpoint}/`;
+
+export const workerStatuses = ["RUNNING", "IDLE", "INITIALIZING", "THROTTLED", "UNHEALTHY"] as const;
+export type WorkerStatus = (typeof workerStatuses)[number];
+
+export const Worker = t.Object(
+  {
+    id: t.String({ description: "Unique worker identifier; a new one for every boot." }),
+    status: oneOf(workerStatuses, {
+      description:
+        "`RUNNING`: it has jobs. `IDLE`: it asks for some. `INITIALIZING`: it is being started. `THROTTLED`: no machine has " +
+        "room for it. `UNHEALTHY`: it could not begin, or ended unasked.",
+    }),
+    isStale: t.Boolean({ description: "Whether it was started from another release than the endpoint's newest." }),
+    gpuCount: t.Integer({ minimum: 0 }),
+    version: t.Optional(
+      nullable(t.Integer({ description: "The release that it was started from; null for one started by hand." })),
+    ),
+    image: t.Optional(nullable(t.String())),
+    gpuTypeId: t.Optional(nullable(t.String())),
+    dataCenterId: t.Optional(nullable(t.String())),
+    uptimeSeconds: t.Optional(nullable(t.Integer({ minimum: 0 }))),
+    startedAt: t.Optional(nullable(dateTime("When its program was started."))),
+    reason: t.Optional(nullable(t.String({ description: "Why it waits, drains or failed, in words for people." }))),
+  },
+  { $id: "Worker" },
+);
+export type Worker = Static<typeof Worker>;
+
+const count = t.Integer({ minimum: 0 });
+
+export const WorkerSummary = t.Object(
+  { running: count, idle: count, initializing: count, throttled: count, unhealthy: count, total: count },
+  { $id: "WorkerSummary" },
+);
+export type WorkerSummary = Static<typeof WorkerSummary>;

@@ -7,11 +7,20 @@ import type { Clock } from "../../kernel/clock.ts";
 import { requestId } from "../../kernel/ids.ts";
 import { parseJson } from "../../kernel/json.ts";
 import type { Log } from "../../kernel/log.ts";
-import { type Call, DEFAULT_BODY_LIMIT, type Method, type Operation, type Operations } from "../../kernel/operation.ts";
+import {
+  type Call,
+  DEFAULT_BODY_LIMIT,
+  type Following,
+  type Method,
+  type Operation,
+  type Operations,
+  type ServerEvent,
+} from "../../kernel/operation.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { assertValid } from "../../kernel/validate.ts";
 import { discardRest, hasBody, readBody, refuseTooLarge } from "./body.ts";
+import { EventStream } from "./events.ts";
 import { readQuery } from "./query.ts";
 import type { Params, Reply, Request } from "./reply.ts";
 import { viaFastify } from "./server.ts";
@@ -28,12 +37,21 @@ export class Pipeline {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
+  /** Streams of events, each going on as long as its client listens. */
+  readonly #streams = new Set<AbortController>();
+  #isClosing = false;
 
   constructor(parts: { limiter: RateLimiter; clock: Clock; random: Random; log: Log }) {
     this.#limiter = parts.limiter;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#log = parts.log;
+  }
+
+  /** Ends every stream of events; their clients come back to whoever serves next. */
+  endStreams(): void {
+    this.#isClosing = true;
+    for (const stream of this.#streams) stream.abort();
   }
 
   /** Mounts operations together with a 405 for every other method of their paths. */
@@ -69,10 +87,24 @@ export class Pipeline {
       requireScope(caller, operation.scope);
       const query = readQuery(operation.query, searchOf(request)) as Call["query"];
       const body = (await this.#body(surface, operation, request, reply)) as Call["body"];
+      if (operation.events) return this.#follow(handler, { caller, params, query, body }, request, reply);
       const result = await handler({ caller, params, query, body });
       reply.code(operation.status);
       return result;
     });
+  }
+
+  async #follow(handler: Handler, call: Call, { headers, method }: Request, { raw }: Reply): Promise<EventStream> {
+    const stream = new AbortController();
+    const gone = stream.signal;
+    this.#streams.add(stream);
+    gone.addEventListener("abort", () => this.#streams.delete(stream), { once: true });
+    raw.once("close", () => stream.abort());
+    if (raw.destroyed || this.#isClosing) stream.abort();
+    const lastEventId = headers["last-event-id"]?.toString() || undefined;
+    const following: Call & Following = { ...call, lastEventId, gone };
+    const events = (await handler(following)) as AsyncIterable<ServerEvent[]>;
+    return new EventStream(events, { gone, clock: this.#clock, isHead: method === "HEAD" });
   }
 
   /** Refuses a request that fits no operation, but only after finding out who asks: strangers learn nothing of the paths. */
@@ -94,7 +126,8 @@ export class Pipeline {
     try {
       caller = await surface.authenticate(request.headers);
       if (surface.limited) Object.assign(reply.headers, await this.#limiter.count(caller));
-      return render(reply, await work(caller));
+      const result = await work(caller);
+      return result instanceof EventStream ? await result.send(reply) : render(reply, result);
     } catch (error) {
       const refusal = this.#asProblem(error, id);
       if (reply.raw.headersSent) return cutOff(reply);

@@ -3,7 +3,6 @@ import type { FastifyInstance } from "fastify";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission } from "../../jobs/engine.ts";
-import { workerOf } from "../../jobs/holder.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
@@ -13,8 +12,11 @@ import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Scope } from "../../kernel/scope.ts";
 import type { Job } from "../../ports/queue/job.ts";
-import type { HolderState, Queue } from "../../ports/queue/queue.ts";
+import type { Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
+import type { Worker } from "../../resources/workers/model.ts";
+import type { WorkerService } from "../../resources/workers/service.ts";
+import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
@@ -33,6 +35,7 @@ export interface InvokeParts {
   engine: Engine;
   queue: Queue;
   endpoints: EndpointService;
+  workers: WorkerService;
   reader: SubmissionReader;
   streams: Streams;
   streamStandard: "array" | "object";
@@ -50,7 +53,7 @@ const EARLY_HEADERS_MS = 100;
 
 interface Asked {
   caller: Caller;
-  endpoint: { id: string; executionTimeoutMs: number };
+  endpoint: { id: string; release: number; executionTimeoutMs: number };
   job: string;
   request: Request;
   reply: Reply;
@@ -85,7 +88,14 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
         requireScope(caller, scope, "serverless:invoke");
         if (doc.type !== "QUEUE")
           throw problem("malformed", "not allowed for LB API: this endpoint balances load and has no queue");
-        return work({ caller, endpoint: { id, executionTimeoutMs: doc.timeout }, job, request, reply, params });
+        return work({
+          caller,
+          endpoint: { id, release: doc.release, executionTimeoutMs: doc.timeout },
+          job,
+          request,
+          reply,
+          params,
+        });
       });
     app.route({ method: methods, url: `/v2/:endpoint${path}`, handler: viaFastify(answer) });
     direct.add(methods, path, answer);
@@ -175,26 +185,28 @@ async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Pr
 }
 
 async function health(parts: InvokeParts, { endpoint }: Asked) {
-  const { counts, holders, ofWorkers } = await waitFacts(parts, endpoint.id);
+  const { counts, ofWorkers } = await waitFacts(parts, endpoint.id);
   const { completed, failed, inProgress, inQueue, retried } = counts;
+  const standing = await parts.workers.standing(endpoint.id, endpoint.release);
   return {
     jobs: { completed, failed, inProgress, inQueue, retried },
-    workers: workerCounts(holders),
+    workers: workerCounts(standing),
     ...(inQueue > 0 && ofWorkers !== undefined ? { waitReason: ofWorkers } : {}),
   };
 }
 
-async function metrics({ queue, staleReports }: InvokeParts, { endpoint }: Asked) {
-  const holders = await queue.holders(endpoint.id);
-  const readyWorkers = holders.map(({ holder }) => workerOf(holder));
-  return { workers: workerCounts(holders), readyWorkers, staleReports: staleReports(endpoint.id) };
+async function metrics({ workers, staleReports }: InvokeParts, { endpoint }: Asked) {
+  const standing = await workers.standing(endpoint.id, endpoint.release);
+  return {
+    workers: workerCounts(standing),
+    readyWorkers: readyWorkers(standing),
+    staleReports: staleReports(endpoint.id),
+  };
 }
 
-/** Workers started by hand are known by their asking; what is not there yet cannot be counted. */
-function workerCounts(holders: readonly HolderState[]) {
-  const running = holders.filter(({ jobs }) => jobs > 0).length;
-  const idle = holders.length - running;
-  return { idle, initializing: 0, ready: idle, running, throttled: 0, unhealthy: 0 };
+function workerCounts(workers: readonly Worker[]) {
+  const { idle, initializing, running, throttled, unhealthy } = summaryOf(workers);
+  return { idle, initializing, ready: idle, running, throttled, unhealthy };
 }
 
 /** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */

@@ -6,6 +6,7 @@ import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import type { Chunk } from "../../ports/queue/queue.ts";
+import { drained, eventHeaders, eventText, KEEP_ALIVE_MS } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
@@ -26,7 +27,6 @@ interface Asked {
 }
 
 const HOLD = { least: 1000, most: 300_000, standard: 10_000 };
-const KEEP_ALIVE_MS = 15_000;
 
 export async function stream(parts: StreamParts, asked: Asked): Promise<unknown> {
   const { request } = asked;
@@ -116,23 +116,18 @@ async function events({ engine, streams }: StreamParts, { endpoint, job: id, req
   const { job } = await engine.read(endpoint.id, id);
   const gone = new ClientGone(reply);
   const { raw } = reply;
-  raw.writeHead(200, {
-    "content-type": "text/event-stream",
-    "cache-control": "no-cache",
-    "x-accel-buffering": "no",
-    "x-job-status": job.state,
-  });
+  raw.writeHead(200, { ...eventHeaders, "x-job-status": job.state });
   raw.flushHeaders();
   while (!gone.aborted && !streams.closed) {
     const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone).catch(() => undefined);
     if (!view) break;
     if (position.attempt > 0 && view.job.attempt > position.attempt) {
       position = { attempt: view.job.attempt, sequence: 0 };
-      raw.write(event({ name: "reset", data: { attempt: view.job.attempt } }));
+      raw.write(eventText({ name: "reset", data: { attempt: view.job.attempt } }));
       continue;
     }
     for (const chunk of view.chunks)
-      raw.write(event({ id: `${chunk.attempt}.${chunk.sequence}`, data: shownChunk(chunk) }));
+      raw.write(eventText({ id: `${chunk.attempt}.${chunk.sequence}`, data: shownChunk(chunk) }));
     position = view.chunks.at(-1) ?? position;
     if (view.chunks.length > 0) await drained(raw, gone);
     else if (jobLifecycle.isFinal(view.job.state)) {
@@ -142,19 +137,6 @@ async function events({ engine, streams }: StreamParts, { endpoint, job: id, req
   }
   raw.end();
   return reply;
-}
-
-function event({ id, name, data }: { id?: string; name?: string; data: unknown }): string {
-  return `${id ? `id: ${id}\n` : ""}${name ? `event: ${name}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
-}
-
-/** A slow reader is waited for, so that its chunks stay on the disk and not in memory. */
-function drained(raw: Reply["raw"], gone: Gone): Promise<void> {
-  if (!raw.writableNeedDrain || gone.aborted) return Promise.resolve();
-  return new Promise((resolve) => {
-    raw.once("drain", resolve);
-    gone.addEventListener("abort", () => resolve());
-  });
 }
 
 function parsePosition(text: string): Position {

@@ -3,9 +3,11 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { describe, expect, test } from "vitest";
+import { eventsOf } from "../../../tests/job-world.ts";
 import { type Answer, type CallOptions, InterceptedStore, setup, type World } from "../../../tests/world.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
+import { workerLog } from "../../resources/workers/model.ts";
 import { openApiDocument } from "./openapi.ts";
 
 interface Response {
@@ -45,7 +47,7 @@ function schemaErrors(value: unknown, ...place: string[]): unknown {
 }
 
 /** A call that succeeds, for every operation; without one here, its test fails. */
-const good: Record<string, (world: World) => Promise<{ id?: string; body?: unknown }>> = {
+const good: Record<string, (world: World) => Promise<{ id?: string; body?: unknown; [parameter: string]: unknown }>> = {
   getSshKeys: async () => ({}),
   updateSshKeys: async () => ({ body: { keys: ["ssh-ed25519 AAAA me@host"] } }),
   listApiKeys: async () => ({}),
@@ -63,12 +65,47 @@ const good: Record<string, (world: World) => Promise<{ id?: string; body?: unkno
   getEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
   updateEndpoint: async (world) => ({ id: await makeEndpoint(world), body: { gpu: { pools: ["ADA_24"] } } }),
   deleteEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
+  listEndpointWorkers: async (world) => ({ id: await makeWorker(world) }),
+  getWorkerLogs: async (world) => {
+    const id = await makeEndpoint(world);
+    world.logs.append(workerLog(id, "w1"), [{ source: "system", ts: world.clock.now(), line: "started" }]);
+    return { id, workerId: "w1" };
+  },
 };
 
 const ENDPOINT = { name: "made", image: "busybox", gpu: { pools: ["AMPERE_16"], excludedTypes: ["NVIDIA RTX A4000"] } };
 
 async function makeEndpoint(world: World): Promise<string> {
   return (await world.call("POST", "/v2/serverless", { body: ENDPOINT })).json.id;
+}
+
+/** An endpoint with one worker. */
+async function makeWorker(world: World): Promise<string> {
+  const endpoint = await makeEndpoint(world);
+  await world.services.workerRecords.insert({
+    ...{ id: "w1", account: world.owner.account, createdAt: world.clock.now() },
+    doc: {
+      ...{ endpoint, release: 1, state: "READY", image: "busybox", machine: "m1", vcpu: 4, memoryMb: 8192 },
+      ...{
+        gpuType: "NVIDIA L4",
+        gpuCount: 1,
+        gpus: ["0"],
+        keyId: null,
+        startedAt: world.clock.now(),
+        readyAt: null,
+        failedAt: null,
+        reason: null,
+      },
+    },
+  });
+  return endpoint;
+}
+
+/** The first event of a stream, as if it were the whole answer; the stream ends with its world. */
+async function firstEvent(world: World, path: string): Promise<Answer> {
+  const response = await fetch(world.url + path, { headers: { authorization: `Bearer ${world.key}` } });
+  const { value } = await eventsOf(response).next();
+  return { status: response.status, headers: response.headers, text: value!.data, json: JSON.parse(value!.data) };
 }
 
 async function makeSecret(world: World): Promise<string> {
@@ -83,6 +120,7 @@ const ownRefusals: Record<string, [status: number, call: { body?: unknown; query
     [409, { body: { name: "made", value: "v" } }],
   ],
   listEndpoints: [[422, { query: "?limit=0" }]],
+  getWorkerLogs: [[422, { query: "?tail=5001" }]],
   createEndpoint: [
     [400, { body: { ...ENDPOINT, cpu: [{ id: "cpu3c", vcpuCount: 2 }] } }],
     [404, { body: { templateId: "nothing" } }],
@@ -166,12 +204,14 @@ describe("every operation answers as the document says", () => {
   test.each(operations)("$operationId: when it succeeds", async (described) => {
     await using world = await setup();
     expect(Object.keys(good)).toContain(described.operationId);
-    const { id = "", body } = await good[described.operationId]!(world);
+    const { body, ...parameters } = await good[described.operationId]!(world);
+    const path = described.path.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
     if (described.requestBody) {
       const place = ["paths", described.path, described.method.toLowerCase(), "requestBody", "content"];
       expect(schemaErrors(body, ...place, "application/json", "schema")).toEqual([]);
     }
-    const answer = await world.call(described.method, described.path.replace("{id}", id), { body });
+    const isStream = "text/event-stream" in (described.responses["200"]?.content ?? {});
+    const answer = isStream ? await firstEvent(world, path) : await world.call(described.method, path, { body });
     expect(answer.status).toBeLessThan(300);
     expect(Object.keys(described.responses)).toContain(String(answer.status));
     expectDescribed(described, answer);

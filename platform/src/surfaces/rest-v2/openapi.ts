@@ -75,6 +75,7 @@ function describe(operationId: string, operation: Operation, components: Compone
   const parameters = [
     ...pathParameters(operation.path).map(pathParameter),
     ...queryParameters(operation.query, components),
+    ...(operation.events ? [lastEventId] : []),
   ];
   return {
     operationId,
@@ -93,6 +94,7 @@ function responses(operation: Operation, components: Components): Json {
       description: "Success.",
       headers: rateLimitHeaders,
       ...(operation.out ? { content: json(components.refer(operation.out)) } : {}),
+      ...(operation.events ? { content: events(components.refer(operation.events)) } : {}),
     },
   };
   for (const status of [...new Set([...ALWAYS, ...operation.refuses])].sort((a, b) => a - b)) {
@@ -114,6 +116,17 @@ function refusal(description: string, status: number | undefined, components: Co
 }
 
 const json = (schema: unknown) => ({ "application/json": { schema } });
+
+/** The document has no words for a stream: the schema is that of each event's `data`. */
+const events = (schema: unknown) => ({ "text/event-stream": { schema } });
+
+const lastEventId = {
+  name: "Last-Event-ID",
+  in: "header",
+  required: false,
+  description: "The id of the last event that was seen, or its time alone: what comes after it is sent.",
+  schema: { type: "string" },
+};
 
 const pathParameter = (name: string) => ({ name, in: "path", required: true, schema: { type: "string" } });
 

@@ -1,0 +1,44 @@
+/** Following a log stream: from what a caller asks for to numbered events. */
+import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
+import type { Following, ServerEvent } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Static } from "../../kernel/schema.ts";
+import type { From, LogLine, Logs } from "../../ports/logs/logs.ts";
+import type { LogEvent, logQuery } from "./model.ts";
+
+const DEFAULT_TAIL = 100;
+const SEQUENCE_DIGITS = 12;
+
+export function followLog(
+  logs: Logs,
+  stream: string,
+  { query, lastEventId, gone }: Following & { query: Static<typeof logQuery> },
+): AsyncIterable<ServerEvent<LogEvent>[]> {
+  const from = startOf(query, lastEventId);
+  return eventsOf(logs.follow(stream, { from, source: query.source }, gone));
+}
+
+/** The strongest word counts: the last event seen, then a time, then a number of lines. */
+function startOf({ tail = DEFAULT_TAIL, since }: Static<typeof logQuery>, lastEventId: string | undefined): From {
+  if (lastEventId !== undefined) return { after: seenLine(lastEventId) };
+  return since === undefined ? { tail } : { since: parseTimestamp(since)! };
+}
+
+function seenLine(id: string): { ts: number; sequence?: number } {
+  const [time = "", sequence] = id.split("/", 2);
+  const ts = parseTimestamp(time);
+  if (ts === undefined || (sequence !== undefined && !/^\d{1,15}$/.test(sequence))) {
+    const error = "$.Last-Event-ID: must be '<time>/<sequence>' as in an event's id, or a time alone";
+    throw problem("invalid", "Request validation failed.", { errors: [error] });
+  }
+  return sequence === undefined ? { ts } : { ts, sequence: Number(sequence) };
+}
+
+async function* eventsOf(batches: AsyncIterable<LogLine[]>): AsyncGenerator<ServerEvent<LogEvent>[]> {
+  for await (const lines of batches) yield lines.map(eventOf);
+}
+
+function eventOf({ ts, sequence, source, line }: LogLine): ServerEvent<LogEvent> {
+  const time = timestamp(ts);
+  return { id: `${time}/${String(sequence).padStart(SEQUENCE_DIGITS, "0")}`, data: { ts: time, source, line } };
+}

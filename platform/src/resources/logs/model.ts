@@ -1,0 +1,32 @@
+/** Log streams of workers and Pods, as callers see them. */
+import { dateTime, oneOf, type Static, t } from "../../kernel/schema.ts";
+
+export const LogEvent = t.Object(
+  {
+    ts: dateTime("When the line was written."),
+    source: oneOf(["container", "system"], {
+      description: "`container`: what the program wrote. `system`: what the platform says about it.",
+    }),
+    line: t.String({ description: "The line, without its line break." }),
+  },
+  { $id: "LogEvent" },
+);
+export type LogEvent = Static<typeof LogEvent>;
+
+export const logQuery = t.Object({
+  source: t.Optional(oneOf(["container", "system"], { description: "Only lines of this source; both by default." })),
+  tail: t.Optional(
+    t.Integer({
+      minimum: 0,
+      maximum: 5000,
+      description:
+        "How many of the last lines come first; 100 by default, 0 for none. Not heeded beside `since` or `Last-Event-ID`.",
+    }),
+  ),
+  since: t.Optional(dateTime("Lines of this time and later come first. Not heeded beside `Last-Event-ID`.")),
+});
+
+/** What every operation that follows a log says of itself. */
+export const logDescription =
+  "Lines that are kept come first, then every line as it is written, until the client hangs up. Each event has an id, " +
+  "`<time>/<sequence>`: sent back as `Last-Event-ID`, reading goes on behind that line. A time alone is taken too.";

@@ -1,0 +1,82 @@
+/** How the workers of an endpoint stand: one answer for lists, health, metrics and logs. */
+import { workerOf } from "../../jobs/holder.ts";
+import { timestamp } from "../../kernel/clock.ts";
+import type { HolderState } from "../../ports/queue/queue.ts";
+import type { Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
+import type { WorkerItem } from "./records.ts";
+
+/** Of a worker that answers it depends on its jobs; of one that is gone there is nothing to show. */
+const STATUS: Record<WorkerState, WorkerStatus | "by jobs" | undefined> = {
+  WANTED: "THROTTLED",
+  PLACED: "INITIALIZING",
+  STARTING: "INITIALIZING",
+  READY: "by jobs",
+  DRAINING: "by jobs",
+  FAILED: "UNHEALTHY",
+  GONE: undefined,
+};
+
+/** Workers that the platform made, newest first, then those that were started by hand and are connected. */
+export function standingWorkers(
+  kept: readonly WorkerItem[],
+  holders: readonly HolderState[],
+  { release, now }: { release: number; now: number },
+): Worker[] {
+  const jobs = new Map(holders.map(({ holder, jobs }) => [workerOf(holder), jobs]));
+  const made = kept.flatMap((item): Worker[] => {
+    const status = STATUS[item.doc.state];
+    if (status === undefined) return [];
+    return [shown(item, status === "by jobs" ? byJobs(jobs.get(item.id)) : status, { release, now })];
+  });
+  const known = new Set(kept.map(({ id }) => id));
+  const byHand = [...jobs].filter(([id]) => !known.has(id)).map(([id, count]) => handMade(id, byJobs(count)));
+  return [...made, ...byHand];
+}
+
+export function summaryOf(workers: readonly Worker[]): WorkerSummary {
+  const count = (status: WorkerStatus) => workers.filter((worker) => worker.status === status).length;
+  return {
+    running: count("RUNNING"),
+    idle: count("IDLE"),
+    initializing: count("INITIALIZING"),
+    throttled: count("THROTTLED"),
+    unhealthy: count("UNHEALTHY"),
+    total: workers.length,
+  };
+}
+
+/** Those that a job could be given to, at once or after the one they have. */
+export function readyWorkers(workers: readonly Worker[]): string[] {
+  return workers.filter(({ status }) => status === "RUNNING" || status === "IDLE").map(({ id }) => id);
+}
+
+const byJobs = (count = 0): WorkerStatus => (count > 0 ? "RUNNING" : "IDLE");
+
+function shown(
+  { id, doc }: WorkerItem,
+  status: WorkerStatus,
+  { release, now }: { release: number; now: number },
+): Worker {
+  const { startedAt } = doc;
+  return {
+    id,
+    status,
+    isStale: doc.release !== release,
+    gpuCount: doc.gpuCount,
+    version: doc.release,
+    image: doc.image,
+    gpuTypeId: doc.gpuType,
+    dataCenterId: null,
+    uptimeSeconds: startedAt === null ? null : Math.max(0, Math.floor((now - startedAt) / 1000)),
+    startedAt: startedAt === null ? null : timestamp(startedAt),
+    reason: doc.reason,
+  };
+}
+
+/** Nothing is known of it but that it asks for work. */
+function handMade(id: string, status: WorkerStatus): Worker {
+  return {
+    ...{ id, status, isStale: false, gpuCount: 0, version: null, image: null, gpuTypeId: null, dataCenterId: null },
+    ...{ uptimeSeconds: null, startedAt: null, reason: null },
+  };
+}

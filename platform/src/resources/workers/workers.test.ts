@@ -1,0 +1,137 @@
+/** The workers of an endpoint: how each stands, what is counted, and whose they are. */
+import { describe, expect, test } from "vitest";
+import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
+import type { KeptWorker, WorkerState } from "./model.ts";
+
+async function put(world: JobWorld, id: string, given: Partial<KeptWorker> = {}): Promise<void> {
+  await world.services.workerRecords.insert({
+    ...{ id, account: world.owner.account, createdAt: world.clock.now() },
+    doc: {
+      ...{ endpoint: world.endpoint, release: 1, state: "READY", image: "host:/app", machine: "m1" },
+      ...{ vcpu: 2, memoryMb: 4096, gpuType: null, gpuCount: 0, gpus: [], keyId: null },
+      ...{ startedAt: world.clock.now(), readyAt: null, failedAt: null, reason: null },
+      ...given,
+    },
+  });
+}
+
+const list = (world: JobWorld, options?: { key?: string }) =>
+  world.call("GET", `/v2/serverless/${world.endpoint}/workers`, options);
+
+/** The status of each worker by its id. */
+async function statuses(world: JobWorld): Promise<Record<string, string>> {
+  const { workers } = (await list(world)).json as { workers: { id: string; status: string }[] };
+  return Object.fromEntries(workers.map(({ id, status }) => [id, status]));
+}
+
+test("an endpoint without workers has an empty list and zeros", async () => {
+  await using world = await setupJobs();
+  expect((await list(world)).json).toEqual({
+    workers: [],
+    summary: { running: 0, idle: 0, initializing: 0, throttled: 0, unhealthy: 0, total: 0 },
+    endpointVersion: 1,
+  });
+});
+
+test("a worker shows what it runs on, since when, and why", async () => {
+  await using world = await setupJobs();
+  const reason = "exit 7, last lines: no such model";
+  await put(world, "w1", { state: "FAILED", gpuType: "NVIDIA L4", gpuCount: 2, reason });
+  await world.clock.advance(61_500);
+  expect((await list(world)).json.workers).toEqual([
+    {
+      ...{ id: "w1", status: "UNHEALTHY", isStale: false, version: 1, image: "host:/app" },
+      ...{ gpuCount: 2, gpuTypeId: "NVIDIA L4", dataCenterId: null, reason },
+      ...{ uptimeSeconds: 61, startedAt: "2026-01-01T00:00:00.000Z" },
+    },
+  ]);
+});
+
+const shown: [WorkerState, string | undefined][] = [
+  ["WANTED", "THROTTLED"],
+  ["PLACED", "INITIALIZING"],
+  ["STARTING", "INITIALIZING"],
+  ["READY", "IDLE"],
+  ["DRAINING", "IDLE"],
+  ["FAILED", "UNHEALTHY"],
+  ["GONE", undefined],
+];
+
+test.each(shown)("a worker that is %s is shown as %s", async (state, status) => {
+  await using world = await setupJobs();
+  await put(world, "w1", { state });
+  expect((await statuses(world)).w1).toBe(status);
+});
+
+test("one that has not started has no start and no uptime", async () => {
+  await using world = await setupJobs();
+  await put(world, "w1", { state: "WANTED", machine: null, startedAt: null });
+  expect((await list(world)).json.workers[0]).toMatchObject({ startedAt: null, uptimeSeconds: null });
+});
+
+test("one of an earlier release is stale", async () => {
+  await using world = await setupJobs();
+  await put(world, "w1");
+  await world.call("PATCH", `/v2/serverless/${world.endpoint}`, { body: { env: { A: "1" } } });
+  await put(world, "w2", { release: 2 });
+  const { workers, endpointVersion } = (await list(world)).json;
+  const stale = workers.map(({ id, isStale, version }: Record<string, unknown>) => [id, isStale, version]);
+  expect([endpointVersion, stale.toSorted()]).toEqual([
+    2,
+    [
+      ["w1", true, 1],
+      ["w2", false, 2],
+    ],
+  ]);
+});
+
+describe("with jobs", () => {
+  test("a worker is RUNNING while it holds one and IDLE again afterwards, also while it drains", async () => {
+    await using world = await setupJobs();
+    const worker = await world.worker();
+    await put(world, worker.id, { state: "DRAINING" });
+    const job = await world.begun(worker);
+    expect(await statuses(world)).toEqual({ [worker.id]: "RUNNING" });
+    await worker.done(job, { output: 1 });
+    expect(await statuses(world)).toEqual({ [worker.id]: "IDLE" });
+  });
+
+  test("a worker started by hand counts while it is connected, and is of no release", async () => {
+    await using world = await setupJobs();
+    await put(world, "made");
+    const worker = await world.worker();
+    await world.begun(worker);
+    const { workers, summary } = (await list(world)).json;
+    expect(workers[1]).toMatchObject({ id: worker.id, status: "RUNNING", version: null, isStale: false, image: null });
+    expect(summary).toMatchObject({ running: 1, idle: 1, total: 2 });
+    await world.clock.advance(60_000);
+    expect(await statuses(world)).toEqual({ made: "IDLE" });
+  });
+});
+
+test("the list, /health and /metrics agree", async () => {
+  await using world = await setupJobs();
+  const states: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY", "READY", "FAILED", "FAILED", "GONE"];
+  for (const [i, state] of states.entries()) await put(world, `w${i}`, { state });
+  const worker = await world.worker();
+  await world.begun(worker);
+  const counts = { running: 1, idle: 2, initializing: 2, throttled: 1, unhealthy: 2 };
+  expect((await list(world)).json.summary).toEqual({ ...counts, total: 8 });
+  expect((await world.invoke("GET", "/health")).json.workers).toEqual({ ...counts, ready: 2 });
+  const metrics = (await world.invoke("GET", "/metrics")).json;
+  expect(metrics.workers).toEqual({ ...counts, ready: 2 });
+  expect(metrics.readyWorkers.toSorted()).toEqual(["w3", "w4", worker.id].toSorted());
+});
+
+test("workers of other endpoints are not shown", async () => {
+  await using world = await setupJobs();
+  await put(world, "w1", { endpoint: "another" });
+  expect((await list(world)).json.workers).toEqual([]);
+});
+
+test("an endpoint that is unknown or another account's has no workers to show", async () => {
+  await using world = await setupJobs();
+  await put(world, "w1");
+  expect((await list(world, { key: await world.strangersKey() })).status).toBe(404);
+  expect((await world.call("GET", "/v2/serverless/aaaaaaaaaaaaaa/workers")).status).toBe(404);
+});

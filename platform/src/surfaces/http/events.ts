@@ -1,0 +1,77 @@
+/** Answers as server-sent events: written as fast as the client reads, and ended when it has gone. */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import type { Gone } from "../../kernel/gone.ts";
+import type { ServerEvent } from "../../kernel/operation.ts";
+import type { Reply } from "./reply.ts";
+
+/** Shorter than the idle time after which proxies on the way give a connection up. */
+export const KEEP_ALIVE_MS = 15_000;
+
+export const eventHeaders = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache",
+  "x-accel-buffering": "no",
+};
+
+export function eventText({ id, name, data }: { id?: string; name?: string; data: unknown }): string {
+  return `${id ? `id: ${id}\n` : ""}${name ? `event: ${name}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
+}
+
+/** A slow reader is waited for, so that what it has still to get stays where it is kept and not in memory. */
+export function drained(raw: Reply["raw"], gone: Gone): Promise<void> {
+  if (!raw.writableNeedDrain || gone.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    const go = () => {
+      raw.off("drain", go);
+      gone.removeEventListener("abort", go);
+      resolve();
+    };
+    raw.once("drain", go);
+    gone.addEventListener("abort", go);
+  });
+}
+
+export class EventStream {
+  readonly #events: AsyncIterable<ServerEvent[]>;
+  readonly #gone: Gone;
+  readonly #clock: Clock;
+  readonly #isHead: boolean;
+
+  constructor(events: AsyncIterable<ServerEvent[]>, parts: { gone: Gone; clock: Clock; isHead: boolean }) {
+    this.#events = events;
+    this.#gone = parts.gone;
+    this.#clock = parts.clock;
+    this.#isHead = parts.isHead;
+  }
+
+  async send(reply: Reply): Promise<Reply> {
+    const { raw } = reply;
+    raw.writeHead(200, { ...reply.headers, ...eventHeaders });
+    raw.flushHeaders();
+    if (!this.#isHead) await this.#write(raw);
+    raw.end();
+    return reply;
+  }
+
+  async #write(raw: Reply["raw"]): Promise<void> {
+    let quiet: Timer | undefined;
+    const keepAlive = () => {
+      quiet?.cancel();
+      quiet = this.#clock.after(KEEP_ALIVE_MS, () => {
+        if (!raw.writableNeedDrain) raw.write(": waiting\n\n");
+        keepAlive();
+      });
+    };
+    keepAlive();
+    try {
+      for await (const events of this.#events) {
+        if (this.#gone.aborted) break;
+        raw.write(events.map(eventText).join(""));
+        keepAlive();
+        await drained(raw, this.#gone);
+      }
+    } finally {
+      quiet?.cancel();
+    }
+  }
+}
