@@ -69,6 +69,13 @@ describe("GPU workers", () => {
     expect(room.take(gpu(1, A40, L4))).toMatchObject({ gpuType: L4, gpus: ["m-l4-2"] });
   });
 
+  test("get their part of a machine that has less than the catalog says", () => {
+    const room = new Room([machine("m", { a40: 4, vcpu: 6, memoryMb: 16_000 })]);
+    expect(room.take(gpu(1, A40))).toMatchObject({ vcpu: 1, memoryMb: 4000 });
+    expect(room.take(gpu(2, A40))).toMatchObject({ vcpu: 3, memoryMb: 8000 });
+    expect(room.take(gpu(1, A40))).toMatchObject({ vcpu: 1, memoryMb: 4000 });
+  });
+
   test("say what they need and how much of it is free", () => {
     const taken = [0, 1].map((i) => ({ machine: "m", vcpu: 1, memoryMb: 1, gpuType: A40, gpus: [`m-a40-${i}`] }));
     expect(new Room([machine("m", { a40: 2 })], taken).take(gpu(1, A40))).toEqual({
@@ -81,7 +88,8 @@ describe("GPU workers", () => {
     expect(apart.take(gpu(2, A40))).toEqual({
       reason: "no capacity: needs 2x NVIDIA A40, 2 of 2 free, but not on one machine",
     });
-    const crowded = new Room([machine("m", { a40: 1, vcpu: 1 })]);
+    const taken = [{ machine: "m", vcpu: 14, memoryMb: 0, gpuType: null, gpus: [] }];
+    const crowded = new Room([machine("m", { a40: 1 })], taken);
     expect(crowded.take(gpu(1, A40))).toEqual({
       reason: "no capacity: needs 1x NVIDIA A40, 1 of 1 free, but too little CPU or memory beside them",
     });

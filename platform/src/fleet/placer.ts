@@ -31,6 +31,8 @@ interface Free extends Share {
   id: string;
   ceilings: boolean;
   whole: Share;
+  /** How many devices the machine has in all. */
+  devices: number;
   gpus: Map<string, string[]>;
 }
 
@@ -67,11 +69,12 @@ export class Room {
 
   #gpu({ count, types }: Extract<Need, { kind: "gpu" }>): Place | undefined {
     for (const { type, ...each } of types) {
-      const share = { vcpu: each.vcpu * count, memoryMb: each.memoryMb * count };
-      const machine = this.#roomiest((free) => (free.gpus.get(type)?.length ?? 0) >= count && fits(share, free));
+      const hasRoom = (free: Free) =>
+        (free.gpus.get(type)?.length ?? 0) >= count && fits(shareWith(each, count, free), free);
+      const machine = this.#roomiest(hasRoom);
       if (!machine) continue;
       const gpus = machine.gpus.get(type)!.slice(0, count);
-      return { machine: machine.id, ...granted(share, machine), gpuType: type, gpus };
+      return { machine: machine.id, ...granted(shareWith(each, count, machine), machine), gpuType: type, gpus };
     }
     return undefined;
   }
@@ -114,7 +117,7 @@ function freeOf(id: string, { vcpu, memoryMb, gpus, ceilings }: Capacity): Free 
     if (devices) devices.push(device);
     else byType.set(type, [device]);
   }
-  return { id, vcpu, memoryMb, ceilings, whole: { vcpu, memoryMb }, gpus: byType };
+  return { id, vcpu, memoryMb, ceilings, whole: { vcpu, memoryMb }, devices: gpus.length, gpus: byType };
 }
 
 function reserve(machine: Free, { vcpu, memoryMb, gpuType, gpus }: Place): void {
@@ -128,6 +131,20 @@ function reserve(machine: Free, { vcpu, memoryMb, gpuType, gpus }: Place): void 
       gpuType!,
       free.filter((device) => !gpus.includes(device)),
     );
+}
+
+/**
+ * What goes with devices: what the catalog says, but no more than their part of this machine. The catalog describes the machines of
+ * others; a box with a large GPU and few cores must still run its workers.
+ */
+function shareWith(each: Share, count: number, { whole, devices, ceilings }: Free): Share {
+  const asked = { vcpu: each.vcpu * count, memoryMb: each.memoryMb * count };
+  if (ceilings) return asked;
+  const part = count / devices;
+  return {
+    vcpu: Math.min(asked.vcpu, Math.max(1, Math.floor(whole.vcpu * part))),
+    memoryMb: Math.min(asked.memoryMb, Math.floor(whole.memoryMb * part)),
+  };
 }
 
 const fits = (share: Share, { ceilings, vcpu, memoryMb }: Free) =>
