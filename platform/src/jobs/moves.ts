@@ -1,6 +1,7 @@
 /** The engine's rules as pure functions: from a job and a time to the change that a move makes. */
 import { type Job, type JobMove, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Change } from "../ports/queue/queue.ts";
+import type { Report } from "./report.ts";
 
 /** Runs in all, when workers die under a job. */
 export const ATTEMPTS = 3;
@@ -174,4 +175,14 @@ export function shortening(job: Job, ttlMs: number, now: number): Change[] {
     { id: job.id, when: { states: LIVE }, set: {}, lower: { retentionMs: ttlMs } },
     { id: job.id, when: { states: ENDED }, set: {}, lower: { expiresAt: now + ttlMs } },
   ];
+}
+
+const SHOWN_OF_ERROR = 500;
+
+/** What a worker's report makes of its job. */
+export function changeReported(job: Job, report: Report, now: number): Change {
+  if (report.kind === "progress") return progressing(job, report.output);
+  if (!report.failed) return completing(job, report.result, now);
+  const reason = `the handler failed: ${(report.error ?? "").slice(0, SHOWN_OF_ERROR)}`;
+  return retryingError(job, now, reason) ?? failing(job, report.result, now);
 }

@@ -7,7 +7,7 @@ import type { Signals } from "../ports/signals/signals.ts";
 import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
 import { workerOf } from "./holder.ts";
-import { claimingBack, completing, failing, givingUpHolder, handingBack, progressing, retryingError } from "./moves.ts";
+import { changeReported, claimingBack, failing, givingUpHolder, handingBack } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
@@ -33,8 +33,6 @@ export interface Streamed {
   text: string;
   numbered?: { attempt: number; sequence: number };
 }
-
-const SHOWN_OF_ERROR = 500;
 
 /** A drained worker asks again at once whenever it is answered; it is about to be ended, and must not be kept waiting for long. */
 const DRAINED_HOLD_MS = 1000;
@@ -118,7 +116,7 @@ export class WorkerDesk {
     const session = this.#heard(call);
     const known = reports.map((one) => this.#begun(session, call.worker, one));
     const now = this.#clock.now();
-    const changes = reports.flatMap((one, i) => (known[i] ? [changeFor(known[i], one.report, now)] : []));
+    const changes = reports.flatMap((one, i) => (known[i] ? [changeReported(known[i], one.report, now)] : []));
     const outcomes = changes.length > 0 ? await this.#queue.apply(changes) : [];
     let next = 0;
     const others: { one: Reported; refused: Outcome | undefined }[] = [];
@@ -307,7 +305,7 @@ export class WorkerDesk {
     for (let tries = 0; job && tries < TRIES; tries++) {
       const held = job.state === "IN_PROGRESS" && job.holder === call.worker;
       if (held && (mine || attempt === undefined || attempt === job.attempt)) {
-        const [outcome]: Outcome[] = await this.#queue.apply([changeFor(job, report, this.#clock.now())]);
+        const [outcome]: Outcome[] = await this.#queue.apply([changeReported(job, report, this.#clock.now())]);
         if (outcome!.applied) return this.#tell(outcome!.job, report);
         job = outcome!.now;
       } else {
@@ -378,7 +376,9 @@ export class WorkerDesk {
       if (held.has(id) || session.told.has(id)) continue;
       // A change that is not durable yet is told to nobody; whoever makes it signals when it is.
       const job = await this.#read(call, id);
-      if (job?.state !== "IN_PROGRESS" || job.holder !== call.worker) stops.push(id);
+      const isGone = job?.state !== "IN_PROGRESS" || job.holder !== call.worker;
+      // Our own library goes on listing a job until its result is confirmed, which the next take may hold up.
+      if (isGone && !(job && isEndedBy(job, call.worker))) stops.push(id);
     }
     return stops;
   }
@@ -389,11 +389,8 @@ export class WorkerDesk {
   }
 }
 
-const holdOf = ({ drained }: Session, waitMs: number) => (drained ? Math.min(waitMs, DRAINED_HOLD_MS) : waitMs);
+/** Its worker reported the end itself, whatever that was: nobody took the job away from it. */
+const isEndedBy = ({ state, holder, reason }: Job, worker: string) =>
+  holder === worker && (state === "COMPLETED" || (state === "FAILED" && reason === undefined));
 
-function changeFor(job: Job, report: Report, now: number): Change {
-  if (report.kind === "progress") return progressing(job, report.output);
-  if (!report.failed) return completing(job, report.result, now);
-  const reason = `the handler failed: ${(report.error ?? "").slice(0, SHOWN_OF_ERROR)}`;
-  return retryingError(job, now, reason) ?? failing(job, report.result, now);
-}
+const holdOf = ({ drained }: Session, waitMs: number) => (drained ? Math.min(waitMs, DRAINED_HOLD_MS) : waitMs);

@@ -93,6 +93,21 @@ test("a worker that stops a cancelled job in time, or has another, is not stuck"
   expect(told).toEqual(["heard ep/w"]);
 });
 
+test("a worker that still lists a job whose result it gave is not stuck, and has nothing to stop", async () => {
+  const { desk, engine, clock, told } = await world();
+  const [done, failed] = [await engine.submit(submission()), await engine.submit(submission())];
+  await desk.take(w, { ...now, limit: 2 });
+  await desk.report(w, [report(done.id, '{"output":1}'), report(failed.id, '{"error":"no"}')]);
+  const both = new Set([done.id, failed.id]);
+  await desk.ping(w, both);
+  await clock.advance(10_000);
+  await desk.ping(w, both);
+  expect(told).toEqual(["heard ep/w"]);
+  const stops = desk.stops(w, now);
+  await clock.advance(0);
+  expect(await stops).toEqual([]);
+});
+
 test("a worker is active when it takes a job and when it ends one", async () => {
   const { desk, engine, clock } = await world();
   const { id } = await engine.submit(submission());
