@@ -85,6 +85,7 @@ export interface App extends AsyncDisposable {
   /** The worker link alone, for an address that only workers reach. */
   workerLink: FastifyInstance;
   engine: Engine;
+  /** Starts nothing before it is told to, once workers can reach the server. */
   fleet: Fleet | undefined;
 }
 

@@ -165,9 +165,10 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   );
   const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
   const { store, vault } = installation;
-  const compute = opened.use(await openCompute(settings, installation.accounts, parts));
+  const compute = await openCompute(settings, installation.accounts, parts);
+  if (compute) opened.use(compute);
   let linkUrl = "";
-  const machine = {
+  const machine = compute && {
     id: await machineId(settings, parts.random),
     compute,
     workerUrl: () => settings.workerUrl ?? linkUrl,
@@ -178,13 +179,19 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   await app.http.listen({ port: settings.port, host: settings.host });
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);
-  linkUrl = isLoopback(compute.linkHost) ? url : await openWorkerLink(settings, app, compute);
+  if (compute) linkUrl = isLoopback(compute.linkHost) ? url : await openWorkerLink(settings, app, compute);
+  app.fleet?.start();
   const running = opened.move();
   return { url, newOwnerKey, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** What runs workers on this machine. */
-async function openCompute(settings: Settings, accounts: Accounts, { clock, log }: Surroundings): Promise<HostCompute> {
+/** What runs workers on this machine, if it is to run any. */
+async function openCompute(
+  settings: Settings,
+  accounts: Accounts,
+  { clock, log }: Surroundings,
+): Promise<HostCompute | undefined> {
+  if (settings.compute === "none") return undefined;
   const onLoopback = isLoopback(settings.host);
   const alone = onLoopback && (await accounts.list()).length <= 1;
   const compute = await HostCompute.open({

@@ -77,6 +77,13 @@ export const settingTable = {
     value: "URL",
     about: "where workers reach this server; default: the public URL",
   },
+  compute: {
+    flag: "compute",
+    variable: "MILLRACE_COMPUTE",
+    value: "KIND",
+    default: "host",
+    about: "where this server starts workers: host (this machine), or none (others start them, or people by hand)",
+  },
   gpus: {
     flag: "gpus",
     variable: "MILLRACE_GPUS",
@@ -169,6 +176,7 @@ export type Settings = {
   payloadLimits: string;
   publicUrl: string | undefined;
   workerUrl: string | undefined;
+  compute: "host" | "none";
   gpus: "auto" | "virtual" | "none";
   sandbox: "auto" | "optional";
   hostImages: "auto" | "on" | "off";
@@ -209,6 +217,7 @@ export function settingsFrom(
     payloadLimits: read("payloadLimits")!,
     publicUrl: read("publicUrl"),
     workerUrl: read("workerUrl"),
+    compute: oneOf("MILLRACE_COMPUTE", read("compute")!, ["host", "none"]),
     gpus: oneOf("MILLRACE_GPUS", read("gpus")!, ["auto", "virtual", "none"]),
     sandbox: oneOf("MILLRACE_SANDBOX", read("sandbox")!, ["auto", "optional"]),
     hostImages: oneOf("MILLRACE_HOST_IMAGES", read("hostImages")!, ["auto", "on", "off"]),

@@ -64,7 +64,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #keeper: Keeper | undefined;
   readonly #workerLog: WorkerLog | undefined;
   readonly #book: EndpointBook;
-  readonly #ticking: Duty;
+  #ticking: Duty | undefined;
   readonly #stopListening: (() => void)[];
   /** Until when a job of an endpoint is no reason to look: for ever while it has workers. */
   readonly #quietUntil = new Map<string, number>();
@@ -77,7 +77,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
-    const { machine, signals, clock, failed } = parts;
+    const { machine, signals } = parts;
     this.#book = new EndpointBook(parts);
     this.#machines = new Machines({
       ...parts,
@@ -94,10 +94,15 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       act: (worker) => this.#act(worker),
     });
     this.#stopListening = [
-      signals.listen("fleet:work", () => void this.#ticking.soon()),
+      signals.listen("fleet:work", () => void this.#ticking?.soon()),
       signals.listen("fleet:endpoints", () => this.#book.forget()),
-      ...(machine ? [signals.listen(`fleet:${machine.id}`, () => void this.#ticking.soon())] : []),
+      ...(machine ? [signals.listen(`fleet:${machine.id}`, () => void this.#ticking?.soon())] : []),
     ];
+  }
+
+  /** Workers can reach the server from now on: what was left is recovered, and what is missing is started. */
+  start(): void {
+    const { clock, failed } = this.#parts;
     this.#ticking = every(clock, TICK_MS, (now) => this.#inTurn(() => this.#tick(now)), failed);
     void this.#ticking.soon();
   }
@@ -155,7 +160,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stopListening) stop();
-    await this.#ticking[Symbol.asyncDispose]();
+    await this.#ticking?.[Symbol.asyncDispose]();
     await this.#turn;
     // Whatever fails here must not keep the rest of the server from ending; workers that are left end without it.
     await this.#keeper?.shutDown().catch(this.#parts.failed);
@@ -188,7 +193,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   /** Those that something happened to are planned for at once; the others are looked at by the tick. */
   #wake(endpoint: string): void {
-    if (this.#closed) return;
+    if (this.#closed || !this.#ticking) return;
     this.#woken.add(endpoint);
     if (this.#woken.size === 1) this.#background(this.#inTurn(() => this.#planWoken()));
   }
