@@ -186,7 +186,7 @@ export class WorkerDesk {
 
   /** A blocking handler cannot be stopped from within its worker: the ping, which comes from elsewhere, goes on listing the job. */
   #noteStuck(call: WorkerCall, session: Session, isStuck: boolean): void {
-    const now = this.#clock.now();
+    const now = this.#clock.monotonic();
     if (!isStuck) session.stuckSince = undefined;
     else session.stuckSince ??= now;
     if (session.stuckSince !== undefined && now - session.stuckSince >= STOP_GRACE_MS) this.#events.stuck(call);
