@@ -1,18 +1,22 @@
 /** The network of an instance on the host: its own loopback, the world beyond the machine, and the way back. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { ended, linesOf, newId, specOf } from "../conformance-world.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
+import { missingForTests } from "./machine.ts";
 import { runTool } from "./tools.ts";
 
+const missing = await missingForTests();
 let world: HostWorld;
 
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
+
 beforeAll(async () => {
-  world = await openHost();
+  if (!missing) world = await openHost();
 });
 
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => world?.[Symbol.asyncDispose]());
 
 test("a program that listens on its own loopback alone is dialled all the same, and only where it listens", async () => {
   const id = newId();
