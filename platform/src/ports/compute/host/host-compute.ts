@@ -41,6 +41,7 @@ export interface HostOptions extends Omit<LauncherOptions, "key"> {
 }
 
 const LOOK_MS = 2_000;
+const LOOKS_PER_RENEWAL = 15;
 
 /** By which the machine's parts of one data folder are named: its control groups, its bridge, its rules. */
 export function keyOf(folder: string): { key: string; seed: number } {
@@ -61,6 +62,7 @@ export class HostCompute implements Compute {
   readonly #listeners = new Set<(instance: Instance) => void>();
   #choosing: Promise<unknown> = Promise.resolve();
   #duty: Duty | undefined;
+  #looks = 0;
 
   private constructor(
     options: HostOptions,
@@ -153,8 +155,9 @@ export class HostCompute implements Compute {
     await this.#cgroups?.remove(id);
   }
 
-  /** Sees ends that no event told of, and that the watchdog is there. */
+  /** Sees ends that no event told of, and that the watchdog and the network's rules are there. */
   async #look(): Promise<void> {
+    if (this.#looks++ % LOOKS_PER_RENEWAL === 0) await this.#network.renew();
     await Promise.all([...this.#instances.values()].map((instance) => instance.look()));
     await this.#watchdog.ensure();
   }
@@ -235,6 +238,7 @@ export class HostCompute implements Compute {
       await instance.follow(launched.identity);
       return instance.view();
     } catch (error) {
+      this.#instances.delete(id);
       await folder.remove();
       await this.#clear(id);
       throw error;
