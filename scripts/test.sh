@@ -8,5 +8,6 @@ if [ ! -x node_modules/.bin/vitest ] || [ package-lock.json -nt node_modules/.pa
   npm ci --no-fund --no-audit --loglevel=error
   echo "stage install: $((SECONDS - started)) s"
 fi
+sh scripts/sandbox.sh
 export PATH="$PWD/node_modules/.bin:$PATH"
 exec node --disable-warning=ExperimentalWarning scripts/test.ts "$@"

@@ -141,6 +141,14 @@ export class BridgeNetwork implements InstanceNetwork {
     await this.#applyRules();
   }
 
+  async renew(): Promise<void> {
+    const table = await runTool(this.#tools.nft, ["list", "table", "inet", tableName(this.#key)]).catch(
+      () => undefined,
+    );
+    if (table === undefined) await this.#applyRules();
+    await this.#passDocker("-I");
+  }
+
   async #applyRules(): Promise<void> {
     await runTool(this.#tools.nft, ["-f", "-"], ruleset(this.#key, this.#subnet, [...this.#linkPorts]));
   }

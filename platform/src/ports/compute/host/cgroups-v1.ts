@@ -44,9 +44,21 @@ export class CgroupsV1 implements Cgroups {
   }
 
   static async open(places: Bases, name: string, clock: Clock): Promise<CgroupsV1> {
-    const bases = Object.fromEntries(CONTROLLERS.map((one) => [one, join(places[one], name)])) as Bases;
-    for (const base of Object.values(bases)) await makeFolder(base);
-    return new CgroupsV1(bases, clock);
+    const cgroups = CgroupsV1.at(
+      CONTROLLERS.map((controller) => join(places[controller], name)),
+      clock,
+    );
+    for (const base of cgroups.bases) await makeFolder(base);
+    return cgroups;
+  }
+
+  /** The groups of a process before this one. */
+  static at(bases: readonly string[], clock: Clock): CgroupsV1 {
+    return new CgroupsV1(Object.fromEntries(CONTROLLERS.map((one, index) => [one, bases[index]])) as Bases, clock);
+  }
+
+  get bases(): string[] {
+    return CONTROLLERS.map((controller) => this.#bases[controller]);
   }
 
   folders(id: string): string[] {
@@ -109,13 +121,13 @@ export class CgroupsV1 implements Cgroups {
   }
 
   async list(): Promise<string[]> {
-    const found = await Promise.all(Object.values(this.#bases).map(foldersIn));
+    const found = await Promise.all(this.bases.map(foldersIn));
     return [...new Set(found.flat())];
   }
 
   async close(): Promise<void> {
     if ((await this.list()).length > 0) return;
-    await Promise.all(Object.values(this.#bases).map((base) => removeFolder(this.#clock, base)));
+    await Promise.all(this.bases.map((base) => removeFolder(this.#clock, base)));
   }
 
   #setState(id: string, state: "FROZEN" | "THAWED"): Promise<void> {

@@ -48,12 +48,21 @@ export class CgroupsV2 implements Cgroups {
         const base = join(place, name);
         await makeFolder(base);
         await write(join(base, "cgroup.subtree_control"), CONTROLLERS);
-        return new CgroupsV2(base, clock);
+        return CgroupsV2.at(base, clock);
       } catch (error) {
         failure = error;
       }
     }
     throw failure;
+  }
+
+  /** The groups of a process before this one. */
+  static at(base: string, clock: Clock): CgroupsV2 {
+    return new CgroupsV2(base, clock);
+  }
+
+  get bases(): string[] {
+    return [this.#base];
   }
 
   folders(id: string): string[] {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { FakeClock } from "../../../kernel/clock.ts";
 import { mountsOf, ownPath, seenAt } from "./cgroup-files.ts";
-import type { Cgroups } from "./cgroups.ts";
+import type { CgroupPlace, Cgroups } from "./cgroups.ts";
 import { openCgroups } from "./open-cgroups.ts";
 
 const made: string[] = [];
@@ -40,8 +40,11 @@ const V2_FILES = {
 
 const limits = { vcpu: 1.5, memoryMb: 512, diskGb: 1 };
 
+const tryOpen = (place: CgroupPlace, file = "/nowhere/kept") =>
+  openCgroups({ place, name: "millrace-abc123", file, clock: new FakeClock() });
+
 async function openFake(mounts: string, own: string): Promise<Cgroups> {
-  const cgroups = await openCgroups({ mounts, own }, "millrace-abc123", new FakeClock());
+  const cgroups = await tryOpen({ mounts, own }, join(await fakeRoot(), "kept"));
   if ("cannot" in cgroups) throw new Error(cgroups.cannot);
   return cgroups;
 }
@@ -92,12 +95,22 @@ describe("version 2", () => {
     expect(await cgroups.list()).toEqual(["i1"]);
   });
 
+  test("groups that still hold instances are used on, wherever the next process is", async () => {
+    const { root } = await openV2();
+    const file = join(root, "kept");
+    await writeFile(file, join(root, "millrace-abc123"));
+    const elsewhere = await tryOpen({ mounts: "", own: "0::/another\n" }, file);
+    expect("cannot" in elsewhere ? elsewhere.cannot : elsewhere.folders("i1")).toEqual([
+      join(root, "millrace-abc123", "i1"),
+    ]);
+  });
+
   test("without a place to write there is a reason instead", async () => {
-    expect(await openCgroups({ mounts: "", own: "" }, "x", new FakeClock())).toEqual({
+    expect(await tryOpen({ mounts: "", own: "" })).toEqual({
       cannot: expect.stringContaining("none are mounted"),
     });
     const place = { mounts: mountLine("/nowhere/at/all"), own: "0::/\n" };
-    expect(await openCgroups(place, "x", new FakeClock())).toEqual({ cannot: expect.stringContaining("ENOENT") });
+    expect(await tryOpen(place)).toEqual({ cannot: expect.stringContaining("ENOENT") });
   });
 });
 

@@ -3,6 +3,8 @@ import type { Limits } from "../compute.ts";
 
 /** The groups of one data folder: one for each of its instances. */
 export interface Cgroups {
+  /** The folders that all of them are in: kept, since the next process of the server may live elsewhere. */
+  readonly bases: readonly string[];
   /** Makes an instance's group, with its limits, empty. */
   create(id: string, limits: Limits): Promise<void>;
   /** The folders of an instance's group, each of which its first process has to join; whether they exist or not. */

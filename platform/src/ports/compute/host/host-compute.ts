@@ -29,8 +29,6 @@ import { SharedNetwork } from "./shared-network.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface HostOptions extends Omit<LauncherOptions, "key"> {
-  /** Where instances are kept: a folder of its own inside the data folder. */
-  folder: string;
   clock: Clock;
   log: Log;
   gpus: GpuMode;
@@ -38,17 +36,12 @@ export interface HostOptions extends Omit<LauncherOptions, "key"> {
   gpuTypes: readonly string[];
   /** The server is reached by this machine alone, so that made-up GPUs mislead nobody. */
   onLoopback: boolean;
-  /** Without bubblewrap, run programs as they are. Otherwise they are refused. */
-  unsandboxed: boolean;
-  /** Programs may write to the folder of their image, as far as its permissions let them. */
-  writableApp: boolean;
-  /** The folder of the worker library, for programs that bring none of their own. */
-  library?: string;
   /** After how long without a server workers end by themselves. */
   watchdogS: number;
 }
 
 const LOOK_MS = 2_000;
+const LOOKS_PER_RENEWAL = 15;
 
 /** By which the machine's parts of one data folder are named: its control groups, its bridge, its rules. */
 export function keyOf(folder: string): { key: string; seed: number } {
@@ -69,17 +62,24 @@ export class HostCompute implements Compute {
   readonly #listeners = new Set<(instance: Instance) => void>();
   #choosing: Promise<unknown> = Promise.resolve();
   #duty: Duty | undefined;
+  #looks = 0;
 
   private constructor(
     options: HostOptions,
-    parts: { cgroups: Cgroups | undefined; network: InstanceNetwork; launcher: Launcher; devices: readonly Device[] },
+    parts: {
+      cgroups: Cgroups | undefined;
+      network: InstanceNetwork;
+      launcher: Launcher;
+      watchdog: Watchdog;
+      devices: readonly Device[];
+    },
   ) {
     this.#options = options;
     this.#cgroups = parts.cgroups;
     this.#network = parts.network;
     this.#launcher = parts.launcher;
     this.#devices = parts.devices;
-    this.#watchdog = new Watchdog(options.folder, options.watchdogS, parts.network.traces);
+    this.#watchdog = parts.watchdog;
     this.capabilities = {
       freeze: parts.cgroups !== undefined,
       limits: parts.cgroups !== undefined,
@@ -91,8 +91,15 @@ export class HostCompute implements Compute {
   static async open(options: HostOptions): Promise<HostCompute> {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     const { key, seed } = keyOf(options.folder);
+    const watchdog = new Watchdog(options.folder, options.watchdogS);
+    await watchdog.takeOver();
     const launcher = await Launcher.open({ ...options, key });
-    const cgroups = await openCgroups(await thisProcess(), `millrace-${key}`, options.clock);
+    const cgroups = await openCgroups({
+      place: await thisProcess(),
+      name: `millrace-${key}`,
+      file: join(options.folder, ".cgroups"),
+      clock: options.clock,
+    });
     if ("cannot" in cgroups)
       options.log.warn({}, `instances run without limits and are never frozen: ${cgroups.cannot}`);
     const network = launcher.sandboxed ? await openNetwork(options, key, seed) : new SharedNetwork();
@@ -101,7 +108,8 @@ export class HostCompute implements Compute {
       types: options.gpuTypes,
       mayBeVirtual: options.onLoopback,
     });
-    const parts = { cgroups: "cannot" in cgroups ? undefined : cgroups, network, launcher, devices };
+    watchdog.traces = [...network.traces, ...("cannot" in cgroups ? [] : cgroups.bases)];
+    const parts = { cgroups: "cannot" in cgroups ? undefined : cgroups, network, launcher, watchdog, devices };
     const compute = new HostCompute(options, parts);
     await compute.#recover();
     return compute;
@@ -123,12 +131,11 @@ export class HostCompute implements Compute {
 
   /** Finds every instance that a server before this one started, and removes what is left of those that are no more. */
   async #recover(): Promise<void> {
-    await this.#watchdog.present();
     const ids = await InstanceFolder.list(this.#options.folder);
     await Promise.all(ids.map((id) => this.#recoverOne(id)));
     for (const id of (await this.#cgroups?.list()) ?? []) if (!this.#instances.has(id)) await this.#clear(id);
     this.#duty = every(this.#options.clock, LOOK_MS, () => this.#look(), this.#failed);
-    if (this.#runningWorkers().length > 0) await this.#watchdog.ensure();
+    await this.#watchdog.ensure();
   }
 
   async #recoverOne(id: string): Promise<void> {
@@ -148,16 +155,16 @@ export class HostCompute implements Compute {
     await this.#cgroups?.remove(id);
   }
 
-  /** Sees ends that no event told of, and that a watchdog is there as long as it is needed. */
+  /** Sees ends that no event told of, and that the watchdog and the network's rules are there. */
   async #look(): Promise<void> {
+    if (this.#looks++ % LOOKS_PER_RENEWAL === 0) await this.#network.renew();
     await Promise.all([...this.#instances.values()].map((instance) => instance.look()));
-    if (this.#runningWorkers().length > 0) await this.#watchdog.ensure();
+    await this.#watchdog.ensure();
   }
 
   #failed = (error: unknown) => this.#options.log.error({ err: error }, "looking after instances failed");
 
   #running = () => [...this.#instances.values()].filter(({ isEnded }) => !isEnded);
-  #runningWorkers = () => this.#running().filter(({ kept }) => kept.kind === "worker");
   #folderOf = (id: string) => new InstanceFolder(join(this.#options.folder, id));
 
   #follow(id: string, folder: InstanceFolder, kept: ConstructorParameters<typeof HostInstance>[2]): HostInstance {
@@ -229,9 +236,9 @@ export class HostCompute implements Compute {
       launched.ended.then(() => instance.look()).catch(this.#failed);
       this.#tell(instance);
       await instance.follow(launched.identity);
-      if (kept.kind === "worker") void this.#watchdog.ensure().catch(this.#failed);
       return instance.view();
     } catch (error) {
+      this.#instances.delete(id);
       await folder.remove();
       await this.#clear(id);
       throw error;

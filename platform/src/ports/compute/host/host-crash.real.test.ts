@@ -1,21 +1,25 @@
 /** A server that is killed: its instances go on and are found, or are gone without a trace; and nobody is left alone for ever. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, mkdir, readdir, readFile, writeFile } from "node:fs/promises";
+import { access, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { realClock, sleep, stay } from "../../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../../kernel/random.ts";
 import type { InstanceSpec } from "../compute.ts";
 import { ended, found, linesOf, newId, specOf } from "../conformance-world.ts";
 import { keyOf } from "./host-compute.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
+import { missingForTests } from "./machine.ts";
 import { parseStat, sendSignal } from "./processes.ts";
 import { runTool } from "./tools.ts";
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
 const KILLS = 8;
+
+const missing = await missingForTests();
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
 /** A driver in a process of its own, on the data folder of the world. */
 class DriverProcess {
@@ -136,6 +140,16 @@ test("when no server comes back in time workers end by themselves, and Pods stay
   await Promise.all([worker, stubborn, pod].map((id) => compute.remove(id)));
 });
 
+test("workers of a data folder that somebody removed end too", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data, 1);
+  const id = newId();
+  await driver.start(id, specOf(world, [{ stayWhateverIsAsked: true }]));
+  await rm(join(world.data, "instances"), { recursive: true, maxRetries: 5 });
+  await driver.kill();
+  await until(async () => (await world.remains(id)).length === 0);
+});
+
 test("a server that comes back in time keeps its workers", async () => {
   await using world = await leftWorld();
   const driver = await DriverProcess.open(world.data, 4);
@@ -159,6 +173,15 @@ test("nothing is left of the machine's once the last instance and the server are
     await world.compute.remove(id);
   }
   expect(await named(key)).toEqual([]);
+});
+
+test("a server that is killed with nothing running leaves nothing on the machine either", async () => {
+  await using world = await leftWorld();
+  const { key } = keyOf(join(world.data, "instances"));
+  const driver = await DriverProcess.open(world.data, 60);
+  expect((await named(key)).length).toBeGreaterThan(3);
+  await driver.kill();
+  await until(async () => (await named(key)).length === 0);
 });
 
 test("an instance whose launcher was ended is found to have ended, and its program with it", async () => {

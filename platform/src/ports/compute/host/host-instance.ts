@@ -66,18 +66,27 @@ export class HostInstance {
   /** Begins to follow it: its end and what it writes. */
   async follow(launcher: Identity | undefined): Promise<void> {
     this.#launcher = launcher;
-    this.#watcher = watch(this.folder.path, { persistent: false }, (_, name) => {
-      if (name === EXIT) void this.look();
-      if (name === OUTPUT) this.#stir();
-    });
-    this.#watcher.on("error", () => {});
+    this.#watch();
     if (await this.#parts.cgroups?.isFrozen(this.id)) this.#state = "frozen";
     await this.look();
   }
 
-  /** Looks whether the program has ended. Safe to repeat; called by events and, where one was missed, by the clock. */
+  #watch(): void {
+    try {
+      this.#watcher = watch(this.folder.path, { persistent: false }, (_, name) => {
+        if (name === EXIT) void this.look();
+        if (name === OUTPUT) this.#stir();
+      });
+      this.#watcher.on("error", () => {});
+    } catch {
+      // The machine has no more watches to give. The clock's looks see the same, later.
+    }
+  }
+
+  /** Looks whether the program has ended or written. Safe to repeat; called by events and, where none came, by the clock. */
   async look(): Promise<void> {
     if (this.#exit || this.#gone) return;
+    this.#stir();
     if ((await this.folder.exit()) === undefined && (await this.#isLaunched())) return;
     this.#ending ??= this.#end();
     await this.#ending;

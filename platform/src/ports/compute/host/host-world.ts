@@ -40,6 +40,10 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
     remains: (id) => remainsOf(id, data),
     pass: async () => {},
     async [Symbol.asyncDispose]() {
+      // Also when a test failed before it could: what is left running would go on for ever.
+      await compute[Symbol.asyncDispose]();
+      compute = await open();
+      for (const { id } of await compute.list()) await compute.remove(id);
       await compute[Symbol.asyncDispose]();
       await Promise.all([data, app].map((folder) => rm(folder, { recursive: true, force: true })));
     },
@@ -55,5 +59,6 @@ export const hostDefaults = (data: string): HostOptions => ({
   onLoopback: true,
   unsandboxed: false,
   writableApp: false,
+  library: join(import.meta.dirname, "../../../../../worker"),
   watchdogS: 60,
 });

@@ -19,6 +19,9 @@ exec 6>&2 2>/dev/null
   for cgroup in $cgroups; do echo 0 >"$cgroup/cgroup.procs" || exit 125; done
   unset IFS
   ulimit -c 0
+  umask 022
+  # When the whole machine runs out of memory, programs go before the server.
+  echo 500 >/proc/self/oom_score_adj 2>/dev/null || true
   exec "$@"
 ) && status=0 || status=$?
 

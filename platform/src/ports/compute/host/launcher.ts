@@ -36,20 +36,18 @@ const PLAIN_PATH = `${dirname(process.execPath)}:${TOOL_ENVIRONMENT.PATH}`;
 const HOSTS = "127.0.0.1 localhost\n::1 localhost\n";
 
 export interface LauncherOptions {
+  /** Where instances are kept: a folder of its own inside the data folder. */
   folder: string;
   /** Tells the names of one data folder from those of another. */
   key: string;
+  /** Without bubblewrap, run programs as they are. Otherwise they are refused. */
   unsandboxed: boolean;
+  /** Programs may write to the folder of their image, as far as its permissions let them. */
   writableApp: boolean;
   /** The folder of the worker library, for programs that bring none of their own. */
   library?: string;
   /** What keeps programs apart; looked for on the machine when nothing is said. */
-  bubblewrap?:
-    | Bubblewrap
-    | {
-        cannot: string /** The folder of the worker library, for programs that bring none of their own. */;
-        library?: string;
-      };
+  bubblewrap?: Bubblewrap | { cannot: string };
 }
 
 export interface Launch {

@@ -24,6 +24,8 @@ export interface InstanceNetwork {
   dial(member: Member, port: number): Promise<Duplex>;
   /** Lets instances reach a port at `linkHost`. */
   openLink(port: number): Promise<void>;
+  /** Makes good what somebody else may have undone, such as a firewall that was reloaded. Safe to repeat. */
+  renew(): Promise<void>;
   /** After the last process of an instance has ended: leaves nothing of its link. */
   leave(index: number | undefined): Promise<void>;
   /** When the server goes and instances stay. */

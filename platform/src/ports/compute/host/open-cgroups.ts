@@ -1,5 +1,5 @@
-/** Chooses the version of control groups that this machine has. */
-import { readFile } from "node:fs/promises";
+/** Chooses the control groups of this machine: those that still hold instances, or new ones of the version that it has. */
+import { readFile, writeFile } from "node:fs/promises";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { CgroupPlace, Cgroups } from "./cgroups.ts";
 import { CgroupsV1 } from "./cgroups-v1.ts";
@@ -10,13 +10,34 @@ export const thisProcess = async (): Promise<CgroupPlace> => ({
   own: await readFile("/proc/self/cgroup", "utf8"),
 });
 
-/** The groups that this process may make, or the reason why there are none. `name` tells the groups of one data folder apart. */
-export async function openCgroups(
-  place: CgroupPlace,
-  name: string,
-  clock: Clock,
-): Promise<Cgroups | { cannot: string }> {
-  const v1 = CgroupsV1.places(place);
-  const open = v1 ? () => CgroupsV1.open(v1, name, clock) : () => CgroupsV2.open(place, name, clock);
-  return open().catch((error: Error) => ({ cannot: `no control groups can be made (${error.message})` }));
+export interface CgroupOptions {
+  place: CgroupPlace;
+  /** Tells the groups of one data folder from those of another. */
+  name: string;
+  /** Where it is kept which groups they are. */
+  file: string;
+  clock: Clock;
+}
+
+/** The groups that this process may make, or the reason why there are none. */
+export async function openCgroups(options: CgroupOptions): Promise<Cgroups | { cannot: string }> {
+  const { place, name, file, clock } = options;
+  const kept = await keptGroups(file, clock);
+  if (kept && (await kept.list()).length > 0) return kept;
+  await kept?.close().catch(() => {});
+  try {
+    const v1 = CgroupsV1.places(place);
+    const cgroups = v1 ? await CgroupsV1.open(v1, name, clock) : await CgroupsV2.open(place, name, clock);
+    await writeFile(file, cgroups.bases.join("\n"));
+    return cgroups;
+  } catch (error) {
+    return { cannot: `no control groups can be made (${(error as Error).message})` };
+  }
+}
+
+/** This process may be in another group than the one before it, below which instances still are. */
+async function keptGroups(file: string, clock: Clock): Promise<Cgroups | undefined> {
+  const bases = (await readFile(file, "utf8").catch(() => "")).split("\n").filter((line) => line !== "");
+  if (bases.length === 0) return undefined;
+  return bases.length === 1 ? CgroupsV2.at(bases[0]!, clock) : CgroupsV1.at(bases, clock);
 }

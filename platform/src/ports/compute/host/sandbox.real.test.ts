@@ -3,19 +3,24 @@ import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises
 import { createServer, type ListenOptions, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { InstanceSpec } from "../compute.ts";
 import { ended, linesOf, newId, specOf } from "../conformance-world.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
+import { missingForTests } from "./machine.ts";
 
+const missing = await missingForTests();
 let world: HostWorld;
 
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
+
 beforeAll(async () => {
+  if (missing) return;
   world = await openHost();
   expect(world.compute.capabilities).toEqual({ sandbox: true, ownNetwork: true, limits: true, freeze: true });
 });
 
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(() => world?.[Symbol.asyncDispose]());
 
 /** Runs a command inside and tells what it wrote and how it ended. */
 async function inside(command: readonly string[], more: Partial<InstanceSpec> = {}, where: HostWorld = world) {
@@ -57,6 +62,11 @@ test("the tries can succeed: what is allowed works by the same means", async () 
   );
   expect(lines).toEqual([expect.stringContaining("conformance suite"), "x", "/app", "2"]);
   expect(code).toBe(0);
+});
+
+test("a program that brings nothing can import the worker library", async () => {
+  const script = 'import("millrace-worker").then(({ start }) => console.log(typeof start))';
+  expect((await inside(["node", "-e", script])).lines).toEqual(["function"]);
 });
 
 describe("a program cannot read", () => {

@@ -69,7 +69,7 @@ export interface View {
   appWritable: boolean;
   /** The server's own Node. */
   node: string;
-  /** The folder of the worker library. */
+  /** The folder of the worker library. Node strips its types because its name is a link to where no `node_modules` is. */
   library?: string;
   /** Files of `/etc` made for this instance: where they are on the machine, by name. */
   etc: Readonly<Record<string, string>>;

@@ -76,6 +76,7 @@ export class SharedNetwork implements InstanceNetwork {
   }
 
   async openLink(): Promise<void> {}
+  async renew(): Promise<void> {}
   async leave(): Promise<void> {}
   async letGo(): Promise<void> {}
   async close(): Promise<void> {}

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Ends the workers of a data folder when its server is gone and none comes back in time. Pods are left alone.
-#   watchdog.sh FOLDER SECONDS BRIDGE TABLE
+#   watchdog.sh FOLDER SECONDS BRIDGE TABLE CGROUPS...
 # FOLDER holds `.server`, the line of /proc/<pid>/stat by which the server is known, and a folder for each instance.
 set -u
 folder=$1 patience=$2 bridge=$3 table=$4
+shift 4
 step=2
 [ "$patience" -ge 4 ] || step=1
 
@@ -63,8 +64,27 @@ end_instance() {
   while read -r group; do rmdir "$group"; done <"$1/cgroups" 2>/dev/null
 }
 
+# Every group in these, whether or not a folder tells of its instance.
+end_groups() {
+  for base in "$@"; do
+    for group in "$base"/*/; do
+      tries=0
+      while [ -n "$(cat "$group/cgroup.procs" 2>/dev/null)" ] && [ "$tries" -lt 50 ]; do
+        tries=$((tries + 1))
+        end_group "$group"
+        sleep 0.1
+      done
+    done
+  done
+}
+
 waited=0
 while sleep "$step"; do
+  # Somebody removed it, and with it all that could be known: nothing goes on unknown.
+  if [ ! -d "$folder" ]; then
+    end_groups "$@"
+    break
+  fi
   if server_lives; then
     waited=0
     continue
@@ -79,13 +99,11 @@ done
 rm -f "$folder/.watchdog"
 # With nothing left running, nothing is left of the machine's either.
 if [ -z "$(running)" ]; then
-  for instance in "$folder"/*/; do
-    while read -r group; do rmdir "$group" "${group%/*}"; done <"$instance/cgroups"
-  done 2>/dev/null
+  for base in "$@"; do rmdir "$base"/*/ "$base"; done
   if [ -n "$bridge" ]; then
     ip link delete "$bridge"
     nft delete table inet "$table"
     iptables -w -S DOCKER-USER | grep " $bridge " | while read -r add chain rule; do iptables -w -D "$chain" $rule; done
-  fi 2>/dev/null
-fi
+  fi
+fi 2>/dev/null
 exit 0

@@ -1,4 +1,4 @@
-/** Sees to it that workers end when the server is gone for good: a small process that outlives it. */
+/** Sees to it that workers end when the server is gone for good, and clears the machine then: a small process that outlives it. */
 import { spawn } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -9,17 +9,20 @@ const SCRIPT = join(import.meta.dirname, "watchdog.sh");
 
 export class Watchdog {
   readonly #folder: string;
-  readonly #args: string[];
+  readonly #patienceS: number;
+  /** What the server leaves on the machine: its bridge, its table of rules, its control groups. */
+  traces: readonly string[] = [];
   #starting: Promise<void> | undefined;
 
-  constructor(folder: string, patienceS: number, traces: readonly [bridge: string, table: string]) {
+  constructor(folder: string, patienceS: number) {
     this.#folder = folder;
-    this.#args = [folder, String(patienceS), ...traces];
+    this.#patienceS = patienceS;
   }
 
-  /** Says who the server is; a watchdog of the server before knows from now on that there is one again. */
-  async present(): Promise<void> {
+  /** Says who the server is now, and ends the watchdog of the one before, which might be about to clear the machine. */
+  async takeOver(): Promise<void> {
     await writeFile(this.#file("server"), await readFile("/proc/self/stat", "utf8"));
+    await this.#end();
   }
 
   /** Starts one unless one lives. */
@@ -32,7 +35,7 @@ export class Watchdog {
 
   async #start(): Promise<void> {
     if (await this.#living()) return;
-    const child = spawn("/bin/sh", [SCRIPT, ...this.#args], {
+    const child = spawn("/bin/sh", [SCRIPT, this.#folder, String(this.#patienceS), ...this.traces], {
       detached: true,
       stdio: "ignore",
       cwd: "/",
@@ -56,6 +59,10 @@ export class Watchdog {
     await this.#starting;
     await rm(this.#file("server"), { force: true });
     if (anythingRuns) return;
+    await this.#end();
+  }
+
+  async #end(): Promise<void> {
     const living = await this.#living();
     // Its group: what it waits for ends with it.
     if (living) sendSignal(-living.pid, "SIGKILL");
