@@ -1,7 +1,9 @@
 import { defineConfig } from "vitest/config";
 
-// Three projects: `fast` needs nothing installed and takes seconds; `simulation` runs many seeded worlds of the job engine, which
-// takes a minute; `real` starts PostgreSQL, servers and other real parts.
+const DOCKER_TESTS = ["platform/src/ports/compute/docker/*.real.test.ts"];
+
+// Four projects: `fast` needs nothing installed and takes seconds; `simulation` runs many seeded worlds of the job engine, which
+// takes a minute; `real` starts PostgreSQL, servers and other real parts; `docker` starts a Docker engine, see scripts/test-docker.sh.
 export default defineConfig({
   test: {
     projects: [
@@ -26,7 +28,17 @@ export default defineConfig({
         test: {
           name: "real",
           include: ["platform/{src,tests}/**/*.real.test.ts", "worker/src/**/*.real.test.ts"],
+          exclude: DOCKER_TESTS,
           globalSetup: ["platform/tests/real-postgres.ts"],
+          testTimeout: 60_000,
+          hookTimeout: 60_000,
+        },
+      },
+      {
+        test: {
+          name: "docker",
+          include: DOCKER_TESTS,
+          globalSetup: ["platform/tests/real-docker.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },

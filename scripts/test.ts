@@ -8,6 +8,7 @@ const stages: [name: string, command: string[]][] = [
   ["fast tests", ["vitest", "run", "--project", "fast"]],
   ["simulation", ["vitest", "run", "--project", "simulation"]],
   ["real tests", ["vitest", "run", "--project", "real"]],
+  ["docker tests", ["bash", "scripts/test-docker.sh"]],
 ];
 
 for (const [name, command] of stages) {

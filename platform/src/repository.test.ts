@@ -162,6 +162,7 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/app.ts": adapter,
       "cli/src/keys.ts": adapter,
       "platform/src/surfaces/x.ts": 'const { P } = await import("../ports/postgres/pool.ts");',
+      "platform/src/fleet/y.ts": 'import { D } from "../ports/compute/docker/docker-compute.ts";',
       "platform/src/main.ts": adapter,
       "platform/src/ports/store/store.conformance.ts": adapter,
       "platform/src/ports/store/memory-store.ts": adapter,
@@ -171,6 +172,7 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/app.ts must not know the adapter platform/src/ports/store/sqlite-store.ts",
       "cli/src/keys.ts must not know the adapter platform/src/ports/store/sqlite-store.ts",
       "platform/src/surfaces/x.ts must not know the adapter platform/src/ports/postgres/pool.ts",
+      "platform/src/fleet/y.ts must not know the adapter platform/src/ports/compute/docker/docker-compute.ts",
     ]);
   });
 

@@ -27,7 +27,8 @@ export function wrongDirections(files: SourceFile[], mayImport: Record<string, r
 }
 
 /** `ports/<port>/sqlite-store.ts` and the like, and the folders of what adapters of one kind share. */
-const ADAPTER = /^platform\/src\/ports\/(?:(?:sqlite|postgres)\/|[^/]+\/(?:memory|file|sqlite|postgres|envelope)-)/;
+const ADAPTER =
+  /^platform\/src\/ports\/(?:(?:sqlite|postgres)\/|compute\/(?:docker|host)\/|[^/]+\/(?:memory|file|sqlite|postgres|envelope)-)/;
 
 /** Adapters are chosen in `main.ts` alone; beyond it only tests and other adapters know them. */
 export function knownAdapters(files: SourceFile[]): string[] {

@@ -85,6 +85,12 @@ export interface Capabilities {
   limits: boolean;
 }
 
+/** Opens a private registry. Never shown and never logged. */
+export interface RegistryCredential {
+  username: string;
+  password: string;
+}
+
 /** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
 export class StartRefused extends Error {}
 
@@ -96,7 +102,7 @@ export interface Compute extends AsyncDisposable {
 
   capacity(): Promise<Capacity>;
   /** Brings an image to where it will run, telling its progress. Nothing to do when it is there. Throws StartRefused. */
-  prepare(image: string, progress: (line: string) => void): Promise<void>;
+  prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void>;
   /**
    * Idempotent by id: a second start of an instance that runs or has ended changes nothing. Throws StartRefused, and then nothing of it
    * remains; also when a device it names is unknown or in use.

@@ -8,7 +8,7 @@ import type { OpenedCompute } from "../conformance-world.ts";
 import { HostCompute, type HostOptions } from "./host-compute.ts";
 import { remainsOf } from "./remains.ts";
 
-const PROGRAM = join(import.meta.dirname, "conformance-program.mjs");
+const PROGRAM = join(import.meta.dirname, "../conformance-program.mjs");
 
 export interface HostWorld extends OpenedCompute {
   compute: HostCompute;

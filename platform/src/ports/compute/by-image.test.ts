@@ -1,0 +1,114 @@
+/** Two drivers as one: an instance goes where its image runs, and is found there again. */
+import { expect, test } from "vitest";
+import { FakeClock } from "../../kernel/clock.ts";
+import { ByImage } from "./by-image.ts";
+import type { InstanceSpec } from "./compute.ts";
+import { linesOf } from "./conformance-world.ts";
+import { FakeCompute, type FakeOptions } from "./fake-compute.ts";
+
+function setup({ host: hostOptions = {}, containers: containerOptions = {} } = {} as Record<string, FakeOptions>) {
+  const clock = new FakeClock();
+  const host = new FakeCompute(clock, { linkHost: "127.0.0.1", ...hostOptions });
+  const containers = new FakeCompute(clock, { linkHost: "172.17.0.1", ...containerOptions });
+  return { host, containers, both: new ByImage({ host, containers }) };
+}
+
+const spec = (image: string): InstanceSpec => ({
+  kind: "worker",
+  account: "account",
+  owner: "endpoint",
+  image,
+  entrypoint: [],
+  cmd: [],
+  env: {},
+  limits: { vcpu: 1, memoryMb: 512, diskGb: 1 },
+  gpus: [],
+  ports: [80],
+});
+
+const idsOf = async (compute: FakeCompute) => (await compute.list()).map(({ id }) => id);
+
+test("the machine's own files run on the host, every other image in a container", async () => {
+  const { host, containers, both } = setup();
+  const images = ["host", "host:/srv/app", "hostile/image:1", "registry.example/host:1", "alpine"];
+  for (const [n, image] of images.entries()) await both.start(`i${n}`, spec(image));
+  expect(await idsOf(host)).toEqual(["i0", "i1"]);
+  expect(await idsOf(containers)).toEqual(["i2", "i3", "i4"]);
+  expect((await both.list()).map(({ id }) => id).sort()).toEqual(["i0", "i1", "i2", "i3", "i4"]);
+});
+
+test("an image is prepared where it will run", async () => {
+  const { containers, both } = setup();
+  containers.refuse("no engine");
+  await both.prepare("host:/srv/app", () => {});
+  await expect(both.prepare("alpine", () => {})).rejects.toThrow("no engine");
+});
+
+test("each verb reaches the driver that has the instance, also in the next process of the server", async () => {
+  const before = setup();
+  await before.both.start("h", spec("host"));
+  await before.both.start("c", spec("alpine"));
+  before.containers.instance("c").write("hello\n");
+  before.containers.instance("c").listen(80, () => {});
+  const containers = before.containers.restarted();
+  const both = new ByImage({ host: before.host.restarted(), containers });
+  await both.freeze("c");
+  expect(containers.instance("c").view().state).toBe("frozen");
+  await both.thaw("c");
+  (await both.dial("c", 80)).destroy();
+  await both.stop("c", 1_000);
+  expect((await linesOf(both, "c")).lines).toEqual(["hello"]);
+  await both.remove("c");
+  expect((await both.list()).map(({ id }) => id)).toEqual(["h"]);
+});
+
+test("unknown instances are no error to stop, remove and read, and one to dial and freeze", async () => {
+  const { both } = setup();
+  await both.stop("unknown", 0);
+  await both.remove("unknown");
+  expect((await linesOf(both, "unknown")).lines).toEqual([]);
+  await expect(both.dial("unknown", 80)).rejects.toThrow("unknown");
+  await expect(both.freeze("unknown")).rejects.toThrow("unknown");
+});
+
+test("changes on both are told, until nobody listens", async () => {
+  const { both } = setup();
+  const heard: string[] = [];
+  const stop = both.watch(({ id, state }) => heard.push(`${id} ${state}`));
+  await both.start("h", spec("host"));
+  await both.start("c", spec("alpine"));
+  stop();
+  await both.stop("h", 0);
+  expect(heard).toEqual(["h running", "c running"]);
+});
+
+test("a list that one driver cannot give is no list", async () => {
+  const { containers, both } = setup();
+  containers.fail("list", new Error("engine away"));
+  await expect(both.list()).rejects.toThrow("engine away");
+});
+
+test("an instance on the host starts while the engine is away", async () => {
+  const { containers, both } = setup();
+  containers.fail("list", new Error("engine away"));
+  expect(await both.start("h", spec("host"))).toMatchObject({ state: "running" });
+});
+
+test("the machine counts once, and so does a device that both know", async () => {
+  const gpu = (id: string) => ({ id, type: "NVIDIA L4", virtual: false });
+  const { both } = setup({
+    host: { capacity: { vcpu: 8, memoryMb: 1_000, diskGb: 10, gpus: [gpu("a"), gpu("b")] } },
+    containers: { capacity: { vcpu: 4, memoryMb: 2_000, diskGb: 5, gpus: [gpu("b"), gpu("c")], ceilings: true } },
+  });
+  const { gpus, ...rest } = await both.capacity();
+  expect(rest).toEqual({ vcpu: 8, memoryMb: 2_000, diskGb: 10, ceilings: true });
+  expect(gpus.map(({ id }) => id).sort()).toEqual(["a", "b", "c"]);
+});
+
+test("it can what both can, and says which driver can more", () => {
+  const { containers, both } = setup({ host: { capabilities: { freeze: false } } });
+  expect(both.capabilities).toEqual({ freeze: false, ownNetwork: true, sandbox: true, limits: true });
+  expect(both.driverOf("alpine")).toBe(containers);
+  expect(both.driverOf("alpine").linkHost).toBe("172.17.0.1");
+  expect(both.linkHost).toBe("127.0.0.1");
+});

@@ -1,0 +1,126 @@
+/** A driver made of two: images that name the machine's own file system run on one, all others on the other. */
+import type { Duplex } from "node:stream";
+import type { Capabilities, Capacity, Compute, Instance, InstanceSpec, Output, RegistryCredential } from "./compute.ts";
+
+/** `host` or `host:/abs/dir`. */
+export const isHostImage = (image: string): boolean => image === "host" || image.startsWith("host:");
+
+export interface Drivers {
+  host: Compute;
+  containers: Compute;
+}
+
+export class ByImage implements Compute {
+  readonly #drivers: Drivers;
+  readonly #both: readonly Compute[];
+  /** Which driver has an instance; those of an earlier process are found by asking. */
+  readonly #places = new Map<string, Compute>();
+
+  constructor(drivers: Drivers) {
+    this.#drivers = drivers;
+    this.#both = [drivers.host, drivers.containers];
+  }
+
+  /** The driver that runs an image, whose abilities and link host hold for it. */
+  driverOf(image: string): Compute {
+    return isHostImage(image) ? this.#drivers.host : this.#drivers.containers;
+  }
+
+  /** What both can. */
+  get capabilities(): Capabilities {
+    const { host, containers } = this.#drivers;
+    const both = (ability: keyof Capabilities) => host.capabilities[ability] && containers.capabilities[ability];
+    return {
+      freeze: both("freeze"),
+      ownNetwork: both("ownNetwork"),
+      sandbox: both("sandbox"),
+      limits: both("limits"),
+    };
+  }
+
+  /** The one of the machine's own programs; for an image ask its driver. */
+  get linkHost(): string {
+    return this.#drivers.host.linkHost;
+  }
+
+  /** Both stand on the same machine, so nothing is added up. */
+  async capacity(): Promise<Capacity> {
+    const [one, two] = (await Promise.all(this.#both.map((driver) => driver.capacity()))) as [Capacity, Capacity];
+    const gpus = new Map([...two.gpus, ...one.gpus].map((gpu) => [gpu.id, gpu]));
+    return {
+      vcpu: Math.max(one.vcpu, two.vcpu),
+      memoryMb: Math.max(one.memoryMb, two.memoryMb),
+      diskGb: Math.max(one.diskGb, two.diskGb),
+      gpus: [...gpus.values()],
+      ceilings: one.ceilings || two.ceilings,
+    };
+  }
+
+  prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
+    return this.driverOf(image).prepare(image, progress, credential);
+  }
+
+  /** An id belongs to one image for ever, so a second start finds the driver of the first. */
+  async start(id: string, spec: InstanceSpec): Promise<Instance> {
+    const driver = this.driverOf(spec.image);
+    const instance = await driver.start(id, spec);
+    this.#places.set(id, driver);
+    return instance;
+  }
+
+  async stop(id: string, graceMs: number): Promise<void> {
+    await (await this.#placeOf(id))?.stop(id, graceMs);
+  }
+
+  /** Asks both: what is left of an instance is not always in a list. */
+  async remove(id: string): Promise<void> {
+    const place = this.#places.get(id);
+    await Promise.all((place ? [place] : this.#both).map((driver) => driver.remove(id)));
+    this.#places.delete(id);
+  }
+
+  async list(): Promise<Instance[]> {
+    const lists = await Promise.all(this.#both.map(async (driver) => ({ driver, all: await driver.list() })));
+    for (const { driver, all } of lists) for (const { id } of all) this.#places.set(id, driver);
+    return lists.flatMap(({ all }) => all);
+  }
+
+  watch(listener: (instance: Instance) => void): () => void {
+    const stops = this.#both.map((driver) => driver.watch(listener));
+    return () => {
+      for (const stop of stops) stop();
+    };
+  }
+
+  async *logs(id: string, options: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
+    const place = await this.#placeOf(id);
+    if (place) yield* place.logs(id, options);
+  }
+
+  async dial(id: string, port: number): Promise<Duplex> {
+    return (await this.#known(id)).dial(id, port);
+  }
+
+  async freeze(id: string): Promise<void> {
+    await (await this.#known(id)).freeze(id);
+  }
+
+  async thaw(id: string): Promise<void> {
+    await (await this.#known(id)).thaw(id);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const driver of this.#both) await driver[Symbol.asyncDispose]();
+  }
+
+  async #placeOf(id: string): Promise<Compute | undefined> {
+    if (!this.#places.has(id)) await this.list();
+    return this.#places.get(id);
+  }
+
+  async #known(id: string): Promise<Compute> {
+    const place = await this.#placeOf(id);
+    if (!place) throw new Error(`no instance ${id}`);
+    return place;
+  }
+}

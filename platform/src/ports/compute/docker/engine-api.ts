@@ -1,0 +1,135 @@
+/** The Engine API that Docker and Podman speak, over a socket: a request ends in an answer or an error, also when the engine dies. */
+import { type IncomingMessage, type RequestOptions, request } from "node:http";
+
+/** The engine answered, and refused. */
+export class EngineRefused extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+/** The engine did not answer, or not to the end. */
+export class EngineAway extends Error {}
+
+type Query = Readonly<Record<string, string | number | boolean | object | undefined>>;
+
+export interface Call {
+  query?: Query;
+  body?: unknown;
+  headers?: Record<string, string>;
+  signal?: AbortSignal;
+}
+
+export class EngineApi {
+  /** `/path/of.sock`, `unix:///path/of.sock` or `tcp://host:port`. */
+  readonly address: string;
+  readonly #target: RequestOptions;
+
+  constructor(address: string) {
+    this.address = address;
+    this.#target = targetOf(address);
+  }
+
+  /** The answer, read as JSON where there is one. */
+  async call<T = void>(method: string, path: string, call: Call = {}): Promise<T> {
+    const response = await this.stream(method, path, call);
+    const text = await this.#textOf(response);
+    return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** The answer as it comes. Whoever asks reads it to its end or destroys it. */
+  async stream(
+    method: string,
+    path: string,
+    { query = {}, body, headers, signal }: Call = {},
+  ): Promise<IncomingMessage> {
+    const text = body === undefined ? undefined : JSON.stringify(body);
+    const response = await new Promise<IncomingMessage>((resolve, reject) => {
+      const asked = request({
+        ...this.#target,
+        method,
+        path: path + queryText(query),
+        // A connection for each request: after a restart of the engine a kept one would fail, and on a socket a new one costs nothing.
+        agent: false,
+        headers: { ...headers, ...(text !== undefined && { "content-type": "application/json" }) },
+        ...(signal && { signal }),
+      });
+      asked.once("response", resolve);
+      asked.once("error", (error) => reject(this.#away(error)));
+      asked.end(text);
+    });
+    const status = response.statusCode!;
+    if (status < 400) return response;
+    throw new EngineRefused(status, messageIn(await this.#textOf(response)));
+  }
+
+  async #textOf(response: IncomingMessage): Promise<string> {
+    const chunks: Buffer[] = [];
+    try {
+      // Unlike 'end' and 'error' listeners, the iteration also ends when the connection breaks in the middle of an answer.
+      for await (const chunk of response) chunks.push(chunk as Buffer);
+    } catch (error) {
+      throw this.#away(error as Error);
+    }
+    return Buffer.concat(chunks).toString();
+  }
+
+  #away(error: Error): Error {
+    if (error.name === "AbortError") return error;
+    return new EngineAway(`the container engine at ${this.address} does not answer: ${reasonOf(error)}`, {
+      cause: error,
+    });
+  }
+}
+
+/** Lines of an answer as they come. Throws when the connection breaks, which readline would wait out for ever. */
+export async function* linesIn(response: IncomingMessage): AsyncGenerator<string> {
+  let rest = "";
+  for await (const text of response.setEncoding("utf8")) {
+    const lines = (rest + text).split("\n");
+    rest = lines.pop()!;
+    yield* lines.map((line) => line.trimEnd()).filter((line) => line !== "");
+  }
+  if (rest.trim() !== "") yield rest;
+}
+
+function targetOf(address: string): RequestOptions {
+  if (address.startsWith("/")) return { socketPath: address };
+  const url = URL.canParse(address) ? new URL(address) : undefined;
+  if (url?.protocol === "unix:") return { socketPath: url.pathname };
+  if (url?.protocol === "tcp:" || url?.protocol === "http:") return { host: url.hostname, port: url.port || 2375 };
+  throw new Error(
+    `'${address}' is no address of a container engine: /path/of.sock, unix:///path/of.sock or tcp://host:port`,
+  );
+}
+
+function queryText(query: Query): string {
+  const given = Object.entries(query).filter(([, value]) => value !== undefined);
+  const text = given.map(([name, value]) => {
+    const written = typeof value === "object" ? JSON.stringify(value) : String(value);
+    return `${name}=${encodeURIComponent(written)}`;
+  });
+  return text.length === 0 ? "" : `?${text.join("&")}`;
+}
+
+function messageIn(text: string): string {
+  try {
+    return (JSON.parse(text) as { message?: string }).message ?? text;
+  } catch {
+    return text.trim();
+  }
+}
+
+function reasonOf(error: NodeJS.ErrnoException): string {
+  if (error.code === "EACCES") return "this user may not open its socket; Docker gives access to the group 'docker'";
+  if (error.code === "ENOENT") return "there is no such socket";
+  if (error.code === "ECONNREFUSED") return "nobody listens there";
+  return error.message;
+}
+
+export const isNotFound = (error: unknown): boolean => error instanceof EngineRefused && error.status === 404;
+/** The container is already as it was asked to be, or another request is making it so. */
+export const isConflict = (error: unknown): boolean => error instanceof EngineRefused && error.status === 409;

@@ -1,0 +1,73 @@
+/** The network of an installation's containers: a bridge of its own, on which they reach the server and not each other. */
+import { createHash } from "node:crypto";
+import type { Log } from "../../../kernel/log.ts";
+import { label } from "./container.ts";
+import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
+
+interface Network {
+  IPAM: { Config?: Addresses[] };
+}
+
+/** The addresses of a network, of which the machine itself has the gateway's. */
+export interface Addresses {
+  Subnet?: string;
+  Gateway?: string;
+}
+
+export const networkName = (installation: string) => `millrace-${installation}`;
+
+/** Always the same for an installation, so that an operator can write firewall rules for it; Linux allows 15 characters. */
+export const bridgeName = (installation: string) =>
+  `mr-${createHash("sha256").update(installation).digest("hex").slice(0, 12)}`;
+
+export interface NetworkOptions {
+  installation: string;
+  /** What it had before somebody removed it; the server still listens there. */
+  before: Addresses | undefined;
+  log: Log;
+}
+
+/** Makes the network when it is not there. */
+export async function ensureNetwork(api: EngineApi, options: NetworkOptions): Promise<Required<Addresses>> {
+  const name = networkName(options.installation);
+  const network = (await look(api, name)) ?? (await make(api, options));
+  const addresses = network?.IPAM.Config?.find(({ Gateway, Subnet }) => Gateway?.includes(".") && Subnet);
+  if (!addresses) throw new Error(`the network ${name} has no gateway`);
+  return { Subnet: addresses.Subnet!, Gateway: addresses.Gateway!.split("/")[0]! };
+}
+
+async function look(api: EngineApi, name: string): Promise<Network | undefined> {
+  try {
+    return await api.call<Network>("GET", `/networks/${name}`);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function make(api: EngineApi, { installation, before, log }: NetworkOptions): Promise<Network | undefined> {
+  const name = networkName(installation);
+  const apart = {
+    "com.docker.network.bridge.enable_icc": "false",
+    "com.docker.network.bridge.name": bridgeName(installation),
+  };
+  const wanted = { Name: name, CheckDuplicate: true, Driver: "bridge", Labels: { [label.installation]: installation } };
+  // From what is best to what any engine can: the old addresses may be taken by now; Podman knows no such options, and Docker
+  // cannot keep containers apart on a kernel without br_netfilter.
+  const attempts = [
+    ...(before ? [{ ...wanted, Options: apart, IPAM: { Config: [before] } }] : []),
+    { ...wanted, Options: apart },
+    wanted,
+  ];
+  for (const body of attempts) {
+    try {
+      await api.call("POST", "/networks/create", { body });
+      break;
+    } catch (error) {
+      if (!(error instanceof EngineRefused)) throw error;
+      if (isConflict(error)) break;
+      log.warn({ reason: error.message }, "the network of the containers cannot be made as it should be");
+    }
+  }
+  return look(api, name);
+}

@@ -1,0 +1,122 @@
+/** A real Docker engine of one's own: started, killed, started again, and gone without a trace afterwards. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { once } from "node:events";
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
+import { promisify } from "node:util";
+
+const CONFORMANCE_PROGRAM = new URL("../src/ports/compute/conformance-program.mjs", import.meta.url);
+
+const run = promisify(execFile);
+
+export interface DockerEngine extends AsyncDisposable {
+  socket: string;
+  /** Breaks it off as a crash would. Its containers go on, as far as they can without it. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+  /** Runs the command line tool on this engine. */
+  docker(...args: string[]): Promise<string>;
+}
+
+/** Its networks and processes would be the machine's: `scripts/test-docker.sh` gives the tests namespaces of their own. */
+const IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE";
+
+interface EngineOptions {
+  /** Whether containers go on when it dies. */
+  keepsContainers?: boolean;
+  /** In a network namespace where nobody reaches its containers: two engines in one undo each other's packet filters. */
+  apart?: boolean;
+}
+
+export async function startEngine(options: EngineOptions = {}): Promise<DockerEngine> {
+  if (process.env[IN_NAMESPACE] === undefined)
+    throw new Error("Docker tests run in namespaces of their own: npm run test:docker [file]");
+  const folder = await mkdtemp(join(tmpdir(), "millrace-docker-"));
+  const socket = join(folder, "docker.sock");
+  let engine: ChildProcess | undefined;
+  const docker = async (...args: string[]) => (await run("docker", ["-H", `unix://${socket}`, ...args])).stdout.trim();
+  const kill = async () => {
+    if (!engine || engine.exitCode !== null || engine.signalCode !== null) return;
+    const ended = once(engine, "exit");
+    engine.kill("SIGKILL");
+    await ended;
+  };
+  const start = async () => {
+    engine = spawnEngine(folder, socket, options);
+    await readUntilReady(engine);
+  };
+  await start();
+  return {
+    socket,
+    kill,
+    start,
+    docker,
+    async [Symbol.asyncDispose]() {
+      const left = (await docker("ps", "--all", "--quiet")).split("\n").filter((id) => id !== "");
+      if (left.length > 0) await docker("rm", "--force", "--volumes", ...left);
+      const ended = once(engine!, "exit");
+      engine!.kill("SIGTERM");
+      await ended;
+      await unmountAll(folder);
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+/** A killed engine leaves what it had mounted; the last mount goes first. */
+async function unmountAll(folder: string): Promise<void> {
+  const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n").map((line) => line.split(" ")[4] ?? "");
+  for (const mount of mounts.reverse()) if (mount.startsWith(folder)) await run("umount", ["--lazy", mount]);
+}
+
+function spawnEngine(folder: string, socket: string, { keepsContainers, apart }: EngineOptions): ChildProcess {
+  const places = ["--data-root", join(folder, "data"), "--exec-root", join(folder, "exec")];
+  const files = ["--pidfile", join(folder, "pid"), "--host", `unix://${socket}`];
+  // No network of its own beside those that are made for it.
+  const manner = ["--bridge", "none", ...(keepsContainers ? ["--live-restore"] : [])];
+  const [program, ...args] = [...(apart ? ["unshare", "--net"] : []), "dockerd", ...places, ...files, ...manner];
+  return spawn(program!, args, { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+/** Its later words are read too, or a full pipe would stop it. */
+function readUntilReady(engine: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let said = "";
+    engine.stderr!.setEncoding("utf8").on("data", (text: string) => {
+      said = (said + text).slice(-10_000);
+      if (said.includes("API listen on")) resolve();
+    });
+    engine.once("exit", () => reject(new Error(`dockerd did not start: ${said}`)));
+    engine.once("error", reject);
+  });
+}
+
+/** An image made of what this machine has: BusyBox, and Node with its libraries unless a shell is enough. */
+export async function importImage({ docker }: DockerEngine, name: string, { node = true } = {}): Promise<void> {
+  await using files = new AsyncDisposableStack();
+  const folder = await mkdtemp(join(tmpdir(), "millrace-image-"));
+  files.defer(() => rm(folder, { recursive: true }));
+  await mkdir(join(folder, "bin"));
+  await cp(await realpath("/bin/busybox"), join(folder, "bin/busybox"));
+  for (const applet of ["sh", "sleep", "cat", "wget", "nc"]) await symlink("busybox", join(folder, "bin", applet));
+  if (node) await addNode(folder);
+  const archive = `${folder}.tar`;
+  files.defer(() => rm(archive));
+  await run("tar", ["-C", folder, "-cf", archive, "."]);
+  await docker("import", "--change", 'ENTRYPOINT ["/bin/node"]', archive, name);
+}
+
+async function addNode(folder: string): Promise<void> {
+  await cp(process.execPath, join(folder, "bin/node"));
+  for (const library of await librariesOf(process.execPath)) {
+    await mkdir(join(folder, dirname(library)), { recursive: true });
+    await cp(await realpath(library), join(folder, library));
+  }
+  await cp(CONFORMANCE_PROGRAM, join(folder, "conformance-program.mjs"));
+}
+
+async function librariesOf(program: string): Promise<string[]> {
+  const { stdout } = await run("ldd", [program]);
+  return stdout.match(/\/\S+(?= \()/g) ?? [];
+}

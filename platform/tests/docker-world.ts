@@ -1,0 +1,65 @@
+/** What a test of the Docker driver stands on: drivers of installations of their own, and programs for their containers. */
+import { inject } from "vitest";
+import { realClock } from "../src/kernel/clock.ts";
+import { silentLog } from "../src/kernel/log.ts";
+import type { InstanceSpec } from "../src/ports/compute/compute.ts";
+import type { Step } from "../src/ports/compute/conformance-world.ts";
+import { containerName } from "../src/ports/compute/docker/container.ts";
+import { DockerCompute, type DockerOptions } from "../src/ports/compute/docker/docker-compute.ts";
+import { EngineApi } from "../src/ports/compute/docker/engine-api.ts";
+import { TEST_IMAGE } from "./real-docker.ts";
+
+export const dockerProgram = (steps: readonly Step[]): Pick<InstanceSpec, "image" | "entrypoint" | "cmd"> => ({
+  image: TEST_IMAGE,
+  entrypoint: [],
+  cmd: ["/conformance-program.mjs", JSON.stringify(steps)],
+});
+
+export function dockerSpec(steps: readonly Step[], more: Partial<InstanceSpec> = {}): InstanceSpec {
+  return {
+    kind: "worker",
+    account: "account",
+    owner: "endpoint",
+    ...dockerProgram(steps),
+    env: {},
+    limits: { vcpu: 1, memoryMb: 256, diskGb: 1 },
+    gpus: [],
+    ports: [],
+    ...more,
+  };
+}
+
+/** A program of BusyBox's shell. */
+export const shell = (script: string, more: Partial<InstanceSpec> = {}): InstanceSpec =>
+  dockerSpec([], { entrypoint: ["/bin/sh", "-c"], cmd: [script], ...more });
+
+export const openDriver = (installation: string, more: Partial<DockerOptions> = {}): Promise<DockerCompute> =>
+  DockerCompute.open({
+    addresses: [inject("dockerSocket")],
+    installation,
+    clock: realClock,
+    log: silentLog,
+    ...more,
+  });
+
+let installations = 0;
+
+/** A driver of a new installation; what it started is removed with it. */
+export async function dockerWorld(more: Partial<DockerOptions> = {}) {
+  const installation = `test${process.pid}x${++installations}`;
+  const compute = await openDriver(installation, more);
+  const api = new EngineApi(more.addresses?.[0] ?? inject("dockerSocket"));
+  return {
+    installation,
+    compute,
+    api,
+    /** The container of an instance, as the engine describes it. */
+    // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects, and fails when it is not there
+    inspect: (id: string) => api.call<any>("GET", `/containers/${containerName(id)}/json`),
+    async [Symbol.asyncDispose]() {
+      await Promise.all((await compute.list()).map(({ id }) => compute.remove(id)));
+      await compute[Symbol.asyncDispose]();
+      await api.call("DELETE", `/networks/millrace-${installation}`).catch(() => {});
+    },
+  };
+}

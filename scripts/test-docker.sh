@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Runs the Docker tests, or some of them, on an engine of their own, which it installs where there is none.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+export PATH="$PWD/node_modules/.bin:$PATH"
+
+if [ "$(id -u)" != 0 ]; then
+  echo "The Docker tests start an engine of their own, which only root can: they are not run." >&2
+  exit 0
+fi
+for program in dockerd busybox ip unshare; do
+  if ! command -v "$program" >/dev/null; then
+    command -v apt-get >/dev/null || { echo "The Docker tests need $program." >&2; exit 1; }
+    apt-get update -qq
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends docker.io busybox-static iproute2 util-linux >/dev/null
+    break
+  fi
+done
+
+# In namespaces of its own the engine cannot disturb another one on this machine, whose bridges and packet filters it would share,
+# and everything it started ends with this command. The shell stays as the first process, which adopts and reaps orphans.
+export MILLRACE_TEST_NAMESPACE=1
+exec unshare --net --mount --pid --fork --mount-proc --kill-child \
+  bash -c 'ip link set lo up; vitest run --project docker "$@"; exit $?' bash "$@"
