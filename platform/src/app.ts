@@ -26,9 +26,14 @@ import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
 import { accountOperations } from "./resources/account/operations.ts";
 import { AccountService } from "./resources/account/service.ts";
+import { buildOperations } from "./resources/builds/operations.ts";
+import { BuildService } from "./resources/builds/service.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
+import { releaseOperations } from "./resources/releases/operations.ts";
+import { ReleaseRecords } from "./resources/releases/records.ts";
+import { ReleaseService } from "./resources/releases/service.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { workerLogsOf } from "./resources/workers/model.ts";
@@ -62,16 +67,19 @@ export interface Services {
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
   workerRecords: WorkerRecords;
+  releaseRecords: ReleaseRecords;
 }
 
 export async function openServices(
   parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string },
 ): Promise<Services> {
+  const releaseRecords = new ReleaseRecords(parts);
   const services = {
+    releaseRecords,
     accounts: new Accounts(parts),
     account: new AccountService(parts),
     secrets: new SecretService(parts),
-    endpoints: new EndpointService(parts),
+    endpoints: new EndpointService({ ...parts, releaseRecords }),
     workerKeys: new WorkerKeys(parts),
     workerRecords: new WorkerRecords(parts),
   };
@@ -236,17 +244,16 @@ function eventsFor(fleet: () => Fleet | undefined): WorkerEvents {
   };
 }
 
-function restHandlers(
-  { account, secrets, endpoints }: Services,
-  workers: WorkerService,
-  authenticator: Authenticator,
-): RestHandlers {
+function restHandlers(services: Services, workers: WorkerService, authenticator: Authenticator): RestHandlers {
+  const { account, secrets, endpoints } = services;
   const accountHandlers = handlersOf(accountOperations, account);
   return {
     ...accountHandlers,
     ...handlersOf(secretOperations, secrets),
     ...handlersOf(endpointOperations, endpoints),
     ...handlersOf(workerOperations, workers),
+    ...handlersOf(releaseOperations, new ReleaseService({ ...services, workers })),
+    ...handlersOf(buildOperations, new BuildService(services)),
     async deleteApiKey(call) {
       await accountHandlers.deleteApiKey(call);
       authenticator.forget();

@@ -97,8 +97,9 @@ export class Collection<T extends Document> {
     };
   }
 
-  removing(id: string): Write {
-    return { do: "remove", kind: this.#kept.kind, id };
+  /** With `ifVersion`, only provided nobody changed it since. */
+  removing(id: string, ifVersion?: number): Write {
+    return { do: "remove", kind: this.#kept.kind, id, ...(ifVersion === undefined ? {} : { ifVersion }) };
   }
 
   /** At start: refuses data of a newer release, and rebuilds keys that an older one computed differently. */

@@ -11,6 +11,8 @@ import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { isDataCenter } from "../catalog/compute.ts";
 import { commandOf, registryId } from "../container/command.ts";
+import { releaseDiff } from "../releases/diff.ts";
+import type { ReleaseRecords } from "../releases/records.ts";
 import { cpuFrom, gpuFrom, shownGpu } from "./compute.ts";
 import { type Endpoint, endpoints, type KeptEndpoint, type Removal, removals, type Scaling } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
@@ -56,6 +58,7 @@ export class EndpointService implements Handlers<Operations> {
   readonly #store: Store;
   readonly #endpoints: Collection<KeptEndpoint>;
   readonly #removals: Collection<Removal>;
+  readonly #releases: ReleaseRecords;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #publicUrl: () => string;
@@ -63,10 +66,17 @@ export class EndpointService implements Handlers<Operations> {
   readonly #changed: ((id: string) => void)[] = [];
   readonly #remembered: Remembered<EndpointItem>;
 
-  constructor(parts: { store: Store; clock: Clock; random: Random; publicUrl?: () => string }) {
+  constructor(parts: {
+    store: Store;
+    clock: Clock;
+    random: Random;
+    releaseRecords: ReleaseRecords;
+    publicUrl?: () => string;
+  }) {
     this.#store = parts.store;
     this.#endpoints = new Collection(parts.store, endpoints);
     this.#removals = new Collection(parts.store, removals);
+    this.#releases = parts.releaseRecords;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
@@ -107,14 +117,15 @@ export class EndpointService implements Handlers<Operations> {
     // Templates come later; until then no id can name one.
     if (body.templateId !== undefined) throw problem("not-found", "template not found");
     const doc = checked(created(body));
-    const item = await this.#endpoints.insert({
-      id: resourceId(this.#random),
-      account: caller.account,
-      createdAt: this.#clock.now(),
-      doc,
-    });
-    for (const changed of this.#changed) changed(item.id);
-    return this.#shown(item);
+    const createdAt = this.#clock.now();
+    const place = { id: resourceId(this.#random), account: caller.account, createdAt };
+    const first = { ...place, release: doc.release };
+    await this.#store.commit([
+      this.#endpoints.inserting({ ...place, doc }),
+      this.#releases.inserting(first, { at: createdAt, user: caller.user, diff: [] }),
+    ]);
+    for (const changed of this.#changed) changed(place.id);
+    return this.#shown({ ...place, version: 1, doc });
   }
 
   async getEndpoint({ caller, params }: Call): Promise<Endpoint> {
@@ -128,26 +139,42 @@ export class EndpointService implements Handlers<Operations> {
       const item = await this.own(caller, params.id!);
       const set = updated(item.doc, body);
       try {
-        const patched = await this.#endpoints.patch(item, set);
+        await this.#store.commit([this.#endpoints.patching(item, set), ...this.#releasing(caller, item, set)]);
         this.#remembered.delete(item.id);
         for (const changed of this.#changed) changed(item.id);
-        return this.#shown(patched);
+        return this.#shown({ ...item, doc: { ...item.doc, ...set } });
       } catch (error) {
         if (!(error instanceof WriteRefused)) throw error;
       }
     }
   }
 
+  /** The release that a change makes, if it makes one, for the same commit. */
+  #releasing(caller: Caller, { id, account, doc }: EndpointItem, set: Partial<KeptEndpoint>): Write[] {
+    if (set.release === undefined) return [];
+    const diff = releaseDiff(doc, { ...doc, ...set });
+    const made = { at: this.#clock.now(), user: caller.user, diff };
+    return [this.#releases.inserting({ id, account, release: set.release }, made)];
+  }
+
   /** Gone for callers at once; what it left elsewhere is removed before the answer, or after a crash by `finishRemovals`. */
   async deleteEndpoint({ caller, params }: Call): Promise<void> {
-    const { id } = await this.own(caller, params.id!);
+    // A release made meanwhile would be left behind: the removal then reads again.
+    for (let isGone = false; !isGone; ) isGone = await this.#remove(await this.own(caller, params.id!));
+    await this.#finishRemoval(params.id!);
+  }
+
+  /** False when somebody changed the endpoint first. */
+  async #remove({ id, account, version, doc }: EndpointItem): Promise<boolean> {
+    const releases = await this.#releases.removing({ id, account, release: doc.release });
     try {
-      await this.#store.commit([this.#endpoints.removing(id), this.#removing(id)]);
+      await this.#store.commit([this.#endpoints.removing(id, version), ...releases, this.#removing(id)]);
     } catch (error) {
-      throw error instanceof WriteRefused ? problem("not-found", "endpoint not found", { cause: error }) : error;
+      if (error instanceof WriteRefused) return false;
+      throw error;
     }
     this.#remembered.delete(id);
-    await this.#finishRemoval(id);
+    return true;
   }
 
   /** An account is about to go: what its endpoints left elsewhere goes with it, now or when a server next runs. */

@@ -1,0 +1,48 @@
+/** Releases of an endpoint: every change that reaches its workers, in the order of their numbers. */
+import type { Kept } from "../../kernel/document.ts";
+import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
+
+export const Change = t.Object(
+  {
+    field: t.String({ description: "What changed, such as `gpuCount`, `locations` or `template.imageName`." }),
+    old: t.Unknown({ description: "The value before; null when there was none." }),
+    new: t.Unknown({ description: "The value since; null when there is none any more." }),
+  },
+  { $id: "ReleaseChange" },
+);
+export type Change = Static<typeof Change>;
+
+export const Release = t.Object(
+  {
+    id: t.String({ description: "Unique release identifier." }),
+    version: t.Optional(nullable(t.Integer({ description: "Grows by one with every release of the endpoint." }))),
+    source: oneOf(["GIT_BUILD", "MANUAL"], { description: "What made it; here always a change through the API." }),
+    buildId: t.Optional(nullable(t.String())),
+    createdAt: dateTime("When the endpoint was changed."),
+    createdByUserId: t.Optional(nullable(t.String({ description: "Whose key was used." }))),
+    workerCount: t.Integer({ minimum: 0, description: "Workers that run this release now." }),
+    diff: t.Array(Change, { description: "Empty for the first one." }),
+  },
+  { $id: "Release" },
+);
+export type Release = Static<typeof Release>;
+
+export const Rollout = t.Object(
+  {
+    inProgress: t.Boolean({ description: "Whether workers of earlier releases are still there." }),
+    workersOnLatest: t.Integer({ minimum: 0 }),
+    workersTotal: t.Integer({ minimum: 0, description: "Without workers started by hand, which have no release." }),
+    percentOnLatest: t.Integer({ minimum: 0, maximum: 100, description: "0 when there are no workers." }),
+  },
+  { $id: "Rollout" },
+);
+export type Rollout = Static<typeof Rollout>;
+
+export type KeptRelease = {
+  endpoint: string;
+  version: number;
+  user: string;
+  diff: Change[];
+};
+
+export const releases: Kept<KeptRelease> = { kind: "release", v: 1 };
