@@ -23,9 +23,11 @@ test("whoever waits for an end is told of it, although a report beside it needs 
 });
 
 test("a worker may have a job again that it has reported, although a ping from before that came in between", async () => {
-  const { engine, desk, start, hold, flush } = await jobWorld();
+  const { clock, queue, engine, desk, start, hold, flush } = await jobWorld();
   const { id } = await engine.submit(submission({ errorRetries: 1 }));
   await desk.take(worker("w1"), one);
+  // From then on its claim is known after a restart.
+  await queue.due(clock.now(), 10);
   const restarted = start();
   hold();
   const reported = restarted.desk.report(worker("w1"), [report(id, '{"error":"no"}')]);

@@ -85,6 +85,16 @@ export class Ledger {
     }
   }
 
+  /** The server has begun a job: decided at once, though it is written only when that is worth a write. */
+  begin(job: Job): void {
+    const track = this.track(job.id);
+    const before = track.decided;
+    // Told a moment later than it was decided: another change may have come in between.
+    if (before?.job.state !== "IN_QUEUE" || before.job.attempt >= job.attempt) return;
+    this.#change(track, before, { job, result: before.result }, undefined);
+    this.#follow(track);
+  }
+
   /** The entries are on the disk, whether or not the server learns of it. */
   commit(entries: Entry[]): void {
     for (const entry of entries) {
@@ -183,9 +193,14 @@ export class Ledger {
       this.#trace.broken(`was changed to ${job.state} when there was no such job`, row.id);
       return;
     }
-    const after = { job, result: result === undefined ? before.result : ((result as string | null) ?? undefined) };
-    const broken = brokenRule(track, before, after, result as string | null | undefined, this.#circumstances);
-    if (broken) this.#trace.broken(broken, row.id);
+    const given = result as string | null | undefined;
+    this.#change(track, before, { job, result: given === undefined ? before.result : (given ?? undefined) }, given);
+  }
+
+  #change(track: Track, before: Durable, after: Durable, given: string | null | undefined): void {
+    const { job } = after;
+    const broken = brokenRule(track, before, after, given, this.#circumstances);
+    if (broken) this.#trace.broken(broken, job.id);
     if (jobLifecycle.isFinal(before.job.state) && job.state === "IN_QUEUE") {
       track.retries++;
       track.retriedAtMs = this.#timeline.elapsed;
@@ -193,7 +208,7 @@ export class Ledger {
     }
     track.decided = after;
     const who = job.state === "IN_PROGRESS" ? ` by ${job.holder}` : "";
-    this.#trace.note(`decided ${job.state}${who}, attempt ${job.attempt}, spent ${job.spent}`, row.id);
+    this.#trace.note(`decided ${job.state}${who}, attempt ${job.attempt}, spent ${job.spent}`, job.id);
   }
 
   #removes(ids: string[]): void {

@@ -266,7 +266,10 @@ export class Server {
     return overriding(queue, {
       claim: async (ask) => {
         const claimed = await queue.claim(ask);
-        for (const { job } of claimed) this.#world.ledger.track(job.id).taken.add(`${ask.holder}/${job.attempt}`);
+        for (const { job } of claimed) {
+          this.#world.ledger.track(job.id).taken.add(`${ask.holder}/${job.attempt}`);
+          if (!this.isDead) this.#world.ledger.begin(job);
+        }
         return claimed;
       },
     });

@@ -1,5 +1,6 @@
 /** A whole world in one seed: a server and its disk, workers, clients, a network and a clock, and one scheduler of everything. */
 import type { Engine } from "../../src/jobs/engine.ts";
+import { isProblem } from "../../src/kernel/problem.ts";
 import { SeededRandom } from "../../src/kernel/random.ts";
 import type { Journal } from "../../src/ports/queue/journal.ts";
 import type { Queue } from "../../src/ports/queue/queue.ts";
@@ -238,7 +239,10 @@ export class World {
     if (random.chance(0.5)) {
       timeline.after(random.below(3000), () => {
         this.#ended.add(call.worker);
-        void this.server?.ended(call);
+        // A full disk refuses that too; then the worker is lost when nothing was heard of it for long enough.
+        this.server?.ended(call).catch((error: unknown) => {
+          if (!isProblem(error, "unavailable")) trace.broken(`a worker's end was not taken: ${(error as Error).stack}`);
+        });
       });
     }
     const Kind = worker instanceof SingleWorker ? SingleWorker : BatchedWorker;

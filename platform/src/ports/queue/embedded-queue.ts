@@ -16,8 +16,9 @@ import {
 } from "./decision.ts";
 import { dueJobs, HolderBook, type MonotonicClock } from "./holder-book.ts";
 import { isLive, type Job, type NewJob } from "./job.ts";
-import { type Entry, fromRow, type Journal, rowReader, toRow } from "./journal.ts";
+import { fromRow, type Journal, rowReader } from "./journal.ts";
 import { LaneBook } from "./lane-book.ts";
+import { LateClaims } from "./late-claims.ts";
 import { BodyRoom, deadlineOf, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
 import type {
   Ask,
@@ -44,6 +45,7 @@ export class EmbeddedQueue implements Queue {
   readonly #holders: HolderBook;
   readonly #deadlines = new DeadlineHeap<LiveJob>(deadlineOf);
   readonly #policies = new PolicyBook();
+  readonly #lateClaims: LateClaims;
   /** Keys of jobs that are not on the disk yet. */
   readonly #newKeys = new Map<string, { job: LiveJob; digest: string }>();
   readonly #room = new BodyRoom();
@@ -57,6 +59,7 @@ export class EmbeddedQueue implements Queue {
   constructor(journal: Journal, clock: MonotonicClock) {
     this.#journal = journal;
     this.#holders = new HolderBook(clock);
+    this.#lateClaims = new LateClaims(journal);
     journal.whenFailed(() => this.#reload());
     this.#load((job) => this.#holders.giveGrace(job));
   }
@@ -72,22 +75,10 @@ export class EmbeddedQueue implements Queue {
   }
 
   async claim(ask: Ask): Promise<Claimed[]> {
-    const lanes = this.#lanesOf(ask.endpoint);
-    const except = ask.except && ask.except.length > 0 ? new Set(ask.except) : undefined;
-    const claimed: LiveJob[] = [];
-    const passed: LiveJob[] = [];
-    while (claimed.length < ask.limit) {
-      const job = lanes.take();
-      if (!job) break;
-      if (except?.has(job.id)) passed.push(job);
-      else claimed.push(job);
-    }
-    for (const job of passed) lanes.put(job);
+    const claimed = this.#lanesOf(ask.endpoint).take(ask.limit, ask.except);
     if (claimed.length === 0) return [];
     const bodies = claimed.map(({ id, body }) => body ?? this.#journal.body(id));
-    const entries = claimed.map((job) => this.#begin(job, ask));
-    // Not awaited: a lost claim only means that the job waits again. A failed write is dealt with where it is noticed.
-    this.#journal.write(entries).catch(() => undefined);
+    for (const job of claimed) this.#begin(job, ask);
     return Promise.all(claimed.map(snapshot).map(async (job, i) => ({ job, body: (await bodies[i])! })));
   }
 
@@ -104,7 +95,10 @@ export class EmbeddedQueue implements Queue {
       return job?.holder === holder && job.attempt === attempt && job.state === "IN_PROGRESS";
     });
     const restsOnOthers = chunks.some(({ id }) => (this.#live.get(id)?.pending ?? 0) > 0);
-    if (current.length > 0 || restsOnOthers) await this.#journal.write([{ do: "chunks", chunks: current }]);
+    if (current.length === 0 && !restsOnOthers) return;
+    // An attempt of which chunks are known must be known itself, or another could begin under its number.
+    const claims = this.#lateClaims.take(current.map(({ id }) => this.#live.get(id)!));
+    await this.#journal.write([...claims, { do: "chunks", chunks: current }]);
   }
 
   async read(id: string, now: number, parts: readonly Part[] = []): Promise<Reading | "purged" | undefined> {
@@ -118,6 +112,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }> {
+    await this.#lateClaims.write();
     const { rows, total } = this.#journal.list(filter);
     return { jobs: rows.map(fromRow), total };
   }
@@ -164,6 +159,8 @@ export class EmbeddedQueue implements Queue {
   }
 
   async due(now: number, limit: number): Promise<Due[]> {
+    // Not awaited: a lost claim only means that the job waits again.
+    this.#lateClaims.write().catch(() => undefined);
     return dueJobs(this.#deadlines.due(now, limit), this.#holders.lapsed(), now, limit);
   }
 
@@ -191,6 +188,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#lateClaims.write().catch(() => undefined);
     await this.#journal.close();
   }
 
@@ -249,7 +247,7 @@ export class EmbeddedQueue implements Queue {
     return { job, known: true, digest: stored.digest };
   }
 
-  #begin(job: LiveJob, { holder, now }: Ask): Entry {
+  #begin(job: LiveJob, { holder, now }: Ask): void {
     const lanes = this.#lanesOf(job.endpoint);
     // While a change of it is under way, it is counted as it is shown, and anew when that is over.
     if (job.shown === undefined) lanes.count(job, -1);
@@ -264,7 +262,7 @@ export class EmbeddedQueue implements Queue {
     this.#room.release(job);
     this.#deadlines.update(job);
     this.#holders.add(job);
-    return { do: "update", row: toRow(job, job.position) };
+    this.#lateClaims.add(job);
   }
 
   #apply(change: StashedChange, decision: Decision): Outcome {
@@ -280,6 +278,7 @@ export class EmbeddedQueue implements Queue {
     if (job.shown === undefined) job.shown = snapshot(job);
     const returns = change.set.state === "IN_QUEUE" && job.state !== "IN_QUEUE";
     this.#holders.remove(job);
+    this.#lateClaims.delete(job);
     changeFields(job, change);
     if (change.set.policy || change.lower) job.policy = this.#policies.shared(job.policy);
     if (job.state !== "IN_QUEUE" && job.lane === "waiting") job.lane = "left";
@@ -338,6 +337,7 @@ export class EmbeddedQueue implements Queue {
     this.#lanes.clear();
     this.#holders.forgetJobs();
     this.#newKeys.clear();
+    this.#lateClaims.clear();
     this.#room.clear();
     this.#load();
   }
@@ -372,6 +372,7 @@ export class EmbeddedQueue implements Queue {
     this.#deadlines.remove(job);
     this.#room.release(job);
     this.#holders.remove(job);
+    this.#lateClaims.delete(job);
     if (job.lane === "waiting") job.lane = "left";
   }
 

@@ -26,8 +26,22 @@ export class Lanes {
     else putBetween(lane, job);
   }
 
-  /** The next waiting job; entries of jobs that have moved on since are passed over. */
-  take(): LiveJob | undefined {
+  /** The next waiting jobs, without those that are excepted. */
+  take(limit: number, except: readonly string[] = []): LiveJob[] {
+    const taken: LiveJob[] = [];
+    const passed: LiveJob[] = [];
+    while (taken.length < limit) {
+      const job = this.#next();
+      if (!job) break;
+      if (except.length > 0 && except.includes(job.id)) passed.push(job);
+      else taken.push(job);
+    }
+    for (const job of passed) this.put(job);
+    return taken;
+  }
+
+  /** Entries of jobs that have moved on since are passed over. */
+  #next(): LiveJob | undefined {
     for (const lane of [this.#normal, this.#low]) {
       for (let job = lane.shift(); job; job = lane.shift()) {
         if (!isWaiting(job)) continue;

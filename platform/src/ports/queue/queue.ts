@@ -155,7 +155,8 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   enqueue(jobs: NewJob[]): Promise<Enqueued[]>;
   /**
    * Up to `limit` waiting jobs, begun for this holder: normal before low priority, returned before new, else oldest first. No job
-   * is ever held by two. Not awaited to the disk: a claim lost in a crash leaves the job waiting, and its worker may claim it back.
+   * is ever held by two. Written at the next `due` at the latest: a claim lost in a crash leaves the job waiting, and its worker may
+   * claim it back.
    */
   claim(ask: Ask): Promise<Claimed[]>;
   /** Many compare-and-sets at once, in order. Decides nothing itself. Shown to nobody before it is durable. */

@@ -40,6 +40,7 @@ class TestFlusher implements Flusher {
   #open = Promise.resolve();
   #release = () => {};
   failures = 0;
+  flushes = 0;
 
   constructor(file: string) {
     this.#real = inlineFlusher(file, onSmallDisk);
@@ -57,6 +58,7 @@ class TestFlusher implements Flusher {
 
   async flush(batch: Command[]): Promise<Flushed> {
     await this.#open;
+    this.flushes++;
     if (this.failures === 0) return this.#real.flush(batch);
     this.failures--;
     return { failed: "no space left on device" };
@@ -188,15 +190,50 @@ test("a change to a job whose purge is not on the disk yet waits for it", async 
   expect(await purged).toEqual(["j1"]);
 });
 
+/** What a second of running is to a claim: the time at which it is written down. */
+async function sweep(queue: Queue): Promise<void> {
+  await queue.due(NOW, 100);
+  await turn();
+}
+
+test("a claim is written with the next look for what is due, and stays when a crash comes after that", async () => {
+  await using world = await setup();
+  await enqueue(world.queue, "j1");
+  await claim(world.queue);
+  await sweep(world.queue);
+  const after = await world.afterCrash();
+  expect(await reading(after, "j1")).toMatchObject({ job: { state: "IN_PROGRESS", attempt: 1, holder: "w1" } });
+  expect(await claimIds(after)).toEqual([]);
+});
+
+test("a job that ends before its claim was written is written once, with its holder and attempt", async () => {
+  await using world = await setup();
+  await enqueue(world.queue, "j1");
+  const flushes = world.flusher.flushes;
+  await claim(world.queue);
+  await apply(world.queue, finish("j1"));
+  await sweep(world.queue);
+  expect(world.flusher.flushes - flushes).toBe(1);
+  const after = await world.afterCrash();
+  expect(await reading(after, "j1")).toMatchObject({ job: { state: "COMPLETED", attempt: 1, holder: "w1" } });
+});
+
+test("chunks bring the claim of their attempt to the disk with them", async () => {
+  await using world = await setup();
+  await enqueue(world.queue, "j1");
+  await claim(world.queue);
+  await world.queue.append("w1", [{ id: "j1", attempt: 1, sequence: 1, text: "1" }]);
+  const after = await world.afterCrash();
+  expect(await reading(after, "j1")).toMatchObject({ job: { state: "IN_PROGRESS", attempt: 1, holder: "w1" } });
+});
+
 test("a claim is not awaited, and one that a crash loses leaves the job waiting", async () => {
   await using world = await setup();
   await enqueue(world.queue, "j1");
-  world.flusher.hold();
   expect(await claimIds(world.queue)).toEqual(["j1"]);
   const after = await world.afterCrash();
   expect(await reading(after, "j1")).toMatchObject({ job: { state: "IN_QUEUE", attempt: 0 } });
   expect(await claimIds(after)).toEqual(["j1"]);
-  world.flusher.release();
 });
 
 test("a failed flush refuses all that was under way, shows nothing of it, and later work goes on", async () => {
@@ -239,7 +276,7 @@ test("a claim that could not be written leaves the job waiting, for anyone", asy
   await enqueue(world.queue, "j1", "j2");
   world.flusher.failures = 1;
   expect(await claimIds(world.queue, { limit: 1 })).toEqual(["j1"]);
-  await turn();
+  await sweep(world.queue);
   expect(await world.queue.held("w1")).toEqual([]);
   expect(await claimIds(world.queue, { holder: "w2" })).toEqual(["j1", "j2"]);
 });
@@ -247,6 +284,7 @@ test("a claim that could not be written leaves the job waiting, for anyone", asy
 test("whoever hears of a failed flush first finds memory as the disk is", async () => {
   await using world = await setup();
   await running(world.queue, newJob("j1"));
+  await sweep(world.queue);
   world.flusher.failures = 1;
   const heard = world.queue.apply([finish("j1")]).catch(async () => (await reading(world.queue, "j1")).job.state);
   expect(await heard).toBe("IN_PROGRESS");
