@@ -98,7 +98,8 @@ describe("job-take", () => {
     hangUp.abort();
     await expect(lost).rejects.toThrow("aborted");
     // The server has seen the first connection go once it has answered on a new one.
-    await Promise.all([closed, fetch(`${world.url}/v2/openapi.json`, { headers: { connection: "close" } })]);
+    const other = await fetch(`${world.url}/v2/openapi.json`, { headers: { connection: "close" } });
+    await Promise.all([closed, other.text()]);
     await turn();
     go();
     expect((await next).json.id).toBe(id);
