@@ -2,9 +2,8 @@
 import type { InstanceSpec } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
-import { workerEnv } from "../resources/endpoints/worker-env.ts";
+import { withUserEnv, workerEnv } from "../resources/endpoints/worker-env.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
-import type { KeptWorker } from "../resources/workers/model.ts";
 import type { WorkerItem } from "./plan.ts";
 
 export interface Boot {
@@ -20,7 +19,7 @@ export async function instanceSpec({ endpoint, worker, url, key }: Boot, reveal:
   const { doc } = endpoint;
   const { vcpu, memoryMb, gpus } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
-  const ours = { ...workerEnv({ url, endpoint: endpoint.id, worker: worker.id, key }), ...placeEnv(worker.doc) };
+  const ours = workerEnv({ url, endpoint: endpoint.id, worker: worker.id, key, compute: worker.doc });
   return {
     kind: "worker",
     account: endpoint.account,
@@ -28,31 +27,11 @@ export async function instanceSpec({ endpoint, worker, url, key }: Boot, reveal:
     image: doc.image,
     entrypoint: doc.entrypoint,
     cmd: doc.cmd,
-    env: withoutOverrides(ours, given),
+    env: withUserEnv(ours, given),
     limits: { vcpu, memoryMb, diskGb: doc.disk },
     gpus,
     ports: doc.ports.map((port) => Number.parseInt(port, 10)),
   };
-}
-
-/** Of our variables a user may tune some; those by which the worker finds its way and proves who it is are ours alone. */
-function withoutOverrides(ours: Record<string, string>, given: Record<string, string>): Record<string, string> {
-  const own = Object.entries(ours).filter(([name]) => !TUNABLE.has(name));
-  return { ...ours, ...given, ...Object.fromEntries(own) };
-}
-
-const TUNABLE = new Set(["RUNPOD_PING_INTERVAL", "RUNPOD_DEBUG_LEVEL", "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS"]);
-
-/** What the worker was given of its machine, under our own names and the established ones. */
-function placeEnv({ vcpu, memoryMb, gpuType, gpuCount }: KeptWorker): Record<string, string> {
-  const place = {
-    CPU_COUNT: String(vcpu),
-    MEM_GB: String(Math.round(memoryMb / 1024)),
-    GPU_COUNT: String(gpuCount),
-    ...(gpuType === null ? {} : { GPU_NAME: gpuType.replaceAll(" ", "+") }),
-  };
-  const named = (prefix: string) => Object.entries(place).map(([name, value]) => [`${prefix}_${name}`, value]);
-  return Object.fromEntries([...named("MILLRACE"), ...named("RUNPOD")]);
 }
 
 const DEFAULT_INIT_TIMEOUT_S = 420;

@@ -1,37 +1,99 @@
-/** The variables that tell a worker where its endpoint is, under our own names and the established ones. */
+/** The variables that tell a worker where its endpoint is and what it runs on, under our own names and the established ones. */
+import { hash } from "node:crypto";
 
-interface WorkerPlace {
+export interface WorkerPlace {
   /** Where the worker reaches the server, such as `http://127.0.0.1:7420`. */
   url: string;
   endpoint: string;
   worker: string;
   key: string;
+  /** What it was given of its machine; nothing is known of that for a worker started by hand. */
+  compute?: { vcpu: number; memoryMb: number; gpuType: string | null; gpuCount: number };
+  dataCenter?: string;
+  volume?: string;
+  /** Its machine is known to reach the internet. */
+  isOnline?: boolean;
 }
 
-/** Every URL already has a query: the public worker package appends `&name=value` to whatever it is given. */
-export function workerEnv({ url, endpoint, worker, key }: WorkerPlace): Record<string, string> {
-  const base = `${url}/v2/${endpoint}`;
-  const at = (path: string) => `${base}/${path}?gpu=none`;
-  const own = {
+type Variables = Record<string, string>;
+
+/**
+ * `RUNPOD_API_KEY` is not among them: what a worker may do as its account is for the endpoint's owner to say, who can set it to a
+ * secret.
+ */
+export function workerEnv(place: WorkerPlace): Variables {
+  const { url, endpoint, worker, key } = place;
+  return {
     MILLRACE_URL: url,
     MILLRACE_ENDPOINT_ID: endpoint,
     MILLRACE_WORKER_ID: worker,
     MILLRACE_WORKER_KEY: key,
+    ...linkUrls(place),
+    RUNPOD_PING_INTERVAL: "10000",
+    RUNPOD_AI_API_KEY: key,
+    RUNPOD_POD_ID: worker,
+    RUNPOD_POD_HOSTNAME: hostName(worker),
+    RUNPOD_ENDPOINT_ID: endpoint,
+    RUNPOD_ENDPOINT_BASE_URL: `${url}/v2`,
+    RUNPOD_DEBUG_LEVEL: "INFO",
+    RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: String(!passesSystemChecks(place)),
+    ...underBothNames({ ...computeOf(place), DC_ID: place.dataCenter, VOLUME_ID: place.volume }),
   };
+}
+
+/** Variables of ours that the endpoint's own may change. */
+const TUNABLE = new Set(["RUNPOD_PING_INTERVAL", "RUNPOD_DEBUG_LEVEL", "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS"]);
+
+/** The endpoint's variables beside ours: those by which a worker finds its way and proves who it is are ours alone. */
+export function withUserEnv(ours: Variables, given: Readonly<Variables>): Variables {
+  const theirs = Object.entries(given).filter(([name]) => !name.startsWith("RUNPOD_WEBHOOK_"));
+  const fixed = Object.entries(ours).filter(([name]) => !TUNABLE.has(name));
+  return { ...ours, ...Object.fromEntries(theirs), ...Object.fromEntries(fixed) };
+}
+
+/** Every URL already has a query: the public worker package appends `&name=value` to whatever it is given. */
+function linkUrls({ url, endpoint, worker, compute }: WorkerPlace): Variables {
+  const query = new URLSearchParams({ gpu: compute?.gpuType ?? "none" });
+  const at = (path: string) => `${url}/v2/${endpoint}/${path}?${query}`;
   return {
-    ...own,
     RUNPOD_WEBHOOK_GET_JOB: at(`job-take/${worker}`),
     RUNPOD_WEBHOOK_POST_OUTPUT: at(`job-done/${worker}/$ID`),
     RUNPOD_WEBHOOK_POST_STREAM: at(`job-stream/${worker}/$ID`),
     RUNPOD_WEBHOOK_JOB_STREAM: at(`job-stream/${worker}/$ID`),
     RUNPOD_WEBHOOK_PING: at(`ping/${worker}`),
-    RUNPOD_PING_INTERVAL: "10000",
-    RUNPOD_AI_API_KEY: key,
-    RUNPOD_POD_ID: worker,
-    RUNPOD_POD_HOSTNAME: `${worker}-00000000`,
-    RUNPOD_ENDPOINT_ID: endpoint,
-    RUNPOD_ENDPOINT_BASE_URL: `${url}/v2`,
-    RUNPOD_DEBUG_LEVEL: "INFO",
-    RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: "true",
   };
+}
+
+const hostName = (worker: string) => `${worker}-${hash("sha256", worker, "hex").slice(0, 8)}`;
+
+const CHECKED_MEMORY_MB = 5 * 1024;
+
+/**
+ * The public worker package ends a worker at once that has less than 4 GB free or cannot reach a public name server, however well it
+ * could work: it may check only where both are known to be fine.
+ */
+function passesSystemChecks({ compute, isOnline = false }: WorkerPlace): boolean {
+  return isOnline && compute !== undefined && compute.memoryMb >= CHECKED_MEMORY_MB;
+}
+
+/** Spaces in names of GPUs are written as `+`, as everywhere in this protocol. */
+function computeOf({ compute }: WorkerPlace): Record<string, string | undefined> {
+  if (!compute) return {};
+  const { vcpu, memoryMb, gpuType, gpuCount } = compute;
+  return {
+    CPU_COUNT: String(vcpu),
+    MEM_GB: String(Math.round(memoryMb / 1024)),
+    GPU_COUNT: String(gpuCount),
+    GPU_NAME: gpuType?.replaceAll(" ", "+"),
+  };
+}
+
+function underBothNames(values: Record<string, string | undefined>): Variables {
+  const known = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined);
+  return Object.fromEntries(
+    known.flatMap(([name, value]) => [
+      [`MILLRACE_${name}`, value],
+      [`RUNPOD_${name}`, value],
+    ]),
+  );
 }
