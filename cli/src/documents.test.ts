@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
-import { withDiagram } from "../../scripts/lifecycle.ts";
+import { shown, withDiagram } from "../../scripts/lifecycle.ts";
 import { withSettings } from "../../scripts/settings.ts";
 import { accountsCommand } from "./accounts.ts";
 import { keysCommand } from "./keys.ts";
@@ -30,9 +30,10 @@ test("the README's settings are those of the server (npx node scripts/settings.t
   );
 });
 
-test("the diagram of a job's life is the table's (npx node scripts/lifecycle.ts writes it)", () => {
-  expect(read("docs/jobs.md")).toBe(withDiagram(read("docs/jobs.md")));
+test("the diagrams of a job's and a worker's life are the tables' (npx node scripts/lifecycle.ts writes them)", () => {
+  for (const [path, lifecycle] of Object.entries(shown)) expect(read(path)).toBe(withDiagram(read(path), lifecycle));
   expect(read("docs/jobs.md")).toContain("IN_QUEUE --> IN_PROGRESS: claim");
+  expect(read("docs/workers.md")).toContain("STARTING --> READY: answer");
 });
 
 describe("commands in the documents exist, with their flags:", () => {

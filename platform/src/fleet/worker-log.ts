@@ -12,8 +12,11 @@ interface Following {
 
 /** How long the last words of a program that has ended are waited for. */
 const LAST_WORDS_MS = 1000;
-const SHOWN_LINES = 5;
+const READ_LINES = 40;
+const SHOWN_LINES = 6;
 const SHOWN_OF_LINES = 600;
+/** Where an error came from, line after line, would hide what it was. */
+const STACK_FRAME = /^at .+[:)]/;
 
 export class WorkerLog {
   readonly #compute: Compute;
@@ -54,8 +57,9 @@ export class WorkerLog {
 
   /** How the program ended, with its last lines, for people. */
   async ending(worker: WorkerItem, how: string): Promise<string> {
-    const last = await this.#logs.read(streamOf(worker), { from: { tail: SHOWN_LINES }, source: "container" });
-    const text = last.map(({ line }) => line.trim()).filter(Boolean);
+    const last = await this.#logs.read(streamOf(worker), { from: { tail: READ_LINES }, source: "container" });
+    const lines = last.map(({ line }) => line.trim()).filter((line) => line !== "" && !STACK_FRAME.test(line));
+    const text = lines.slice(-SHOWN_LINES);
     return text.length === 0
       ? `${how}, it wrote nothing`
       : `${how}, last lines: ${text.join(" | ").slice(-SHOWN_OF_LINES)}`;
