@@ -298,6 +298,21 @@ describe("demand", () => {
     expect(rose).toEqual([2, 2, 2]);
   });
 
+  test("says how busy each worker is, and since when an idle one is idle", async () => {
+    const { clock, balancer, both, acquire } = setup();
+    const start = clock.now();
+    both("a");
+    both("b");
+    const slot = await acquire();
+    await clock.advance(7000);
+    const busy = { inFlight: 1, idleSince: undefined };
+    const idle = { inFlight: 0, idleSince: start };
+    expect(Object.fromEntries(balancer.occupations(EP))).toEqual({ a: busy, b: idle });
+    slot.release();
+    expect(balancer.occupations(EP).get("a")).toEqual({ inFlight: 0, idleSince: start + 7000 });
+    expect(balancer.occupations("other").size).toBe(0);
+  });
+
   test("endpoints do not mix", async () => {
     const { balancer, both, acquire } = setup();
     both("a");

@@ -43,6 +43,13 @@ export interface LoadDemand {
   resume: string[];
 }
 
+/** How busy a worker is, for whoever ends idle ones. */
+export interface Occupation {
+  inFlight: number;
+  /** Since when it has had no request. */
+  idleSince: number | undefined;
+}
+
 /** `rising` has not yet passed its first health check, `doubtful` not its last. */
 type Standing = "rising" | "ready" | "doubtful" | "frozen" | "leaving";
 
@@ -54,11 +61,13 @@ class Member {
   reason = "it is starting";
   inFlight = 0;
   usedAt = 0;
+  idleSince: number;
   /** Waits for the last request of a worker that leaves. */
   readonly idle = Promise.withResolvers<void>();
 
-  constructor(backend: Backend) {
+  constructor(backend: Backend, now: number) {
     this.backend = backend;
+    this.idleSince = now;
   }
 }
 
@@ -107,17 +116,29 @@ export class Balancer implements Disposable {
     return { waiting: waiting.size, inFlight, resume };
   }
 
+  /** The workers that the balancer knows, by their ids. */
+  occupations(endpoint: string): Map<string, Occupation> {
+    const members = [...(this.#groups.get(endpoint)?.members.values() ?? [])];
+    return new Map(
+      members.map(({ backend, inFlight, idleSince }) => [
+        backend.worker,
+        { inFlight, idleSince: inFlight === 0 ? idleSince : undefined },
+      ]),
+    );
+  }
+
   /** A worker's program runs; it gets no request before `ready`. Also after a thaw, with new connections. */
   add(endpoint: string, backend: Backend): void {
     const group = this.#group(endpoint);
     group.members.get(backend.worker)?.ending.abort(new Error("it was started anew"));
-    group.members.set(backend.worker, new Member(backend));
+    group.members.set(backend.worker, new Member(backend, this.#clock.now()));
   }
 
   ready(endpoint: string, worker: string): void {
     const group = this.#groups.get(endpoint);
     const member = group?.members.get(worker);
     if (!group || !member || member.standing === "ready" || member.standing === "leaving") return;
+    if (member.inFlight === 0) member.idleSince = this.#clock.now();
     member.standing = "ready";
     this.#handOut(group);
   }
@@ -241,6 +262,7 @@ export class Balancer implements Disposable {
         held = false;
         member.inFlight--;
         group.inFlight--;
+        if (member.inFlight === 0) member.idleSince = this.#clock.now();
         if (member.inFlight === 0 && member.standing === "leaving") member.idle.resolve();
         this.#settle(endpoint, group);
       },

@@ -14,6 +14,7 @@ import { commandOf, registryId } from "../container/command.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { cpuFrom, gpuFrom, shownGpu } from "./compute.ts";
+import { healthPathOf } from "./listening.ts";
 import { type Endpoint, endpoints, type KeptEndpoint, type Removal, removals, type Scaling } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
 
@@ -337,7 +338,7 @@ function mayUse({ endpoints }: Caller, id: string): boolean {
 }
 
 function requestUrls(base: string, { type, env }: KeptEndpoint): Endpoint["requestUrls"] {
-  if (type === "LOAD_BALANCER") return { base, health: `${base}${env.HEALTH_CHECK_PATH ?? "/ping"}` };
+  if (type === "LOAD_BALANCER") return { base, health: `${base}${healthPathOf(env)}` };
   return {
     run: `${base}/run`,
     runSync: `${base}/runsync`,
