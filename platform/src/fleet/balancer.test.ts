@@ -179,9 +179,20 @@ describe("waiting for a worker", () => {
   test("ends when the server stops", async () => {
     const { clock, balancer, acquire } = setup();
     const refused = expect(acquire()).rejects.toMatchObject({ status: 503 });
-    balancer[Symbol.dispose]();
+    balancer.close();
     await refused;
+    await expect(acquire()).rejects.toMatchObject({ status: 503 });
     expect(clock.waiting).toBe(0);
+  });
+
+  test("requests in flight outlive the stop, until all is let go of", async () => {
+    const { balancer, both, acquire } = setup();
+    both("a");
+    const slot = await acquire();
+    balancer.close();
+    expect(slot.gone.aborted).toBe(false);
+    balancer[Symbol.dispose]();
+    expect(slot.gone.aborted).toBe(true);
   });
 });
 

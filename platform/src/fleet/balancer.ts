@@ -1,6 +1,7 @@
 /** Load balancing: which worker of an endpoint takes a request, and the requests that wait until one can. */
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
+import type { Gone } from "../kernel/gone.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Affinity } from "./affinity.ts";
 
@@ -31,8 +32,8 @@ export interface Asking {
   /** Requests that one worker is meant to have at a time; more workers are wanted beyond it. */
   perWorker: number;
   affinity?: Affinity | undefined;
-  /** Aborts when nobody waits for the answer any more. */
-  gone?: AbortSignal;
+  /** Whether nobody waits for the answer any more. */
+  gone?: Gone;
 }
 
 /** What the scaler goes by. */
@@ -92,6 +93,7 @@ export class Balancer implements Disposable {
   #rose: (endpoint: string) => void = () => {};
   #why: (endpoint: string) => string | undefined = () => undefined;
   #uses = 0;
+  #closed = false;
 
   constructor({ clock }: { clock: Clock }) {
     this.#clock = clock;
@@ -185,6 +187,7 @@ export class Balancer implements Disposable {
 
   /** The least busy worker, or the one that the affinity names, now or as soon as there is one. */
   acquire(endpoint: string, { perWorker, affinity, gone }: Asking): Promise<Slot> {
+    if (this.#closed) return Promise.reject(stopping());
     const group = this.#group(endpoint);
     group.perWorker = perWorker;
     const member = choose(group, affinity);
@@ -200,18 +203,24 @@ export class Balancer implements Disposable {
     return this.#wait(endpoint, group, affinity, gone);
   }
 
+  /** Nobody waits any longer, and whoever comes is refused; requests in flight go on. */
+  close(): void {
+    this.#closed = true;
+    for (const { waiting } of [...this.#groups.values()]) for (const { refuse } of [...waiting]) refuse(stopping());
+  }
+
   [Symbol.dispose](): void {
-    for (const group of this.#groups.values()) {
-      for (const { refuse } of [...group.waiting]) refuse(problem("unavailable", "the server is stopping"));
-      for (const { ending, idle } of group.members.values()) {
-        ending.abort(new Error("the server is stopping"));
+    this.close();
+    for (const { members } of this.#groups.values()) {
+      for (const { ending, idle } of members.values()) {
+        ending.abort(stopping());
         idle.resolve();
       }
     }
     this.#groups.clear();
   }
 
-  #wait(endpoint: string, group: Group, affinity: Affinity | undefined, gone?: AbortSignal): Promise<Slot> {
+  #wait(endpoint: string, group: Group, affinity: Affinity | undefined, gone?: Gone): Promise<Slot> {
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
     const insists = affinity !== undefined && affinity.kind !== "soft";
     let timer: Timer | undefined;
@@ -351,6 +360,8 @@ function account({ members }: Group): string {
   if (members.size === 0) return "none is running";
   return [...members.values()].map(({ backend, reason }) => `worker ${backend.worker}: ${reason}`).join("; ");
 }
+
+const stopping = () => problem("unavailable", "the server is stopping");
 
 function workerGone(worker: string, reason: string): Problem {
   return problem("not-found", `worker ${worker} is gone: ${reason}`, { word: "affinity_worker_gone" });
