@@ -184,7 +184,7 @@ describe("who may ask", () => {
     const worker = world.worker("w1", mirror);
     const key = await world.strangersKey();
     const foreign = await world.ask("GET", "/x", { key });
-    const unknown = await world.call("GET", `/v2/${UNKNOWN}/health`, { key });
+    const unknown = await world.call("GET", `/v2/${UNKNOWN}/x`, { key });
     expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
     expect(unknown.status).toBe(404);
     expect(worker.dialled).toBe(0);

@@ -7,7 +7,7 @@ import type { Balancer } from "../../fleet/balancer.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { problem } from "../../kernel/problem.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
 import type { EndpointType, KeptEndpoint } from "../../resources/endpoints/model.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
 import { refuseTooLarge } from "../http/body.ts";
@@ -46,18 +46,15 @@ export class EndpointProxy implements Ahead {
   find(request: Request): Answering | undefined | Promise<Answering | undefined> {
     const address = this.#addressOf(request);
     if (!address) return undefined;
-    const answering: Answering = (request, reply) => this.#serve(address, request, reply, forward);
-    if (address.form === "host") return answering;
-    const answer = (type?: EndpointType) => (type === "LOAD_BALANCER" ? answering : undefined);
+    if (address.form === "host") return this.#answering(address);
     const type = this.#parts.endpoints.typeOf(address.endpoint);
-    return type instanceof Promise ? type.then(answer) : answer(type);
+    if (type instanceof Promise) return type.then((type) => this.#ifBalanced(type, address, request));
+    return this.#ifBalanced(type, address, request);
   }
 
-  /** An endpoint that nobody has asked for yet is given the benefit of the doubt. */
+  /** Whoever else is addressed so is refused over HTTP all the same. */
   mayUpgrade(request: Request): boolean {
-    const address = isWebSocket(request) ? this.#addressOf(request) : undefined;
-    if (!address) return false;
-    return address.form === "host" || this.#parts.endpoints.typeOf(address.endpoint) !== "QUEUE";
+    return isWebSocket(request) && this.#addressOf(request) !== undefined;
   }
 
   upgrade(request: Request, socket: Duplex, head: Buffer): void {
@@ -76,6 +73,29 @@ export class EndpointProxy implements Ahead {
   /** A WebSocket has no end that one could wait for. */
   close(): void {
     for (const socket of this.#tunnels) socket.destroy();
+  }
+
+  #answering(address: Address): Answering {
+    return (request, reply) => this.#serve(address, request, reply, forward);
+  }
+
+  #ifBalanced(type: EndpointType | undefined, address: Address, request: Request) {
+    if (type !== "LOAD_BALANCER") return undefined;
+    return this.#mayKnow(address, request).then((may) => (may ? this.#answering(address) : undefined));
+  }
+
+  /**
+   * Others must not learn that there is such an endpoint: their requests are left to the routes, and get whatever a request to one
+   * that does not exist would get there.
+   */
+  async #mayKnow({ endpoint }: Address, { headers }: Request): Promise<boolean> {
+    const { surface, endpoints } = this.#parts;
+    try {
+      await endpoints.ownForInvocation(await surface.authenticate(headers), endpoint);
+      return true;
+    } catch (error) {
+      return isProblem(error, "forbidden");
+    }
   }
 
   #addressOf({ url, headers }: Request): Address | undefined {

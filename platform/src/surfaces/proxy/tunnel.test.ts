@@ -141,21 +141,12 @@ describe("the guards are those of every request", () => {
     expect((await refusal(open(world, "/echo", { key }))).status).toBe(403);
   });
 
-  test("400 for an endpoint with a queue that nobody has asked for yet", async () => {
+  test("400 for an endpoint with a queue", async () => {
     await using world = await setupBalanced();
     const body = { name: "queue", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
     const { id } = (await world.call("POST", "/v2/serverless", { body })).json;
     const { status, text } = await refusal(open({ ...world, endpoint: id }, "/echo"));
     expect([status, JSON.parse(text).error]).toEqual([400, "not allowed for QB API"]);
-  });
-
-  test("a queue's route ignores the wish to leave HTTP, as before", async () => {
-    await using world = await setupBalanced();
-    const body = { name: "queue", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
-    const { id } = (await world.call("POST", "/v2/serverless", { body })).json;
-    expect((await world.call("GET", `/v2/${id}/health`)).status).toBe(200);
-    const { status } = await refusal(open({ ...world, endpoint: id }, "/health"));
-    expect(status).toBe(200);
   });
 });
 
