@@ -1,5 +1,6 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
 import type { FastifyInstance } from "fastify";
+import { Balancer } from "./fleet/balancer.ts";
 import { Fleet, type OwnMachine } from "./fleet/fleet.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
@@ -48,6 +49,7 @@ import { LargeJson } from "./surfaces/invoke/large-json.ts";
 import { jobRecord } from "./surfaces/invoke/record.ts";
 import { mountInvoke } from "./surfaces/invoke/routes.ts";
 import { invokeSurface } from "./surfaces/invoke/surface.ts";
+import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { mountRestV2, type RestHandlers, restV2Surface } from "./surfaces/rest-v2/routes.ts";
 import { createPost } from "./surfaces/webhook/post.ts";
@@ -95,6 +97,7 @@ export interface App extends AsyncDisposable {
   engine: Engine;
   /** Starts nothing before it is told to, once workers can reach the server. */
   fleet: Fleet | undefined;
+  balancer: Balancer;
 }
 
 export interface AppParts extends Surroundings {
@@ -116,6 +119,7 @@ export interface AppSettings {
   stream: "array" | "object";
   webhookPrivate?: string;
   webhookSecret?: string;
+  domain?: string;
 }
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
@@ -144,7 +148,17 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const invalidPath = problem("malformed", "The request path is not valid.");
   const badPath: Answering = (request, reply) => pipeline.refuse(rest, invalidPath, request, reply);
   const direct = new DirectRoutes();
-  const http = createServer({ clock, direct, badPath });
+  const invoke = invokeSurface(authenticator);
+  const balancer = new Balancer({ clock });
+  const proxy = new EndpointProxy({
+    ...parts,
+    pipeline,
+    surface: invoke,
+    endpoints,
+    balancer,
+    domain: settings.domain,
+  });
+  const http = createServer({ clock, direct, badPath, ahead: proxy });
   const large = new LargeJson();
   const reader = { ...parts, large, limits: payloadLimits };
   const streams = new Streams({ ...parts, engine });
@@ -160,7 +174,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   mountRestV2(http, pipeline, rest, restHandlers(services, workers, authenticator));
   mountInvoke(http, direct, {
     pipeline,
-    surface: invokeSurface(authenticator),
+    surface: invoke,
     engine,
     queue,
     endpoints,
@@ -182,14 +196,18 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     workerLink,
     engine,
     fleet,
+    balancer,
     async [Symbol.asyncDispose]() {
       // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
       desk.close();
+      balancer.close();
+      proxy.close();
       await fleet?.close();
       streams.close();
       pipeline.endStreams();
       await engine[Symbol.asyncDispose]();
       await Promise.all([closeServer(http, clock), closeServer(workerLink, clock)]);
+      balancer[Symbol.dispose]();
       await removing[Symbol.asyncDispose]();
       await expiring[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();

@@ -71,6 +71,12 @@ export const settingTable = {
     value: "URL",
     about: "what URLs in answers begin with; default: the listening address",
   },
+  domain: {
+    flag: "domain",
+    variable: "MILLRACE_DOMAIN",
+    value: "NAME",
+    about: "domain whose subdomains <endpoint id>.NAME lead to load-balancing endpoints",
+  },
   workerUrl: {
     flag: "worker-url",
     variable: "MILLRACE_WORKER_URL",
@@ -175,6 +181,7 @@ export type Settings = {
   rateLimits: string;
   payloadLimits: string;
   publicUrl: string | undefined;
+  domain: string | undefined;
   workerUrl: string | undefined;
   compute: "host" | "none";
   gpus: "auto" | "virtual" | "none";
@@ -216,6 +223,9 @@ export function settingsFrom(
     rateLimits: read("rateLimits")!,
     payloadLimits: read("payloadLimits")!,
     publicUrl: read("publicUrl"),
+    domain: read("domain")
+      ?.toLowerCase()
+      .replace(/^\*?\.|\.$/g, ""),
     workerUrl: read("workerUrl"),
     compute: oneOf("MILLRACE_COMPUTE", read("compute")!, ["host", "none"]),
     gpus: oneOf("MILLRACE_GPUS", read("gpus")!, ["auto", "virtual", "none"]),

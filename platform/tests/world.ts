@@ -73,6 +73,7 @@ export interface WorldOptions {
   rateLimits?: string;
   payloadLimits?: string;
   publicUrl?: string;
+  domain?: string;
   /** What the server runs workers on; without it there is none. */
   compute?: (clock: WatchedClock) => Compute;
   /** What a server finds that comes after another one, or beside it. */
@@ -87,6 +88,7 @@ export async function setup({
   rateLimits = "600,18000,200000",
   payloadLimits = "10,20,20",
   publicUrl = "https://millrace.test",
+  domain,
   compute,
   found,
   machine: id = "machine",
@@ -111,6 +113,7 @@ export async function setup({
     logDays: 7,
     stream: "array",
     webhookPrivate: "allow",
+    domain,
   });
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
   app.fleet?.start();

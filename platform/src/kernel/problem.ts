@@ -17,7 +17,9 @@ const table = {
   "rate-limited": { status: 429, title: "Too Many Requests" },
   "headers-too-large": { status: 431, title: "Request Header Fields Too Large" },
   internal: { status: 500, title: "Internal Server Error" },
+  "bad-gateway": { status: 502, title: "Bad Gateway" },
   unavailable: { status: 503, title: "Service Unavailable" },
+  "gateway-timeout": { status: 504, title: "Gateway Timeout" },
 } as const satisfies Record<string, { status: number; title: string }>;
 
 export type ProblemCode = keyof typeof table;
@@ -26,6 +28,8 @@ interface Extras {
   /** One entry per validation failure, shaped `<json path>: <message>`. */
   errors?: string[];
   headers?: Record<string, string>;
+  /** A fixed text that clients compare, where the surface has a place for it; the detail then says why. */
+  word?: string;
   cause?: unknown;
 }
 
@@ -36,6 +40,7 @@ export class Problem extends Error {
   readonly title: string;
   readonly errors: string[] | undefined;
   readonly headers: Record<string, string>;
+  readonly word: string | undefined;
 
   constructor(code: ProblemCode, detail: string, extras: Extras = {}) {
     super(detail, { cause: extras.cause });
@@ -44,6 +49,7 @@ export class Problem extends Error {
     this.title = table[code].title;
     this.errors = extras.errors;
     this.headers = extras.headers ?? {};
+    this.word = extras.word;
   }
 
   get detail(): string {

@@ -14,7 +14,16 @@ import { commandOf, registryId } from "../container/command.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { cpuFrom, gpuFrom, shownGpu } from "./compute.ts";
-import { type Endpoint, endpoints, type KeptEndpoint, type Removal, removals, type Scaling } from "./model.ts";
+import { healthPathOf } from "./listening.ts";
+import {
+  type Endpoint,
+  type EndpointType,
+  endpoints,
+  type KeptEndpoint,
+  type Removal,
+  removals,
+  type Scaling,
+} from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
 
 type Operations = typeof endpointOperations;
@@ -65,6 +74,8 @@ export class EndpointService implements Handlers<Operations> {
   readonly #removed: Remains[] = [];
   readonly #changed: ((id: string) => void)[] = [];
   readonly #remembered: Remembered<EndpointItem>;
+
+  readonly #types = new Map<string, EndpointType>();
 
   constructor(parts: {
     store: Store;
@@ -174,6 +185,7 @@ export class EndpointService implements Handlers<Operations> {
       throw error;
     }
     this.#remembered.delete(id);
+    this.#types.delete(id);
     return true;
   }
 
@@ -209,8 +221,16 @@ export class EndpointService implements Handlers<Operations> {
     const remembered = this.#remembered.get(id);
     if (remembered) return remembered;
     const item = await this.#endpoints.get(id);
-    if (item) this.#remembered.set(id, item);
+    if (item) {
+      this.#remembered.set(id, item);
+      this.#types.set(id, item.doc.type);
+    }
     return item;
+  }
+
+  /** Known without waiting once it was asked for: a type is fixed, and no id is used twice. */
+  typeOf(id: string): EndpointType | undefined | Promise<EndpointType | undefined> {
+    return this.#types.get(id) ?? this.find(id).then((item) => item?.doc.type);
   }
 
   #removing(id: string): Write {
@@ -337,7 +357,7 @@ function mayUse({ endpoints }: Caller, id: string): boolean {
 }
 
 function requestUrls(base: string, { type, env }: KeptEndpoint): Endpoint["requestUrls"] {
-  if (type === "LOAD_BALANCER") return { base, health: `${base}${env.HEALTH_CHECK_PATH ?? "/ping"}` };
+  if (type === "LOAD_BALANCER") return { base, health: `${base}${healthPathOf(env)}` };
   return {
     run: `${base}/run`,
     runSync: `${base}/runsync`,

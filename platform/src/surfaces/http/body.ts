@@ -120,7 +120,7 @@ export function discardRest(request: IncomingMessage, clock: Clock): void {
   request.resume();
 }
 
-function tooLarge(limit: number) {
+export function tooLarge(limit: number): Problem {
   const shown = limit % MIB === 0 ? `${limit / MIB} MB` : `${limit / 1024} KB`;
   return problem(
     "too-large",

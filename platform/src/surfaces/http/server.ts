@@ -1,6 +1,7 @@
 /** The HTTP server: direct routes with one Fastify instance behind them, with bounds on headers, idle time and shutdown, and no opinion on bodies. */
 import { createServer as createHttpServer, type RequestListener, type Server, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -24,13 +25,23 @@ export interface ServerParts {
   /** Answers a request whose path the router cannot even read, such as `/%zz`. */
   badPath: Answering;
   direct: DirectRoutes;
+  ahead?: Ahead;
 }
 
-export function createServer({ clock, badPath, direct }: ServerParts): FastifyInstance {
+/** Whoever looks at a request before the routes do. */
+export interface Ahead {
+  /** Who answers it; undefined leaves it to the routes. A promise where that takes a look into the store. */
+  find(request: Request): Answering | undefined | Promise<Answering | undefined>;
+  /** Whether to take it off HTTP and hand over its connection, by `upgrade`. */
+  mayUpgrade(request: Request): boolean;
+  upgrade(request: Request, socket: Duplex, head: Buffer): void;
+}
+
+export function createServer({ clock, badPath, direct, ahead }: ServerParts): FastifyInstance {
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
-    serverFactory: (viaRouter) => openServer(direct, viaRouter),
+    serverFactory: (viaRouter) => openServer(direct, ahead, viaRouter),
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
     frameworkErrors: (_error, request, reply) =>
@@ -42,19 +53,34 @@ export function createServer({ clock, badPath, direct }: ServerParts): FastifyIn
   return app;
 }
 
-function openServer(direct: DirectRoutes, viaRouter: RequestListener): Server {
-  const server = createHttpServer({
+function openServer(direct: DirectRoutes, ahead: Ahead | undefined, viaRouter: RequestListener): Server {
+  const server: Server = createHttpServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEADERS_TIMEOUT_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
+    shouldUpgradeCallback: (request) => server.listening && ahead?.mayUpgrade(request as Request) === true,
   });
+  const viaTable: RequestListener = (request, response) => {
+    const route = direct.find(request.method!, request.url!);
+    if (route) route.answer(request as Request, new Reply(response), route.params);
+    else viaRouter(request, response);
+  };
   server.on("request", (request: Request, response: ServerResponse) => {
     // A server that is closing has stopped listening; Fastify refuses what still comes on open connections.
-    const route = server.listening ? direct.find(request.method, request.url) : undefined;
-    if (route) route.answer(request, new Reply(response), route.params);
-    else viaRouter(request, response);
+    if (!server.listening) return viaRouter(request, response);
+    const found = ahead?.find(request);
+    if (found === undefined) return viaTable(request, response);
+    if (!(found instanceof Promise)) return void found(request, new Reply(response), {});
+    // A fault in looking is one for whoever looks next: it has the words for it.
+    void found
+      .catch(() => undefined)
+      .then((answer) => {
+        if (answer) answer(request, new Reply(response), {});
+        else viaTable(request, response);
+      });
   });
+  server.on("upgrade", (request: Request, socket: Duplex, head: Buffer) => ahead?.upgrade(request, socket, head));
   server.on("checkContinue", (request: Request, response: ServerResponse) => {
     waitsForContinue.add(request);
     server.emit("request", request, response);

@@ -61,13 +61,6 @@ describe.each(operations)("%s %s", (method, path) => {
     const able = await world.newKey({ scopes: ["serverless:invoke"], endpoints: [world.endpoint] });
     expect((await world.invoke(method, path.replace("JOB", NO_JOB), { key: able })).status).not.toBe(403);
   });
-
-  test("400: an endpoint that balances load has no queue", async () => {
-    await using world = await setupJobs();
-    const body = { name: "lb", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }], type: "LOAD_BALANCER" };
-    const { id } = (await world.call("POST", "/v2/serverless", { body })).json;
-    await expectError(world.call(method, `/v2/${id}${path}`), 400, "this endpoint balances load and has no queue");
-  });
 });
 
 describe.each(ofJobs)("%s %s", (method, path) => {

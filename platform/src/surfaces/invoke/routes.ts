@@ -86,8 +86,6 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
         const { doc } = await endpoints.ownForInvocation(caller, id);
         // Whoever may submit jobs may read what became of them.
         requireScope(caller, scope, "serverless:invoke");
-        if (doc.type !== "QUEUE")
-          throw problem("malformed", "not allowed for LB API: this endpoint balances load and has no queue");
         return work({
           caller,
           endpoint: { id, release: doc.release, executionTimeoutMs: doc.timeout },

@@ -5,8 +5,8 @@ import { problem } from "../../kernel/problem.ts";
 import type { Surface } from "../http/surface.ts";
 
 /** Public clients parse `error`; some of them read `message` first. */
-export function flatError({ detail }: Problem): { contentType: string; body: string } {
-  return { contentType: "application/json", body: JSON.stringify({ error: detail, message: detail }) };
+export function flatError({ word, detail }: Problem): { contentType: string; body: string } {
+  return { contentType: "application/json", body: JSON.stringify({ error: word ?? detail, message: detail }) };
 }
 
 /** The key of an `Authorization` header that may or may not name a scheme. */

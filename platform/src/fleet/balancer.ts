@@ -1,0 +1,368 @@
+/** Load balancing: which worker of an endpoint takes a request, and the requests that wait until one can. */
+import type { Duplex } from "node:stream";
+import type { Clock, Timer } from "../kernel/clock.ts";
+import type { Gone } from "../kernel/gone.ts";
+import { type Problem, problem } from "../kernel/problem.ts";
+import type { Affinity } from "./affinity.ts";
+
+/** How long a request waits for any worker, and for the one that it insists on. */
+export const WAIT_FOR_ANY_MS = 120_000;
+export const WAIT_FOR_ONE_MS = 300_000;
+
+/** A boot of a worker, from the time its program runs. */
+export interface Backend {
+  readonly worker: string;
+  /** A new connection to the port on which its application listens. */
+  dial(): Promise<Duplex>;
+  /** Told when it refused a connection: it gets no requests until it is said to be ready again. */
+  doubted?(): void;
+}
+
+/** The right to send one request to a worker, which counts as busy with it until the release. */
+export interface Slot {
+  readonly backend: Backend;
+  /** Aborts when the worker is gone or frozen; its reason says why. */
+  readonly gone: AbortSignal;
+  /** Says that the worker did not even accept a connection. */
+  refused(): void;
+  release(): void;
+}
+
+export interface Asking {
+  /** Requests that one worker is meant to have at a time; more workers are wanted beyond it. */
+  perWorker: number;
+  affinity?: Affinity | undefined;
+  /** Whether nobody waits for the answer any more. */
+  gone?: Gone;
+}
+
+/** What the scaler goes by. */
+export interface LoadDemand {
+  waiting: number;
+  inFlight: number;
+  /** Frozen workers that a request waits for. */
+  resume: string[];
+}
+
+/** How busy a worker is, for whoever ends idle ones. */
+export interface Occupation {
+  inFlight: number;
+  /** Since when it has had no request. */
+  idleSince: number | undefined;
+}
+
+/** `rising` has not yet passed its first health check, `doubtful` not its last. */
+type Standing = "rising" | "ready" | "doubtful" | "frozen" | "leaving";
+
+class Member {
+  readonly backend: Backend;
+  readonly ending = new AbortController();
+  standing: Standing = "rising";
+  /** Why it is not ready. */
+  reason = "it is starting";
+  inFlight = 0;
+  usedAt = 0;
+  idleSince: number;
+  /** Waits for the last request of a worker that leaves. */
+  readonly idle = Promise.withResolvers<void>();
+
+  constructor(backend: Backend, now: number) {
+    this.backend = backend;
+    this.idleSince = now;
+  }
+}
+
+interface Waiting {
+  affinity: Affinity | undefined;
+  take(member: Member): void;
+  refuse(refusal: Problem): void;
+}
+
+class Group {
+  readonly members = new Map<string, Member>();
+  readonly waiting = new Set<Waiting>();
+  inFlight = 0;
+  perWorker = 1;
+  /** Workers that the load was last said to need. */
+  announced = 0;
+}
+
+export class Balancer implements Disposable {
+  readonly #clock: Clock;
+  readonly #groups = new Map<string, Group>();
+  #rose: (endpoint: string) => void = () => {};
+  #why: (endpoint: string) => string | undefined = () => undefined;
+  #uses = 0;
+  #closed = false;
+
+  constructor({ clock }: { clock: Clock }) {
+    this.#clock = clock;
+  }
+
+  /** Calls back when the load asks for more workers than there are, so that the fleet need not look to see it. */
+  onDemand(rose: (endpoint: string) => void): void {
+    this.#rose = rose;
+  }
+
+  /** Lets the fleet say why an endpoint has no worker. */
+  explainedBy(why: (endpoint: string) => string | undefined): void {
+    this.#why = why;
+  }
+
+  demand(endpoint: string): LoadDemand {
+    const group = this.#groups.get(endpoint);
+    if (!group) return { waiting: 0, inFlight: 0, resume: [] };
+    const { waiting, inFlight } = group;
+    const frozen = [...group.members.values()].filter(({ standing }) => standing === "frozen");
+    const resume = frozen.map(({ backend }) => backend.worker).filter((worker) => isCalled(group, worker));
+    return { waiting: waiting.size, inFlight, resume };
+  }
+
+  /** The workers that the balancer knows, by their ids. */
+  occupations(endpoint: string): Map<string, Occupation> {
+    const members = [...(this.#groups.get(endpoint)?.members.values() ?? [])];
+    return new Map(
+      members.map(({ backend, inFlight, idleSince }) => [
+        backend.worker,
+        { inFlight, idleSince: inFlight === 0 ? idleSince : undefined },
+      ]),
+    );
+  }
+
+  /** A worker's program runs; it gets no request before `ready`. Also after a thaw, with new connections. */
+  add(endpoint: string, backend: Backend): void {
+    const group = this.#group(endpoint);
+    group.members.get(backend.worker)?.ending.abort(new Error("it was started anew"));
+    group.members.set(backend.worker, new Member(backend, this.#clock.now()));
+  }
+
+  ready(endpoint: string, worker: string): void {
+    const group = this.#groups.get(endpoint);
+    const member = group?.members.get(worker);
+    if (!group || !member || member.standing === "ready" || member.standing === "leaving") return;
+    if (member.inFlight === 0) member.idleSince = this.#clock.now();
+    member.standing = "ready";
+    this.#handOut(group);
+  }
+
+  /** Its health check fails: it goes on with what it has and gets no more. */
+  doubt(endpoint: string, worker: string, reason: string): void {
+    const member = this.#groups.get(endpoint)?.members.get(worker);
+    if (!member || member.standing === "leaving") return;
+    if (member.standing === "ready") member.standing = "doubtful";
+    member.reason = reason;
+  }
+
+  /** Its connections are cut, for a frozen program answers nobody; it stays known to requests that insist on it. */
+  freeze(endpoint: string, worker: string): void {
+    const member = this.#groups.get(endpoint)?.members.get(worker);
+    if (!member) return;
+    member.standing = "frozen";
+    member.reason = "it is frozen";
+    member.ending.abort(new Error("the worker was frozen"));
+  }
+
+  /** It gets no more; resolves when it has answered what it has. */
+  async drain(endpoint: string, worker: string): Promise<void> {
+    const group = this.#groups.get(endpoint);
+    const member = group?.members.get(worker);
+    if (!group || !member) return;
+    member.standing = "leaving";
+    this.#refuseThoseWhoInsist(group, worker, "it is being ended");
+    if (member.inFlight === 0) member.idle.resolve();
+    await member.idle.promise;
+  }
+
+  /** It has ended, for this reason; what it was busy with is cut off. */
+  remove(endpoint: string, worker: string, reason: string): void {
+    const group = this.#groups.get(endpoint);
+    const member = group?.members.get(worker);
+    if (!group || !member) return;
+    group.members.delete(worker);
+    member.ending.abort(new Error(reason));
+    member.idle.resolve();
+    this.#refuseThoseWhoInsist(group, worker, reason);
+    this.#forgetIfEmpty(endpoint, group);
+  }
+
+  /** The least busy worker, or the one that the affinity names, now or as soon as there is one. */
+  acquire(endpoint: string, { perWorker, affinity, gone }: Asking): Promise<Slot> {
+    if (this.#closed) return Promise.reject(stopping());
+    const group = this.#group(endpoint);
+    group.perWorker = perWorker;
+    const member = choose(group, affinity);
+    if (member) {
+      const slot = this.#slot(endpoint, group, member);
+      this.#announce(endpoint, group);
+      return Promise.resolve(slot);
+    }
+    if (affinity && affinity.kind !== "soft" && !isStaying(group.members.get(affinity.worker))) {
+      this.#forgetIfEmpty(endpoint, group);
+      return Promise.reject(workerGone(affinity.worker, "there is no such worker"));
+    }
+    return this.#wait(endpoint, group, affinity, gone);
+  }
+
+  /** Nobody waits any longer, and whoever comes is refused; requests in flight go on. */
+  close(): void {
+    this.#closed = true;
+    for (const { waiting } of [...this.#groups.values()]) for (const { refuse } of [...waiting]) refuse(stopping());
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+    for (const { members } of this.#groups.values()) {
+      for (const { ending, idle } of members.values()) {
+        ending.abort(stopping());
+        idle.resolve();
+      }
+    }
+    this.#groups.clear();
+  }
+
+  #wait(endpoint: string, group: Group, affinity: Affinity | undefined, gone?: Gone): Promise<Slot> {
+    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+    const insists = affinity !== undefined && affinity.kind !== "soft";
+    let timer: Timer | undefined;
+    const leave = () => {
+      group.waiting.delete(waiting);
+      timer?.cancel();
+      gone?.removeEventListener("abort", abandon);
+    };
+    const waiting: Waiting = {
+      affinity,
+      take: (member) => {
+        leave();
+        resolve(this.#slot(endpoint, group, member));
+      },
+      refuse: (refusal) => {
+        leave();
+        reject(refusal);
+        this.#settle(endpoint, group);
+      },
+    };
+    const abandon = () => waiting.refuse(problem("request-timeout", "the client went away"));
+    const late = () =>
+      waiting.refuse(insists ? this.#tooLate(group, affinity.worker) : this.#noWorkers(endpoint, group));
+    group.waiting.add(waiting);
+    timer = this.#clock.after(insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS, late);
+    gone?.addEventListener("abort", abandon);
+    if (gone?.aborted) abandon();
+    else this.#announce(endpoint, group);
+    return promise;
+  }
+
+  #slot(endpoint: string, group: Group, member: Member): Slot {
+    member.inFlight++;
+    group.inFlight++;
+    member.usedAt = ++this.#uses;
+    let held = true;
+    return {
+      backend: member.backend,
+      gone: member.ending.signal,
+      refused: () => {
+        // Whoever refuses at once is always the least busy: without this it would draw every request to itself.
+        if (!member.backend.doubted || member.standing !== "ready") return;
+        this.doubt(endpoint, member.backend.worker, "it refused a connection");
+        member.backend.doubted();
+      },
+      release: () => {
+        if (!held) return;
+        held = false;
+        member.inFlight--;
+        group.inFlight--;
+        if (member.inFlight === 0) member.idleSince = this.#clock.now();
+        if (member.inFlight === 0 && member.standing === "leaving") member.idle.resolve();
+        this.#settle(endpoint, group);
+      },
+    };
+  }
+
+  /** Those who wait, in the order in which they came. */
+  #handOut(group: Group): void {
+    for (const { affinity, take } of [...group.waiting]) {
+      const member = choose(group, affinity);
+      if (member) take(member);
+    }
+  }
+
+  #refuseThoseWhoInsist({ waiting }: Group, worker: string, reason: string): void {
+    for (const { affinity, refuse } of [...waiting])
+      if (affinity && affinity.kind !== "soft" && affinity.worker === worker) refuse(workerGone(worker, reason));
+  }
+
+  #announce(endpoint: string, group: Group): void {
+    const wanted = wantedBy(group);
+    if (wanted <= group.announced) return;
+    group.announced = wanted;
+    const awake = [...group.members.values()].filter(isAwake).length;
+    if (wanted > awake || group.waiting.size > 0) this.#rose(endpoint);
+  }
+
+  #settle(endpoint: string, group: Group): void {
+    group.announced = Math.min(group.announced, wantedBy(group));
+    this.#forgetIfEmpty(endpoint, group);
+  }
+
+  #noWorkers(endpoint: string, group: Group): Problem {
+    const why = this.#why(endpoint) ?? account(group);
+    return problem("rule-broken", `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes: ${why}`, {
+      word: "no workers available",
+    });
+  }
+
+  #tooLate(group: Group, worker: string): Problem {
+    const why = group.members.get(worker)?.reason ?? "it is busy";
+    const waited = `worker ${worker} was not ready within ${WAIT_FOR_ONE_MS / 60_000} minutes`;
+    return problem("rule-broken", `${waited}: ${why}`, { word: "worker_timeout" });
+  }
+
+  #group(endpoint: string): Group {
+    let group = this.#groups.get(endpoint);
+    if (!group) {
+      group = new Group();
+      this.#groups.set(endpoint, group);
+    }
+    return group;
+  }
+
+  #forgetIfEmpty(endpoint: string, { members, waiting, inFlight }: Group): void {
+    if (members.size === 0 && waiting.size === 0 && inFlight === 0) this.#groups.delete(endpoint);
+  }
+}
+
+function choose({ members }: Group, affinity?: Affinity): Member | undefined {
+  if (affinity) {
+    const named = members.get(affinity.worker);
+    if (named?.standing === "ready") return named;
+    if (affinity.kind !== "soft") return undefined;
+  }
+  let best: Member | undefined;
+  for (const member of members.values())
+    if (member.standing === "ready" && (!best || isLessBusy(member, best))) best = member;
+  return best;
+}
+
+/** Of two that are equally busy, the one that has been unused for longer. */
+const isLessBusy = (a: Member, b: Member) =>
+  a.inFlight < b.inFlight || (a.inFlight === b.inFlight && a.usedAt < b.usedAt);
+
+const isStaying = (member: Member | undefined) => member !== undefined && member.standing !== "leaving";
+
+const isAwake = (member: Member) => isStaying(member) && member.standing !== "frozen";
+
+const isCalled = ({ waiting }: Group, worker: string) =>
+  [...waiting].some(({ affinity }) => affinity?.kind === "strict-resume" && affinity.worker === worker);
+
+const wantedBy = ({ waiting, inFlight, perWorker }: Group) => Math.ceil((waiting.size + inFlight) / perWorker);
+
+function account({ members }: Group): string {
+  if (members.size === 0) return "none is running";
+  return [...members.values()].map(({ backend, reason }) => `worker ${backend.worker}: ${reason}`).join("; ");
+}
+
+const stopping = () => problem("unavailable", "the server is stopping");
+
+function workerGone(worker: string, reason: string): Problem {
+  return problem("not-found", `worker ${worker} is gone: ${reason}`, { word: "affinity_worker_gone" });
+}

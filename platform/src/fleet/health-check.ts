@@ -1,0 +1,117 @@
+/** Health checks: asks a worker's health path over and over, and tells when it becomes ready, ails or is given up. */
+import { request } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Clock, Timer } from "../kernel/clock.ts";
+import type { Listening } from "../resources/endpoints/listening.ts";
+import {
+  GIVE_UP_MS,
+  type Health,
+  intervalOf,
+  isGivenUp,
+  judge,
+  newborn,
+  PROBE_TIMEOUT_MS,
+  type Probed,
+} from "./health.ts";
+
+export interface Watched extends Pick<Listening, "healthPort" | "healthPath"> {
+  dial(port: number): Promise<Duplex>;
+}
+
+export interface HealthListener {
+  /** It answered 200, for the first time or after it ailed. */
+  ready(): void;
+  /** It is not ready, for this reason. Told after every failure while it is starting, then when it begins to ail. */
+  ailing(reason: string): void;
+  /** It was not well for so long that it never will be; it is asked no more. */
+  failed(reason: string): void;
+}
+
+export class HealthCheck implements Disposable {
+  readonly #clock: Clock;
+  readonly #watched: Watched;
+  readonly #listener: HealthListener;
+  #health: Health;
+  #timer: Timer | undefined;
+  #probing = false;
+  #over = false;
+
+  constructor(clock: Clock, watched: Watched, listener: HealthListener) {
+    this.#clock = clock;
+    this.#watched = watched;
+    this.#listener = listener;
+    this.#health = newborn(clock.monotonic());
+    this.soon();
+  }
+
+  /** Asks now, and tells when it is well, whatever was known before: somebody has reason to doubt it. */
+  doubt(): void {
+    if (this.#health.phase === "ready") this.#health = { ...this.#health, phase: "ailing", reason: "it is in doubt" };
+    this.soon();
+  }
+
+  soon(): void {
+    if (this.#over || this.#probing) return;
+    this.#timer?.cancel();
+    this.#probing = true;
+    void this.#probe();
+  }
+
+  [Symbol.dispose](): void {
+    this.#over = true;
+    this.#timer?.cancel();
+  }
+
+  async #probe(): Promise<void> {
+    const probed = await probe(this.#watched, this.#clock);
+    this.#probing = false;
+    if (this.#over) return;
+    const before = this.#health;
+    const now = this.#clock.monotonic();
+    this.#health = judge(before, probed, now);
+    this.#timer = this.#clock.after(intervalOf(this.#health), () => this.soon());
+    this.#tell(before, now);
+  }
+
+  #tell(before: Health, now: number): void {
+    const { phase, reason } = this.#health;
+    const { healthPort, healthPath } = this.#watched;
+    const said = `GET ${healthPath} on port ${healthPort}: ${reason}`;
+    if (phase === "ready" && before.phase !== "ready") this.#listener.ready();
+    else if (isGivenUp(this.#health, now)) {
+      this[Symbol.dispose]();
+      this.#listener.failed(`not healthy for ${GIVE_UP_MS / 60_000} minutes: ${said}`);
+    } else if (phase !== "ready") this.#listener.ailing(said);
+  }
+}
+
+async function probe(watched: Watched, clock: Clock): Promise<Probed> {
+  const over = new AbortController();
+  const timer = clock.after(PROBE_TIMEOUT_MS, () => over.abort(new Error(`no answer in ${PROBE_TIMEOUT_MS / 1000} s`)));
+  try {
+    return { status: await ask(watched, over.signal) };
+  } catch (error) {
+    return { failure: (error as Error).message };
+  } finally {
+    timer.cancel();
+    over.abort();
+  }
+}
+
+/** The status of the answer. The connection ends with the signal, also when it comes about only after it. */
+function ask({ dial, healthPort, healthPath }: Watched, signal: AbortSignal): Promise<number> {
+  const { promise, resolve, reject } = Promise.withResolvers<number>();
+  signal.addEventListener("abort", () => reject(signal.reason));
+  const headers = { host: "localhost", "user-agent": "millrace-health-check", connection: "close" };
+  dial(healthPort)
+    .then((connection) => {
+      signal.addEventListener("abort", () => connection.destroy());
+      if (signal.aborted) connection.destroy();
+      request({ createConnection: () => connection, path: healthPath, headers })
+        .once("response", ({ statusCode = 0 }) => resolve(statusCode))
+        .on("error", reject)
+        .end();
+    })
+    .catch(reject);
+  return promise;
+}

@@ -1,0 +1,52 @@
+/** Connections to workers: kept open for the next request, and dropped with the worker that they lead to. */
+import { Pool } from "undici";
+import type { Backend, Slot } from "../../fleet/balancer.ts";
+
+/** Some servers close an idle connection after 2 s without a word; one that we close first is never written to too late. */
+const IDLE_MS = 1000;
+const LARGEST_HEADERS = 64 * 1024;
+
+/** What undici calls the other end; the name is never looked up, for every connection is dialled. */
+export const ORIGIN = "http://worker";
+
+/** The worker did not accept a connection, so nothing was sent. */
+export class DialRefused extends Error {}
+
+const pools = new WeakMap<Backend, Pool>();
+
+export function connectionsTo({ backend, gone }: Pick<Slot, "backend" | "gone">): Pool {
+  const known = pools.get(backend);
+  if (known) return known;
+  const pool = new Pool(ORIGIN, {
+    connections: null,
+    pipelining: 1,
+    keepAliveTimeout: IDLE_MS,
+    keepAliveMaxTimeout: IDLE_MS,
+    // Time is measured by the one who forwards.
+    headersTimeout: 0,
+    bodyTimeout: 0,
+    maxHeaderSize: LARGEST_HEADERS,
+    connect: (_options, connected) => {
+      dial(backend).then(
+        (connection) => connected(null, connection as never),
+        (error: Error) => connected(error, null),
+      );
+    },
+  });
+  pools.set(backend, pool);
+  const drop = () => void pool.destroy(gone.reason as Error);
+  gone.addEventListener("abort", drop, { once: true });
+  if (gone.aborted) drop();
+  return pool;
+}
+
+export async function dial(backend: Backend) {
+  try {
+    const connection = await backend.dial();
+    // Small pieces leave at once where the connection is a socket.
+    if ("setNoDelay" in connection) (connection as { setNoDelay(on: boolean): void }).setNoDelay(true);
+    return connection;
+  } catch (error) {
+    throw new DialRefused((error as Error).message, { cause: error });
+  }
+}

@@ -1,0 +1,245 @@
+/** What goes wrong between a client and a worker, and how each of them learns of it. */
+import { once } from "node:events";
+import { createServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
+import { describe, expect, test } from "vitest";
+import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
+
+const MIB = 1_048_576;
+const LIMIT = 30 * MIB;
+const PROCESSING_MS = 330_000;
+
+const mirror: RequestListener = (request, response) => void request.pipe(response);
+
+/** The body of an answer, or how it broke off; `begun` is called once the headers are there. */
+async function bodyOf(world: BalancedWorld, path: string, begun = () => {}): Promise<string> {
+  const response = await fetch(`${world.url}/v2/${world.endpoint}${path}`, { headers: { authorization: world.key } });
+  begun();
+  return response.text().catch((error: Error) => `broken: ${error.message}`);
+}
+
+describe("a worker that dies", () => {
+  test("before it answers: 502 with the reason, from the worker that it was", async () => {
+    await using world = await setupBalanced();
+    const worker = world.worker("w1", () => worker.die("out of memory: used 512 MB of 512 MB"));
+    const { status, json, headers } = await world.ask("POST", "/x", { body: "y" });
+    expect([status, json.error]).toEqual([502, expect.stringMatching(/^worker w1 (broke the connection|ended): /)]);
+    expect(headers.get("x-runpod-worker-id")).toBe("w1");
+    expect(world.app.balancer.demand(world.endpoint).inFlight).toBe(0);
+  });
+
+  test("known to have ended while it was busy: 502 says how", async () => {
+    await using world = await setupBalanced();
+    world.worker("w1", () => world.app.balancer.remove(world.endpoint, "w1", "out of memory: used 512 MB of 512 MB"));
+    const { status, json } = await world.ask("GET", "/x");
+    expect([status, json.error]).toEqual([502, "worker w1 ended: out of memory: used 512 MB of 512 MB"]);
+  });
+
+  test.each([
+    ["of a known length", { "content-length": "100" }],
+    ["in chunks", {}],
+  ])("in the middle of an answer %s: the client sees that it is not whole", async (_how, headers) => {
+    await using world = await setupBalanced();
+    const worker = world.worker("w1", (_request, response) => {
+      response.writeHead(200, headers);
+      response.write("the beginning");
+    });
+    expect(await bodyOf(world, "/x", () => worker.die())).toMatch(/^broken: /);
+    expect(world.app.balancer.demand(world.endpoint).inFlight).toBe(0);
+  });
+
+  test("does not make another worker do the request again", async () => {
+    await using world = await setupBalanced();
+    let asked = 0;
+    for (const id of ["w1", "w2"])
+      world.worker(id, (request) => {
+        asked++;
+        request.socket.destroy();
+      });
+    expect((await world.ask("GET", "/x")).status).toBe(502);
+    expect(asked).toBe(1);
+  });
+
+  test("between two requests is not asked on its old connection", async () => {
+    await using world = await setupBalanced();
+    const worker = world.worker("w1", mirror);
+    await world.ask("POST", "/x", { body: "y" });
+    const [connection] = worker.open;
+    const closed = new Promise((resolve) => connection!.once("close", resolve));
+    world.app.balancer.freeze(world.endpoint, "w1");
+    await closed;
+    expect(worker.open.size).toBe(0);
+  });
+});
+
+describe("a worker that does not listen", () => {
+  test("502 with the reason, and the next request goes elsewhere until it is well", async () => {
+    await using world = await setupBalanced();
+    const { balancer } = world.app;
+    const dial = () => Promise.reject(new Error("nobody listens on port 80 of deaf"));
+    let doubted = 0;
+    balancer.add(world.endpoint, { worker: "deaf", dial, doubted: () => doubted++ });
+    balancer.ready(world.endpoint, "deaf");
+    world.worker("fit", (_request, response) => void response.end("fit"));
+    const first = await world.ask("GET", "/x");
+    expect([first.status, first.json.error]).toEqual([
+      502,
+      "worker deaf refused the connection: nobody listens on port 80 of deaf",
+    ]);
+    for (let i = 0; i < 3; i++) expect((await world.ask("GET", "/x")).text).toBe("fit");
+    expect(doubted).toBe(1);
+  });
+
+  test("502 for one that does not speak HTTP", async () => {
+    await using world = await setupBalanced();
+    const worker = world.worker("w1", mirror);
+    worker.server.removeAllListeners("connection");
+    worker.server.on("connection", (socket) => socket.end("SSH-2.0-OpenSSH_9.2\r\n"));
+    const { status, json } = await world.ask("GET", "/x");
+    expect([status, json.error]).toEqual([502, expect.stringContaining("worker w1 broke the connection: ")]);
+  });
+});
+
+describe("30 MB", () => {
+  test("a request announced as larger is refused before a worker is looked for", async () => {
+    await using world = await setupBalanced();
+    const head = `POST /v2/${world.endpoint}/x HTTP/1.1\r\nHost: h\r\nAuthorization: ${world.key}\r\nConnection: close\r\n`;
+    const answer = await world.raw(`${head}Content-Length: ${LIMIT + 1}\r\n\r\n`);
+    expect(answer).toMatch(/^HTTP\/1.1 413/);
+    expect(answer).toContain("larger than the limit of 30 MB (31457280 bytes)");
+  });
+
+  test("a request that turns out larger is refused on its way, and the worker sees it break off", async () => {
+    await using world = await setupBalanced();
+    const broken = Promise.withResolvers<void>();
+    world.worker("w1", (request) => void request.resume().once("aborted", broken.resolve));
+    async function* endless() {
+      for (let i = 0; i <= 30; i++) yield Buffer.alloc(MIB);
+    }
+    const response = await fetch(`${world.url}/v2/${world.endpoint}/x`, {
+      method: "POST",
+      headers: { authorization: world.key },
+      body: ReadableStream.from(endless()),
+      duplex: "half",
+    } as RequestInit);
+    expect(response.status).toBe(413);
+    await broken.promise;
+  });
+
+  test("an answer announced as larger is 502 with the reason", async () => {
+    await using world = await setupBalanced();
+    world.worker(
+      "w1",
+      (_request, response) => void response.writeHead(200, { "content-length": LIMIT + 1 }).flushHeaders(),
+    );
+    const { status, json } = await world.ask("GET", "/x");
+    expect([status, json.error]).toEqual([502, "the answer of worker w1 is larger than the limit of 30 MB"]);
+  });
+
+  test("an answer that turns out larger is cut off", async () => {
+    await using world = await setupBalanced();
+    world.worker("w1", async (_request, response) => {
+      for (let i = 0; i <= 30 && !response.destroyed; i++) response.write(Buffer.alloc(MIB));
+      response.end();
+    });
+    expect(await bodyOf(world, "/x")).toMatch(/^broken: /);
+  });
+
+  test("exactly that much passes both ways", async () => {
+    await using world = await setupBalanced();
+    world.worker("w1", mirror);
+    const { status, text } = await world.ask("POST", "/x", { body: Buffer.alloc(LIMIT, "x") });
+    expect([status, text.length]).toEqual([200, LIMIT]);
+  });
+});
+
+describe("5.5 minutes", () => {
+  test("504 for a worker that has not answered by then, which sees its client go", async () => {
+    await using world = await setupBalanced();
+    const gone = Promise.withResolvers<void>();
+    world.worker("w1", (_request, response) => void response.once("close", gone.resolve));
+    const asked = world.ask("GET", "/x");
+    await world.clock.armed(PROCESSING_MS);
+    await world.clock.advance(PROCESSING_MS);
+    const { status, json } = await asked;
+    expect([status, json.error]).toEqual([504, "worker w1 did not finish the request within 5.5 minutes"]);
+    await gone.promise;
+  });
+
+  test("an answer that is still going on then is cut off", async () => {
+    await using world = await setupBalanced();
+    world.worker("w1", (_request, response) => void response.write("on and on"));
+    const read = bodyOf(world, "/x");
+    await world.clock.armed(PROCESSING_MS);
+    await world.clock.advance(PROCESSING_MS);
+    expect(await read).toMatch(/^broken: /);
+  });
+
+  test("no timer is left after an answer", async () => {
+    const world = await setupBalanced();
+    world.worker("w1", mirror);
+    await world.ask("POST", "/x", { body: "y" });
+    await world.clock.disarmed(PROCESSING_MS);
+    await world[Symbol.asyncDispose]();
+    expect(world.clock.waiting).toBe(0);
+  });
+});
+
+describe("a client that goes away", () => {
+  test("while the worker thinks: the worker sees it, and is free", async () => {
+    await using world = await setupBalanced();
+    const [begun, gone] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    world.worker("w1", (_request, response) => {
+      response.once("close", gone.resolve);
+      begun.resolve();
+    });
+    const client = world.begin("GET", "/x");
+    await begun.promise;
+    client.destroy();
+    await gone.promise;
+    await world.clock.disarmed(PROCESSING_MS);
+    expect(world.app.balancer.demand(world.endpoint).inFlight).toBe(0);
+  });
+
+  test("in the middle of its upload: the worker does not take it for the whole", async () => {
+    await using world = await setupBalanced();
+    const [begun, broken] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()];
+    world.worker("w1", (request) => {
+      request.once("data", () => begun.resolve());
+      request.once("close", () => broken.resolve(!request.complete));
+      request.on("error", () => {});
+    });
+    const client = world.begin("POST", "/x", ["Content-Length: 1000"]);
+    client.write("the beginning");
+    await begun.promise;
+    client.destroy();
+    expect(await broken.promise).toBe(true);
+  });
+});
+
+describe("a refusal that the worker gives early", () => {
+  test("reaches a client that is still sending", async () => {
+    await using world = await setupBalanced();
+    world.worker("w1", (_request, response) => void response.writeHead(401).end("no"));
+    const { status, text } = await world.ask("POST", "/x", { body: Buffer.alloc(5 * MIB) });
+    expect([status, text]).toEqual([401, "no"]);
+  });
+});
+
+test("the proxy dials and does nothing else: a worker that redirects to another server is not followed", async () => {
+  await using world = await setupBalanced();
+  let reached = false;
+  const other = createServer((_request, response) => {
+    reached = true;
+    response.end();
+  }).listen(0, "127.0.0.1");
+  await once(other, "listening");
+  const location = `http://127.0.0.1:${(other.address() as AddressInfo).port}/`;
+  world.worker("w1", (_request, response) => void response.writeHead(302, { location }).end());
+  const response = await fetch(`${world.url}/v2/${world.endpoint}/x`, {
+    headers: { authorization: world.key },
+    redirect: "manual",
+  });
+  expect([response.status, response.headers.get("location"), reached]).toEqual([302, location, false]);
+  other.close();
+});

@@ -1,0 +1,145 @@
+/** One request to a worker and its answer back: both bodies stream, within bounds, at the speed of the slower side. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import { Readable } from "node:stream";
+import type { Dispatcher } from "undici";
+import type { Slot } from "../../fleet/balancer.ts";
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
+import { hasBody, tooLarge, waitsForContinue } from "../http/body.ts";
+import type { Form } from "./address.ts";
+import { connectionsTo, DialRefused, ORIGIN } from "./connections.ts";
+import { type RawHeaders, responseHeaders } from "./headers.ts";
+
+export const BODY_LIMIT = 30 * MIB;
+/** From the time at which a worker has the request to the end of its answer. */
+export const PROCESSING_MS = 330_000;
+
+export interface Passing {
+  request: IncomingMessage;
+  response: ServerResponse;
+  slot: Slot;
+  target: string;
+  headers: RawHeaders;
+  form: Form;
+  /** Headers of ours for the answer. */
+  own: Record<string, unknown>;
+  clock: Clock;
+}
+
+/** Resolves when the whole answer is on its way; rejects with the problem when it failed, perhaps in the middle of the answer. */
+export function forward(passing: Passing): Promise<void> {
+  const { request, slot, target, headers } = passing;
+  if (waitsForContinue.delete(request)) passing.response.writeContinue();
+  const method = request.method as Dispatcher.HttpMethod;
+  const body = bodyOf(request);
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const forwarding = new Forwarding(passing, resolve, reject);
+  connectionsTo(slot).dispatch({ origin: ORIGIN, method, path: target, headers, body }, forwarding);
+  return promise;
+}
+
+class Forwarding implements Dispatcher.DispatchHandler {
+  readonly #passing: Passing;
+  readonly #resolve: () => void;
+  readonly #reject: (problem: Problem) => void;
+  readonly #timer: Timer;
+  #controller: Dispatcher.DispatchController | undefined;
+  #received = 0;
+  /** Why we broke it off ourselves. */
+  #broken: Problem | undefined;
+
+  constructor(passing: Passing, resolve: () => void, reject: (problem: Problem) => void) {
+    this.#passing = passing;
+    this.#resolve = resolve;
+    this.#reject = reject;
+    this.#timer = passing.clock.after(PROCESSING_MS, () => this.#break(tooSlow(passing.slot)));
+    passing.response.on("close", this.#hungUp).on("drain", this.#goOn);
+    if (passing.response.destroyed) this.#hungUp();
+  }
+
+  onRequestStart(controller: Dispatcher.DispatchController): void {
+    this.#controller = controller;
+    if (this.#broken) controller.abort(this.#broken);
+  }
+
+  onResponseStart(
+    { rawHeaders }: Dispatcher.DispatchController,
+    status: number,
+    parsed: Record<string, string | string[] | undefined>,
+    message = "",
+  ): void {
+    // What comes before the answer is for this connection.
+    if (status < 200) return;
+    const { response, form, own, request, slot } = this.#passing;
+    if (Number(parsed["content-length"] ?? 0) > BODY_LIMIT && request.method !== "HEAD") throw tooMuch(slot);
+    const raw = (rawHeaders as Buffer[]).map((bytes) => bytes.toString("latin1"));
+    response.writeHead(status, message, responseHeaders(raw, form, own));
+  }
+
+  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+    this.#received += chunk.length;
+    if (this.#received > BODY_LIMIT) throw tooMuch(this.#passing.slot);
+    if (!this.#passing.response.write(chunk)) controller.pause();
+  }
+
+  onResponseEnd(): void {
+    this.#settle();
+    this.#passing.response.end();
+    this.#resolve();
+  }
+
+  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
+    this.#settle();
+    const { slot } = this.#passing;
+    if (error instanceof DialRefused) slot.refused();
+    this.#reject(this.#broken ?? (isProblem(error) ? error : failed(slot, error)));
+  }
+
+  readonly #goOn = () => this.#controller?.resume();
+
+  readonly #hungUp = () => this.#break(problem("request-timeout", "the client went away"));
+
+  #break(why: Problem): void {
+    this.#broken ??= why;
+    this.#controller?.abort(why);
+  }
+
+  #settle(): void {
+    this.#timer.cancel();
+    this.#passing.response.off("close", this.#hungUp).off("drain", this.#goOn);
+  }
+}
+
+/** Small bodies are here already and leave in one piece; others stream. */
+function bodyOf(request: IncomingMessage): Buffer | Readable | null {
+  if (!hasBody(request)) return null;
+  return request.complete ? (request.read() as Buffer | null) : Readable.from(streamed(request), { objectMode: false });
+}
+
+/** Counted as it goes, for a body in chunks announces no length. */
+async function* streamed(request: IncomingMessage): AsyncIterable<Buffer> {
+  let sent = 0;
+  // The request is not destroyed when this ends early: its socket would go with it, and nobody would read the answer.
+  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+    sent += (chunk as Buffer).length;
+    if (sent > BODY_LIMIT) throw tooLarge(BODY_LIMIT);
+    yield chunk as Buffer;
+  }
+}
+
+const tooMuch = ({ backend }: Slot) =>
+  problem("bad-gateway", `the answer of worker ${backend.worker} is larger than the limit of ${BODY_LIMIT / MIB} MB`);
+
+const tooSlow = ({ backend }: Slot) =>
+  problem(
+    "gateway-timeout",
+    `worker ${backend.worker} did not finish the request within ${PROCESSING_MS / 60_000} minutes`,
+  );
+
+export function failed({ backend, gone }: Slot, error: Error): Problem {
+  const worker = `worker ${backend.worker}`;
+  if (gone.aborted) return problem("bad-gateway", `${worker} ended: ${(gone.reason as Error).message}`);
+  const what = error instanceof DialRefused ? "refused the connection" : "broke the connection";
+  return problem("bad-gateway", `${worker} ${what}: ${error.message}`, { cause: error });
+}

@@ -1,0 +1,135 @@
+/** The headers that a request takes to a worker and an answer brings back: what belongs to one connection, one caller or one origin stays there. */
+import type { Form } from "./address.ts";
+
+/** Flat pairs of name and value, in their order, as node:http has them. */
+export type RawHeaders = string[];
+
+/** RFC 9110, 7.6.1, and what old clients send. */
+const HOP_BY_HOP = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-authenticate",
+  "proxy-authorization",
+  "proxy-connection",
+  "te",
+  "trailer",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+export const WORKER_HEADERS = ["X-Runpod-Worker-Id", "X-Millrace-Worker-Id"];
+const workerHeaders = new Set(WORKER_HEADERS.map((name) => name.toLowerCase()));
+
+const FORWARDED = new Set(["x-forwarded-for", "x-forwarded-proto", "x-forwarded-host", "x-forwarded-prefix"]);
+
+/** With these a page speaks for its whole origin, which in the path form is that of the API and the console. */
+const FOR_THE_ORIGIN = new Set([
+  "alt-svc",
+  "clear-site-data",
+  "nel",
+  "public-key-pins",
+  "report-to",
+  "reporting-endpoints",
+  "service-worker-allowed",
+  "set-cookie",
+  "strict-transport-security",
+]);
+
+/** A page without an origin can neither read the console's storage nor use its session. A second policy only ever tightens the first. */
+export const SANDBOX = "sandbox allow-scripts allow-forms";
+
+const OURS = /^__Host-millrace/i;
+
+export interface Sender {
+  /** The address of the connection. */
+  remote: string | undefined;
+  /** The text of the caller's key, which no worker gets to see. */
+  key: string;
+  /** The endpoint wants the `Authorization` header all the same. */
+  keepsAuthorization: boolean;
+  prefix: string;
+}
+
+export function requestHeaders(raw: readonly string[], sender: Sender): RawHeaders {
+  const dropped = namesInConnection(raw);
+  const forwarded = new Map<string, string>();
+  const kept: RawHeaders = [];
+  let host = "";
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!.toLowerCase();
+    const value = raw[i + 1]!;
+    if (name === "host") host = value;
+    if (FORWARDED.has(name)) forwarded.set(name, value);
+    else if (HOP_BY_HOP.has(name) || dropped?.has(name) || name === "expect" || workerHeaders.has(name)) continue;
+    else if (!sender.keepsAuthorization && (name === "authorization" || value.includes(sender.key))) continue;
+    else if (name === "cookie") keepCookies(kept, value);
+    else kept.push(raw[i]!, value);
+  }
+  const { remote = "unknown", prefix } = sender;
+  const earlier = forwarded.get("x-forwarded-for");
+  kept.push("X-Forwarded-For", earlier ? `${earlier}, ${remote}` : remote);
+  kept.push("X-Forwarded-Proto", forwarded.get("x-forwarded-proto") ?? "http");
+  kept.push("X-Forwarded-Host", forwarded.get("x-forwarded-host") ?? host);
+  if (prefix) kept.push("X-Forwarded-Prefix", `${forwarded.get("x-forwarded-prefix") ?? ""}${prefix}`);
+  return kept;
+}
+
+/** `?api_key=<the caller's key>` is no business of the worker either. */
+export function withoutKey(target: string, key: string): string {
+  if (!target.includes(key)) return target;
+  const mark = target.indexOf("?");
+  const pairs = target.slice(mark + 1).split("&");
+  const kept = pairs.filter((pair) => pair.slice(pair.indexOf("=") + 1) !== key);
+  if (mark < 0 || kept.length === pairs.length) return target;
+  return target.slice(0, mark) + (kept.length > 0 ? `?${kept.join("&")}` : "");
+}
+
+/** `own` are the headers that the platform puts on this answer. */
+export function responseHeaders(raw: readonly string[], form: Form, own: Record<string, unknown>): RawHeaders {
+  const dropped = namesInConnection(raw);
+  const kept: RawHeaders = [];
+  let named = false;
+  for (let i = 0; i < raw.length; i += 2) {
+    const name = raw[i]!.toLowerCase();
+    const value = raw[i + 1]!;
+    if (HOP_BY_HOP.has(name) || dropped?.has(name) || workerHeaders.has(name)) continue;
+    if (form === "path" && FOR_THE_ORIGIN.has(name)) continue;
+    if (name === "x-request-id") named = true;
+    if (name === "set-cookie") keepSetCookie(kept, value);
+    else kept.push(raw[i]!, value);
+  }
+  for (const [name, value] of Object.entries(own)) {
+    // A worker that names its requests itself is asked about them by that name.
+    if (!(named && name === "X-Request-Id")) kept.push(name, String(value));
+  }
+  if (form === "path") kept.push("Content-Security-Policy", SANDBOX);
+  return kept;
+}
+
+/** `Connection: close, x-mine` makes `x-mine` a header of this connection. */
+function namesInConnection(raw: readonly string[]): Set<string> | undefined {
+  for (let i = 0; i < raw.length; i += 2) {
+    if (raw[i]!.length !== "connection".length || raw[i]!.toLowerCase() !== "connection") continue;
+    const value = raw[i + 1]!;
+    if (value === "close" || value === "keep-alive") continue;
+    const names = value.split(",").map((name) => name.trim().toLowerCase());
+    return new Set(names);
+  }
+  return undefined;
+}
+
+function keepCookies(kept: RawHeaders, value: string): void {
+  const cookies = value
+    .split(";")
+    .map((cookie) => cookie.trim())
+    .filter((cookie) => !OURS.test(cookie));
+  if (cookies.length > 0) kept.push("Cookie", cookies.join("; "));
+}
+
+/** A cookie for the whole domain would reach the console and the endpoints of others: each host keeps its own. */
+function keepSetCookie(kept: RawHeaders, value: string): void {
+  if (OURS.test(value.trim())) return;
+  const [pair = "", ...attributes] = value.split(";");
+  const own = attributes.filter((attribute) => !/^\s*domain\s*(=|$)/i.test(attribute));
+  kept.push("Set-Cookie", [pair, ...own].join(";"));
+}

@@ -1,0 +1,226 @@
+/** Two accounts: a walk over every route with the ids of the one and the keys of the other, which must find nothing. */
+import { describe, expect, test } from "vitest";
+import { type BalancedWorld, setupBalanced } from "../../tests/balanced-world.ts";
+import type { Answer } from "../../tests/world.ts";
+import { operations } from "../contract.ts";
+
+const DOMAIN = "apps.millrace.test";
+/** What no answer to a stranger may contain. */
+const PRIVATE = "walked-by-nobody";
+const WRONG_WORKER_KEY_HOLD_MS = 5000;
+
+type Ids = Record<"secret" | "apiKey" | "endpoint" | "job" | "worker", string>;
+
+const UNKNOWN: Ids = {
+  secret: "zzzzzzzzzzzzzz",
+  apiKey: "zzzzzzzzzzzzzz",
+  endpoint: "zzzzzzzzzzzzzz",
+  job: "00000000-0000-7000-8000-000000000000-u1",
+  worker: "zzzzzzzzzzzzzz",
+};
+
+/** Whose id stands in a path. A new route with an id says so here. */
+const ID_OF: Record<string, keyof Ids> = {
+  "/v2/account/secrets/:id": "secret",
+  "/v2/account/api-keys/:id": "apiKey",
+  "/v2/serverless/:id": "endpoint",
+};
+
+/** Bodies that the owner could send, so that nothing but the owner is wrong. */
+const BODIES: Record<string, unknown> = {
+  "PATCH /v2/account/secrets/:id": { value: "taken over" },
+  "PATCH /v2/serverless/:id": { name: "taken over" },
+  "POST /v2/:endpoint/run": { input: {} },
+  "POST /v2/:endpoint/runsync": { input: {} },
+};
+
+interface Route {
+  method: string;
+  path: string;
+}
+
+/** Fastify's drawing of its routes, read back: a tree whose branches are indented by four characters. */
+function routesOf(drawing: string): Route[] {
+  const trail: string[] = [];
+  return drawing.split("\n").flatMap((line) => {
+    const [, indent, name = "", methods = ""] = /^(.*)[├└]── (\S+) \((.*)\)$/.exec(line) ?? [];
+    if (indent === undefined) return [];
+    const depth = indent.length / 4;
+    trail.length = depth;
+    trail.push(name === "*" ? "/*" : name);
+    return methods.split(", ").map((method) => ({ method, path: trail.join("") }));
+  });
+}
+
+/** `fetch` cannot send the first; a plain HEAD follows GET and shows nothing more. */
+const UNSENT = ["TRACE", "HEAD"];
+
+function pathFor(path: string, ids: Ids): string {
+  const idOf = (name: string) => {
+    if (name in ids) return ids[name as keyof Ids];
+    const kind = ID_OF[path];
+    if (name !== "id" || kind === undefined) throw new Error(`say in this test whose id ':${name}' of ${path} is`);
+    return ids[kind];
+  };
+  return path.replace(/:(\w+)/g, (_, name: string) => idOf(name)).replace("*", "any/thing");
+}
+
+async function setup() {
+  const world = await setupBalanced({ domain: DOMAIN });
+  const worker = world.worker("balanced", (_request, response) => void response.end(PRIVATE));
+  const make = async (path: string, body: unknown) => (await world.call("POST", path, { body })).json.id as string;
+  const compute = { image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+  const endpoint = await make("/v2/serverless", { name: PRIVATE, ...compute });
+  const ids: Ids = {
+    secret: await make("/v2/account/secrets", { name: "token", value: PRIVATE, description: PRIVATE }),
+    apiKey: await make("/v2/account/api-keys", { name: PRIVATE, scopes: ["all"] }),
+    endpoint,
+    job: await make(`/v2/${endpoint}/run`, { input: { text: PRIVATE } }),
+    worker: (await world.services.workerKeys.issue(world.owner.account, endpoint)).id,
+  };
+  await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [`ssh-ed25519 AAAA ${PRIVATE}`] } });
+  const stranger = await world.services.accounts.create("stranger", "s@localhost");
+  const key = await world.newKey({ of: stranger, exempt: true });
+  const theirs = (await world.call("POST", "/v2/serverless", { key, body: { name: "theirs", ...compute } })).json.id;
+  const workerKey = (await world.services.workerKeys.issue(stranger.account, theirs)).key;
+  return { world, worker, ids, key, workerKey };
+}
+
+/** What everything of the owner looks like. */
+async function inventory(world: BalancedWorld, ids: Ids): Promise<unknown> {
+  const paths = [
+    "/v2/account/secrets",
+    "/v2/account/ssh-keys",
+    "/v2/serverless",
+    `/v2/${ids.endpoint}/status/${ids.job}`,
+    `/v2/${ids.endpoint}/health`,
+  ];
+  return Promise.all(paths.map(async (path) => (await world.call("GET", path)).json));
+}
+
+/** The answer, with time made to pass where a wrong worker key is answered late. */
+async function answerTo(
+  world: BalancedWorld,
+  { method, path }: Route,
+  ids: Ids,
+  key: string | null,
+): Promise<Pick<Answer, "status" | "text">> {
+  const body = BODIES[`${method} ${path}`];
+  const options = { key, ...(body === undefined || method === "GET" ? {} : { body }) };
+  const asked = world.call(method, pathFor(path, ids), options);
+  let answered = false;
+  void asked.finally(() => {
+    answered = true;
+  });
+  // One timer of this length is always there: that of a duty.
+  const held = world.clock.armed(WRONG_WORKER_KEY_HOLD_MS, 2).then(() => !answered);
+  if (await Promise.race([asked.then(() => false), held])) await world.clock.advance(WRONG_WORKER_KEY_HOLD_MS);
+  const { status, text } = await asked;
+  // An answer may repeat the id that it was asked for, and nothing else.
+  const shown = Object.values(ids).reduce((rest, id) => rest.replaceAll(id, "ID"), text);
+  return { status, text: shown };
+}
+
+const isPublic = ({ path }: Route) => path.startsWith("/docs") || path.startsWith("/v2/openapi.json");
+
+test("the walk knows every operation and every route, and gives every change a body that would do", async () => {
+  await using world = await setupBalanced();
+  const routes = routesOf(world.app.http.printRoutes({ commonPrefix: false }));
+  const known = new Set(routes.map(({ method, path }) => `${method} ${path}`));
+  for (const { method, path, ...operation } of Object.values(operations)) {
+    const route = `${method} ${path.replace(/\{(\w+)\}/g, ":$1")}`;
+    expect(known).toContain(route);
+    if ("in" in operation && path.includes("{")) expect(Object.keys(BODIES)).toContain(route);
+  }
+  for (const route of ["POST /v2/:endpoint/runsync", "GET /v2/:endpoint/job-take/:worker", "GET /v2/:endpoint/*"])
+    expect(known).toContain(route);
+});
+
+describe.each([
+  ["an API key of another account", "key"],
+  ["a worker key of another account", "workerKey"],
+  ["no key", "none"],
+] as const)("with %s", (_kind, whose) => {
+  test.each([
+    ["queue", "endpoint"],
+    ["load-balancing", "balanced"],
+  ])(
+    "every route of every kind, and a %s endpoint, answers as if nothing were there",
+    async (_type, which) => {
+      const { world, worker, ids, ...keys } = await setup();
+      await using _ = world;
+      const key = { ...keys, none: null }[whose];
+      const foreign = which === "balanced" ? { ...ids, endpoint: world.endpoint, worker: worker.id } : ids;
+      const before = await inventory(world, ids);
+      const routes = routesOf(world.app.http.printRoutes({ commonPrefix: false }));
+      const walked = routes.filter((route) => !UNSENT.includes(route.method) && !isPublic(route));
+      for (const route of walked) {
+        const answer = await answerTo(world, route, foreign, key);
+        expect(answer.text, `${route.method} ${route.path}`).not.toContain(PRIVATE);
+        expect(answer.text, `${route.method} ${route.path}`).not.toContain(world.endpoint);
+        if (!route.path.includes(":")) continue;
+        expect([route, answer]).toEqual([route, await answerTo(world, route, UNKNOWN, key)]);
+        expect(answer.status, `${route.method} ${route.path}`).toBeGreaterThanOrEqual(400);
+      }
+      expect(await inventory(world, ids)).toEqual(before);
+      expect(worker.dialled).toBe(0);
+    },
+    60_000,
+  );
+});
+
+test("operations on a single thing are 404, in the same words as for one that is not there", async () => {
+  const { world, ids, key } = await setup();
+  await using _ = world;
+  for (const { method, path } of Object.values(operations).filter(({ path }) => path.includes("{"))) {
+    const route = { method, path: path.replace(/\{(\w+)\}/g, ":$1") };
+    const answer = await answerTo(world, route, ids, key);
+    expect([route, answer.status]).toEqual([route, 404]);
+  }
+});
+
+test("the host form of a foreign endpoint, balanced or with a queue, is that of one that is not there", async () => {
+  const { world, worker, ids, key } = await setup();
+  await using _ = world;
+  const get = async (endpoint: string) => {
+    const host = `${endpoint}.${DOMAIN}`;
+    const answer = await world.raw(
+      `GET / HTTP/1.1\r\nHost: ${host}\r\nAuthorization: ${key}\r\nConnection: close\r\n\r\n`,
+    );
+    return answer.replace(/^(X-Request-Id|Date):.*$/gim, "");
+  };
+  const unknown = await get(UNKNOWN.endpoint);
+  expect(unknown).toMatch(/^HTTP\/1.1 404/);
+  expect(await get(ids.endpoint)).toBe(unknown);
+  expect(await get(world.endpoint)).toBe(unknown);
+  expect(worker.dialled).toBe(0);
+});
+
+test("a WebSocket to a foreign endpoint is refused like one to an endpoint that is not there", async () => {
+  const { world, worker, ids, key } = await setup();
+  await using _ = world;
+  const upgrade =
+    "Connection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAA\r\n";
+  const ask = async (endpoint: string) => {
+    const head = `GET /v2/${endpoint}/health HTTP/1.1\r\nHost: h\r\nAuthorization: ${key}\r\n`;
+    return (await world.raw(`${head}${upgrade}\r\n`)).replace(/^(X-Request-Id|Date):.*$/gim, "");
+  };
+  const unknown = await ask(UNKNOWN.endpoint);
+  expect(unknown).toMatch(/^HTTP\/1.1 404/);
+  expect(await ask(ids.endpoint)).toBe(unknown);
+  expect(await ask(world.endpoint)).toBe(unknown);
+  expect(worker.dialled).toBe(0);
+});
+
+test("lists hold nothing of another account", async () => {
+  const { world, ids, key } = await setup();
+  await using _ = world;
+  for (const { method, path } of Object.values(operations).filter(
+    ({ path, method }) => method === "GET" && !path.includes("{"),
+  )) {
+    const { status, text } = await world.call(method, path, { key });
+    expect([path, status]).toEqual([path, 200]);
+    for (const id of [...Object.values(ids), world.endpoint]) expect(text).not.toContain(id);
+    expect(text).not.toContain(PRIVATE);
+  }
+});

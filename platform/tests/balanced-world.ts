@@ -1,0 +1,110 @@
+/** A world with one load-balancing endpoint, and workers that are HTTP servers in this process. */
+import { createServer, type RequestListener, type Server } from "node:http";
+import { type AddressInfo, connect, type Socket } from "node:net";
+import { type Duplex, duplexPair } from "node:stream";
+import { type Answer, type CallOptions, setup, type World } from "./world.ts";
+
+export interface BalancedWorker {
+  id: string;
+  server: Server;
+  /** Connections that were dialled and are open. */
+  open: Set<Duplex>;
+  /** How often it was dialled. */
+  dialled: number;
+  /** It ends at once, and the balancer is told why. */
+  die(reason?: string): void;
+}
+
+export interface BalancedWorld extends World {
+  endpoint: string;
+  /** Calls the endpoint in the path form. */
+  ask(method: string, path: string, options?: CallOptions): Promise<Answer>;
+  /** Begins a request on a connection of its own, to which more may be written and which may be destroyed. */
+  begin(method: string, path: string, headers?: string[]): Socket;
+  /** A worker that is ready, with its application. Sockets are what a driver usually dials; a plain stream is all that it promises. */
+  worker(id: string, app: RequestListener, options?: { over?: "sockets" | "streams"; ready?: boolean }): BalancedWorker;
+}
+
+export interface BalancedOptions {
+  domain?: string;
+  env?: Record<string, string>;
+  requestCount?: number;
+}
+
+export async function setupBalanced({ domain, env, requestCount = 4 }: BalancedOptions = {}): Promise<BalancedWorld> {
+  const world = await setup({ domain });
+  const body = {
+    name: "app",
+    image: "host:/app",
+    type: "LOAD_BALANCER",
+    cpu: [{ id: "cpu3c", vcpuCount: 2 }],
+    scaling: { type: "REQUEST_COUNT", requestCount },
+    ...(env ? { env } : {}),
+  };
+  const created = await world.call("POST", "/v2/serverless", { body });
+  if (created.status !== 201) throw new Error(`the endpoint was not made: ${created.text}`);
+  const endpoint = created.json.id as string;
+  const servers: Server[] = [];
+  return {
+    ...world,
+    endpoint,
+    ask: (method, path, options) => world.call(method, `/v2/${endpoint}${path}`, options),
+    begin(method, path, headers = []) {
+      const socket = connect(Number(new URL(world.url).port), "127.0.0.1");
+      const lines = [`${method} /v2/${endpoint}${path} HTTP/1.1`, "Host: h", `Authorization: ${world.key}`, ...headers];
+      socket.write(`${lines.join("\r\n")}\r\n\r\n`);
+      return socket;
+    },
+    worker(id, app, { over = "sockets", ready = true } = {}) {
+      const { balancer } = world.app;
+      const server = createServer(app);
+      servers.push(server);
+      if (over === "sockets") server.listen(0);
+      const worker: BalancedWorker = {
+        id,
+        server,
+        open: new Set(),
+        dialled: 0,
+        die(reason = "exit 137") {
+          for (const connection of worker.open) connection.destroy();
+          server.close();
+          balancer.remove(endpoint, id, reason);
+        },
+      };
+      const dial = async () => {
+        worker.dialled++;
+        const connection = over === "sockets" ? await socketTo(server) : streamTo(server);
+        worker.open.add(connection);
+        connection.once("close", () => worker.open.delete(connection));
+        return connection;
+      };
+      balancer.add(endpoint, { worker: id, dial });
+      if (ready) balancer.ready(endpoint, id);
+      return worker;
+    },
+    async [Symbol.asyncDispose]() {
+      await world[Symbol.asyncDispose]();
+      for (const server of servers) {
+        server.closeAllConnections();
+        server.close();
+      }
+    },
+  };
+}
+
+function socketTo(server: Server): Promise<Duplex> {
+  return new Promise((resolve, reject) => {
+    const address = server.address() as AddressInfo | null;
+    if (!address) return reject(new Error("connect ECONNREFUSED"));
+    const socket = connect(address.port, "127.0.0.1", () => resolve(socket));
+    socket.once("error", reject);
+  });
+}
+
+function streamTo(server: Server): Duplex {
+  const [near, far] = duplexPair();
+  near.once("close", () => far.destroy());
+  far.once("close", () => near.destroy());
+  server.emit("connection", far);
+  return near;
+}
