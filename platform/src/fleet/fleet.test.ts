@@ -1,6 +1,7 @@
 /** Workers come with the work and go without it, as clients and workers see it. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../tests/fleet-world.ts";
+import { MemoryStore } from "../ports/store/memory-store.ts";
 
 describe("a first job", () => {
   test("at zero workers starts one at once, with the variables it needs", async () => {
@@ -128,4 +129,34 @@ test("a worker that is being ended is let go first, and the job that comes then 
   const second = await world.submit();
   expect((await world.after(1, worker!.ask("GET job-take"))).status).toBe(204);
   expect((await world.running()[1]!.take())?.id).toBe(second);
+});
+
+test("200 idle endpoints cost nothing: a look at them all reads as little as a look at none", async () => {
+  class CountingStore extends MemoryStore {
+    reads = 0;
+
+    override get(...args: Parameters<MemoryStore["get"]>) {
+      this.reads++;
+      return super.get(...args);
+    }
+
+    override list(...args: Parameters<MemoryStore["list"]>) {
+      this.reads++;
+      return super.list(...args);
+    }
+  }
+  const store = new CountingStore();
+  await using world = await setupFleet({ store, rateLimits: "off" });
+  const readsOver = async (seconds: number) => {
+    await world.pass(2);
+    const before = store.reads;
+    await world.pass(seconds);
+    return store.reads - before;
+  };
+  const ofOne = await readsOver(20);
+  for (let i = 0; i < 200; i++) {
+    const body = { name: `idle-${i}`, image: "host:/app", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+    await world.call("POST", "/v2/serverless", { body });
+  }
+  expect(await readsOver(20)).toBeLessThanOrEqual(ofOne);
 });
