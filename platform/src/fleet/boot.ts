@@ -1,6 +1,7 @@
 /** What is started for a worker: its endpoint's container with the variables, secrets and limits of this one boot. */
 import type { InstanceSpec } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
+import { type Listening, listeningOf } from "../resources/endpoints/listening.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { workerEnv } from "../resources/endpoints/worker-env.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
@@ -20,6 +21,7 @@ export async function instanceSpec({ endpoint, worker, url, key }: Boot, reveal:
   const { doc } = endpoint;
   const { vcpu, memoryMb, gpus } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
+  const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
   const ours = { ...workerEnv({ url, endpoint: endpoint.id, worker: worker.id, key }), ...placeEnv(worker.doc) };
   return {
     kind: "worker",
@@ -28,12 +30,20 @@ export async function instanceSpec({ endpoint, worker, url, key }: Boot, reveal:
     image: doc.image,
     entrypoint: doc.entrypoint,
     cmd: doc.cmd,
-    env: withoutOverrides(ours, given),
+    env: withoutOverrides(ours, { ...(listening && portEnv(listening)), ...given }),
     limits: { vcpu, memoryMb, diskGb: doc.disk },
     gpus,
-    ports: doc.ports.map((port) => Number.parseInt(port, 10)),
+    ports: portsOf(doc, listening),
   };
 }
+
+function portsOf({ ports }: KeptEndpoint, listening: Listening | undefined): number[] {
+  const named = ports.map((port) => Number.parseInt(port, 10));
+  return [...new Set([...named, ...(listening ? [listening.port, listening.healthPort] : [])])];
+}
+
+/** An application need not know the ports that are meant when nothing is said. */
+const portEnv = ({ port, healthPort }: Listening) => ({ PORT: String(port), PORT_HEALTH: String(healthPort) });
 
 /** Of our variables a user may tune some; those by which the worker finds its way and proves who it is are ours alone. */
 function withoutOverrides(ours: Record<string, string>, given: Record<string, string>): Record<string, string> {
