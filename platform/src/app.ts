@@ -1,7 +1,7 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
 import type { FastifyInstance } from "fastify";
 import { Balancer } from "./fleet/balancer.ts";
-import { Fleet, type OwnMachine } from "./fleet/fleet.ts";
+import { Fleet, type FleetParts, type OwnMachine } from "./fleet/fleet.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
@@ -131,7 +131,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const pipeline = new Pipeline({ ...parts, limiter });
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
   const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters, events: eventsFor(() => fleet) });
-  const fleet = createFleet(parts, services, desk, failed);
+  const balancer = new Balancer({ clock });
+  const fleet = createFleet(parts, services, { desk, balancer, failed });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const { endpoints, workerKeys } = services;
   endpoints.onChange((id) => fleet?.endpointChanged(id));
@@ -139,7 +140,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   endpoints.onRemoval((id) => engine.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
   endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
-  const workers = new WorkerService({ ...parts, ...services });
+  const requests = (endpoint: string) => balancer.requestsOf(endpoint);
+  const workers = new WorkerService({ ...parts, ...services, requests });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
   void removing.soon();
@@ -149,7 +151,6 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const badPath: Answering = (request, reply) => pipeline.refuse(rest, invalidPath, request, reply);
   const direct = new DirectRoutes();
   const invoke = invokeSurface(authenticator);
-  const balancer = new Balancer({ clock });
   const proxy = new EndpointProxy({
     ...parts,
     pipeline,
@@ -235,15 +236,13 @@ function leaseOf(name: string, { store, random, signals }: AppParts): ((now: num
 function createFleet(
   parts: AppParts,
   { endpoints, secrets, workerKeys, workerRecords }: Services,
-  desk: WorkerDesk,
-  failed: (error: unknown) => void,
+  around: Pick<FleetParts, "desk" | "balancer" | "failed">,
 ): Fleet | undefined {
   if (!parts.machine && parts.signals.reliable) return undefined;
   return new Fleet({
     ...parts,
+    ...around,
     machine: parts.machine,
-    desk,
-    failed,
     endpoints,
     records: workerRecords,
     keys: workerKeys,

@@ -153,7 +153,7 @@ describe("waiting for a worker", () => {
 
   test("the fleet's reason comes first", async () => {
     const { clock, balancer, acquire } = setup();
-    balancer.explainedBy(() => "paused: max workers is 0");
+    balancer.explainedBy(async () => "paused: max workers is 0");
     const refused = expect(acquire()).rejects.toThrow("paused: max workers is 0");
     await clock.advance(120_000);
     await refused;
@@ -316,11 +316,11 @@ describe("demand", () => {
     both("b");
     const slot = await acquire();
     await clock.advance(7000);
-    const busy = { inFlight: 1, idleSince: undefined };
-    const idle = { inFlight: 0, idleSince: start };
+    const busy = { ready: true, inFlight: 1, idleSince: undefined };
+    const idle = { ready: true, inFlight: 0, idleSince: start };
     expect(Object.fromEntries(balancer.occupations(EP))).toEqual({ a: busy, b: idle });
     slot.release();
-    expect(balancer.occupations(EP).get("a")).toEqual({ inFlight: 0, idleSince: start + 7000 });
+    expect(balancer.occupations(EP).get("a")).toEqual({ ready: true, inFlight: 0, idleSince: start + 7000 });
     expect(balancer.occupations("other").size).toBe(0);
   });
 

@@ -46,6 +46,7 @@ export interface LoadDemand {
 
 /** How busy a worker is, for whoever ends idle ones. */
 export interface Occupation {
+  ready: boolean;
   inFlight: number;
   /** Since when it has had no request. */
   idleSince: number | undefined;
@@ -91,7 +92,7 @@ export class Balancer implements Disposable {
   readonly #clock: Clock;
   readonly #groups = new Map<string, Group>();
   #rose: (endpoint: string) => void = () => {};
-  #why: (endpoint: string) => string | undefined = () => undefined;
+  #why: (endpoint: string) => Promise<string | undefined> = async () => undefined;
   #uses = 0;
   #closed = false;
 
@@ -105,8 +106,13 @@ export class Balancer implements Disposable {
   }
 
   /** Lets the fleet say why an endpoint has no worker. */
-  explainedBy(why: (endpoint: string) => string | undefined): void {
+  explainedBy(why: (endpoint: string) => Promise<string | undefined>): void {
     this.#why = why;
+  }
+
+  /** Endpoints with workers or with requests. */
+  endpoints(): string[] {
+    return [...this.#groups.keys()];
   }
 
   demand(endpoint: string): LoadDemand {
@@ -122,11 +128,17 @@ export class Balancer implements Disposable {
   occupations(endpoint: string): Map<string, Occupation> {
     const members = [...(this.#groups.get(endpoint)?.members.values() ?? [])];
     return new Map(
-      members.map(({ backend, inFlight, idleSince }) => [
+      members.map(({ backend, standing, inFlight, idleSince }) => [
         backend.worker,
-        { inFlight, idleSince: inFlight === 0 ? idleSince : undefined },
+        { ready: standing === "ready", inFlight, idleSince: inFlight === 0 ? idleSince : undefined },
       ]),
     );
+  }
+
+  /** Requests of each worker that takes some or still has some. */
+  requestsOf(endpoint: string): Map<string, number> {
+    const serving = [...this.occupations(endpoint)].filter(([, { ready, inFlight }]) => ready || inFlight > 0);
+    return new Map(serving.map(([worker, { inFlight }]) => [worker, inFlight]));
   }
 
   /** A worker's program runs; it gets no request before `ready`. Also after a thaw, with new connections. */
@@ -242,8 +254,10 @@ export class Balancer implements Disposable {
       },
     };
     const abandon = () => waiting.refuse(problem("request-timeout", "the client went away"));
-    const late = () =>
-      waiting.refuse(insists ? this.#tooLate(group, affinity.worker) : this.#noWorkers(endpoint, group));
+    const late = () => {
+      if (insists) waiting.refuse(this.#tooLate(group, affinity.worker));
+      else void this.#noWorkers(endpoint, group).then(waiting.refuse);
+    };
     group.waiting.add(waiting);
     timer = this.#clock.after(insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS, late);
     gone?.addEventListener("abort", abandon);
@@ -304,9 +318,10 @@ export class Balancer implements Disposable {
     this.#forgetIfEmpty(endpoint, group);
   }
 
-  #noWorkers(endpoint: string, group: Group): Problem {
-    const why = this.#why(endpoint) ?? account(group);
-    return problem("rule-broken", `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes: ${why}`, {
+  async #noWorkers(endpoint: string, group: Group): Promise<Problem> {
+    const why = [await this.#why(endpoint).catch(() => undefined), ...accounts(group)].filter(Boolean).join("; ");
+    const waited = `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes`;
+    return problem("rule-broken", `${waited}: ${why || "none is running"}`, {
       word: "no workers available",
     });
   }
@@ -356,10 +371,8 @@ const isCalled = ({ waiting }: Group, worker: string) =>
 
 const wantedBy = ({ waiting, inFlight, perWorker }: Group) => Math.ceil((waiting.size + inFlight) / perWorker);
 
-function account({ members }: Group): string {
-  if (members.size === 0) return "none is running";
-  return [...members.values()].map(({ backend, reason }) => `worker ${backend.worker}: ${reason}`).join("; ");
-}
+const accounts = ({ members }: Group) =>
+  [...members.values()].map(({ backend, reason }) => `worker ${backend.worker}: ${reason}`);
 
 const stopping = () => problem("unavailable", "the server is stopping");
 

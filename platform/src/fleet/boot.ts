@@ -1,6 +1,7 @@
 /** What is started for a worker: its endpoint's container with the variables, secrets and limits of this one boot. */
 import type { InstanceSpec } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
+import { type Listening, listeningOf } from "../resources/endpoints/listening.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { withUserEnv, workerEnv } from "../resources/endpoints/worker-env.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
@@ -19,6 +20,7 @@ export async function instanceSpec({ endpoint, worker, url, key }: Boot, reveal:
   const { doc } = endpoint;
   const { vcpu, memoryMb, gpus } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
+  const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
   const ours = workerEnv({ url, endpoint: endpoint.id, worker: worker.id, key, compute: worker.doc });
   return {
     kind: "worker",
@@ -27,12 +29,20 @@ export async function instanceSpec({ endpoint, worker, url, key }: Boot, reveal:
     image: doc.image,
     entrypoint: doc.entrypoint,
     cmd: doc.cmd,
-    env: withUserEnv(ours, given),
+    env: withUserEnv(ours, { ...(listening && portEnv(listening)), ...given }),
     limits: { vcpu, memoryMb, diskGb: doc.disk },
     gpus,
-    ports: doc.ports.map((port) => Number.parseInt(port, 10)),
+    ports: portsOf(doc, listening),
   };
 }
+
+function portsOf({ ports }: KeptEndpoint, listening: Listening | undefined): number[] {
+  const named = ports.map((port) => Number.parseInt(port, 10));
+  return [...new Set([...named, ...(listening ? [listening.port, listening.healthPort] : [])])];
+}
+
+/** An application need not know the ports that are meant when nothing is said. */
+const portEnv = ({ port, healthPort }: Listening) => ({ PORT: String(port), PORT_HEALTH: String(healthPort) });
 
 const DEFAULT_INIT_TIMEOUT_S = 420;
 

@@ -17,11 +17,13 @@ import type { EndpointService } from "../resources/endpoints/service.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
+import type { Balancer } from "./balancer.ts";
 import { EndpointBook } from "./endpoint-book.ts";
 import { Keeper } from "./keeper.ts";
 import { Machines } from "./machines.ts";
 import type { WorkerItem } from "./plan.ts";
 import { Planner, type Survey } from "./planner.ts";
+import { Rotation } from "./rotation.ts";
 import { waitSentence } from "./wait-sentence.ts";
 import { WorkerLog } from "./worker-log.ts";
 
@@ -41,6 +43,7 @@ export interface FleetParts {
   log: Log;
   failed: (error: unknown) => void;
   desk: WorkerDesk;
+  balancer: Balancer;
   endpoints: EndpointService;
   records: WorkerRecords;
   keys: WorkerKeys;
@@ -64,6 +67,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #keeper: Keeper | undefined;
   readonly #workerLog: WorkerLog | undefined;
   readonly #book: EndpointBook;
+  readonly #rotation: Rotation | undefined;
   #ticking: Duty | undefined;
   readonly #stopListening: (() => void)[];
   /** Until when a job of an endpoint is no reason to look: for ever while it has workers. */
@@ -77,7 +81,9 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
-    const { machine, signals } = parts;
+    const { machine, signals, balancer } = parts;
+    balancer.onDemand((endpoint) => this.#wake(endpoint));
+    balancer.explainedBy((endpoint) => this.#whyNoWorker(endpoint));
     this.#book = new EndpointBook(parts);
     this.#machines = new Machines({
       ...parts,
@@ -86,11 +92,12 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       activity: () => this.#activity(),
     });
     this.#workerLog = machine && new WorkerLog({ ...parts, ...machine });
-    this.#keeper = machine && this.#newKeeper(machine, this.#workerLog!);
+    this.#rotation = machine && new Rotation({ ...parts, dial: (worker, port) => machine.compute.dial(worker, port) });
+    this.#keeper = machine && this.#newKeeper(machine, this.#workerLog!, this.#rotation!);
     this.#planner = new Planner({
       ...parts,
       roll: () => this.#machines.roll(),
-      activeAt: (endpoint, worker) => parts.desk.activeAt(holderName(endpoint, worker)),
+      activeAt: (endpoint, worker) => this.#activeAt(endpoint, worker),
       act: (worker) => this.#act(worker),
     });
     this.#stopListening = [
@@ -156,6 +163,13 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     return item && this.#sentence(item, workers, jobsOf(holders), onlyLowPriority);
   }
 
+  /** Why a request to a load-balancing endpoint finds no worker. */
+  async #whyNoWorker(id: string): Promise<string | undefined> {
+    const endpoint = await this.#parts.endpoints.find(id);
+    const workers = await this.#parts.records.ofEndpoint(id);
+    return endpoint && this.#sentence(endpoint, workers, new Map(), false);
+  }
+
   /** Nothing new begins; workers get a moment for the job they have, which else goes back as if never begun; then they end. */
   async close(): Promise<void> {
     this.#closed = true;
@@ -164,6 +178,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#turn;
     // Whatever fails here must not keep the rest of the server from ending; workers that are left end without it.
     await this.#keeper?.shutDown().catch(this.#parts.failed);
+    this.#rotation?.[Symbol.dispose]();
     await this.#workerLog?.[Symbol.asyncDispose]();
   }
 
@@ -212,8 +227,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     const endpoints: Item<KeptEndpoint>[] = [];
     for (const id of ids) {
       const endpoint = await this.#book.find(id);
-      if (endpoint?.doc.type === "QUEUE") endpoints.push(endpoint);
-      else if (!endpoint) await this.#planner.endAll(survey.workers.get(id) ?? []);
+      if (endpoint) endpoints.push(endpoint);
+      else await this.#planner.endAll(survey.workers.get(id) ?? []);
     }
     await this.#planner.plan(endpoints, survey);
     await this.#note(endpoints, survey);
@@ -297,9 +312,10 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#comparedAt = now;
   }
 
-  #newKeeper({ id, compute, workerUrl }: OwnMachine, workerLog: WorkerLog): Keeper {
+  #newKeeper({ id, compute, workerUrl }: OwnMachine, workerLog: WorkerLog, rotation: Rotation): Keeper {
     return new Keeper({
       ...this.#parts,
+      rotation,
       machine: id,
       compute,
       workerUrl,
@@ -311,10 +327,16 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   /** For the node that plans: when workers of this machine last took or ended a job. */
   async #activity(): Promise<Record<string, number>> {
-    const { records, desk, machine } = this.#parts;
+    const { records, machine } = this.#parts;
     const workers = machine ? await records.ofMachine(machine.id) : [];
-    const seen = workers.map(({ id, doc }) => [id, desk.activeAt(holderName(doc.endpoint, id))] as const);
+    const seen = workers.map(({ id, doc }) => [id, this.#activeAt(doc.endpoint, id)] as const);
     return Object.fromEntries(seen.filter((one): one is [string, number] => one[1] !== undefined));
+  }
+
+  /** When it last began or ended something, as far as this node knows. */
+  #activeAt(endpoint: string, worker: string): number | undefined {
+    const { balancer, desk } = this.#parts;
+    return balancer.occupations(endpoint).get(worker)?.idleSince ?? desk.activeAt(holderName(endpoint, worker));
   }
 
   async #isMine(now: number): Promise<boolean> {

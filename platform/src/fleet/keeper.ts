@@ -7,12 +7,13 @@ import type { Compute, Instance } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
-import type { Reveal } from "../resources/secrets/placeholders.ts";
+import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import { initTimeoutMs, instanceSpec } from "./boot.ts";
 import { HEALTHY_AFTER_MS } from "./brake.ts";
 import type { WorkerItem } from "./plan.ts";
+import type { Rotation } from "./rotation.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
 import { exitText, type WorkerLog } from "./worker-log.ts";
 
@@ -20,6 +21,7 @@ export interface KeeperParts {
   machine: string;
   compute: Compute;
   desk: WorkerDesk;
+  rotation: Rotation;
   records: WorkerRecords;
   keys: WorkerKeys;
   workerLog: WorkerLog;
@@ -60,6 +62,11 @@ export class Keeper {
   constructor(parts: KeeperParts) {
     this.#parts = parts;
     this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
+    parts.rotation.tell({
+      ready: (id) => void this.answered(id).catch(parts.failed),
+      failed: (id, reason) => void this.giveUp(id, reason),
+      drained: (id) => void this.tend(id),
+    });
   }
 
   /** What was last said of the image that a worker waits for. */
@@ -87,7 +94,7 @@ export class Keeper {
    * ended. At the start this is the recovery from whatever ended the process before.
    */
   async compare(): Promise<void> {
-    const { compute, workerLog } = this.#parts;
+    const { compute } = this.#parts;
     // Read on both sides of the list: a worker that began or ended meanwhile is neither without a record nor without a program.
     const before = await this.#own();
     const instances = (await compute.list()).filter(({ kind }) => kind === "worker");
@@ -98,7 +105,7 @@ export class Keeper {
       if (!worker || worker.doc.state === "FAILED") await this.#removeUnknown(instance);
       else if (instance.state === "exited") this.#noticed(instance);
       else if (worker.doc.state === "PLACED") await this.#adopt(worker, instance);
-      else workerLog.follow(worker);
+      else await this.#takeUp(worker);
     }
     const listed = new Set(instances.map(({ id }) => id));
     for (const worker of before.values()) {
@@ -112,6 +119,8 @@ export class Keeper {
     for (const worker of (await this.#own()).values()) {
       const { id, doc } = worker;
       if (doc.state === "PLACED" || doc.state === "DRAINING") void this.tend(id);
+      // Load-balanced ones do not ask: their health is asked for.
+      if (this.#parts.rotation.has(id)) continue;
       if (doc.state === "STARTING" && isHeard(id)) await this.answered(id);
       else if (doc.state === "STARTING") await this.#checkStart(worker, now);
       if (doc.state === "READY") this.#checkSilence(worker, now, isHeard(id));
@@ -172,9 +181,9 @@ export class Keeper {
   }
 
   async #endGently(worker: WorkerItem): Promise<void> {
-    const { desk, clock } = this.#parts;
+    const { clock } = this.#parts;
     const untilMs = clock.monotonic() + LAST_JOB_MS;
-    while ((await desk.drain(callOf(worker))) && clock.monotonic() < untilMs) await sleep(clock, LOOK_MS);
+    while ((await this.#isBusy(worker)) && clock.monotonic() < untilMs) await sleep(clock, LOOK_MS);
     await this.#end(worker, { graceMs: DELETED_GRACE_MS, orderly: true });
   }
 
@@ -226,7 +235,7 @@ export class Keeper {
     endpoint: Item<KeptEndpoint>,
     times: { placed: number; prepared: number },
   ): Promise<void> {
-    const { compute, keys, records, workerLog, workerUrl, reveal, clock, desk } = this.#parts;
+    const { compute, keys, records, workerLog, workerUrl, reveal, clock, desk, rotation } = this.#parts;
     if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
     const issued = await keys.issue(endpoint.account, endpoint.id, worker.id);
     const keyed = await records.update(worker, { keyId: issued.id });
@@ -236,8 +245,11 @@ export class Keeper {
     const { startedAt } = await compute.start(worker.id, spec);
     this.#times.set(worker.id, { ...times, created: clock.now() });
     const started = await records.move(keyed, "start", { startedAt });
-    if (started) workerLog.follow(started);
-    else if (!(await this.#find(worker.id))) await this.#clear(keyed, "was not wanted any more");
+    if (started) {
+      workerLog.follow(started);
+      if (endpoint.doc.type === "LOAD_BALANCER")
+        rotation.join({ endpoint: endpoint.id, worker: worker.id, env: spec.env });
+    } else if (!(await this.#find(worker.id))) await this.#clear(keyed, "was not wanted any more");
     // A quick one has asked before its start was on record.
     if (desk.activeAt(callOf(worker).worker) !== undefined) await this.answered(worker.id);
   }
@@ -245,12 +257,28 @@ export class Keeper {
   /** Its program was started by a process that could not say so any more. */
   async #adopt(worker: WorkerItem, { startedAt }: Instance): Promise<void> {
     const started = await this.#parts.records.move(worker, "start", { startedAt });
-    if (started) this.#parts.workerLog.follow(started);
+    if (started) await this.#takeUp(started);
+  }
+
+  /** One that a process before this one started: its lines are read and, where requests go to it, its health is asked for. */
+  async #takeUp(worker: WorkerItem): Promise<void> {
+    const { workerLog, rotation, endpoint: endpointOf, reveal } = this.#parts;
+    workerLog.follow(worker);
+    const endpoint = await endpointOf(worker.doc.endpoint);
+    if (endpoint?.doc.type !== "LOAD_BALANCER" || rotation.has(worker.id) || worker.doc.state === "DRAINING") return;
+    const env = await resolveEnv(endpoint.account, endpoint.doc.env, reveal);
+    rotation.join({ endpoint: endpoint.id, worker: worker.id, env });
+  }
+
+  /** Whether it has anything to end, of which it gets no more. */
+  async #isBusy(worker: WorkerItem): Promise<boolean> {
+    const { rotation, desk } = this.#parts;
+    return rotation.has(worker.id) ? rotation.drain(worker.id) : desk.drain(callOf(worker));
   }
 
   async #finish(worker: WorkerItem, hasExited: boolean): Promise<void> {
-    const { desk, workerLog } = this.#parts;
-    if (!hasExited && (await desk.drain(callOf(worker)))) return;
+    const { workerLog } = this.#parts;
+    if (!hasExited && (await this.#isBusy(worker))) return;
     workerLog.say(worker, `ending: ${worker.doc.reason ?? "no longer needed"}`);
     await this.#end(worker);
   }
@@ -267,7 +295,8 @@ export class Keeper {
 
   /** Nothing of it runs or counts any more: its program, its hold on jobs, its key. */
   async #clear(worker: WorkerItem, how: string, orderly = false): Promise<void> {
-    const { compute, desk, keys, workerLog } = this.#parts;
+    const { compute, desk, keys, workerLog, rotation } = this.#parts;
+    rotation.leave(worker.id, how);
     await compute.remove(worker.id);
     await workerLog.ended(worker);
     await desk.ended(callOf(worker), how, orderly);
@@ -297,6 +326,8 @@ export class Keeper {
   #noticed(instance: Instance): void {
     if (instance.kind !== "worker" || instance.state !== "exited") return;
     this.#exits.set(instance.id, instance);
+    // Whoever waits for its answer is told at once, and how it ended.
+    this.#parts.rotation.leave(instance.id, instance.exit ? exitText(instance.exit) : "ended");
     void this.tend(instance.id);
   }
 

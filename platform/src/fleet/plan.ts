@@ -115,9 +115,9 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
 }
 
 /** Workers that somebody started by hand do their part of the load, and take no place from those that are started here. */
-function policyOf({ workers, scaling }: KeptEndpoint, byHand: number): ScalingPolicy {
+function policyOf({ type, workers, scaling }: KeptEndpoint, byHand: number): ScalingPolicy {
   const { min, max, idleTimeout } = workers;
-  return { min, max: max + byHand, scaling, idleTimeoutMs: idleTimeoutOf(idleTimeout, scaling) };
+  return { min, max: max + byHand, scaling, idleTimeoutMs: idleTimeoutOf(idleTimeout, scaling, type) };
 }
 
 function startedByHand({ workers, jobsOf }: Facts): number[] {

@@ -9,12 +9,14 @@ import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
+import type { Balancer } from "./balancer.ts";
 import type { Roll } from "./machines.ts";
 import { type Place, Room } from "./placer.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 
 export interface PlannerParts {
   queue: Queue;
+  balancer: Balancer;
   records: WorkerRecords;
   keys: WorkerKeys;
   clock: Clock;
@@ -47,7 +49,7 @@ export class Planner {
   }
 
   async survey(): Promise<Survey> {
-    const { queue, records, clock, roll } = this.#parts;
+    const { queue, balancer, records, clock, roll } = this.#parts;
     const now = clock.now();
     const [demand, workers, holders, there] = await Promise.all([
       queue.demand(MOST_WAITING),
@@ -61,9 +63,11 @@ export class Planner {
       if (known) known.set(workerOf(holder), jobs);
       else jobsOf.set(endpoint, new Map([[workerOf(holder), jobs]]));
     }
+    const balanced = balancer.endpoints();
+    for (const endpoint of balanced) jobsOf.set(endpoint, balancer.requestsOf(endpoint));
     return {
       now,
-      demand: new Map(demand.map((one) => [one.endpoint, one])),
+      demand: new Map([...demand, ...balanced.map((id) => loadOn(balancer, id))].map((one) => [one.endpoint, one])),
       workers: Map.groupBy(workers, ({ doc }) => doc.endpoint),
       jobsOf,
       roll: there,
@@ -177,6 +181,12 @@ const placed = ({ machine, vcpu, memoryMb, gpuType, gpus }: Place) => ({
 function takenBy({ doc }: WorkerItem): Place[] {
   const { machine, vcpu, memoryMb, gpuType, gpus, state } = doc;
   return machine === null || state === "FAILED" ? [] : [{ machine, vcpu, memoryMb, gpuType, gpus }];
+}
+
+/** A request to a worker counts as a job: those that wait ask for workers in the same way. */
+function loadOn(balancer: Balancer, endpoint: string): Demand {
+  const { waiting, inFlight } = balancer.demand(endpoint);
+  return { endpoint, inQueue: waiting, lowPriorityInQueue: 0, inProgress: inFlight, waitingSince: [] };
 }
 
 function loadOf(demand: Demand | undefined) {

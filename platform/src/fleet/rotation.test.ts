@@ -13,7 +13,7 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   const clock = new FakeClock();
   const compute = new FakeCompute(clock);
   const balancer = new Balancer({ clock });
-  const rotation = new Rotation({ clock, balancer });
+  const rotation = new Rotation({ clock, balancer, dial: (worker, port) => compute.dial(worker, port) });
   const probes: string[] = [];
   let health = 200;
   const answer: RequestListener = ({ method, url }, response) => {
@@ -27,11 +27,12 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   const instance = compute.instance("w");
   const listen = (port: number) => instance.listen(port, (connection) => server.emit("connection", connection));
   const heard: string[] = [];
-  const join = () =>
-    rotation.join(
-      { endpoint: EP, worker: "w", dial: (port) => compute.dial("w", port), env },
-      { ready: () => heard.push("ready"), failed: (reason) => heard.push(`failed: ${reason}`) },
-    );
+  rotation.tell({
+    ready: (worker) => heard.push(`${worker} ready`),
+    failed: (worker, reason) => heard.push(`${worker} failed: ${reason}`),
+    drained: (worker) => heard.push(`${worker} drained`),
+  });
+  const join = () => rotation.join({ endpoint: EP, worker: "w", env });
   /** Lets what was asked be answered: HTTP takes several turns of the event loop. */
   const settle = async () => {
     for (let i = 0; i < 20; i++) await turn();
@@ -39,6 +40,7 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   return {
     clock,
     balancer,
+    rotation,
     heard,
     probes,
     listen,
@@ -65,46 +67,49 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
       client.abort();
       return asked;
     },
-    [Symbol.dispose]: () => compute.instance("w").exit({ code: 0 }),
+    [Symbol.dispose]() {
+      rotation.leave("w", "the test is over");
+      compute.instance("w").exit({ code: 0 });
+    },
   };
 }
 
 describe("a worker takes requests", () => {
   test("as soon as its health path answers 200 on port 80, and not before", async () => {
     using world = await setup();
-    using _ = leaving(world.join());
+    world.join();
     await world.settle();
     expect([world.heard, await world.isTaken()]).toEqual([[], false]);
     world.listen(80);
     await world.pass(2000);
-    expect([world.heard, await world.isTaken()]).toEqual([["ready"], true]);
+    expect([world.heard, await world.isTaken()]).toEqual([["w ready"], true]);
     expect(world.probes).toEqual(["GET /ping"]);
   });
 
   test("on the ports and the path that its environment names", async () => {
     using world = await setup({ PORT: "8000", PORT_HEALTH: "8001", HEALTH_CHECK_PATH: "healthz" }, [8000, 8001]);
     world.listen(8001);
-    using _ = leaving(world.join());
+    world.join();
     await world.settle();
-    expect([world.heard, world.probes]).toEqual([["ready"], ["GET /healthz"]]);
+    expect([world.heard, world.probes]).toEqual([["w ready"], ["GET /healthz"]]);
   });
 
   test("not while it answers 204", async () => {
     using world = await setup();
     world.listen(80);
     world.answers(204);
-    using _ = leaving(world.join());
+    world.join();
     await world.pass(30_000);
     expect([world.heard, await world.isTaken()]).toEqual([[], false]);
     world.answers(200);
     await world.pass(2000);
-    expect([world.heard, await world.isTaken()]).toEqual([["ready"], true]);
+    expect([world.heard, await world.isTaken()]).toEqual([["w ready"], true]);
   });
 
   test("until three checks in a row have failed, and again with the next 200", async () => {
     using world = await setup();
     world.listen(80);
-    using _ = leaving(world.join());
+    world.join();
     await world.settle();
     world.answers(500);
     await world.pass(10_000);
@@ -114,14 +119,14 @@ describe("a worker takes requests", () => {
     world.answers(200);
     await world.pass(2000);
     expect(await world.isTaken()).toBe(true);
-    expect(world.heard).toEqual(["ready"]);
+    expect(world.heard).toEqual(["w ready"]);
   });
 
   test("not while it takes longer than 3 s to answer", async () => {
     using world = await setup();
     world.listen(80);
     world.answers(0);
-    using _ = leaving(world.join());
+    world.join();
     await world.pass(4000);
     const waiting = world.balancer.acquire(EP, { perWorker: 1 });
     const refused = expect(waiting).rejects.toThrow("worker w: GET /ping on port 80: no answer in 3 s");
@@ -132,7 +137,7 @@ describe("a worker takes requests", () => {
   test("not after a refused connection, until a check at once says that it is well", async () => {
     using world = await setup();
     world.listen(80);
-    using _ = leaving(world.join());
+    world.join();
     await world.settle();
     const slot = await world.balancer.acquire(EP, { perWorker: 1 });
     slot.refused();
@@ -152,7 +157,7 @@ describe("a worker is given up", () => {
     expect(world.heard).toEqual([]);
     await world.pass(3000);
     expect(world.heard).toEqual([
-      "failed: not healthy for 8 minutes: GET /ping on port 80: nobody listens on port 80 of w",
+      "w failed: not healthy for 8 minutes: GET /ping on port 80: nobody listens on port 80 of w",
     ]);
     expect(world.clock.waiting).toBe(0);
   });
@@ -162,23 +167,30 @@ describe("the end", () => {
   test("of a drained worker comes with its last request, and it is asked no more", async () => {
     using world = await setup();
     world.listen(80);
-    const member = world.join();
+    world.join();
     await world.settle();
     const slot = await world.balancer.acquire(EP, { perWorker: 1 });
-    const drained = member.drain();
+    expect(world.rotation.drain("w")).toBe(true);
+    expect([world.rotation.drain("w"), await world.isTaken()]).toEqual([true, false]);
     slot.release();
-    await drained;
     await world.pass(20_000);
+    expect([world.rotation.drain("w"), world.heard]).toEqual([false, ["w ready", "w drained"]]);
     expect(world.probes).toHaveLength(1);
+  });
+
+  test("of an idle or unknown worker comes at once", async () => {
+    using world = await setup();
+    world.join();
+    expect([world.rotation.drain("w"), world.rotation.drain("nobody")]).toEqual([false, false]);
   });
 
   test("of a worker leaves no timer behind, even in the middle of a check", async () => {
     using world = await setup();
     world.listen(80);
     world.answers(0);
-    const member = world.join();
+    world.join();
     await world.settle();
-    member.leave("exit 0");
+    world.rotation.leave("w", "exit 0");
     await world.pass(3000);
     expect(world.clock.waiting).toBe(0);
   });
@@ -186,12 +198,12 @@ describe("the end", () => {
   test("a frozen worker is not asked, and joins anew after the thaw", async () => {
     using world = await setup();
     world.listen(80);
-    const member = world.join();
+    world.join();
     await world.settle();
-    member.freeze();
+    world.rotation.freeze("w");
     await world.pass(20_000);
     expect([world.probes, await world.isTaken()]).toEqual([["GET /ping"], false]);
-    using _ = leaving(world.join());
+    world.join();
     await world.settle();
     expect(await world.isTaken()).toBe(true);
   });
@@ -215,8 +227,3 @@ describe("where an application listens", () => {
     expect(() => listeningOf({ PORT })).toThrow(`'PORT' must be a port from 1 to 65535, not '${PORT}'`),
   );
 });
-
-/** A member that leaves with the test. */
-function leaving(member: { leave(reason: string): void }): Disposable {
-  return { [Symbol.dispose]: () => member.leave("the test is over") };
-}

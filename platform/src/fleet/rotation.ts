@@ -1,4 +1,4 @@
-/** A worker of a load-balancing endpoint between its start and its end: health-checked, and in the balancer while it is well. */
+/** Workers of load-balancing endpoints between their start and their end: health-checked, and in the balancer while they are well. */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
 import { listeningOf } from "../resources/endpoints/listening.ts";
@@ -8,73 +8,113 @@ import { HealthCheck } from "./health-check.ts";
 export interface Joining {
   endpoint: string;
   worker: string;
-  /** A connection to a port of this boot. */
-  dial(port: number): Promise<Duplex>;
   /** The environment of this boot, which says where its application listens. */
   env: Readonly<Record<string, string>>;
 }
 
-/** What the fleet wants to know of it. */
+/** What the fleet wants to know of a worker. */
 export interface RotationListener {
-  /** It answered its health check for the first time. */
-  ready(): void;
+  /** It answered its health check for the first time since it joined. */
+  ready(worker: string): void;
   /** It is to be ended, for this reason. */
-  failed(reason: string): void;
+  failed(worker: string, reason: string): void;
+  /** It was drained and has answered its last request. */
+  drained(worker: string): void;
 }
 
-export interface Member {
-  /** It gets no more requests; resolves when it has answered what it has. */
-  drain(): Promise<void>;
-  /** It is about to be frozen, and nobody talks to it until it joins again. */
-  freeze(): void;
-  /** It has ended, for this reason. */
-  leave(reason: string): void;
+export interface RotationParts {
+  clock: Clock;
+  balancer: Balancer;
+  /** A connection to a port of a worker. */
+  dial(worker: string, port: number): Promise<Duplex>;
 }
 
-export class Rotation {
-  readonly #clock: Clock;
-  readonly #balancer: Balancer;
+interface Member {
+  endpoint: string;
+  check: HealthCheck;
+  leaving: boolean;
+}
 
-  constructor(parts: { clock: Clock; balancer: Balancer }) {
-    this.#clock = parts.clock;
-    this.#balancer = parts.balancer;
+export class Rotation implements Disposable {
+  readonly #parts: RotationParts;
+  readonly #members = new Map<string, Member>();
+  #listener: RotationListener = { ready() {}, failed() {}, drained() {} };
+
+  constructor(parts: RotationParts) {
+    this.#parts = parts;
+  }
+
+  tell(listener: RotationListener): void {
+    this.#listener = listener;
+  }
+
+  has(worker: string): boolean {
+    return this.#members.has(worker);
   }
 
   /** From the time at which its program runs, and anew after a thaw. Throws when the environment names a port that is none. */
-  join({ endpoint, worker, dial, env }: Joining, listener: RotationListener): Member {
-    const balancer = this.#balancer;
+  join({ endpoint, worker, env }: Joining): void {
+    const { balancer, clock } = this.#parts;
+    const dial = (port: number) => this.#parts.dial(worker, port);
     const { port, ...health } = listeningOf(env);
+    this.#members.get(worker)?.check[Symbol.dispose]();
     let known = false;
     balancer.add(endpoint, { worker, dial: () => dial(port), doubted: () => check.doubt() });
     const check = new HealthCheck(
-      this.#clock,
+      clock,
       { dial, ...health },
       {
-        ready() {
+        ready: () => {
           balancer.ready(endpoint, worker);
-          if (!known) listener.ready();
+          if (!known) this.#listener.ready(worker);
           known = true;
         },
         ailing: (reason) => balancer.doubt(endpoint, worker, reason),
-        failed(reason) {
+        failed: (reason) => {
           balancer.doubt(endpoint, worker, reason);
-          listener.failed(reason);
+          this.#listener.failed(worker, reason);
         },
       },
     );
-    return {
-      async drain() {
-        check[Symbol.dispose]();
-        await balancer.drain(endpoint, worker);
-      },
-      freeze() {
-        check[Symbol.dispose]();
-        balancer.freeze(endpoint, worker);
-      },
-      leave(reason) {
-        check[Symbol.dispose]();
-        balancer.remove(endpoint, worker, reason);
-      },
-    };
+    this.#members.set(worker, { endpoint, check, leaving: false });
+  }
+
+  /** It gets no more requests; true while it has some. */
+  drain(worker: string): boolean {
+    const member = this.#members.get(worker);
+    if (!member) return false;
+    const { endpoint, check } = member;
+    const { balancer } = this.#parts;
+    const isBusy = (balancer.occupations(endpoint).get(worker)?.inFlight ?? 0) > 0;
+    if (!member.leaving) {
+      member.leaving = true;
+      check[Symbol.dispose]();
+      const drained = balancer.drain(endpoint, worker);
+      if (isBusy) void drained.then(() => this.#listener.drained(worker));
+    }
+    return isBusy;
+  }
+
+  /** It is about to be frozen, and nobody talks to it until it joins again. */
+  freeze(worker: string): void {
+    const member = this.#members.get(worker);
+    if (!member) return;
+    member.check[Symbol.dispose]();
+    this.#parts.balancer.freeze(member.endpoint, worker);
+  }
+
+  /** It has ended, for this reason. */
+  leave(worker: string, reason: string): void {
+    const member = this.#members.get(worker);
+    if (!member) return;
+    this.#members.delete(worker);
+    member.check[Symbol.dispose]();
+    this.#parts.balancer.remove(member.endpoint, worker, reason);
+  }
+
+  /** Nobody is asked for its health any more. */
+  [Symbol.dispose](): void {
+    for (const { check } of this.#members.values()) check[Symbol.dispose]();
+    this.#members.clear();
   }
 }

@@ -79,6 +79,7 @@ describe("scaling by the count of requests", () => {
   test("idles five seconds, whatever the endpoint says", () => {
     expect(idleTimeoutOf(60, BY_COUNT)).toBe(5000);
     expect(idleTimeoutOf(60, BY_DELAY)).toBe(60_000);
+    expect(idleTimeoutOf(60, BY_COUNT, "LOAD_BALANCER")).toBe(60_000);
   });
 });
 

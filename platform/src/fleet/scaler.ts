@@ -1,5 +1,5 @@
 /** How many workers an endpoint should have, and which idle ones it can do without: pure decisions on queue and crew. */
-import type { Scaling } from "../resources/endpoints/model.ts";
+import type { EndpointType, Scaling } from "../resources/endpoints/model.ts";
 
 export interface ScalingPolicy {
   min: number;
@@ -29,8 +29,8 @@ export interface Crew {
 /** A queue that is scaled by requests idles this long, whatever the endpoint says. */
 const REQUEST_COUNT_IDLE_MS = 5000;
 
-export function idleTimeoutOf(idleTimeoutS: number, scaling: Scaling): number {
-  return scaling.type === "REQUEST_COUNT" ? REQUEST_COUNT_IDLE_MS : idleTimeoutS * 1000;
+export function idleTimeoutOf(idleTimeoutS: number, scaling: Scaling, type: EndpointType = "QUEUE"): number {
+  return type === "QUEUE" && scaling.type === "REQUEST_COUNT" ? REQUEST_COUNT_IDLE_MS : idleTimeoutS * 1000;
 }
 
 /** How many workers there should be now, never below `min` nor above `max`. Fewer come about by idling alone. */

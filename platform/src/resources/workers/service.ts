@@ -1,4 +1,5 @@
 /** The workers of an endpoint, as callers may see them. */
+import { workerOf } from "../../jobs/holder.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -19,6 +20,7 @@ export class WorkerService implements Handlers<Operations> {
   readonly #queue: Queue;
   readonly #logs: Logs;
   readonly #clock: Clock;
+  readonly #requests: (endpoint: string) => ReadonlyMap<string, number>;
 
   constructor(parts: {
     workerRecords: WorkerRecords;
@@ -26,12 +28,15 @@ export class WorkerService implements Handlers<Operations> {
     queue: Queue;
     logs: Logs;
     clock: Clock;
+    /** Requests of each load-balanced worker, which asks for no work and is seen by nobody else. */
+    requests: (endpoint: string) => ReadonlyMap<string, number>;
   }) {
     this.#records = parts.workerRecords;
     this.#endpoints = parts.endpoints;
     this.#queue = parts.queue;
     this.#logs = parts.logs;
     this.#clock = parts.clock;
+    this.#requests = parts.requests;
   }
 
   async listEndpointWorkers({ caller, params }: Call<Operations["listEndpointWorkers"]>) {
@@ -53,7 +58,9 @@ export class WorkerService implements Handlers<Operations> {
   async standing(endpoint: string, release: number): Promise<Worker[]> {
     const now = this.#clock.now();
     const [kept, holders] = await Promise.all([this.#records.ofEndpoint(endpoint), this.#queue.holders(endpoint)]);
-    return standingWorkers(kept, holders, { release, now });
+    const jobs = new Map(holders.map(({ holder, jobs }) => [workerOf(holder), jobs]));
+    for (const [worker, requests] of this.#requests(endpoint)) jobs.set(worker, requests);
+    return standingWorkers(kept, jobs, { release, now });
   }
 
   async #isStanding(endpoint: string, release: number, worker: string): Promise<boolean> {

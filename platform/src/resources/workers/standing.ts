@@ -1,7 +1,5 @@
 /** How the workers of an endpoint stand: one answer for lists, health, metrics and logs. */
-import { workerOf } from "../../jobs/holder.ts";
 import { timestamp } from "../../kernel/clock.ts";
-import type { HolderState } from "../../ports/queue/queue.ts";
 import type { Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
@@ -19,10 +17,9 @@ const STATUS: Record<WorkerState, WorkerStatus | "by jobs" | undefined> = {
 /** Workers that the platform made, newest first, then those that were started by hand and are connected. */
 export function standingWorkers(
   kept: readonly WorkerItem[],
-  holders: readonly HolderState[],
+  jobs: ReadonlyMap<string, number>,
   { release, now }: { release: number; now: number },
 ): Worker[] {
-  const jobs = new Map(holders.map(({ holder, jobs }) => [workerOf(holder), jobs]));
   const made = kept.flatMap((item): Worker[] => {
     const status = STATUS[item.doc.state];
     if (status === undefined) return [];

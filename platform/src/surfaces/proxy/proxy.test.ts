@@ -305,7 +305,7 @@ describe("from zero workers", () => {
 
   test("after 2 minutes it is told that there are no workers, and why", async () => {
     await using world = await setupBalanced();
-    world.app.balancer.explainedBy(() => "crash loop: exit 7");
+    world.app.balancer.explainedBy(async () => "crash loop: exit 7");
     const first = world.ask("GET", "/x");
     await world.clock.armed(WAIT_FOR_ANY_MS);
     await world.clock.advance(WAIT_FOR_ANY_MS);
