@@ -28,8 +28,9 @@ describe("phases", () => {
   });
 });
 
-test("a worker is asked every 2 s until it is ready, and every 5 s from then on", () => {
-  expect(intervalOf(after())).toBe(2000);
+test("a worker is asked often at first, then every 2 s until it is ready, and every 5 s from then on", () => {
+  const intervals = Array.from({ length: 8 }, (_, i) => intervalOf(after(...Array(i + 1).fill(refused))));
+  expect(intervals).toEqual([50, 100, 200, 400, 800, 1600, 2000, 2000]);
   expect(intervalOf(after(status(200)))).toBe(5000);
   expect(intervalOf(after(status(200), refused, refused, refused))).toBe(2000);
 });

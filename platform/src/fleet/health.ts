@@ -5,6 +5,8 @@ export type Phase = "starting" | "ready" | "ailing";
 
 export interface Health {
   phase: Phase;
+  /** How often it was asked. */
+  asked: number;
   /** Failures in a row. */
   failures: number;
   /** When it last said that it is well or on its way; at first, when it was started. */
@@ -18,8 +20,9 @@ export type Probed = { status: number } | { failure: string };
 
 export const PROBE_TIMEOUT_MS = 3000;
 const FAILURES_TO_AIL = 3;
-/** A worker that is on its way is asked more often than one that is there. */
+/** A worker that is on its way is asked more often than one that is there, and at first very often: many are there at once. */
 const INTERVAL_MS: Record<Phase, number> = { starting: 2000, ailing: 2000, ready: 5000 };
+const FIRST_INTERVAL_MS = 50;
 /** A worker that for this long says neither that it is well nor that it is on its way is given up: its ports must be wrong. */
 export const GIVE_UP_MS = 480_000;
 
@@ -28,23 +31,29 @@ const NO_CONTENT = 204;
 
 export const newborn = (now: number): Health => ({
   phase: "starting",
+  asked: 0,
   failures: 0,
   heardAt: now,
   reason: "it has not been asked for its health yet",
 });
 
-export const intervalOf = ({ phase }: Health): number => INTERVAL_MS[phase];
+export function intervalOf({ phase, asked }: Health): number {
+  const usual = INTERVAL_MS[phase];
+  return phase === "starting" ? Math.min(usual, FIRST_INTERVAL_MS * 2 ** (asked - 1)) : usual;
+}
 
 export const isGivenUp = ({ phase, heardAt }: Health, now: number): boolean =>
   phase !== "ready" && now - heardAt >= GIVE_UP_MS;
 
 /** 200 is well, 204 on its way, anything else a failure; a ready worker stays so through fewer than three of them in a row. */
-export function judge(health: Health, probed: Probed, now: number): Health {
-  if ("status" in probed && probed.status === OK) return { phase: "ready", failures: 0, heardAt: now, reason: "" };
+export function judge(before: Health, probed: Probed, now: number): Health {
+  const health = { ...before, asked: before.asked + 1 };
+  if ("status" in probed && probed.status === OK)
+    return { ...health, phase: "ready", failures: 0, heardAt: now, reason: "" };
   const reason = "failure" in probed ? probed.failure : `it answered ${probed.status}`;
   if ("status" in probed && probed.status === NO_CONTENT) {
     const phase = health.phase === "ready" ? "ailing" : health.phase;
-    return { phase, failures: 0, heardAt: now, reason: "it is initializing" };
+    return { ...health, phase, failures: 0, heardAt: now, reason: "it is initializing" };
   }
   const failures = health.failures + 1;
   const phase = health.phase === "ready" && failures >= FAILURES_TO_AIL ? "ailing" : health.phase;
