@@ -1,6 +1,6 @@
 import { defineConfig } from "vitest/config";
 
-const DOCKER_TESTS = ["platform/src/ports/compute/docker/*.real.test.ts"];
+const DOCKER_TESTS = ["platform/src/ports/compute/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
 
 // Four projects: `fast` needs nothing installed and takes seconds; `simulation` runs many seeded worlds of the job engine, which
 // takes a minute; `real` starts PostgreSQL, servers and other real parts; `docker` starts a Docker engine, see scripts/test-docker.sh.

@@ -53,6 +53,7 @@ import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { mountRestV2, type RestHandlers, restV2Surface } from "./surfaces/rest-v2/routes.ts";
 import { createPost } from "./surfaces/webhook/post.ts";
+import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
 
 export interface Surroundings {
@@ -92,8 +93,8 @@ export async function openServices(
 
 export interface App extends AsyncDisposable {
   http: FastifyInstance;
-  /** The worker link alone, for an address that only workers reach. */
-  workerLink: FastifyInstance;
+  /** The worker link alone, for addresses that only workers reach. */
+  workerLink: LinkListener;
   engine: Engine;
   /** Starts nothing before it is told to, once workers can reach the server. */
   fleet: Fleet | undefined;
@@ -190,8 +191,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const link = { ...parts, desk, keys: workerKeys, large, outputLimit: payloadLimits.output };
   mountWorkerLink(http, direct, link);
   const linkDirect = new DirectRoutes();
-  const workerLink = createServer({ clock, direct: linkDirect, badPath });
-  mountWorkerLink(workerLink, linkDirect, link);
+  const linkServer = createServer({ clock, direct: linkDirect, badPath });
+  mountWorkerLink(linkServer, linkDirect, link);
+  const workerLink = new LinkListener(linkServer);
   return {
     http,
     workerLink,
@@ -207,7 +209,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       streams.close();
       pipeline.endStreams();
       await engine[Symbol.asyncDispose]();
-      await Promise.all([closeServer(http, clock), closeServer(workerLink, clock)]);
+      workerLink.close();
+      await Promise.all([closeServer(http, clock), closeServer(linkServer, clock)]);
       balancer[Symbol.dispose]();
       await removing[Symbol.asyncDispose]();
       await expiring[Symbol.asyncDispose]();

@@ -12,6 +12,9 @@ import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
+import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
+import { DockerCompute } from "./ports/compute/docker/docker-compute.ts";
+import { engineAddresses } from "./ports/compute/docker/engine.ts";
 import { HostCompute } from "./ports/compute/host/host-compute.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import { MemoryLimits } from "./ports/limits/memory-limits.ts";
@@ -165,33 +168,48 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   );
   const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
   const { store, vault } = installation;
-  const compute = await openCompute(settings, installation.accounts, parts);
-  if (compute) opened.use(compute);
-  let linkUrl = "";
-  const machine = compute && {
-    id: await machineId(settings, parts.random),
-    compute,
-    workerUrl: () => settings.workerUrl ?? linkUrl,
+  const id = await machineId(settings, parts.random);
+  const drivers = await openDrivers(settings, id, installation.accounts, parts, opened);
+  let hostUrl = "";
+  const containerUrl = async ({ linkHost }: DockerCompute): Promise<string> =>
+    urlOf(linkHost, await openLink(settings, app, linkHost, "container"));
+  const machine = drivers && {
+    id,
+    compute: new ByImage(drivers),
+    workerUrl: (image: string) =>
+      settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl(drivers.containers)),
   };
-  const app = opened.use(
+  const app: App = opened.use(
     createApp({ ...parts, store, vault, limits, queue, signals, logs, machine }, installation, settings),
   );
   await app.http.listen({ port: settings.port, host: settings.host });
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);
-  if (compute) linkUrl = isLoopback(compute.linkHost) ? url : await openWorkerLink(settings, app, compute);
+  if (drivers) {
+    const { host, containers } = drivers;
+    hostUrl = isLoopback(host.linkHost) ? url : await openHostLink(settings, app, host);
+    // Containers that outlived the last server ask there already. Without an engine or a network there are none.
+    if (!settings.workerUrl) await containerUrl(containers).catch(() => {});
+  }
   app.fleet?.start();
   const running = opened.move();
   return { url, newOwnerKey, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** What runs workers on this machine, if it is to run any. */
-async function openCompute(
+async function openDrivers(
   settings: Settings,
+  machine: string,
   accounts: Accounts,
-  { clock, log }: Surroundings,
-): Promise<HostCompute | undefined> {
+  parts: Surroundings,
+  opened: AsyncDisposableStack,
+): Promise<{ host: HostCompute; containers: DockerCompute } | undefined> {
   if (settings.compute === "none") return undefined;
+  const host = opened.use(await openHost(settings, accounts, parts));
+  return { host, containers: opened.use(await openContainers(settings, machine, host, parts)) };
+}
+
+async function openHost(settings: Settings, accounts: Accounts, { clock, log }: Surroundings): Promise<HostCompute> {
   const onLoopback = isLoopback(settings.host);
   const alone = onLoopback && (await accounts.list()).length <= 1;
   const compute = await HostCompute.open({
@@ -210,6 +228,25 @@ async function openCompute(
   return compute;
 }
 
+/** What runs container images on this machine, if there is an engine. */
+async function openContainers(
+  settings: Settings,
+  installation: string,
+  host: HostCompute,
+  { clock, log }: Surroundings,
+): Promise<DockerCompute> {
+  const { gpus, ceilings } = await host.capacity();
+  return DockerCompute.open({
+    addresses: engineAddresses(settings.docker, process.env),
+    installation,
+    clock,
+    log,
+    gpus,
+    ceilings,
+    watchdog: { file: join(settings.data, "container-watchdog"), afterMs: settings.watchdogS * 1000 },
+  });
+}
+
 /** A name for this machine that stays the same: workers are found again under it after a restart. */
 async function machineId({ data }: Settings, random: Random): Promise<string> {
   const file = join(data, "machine-id");
@@ -218,16 +255,23 @@ async function machineId({ data }: Settings, random: Random): Promise<string> {
 }
 
 /** Workers with a network of their own reach the worker link at this machine's end of it, and nothing else of the server. */
-async function openWorkerLink(settings: Settings, { workerLink }: App, compute: HostCompute): Promise<string> {
-  const file = join(settings.data, "worker-link-port");
+async function openHostLink(settings: Settings, app: App, host: HostCompute): Promise<string> {
+  const port = await openLink(settings, app, host.linkHost, "worker");
+  await host.openLink(port);
+  return urlOf(host.linkHost, port);
+}
+
+async function openLink({ data }: Settings, { workerLink }: App, host: string, whose: string): Promise<number> {
+  const file = join(data, `${whose}-link-port`);
   // The one of the last time: workers that outlived it still ask there.
   const last = Number(await readPrivate(file).catch(() => "0"));
-  const listen = (port: number) => workerLink.listen({ port, host: compute.linkHost });
-  await listen(last).catch(() => listen(0));
-  const { port } = workerLink.server.address() as AddressInfo;
+  const port = await workerLink.open(host, last).catch((error: Error) => {
+    throw new Error(`cannot listen for workers at ${host}, set MILLRACE_WORKER_URL: ${error.message}`, {
+      cause: error,
+    });
+  });
   if (port !== last) await replacePrivately(file, `${port}\n`);
-  await compute.openLink(port);
-  return urlOf(compute.linkHost, port);
+  return port;
 }
 
 const isLoopback = (host: string) => host === "localhost" || host === "::1" || host.startsWith("127.");

@@ -97,6 +97,13 @@ export const settingTable = {
     default: "auto",
     about: "auto offers the machine's GPUs, or made-up ones on loopback where there are none; virtual; none",
   },
+  docker: {
+    flag: "docker",
+    variable: "MILLRACE_DOCKER",
+    value: "SOCKET",
+    default: "auto",
+    about: "what runs container images: auto finds Docker or Podman; a socket such as /var/run/docker.sock; off",
+  },
   sandbox: {
     flag: "sandbox",
     variable: "MILLRACE_SANDBOX",
@@ -185,6 +192,7 @@ export type Settings = {
   workerUrl: string | undefined;
   compute: "host" | "none";
   gpus: "auto" | "virtual" | "none";
+  docker: string;
   sandbox: "auto" | "optional";
   hostImages: "auto" | "on" | "off";
   hostApp: "read-only" | "writable";
@@ -229,6 +237,7 @@ export function settingsFrom(
     workerUrl: read("workerUrl"),
     compute: oneOf("MILLRACE_COMPUTE", read("compute")!, ["host", "none"]),
     gpus: oneOf("MILLRACE_GPUS", read("gpus")!, ["auto", "virtual", "none"]),
+    docker: read("docker")!,
     sandbox: oneOf("MILLRACE_SANDBOX", read("sandbox")!, ["auto", "optional"]),
     hostImages: oneOf("MILLRACE_HOST_IMAGES", read("hostImages")!, ["auto", "on", "off"]),
     hostApp: oneOf("MILLRACE_HOST_APP", read("hostApp")!, ["read-only", "writable"]),

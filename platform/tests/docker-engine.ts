@@ -1,12 +1,13 @@
 /** A real Docker engine of one's own: started, killed, started again, and gone without a trace afterwards. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink } from "node:fs/promises";
+import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 
 const CONFORMANCE_PROGRAM = new URL("../src/ports/compute/conformance-program.mjs", import.meta.url);
+const WORKER_LIBRARY = new URL("../../worker/src", import.meta.url);
 
 const run = promisify(execFile);
 
@@ -114,6 +115,9 @@ async function addNode(folder: string): Promise<void> {
     await cp(await realpath(library), join(folder, library));
   }
   await cp(CONFORMANCE_PROGRAM, join(folder, "conformance-program.mjs"));
+  await cp(WORKER_LIBRARY, join(folder, "worker"), { recursive: true });
+  const echo = 'import { start } from "/worker/main.ts";\nstart({ handler: ({ input }) => input });\n';
+  await writeFile(join(folder, "echo-worker.ts"), echo);
 }
 
 async function librariesOf(program: string): Promise<string[]> {

@@ -48,6 +48,7 @@ let installations = 0;
 export async function dockerWorld(more: Partial<DockerOptions> = {}) {
   const installation = `test${process.pid}x${++installations}`;
   const compute = await openDriver(installation, more);
+  await compute.prepare(TEST_IMAGE, () => {});
   const api = new EngineApi(more.addresses?.[0] ?? inject("dockerSocket"));
   return {
     installation,

@@ -11,9 +11,9 @@ import { type Answer, type CallOptions, call } from "./world.ts";
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 export const launcher = join(root, "millrace");
 
-/** What a person's shell has, and no setting of Millrace that the test did not give. */
+/** What a person's shell has, and no setting of Millrace that the test did not give, but one: no engine of this machine is found. */
 function environment(given: Record<string, string> = {}): Record<string, string> {
-  return { PATH: process.env.PATH ?? "", HOME: tmpdir(), ...given };
+  return { PATH: process.env.PATH ?? "", HOME: tmpdir(), MILLRACE_DOCKER: "off", ...given };
 }
 
 export interface Folder extends AsyncDisposable {

@@ -9,6 +9,8 @@ declare module "vitest" {
 }
 
 export const TEST_IMAGE = "millrace-test";
+/** A worker in that image. */
+export const ECHO_WORKER = "/echo-worker.ts";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const engine = await startEngine();

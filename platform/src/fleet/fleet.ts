@@ -30,8 +30,8 @@ import { WorkerLog } from "./worker-log.ts";
 export interface OwnMachine {
   id: string;
   compute: Compute;
-  /** Where its workers reach this server. */
-  workerUrl: () => string;
+  /** Where workers of an image reach this server; asked once the image is prepared. */
+  workerUrl: (image: string) => string | Promise<string>;
 }
 
 export interface FleetParts {

@@ -29,7 +29,7 @@ export interface KeeperParts {
   log: Log;
   failed: (error: unknown) => void;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
-  workerUrl: () => string;
+  workerUrl: (image: string) => string | Promise<string>;
   reveal: Reveal;
   /** Something happened to a worker of this endpoint: it may need another. */
   changed: (endpoint: string) => void;
@@ -220,7 +220,10 @@ export class Keeper {
     try {
       const placed = clock.now();
       workerLog.say(worker, `starting ${endpoint.doc.image} (release ${worker.doc.release})`);
-      await compute.prepare(endpoint.doc.image, (line) => this.#progress.set(worker.id, line));
+      await compute.prepare(endpoint.doc.image, (line) => {
+        this.#progress.set(worker.id, line);
+        workerLog.say(worker, `pulling image ${endpoint.doc.image}: ${line}`);
+      });
       await this.#start(worker, endpoint, { placed, prepared: clock.now() });
     } catch (error) {
       await this.#fail(worker, `${BOOT_FAILED}${error instanceof Error ? error.message : String(error)}`);
@@ -240,7 +243,8 @@ export class Keeper {
     const issued = await keys.issue(endpoint.account, endpoint.id, worker.id);
     const keyed = await records.update(worker, { keyId: issued.id });
     if (!keyed) return keys.revoke(issued.id);
-    const spec = await instanceSpec({ endpoint, worker: keyed, url: workerUrl(), key: issued.key }, reveal);
+    const url = await workerUrl(endpoint.doc.image);
+    const spec = await instanceSpec({ endpoint, worker: keyed, url, key: issued.key }, reveal);
     if (this.#closed) return;
     const { startedAt } = await compute.start(worker.id, spec);
     this.#times.set(worker.id, { ...times, created: clock.now() });

@@ -104,11 +104,10 @@ export class FakeCompute implements Compute {
     return { ...this.#capacity };
   }
 
-  async prepare(image: string, progress: (line: string) => void): Promise<void> {
+  async prepare(image: string, _progress: (line: string) => void): Promise<void> {
     this.#mayFail("prepare");
     const reason = this.#refusal?.(image);
     if (reason !== undefined) throw new StartRefused(reason);
-    progress(`${image} is there`);
   }
 
   async start(id: string, spec: InstanceSpec): Promise<Instance> {

@@ -52,18 +52,28 @@ export class Containers {
     await this.#api.call("POST", `/containers/${container.Id}/start`);
   }
 
-  async pause(container: Container): Promise<void> {
-    await settled(this.#api.call("POST", `/containers/${container.Id}/pause`), container.State.Paused);
+  /** By the container's own id. One that is paused already is no error. */
+  async pause(container: string): Promise<void> {
+    await this.#paused(container, true);
   }
 
-  async unpause(container: Container): Promise<void> {
-    await settled(this.#api.call("POST", `/containers/${container.Id}/unpause`), !container.State.Paused);
+  async unpause(container: string): Promise<void> {
+    await this.#paused(container, false);
+  }
+
+  async #paused(container: string, wanted: boolean): Promise<void> {
+    try {
+      await this.#api.call("POST", `/containers/${container}/${wanted ? "pause" : "unpause"}`);
+    } catch (error) {
+      const now = error instanceof EngineRefused ? await this.inspect(container) : undefined;
+      if (now?.State.Paused !== wanted) throw error;
+    }
   }
 
   /** Sends the signal that the image asks for, then the one that none survives, and resolves when the program has ended. */
   async stop(container: Container, graceMs: number, clock: Clock): Promise<void> {
     const ended = found(this.#api.call("POST", `/containers/${container.Id}/wait`));
-    if (container.State.Paused) await this.unpause(container);
+    if (container.State.Paused) await this.unpause(container.Id);
     const timer = clock.after(graceMs, () => void this.#kill(container, "SIGKILL").catch(() => {}));
     try {
       await Promise.all([this.#kill(container, container.Config.StopSignal || "SIGTERM"), ended]);
@@ -99,15 +109,6 @@ async function found<T>(asked: Promise<T>): Promise<T | undefined> {
   } catch (error) {
     if (isNotFound(error)) return undefined;
     throw error;
-  }
-}
-
-/** A refusal counts only when things are not as they were asked to be. */
-async function settled(asked: Promise<void>, already: boolean): Promise<void> {
-  try {
-    await asked;
-  } catch (error) {
-    if (!(error instanceof EngineRefused && already)) throw error;
   }
 }
 

@@ -33,8 +33,9 @@ import { EngineRefused } from "./engine-api.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
 import { hasImage, pullImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
-import { type Addresses, ensureNetwork, networkName } from "./network.ts";
+import { type Addresses, ensureNetwork, findNetwork, networkName } from "./network.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
+import { pause } from "./pause.ts";
 import { StateBook } from "./state-book.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -57,6 +58,8 @@ interface Seen {
   container: string;
 }
 
+/** An engine that hangs must not keep a server from starting. */
+const FIRST_ATTEMPT_MS = 5_000;
 const MB = 1024 * 1024;
 const GB = 1024 * MB;
 
@@ -89,9 +92,9 @@ export class DockerCompute implements Compute {
     this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
   }
 
-  /** The machine's address on the containers' network, known once an image was prepared or the engine was found at the start. */
+  /** The machine's address on the containers' network, known once the first image was prepared. */
   get linkHost(): string {
-    if (!this.#addresses) throw new StartRefused("no container engine has answered yet");
+    if (!this.#addresses) throw new Error("no container was prepared yet");
     return this.#addresses.Gateway;
   }
 
@@ -236,13 +239,12 @@ export class DockerCompute implements Compute {
   async freeze(id: string): Promise<void> {
     const container = await this.#known(id);
     await (await this.#containers()).pause(container);
-    await this.#look(container.Id);
+    await this.#look(container);
   }
 
   async thaw(id: string): Promise<void> {
-    const container = await this.#known(id);
-    await (await this.#containers()).unpause(container);
-    await this.#look(container.Id);
+    // A job waits for it: an event tells the change, nobody looks first.
+    await (await this.#containers()).unpause(await this.#known(id));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -255,7 +257,9 @@ export class DockerCompute implements Compute {
     const { installation, clock, log } = this.#options;
     let isFirst = true;
     const connected = async () => {
-      await this.#network();
+      const { api } = await this.#engine.find();
+      // Only looked for: an installation that runs no container leaves nothing on the engine.
+      this.#addresses = (await findNetwork(api, installation)) ?? this.#addresses;
       const instances = await this.#looks.run(() => this.#lookAtAll(isFirst));
       isFirst = false;
       if (instances.some(({ kind, state }) => kind === "worker" && state !== "exited"))
@@ -263,10 +267,10 @@ export class DockerCompute implements Compute {
     };
     const happened = (event: EngineEvent) => this.#happened(event);
     const { signal } = this.#disposed;
-    await new Promise<void>((attempted) => {
-      const follower = { attempted, connected, happened };
-      this.#following = followEvents({ engine: this.#engine, installation, follower, clock, log, signal });
-    });
+    const first = new AbortController();
+    const follower = { attempted: () => first.abort(), connected, happened };
+    this.#following = followEvents({ engine: this.#engine, installation, follower, clock, log, signal });
+    await pause(clock, FIRST_ATTEMPT_MS, first.signal);
   }
 
   /** The first look is the caller's too, by `list`; later ones tell what changed while the engine was away. */
@@ -324,8 +328,9 @@ export class DockerCompute implements Compute {
     return state === "created" && this.#starting.has(labels[label.instance]!);
   }
 
-  async #known(id: string): Promise<Container> {
-    const container = await (await this.#containers()).find(id);
+  /** The container of an instance, asked for only when this process has not seen it. */
+  async #known(id: string): Promise<string> {
+    const container = this.#book.containerOf(id) ?? (await (await this.#containers()).find(id))?.Id;
     if (!container) throw new Error(`no instance ${id}`);
     return container;
   }

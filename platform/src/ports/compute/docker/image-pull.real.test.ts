@@ -13,8 +13,7 @@ test.concurrent("an image is pulled with the registry's password, runs, and is n
   await using world = await dockerWorld();
   const told: string[] = [];
   await world.compute.prepare(registry.image, (line) => told.push(line), CREDENTIAL);
-  expect(told[0]).toBe(`pulling ${registry.image}`);
-  expect(told.at(-1)).toMatch(/^pulled .* in [\d.]+ s$/);
+  expect(told.at(-1)).toMatch(/^done in [\d.]+ s$/);
   await world.compute.start("pulled", dockerSpec([], { image: registry.image, cmd: [] }));
   expect((await linesOf(world.compute, "pulled")).lines).toEqual(["pulled"]);
   told.length = 0;

@@ -35,7 +35,7 @@ export interface Pull {
 
 export async function pullImage(api: EngineApi, { image, progress, credential, clock }: Pull): Promise<void> {
   const startedAt = clock.monotonic();
-  progress(`pulling ${image}`);
+  progress("asking the registry");
   try {
     const reports = await api.stream("POST", "/images/create", {
       query: { fromImage: withTag(image) },
@@ -49,7 +49,7 @@ export async function pullImage(api: EngineApi, { image, progress, credential, c
       layers.hear(report);
       if (clock.monotonic() - toldAt < TELL_EVERY_MS) continue;
       toldAt = clock.monotonic();
-      progress(`pulling ${image}: ${layers.summary()}`);
+      progress(layers.summary());
     }
   } catch (error) {
     if (!(error instanceof EngineRefused)) throw error;
@@ -57,7 +57,7 @@ export async function pullImage(api: EngineApi, { image, progress, credential, c
   }
   // A connection that breaks off looks like the end of the report.
   if (!(await hasImage(api, image))) throw new Error(`the pull of ${image} was broken off`);
-  progress(`pulled ${image} in ${((clock.monotonic() - startedAt) / 1_000).toFixed(1)} s`);
+  progress(`done in ${((clock.monotonic() - startedAt) / 1_000).toFixed(1)} s`);
 }
 
 /** Without a tag the engine would pull all of them. */

@@ -30,10 +30,18 @@ export interface NetworkOptions {
 /** Makes the network when it is not there. */
 export async function ensureNetwork(api: EngineApi, options: NetworkOptions): Promise<Required<Addresses>> {
   const name = networkName(options.installation);
-  const network = (await look(api, name)) ?? (await make(api, options));
+  const found = await findNetwork(api, options.installation);
+  if (found) return found;
+  await make(api, options);
+  const made = await findNetwork(api, options.installation);
+  if (!made) throw new Error(`the network ${name} has no gateway`);
+  return made;
+}
+
+export async function findNetwork(api: EngineApi, installation: string): Promise<Required<Addresses> | undefined> {
+  const network = await look(api, networkName(installation));
   const addresses = network?.IPAM.Config?.find(({ Gateway, Subnet }) => Gateway?.includes(".") && Subnet);
-  if (!addresses) throw new Error(`the network ${name} has no gateway`);
-  return { Subnet: addresses.Subnet!, Gateway: addresses.Gateway!.split("/")[0]! };
+  return addresses && { Subnet: addresses.Subnet!, Gateway: addresses.Gateway!.split("/")[0]! };
 }
 
 async function look(api: EngineApi, name: string): Promise<Network | undefined> {
@@ -45,13 +53,17 @@ async function look(api: EngineApi, name: string): Promise<Network | undefined> 
   }
 }
 
-async function make(api: EngineApi, { installation, before, log }: NetworkOptions): Promise<Network | undefined> {
-  const name = networkName(installation);
+async function make(api: EngineApi, { installation, before, log }: NetworkOptions): Promise<void> {
   const apart = {
     "com.docker.network.bridge.enable_icc": "false",
     "com.docker.network.bridge.name": bridgeName(installation),
   };
-  const wanted = { Name: name, CheckDuplicate: true, Driver: "bridge", Labels: { [label.installation]: installation } };
+  const wanted = {
+    Name: networkName(installation),
+    CheckDuplicate: true,
+    Driver: "bridge",
+    Labels: { [label.installation]: installation },
+  };
   // From what is best to what any engine can: the old addresses may be taken by now; Podman knows no such options, and Docker
   // cannot keep containers apart on a kernel without br_netfilter.
   const attempts = [
@@ -61,13 +73,11 @@ async function make(api: EngineApi, { installation, before, log }: NetworkOption
   ];
   for (const body of attempts) {
     try {
-      await api.call("POST", "/networks/create", { body });
-      break;
+      return await api.call("POST", "/networks/create", { body });
     } catch (error) {
       if (!(error instanceof EngineRefused)) throw error;
-      if (isConflict(error)) break;
+      if (isConflict(error)) return;
       log.warn({ reason: error.message }, "the network of the containers cannot be made as it should be");
     }
   }
-  return look(api, name);
 }

@@ -33,6 +33,10 @@ export class StateBook {
     return known?.container === container ? known.instance : undefined;
   }
 
+  containerOf(id: string): string | undefined {
+    return this.#known.get(id)?.container;
+  }
+
   forget(id: string): void {
     this.#known.delete(id);
   }
