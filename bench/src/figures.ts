@@ -1,7 +1,15 @@
 /** The figures that are asked for, each as a ratio of two measurements of one round. */
 import type { Measure, PhaseName } from "./phases.ts";
 
-export type StackName = "sqlite" | "postgres" | "bullmq-always" | "bullmq-everysec" | "pg-boss" | "graphile-worker";
+export type StackName =
+  | "sqlite"
+  | "postgres"
+  | "bullmq-always"
+  | "bullmq-everysec"
+  | "pg-boss"
+  | "graphile-worker"
+  | "lb-millrace"
+  | "lb-nginx";
 
 export type Source = "echo" | `${StackName}/${PhaseName}`;
 
@@ -59,6 +67,10 @@ export const figures: Figure[] = [
   work("pg", "on PostgreSQL: submit to result against echo", "postgres/together", "echo", 0, 0),
   work("pg", "on PostgreSQL: runsync against echo", "postgres/runsync-64", "echo", 0, 0),
   work("pg", "on PostgreSQL: one job per take against echo", "postgres/together-single", "echo", 0, 0),
+  // The CPU time is that of the proxy and of the worker behind it; a direct connection has only the latter.
+  work("lb", "through Millrace's proxy against direct", "lb-millrace/forward", "echo", 0, 0),
+  work("lb", "through nginx against direct", "lb-nginx/forward", "echo", 0, 0),
+  work("lb", "through Millrace's proxy against nginx", "lb-millrace/forward", "lb-nginx/forward", 0, 0),
 ];
 
 export type Round = Partial<Record<Source, Measure>>;

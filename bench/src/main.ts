@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { balancedStack } from "./balanced.ts";
 import { measureChurn } from "./churn.ts";
 import { type DeepResult, measureDeep } from "./deep.ts";
 import { type Figure, figures, type Source, type StackName } from "./figures.ts";
@@ -80,7 +81,9 @@ async function openStacks(
   const nodeOptions = flags.profile && `--cpu-prof --cpu-prof-dir=${resolve(flags.profile)}`;
   if (names.has("sqlite")) stacks.sqlite = millraceStack({ nodeOptions });
   if (names.has("postgres")) stacks.postgres = millraceStack({ nodeOptions, databases: await postgres() });
-  const peers = [...names].filter((name) => name !== "sqlite" && name !== "postgres");
+  for (const name of ["lb-millrace", "lb-nginx"] as const)
+    if (names.has(name)) stacks[name] = balancedStack(name, { nodeOptions });
+  const peers = [...names].filter((name) => stacks[name] === undefined);
   if (peers.length > 0) {
     const { peerStack } = await import("./peers.ts");
     for (const name of peers) stacks[name] = await peerStack(name, { postgres });

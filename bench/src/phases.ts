@@ -25,7 +25,7 @@ export interface Measure {
   latencyMs?: LoadReport["latencyMs"];
 }
 
-export type PhaseName = "submit" | "together" | "together-single" | "runsync-64" | "runsync-1";
+export type PhaseName = "submit" | "together" | "together-single" | "runsync-64" | "runsync-1" | "forward";
 
 export const CONNECTIONS = 64;
 const DRAIN_LIMIT_MS = 60_000;
@@ -58,6 +58,8 @@ export async function runPhase(stack: Stack, phase: PhaseName, pace: Pace): Prom
         return await runsync(running, CONNECTIONS, pace);
       case "runsync-1":
         return await runsync(running, 1, pace);
+      case "forward":
+        return await forward(running, pace);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -94,6 +96,12 @@ async function runsync(running: Running, connections: number, pace: Pace): Promi
   await running.startWorker("ours");
   const { report, cpu } = await load({ target: running.runsync, connections, ...pace }, running.pids);
   await drained(running, report.accepted);
+  return { ...measureOf(report.count, report.seconds, cpu), latencyMs: report.latencyMs };
+}
+
+/** Requests that a worker answers through whatever stands before it: each answer must be the worker's. */
+async function forward(running: Running, pace: Pace): Promise<Measure> {
+  const { report, cpu } = await load({ target: running.submit, connections: CONNECTIONS, ...pace }, running.pids);
   return { ...measureOf(report.count, report.seconds, cpu), latencyMs: report.latencyMs };
 }
 

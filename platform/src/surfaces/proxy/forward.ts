@@ -114,7 +114,13 @@ class Forwarding implements Dispatcher.DispatchHandler {
 /** Small bodies are here already and leave in one piece; others stream. */
 function bodyOf(request: IncomingMessage): Buffer | Readable | null {
   if (!hasBody(request)) return null;
-  return request.complete ? (request.read() as Buffer | null) : Readable.from(streamed(request), { objectMode: false });
+  if (isHere(request)) return request.read() as Buffer | null;
+  return Readable.from(streamed(request), { objectMode: false });
+}
+
+/** The parser calls a request complete only after those who wait for its body have run; its length tells sooner. */
+function isHere({ complete, readableLength, headers }: IncomingMessage): boolean {
+  return complete || readableLength === Number(headers["content-length"]);
 }
 
 /** Counted as it goes, for a body in chunks announces no length. */

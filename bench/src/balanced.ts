@@ -1,0 +1,96 @@
+/** Load balancing: the echo program as a worker behind Millrace's proxy, and behind nginx with the fast options of its documentation. */
+import { execFileSync } from "node:child_process";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { type Child, freePort, startCommand, startProgram } from "./child.ts";
+import type { Running, Stack } from "./stack.ts";
+import type { Target } from "./workload.ts";
+
+/** A whole server over memory, told where its worker is: what is measured is the way of a request, not the start of a worker. */
+const server = fileURLToPath(new URL("../../platform/tests/fixtures/balanced-server.ts", import.meta.url));
+const EXPECTED = '"prompt"';
+/** Idle connections that nginx keeps to the worker: as many as the generator has. */
+const KEPT = 64;
+
+export function balancedStack(name: "lb-millrace" | "lb-nginx", options: { nodeOptions?: string } = {}): Stack {
+  return name === "lb-nginx" ? nginxStack() : millraceStack(options);
+}
+
+function millraceStack({ nodeOptions }: { nodeOptions?: string }): Stack {
+  return {
+    name: "Millrace's proxy",
+    notes: ["Millrace's proxy: key checked, endpoint found, least busy of one worker chosen, both bodies streamed"],
+    async start() {
+      const workerPort = await freePort();
+      const worker = await startProgram("echo.ts", { port: workerPort });
+      const env = { PATH: process.env.PATH, NODE_OPTIONS: nodeOptions };
+      const flags = ["--disable-warning=ExperimentalWarning", server, String(workerPort)];
+      const ready = /^listening on http:\/\/127\.0\.0\.1:(\d+) for (\S+) with (\S+)$/m;
+      const proxy = await startCommand(process.execPath, flags, { ready, env });
+      const [, port, endpoint, key] = proxy.line;
+      const headers = { authorization: `Bearer ${key}` };
+      return running({ port: Number(port), path: `/v2/${endpoint}/echo`, headers }, proxy, worker);
+    },
+  };
+}
+
+function nginxStack(): Stack {
+  // It says its version on the wrong stream.
+  const version = execFileSync("sh", ["-c", "nginx -v 2>&1"]).toString().trim().replace("nginx version: ", "");
+  return {
+    name: "nginx",
+    notes: [`${version}: one worker process, ${KEPT} connections kept to the worker, no access log, no key to check`],
+    async start(folder) {
+      const [port, workerPort] = [await freePort(), await freePort()];
+      const worker = await startProgram("echo.ts", { port: workerPort });
+      const file = join(folder, "nginx.conf");
+      await writeFile(file, nginxConfig(folder, port, workerPort));
+      const proxy = await startCommand("nginx", ["-p", folder, "-c", file], { ready: /start worker process/ });
+      const headers = { authorization: `Bearer ${"x".repeat(47)}` };
+      return running({ port, path: "/echo", headers }, proxy, worker);
+    },
+  };
+}
+
+const nginxConfig = (folder: string, port: number, workerPort: number) => `
+daemon off;
+worker_processes 1;
+pid ${folder}/nginx.pid;
+error_log stderr notice;
+events { worker_connections 1024; }
+http {
+  access_log off;
+  keepalive_requests 1000000000;
+  client_body_temp_path ${folder}/bodies;
+  proxy_temp_path ${folder}/answers;
+  upstream worker { server 127.0.0.1:${workerPort}; keepalive ${KEPT}; keepalive_requests 1000000000; }
+  server {
+    listen 127.0.0.1:${port};
+    client_max_body_size 30m;
+    location / {
+      proxy_pass http://worker;
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_set_header Host $host;
+      proxy_set_header X-Forwarded-For $proxy_add_x_forwarded_for;
+      proxy_set_header X-Forwarded-Proto $scheme;
+    }
+  }
+}
+`;
+
+function running(target: Target, proxy: Child, worker: Child): Running {
+  const expected = { ...target, expects: EXPECTED };
+  return {
+    submit: expected,
+    runsync: expected,
+    pids: () => [proxy.pid, worker.pid],
+    startWorker: async () => {},
+    counts: async () => ({ waiting: 0, completed: 0, failed: 0 }),
+    async [Symbol.asyncDispose]() {
+      await proxy.end();
+      await worker.end("SIGKILL");
+    },
+  };
+}
