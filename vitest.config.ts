@@ -39,6 +39,8 @@ export default defineConfig({
           name: "docker",
           include: DOCKER_TESTS,
           globalSetup: ["platform/tests/real-docker.ts"],
+          // Containers take their time more than processors.
+          maxWorkers: 3,
           testTimeout: 60_000,
           hookTimeout: 60_000,
         },
