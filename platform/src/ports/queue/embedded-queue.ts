@@ -348,9 +348,9 @@ export class EmbeddedQueue implements Queue {
     for (const { row, body } of this.#journal.live(() => this.#room.isOpen)) {
       const lanes = this.#lanesOf(row.endpoint);
       const isWaiting = row.state === "IN_QUEUE";
-      // Every row brings texts of its own; a million jobs share these.
-      const job = { ...read(row), endpoint: lanes.endpoint, state: isWaiting ? ("IN_QUEUE" as const) : row.state };
-      const live = new LiveJob(job, row.position, isWaiting ? this.#room.admit(body) : undefined);
+      // Rows bring texts of their own; a million jobs share this one.
+      row.endpoint = lanes.endpoint;
+      const live = new LiveJob(read(row), row.position, isWaiting ? this.#room.admit(body) : undefined);
       this.#admit(live);
       lanes.count(live, 1);
       if (isWaiting) lanes.put(live);

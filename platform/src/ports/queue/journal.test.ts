@@ -17,6 +17,7 @@ const waiting: Job = {
   errorsRetried: 0,
   retried: 0,
 };
+const untouched: Job = { ...waiting, queuedAt: waiting.createdAt };
 const ended: Job = {
   ...waiting,
   id: "j2",
@@ -33,6 +34,7 @@ const ended: Job = {
 };
 
 test.each([
+  ["as it was accepted", untouched],
   ["waiting", waiting],
   ["ended, with every field", ended],
 ])("a job that is %s reads back as it was", (_, job) => {
@@ -42,8 +44,9 @@ test.each([
 
 test("rows read one after another share the policy that they agree on", () => {
   const read = rowReader((shared) => shared);
-  const [first, second] = [toRow(waiting, 1), toRow({ ...waiting, policy: { ...policy } }, 2)].map(read);
+  const [first, second] = [toRow(untouched, 1), toRow({ ...untouched, policy: { ...policy } }, 2)].map(read);
   expect(second!.policy).toBe(first!.policy);
+  expect(second).toEqual(untouched);
 });
 
 test("a document in another order, as other releases may have written it, is read too", () => {

@@ -19,9 +19,20 @@ interface Row {
   doc: string;
 }
 
-type LiveValues = [string, string, JobRow["state"], number, number, number | null, string, string | null];
+type LiveValues = [
+  id: string,
+  position: number,
+  createdAt: number,
+  endpoint: string | null,
+  state: JobRow["state"] | null,
+  doc: string | null,
+  body: string | null,
+];
 
 const COLUMNS = "id, endpoint, state, position, created_at, expires_at, doc";
+
+/** Live jobs are read so many at once: one by one, the steps between them cost as much as the reading. */
+const LIVE_SLICE = 2000;
 
 /** A job cannot change so often between two reads of it that this many do not suffice; a lost file would never be there. */
 const READ_ATTEMPTS = 5;
@@ -73,19 +84,33 @@ export class SqliteJournal implements Journal {
 
   /** As arrays, and without bodies that nobody wants: a million objects of named values cost seconds. */
   *live(wantsBody: () => boolean): Iterable<{ row: JobRow; body: string | undefined }> {
-    let after = Number.MIN_SAFE_INTEGER;
-    for (const column of ["body", "NULL"]) {
-      const rows = this.#reader.prepare(
-        `SELECT ${COLUMNS}, ${column} FROM jobs WHERE state IN ('IN_QUEUE', 'IN_PROGRESS') AND position > ? ORDER BY position`,
-      );
-      rows.setReturnArrays(true);
-      for (const values of rows.iterate(after) as Iterable<unknown> as Iterable<LiveValues>) {
-        const [id, endpoint, state, position, createdAt, expiresAt, doc, body] = values;
-        yield { row: { id, endpoint, state, position, createdAt, expiresAt, doc }, body: body ?? undefined };
-        after = position;
-        if (column === "body" && !wantsBody()) break;
+    const common = { position: Number.MIN_SAFE_INTEGER, endpoint: "", state: "IN_QUEUE" as JobRow["state"], doc: "" };
+    for (;;) {
+      const slice = this.#liveSlice(common, wantsBody());
+      for (const [id, position, createdAt, ownEndpoint, ownState, ownDoc, body] of slice) {
+        const endpoint = ownEndpoint ?? common.endpoint;
+        const state = ownState ?? common.state;
+        const doc = ownDoc ?? common.doc;
+        yield { row: { id, endpoint, state, position, createdAt, expiresAt: null, doc }, body: body ?? undefined };
       }
+      if (slice.length < LIVE_SLICE) return;
+      const [, position, , endpoint, state, doc] = slice.at(-1)!;
+      common.position = position;
+      common.endpoint = endpoint ?? common.endpoint;
+      common.state = state ?? common.state;
+      common.doc = doc ?? common.doc;
     }
+  }
+
+  /** Up to so many of them; what is the same as in `common` comes as null, since a text for each costs more than finding it. */
+  #liveSlice(common: Omit<JobRow, "id" | "createdAt" | "expiresAt">, withBody: boolean): LiveValues[] {
+    const rows = this.#sql(
+      `SELECT id, position, created_at, nullif(endpoint, ?), nullif(state, ?), nullif(doc, ?), ${withBody ? "body" : "NULL"}
+       FROM jobs WHERE state IN ('IN_QUEUE', 'IN_PROGRESS') AND position > ? ORDER BY position LIMIT ${LIVE_SLICE}`,
+    );
+    rows.setReturnArrays(true);
+    const { endpoint, state, doc, position } = common;
+    return rows.all(endpoint, state, doc, position) as unknown[] as LiveValues[];
   }
 
   positions(): { lowest: number; highest: number } {
