@@ -118,6 +118,10 @@ export interface AppSettings {
   /** How long the log of something that writes no more is kept. */
   logDays: number;
   stream: "array" | "object";
+  /** How long an idle worker may stay frozen. */
+  frozenS: number;
+  /** What the frozen workers of a machine may have of its memory; half of it by default. */
+  frozenMb?: number;
   webhookPrivate?: string;
   webhookSecret?: string;
   domain?: string;
@@ -133,7 +137,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
   const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters, events: eventsFor(() => fleet) });
   const balancer = new Balancer({ clock });
-  const fleet = createFleet(parts, services, { desk, balancer, failed });
+  const frozen = { forMs: settings.frozenS * 1000, memoryMb: settings.frozenMb };
+  const fleet = createFleet(parts, services, { desk, balancer, failed, frozen });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const { endpoints, workerKeys } = services;
   endpoints.onChange((id) => fleet?.endpointChanged(id));
@@ -239,7 +244,7 @@ function leaseOf(name: string, { store, random, signals }: AppParts): ((now: num
 function createFleet(
   parts: AppParts,
   { endpoints, secrets, workerKeys, workerRecords }: Services,
-  around: Pick<FleetParts, "desk" | "balancer" | "failed">,
+  around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen">,
 ): Fleet | undefined {
   if (!parts.machine && parts.signals.reliable) return undefined;
   return new Fleet({

@@ -133,6 +133,19 @@ export const settingTable = {
     default: "60",
     about: "how long workers wait for a server that is gone before they end",
   },
+  frozenS: {
+    flag: "frozen-s",
+    variable: "MILLRACE_FROZEN_S",
+    value: "SECONDS",
+    default: "3600",
+    about: "how long an idle worker of an endpoint with FlashBoot stays frozen before it ends",
+  },
+  frozenMb: {
+    flag: "frozen-mb",
+    variable: "MILLRACE_FROZEN_MB",
+    value: "MB",
+    about: "memory that frozen workers may have together; default: half of the machine's; 0 freezes none",
+  },
   stream: {
     flag: "stream",
     variable: "MILLRACE_STREAM",
@@ -197,6 +210,8 @@ export type Settings = {
   hostImages: "auto" | "on" | "off";
   hostApp: "read-only" | "writable";
   watchdogS: number;
+  frozenS: number;
+  frozenMb: number | undefined;
   stream: "array" | "object";
   webhookPrivate: string | undefined;
   webhookSecret: string | undefined;
@@ -242,6 +257,8 @@ export function settingsFrom(
     hostImages: oneOf("MILLRACE_HOST_IMAGES", read("hostImages")!, ["auto", "on", "off"]),
     hostApp: oneOf("MILLRACE_HOST_APP", read("hostApp")!, ["read-only", "writable"]),
     watchdogS: integerIn("MILLRACE_WATCHDOG_S", read("watchdogS")!, 1, 86_400),
+    frozenS: number("frozenS", 1, 864_000),
+    frozenMb: read("frozenMb") === undefined ? undefined : number("frozenMb", 0, 100_000_000),
     stream: oneOf("MILLRACE_STREAM", read("stream")!, ["array", "object"]),
     webhookPrivate: read("webhookPrivate"),
     webhookSecret: read("webhookSecret"),

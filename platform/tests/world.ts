@@ -80,6 +80,8 @@ export interface WorldOptions {
   found?: Pick<World, "clock" | "random" | "queue" | "logs">;
   /** The name of its machine. */
   machine?: string;
+  frozenS?: number;
+  frozenMb?: number;
   signals?: MemorySignals;
 }
 
@@ -93,6 +95,8 @@ export async function setup({
   found,
   machine: id = "machine",
   signals = new MemorySignals(),
+  frozenS = 3600,
+  frozenMb,
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock();
   const random = found?.random ?? new SeededRandom(1);
@@ -111,6 +115,8 @@ export async function setup({
     rateLimits,
     payloadLimits,
     logDays: 7,
+    frozenS,
+    frozenMb,
     stream: "array",
     webhookPrivate: "allow",
     domain,

@@ -2,7 +2,7 @@
 import { createServer, type RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, setupFleet } from "../../tests/fleet-world.ts";
-import type { Answer } from "../../tests/world.ts";
+import type { Answer, CallOptions } from "../../tests/world.ts";
 
 const WAIT_FOR_ANY_MS = 120_000;
 
@@ -16,7 +16,7 @@ interface BalancedFleet extends FleetWorld {
   held: Held[];
   /** Health checks are answered with this from now on. */
   answerHealth(status: number): void;
-  ask(path?: string): Promise<Answer>;
+  ask(path?: string, options?: CallOptions): Promise<Answer>;
   /** Resolves once that many requests have reached workers. */
   reached(count: number): Promise<void>;
   statuses(): Promise<string[]>;
@@ -44,7 +44,8 @@ async function setup(endpoint: object = {}, options: Omit<FleetOptions, "endpoin
       },
     },
   });
-  const ask = (path = "/quick") => world.call("GET", `/v2/${world.endpoint}${path}`);
+  const ask: BalancedFleet["ask"] = (path = "/quick", options = {}) =>
+    world.call("GET", `/v2/${world.endpoint}${path}`, options);
   return {
     ...world,
     held,
@@ -134,6 +135,53 @@ describe("more and fewer", () => {
     await world.pass(180);
     expect(world.started).toHaveLength(1);
     expect(await world.statuses()).toEqual(["IDLE"]);
+  });
+});
+
+describe("with FlashBoot", () => {
+  const frozen = { flashboot: "FLASHBOOT", workers: { max: 1, idleTimeout: 20 } };
+
+  test("an idle one is frozen, out of rotation and not asked for its health, and answers the next request", async () => {
+    await using world = await setup(frozen);
+    const { text: worker } = await world.ask();
+    await world.pass(25);
+    expect(world.compute.instance(worker).view().state).toBe("frozen");
+    await world.pass(600);
+    expect(world.compute.instance(worker).view().state).toBe("frozen");
+    const { status, text } = await world.ask();
+    expect([status, text, world.started]).toEqual([200, worker, [worker]]);
+    expect((await world.log(worker)).at(-1)).toMatch(/^\[thawed after \d+ s in \d+ ms\]$/);
+  });
+
+  test("one that has a request is not frozen", async () => {
+    await using world = await setup(frozen);
+    const slow = world.ask("/slow");
+    await world.reached(1);
+    await world.pass(60);
+    const [worker] = world.running();
+    expect(worker!.instance.view().state).toBe("running");
+    world.held[0]!.answer();
+    expect((await slow).status).toBe(200);
+  });
+
+  test("a request that insists on a frozen one thaws it", async () => {
+    await using world = await setup(frozen);
+    const { text: worker } = await world.ask();
+    await world.pass(25);
+    const headers = { "X-Runpod-Worker-Id": `strict-resume ${worker}` };
+    expect(await world.ask("/quick", { headers })).toMatchObject({ status: 200, text: worker });
+  });
+
+  test("after a crash of the server a frozen one is found again", async () => {
+    const before = await setup(frozen);
+    const { text: worker } = await before.ask();
+    await before.pass(25);
+    await using world = await before.crash();
+    await world.pass(600);
+    expect([world.compute.instance(worker).view().state, (await world.record(worker))?.state]).toEqual([
+      "frozen",
+      "FROZEN",
+    ]);
   });
 });
 

@@ -17,12 +17,13 @@ import type { EndpointService } from "../resources/endpoints/service.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
+import { Attention } from "./attention.ts";
 import type { Balancer } from "./balancer.ts";
 import { EndpointBook } from "./endpoint-book.ts";
 import { Keeper } from "./keeper.ts";
 import { Machines } from "./machines.ts";
 import type { WorkerItem } from "./plan.ts";
-import { Planner, type Survey } from "./planner.ts";
+import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
 import { Rotation } from "./rotation.ts";
 import { waitSentence } from "./wait-sentence.ts";
 import { WorkerLog } from "./worker-log.ts";
@@ -51,14 +52,14 @@ export interface FleetParts {
   logs: Logs;
   /** What this node runs workers on; a node without it serves requests and leaves workers to others. */
   machine: OwnMachine | undefined;
+  /** How long workers stay frozen, and with how much memory. */
+  frozen: FrozenLimits;
   /** Of many nodes one plans. */
   mine?: (now: number) => Promise<boolean>;
 }
 
 const TICK_MS = 1000;
 const COMPARE_MS = 10_000;
-/** An endpoint without workers that was just looked at is not looked at again for every job that comes. */
-const QUIET_MS = 1000;
 
 export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #parts: FleetParts;
@@ -70,8 +71,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #rotation: Rotation | undefined;
   #ticking: Duty | undefined;
   readonly #stopListening: (() => void)[];
-  /** Until when a job of an endpoint is no reason to look: for ever while it has workers. */
-  readonly #quietUntil = new Map<string, number>();
+  readonly #attention: Attention;
   readonly #woken = new Set<string>();
   readonly #said = new Map<string, string>();
   #turn: Promise<void> = Promise.resolve();
@@ -85,6 +85,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     balancer.onDemand((endpoint) => this.#wake(endpoint));
     balancer.explainedBy((endpoint) => this.#whyNoWorker(endpoint));
     this.#book = new EndpointBook(parts);
+    this.#attention = new Attention(parts);
     this.#machines = new Machines({
       ...parts,
       own: machine,
@@ -99,6 +100,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       roll: () => this.#machines.roll(),
       activeAt: (endpoint, worker) => this.#activeAt(endpoint, worker),
       act: (worker) => this.#act(worker),
+      thawHere: (worker) => this.#thawHere(worker),
     });
     this.#stopListening = [
       signals.listen("fleet:work", () => void this.#ticking?.soon()),
@@ -114,13 +116,9 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     void this.#ticking.soon();
   }
 
-  /** A job came. On the way of every job: one look into a map while there are workers. */
+  /** A job came. */
   wanted(endpoint: string): void {
-    const until = this.#quietUntil.get(endpoint);
-    const now = this.#parts.clock.monotonic();
-    if (until !== undefined && until > now) return;
-    this.#quietUntil.set(endpoint, now + QUIET_MS);
-    this.#wake(endpoint);
+    if (this.#attention.wakesFor(endpoint)) this.#wake(endpoint);
   }
 
   heard({ worker }: WorkerCall): void {
@@ -147,7 +145,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   /** Everything of a deleted endpoint that runs on this machine ends at once. */
   async removeEndpoint(id: string): Promise<void> {
     this.#book.drop(id);
-    this.#quietUntil.delete(id);
+    this.#attention.forget(id);
     this.#said.delete(id);
     await this.#keeper?.endAll(id);
   }
@@ -195,7 +193,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     if (this.#keeper) await this.#tendAll(now, survey);
     if (!survey) return;
     await this.#book.refresh();
-    this.#forgetQuiet();
+    this.#attention.forgetOld();
     await this.#plan(this.#book.needed(survey), survey);
   }
 
@@ -218,7 +216,10 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#woken.clear();
     await this.#prepared();
     if (this.#closed) return;
-    if (await this.#isMine(this.#parts.clock.now())) return this.#plan(woken, await this.#planner.survey());
+    if (await this.#isMine(this.#parts.clock.now())) {
+      const survey = await this.#planner.survey();
+      return this.#plan(new Set([...woken, ...endpointsWithoutRoom(survey)]), survey);
+    }
     const served = new Set((await this.#parts.records.all()).filter(serves).map(({ doc }) => doc.endpoint));
     if (woken.some((endpoint) => !served.has(endpoint))) this.#parts.signals.emit("fleet:work");
   }
@@ -237,18 +238,18 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   /** What follows from a plan for those who wait: when to look again, and a line in the log when the reason is a new one. */
   async #note(endpoints: readonly Item<KeptEndpoint>[], { demand, jobsOf: jobs }: Survey): Promise<void> {
     const workers = Map.groupBy(await this.#parts.records.all(), ({ doc }) => doc.endpoint);
-    const soon = this.#parts.clock.monotonic() + QUIET_MS;
     for (const endpoint of endpoints) {
       const own = workers.get(endpoint.id) ?? [];
-      const isServed = own.some((worker) => serves(worker) && worker.doc.release === endpoint.doc.release);
       const waiting = demand.get(endpoint.id);
       const isWaiting = waiting !== undefined && waiting.inQueue > 0;
       const onlyLow = isWaiting && waiting.lowPriorityInQueue === waiting.inQueue;
       const live = jobs.get(endpoint.id) ?? new Map();
-      // Where jobs wait although this look was for them, or workers were started by hand, the next look may be the tick's.
-      if (isServed) this.#quietUntil.set(endpoint.id, Number.POSITIVE_INFINITY);
-      else if (isWaiting || live.size > 0) this.#quietUntil.set(endpoint.id, soon);
-      else this.#quietUntil.delete(endpoint.id);
+      this.#attention.note(endpoint.id, {
+        isServed: own.some((worker) => serves(worker) && worker.doc.release === endpoint.doc.release),
+        mayWait: isWaiting || live.size > 0,
+        // Where nodes do not know of each other's idle workers, the tick decides whether a job needs one more.
+        isThawable: this.#parts.signals.reliable && isThawable(endpoint.doc, own),
+      });
       this.#say(endpoint.id, isWaiting ? this.#sentence(endpoint, own, live, onlyLow) : undefined);
     }
   }
@@ -284,6 +285,12 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   #act({ id, doc }: WorkerItem): void {
     if (doc.machine === this.#parts.machine?.id) void this.#keeper!.tend(id);
     else this.#parts.signals.emit(`fleet:${doc.machine}`);
+  }
+
+  async #thawHere({ id, doc }: WorkerItem): Promise<boolean> {
+    if (doc.machine !== this.#parts.machine?.id) return false;
+    await this.#keeper!.thaw(id);
+    return true;
   }
 
   /** Once, before anything else: what was left by the process before is taken up again or removed. */
@@ -343,11 +350,6 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     return this.#parts.mine ? this.#parts.mine(now) : true;
   }
 
-  #forgetQuiet(): void {
-    const now = this.#parts.clock.monotonic();
-    for (const [endpoint, until] of this.#quietUntil) if (until <= now) this.#quietUntil.delete(endpoint);
-  }
-
   /** One after the other: two plans at once would both start the worker that one job needs. */
   #inTurn(work: () => Promise<void>): Promise<void> {
     const turn = this.#turn.then(work);
@@ -358,6 +360,15 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   #background(work: Promise<void> | undefined): void {
     work?.catch(this.#parts.failed);
   }
+}
+
+/** Whatever happened may have made room for their workers. */
+const endpointsWithoutRoom = ({ workers }: Survey) =>
+  [...workers].filter(([, own]) => own.some(({ doc }) => doc.state === "WANTED")).map(([endpoint]) => endpoint);
+
+function isThawable({ workers: { max } }: KeptEndpoint, own: readonly WorkerItem[]): boolean {
+  const running = own.filter((worker) => serves(worker) || worker.doc.state === "DRAINING").length;
+  return running < max && own.some(({ doc }) => doc.state === "FROZEN");
 }
 
 const serves = ({ doc }: WorkerItem) => ["PLACED", "STARTING", "READY"].includes(doc.state);

@@ -8,12 +8,16 @@ import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
-import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
+import { workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
-import { initTimeoutMs, instanceSpec } from "./boot.ts";
+import { instanceSpec } from "./boot.ts";
 import { HEALTHY_AFTER_MS } from "./brake.ts";
+import { callOf } from "./call.ts";
+import { CannotThaw, Freezer } from "./freezer.ts";
+import { Patience } from "./patience.ts";
 import type { WorkerItem } from "./plan.ts";
 import type { Rotation } from "./rotation.ts";
+import { StartTimes } from "./start-times.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
 import { exitText, type WorkerLog } from "./worker-log.ts";
 
@@ -44,23 +48,25 @@ const STOP_LIMIT_MS = 15_000;
 /** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
 const LAST_JOB_MS = 5000;
 const LOOK_MS = 100;
-/** A worker that ran and was not heard of for this long hangs. */
-const SILENT_MS = 60_000;
 
 export class Keeper {
   readonly #parts: KeeperParts;
   /** Work on one worker, one step after the other; a second wish while it goes on is one more round. */
   readonly #tended = new Map<string, { over: Promise<void>; again: boolean }>();
   readonly #progress = new Map<string, string>();
-  readonly #times = new Map<string, { placed: number; prepared: number; created: number }>();
+  readonly #times = new StartTimes();
+  readonly #freezer: Freezer;
   readonly #exits = new Map<string, Instance>();
-  readonly #silentSince = new Map<string, number>();
+  readonly #patience: Patience;
   readonly #givenUp = new Map<string, string>();
   readonly #stopWatching: () => void;
+  #recovered = false;
   #closed = false;
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
+    this.#freezer = new Freezer({ ...parts, goesOn: (worker) => this.#join(worker) });
+    this.#patience = new Patience({ ...parts, freezer: this.#freezer });
     this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
     parts.rotation.tell({
       ready: (id) => void this.answered(id).catch(parts.failed),
@@ -105,8 +111,9 @@ export class Keeper {
       if (!worker || worker.doc.state === "FAILED") await this.#removeUnknown(instance);
       else if (instance.state === "exited") this.#noticed(instance);
       else if (worker.doc.state === "PLACED") await this.#adopt(worker, instance);
-      else await this.#takeUp(worker);
+      else await this.#takeUp(await this.#freezer.learn(worker, instance.state, !this.#recovered));
     }
+    this.#recovered = true;
     const listed = new Set(instances.map(({ id }) => id));
     for (const worker of before.values()) {
       const isThere = listed.has(worker.id) || !after.has(worker.id) || this.#tended.has(worker.id);
@@ -114,27 +121,34 @@ export class Keeper {
     }
   }
 
+  /** A job waits for this frozen worker. Should the server end before that is on record, the next one puts it right. */
+  thaw(id: string): Promise<void> {
+    this.#freezer.need(id);
+    return this.tend(id);
+  }
+
   /** What time alone brings: boots that take too long, drained workers whose job has ended, workers that fell silent. */
   async tick(now: number, isHeard: (worker: string) => boolean): Promise<void> {
     for (const worker of (await this.#own()).values()) {
       const { id, doc } = worker;
-      if (doc.state === "PLACED" || doc.state === "DRAINING") void this.tend(id);
+      if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker)) void this.tend(id);
       // Load-balanced ones do not ask: their health is asked for.
       if (this.#parts.rotation.has(id)) continue;
       if (doc.state === "STARTING" && isHeard(id)) await this.answered(id);
-      else if (doc.state === "STARTING") await this.#checkStart(worker, now);
-      if (doc.state === "READY") this.#checkSilence(worker, now, isHeard(id));
+      const reason = await this.#patience.overWith(worker, now, isHeard(id));
+      if (reason !== undefined) void this.giveUp(id, reason);
     }
   }
 
-  /** The worker asked for work for the first time. */
+  /** The worker asked for work for the first time, or for the first time after its thaw. */
   async answered(id: string): Promise<void> {
     const worker = await this.#find(id);
+    if (worker) this.#freezer.heard(worker);
     if (!worker || !workerLifecycle.can(worker.doc.state, "answer")) return;
     const { clock, records, workerLog, changed } = this.#parts;
     const readyAt = clock.now();
     if (!(await records.move(worker, "answer", { readyAt }))) return;
-    workerLog.say(worker, `ready ${this.#coldStart(worker, readyAt)}`);
+    workerLog.say(worker, `ready ${this.#times.tell(worker, readyAt)}`);
     changed(worker.doc.endpoint);
   }
 
@@ -153,7 +167,7 @@ export class Keeper {
     log.warn({ endpoint: worker.doc.endpoint, worker: id, reason }, "a worker failed");
     await this.#clear(worker, how);
     const failedAt = clock.now();
-    const failed = await this.#moved(worker, "fail", { reason, failedAt, keyId: null });
+    const failed = await records.insist(worker, "fail", { reason, failedAt, keyId: null });
     const { readyAt } = worker.doc;
     // Whoever ran well for a while says nothing about the start of the next one.
     if (failed && readyAt !== null && failedAt - readyAt >= HEALTHY_AFTER_MS) await records.remove(id);
@@ -202,7 +216,14 @@ export class Keeper {
     if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
     if (exit) return this.#failed(worker, exitText(exit));
     if (reason !== undefined) return this.#fail(worker, reason);
-    if (worker.doc.state === "PLACED" && !this.#closed) return this.#boot(worker);
+    if (this.#closed) return;
+    if (worker.doc.state === "PLACED") return this.#boot(worker);
+    try {
+      await this.#freezer.settle(worker);
+    } catch (error) {
+      if (!(error instanceof CannotThaw)) throw error;
+      await this.#fail(worker, error.message);
+    }
   }
 
   async #failed(worker: WorkerItem, how: string): Promise<void> {
@@ -247,7 +268,7 @@ export class Keeper {
     const spec = await instanceSpec({ endpoint, worker: keyed, url, key: issued.key }, reveal);
     if (this.#closed) return;
     const { startedAt } = await compute.start(worker.id, spec);
-    this.#times.set(worker.id, { ...times, created: clock.now() });
+    this.#times.note(worker.id, { ...times, created: clock.now() });
     const started = await records.move(keyed, "start", { startedAt });
     if (started) {
       workerLog.follow(started);
@@ -266,10 +287,16 @@ export class Keeper {
 
   /** One that a process before this one started: its lines are read and, where requests go to it, its health is asked for. */
   async #takeUp(worker: WorkerItem): Promise<void> {
-    const { workerLog, rotation, endpoint: endpointOf, reveal } = this.#parts;
-    workerLog.follow(worker);
+    this.#parts.workerLog.follow(worker);
+    const isAsked = worker.doc.state === "STARTING" || worker.doc.state === "READY";
+    if (isAsked && !this.#parts.rotation.has(worker.id)) await this.#join(worker);
+  }
+
+  /** Where requests go to its endpoint's workers, it gets some as soon as it is well. */
+  async #join(worker: WorkerItem): Promise<void> {
+    const { rotation, endpoint: endpointOf, reveal } = this.#parts;
     const endpoint = await endpointOf(worker.doc.endpoint);
-    if (endpoint?.doc.type !== "LOAD_BALANCER" || rotation.has(worker.id) || worker.doc.state === "DRAINING") return;
+    if (endpoint?.doc.type !== "LOAD_BALANCER") return;
     const env = await resolveEnv(endpoint.account, endpoint.doc.env, reveal);
     rotation.join({ endpoint: endpoint.id, worker: worker.id, env });
   }
@@ -310,7 +337,8 @@ export class Keeper {
   }
 
   #forget(id: string): void {
-    for (const known of [this.#times, this.#exits, this.#silentSince, this.#givenUp]) known.delete(id);
+    for (const known of [this.#exits, this.#givenUp]) known.delete(id);
+    for (const known of [this.#times, this.#freezer, this.#patience]) known.forget(id);
   }
 
   async #removeUnknown({ id, owner }: Instance): Promise<void> {
@@ -335,46 +363,6 @@ export class Keeper {
     void this.tend(instance.id);
   }
 
-  async #checkStart(worker: WorkerItem, now: number): Promise<void> {
-    const endpoint = await this.#parts.endpoint(worker.doc.endpoint);
-    if (!endpoint || worker.doc.startedAt === null) return;
-    const limitMs = initTimeoutMs(endpoint.doc);
-    if (now - worker.doc.startedAt < limitMs) return;
-    void this.giveUp(
-      worker.id,
-      await this.#parts.workerLog.ending(worker, `did not ask for work within ${limitMs / 1000} s`),
-    );
-  }
-
-  #checkSilence({ id }: WorkerItem, now: number, isHeard: boolean): void {
-    if (isHeard) this.#silentSince.delete(id);
-    const since = isHeard ? now : (this.#silentSince.get(id) ?? now);
-    if (!isHeard) this.#silentSince.set(id, since);
-    if (now - since >= SILENT_MS) void this.giveUp(id, `not heard of for ${SILENT_MS / 1000} s`);
-  }
-
-  /** Where the time of the start went. */
-  #coldStart({ id, createdAt }: WorkerItem, readyAt: number): string {
-    const times = this.#times.get(id);
-    this.#times.delete(id);
-    const total = `after ${readyAt - createdAt} ms`;
-    if (!times) return total;
-    const { placed, prepared, created } = times;
-    const parts = { scheduled: placed - createdAt, image: prepared - placed, created: created - prepared };
-    const spent = Object.entries({ ...parts, "first ask": readyAt - created });
-    return `${total} (${spent.map(([name, ms]) => `${name} ${Math.max(0, ms)} ms`).join(", ")})`;
-  }
-
-  /** Makes a move however often somebody else changes the record first, as long as the move still exists. */
-  async #moved(worker: WorkerItem, move: "fail", set: Partial<Omit<KeptWorker, "state">>) {
-    for (let now: WorkerItem | undefined = worker; now; now = await this.#find(worker.id)) {
-      if (!workerLifecycle.can(now.doc.state, move)) return undefined;
-      const moved = await this.#parts.records.move(now, move, set);
-      if (moved) return moved;
-    }
-    return undefined;
-  }
-
   async #own(): Promise<Map<string, WorkerItem>> {
     return new Map((await this.#parts.records.ofMachine(this.#parts.machine)).map((worker) => [worker.id, worker]));
   }
@@ -392,5 +380,3 @@ export class Keeper {
 }
 
 const hasProgram = ({ doc }: WorkerItem) => doc.startedAt !== null && doc.state !== "FAILED";
-
-const callOf = ({ id, doc }: WorkerItem) => ({ endpoint: doc.endpoint, worker: holderName(doc.endpoint, id) });

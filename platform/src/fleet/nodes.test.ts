@@ -83,3 +83,19 @@ test("when the planning node is gone another one plans, and the lost machine's w
   expect(second.running()).toHaveLength(2);
   expect((await second.records()).map(({ machine }) => machine)).toEqual(["second", "second"]);
 });
+
+test("a job that comes to any node thaws the frozen worker of another one's machine", async () => {
+  await using nodes = await twoNodes({ flashboot: "FLASHBOOT", workers: { idleTimeout: 2 } });
+  const first = await nodes.second.submit();
+  await nodes.pass(2);
+  const of = (node: FleetWorld) => node.running().map((worker) => ({ node, worker }));
+  const { node, worker } = [...of(nodes.first), ...of(nodes.second)][0]!;
+  await worker.done((await worker.take())!.id);
+  await nodes.pass(12);
+  expect([worker.instance.view().state, (await node.status(first)).status]).toEqual(["frozen", "COMPLETED"]);
+  const other = node === nodes.first ? nodes.second : nodes.first;
+  const job = await other.submit();
+  await nodes.pass(2);
+  expect(worker.instance.view().state).toBe("running");
+  expect((await worker.take())?.id).toBe(job);
+});

@@ -45,18 +45,36 @@ export class Room {
     this.#machines = machines.map(({ id, capacity }) => freeOf(id, capacity));
     for (const { capacity } of machines)
       for (const { type } of capacity.gpus) this.#total.set(type, (this.#total.get(type) ?? 0) + 1);
-    const byId = new Map(this.#machines.map((machine) => [machine.id, machine]));
-    for (const place of taken) {
-      const machine = byId.get(place.machine);
-      if (machine) reserve(machine, place);
-    }
+    for (const place of taken) this.reserve(place);
   }
 
   /** The place with most room for the first choice that fits; it is taken from then on. */
   take(need: Need): Place | NoRoom {
-    const place = need.kind === "cpu" ? this.#cpu(need.flavors) : this.#gpu(need);
-    if (place) reserve(this.#machines.find(({ id }) => id === place.machine)!, place);
+    const place = this.#find(need);
+    if (place) this.reserve(place);
     return place ?? { reason: `no capacity: ${this.#shortage(need)}` };
+  }
+
+  /** The place that there would be if those at these places were gone. */
+  placeWithout(gone: readonly Place[], need: Need): Place | undefined {
+    for (const place of gone) this.#at(place, release);
+    const found = this.#find(need);
+    for (const place of gone) this.reserve(place);
+    return found;
+  }
+
+  /** Nobody else gets this place, also when it is not free yet. */
+  reserve(place: Place): void {
+    this.#at(place, reserve);
+  }
+
+  #at(place: Place, act: (machine: Free, place: Place) => void): void {
+    const machine = this.#machines.find(({ id }) => id === place.machine);
+    if (machine) act(machine, place);
+  }
+
+  #find(need: Need): Place | undefined {
+    return need.kind === "cpu" ? this.#cpu(need.flavors) : this.#gpu(need);
   }
 
   #cpu(flavors: readonly Share[]): Place | undefined {
@@ -131,6 +149,14 @@ function reserve(machine: Free, { vcpu, memoryMb, gpuType, gpus }: Place): void 
       gpuType!,
       free.filter((device) => !gpus.includes(device)),
     );
+}
+
+function release(machine: Free, { vcpu, memoryMb, gpuType, gpus }: Place): void {
+  if (!machine.ceilings) {
+    machine.vcpu += vcpu;
+    machine.memoryMb += memoryMb;
+  }
+  if (gpuType !== null) machine.gpus.set(gpuType, [...(machine.gpus.get(gpuType) ?? []), ...gpus]);
 }
 
 /**

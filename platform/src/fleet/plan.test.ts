@@ -4,6 +4,7 @@ import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
 import { Room } from "./placer.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
+import { placeOf, Shelf } from "./shelf.ts";
 
 const NOW = 1_000_000;
 const GPU = "NVIDIA A40";
@@ -78,6 +79,8 @@ interface Given {
   /** Seconds for which each worker has been idle. */
   idle?: Record<string, number>;
   there?: boolean;
+  frozenMb?: number;
+  called?: string[];
 }
 
 function factsOf({
@@ -88,19 +91,23 @@ function factsOf({
   jobs = {},
   idle = {},
   there = true,
+  frozenMb = 65_536,
+  called = [],
 }: Given): Facts {
   const inProgress = Object.values(jobs).reduce((sum, count) => sum + count, 0);
   const waitingSince = waited.map((s) => NOW - s * 1000);
-  const taken = workers.flatMap(({ doc }) =>
-    doc.machine && doc.state !== "FAILED" ? [{ ...doc, machine: doc.machine }] : [],
-  );
+  const room = new Room(there ? machines : [], workers.flatMap(placeOf));
+  const frozen = workers.filter(({ doc }) => doc.state === "FROZEN");
+  const shelf = new Shelf(frozen, room, [], { forMs: 3_600_000, memoryMb: () => frozenMb });
   return {
     endpoint: endpointOf(endpoint),
     workers,
     load: { waiting: waited.length, lowPriorityWaiting: lowPriority, inProgress, waitingSince },
     jobsOf: new Map(Object.entries(jobs)),
     idleSince: (id) => (idle[id] === undefined ? undefined : NOW - idle[id] * 1000),
-    room: new Room(there ? machines : [], taken),
+    room,
+    shelf,
+    called,
     isThere: () => there,
     now: NOW,
   };
@@ -246,4 +253,75 @@ test("decisions for 1,000 endpoints with 2,000 workers take under 50 ms", () => 
     return performance.now() - before;
   });
   expect(Math.min(...rounds)).toBeLessThan(50);
+});
+
+describe("with FlashBoot", () => {
+  const flashboot = "FLASHBOOT";
+  const frozen = (id: string, secondsAgo: number, changes: Partial<KeptWorker> = {}) =>
+    worker(id, { state: "FROZEN", frozenAt: NOW - secondsAgo * 1000, ...changes });
+
+  test("an idle worker is frozen, and ended where there is no memory for it", () => {
+    const given = { endpoint: { flashboot } as const, workers: [worker("w")], jobs: { w: 0 }, idle: { w: 10 } };
+    expect(planned(given)).toEqual(["freeze w"]);
+    expect(planned({ ...given, frozenMb: 4095 })).toEqual(["drain w"]);
+    expect(planned({ ...given, endpoint: { flashboot, workers: { min: 1, max: 3, idleTimeout: 10 } } })).toEqual([]);
+  });
+
+  test("frozen workers are no reason for anything while nothing waits", () => {
+    expect(planned({ endpoint: { flashboot }, workers: [frozen("a", 1), frozen("b", 2)] })).toEqual([]);
+  });
+
+  test("a job that nobody waits for thaws the worker frozen last, at once", () => {
+    const workers = [frozen("a", 9), frozen("b", 1), worker("busy")];
+    expect(planned({ endpoint: { flashboot }, workers, jobs: { busy: 1 }, waited: [0] })).toEqual(["thaw b"]);
+    expect(planned({ endpoint: { flashboot }, workers, jobs: { busy: 0 }, waited: [0] })).toEqual([]);
+  });
+
+  test("a thaw comes before a start, and both together do not pass max", () => {
+    const workers = [frozen("a", 1), worker("busy")];
+    const given = { endpoint: { flashboot }, workers, jobs: { busy: 1 }, waited: [9, 9, 9] } as const;
+    expect(planned({ ...given, waited: [9, 9, 9] })).toEqual(["thaw a", "add on m"]);
+  });
+
+  test("no more are thawed than max allows beside those that end their last job", () => {
+    const workers = [frozen("a", 1), worker("ending", { state: "DRAINING" })];
+    const endpoint = { flashboot, workers: { min: 0, max: 1, idleTimeout: 10 } } as const;
+    expect(planned({ endpoint, workers, jobs: { ending: 1 }, waited: [0] })).toEqual([]);
+  });
+
+  test("by the count of requests no more are thawed than it asks for", () => {
+    const endpoint = { flashboot, scaling: { type: "REQUEST_COUNT", requestCount: 2 } } as const;
+    const workers = [frozen("a", 1), frozen("b", 2), worker("busy")];
+    expect(planned({ endpoint, workers, jobs: { busy: 1 }, waited: [0] })).toEqual([]);
+    expect(planned({ endpoint, workers, jobs: { busy: 1 }, waited: [0, 0] })).toEqual(["thaw a"]);
+  });
+
+  test("a worker that requests insist on is thawed, before any other, as long as max allows it", () => {
+    const scaling = { type: "REQUEST_COUNT", requestCount: 4 } as const;
+    const workers = [frozen("a", 1), frozen("b", 2), worker("busy")];
+    const given = { endpoint: { flashboot, scaling } as const, workers, jobs: { busy: 1 }, called: ["b"] };
+    expect(planned(given)).toEqual(["thaw b"]);
+    const full = { ...given.endpoint, workers: { min: 0, max: 1, idleTimeout: 10 } };
+    expect(planned({ ...given, endpoint: full })).not.toContain("thaw b");
+  });
+
+  test("jobs of low priority thaw nobody", () => {
+    expect(planned({ endpoint: { flashboot }, workers: [frozen("a", 1)], lowPriority: 2 })).toEqual([]);
+  });
+
+  test("min is made up of frozen workers first", () => {
+    const endpoint = { flashboot, workers: { min: 2, max: 3, idleTimeout: 10 } } as const;
+    expect(planned({ endpoint, workers: [frozen("a", 1)] })).toEqual(["thaw a", "add on m"]);
+  });
+
+  test("failures do not keep a frozen worker from being thawed", () => {
+    const workers = [failed("f", 0), frozen("a", 1)];
+    expect(planned({ endpoint: { flashboot }, workers, waited: [0] })).toEqual(["thaw a"]);
+  });
+
+  test("those end that are of an older release, frozen for too long or more than max", () => {
+    const endpoint = { flashboot, workers: { min: 0, max: 1, idleTimeout: 10 } } as const;
+    const workers = [frozen("stale", 1, { release: 1 }), frozen("over", 3600), frozen("old", 9), frozen("new", 1)];
+    expect(planned({ endpoint, workers })).toEqual(["drain stale", "drain over", "drain old"]);
+  });
 });

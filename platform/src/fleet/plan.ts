@@ -5,7 +5,16 @@ import type { KeptWorker, WorkerState } from "../resources/workers/model.ts";
 import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, HEALTHY_AFTER_MS } from "./brake.ts";
 import { needOf } from "./need.ts";
 import type { Place, Room } from "./placer.ts";
-import { type Crew, idleTimeoutOf, idleTooLong, type Load, type ScalingPolicy, wantedWorkers } from "./scaler.ts";
+import {
+  type Crew,
+  idleTimeoutOf,
+  idleTooLong,
+  type Load,
+  type ScalingPolicy,
+  unattendedJobs,
+  wantedWorkers,
+} from "./scaler.ts";
+import type { Shelf } from "./shelf.ts";
 
 export type WorkerItem = Item<KeptWorker>;
 
@@ -19,6 +28,10 @@ export interface Facts {
   idleSince: (worker: string) => number | undefined;
   /** What is free; places that the plan takes are no longer free for the next endpoint. */
   room: Room;
+  /** Frozen workers, of all endpoints; those that the plan thaws or ends are no longer among them. */
+  shelf: Shelf;
+  /** Frozen workers that requests insist on. */
+  called: readonly string[];
   /** Machines that are there. */
   isThere: (machine: string) => boolean;
   now: number;
@@ -30,6 +43,8 @@ export type Step =
   | { do: "want"; reason: string }
   | { do: "place"; worker: WorkerItem; place: Place }
   | { do: "explain"; worker: WorkerItem; reason: string }
+  | { do: "freeze"; worker: WorkerItem; reason: string }
+  | { do: "thaw"; worker: WorkerItem }
   | { do: "drain"; worker: WorkerItem; reason: string }
   /** Its machine is gone, and with it all that was there. */
   | { do: "lose"; worker: WorkerItem; reason: string }
@@ -37,7 +52,7 @@ export type Step =
   | { do: "forget"; worker: WorkerItem };
 
 const STARTING: readonly WorkerState[] = ["WANTED", "PLACED", "STARTING"];
-const RUNNING: readonly WorkerState[] = ["PLACED", "STARTING", "READY"];
+const RUNNING: readonly WorkerState[] = ["PLACED", "STARTING", "READY", "FROZEN"];
 
 export function plan(facts: Facts): Step[] {
   const { endpoint, workers } = facts;
@@ -49,7 +64,7 @@ export function plan(facts: Facts): Step[] {
   const forgotten = failuresToForget(facts, current);
   return [
     ...lost,
-    ...stale.flatMap((worker) => endStep(worker, `new release ${endpoint.release}`)),
+    ...stale.flatMap((worker) => endStep(facts, worker, `new release ${endpoint.release}`)),
     ...forgotten.map((worker): Step => ({ do: "forget", worker })),
     ...scaleSteps(
       facts,
@@ -68,7 +83,8 @@ function lostSteps({ workers, isThere }: Facts): Extract<Step, { do: "lose" }>[]
 }
 
 /** One that runs is drained, one that never began is forgotten, and so is a failure that says nothing of what is now. */
-function endStep(worker: WorkerItem, reason: string): Step[] {
+function endStep({ shelf }: Facts, worker: WorkerItem, reason: string): Step[] {
+  shelf.take(worker);
   if (RUNNING.includes(worker.doc.state)) return [{ do: "drain", worker, reason }];
   return worker.doc.state === "DRAINING" ? [] : [{ do: "forget", worker }];
 }
@@ -98,20 +114,74 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
   const crew = crewOf(facts, current, byHand);
   const have = crew.starting + crew.ready;
   const wanted = wantedWorkers(policy, load, crew, now);
-  if (have > policy.max) return surplusSteps(facts, current, have - policy.max);
-  if (wanted > have) return [...placeSteps(facts, current), ...startSteps(facts, current, all, wanted - have)];
+  const thaws = thawSteps(facts, current, all, { policy, crew, wanted });
+  const more = [...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
+  const missing = wanted - have - thaws.length;
+  if (have > policy.max) return [...more, ...surplusSteps(facts, current, have - policy.max)];
+  if (missing > 0)
+    return [...more, ...placeSteps(facts, current), ...startSteps(facts, current, all, missing, thaws.length)];
   const needless = load.waiting === 0 ? current.filter(({ doc }) => doc.state === "WANTED") : [];
   const dropped = needless.slice(0, Math.max(0, have - policy.min));
   const stillWanted = current.filter((worker) => !dropped.includes(worker));
   const idle = idleOf(facts, current);
   const tooLong = new Set(idleTooLong(idle, have - dropped.length, policy, load, now));
   return [
+    ...more,
     ...dropped.map((worker): Step => ({ do: "forget", worker })),
     ...placeSteps(facts, stillWanted),
     ...current
       .filter(({ id }) => tooLong.has(id))
-      .map((worker): Step => ({ do: "drain", worker, reason: `idle for ${policy.idleTimeoutMs / 1000} s` })),
+      .map((worker) => restStep(facts, worker, `idle for ${policy.idleTimeoutMs / 1000} s`)),
   ];
+}
+
+/** A thaw costs next to nothing: it comes before a start, and for jobs that have not waited for long. The one frozen last is first. */
+function thawSteps(
+  facts: Facts,
+  current: readonly WorkerItem[],
+  all: readonly WorkerItem[],
+  { policy, crew, wanted }: { policy: ScalingPolicy; crew: Crew; wanted: number },
+): Step[] {
+  const { endpoint, load, shelf, called } = facts;
+  const frozen = frozenOf(facts, current).reverse();
+  const first = frozen.filter(({ id }) => called.includes(id));
+  // Those that wait for room are not on their way, and not needed when a frozen one can take their place.
+  const unplaced = current.filter(({ doc }) => doc.state === "WANTED").length;
+  const coming = { ...crew, starting: crew.starting - unplaced };
+  const needed = Math.max(wanted - coming.starting - coming.ready, unattendedJobs(policy, load, coming));
+  const count = Math.min(Math.max(needed, first.length), endpoint.workers.max - (livingOf(facts, all) - unplaced));
+  const order = [...first, ...frozen.filter((worker) => !first.includes(worker))];
+  return order.slice(0, Math.max(0, count)).map((worker) => {
+    shelf.take(worker);
+    return { do: "thaw", worker };
+  });
+}
+
+/** Frozen workers whose time is over, and those that could not be thawed beside the others, the longest frozen first. */
+function letGoSteps(facts: Facts, current: readonly WorkerItem[], most: number): Step[] {
+  const { shelf, now } = facts;
+  const frozen = frozenOf(facts, current);
+  const over = frozen.filter((worker) => shelf.isOver(worker, now));
+  const left = frozen.filter((worker) => !over.includes(worker));
+  const tooMany = left.slice(0, Math.max(0, left.length - Math.max(0, most)));
+  return [
+    ...over.flatMap((worker) => endStep(facts, worker, "frozen for too long")),
+    ...tooMany.flatMap((worker) => endStep(facts, worker, "more workers than the endpoint may have")),
+  ];
+}
+
+/** The longest frozen first. */
+function frozenOf({ shelf }: Facts, workers: readonly WorkerItem[]): WorkerItem[] {
+  return workers.filter((worker) => shelf.has(worker)).sort((a, b) => (a.doc.frozenAt ?? 0) - (b.doc.frozenAt ?? 0));
+}
+
+/** What becomes of a worker that has nothing to do. */
+function restStep({ endpoint, shelf }: Facts, worker: WorkerItem, reason: string): Step {
+  if (endpoint.flashboot === "OFF") return { do: "drain", worker, reason };
+  const refused = shelf.put(worker);
+  return refused
+    ? { do: "drain", worker, reason: `${reason}, and not frozen: ${refused.reason}` }
+    : { do: "freeze", worker, reason };
 }
 
 /** Workers that somebody started by hand do their part of the load, and take no place from those that are started here. */
@@ -140,38 +210,69 @@ function idleOf({ idleSince }: Facts, current: readonly WorkerItem[]) {
 }
 
 /** Those that lose least come first: not yet begun, then idle, then whoever is busy, after its job. */
-function surplusSteps({ jobsOf }: Facts, current: readonly WorkerItem[], count: number): Step[] {
+function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: number): Step[] {
+  const { jobsOf } = facts;
   const order: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY"];
   const cost = ({ id, doc }: WorkerItem) => order.indexOf(doc.state) + (jobsOf.get(id) ?? 0);
   return current
     .filter(({ doc }) => order.includes(doc.state))
     .sort((a, b) => cost(a) - cost(b))
     .slice(0, count)
-    .flatMap((worker) => endStep(worker, "more workers than the endpoint may have"));
+    .flatMap((worker) => endStep(facts, worker, "more workers than the endpoint may have"));
 }
 
 /** Workers that wait for room get it, or the reason of now. */
-function placeSteps({ endpoint, room }: Facts, current: readonly WorkerItem[]): Step[] {
-  const need = needOf(endpoint);
+function placeSteps(facts: Facts, current: readonly WorkerItem[]): Step[] {
   return current
     .filter(({ doc }) => doc.state === "WANTED")
     .flatMap((worker): Step[] => {
-      const place = room.take(need);
-      if (!("reason" in place)) return [{ do: "place", worker, place }];
-      return place.reason === worker.doc.reason ? [] : [{ do: "explain", worker, reason: place.reason }];
+      const found = findPlace(facts);
+      if (found.place) return [{ do: "place", worker, place: found.place }];
+      const explain: Step[] =
+        found.reason === worker.doc.reason ? [] : [{ do: "explain", worker, reason: found.reason }];
+      return [...found.ends, ...explain];
     });
 }
 
 /** `max` holds for all that run, those included that only end their last job. After failures one at a time, when the brake lets go. */
-function startSteps(facts: Facts, current: readonly WorkerItem[], all: readonly WorkerItem[], more: number): Step[] {
-  const { endpoint, room, now } = facts;
-  const living = all.filter(({ doc }) => doc.state !== "FAILED").length;
+function startSteps(
+  facts: Facts,
+  current: readonly WorkerItem[],
+  all: readonly WorkerItem[],
+  more: number,
+  thawed: number,
+): Step[] {
+  const { endpoint, now } = facts;
   const brake = brakeOf(failuresOf(current));
   const starting = current.filter(({ doc }) => STARTING.includes(doc.state)).length;
   const allowed = brake === undefined ? more : brake.until > now ? 0 : 1 - starting;
-  const count = Math.min(more, allowed, endpoint.workers.max - living);
-  return Array.from({ length: Math.max(0, count) }, (): Step => {
-    const place = room.take(needOf(endpoint));
-    return "reason" in place ? { do: "want", reason: place.reason } : { do: "add", place };
+  const count = Math.min(more, allowed, endpoint.workers.max - livingOf(facts, all) - thawed);
+  return Array.from({ length: Math.max(0, count) }).flatMap((): Step[] => {
+    const found = findPlace(facts);
+    return found.place ? [{ do: "add", place: found.place }] : [...found.ends, { do: "want", reason: found.reason }];
   });
 }
+
+/** Those that run or will. Frozen ones stand beside, but for those of an older release, which are about to end. */
+function livingOf({ endpoint }: Facts, all: readonly WorkerItem[]): number {
+  const isLiving = ({ state, release }: KeptWorker) =>
+    state !== "FAILED" && (state !== "FROZEN" || release !== endpoint.release);
+  return all.filter(({ doc }) => isLiving(doc)).length;
+}
+
+/** A place, or why there is none yet: whoever is frozen gives way to those that are needed. */
+function findPlace({
+  endpoint,
+  room,
+  shelf,
+}: Facts): { place: Place } | { place?: undefined; reason: string; ends: Step[] } {
+  const need = needOf(endpoint);
+  const place = room.take(need);
+  if (!("reason" in place)) return { place };
+  const evicted = shelf.makeRoom(need);
+  if (!evicted) return { reason: place.reason, ends: [] };
+  const ends = evicted.map((worker): Step => ({ do: "drain", worker, reason: "another worker needs its room" }));
+  return { reason: MAKING_ROOM, ends };
+}
+
+const MAKING_ROOM = "room is being made: an idle worker ends";

@@ -13,6 +13,7 @@ import type { Balancer } from "./balancer.ts";
 import type { Roll } from "./machines.ts";
 import { type Place, Room } from "./placer.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
+import { placeOf, Shelf, type ShelfLimits } from "./shelf.ts";
 
 export interface PlannerParts {
   queue: Queue;
@@ -26,6 +27,16 @@ export interface PlannerParts {
   activeAt: (endpoint: string, worker: string) => number | undefined;
   /** A record was written that its machine must act on. */
   act: (worker: WorkerItem) => void;
+  /** Thaws a worker before that is on record; false for one of another node's machine. */
+  thawHere: (worker: WorkerItem) => Promise<boolean>;
+  frozen: FrozenLimits;
+}
+
+export interface FrozenLimits {
+  /** How long a worker may stay frozen. */
+  forMs: number;
+  /** What the frozen workers of a machine may have of its memory; half of it by default. */
+  memoryMb?: number;
 }
 
 /** What a pass over endpoints is decided on. */
@@ -76,13 +87,17 @@ export class Planner {
 
   /** Plans for these endpoints, in turn, on one view of what is free. */
   async plan(endpoints: Iterable<Item<KeptEndpoint>>, survey: Survey): Promise<void> {
-    const taken = [...survey.workers.values()].flat().flatMap(takenBy);
-    const room = new Room(survey.roll.machines, taken);
-    const there = new Set(survey.roll.machines.map(({ id }) => id));
+    const all = [...survey.workers.values()].flat();
+    const room = new Room(survey.roll.machines, all.flatMap(placeOf));
+    const there = new Set<string | null>(survey.roll.machines.map(({ id }) => id));
+    const isThere = (machine: string | null) => there.has(machine);
+    const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isThere(doc.machine));
+    const shelf = new Shelf(frozen, room, endingPlaces(survey), this.#shelfLimits(survey.roll));
     for (const endpoint of endpoints) {
-      const steps = plan(this.#factsOf(endpoint, survey, room, there));
+      const steps = plan(this.#factsOf(endpoint, survey, { room, shelf, isThere }));
       for (const step of steps) await this.#carryOut(endpoint, step);
     }
+    for (const { worker, reason } of shelf.overflow()) await this.#end(worker, reason);
   }
 
   /** A worker ends what it has and gets nothing more, whichever machine it is on. */
@@ -96,7 +111,13 @@ export class Planner {
     for (const worker of workers) await this.#end(worker, "its endpoint was deleted");
   }
 
-  #factsOf({ id, doc }: Item<KeptEndpoint>, survey: Survey, room: Room, there: ReadonlySet<string>): Facts {
+  #shelfLimits({ machines }: Roll): ShelfLimits {
+    const { forMs, memoryMb } = this.#parts.frozen;
+    const half = new Map(machines.map(({ id, capacity }) => [id, Math.floor(capacity.memoryMb / 2)]));
+    return { forMs, memoryMb: (machine) => memoryMb ?? half.get(machine) ?? 0 };
+  }
+
+  #factsOf({ id, doc }: Item<KeptEndpoint>, survey: Survey, places: Pick<Facts, "room" | "shelf" | "isThere">): Facts {
     const { now, demand, workers, roll } = survey;
     const jobsOf = survey.jobsOf.get(id) ?? new Map<string, number>();
     return {
@@ -106,15 +127,15 @@ export class Planner {
       jobsOf,
       idleSince: (worker) =>
         jobsOf.get(worker) === 0 ? (this.#parts.activeAt(id, worker) ?? roll.activeAt.get(worker)) : undefined,
-      room,
-      isThere: (machine) => there.has(machine),
+      ...places,
+      called: this.#parts.balancer.demand(id).resume,
       now,
     };
   }
 
   /** A write that somebody else was faster with is left to the next pass. */
   async #carryOut(endpoint: Item<KeptEndpoint>, step: Step): Promise<void> {
-    const { records, act } = this.#parts;
+    const { records, act, clock } = this.#parts;
     switch (step.do) {
       case "add":
         return act(await this.#insert(endpoint, { state: "PLACED", ...placed(step.place), reason: null }));
@@ -129,12 +150,27 @@ export class Planner {
       case "explain":
         await records.update(step.worker, { reason: step.reason });
         return;
+      case "freeze": {
+        const moved = await records.move(step.worker, "freeze", { frozenAt: clock.now(), reason: step.reason });
+        if (moved) act(moved);
+        return;
+      }
+      case "thaw":
+        return this.#thaw(step.worker);
       case "drain":
         return this.#end(step.worker, step.reason);
       case "lose":
       case "forget":
         return this.#forget(step.worker);
     }
+  }
+
+  /** A job waits for it: where that can be, nothing is written before it goes on. */
+  async #thaw(worker: WorkerItem): Promise<void> {
+    const { records, act, thawHere } = this.#parts;
+    if (await thawHere(worker)) return;
+    const moved = await records.move(worker, "thaw", { reason: null });
+    if (moved) act(moved);
   }
 
   /** One that runs is drained; of another nothing but its record is there. */
@@ -153,13 +189,14 @@ export class Planner {
 
   #insert(endpoint: Item<KeptEndpoint>, where: Where): Promise<WorkerItem> {
     const { records, random, clock } = this.#parts;
-    const { image, release } = endpoint.doc;
+    const { image, release, flashboot } = endpoint.doc;
+    const keptLast = flashboot === "PRIORITY_FLASHBOOT";
     const unknown = { keyId: null, startedAt: null, readyAt: null, failedAt: null };
     return records.insert({
       id: resourceId(random),
       account: endpoint.account,
       createdAt: clock.now(),
-      doc: { endpoint: endpoint.id, release, image, ...where, ...unknown },
+      doc: { endpoint: endpoint.id, release, image, keptLast, ...where, ...unknown },
     });
   }
 }
@@ -177,10 +214,11 @@ const placed = ({ machine, vcpu, memoryMb, gpuType, gpus }: Place) => ({
   gpus,
 });
 
-/** Whoever has a machine has its share of it, until nothing of it is left there. */
-function takenBy({ doc }: WorkerItem): Place[] {
-  const { machine, vcpu, memoryMb, gpuType, gpus, state } = doc;
-  return machine === null || state === "FAILED" ? [] : [{ machine, vcpu, memoryMb, gpuType, gpus }];
+/** What workers have that end and have nothing left to do: in a moment it is free. */
+function endingPlaces({ workers, jobsOf }: Survey): Place[] {
+  return [...workers].flatMap(([endpoint, own]) =>
+    own.filter(({ id, doc }) => doc.state === "DRAINING" && !jobsOf.get(endpoint)?.get(id)).flatMap(placeOf),
+  );
 }
 
 /** A request to a worker counts as a job: those that wait ask for workers in the same way. */

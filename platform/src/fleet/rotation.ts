@@ -85,7 +85,7 @@ export class Rotation implements Disposable {
     if (!member) return false;
     const { endpoint, check } = member;
     const { balancer } = this.#parts;
-    const isBusy = (balancer.occupations(endpoint).get(worker)?.inFlight ?? 0) > 0;
+    const isBusy = this.#isBusy(worker, member);
     if (!member.leaving) {
       member.leaving = true;
       check[Symbol.dispose]();
@@ -95,12 +95,17 @@ export class Rotation implements Disposable {
     return isBusy;
   }
 
-  /** It is about to be frozen, and nobody talks to it until it joins again. */
-  freeze(worker: string): void {
+  /** It is about to be frozen, and nobody talks to it until it joins again; false, and nothing changed, while it has requests. */
+  freeze(worker: string): boolean {
     const member = this.#members.get(worker);
-    if (!member) return;
+    if (!member || this.#isBusy(worker, member)) return false;
     member.check[Symbol.dispose]();
     this.#parts.balancer.freeze(member.endpoint, worker);
+    return true;
+  }
+
+  #isBusy(worker: string, { endpoint }: Member): boolean {
+    return (this.#parts.balancer.occupations(endpoint).get(worker)?.inFlight ?? 0) > 0;
   }
 
   /** It has ended, for this reason. */

@@ -53,6 +53,11 @@ function missingForDelay(delayMs: number, load: Load, { starting, ready, idle }:
   return load.waiting > 0 && starting + ready === 0 ? Math.max(1, missing) : missing;
 }
 
+/** Jobs that nobody who is idle or on the way will take: reason enough to thaw a worker, long before one is started. */
+export function unattendedJobs({ scaling }: ScalingPolicy, { waiting }: Load, { starting, idle }: Crew): number {
+  return scaling.type === "QUEUE_DELAY" ? Math.max(0, waiting - starting - idle) : 0;
+}
+
 export interface Idle {
   id: string;
   since: number;

@@ -198,8 +198,9 @@ export class Engine implements AsyncDisposable {
   }
 
   #queued(endpoint: string): void {
-    this.#signals.emit(`work:${endpoint}`);
+    // Asked before a worker is called for this job: afterwards nobody could tell whether one had waited for it.
     this.#wanted(endpoint);
+    this.#signals.emit(`work:${endpoint}`);
   }
 
   /** Tells of an end that was just made, and returns the job as it now is. */

@@ -38,6 +38,12 @@ export class Pollers {
     return this.#lines.get(endpoint)?.waiting.size ?? 0;
   }
 
+  /** Whether one of them has nothing to look for. */
+  hasFree(endpoint: string): boolean {
+    for (const { wake } of this.#lines.get(endpoint)?.waiting ?? []) if (wake) return true;
+    return false;
+  }
+
   join(endpoint: string, worker: string): Place {
     const line = this.#line(endpoint);
     const place: Waiting = { worker, wake: undefined, called: this.#closed, released: false };

@@ -20,8 +20,14 @@ export interface Session {
   told: Set<string>;
   /** When a job was last taken or ended; at first, when the worker was first heard of. */
   activeAt: number;
+  /** It has spoken to this node, since it was thawed if it ever was. */
+  heard: boolean;
   /** It gets nothing more. */
   drained: boolean;
+  /** It gets nothing until it is thawed and asks anew. */
+  frozen: boolean;
+  /** Changes whenever the worker is let go: what it asked before that gets nothing. */
+  round: number;
   /** Asks for jobs that the queue has not answered yet. */
   claims: Set<Promise<unknown>>;
   /** Since when the worker has been busy with nothing but jobs that are no longer its own. */
@@ -62,7 +68,21 @@ export class Sessions {
 function newSession(endpoint: string, now: number): Session {
   const jobs = { begun: new Map(), listed: new Set<string>(), omitted: new Map(), told: new Set<string>() };
   const times = { seenAt: now, activeAt: now, stuckSince: undefined };
-  return { endpoint, ...jobs, ...times, drained: false, claims: new Set() };
+  const standing = { heard: false, drained: false, frozen: false, round: 0 };
+  return { endpoint, ...jobs, ...times, ...standing, claims: new Set() };
+}
+
+/** It must not be given anything now. */
+export const isWithheld = ({ drained, frozen }: Session) => drained || frozen;
+
+/** A worker gets this long to stop a job before it counts as stuck with it. */
+const STOP_GRACE_MS = 10_000;
+
+/** A blocking handler cannot be stopped from within its worker: the ping, which comes from elsewhere, goes on listing the job. */
+export function isStuck(session: Session, listsOnlyOthers: boolean, nowMs: number): boolean {
+  if (!listsOnlyOthers) session.stuckSince = undefined;
+  else session.stuckSince ??= nowMs;
+  return session.stuckSince !== undefined && nowMs - session.stuckSince >= STOP_GRACE_MS;
 }
 
 /**

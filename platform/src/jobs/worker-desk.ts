@@ -10,9 +10,10 @@ import { workerOf } from "./holder.ts";
 import { changeReported, claimingBack, failing, givingUpHolder, handingBack } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
-import { type Begun, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
+import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
 import { StopCalls } from "./stop-calls.ts";
 import type { Waiters } from "./waiters.ts";
+import { Withheld } from "./withheld.ts";
 import { nobodyKeepsWorkers, type WorkerCall, type WorkerEvents } from "./worker-events.ts";
 
 export type { WorkerCall };
@@ -37,9 +38,6 @@ export interface Streamed {
 /** A drained worker asks again at once whenever it is answered; it is about to be ended, and must not be kept waiting for long. */
 const DRAINED_HOLD_MS = 1000;
 
-/** A worker gets this long to stop a job before it counts as stuck with it. */
-const STOP_GRACE_MS = 10_000;
-
 /** How often a report is tried against a job that changes under it. */
 const TRIES = 4;
 
@@ -52,6 +50,7 @@ export class WorkerDesk {
   readonly #stale = new Map<string, number>();
   readonly #pollers: Pollers;
   readonly #stopCalls: StopCalls;
+  readonly withheld: Withheld;
   readonly #events: WorkerEvents;
 
   constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents }) {
@@ -61,6 +60,7 @@ export class WorkerDesk {
     this.#waiters = parts.waiters;
     this.#pollers = new Pollers(parts);
     this.#stopCalls = new StopCalls(parts);
+    this.withheld = new Withheld({ ...parts, sessions: this.#sessions, pollers: this.#pollers });
     this.#events = parts.events ?? nobodyKeepsWorkers;
   }
 
@@ -70,11 +70,12 @@ export class WorkerDesk {
     { limit, waitMs, gone }: { limit: number; waitMs: number; gone: Gone },
   ): Promise<Claimed[]> {
     const session = this.#heard(call);
+    const { round } = session;
     const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
     using place = this.#pollers.join(call.endpoint, call.worker);
     do {
-      if (gone.aborted || this.#pollers.closed) break;
-      if (session.drained) {
+      if (gone.aborted || this.#pollers.closed || session.round !== round) break;
+      if (isWithheld(session)) {
         place.passOn();
         continue;
       }
@@ -86,13 +87,13 @@ export class WorkerDesk {
       }
       // It may have waited for longer than a silent worker is believed to live.
       this.#heard(call);
-      if (!gone.aborted && !session.drained) return claimed;
+      if (!gone.aborted && session.round === round) return claimed;
       await this.handBack(
         call,
         claimed.map(({ job }) => job),
       );
     } while (await place.woken(untilMs, gone));
-    if (!gone.aborted) this.#heard(call);
+    if (!gone.aborted && session.round === round) this.#heard(call);
     return [];
   }
 
@@ -181,22 +182,14 @@ export class WorkerDesk {
     if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
     const stops = await this.#stops(call, session);
     if (stops.length > 0) this.#signals.emit(`stop:${call.worker}`);
-    this.#noteStuck(call, session, stops.length > 0 && holds.size === 0);
-  }
-
-  /** A blocking handler cannot be stopped from within its worker: the ping, which comes from elsewhere, goes on listing the job. */
-  #noteStuck(call: WorkerCall, session: Session, isStuck: boolean): void {
-    const now = this.#clock.monotonic();
-    if (!isStuck) session.stuckSince = undefined;
-    else session.stuckSince ??= now;
-    if (session.stuckSince !== undefined && now - session.stuckSince >= STOP_GRACE_MS) this.#events.stuck(call);
+    if (isStuck(session, stops.length > 0 && holds.size === 0, this.#clock.monotonic())) this.#events.stuck(call);
   }
 
   /** Jobs that the worker must stop, waiting up to `waitMs` for the first. */
   async stops(call: WorkerCall, { waitMs, gone }: { waitMs: number; gone: Gone }): Promise<string[]> {
     const session = this.#heard(call);
     const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
-    const wasDrained = session.drained;
+    const { round } = session;
     for (;;) {
       const heard = this.#stopCalls.next(call.worker, untilMs - this.#clock.monotonic(), gone);
       const ids = await this.#stops(call, session);
@@ -208,7 +201,7 @@ export class WorkerDesk {
         }
         return ids;
       }
-      if (!(await heard.signalled) || session.drained !== wasDrained) return [];
+      if (!(await heard.signalled) || session.round !== round) return [];
     }
   }
 
@@ -237,14 +230,13 @@ export class WorkerDesk {
     this.#events.unfit(call, reason);
   }
 
-  /** It gets nothing more, and what it asks for is answered at once. Resolves with whether it still has jobs. */
-  async drain({ endpoint, worker }: WorkerCall): Promise<boolean> {
-    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
-    session.drained = true;
-    this.#pollers.release(endpoint, worker);
-    this.#signals.emit(`stop:${worker}`);
-    await Promise.allSettled([...session.claims]);
-    return (await this.#queue.held(worker)).length > 0;
+  drain(call: WorkerCall): Promise<boolean> {
+    return this.withheld.drain(call);
+  }
+
+  /** Whether a worker of this endpoint waits here, and was called for no job yet. */
+  hasFree(endpoint: string): boolean {
+    return this.#pollers.hasFree(endpoint);
   }
 
   /** When the worker last took or ended a job here; undefined for one that was never heard of. */
@@ -260,7 +252,7 @@ export class WorkerDesk {
 
   async #claim({ endpoint, worker }: WorkerCall, session: Session, limit: number): Promise<Claimed[]> {
     const fair = limit === 1 ? 1 : await this.#fairShare(endpoint, limit);
-    if (session.drained) return [];
+    if (isWithheld(session)) return [];
     const ask = { endpoint, holder: worker, limit: fair, now: this.#clock.now(), except: [...session.listed] };
     const asked = this.#queue.claim(ask);
     session.claims.add(asked);
@@ -281,9 +273,9 @@ export class WorkerDesk {
   #heard({ worker, endpoint }: WorkerCall): Session {
     // Not awaited: being alive is worth nothing on the disk.
     this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => undefined);
-    const isNew = this.#sessions.find(worker) === undefined;
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
-    if (isNew) this.#events.heard({ worker, endpoint });
+    if (!session.heard) this.#events.heard({ worker, endpoint });
+    session.heard = true;
     return session;
   }
 

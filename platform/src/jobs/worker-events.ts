@@ -7,7 +7,7 @@ export interface WorkerCall {
 }
 
 export interface WorkerEvents {
-  /** It spoke to this node for the first time. */
+  /** It spoke to this node for the first time, or for the first time after its thaw. */
   heard(call: WorkerCall): void;
   /** It says itself that it cannot work. */
   unfit(call: WorkerCall, reason: string): void;

@@ -119,7 +119,13 @@ export const Endpoint = resource("Endpoint", {
         "x-flat": "executionTimeoutMs",
       }),
     ),
-    flashboot: t.Optional(oneOf(flashBootModes, { description: "OFF by default." })),
+    flashboot: t.Optional(
+      oneOf(flashBootModes, {
+        description:
+          "What becomes of an idle worker: `OFF` ends it (default), `FLASHBOOT` freezes it until a job needs it, and " +
+          "`PRIORITY_FLASHBOOT` too, and lets it go last when memory is short.",
+      }),
+    ),
   },
   hidden: {
     templateId: t.Optional(

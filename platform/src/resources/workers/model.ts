@@ -5,18 +5,20 @@ import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.t
 
 /**
  * WANTED: no machine has room for it. PLACED: a machine is chosen and the boot may begin. STARTING: its program runs and has not
- * yet asked for work. READY: it asks for work or has some. DRAINING: it gets no more and ends with what it has. FAILED: it could not
- * begin, or ended unasked. GONE: nothing of it is left.
+ * yet asked for work. READY: it asks for work or has some. FROZEN: its program stands still until a job needs it. DRAINING: it gets no
+ * more and ends with what it has. FAILED: it could not begin, or ended unasked. GONE: nothing of it is left.
  */
-export type WorkerState = "WANTED" | "PLACED" | "STARTING" | "READY" | "DRAINING" | "FAILED" | "GONE";
-export type WorkerMove = "place" | "start" | "answer" | "drain" | "fail" | "end";
+export type WorkerState = "WANTED" | "PLACED" | "STARTING" | "READY" | "FROZEN" | "DRAINING" | "FAILED" | "GONE";
+export type WorkerMove = "place" | "start" | "answer" | "freeze" | "thaw" | "drain" | "fail" | "end";
 
 export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
   place: { from: ["WANTED"], to: "PLACED" },
   start: { from: ["PLACED"], to: "STARTING" },
   answer: { from: ["STARTING"], to: "READY" },
-  drain: { from: ["PLACED", "STARTING", "READY"], to: "DRAINING" },
-  fail: { from: ["PLACED", "STARTING", "READY", "DRAINING"], to: "FAILED" },
+  freeze: { from: ["READY"], to: "FROZEN" },
+  thaw: { from: ["FROZEN"], to: "READY" },
+  drain: { from: ["PLACED", "STARTING", "READY", "FROZEN"], to: "DRAINING" },
+  fail: { from: ["PLACED", "STARTING", "READY", "FROZEN", "DRAINING"], to: "FAILED" },
   end: { from: ["WANTED", "PLACED", "DRAINING", "FAILED"], to: "GONE" },
 });
 
@@ -41,7 +43,11 @@ export type KeptWorker = {
   /** When it first asked for work. */
   readyAt: number | null;
   failedAt: number | null;
-  /** Why it waits, drains or failed, in words for people. */
+  /** When it was last frozen. */
+  frozenAt?: number;
+  /** Of frozen workers it is let go last. */
+  keptLast?: boolean;
+  /** Why it waits, is frozen, drains or failed, in words for people. */
   reason: string | null;
 };
 
@@ -64,6 +70,9 @@ export const Worker = t.Object(
         "`RUNNING`: it has jobs. `IDLE`: it asks for some. `INITIALIZING`: it is being started. `THROTTLED`: no machine has " +
         "room for it. `UNHEALTHY`: it could not begin, or ended unasked.",
     }),
+    frozen: t.Optional(
+      t.Boolean({ description: "True for an `IDLE` worker that stands still until a job needs it (`flashboot`)." }),
+    ),
     isStale: t.Boolean({ description: "Whether it was started from another release than the endpoint's newest." }),
     gpuCount: t.Integer({ minimum: 0 }),
     version: t.Optional(
@@ -74,7 +83,9 @@ export const Worker = t.Object(
     dataCenterId: t.Optional(nullable(t.String())),
     uptimeSeconds: t.Optional(nullable(t.Integer({ minimum: 0 }))),
     startedAt: t.Optional(nullable(dateTime("When its program was started."))),
-    reason: t.Optional(nullable(t.String({ description: "Why it waits, drains or failed, in words for people." }))),
+    reason: t.Optional(
+      nullable(t.String({ description: "Why it waits, is frozen, drains or failed, in words for people." })),
+    ),
   },
   { $id: "Worker" },
 );

@@ -56,6 +56,20 @@ export class WorkerRecords {
     return this.#patch(item, { ...set, state: workerLifecycle.next(item.doc.state, move) });
   }
 
+  /** Makes a move however often somebody else changes the record first, as long as there is the move; undefined when there is not. */
+  async insist(
+    item: WorkerItem,
+    move: WorkerMove,
+    set: Partial<Omit<KeptWorker, "state">>,
+  ): Promise<WorkerItem | undefined> {
+    for (let now: WorkerItem | undefined = item; now; now = await this.#find(item.id)) {
+      if (!workerLifecycle.can(now.doc.state, move)) return undefined;
+      const moved = await this.move(now, move, set);
+      if (moved) return moved;
+    }
+    return undefined;
+  }
+
   /** Changes what is known of a worker that stays in its state, on the same terms as `move`. */
   update(item: WorkerItem, set: Partial<Omit<KeptWorker, "state">>): Promise<WorkerItem | undefined> {
     return this.#patch(item, set);
@@ -69,6 +83,10 @@ export class WorkerRecords {
       if (!(error instanceof WriteRefused)) throw error;
     }
     this.#note(id, undefined);
+  }
+
+  async #find(id: string): Promise<WorkerItem | undefined> {
+    return (await this.all()).find((item) => item.id === id);
   }
 
   async #patch(item: WorkerItem, set: Partial<KeptWorker>): Promise<WorkerItem | undefined> {

@@ -9,6 +9,7 @@ const STATUS: Record<WorkerState, WorkerStatus | "by jobs" | undefined> = {
   PLACED: "INITIALIZING",
   STARTING: "INITIALIZING",
   READY: "by jobs",
+  FROZEN: "IDLE",
   DRAINING: "by jobs",
   FAILED: "UNHEALTHY",
   GONE: undefined,
@@ -42,9 +43,10 @@ export function summaryOf(workers: readonly Worker[]): WorkerSummary {
   };
 }
 
-/** Those that a job could be given to, at once or after the one they have. */
+/** Those that a job could be given to, at once or after the one they have. A frozen one must be thawed first. */
 export function readyWorkers(workers: readonly Worker[]): string[] {
-  return workers.filter(({ status }) => status === "RUNNING" || status === "IDLE").map(({ id }) => id);
+  const isReady = ({ status, frozen }: Worker) => status === "RUNNING" || (status === "IDLE" && !frozen);
+  return workers.filter(isReady).map(({ id }) => id);
 }
 
 const byJobs = (count = 0): WorkerStatus => (count > 0 ? "RUNNING" : "IDLE");
@@ -58,6 +60,7 @@ function shown(
   return {
     id,
     status,
+    ...(doc.state === "FROZEN" && { frozen: true }),
     isStale: doc.release !== release,
     gpuCount: doc.gpuCount,
     version: doc.release,

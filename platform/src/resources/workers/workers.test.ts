@@ -52,6 +52,7 @@ const shown: [WorkerState, string | undefined][] = [
   ["PLACED", "INITIALIZING"],
   ["STARTING", "INITIALIZING"],
   ["READY", "IDLE"],
+  ["FROZEN", "IDLE"],
   ["DRAINING", "IDLE"],
   ["FAILED", "UNHEALTHY"],
   ["GONE", undefined],
@@ -61,6 +62,18 @@ test.each(shown)("a worker that is %s is shown as %s", async (state, status) => 
   await using world = await setupJobs();
   await put(world, "w1", { state });
   expect((await statuses(world)).w1).toBe(status);
+});
+
+test("one that is frozen is told from others that are idle, and is not ready", async () => {
+  await using world = await setupJobs();
+  await put(world, "still", { state: "FROZEN", reason: "idle for 5 s" });
+  await put(world, "asks");
+  const { workers } = (await list(world)).json as { workers: { id: string; frozen?: boolean }[] };
+  expect(Object.fromEntries(workers.map(({ id, frozen }) => [id, frozen]))).toEqual({ still: true, asks: undefined });
+  expect((await world.invoke("GET", "/metrics")).json).toMatchObject({
+    workers: { idle: 2, ready: 1 },
+    readyWorkers: ["asks"],
+  });
 });
 
 test("one that has not started has no start and no uptime", async () => {
@@ -111,12 +124,15 @@ describe("with jobs", () => {
 
 test("the list, /health and /metrics agree", async () => {
   await using world = await setupJobs();
-  const states: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY", "READY", "FAILED", "FAILED", "GONE"];
+  const states: WorkerState[] = [
+    ...(["WANTED", "PLACED", "STARTING", "READY", "READY", "FAILED", "FAILED", "GONE"] as const),
+    "FROZEN",
+  ];
   for (const [i, state] of states.entries()) await put(world, `w${i}`, { state });
   const worker = await world.worker();
   await world.begun(worker);
-  const counts = { running: 1, idle: 2, initializing: 2, throttled: 1, unhealthy: 2 };
-  expect((await list(world)).json.summary).toEqual({ ...counts, total: 8 });
+  const counts = { running: 1, idle: 3, initializing: 2, throttled: 1, unhealthy: 2 };
+  expect((await list(world)).json.summary).toEqual({ ...counts, total: 9 });
   expect((await world.invoke("GET", "/health")).json.workers).toEqual({ ...counts, ready: 2 });
   const metrics = (await world.invoke("GET", "/metrics")).json;
   expect(metrics.workers).toEqual({ ...counts, ready: 2 });

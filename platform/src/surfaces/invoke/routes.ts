@@ -204,7 +204,8 @@ async function metrics({ workers, staleReports }: InvokeParts, { endpoint }: Ask
 
 function workerCounts(workers: readonly Worker[]) {
   const { idle, initializing, running, throttled, unhealthy } = summaryOf(workers);
-  return { idle, initializing, ready: idle, running, throttled, unhealthy };
+  const frozen = workers.filter((worker) => worker.frozen).length;
+  return { idle, initializing, ready: idle - frozen, running, throttled, unhealthy };
 }
 
 /** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */

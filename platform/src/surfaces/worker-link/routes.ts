@@ -128,7 +128,7 @@ async function authenticate({ keys, clock, log }: WorkerLinkParts, { call, reque
 async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promise<Reply> {
   const { call, reply } = asked;
   const handed = await claim(parts, asked, { limit, waitMs: HOLD_TAKE_MS });
-  if (handed.length === 0) return reply.code(204).send();
+  if (handed.length === 0) return sendNothing(parts, call, reply);
   const texts = handed.map(({ text }) => text);
   const single = limit === 1 && !asked.request.url.includes("/job-take-batch/");
   return sendJobs(parts, call, handed, reply.type(JSON_TYPE), single ? texts[0]! : joined(texts, ["[", ",", "]"]));
@@ -142,7 +142,7 @@ async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
-  if (handed.length === 0) return reply.code(204).send();
+  if (handed.length === 0) return sendNothing(parts, call, reply);
   const texts = handed.map(({ text }) => text);
   return sendJobs(parts, call, handed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
 }
@@ -218,6 +218,12 @@ async function sendJobs(
   return reply.send(text);
 }
 
+/** A frozen worker reads this after its thaw, and asks anew on another connection: this one may be long dead by then. */
+function sendNothing({ desk }: WorkerLinkParts, call: WorkerCall, reply: Reply): Reply {
+  if (desk.withheld.isFrozen(call)) reply.header("Connection", "close");
+  return reply.code(204).send();
+}
+
 /** Results are never refused: what cannot be read or is too long fails the job with the reason. */
 async function done(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
   const report = await reportOf(parts, request, reply);
@@ -262,9 +268,11 @@ async function stream(parts: WorkerLinkParts, { call, job, search, request, repl
   return reply.type(JSON_TYPE).send("{}");
 }
 
-async function stop({ desk }: WorkerLinkParts, { call, reply }: Asked): Promise<Reply> {
-  const jobsToStop = await desk.stops(call, { waitMs: HOLD_STOP_MS, gone: new ClientGone(reply) });
-  return jobsToStop.length === 0 ? reply.code(204).send() : reply.type(JSON_TYPE).send(JSON.stringify({ jobsToStop }));
+async function stop(parts: WorkerLinkParts, { call, reply }: Asked): Promise<Reply> {
+  const jobsToStop = await parts.desk.stops(call, { waitMs: HOLD_STOP_MS, gone: new ClientGone(reply) });
+  return jobsToStop.length === 0
+    ? sendNothing(parts, call, reply)
+    : reply.type(JSON_TYPE).send(JSON.stringify({ jobsToStop }));
 }
 
 async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Asked): Promise<Reply> {

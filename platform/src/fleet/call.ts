@@ -1,0 +1,9 @@
+/** How a worker of the fleet is named at the desk. */
+import { holderName } from "../jobs/holder.ts";
+import type { WorkerCall } from "../jobs/worker-events.ts";
+import type { WorkerItem } from "../resources/workers/records.ts";
+
+export const callOf = ({ id, doc }: WorkerItem): WorkerCall => ({
+  endpoint: doc.endpoint,
+  worker: holderName(doc.endpoint, id),
+});

@@ -1,0 +1,132 @@
+/** Stops the idle workers of one machine where they are, and lets them go on when they are needed, as their records say. */
+import type { WorkerDesk } from "../jobs/worker-desk.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Compute, InstanceState } from "../ports/compute/compute.ts";
+import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
+import { callOf } from "./call.ts";
+import type { Rotation } from "./rotation.ts";
+import type { WorkerLog } from "./worker-log.ts";
+
+export interface FreezerParts {
+  compute: Compute;
+  desk: WorkerDesk;
+  rotation: Rotation;
+  records: WorkerRecords;
+  workerLog: WorkerLog;
+  clock: Clock;
+  changed: (endpoint: string) => void;
+  /** Its program goes on. */
+  goesOn: (worker: WorkerItem) => Promise<void>;
+}
+
+/** The program stands still and cannot be made to go on. */
+export class CannotThaw extends Error {}
+
+/** A worker that has not asked for work so long after its thaw never will. */
+const THAW_LIMIT_MS = 10_000;
+
+export class Freezer {
+  readonly #parts: FreezerParts;
+  /** Workers whose programs stand still. */
+  readonly #frozen = new Set<string>();
+  /** Those of them that a job waits for, before that is on record. */
+  readonly #needed = new Set<string>();
+  /** When workers went on that were not heard of since, and for how long they had been frozen. */
+  readonly #thawed = new Map<string, { atMs: number; frozenMs: number }>();
+
+  constructor(parts: FreezerParts) {
+    this.#parts = parts;
+  }
+
+  /** Whether it stands still if and only if its record says so. */
+  isSettled({ id, doc }: WorkerItem): boolean {
+    return this.#frozen.has(id) === (doc.state === "FROZEN");
+  }
+
+  /** The next `settle` thaws it, whatever its record says. */
+  need(id: string): void {
+    this.#needed.add(id);
+  }
+
+  forget(id: string): void {
+    for (const known of [this.#frozen, this.#needed, this.#thawed]) known.delete(id);
+  }
+
+  /** Brings a worker to where it is meant to be. One that cannot be stopped is drained instead. */
+  async settle(worker: WorkerItem): Promise<void> {
+    const isNeeded = this.#needed.delete(worker.id);
+    const isMeantToRest = worker.doc.state === "FROZEN" && !isNeeded;
+    const rests = this.#frozen.has(worker.id);
+    if (isMeantToRest && !rests) await this.#freeze(worker);
+    if (!isMeantToRest && rests) await this.#thaw(worker);
+  }
+
+  /**
+   * Learns from the driver how a worker stands. One that runs against its record when the server starts was thawed by the process
+   * before, which could not put that on record any more: it may have a job by now, and is left to idle anew. Returns its record.
+   */
+  async learn(worker: WorkerItem, state: InstanceState, isRecovery: boolean): Promise<WorkerItem> {
+    if (state === "frozen") this.#frozen.add(worker.id);
+    else this.#frozen.delete(worker.id);
+    const wasThawed = isRecovery && state === "running" && worker.doc.state === "FROZEN";
+    return (wasThawed && (await this.#recordThaw(worker))) || worker;
+  }
+
+  /** It speaks: the first time after a thaw is worth a line. */
+  heard(worker: WorkerItem): void {
+    const thawed = this.#thawed.get(worker.id);
+    if (!thawed) return;
+    this.#thawed.delete(worker.id);
+    const tookMs = Math.round(this.#parts.clock.monotonic() - thawed.atMs);
+    this.#parts.workerLog.say(worker, `thawed after ${Math.round(thawed.frozenMs / 1000)} s in ${tookMs} ms`);
+  }
+
+  /** Why it is to be ended, when it was thawed and does not come to itself. */
+  overdue(id: string): string | undefined {
+    const thawed = this.#thawed.get(id);
+    const isOverdue = thawed !== undefined && this.#parts.clock.monotonic() - thawed.atMs >= THAW_LIMIT_MS;
+    return isOverdue ? `did not ask for work within ${THAW_LIMIT_MS / 1000} s of its thaw` : undefined;
+  }
+
+  async #freeze(worker: WorkerItem): Promise<void> {
+    const { records, workerLog, changed } = this.#parts;
+    try {
+      if (await this.#stop(worker)) {
+        this.#frozen.add(worker.id);
+        workerLog.say(worker, "frozen");
+      } else await this.#recordThaw(worker);
+    } catch (error) {
+      const reason = `${worker.doc.reason}, and could not be frozen: ${(error as Error).message}`;
+      await records.move(worker, "drain", { reason });
+    }
+    // A job that came meanwhile passed it by.
+    changed(worker.doc.endpoint);
+  }
+
+  /** False when it is busy again. */
+  async #stop(worker: WorkerItem): Promise<boolean> {
+    const { compute, desk, rotation } = this.#parts;
+    const stop = () => compute.freeze(worker.id);
+    if (!rotation.has(worker.id)) return desk.withheld.freeze(callOf(worker), stop);
+    if (!rotation.freeze(worker.id)) return false;
+    await stop();
+    return true;
+  }
+
+  async #thaw(worker: WorkerItem): Promise<void> {
+    const { compute, desk, clock, goesOn } = this.#parts;
+    const now = clock.now();
+    this.#thawed.set(worker.id, { atMs: clock.monotonic(), frozenMs: now - (worker.doc.frozenAt ?? now) });
+    desk.withheld.thaw(callOf(worker));
+    await compute.thaw(worker.id).catch((error: Error) => {
+      throw new CannotThaw(`could not be thawed: ${error.message}`, { cause: error });
+    });
+    this.#frozen.delete(worker.id);
+    await goesOn(worker);
+    await this.#recordThaw(worker);
+  }
+
+  #recordThaw(worker: WorkerItem): Promise<WorkerItem | undefined> {
+    return this.#parts.records.insist(worker, "thaw", { reason: null });
+  }
+}

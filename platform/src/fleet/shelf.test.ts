@@ -1,0 +1,136 @@
+/** Which frozen workers stay, and which give way. */
+import { describe, expect, test } from "vitest";
+import type { KeptWorker } from "../resources/workers/model.ts";
+import { type Machine, type Need, Room } from "./placer.ts";
+import type { WorkerItem } from "./plan.ts";
+import { placeOf, Shelf } from "./shelf.ts";
+
+const GPU = "NVIDIA A40";
+
+function worker(id: string, frozenAt: number, changes: Partial<KeptWorker> = {}): WorkerItem {
+  const place = { machine: "m", vcpu: 2, memoryMb: 4096, gpuType: null, gpuCount: 0, gpus: [] };
+  const times = { keyId: null, startedAt: 0, readyAt: 0, failedAt: null, frozenAt };
+  const doc: KeptWorker = {
+    ...{ endpoint: "ep", release: 1, state: "FROZEN", image: "host:/app", reason: null },
+    ...place,
+    ...times,
+    ...changes,
+  };
+  return { id, account: "a", createdAt: 0, version: 1, doc };
+}
+
+const onGpu = (gpu: string) => ({ gpuType: GPU, gpuCount: 1, gpus: [gpu] });
+
+const machine = (id: string, gpus: string[] = [], memoryMb = 16_384): Machine => ({
+  id,
+  capacity: {
+    ...{ vcpu: 8, memoryMb, diskGb: 100, ceilings: false },
+    gpus: gpus.map((gpu) => ({ id: gpu, type: GPU, virtual: false })),
+  },
+});
+
+function shelfOf(
+  frozen: WorkerItem[],
+  { memoryMb = 65_536, machines = [machine("m")], ending = [] as WorkerItem[] } = {},
+) {
+  const room = new Room(machines, [...frozen, ...ending].flatMap(placeOf));
+  const limits = { forMs: 3_600_000, memoryMb: () => memoryMb };
+  return { room, shelf: new Shelf(frozen, room, ending.flatMap(placeOf), limits) };
+}
+
+const ids = (workers: readonly { id: string }[] | undefined) => workers?.map(({ id }) => id);
+const cpu = (vcpu: number, memoryGb: number): Need => ({
+  kind: "cpu",
+  flavors: [{ vcpu, memoryMb: memoryGb * 1024 }],
+});
+const gpu = (count: number): Need => ({ kind: "gpu", count, types: [{ type: GPU, vcpu: 1, memoryMb: 1024 }] });
+
+describe("memory", () => {
+  const overflow = (frozen: WorkerItem[], memoryMb: number) =>
+    ids(
+      shelfOf(frozen, { memoryMb })
+        .shelf.overflow()
+        .map((one) => one.worker),
+    );
+
+  test("is enough for all, or those go that were frozen longest ago", () => {
+    const frozen = [worker("new", 3), worker("old", 1), worker("middle", 2)];
+    expect(overflow(frozen, 12_288)).toEqual([]);
+    expect(overflow(frozen, 8192)).toEqual(["old"]);
+    expect(overflow(frozen, 4096)).toEqual(["middle", "old"]);
+  });
+
+  test("goes to those of PRIORITY_FLASHBOOT first, however old they are", () => {
+    const frozen = [worker("priority", 1, { keptLast: true }), worker("new", 3), worker("old", 2)];
+    expect(overflow(frozen, 8192)).toEqual(["old"]);
+    expect(overflow(frozen, 4096)).toEqual(["new", "old"]);
+    expect(overflow(frozen, 0)).toEqual(["priority", "new", "old"]);
+  });
+
+  test("of each machine is its own", () => {
+    expect(overflow([worker("here", 1), worker("there", 2, { machine: "other" })], 4096)).toEqual([]);
+  });
+
+  test("is given to an idle worker in the place of an older one, but not of one with priority", () => {
+    const idle = worker("idle", 0, { state: "READY" });
+    const { shelf } = shelfOf([worker("old", 1)], { memoryMb: 4096 });
+    expect([shelf.put(idle), ids(shelf.overflow().map((one) => one.worker))]).toEqual([undefined, ["old"]]);
+    const full = shelfOf([worker("priority", 1, { keptLast: true })], { memoryMb: 4096 });
+    expect(full.shelf.put(idle)).toEqual({ reason: "frozen workers may hold 4096 MB" });
+    expect(full.shelf.overflow()).toEqual([]);
+  });
+
+  test("that would never be enough for a worker costs the others nothing", () => {
+    const { shelf } = shelfOf([worker("small", 1)], { memoryMb: 4096 });
+    expect(shelf.put(worker("large", 0, { state: "READY", memoryMb: 8192 }))).toBeDefined();
+    expect(shelf.overflow()).toEqual([]);
+  });
+});
+
+describe("room for a worker that is needed", () => {
+  test("is made by the one that was frozen longest ago, where one is enough", () => {
+    const frozen = [worker("new", 3), worker("old", 1), worker("middle", 2)];
+    expect(ids(shelfOf(frozen).shelf.makeRoom(cpu(2, 8)))).toEqual(["old"]);
+  });
+
+  test("is made by those that are in its way, and by nobody else", () => {
+    const frozen = [worker("cpu", 1), worker("a40", 2, onGpu("g0")), worker("elsewhere", 0, { machine: "n" })];
+    const machines = [machine("m", ["g0"]), machine("n")];
+    expect(ids(shelfOf(frozen, { machines }).shelf.makeRoom(gpu(1)))).toEqual(["a40"]);
+  });
+
+  test("is made by several where one is not enough", () => {
+    const frozen = [worker("a", 1, onGpu("g0")), worker("b", 2), worker("c", 3, onGpu("g1"))];
+    const machines = [machine("m", ["g0", "g1"])];
+    expect(ids(shelfOf(frozen, { machines }).shelf.makeRoom(gpu(2)))).toEqual(["a", "c"]);
+  });
+
+  test("is made by those of PRIORITY_FLASHBOOT last", () => {
+    const frozen = [worker("priority", 1, { keptLast: true }), worker("other", 2)];
+    const machines = [machine("m", [], 8192)];
+    expect(ids(shelfOf(frozen, { machines }).shelf.makeRoom(cpu(2, 4)))).toEqual(["other"]);
+  });
+
+  test("costs nobody anything when a worker that ends makes it already", () => {
+    const ending = [worker("ending", 0, { state: "DRAINING" })];
+    const { shelf } = shelfOf([worker("frozen", 1)], { machines: [machine("m", [], 8192)], ending });
+    expect([shelf.makeRoom(cpu(2, 4)), ids(shelf.makeRoom(cpu(2, 4)))]).toEqual([[], ["frozen"]]);
+  });
+
+  test("is not made, at the cost of nobody, where not even all of them would be enough", () => {
+    const { shelf } = shelfOf([worker("a", 1)], { machines: [machine("m", [], 8192)] });
+    expect(shelf.makeRoom(cpu(2, 16))).toBeUndefined();
+    expect(ids(shelf.makeRoom(cpu(2, 8)))).toEqual(["a"]);
+  });
+
+  test("is not taken by another one meanwhile", () => {
+    const { shelf, room } = shelfOf([worker("a", 1, onGpu("g0"))], { machines: [machine("m", ["g0"])] });
+    expect(ids(shelf.makeRoom(gpu(1)))).toEqual(["a"]);
+    expect(room.take(gpu(1))).toHaveProperty("reason");
+  });
+
+  test("is not short of the CPU of those that stand still", () => {
+    const frozen = [1, 2, 3, 4].map((at) => worker(`w${at}`, at, { memoryMb: 1024 }));
+    expect(shelfOf(frozen).room.take(cpu(8, 8))).toMatchObject({ machine: "m" });
+  });
+});

@@ -1,0 +1,116 @@
+/** Frozen workers as a plan sees them: who may stay, who makes room for others, and who is let go first. */
+
+import type { WorkerItem } from "../resources/workers/records.ts";
+import type { Need, Place, Room } from "./placer.ts";
+
+export interface ShelfLimits {
+  /** How long a worker may stay frozen. */
+  forMs: number;
+  /** What the frozen workers of a machine may have of its memory. */
+  memoryMb: (machine: string) => number;
+}
+
+export class Shelf {
+  readonly #limits: ShelfLimits;
+  readonly #room: Room;
+  /** Workers that end and have no job: their places will be free in a moment. */
+  readonly #ending: readonly Place[];
+  readonly #frozen: Set<WorkerItem>;
+
+  constructor(frozen: readonly WorkerItem[], room: Room, ending: readonly Place[], limits: ShelfLimits) {
+    this.#frozen = new Set(frozen);
+    this.#room = room;
+    this.#ending = ending;
+    this.#limits = limits;
+  }
+
+  /** Puts an idle worker there, if need be in the place of lesser ones; why not, when there is no memory for it. */
+  put(worker: WorkerItem): { reason: string } | undefined {
+    this.#frozen.add(worker);
+    if (!this.#tooMany(worker.doc.machine!).includes(worker)) return undefined;
+    this.#frozen.delete(worker);
+    return { reason: this.#boundOf(worker.doc.machine!) };
+  }
+
+  has(worker: WorkerItem): boolean {
+    return this.#frozen.has(worker);
+  }
+
+  take(worker: WorkerItem): void {
+    this.#frozen.delete(worker);
+  }
+
+  isOver({ doc }: WorkerItem, now: number): boolean {
+    return now - (doc.frozenAt ?? now) >= this.#limits.forMs;
+  }
+
+  /** Those for which there is no memory any more, with the reason. */
+  overflow(): { worker: WorkerItem; reason: string }[] {
+    const machines = new Set([...this.#frozen].map(({ doc }) => doc.machine!));
+    return [...machines].flatMap((machine) =>
+      this.#tooMany(machine).map((worker) => ({ worker, reason: this.#boundOf(machine) })),
+    );
+  }
+
+  /**
+   * Keeps a place for a worker that is needed, which is free once these frozen ones are gone: one of them if that is enough. None for
+   * a place that becomes free anyway; undefined when not even all of them would make room.
+   */
+  makeRoom(need: Need): WorkerItem[] | undefined {
+    const enough = (gone: readonly WorkerItem[]) =>
+      this.#room.placeWithout([...this.#ending, ...gone.flatMap(placeOf)], need);
+    const order = lettingGoOrder(this.#frozen);
+    const one = order.find((worker) => enough([worker]));
+    const gone = enough([]) ? [] : one ? [one] : several(order, enough);
+    if (!gone) return undefined;
+    this.#room.reserve(enough(gone)!);
+    for (const worker of gone) this.take(worker);
+    return gone;
+  }
+
+  /** Those worth most are kept as long as there is memory for them. */
+  #tooMany(machine: string): WorkerItem[] {
+    let left = this.#limits.memoryMb(machine);
+    const here = [...this.#frozen].filter(({ doc }) => doc.machine === machine);
+    return lettingGoOrder(here)
+      .reverse()
+      .filter(({ doc }) => {
+        if (doc.memoryMb > left) return true;
+        left -= doc.memoryMb;
+        return false;
+      });
+  }
+
+  #boundOf(machine: string): string {
+    return `frozen workers may hold ${this.#limits.memoryMb(machine)} MB`;
+  }
+}
+
+/** Those of PRIORITY_FLASHBOOT last, else the one that has been frozen for longest first; one that is not yet is the newest. */
+function lettingGoOrder(workers: Iterable<WorkerItem>): WorkerItem[] {
+  const since = ({ doc }: WorkerItem) => (doc.state === "FROZEN" ? (doc.frozenAt ?? 0) : Number.POSITIVE_INFINITY);
+  const last = ({ doc }: WorkerItem) => (doc.keptLast ? 1 : 0);
+  return [...workers].sort((a, b) => last(a) - last(b) || since(a) - since(b) || 0);
+}
+
+/** The first of them that make room together, without those that are in nobody's way. */
+function several(
+  order: readonly WorkerItem[],
+  enough: (gone: readonly WorkerItem[]) => Place | undefined,
+): WorkerItem[] | undefined {
+  const count = order.findIndex((_, i) => enough(order.slice(0, i + 1)));
+  if (count < 0) return undefined;
+  let needed = order.slice(0, count + 1);
+  for (const worker of needed) {
+    const others = needed.filter((one) => one !== worker);
+    if (enough(others)) needed = others;
+  }
+  return needed;
+}
+
+/** What a worker has of its machine until nothing of it is left there; a frozen one does not need the CPU. */
+export function placeOf({ doc }: WorkerItem): Place[] {
+  const { machine, vcpu, memoryMb, gpuType, gpus, state } = doc;
+  if (machine === null || state === "FAILED") return [];
+  return [{ machine, vcpu: state === "FROZEN" ? 0 : vcpu, memoryMb, gpuType, gpus }];
+}

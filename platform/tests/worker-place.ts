@@ -1,0 +1,88 @@
+/** A server whose workers are real processes of this machine. */
+import { chmod, copyFile, readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { onTestFailed } from "vitest";
+import { stay } from "../src/kernel/clock.ts";
+import { ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
+import type { Answer } from "./world.ts";
+
+export const LOOK_MS = 50;
+export const TRIES = 600;
+const WORKER = new URL("./fixtures/small-worker.mjs", import.meta.url);
+
+export interface Place extends AsyncDisposable {
+  server: Server;
+  /** Ends the server with a signal and starts the next one. */
+  restart(signal: NodeJS.Signals): Promise<void>;
+  call(method: string, path: string, body?: object): Promise<Answer>;
+  endpoint(more?: object): Promise<string>;
+  /** The job once it is as expected. */
+  until(endpoint: string, job: string, fits: (record: Answer["json"]) => boolean): Promise<Answer["json"]>;
+  /** Process ids of this test's workers. */
+  workers(): Promise<number[]>;
+}
+
+export async function place(): Promise<Place> {
+  const folder = await temporaryFolder();
+  const app = await temporaryFolder();
+  // A name of its own, by which its processes are found.
+  const program = `worker-${app.path.split("-").at(-1)}.mjs`;
+  await copyFile(WORKER, join(app.path, program));
+  // Programs run as users of their own.
+  await chmod(app.path, 0o755);
+  const start = (...args: string[]) => startServer(folder.path, { args, env: { MILLRACE_COMPUTE: "host" } });
+  let server = await start();
+  onTestFailed(() => console.log(server.log()));
+  const key = await ownerKey(folder.path);
+  const call: Place["call"] = (method, path, body) => server.call(method, path, { key, body });
+  return {
+    get server() {
+      return server;
+    },
+    async restart(signal) {
+      await server.end(signal);
+      // Workers that still run know the server by its address.
+      server = await start("--port", new URL(server.url).port);
+    },
+    call,
+    async endpoint(more = {}) {
+      const cpu = [{ id: "cpu3c", vcpuCount: 2 }];
+      const body = { name: "real", image: `host:${app.path}`, cmd: ["node", program], cpu, ...more };
+      const { status, json, text } = await call("POST", "/v2/serverless", body);
+      if (status !== 201) throw new Error(text);
+      return json.id;
+    },
+    async until(endpoint, job, fits) {
+      for (let tries = 0; ; tries++) {
+        const { json } = await call("GET", `/v2/${endpoint}/status/${job}`);
+        if (fits(json)) return json;
+        if (tries === TRIES) throw new Error(`the job is not as expected: ${JSON.stringify(json)}`);
+        await stay(LOOK_MS);
+      }
+    },
+    workers: () => processesWith(program),
+    async [Symbol.asyncDispose]() {
+      await server.end("SIGTERM");
+      for (const pid of await processesWith(program)) process.kill(pid, "SIGKILL");
+      await folder[Symbol.asyncDispose]();
+      await app[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Node processes with this program, and not the sandbox around them. */
+async function processesWith(program: string): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const lines = await Promise.all(
+    pids.map(async (pid) => ({
+      pid,
+      words: (await readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")).split("\0"),
+    })),
+  );
+  return lines.filter(({ words }) => words[1] === program).map(({ pid }) => Number(pid));
+}
+
+export const submit = async (at: Place, endpoint: string, input: object = {}) =>
+  (await at.call("POST", `/v2/${endpoint}/run`, { input })).json.id as string;
+
+export const isOver = ({ status }: { status: string }) => !["IN_QUEUE", "IN_PROGRESS"].includes(status);
