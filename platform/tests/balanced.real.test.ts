@@ -69,6 +69,8 @@ test("a worker that dies in mid answer breaks the answer off, and the next reque
   await using world = await setup();
   const first = (await world.ask("GET", "/")).json.worker;
   await expect(world.ask("GET", "/die")).rejects.toThrow();
-  const next = (await world.ask("GET", "/")).json.worker;
-  expect([typeof next, next === first]).toEqual(["string", false]);
+  let next = await world.ask("GET", "/");
+  // One that comes before the end is noticed is told so: it is not sent twice.
+  while (next.status === 502 && next.json.error.includes("refused the connection")) next = await world.ask("GET", "/");
+  expect([next.status, typeof next.json.worker, next.json.worker === first]).toEqual([200, "string", false]);
 });

@@ -176,6 +176,7 @@ export class DockerCompute implements Compute {
   }
 
   async stop(id: string, graceMs: number): Promise<void> {
+    if (!(await this.#findIfAny())) return;
     const containers = await this.#containers();
     const container = await containers.find(id);
     if (!container?.State.Running) return;
@@ -185,6 +186,7 @@ export class DockerCompute implements Compute {
 
   async remove(id: string): Promise<void> {
     await this.#starting.get(id)?.catch(() => {});
+    if (!(await this.#findIfAny())) return;
     const containers = await this.#containers();
     this.#removing.add(id);
     try {

@@ -45,10 +45,12 @@ test("the setting names the engine; `auto` looks where Docker and Podman are, an
 const openAt = (addresses: string[], clock = new FakeClock()) =>
   DockerCompute.open({ addresses, installation: "test", clock, log: silentLog });
 
-test("without an engine there are no instances and no capacity, and a start says what to install", async () => {
+test("without an engine there are no instances to list, stop or remove and no capacity, and a start says what to install", async () => {
   await using compute = await openAt(["/no/docker.sock", "/no/podman.sock"]);
   expect(await compute.list()).toEqual([]);
   expect(await compute.capacity()).toMatchObject({ vcpu: 0, memoryMb: 0 });
+  await compute.stop("nobody", 0);
+  await compute.remove("nobody");
   const refused = compute.prepare("alpine", () => {});
   await expect(refused).rejects.toBeInstanceOf(StartRefused);
   await expect(refused).rejects.toThrow(/install one.*\/no\/docker\.sock.*no such socket.*\/no\/podman\.sock/);

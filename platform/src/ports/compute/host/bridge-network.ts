@@ -160,7 +160,10 @@ export class BridgeNetwork implements InstanceNetwork {
     if (!chain) return;
     for (const rule of dockerRules(bridgeName(this.#key))) {
       const isThere = chain.includes(`-A DOCKER-USER ${rule}`);
-      if (isThere === (action === "-D")) await runTool(iptables, ["-w", action, "DOCKER-USER", ...rule.split(" ")]);
+      if (isThere !== (action === "-D")) continue;
+      const changed = runTool(iptables, ["-w", action, "DOCKER-USER", ...rule.split(" ")]);
+      // The watchdog of a server that was killed removes them too, and may be faster.
+      await (action === "-D" ? changed.catch(() => undefined) : changed);
     }
   }
 

@@ -13,6 +13,7 @@ import { keyOf } from "./host-compute.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
 import { missingForTests } from "./machine.ts";
 import { parseStat, sendSignal } from "./processes.ts";
+import { foldersBelow } from "./remains.ts";
 import { runTool } from "./tools.ts";
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
@@ -211,7 +212,7 @@ test("a folder that another driver left half made is removed", async () => {
 async function named(key: string): Promise<string[]> {
   const parts = await Promise.all([
     readdir("/sys/class/net"),
-    readdir("/sys/fs/cgroup", { recursive: true }),
+    foldersBelow("/sys/fs/cgroup", 6),
     runTool("/usr/sbin/nft", ["list", "tables"]).then((text) => text.split("\n")),
     runTool("/usr/sbin/iptables", ["-S"]).then(
       (text) => text.split("\n"),

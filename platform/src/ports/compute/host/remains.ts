@@ -43,6 +43,14 @@ async function concerns(pid: string, id: string): Promise<boolean> {
 const textOf = async (pid: string, name: string) =>
   (await readFile(`/proc/${pid}/${name}`, "utf8").catch(() => "")).replaceAll("\0", " ").trim();
 
+/** Every folder below one, as far as it is still there when it is looked at: others make and remove some meanwhile. */
+export async function foldersBelow(folder: string, depth: number): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+  const folders = entries.filter((entry) => entry.isDirectory()).map(({ name }) => join(folder, name));
+  if (depth === 0) return folders;
+  return [...folders, ...(await Promise.all(folders.map((one) => foldersBelow(one, depth - 1)))).flat()];
+}
+
 async function foldersNamed(id: string, folder: string, depth: number): Promise<string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   const below = await Promise.all(
