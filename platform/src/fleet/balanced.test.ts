@@ -172,6 +172,20 @@ describe("with FlashBoot", () => {
     expect(await world.ask("/quick", { headers })).toMatchObject({ status: 200, text: worker });
   });
 
+  test("a thawed one that is not well again within seconds is replaced", async () => {
+    await using world = await setup(frozen);
+    const { text: worker } = await world.ask();
+    await world.pass(25);
+    world.answerHealth(500);
+    const asked = world.ask();
+    await world.clock.armed(WAIT_FOR_ANY_MS);
+    await world.pass(11);
+    world.answerHealth(200);
+    await world.pass(5);
+    expect((await asked).text).not.toBe(worker);
+    expect(await world.log(worker)).toContain("[failed: not heard of within 10 s of its thaw]");
+  });
+
   test("after a crash of the server a frozen one is found again", async () => {
     const before = await setup(frozen);
     const { text: worker } = await before.ask();

@@ -195,7 +195,7 @@ describe("the next job", () => {
     const [worker] = world.running();
     const job = await world.submit();
     await world.pass(12);
-    expect(await world.log(worker!.id)).toContain("[failed: did not ask for work within 10 s of its thaw]");
+    expect(await world.log(worker!.id)).toContain("[failed: not heard of within 10 s of its thaw]");
     expect((await world.running().at(-1)!.take())?.id).toBe(job);
   });
 });

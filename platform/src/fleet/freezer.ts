@@ -22,7 +22,7 @@ export interface FreezerParts {
 /** The program stands still and cannot be made to go on. */
 export class CannotThaw extends Error {}
 
-/** A worker that has not asked for work so long after its thaw never will. */
+/** A worker that has neither asked for work nor been found well so long after its thaw never will. */
 const THAW_LIMIT_MS = 10_000;
 
 export class Freezer {
@@ -85,7 +85,7 @@ export class Freezer {
   overdue(id: string): string | undefined {
     const thawed = this.#thawed.get(id);
     const isOverdue = thawed !== undefined && this.#parts.clock.monotonic() - thawed.atMs >= THAW_LIMIT_MS;
-    return isOverdue ? `did not ask for work within ${THAW_LIMIT_MS / 1000} s of its thaw` : undefined;
+    return isOverdue ? `not heard of within ${THAW_LIMIT_MS / 1000} s of its thaw` : undefined;
   }
 
   async #freeze(worker: WorkerItem): Promise<void> {

@@ -133,9 +133,10 @@ export class Keeper {
       const { id, doc } = worker;
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker)) void this.tend(id);
       // Load-balanced ones do not ask: their health is asked for.
-      if (this.#parts.rotation.has(id)) continue;
-      if (doc.state === "STARTING" && isHeard(id)) await this.answered(id);
-      const reason = await this.#patience.overWith(worker, now, isHeard(id));
+      const isAsked = this.#parts.rotation.has(id);
+      if (doc.state === "STARTING" && !isAsked && isHeard(id)) await this.answered(id);
+      const patience = () => this.#patience.overWith(worker, now, isHeard(id));
+      const reason = isAsked ? this.#freezer.overdue(id) : await patience();
       if (reason !== undefined) void this.giveUp(id, reason);
     }
   }
