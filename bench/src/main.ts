@@ -14,6 +14,7 @@ import type { Pace } from "./phases.ts";
 import { type Databases, givenPostgres, ownPostgres } from "./postgres.ts";
 import { type Rounds, runRounds } from "./rounds.ts";
 import type { Stack } from "./stack.ts";
+import { measureStarts, startLines } from "./starts.ts";
 import { deepLines, figureLine, type Line, printed } from "./table.ts";
 
 const results = fileURLToPath(new URL("../results", import.meta.url));
@@ -49,13 +50,15 @@ async function bench(flags: Flags): Promise<void> {
   const lines = wanted.map((figure) => figureLine(figure, rounds));
   const deep = await deepRows(flags, pace);
   if (deep) lines.push(...deepLines(deep));
+  const starts = flags.rows.has("starts") ? await measureStarts({ folder, quick: flags.quick, say }) : undefined;
+  if (starts) lines.push(...startLines(starts));
   const churn = flags.rows.has("churn")
     ? await measureChurn(millraceStack(), { minutes: flags.minutes, pace, say })
     : undefined;
 
   report(lines, rounds);
   const settings = { ...flags, rows: [...flags.rows], notes: Object.values(stacks).flatMap(({ notes }) => notes) };
-  await keep({ at: new Date().toISOString(), machine, flushMs, settings, lines, rounds, deep, churn });
+  await keep({ at: new Date().toISOString(), machine, flushMs, settings, lines, rounds, deep, starts, churn });
 }
 
 /** The phases that the figures need, each once, in a fixed order. */

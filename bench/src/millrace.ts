@@ -21,6 +21,8 @@ export interface MillraceOptions {
   databases?: Databases;
   /** Flags for the server's Node, such as `--cpu-prof`. */
   nodeOptions?: string;
+  /** Where the server starts workers; by default nowhere, since the bench starts them itself. */
+  compute?: "host" | "none";
 }
 
 export interface RunningMillrace extends Running {
@@ -46,7 +48,16 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
   const place = ["--data", folder, ...(database ? ["--database-url", database.url] : [])];
   const port = await freePort();
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_OPTIONS: options.nodeOptions };
-  const flags = ["--port", String(port), "--rate-limits", "off", "--log-level", "warn", "--compute", "none"];
+  const flags = [
+    "--port",
+    String(port),
+    "--rate-limits",
+    "off",
+    "--log-level",
+    "warn",
+    "--compute",
+    options.compute ?? "none",
+  ];
   const server = await startCommand(launcher, ["serve", ...place, ...flags], { ready: /^listening on (\S+)$/m, env });
   const key = (await readFile(join(folder, "api-key"), "utf8")).trim();
   const url = `http://127.0.0.1:${port}`;
