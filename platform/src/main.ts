@@ -175,7 +175,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     urlOf(linkHost, await openLink(settings, app, linkHost, "container"));
   const machine = drivers && {
     id,
-    compute: new ByImage(drivers),
+    compute: new ByImage({ ...drivers, refusesHost: () => refusesHost(settings, installation.accounts) }),
     workerUrl: (image: string) =>
       settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl(drivers.containers)),
   };
@@ -207,6 +207,14 @@ async function openDrivers(
   if (settings.compute === "none") return undefined;
   const host = opened.use(await openHost(settings, accounts, parts));
   return { host, containers: opened.use(await openContainers(settings, machine, host, parts)) };
+}
+
+/** Programs of the machine's own files are for its owner: where others are served too, only an operator who says so lets them run. */
+async function refusesHost({ hostImages, host }: Settings, accounts: Accounts): Promise<string | undefined> {
+  if (hostImages === "on") return undefined;
+  if (hostImages === "off") return "images of the form 'host' are switched off here (MILLRACE_HOST_IMAGES=off)";
+  if (isLoopback(host) || (await accounts.list()).length <= 1) return undefined;
+  return "images of the form 'host' are not run where several accounts are served beyond this machine (MILLRACE_HOST_IMAGES=on allows them)";
 }
 
 async function openHost(settings: Settings, accounts: Accounts, { clock, log }: Surroundings): Promise<HostCompute> {

@@ -1,6 +1,15 @@
 /** A driver made of two: images that name the machine's own file system run on one, all others on the other. */
 import type { Duplex } from "node:stream";
-import type { Capabilities, Capacity, Compute, Instance, InstanceSpec, Output, RegistryCredential } from "./compute.ts";
+import {
+  type Capabilities,
+  type Capacity,
+  type Compute,
+  type Instance,
+  type InstanceSpec,
+  type Output,
+  type RegistryCredential,
+  StartRefused,
+} from "./compute.ts";
 
 /** `host` or `host:/abs/dir`. */
 export const isHostImage = (image: string): boolean => image === "host" || image.startsWith("host:");
@@ -8,6 +17,8 @@ export const isHostImage = (image: string): boolean => image === "host" || image
 export interface Drivers {
   host: Compute;
   containers: Compute;
+  /** Why images of the machine's own files are not run here now; undefined when they are. */
+  refusesHost?: () => Promise<string | undefined>;
 }
 
 export class ByImage implements Compute {
@@ -56,8 +67,10 @@ export class ByImage implements Compute {
     };
   }
 
-  prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
-    return this.driverOf(image).prepare(image, progress, credential);
+  async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
+    const reason = isHostImage(image) ? await this.#drivers.refusesHost?.() : undefined;
+    if (reason !== undefined) throw new StartRefused(reason);
+    await this.driverOf(image).prepare(image, progress, credential);
   }
 
   /** An id belongs to one image for ever, so a second start finds the driver of the first. */
