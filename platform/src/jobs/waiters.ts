@@ -59,7 +59,10 @@ export class Waiters implements AsyncDisposable {
     };
     const leave = () => heard(undefined);
     const timer = this.#clock.after(waitMs, leave);
-    const stopListening = this.#signals.listen(`ended:${id}`, () => void this.#lookAt(id));
+    // Where every end is made in this process, whoever makes it tells; elsewhere it is heard of.
+    const stopListening = this.#signals.reliable
+      ? () => undefined
+      : this.#signals.listen(`ended:${id}`, () => void this.#lookAt(id));
     gone.addEventListener("abort", leave);
     const waiting = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, waiting.add(heard));

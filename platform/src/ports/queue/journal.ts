@@ -47,7 +47,7 @@ export interface Journal {
   stash(payload: Payload): Promise<Stashed>;
   /** Removes stashed payloads that no entry came to refer to. */
   discard(stashed: readonly Stashed[]): Promise<void>;
-  /** Durable once resolved; entries of one call are written together, calls in their order. One result per entry. */
+  /** Durable once resolved; entries of one call are written together, calls in their order. One result per entry, or none at all where no entry has one. */
   write(entries: Entry[]): Promise<unknown[]>;
   /** Names what to do at the moment when a write fails, and with it all that were given after it: before anybody hears of it. */
   whenFailed(action: () => void): void;

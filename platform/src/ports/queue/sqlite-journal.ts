@@ -8,6 +8,7 @@ import type { Payload } from "./job.ts";
 import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
 import { PayloadFiles } from "./payload-files.ts";
 import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
+import type { Results } from "./sqlite-program.ts";
 
 interface Row {
   id: string;
@@ -73,9 +74,10 @@ export class SqliteJournal implements Journal {
   }
 
   async write(entries: Entry[]): Promise<unknown[]> {
-    const { results, freed } = await this.#writer.run<{ results: unknown[]; freed: string[] }>("write", pack(entries));
-    await this.#removeFiles(freed);
-    return results;
+    const written = await this.#writer.run<Results | undefined>("write", pack(entries));
+    if (!written) return [];
+    await this.#removeFiles(written.freed);
+    return written.results;
   }
 
   whenFailed(action: () => void): void {

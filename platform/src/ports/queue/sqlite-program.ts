@@ -41,15 +41,16 @@ const migrations = [
 ];
 
 /** Files that nothing refers to any more are removed by the caller, after the commit. */
-interface Results {
+export interface Results {
   results: unknown[];
   freed: string[];
 }
 
-function write(db: DatabaseSync, packed: Packed): Results {
+/** Nothing where there is nothing to say, as of nearly all entries: an answer for each would have to cross back to the caller. */
+function write(db: DatabaseSync, packed: Packed): Results | undefined {
   const freed: string[] = [];
   const results = unpack(packed).map((entry) => writeEntry(db, entry, freed));
-  return { results, freed };
+  return freed.length > 0 || results.some((result) => result !== undefined) ? { results, freed } : undefined;
 }
 
 function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
