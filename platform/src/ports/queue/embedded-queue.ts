@@ -345,7 +345,8 @@ export class EmbeddedQueue implements Queue {
   #load(running?: (job: LiveJob) => void): void {
     ({ lowest: this.#lowest, highest: this.#highest } = this.#journal.positions());
     const read = rowReader((policy) => this.#policies.shared(policy));
-    for (const { row, body } of this.#journal.live(() => this.#room.isOpen)) {
+    const wantsBody = () => this.#room.isOpen;
+    this.#journal.live(wantsBody, (row, body) => {
       const lanes = this.#lanesOf(row.endpoint);
       const isWaiting = row.state === "IN_QUEUE";
       // Rows bring texts of their own; a million jobs share this one.
@@ -358,7 +359,7 @@ export class EmbeddedQueue implements Queue {
         this.#holders.add(live);
         running?.(live);
       }
-    }
+    });
   }
 
   #admit(job: LiveJob): void {

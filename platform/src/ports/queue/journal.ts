@@ -52,7 +52,7 @@ export interface Journal {
   /** Names what to do at the moment when a write fails, and with it all that were given after it: before anybody hears of it. */
   whenFailed(action: () => void): void;
   /** All jobs that are not final, by position; with their bodies while those are wanted. */
-  live(wantsBody: () => boolean): Iterable<{ row: JobRow; body: string | undefined }>;
+  live(wantsBody: () => boolean, visit: (row: JobRow, body: string | undefined) => void): void;
   /** Highest and lowest position ever given out, so that new ones never repeat them. */
   positions(): { lowest: number; highest: number };
   find(id: string): JobRow | undefined;

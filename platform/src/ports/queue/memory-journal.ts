@@ -36,11 +36,10 @@ export class MemoryJournal implements Journal {
     return entries.map((entry) => this.#write(entry));
   }
 
-  live(): Iterable<{ row: JobRow; body: string | undefined }> {
-    return [...this.#jobs.values()]
-      .filter(({ row }) => !jobLifecycle.isFinal(row.state))
-      .sort((a, b) => a.row.position - b.row.position)
-      .map(({ row, body }) => ({ row, body: body as string }));
+  live(_: () => boolean, visit: (row: JobRow, body: string | undefined) => void): void {
+    const live = [...this.#jobs.values()].filter(({ row }) => !jobLifecycle.isFinal(row.state));
+    live.sort((a, b) => a.row.position - b.row.position);
+    for (const { row, body } of live) visit({ ...row }, body as string);
   }
 
   positions(): { lowest: number; highest: number } {

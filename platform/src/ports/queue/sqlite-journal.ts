@@ -85,27 +85,34 @@ export class SqliteJournal implements Journal {
   }
 
   /** As arrays, and without bodies that nobody wants: a million objects of named values cost seconds. */
-  *live(wantsBody: () => boolean): Iterable<{ row: JobRow; body: string | undefined }> {
-    const common = { position: Number.MIN_SAFE_INTEGER, endpoint: "", state: "IN_QUEUE" as JobRow["state"], doc: "" };
+  live(wantsBody: () => boolean, visit: (row: JobRow, body: string | undefined) => void): void {
+    const row: JobRow = {
+      id: "",
+      endpoint: "",
+      state: "IN_QUEUE",
+      position: Number.MIN_SAFE_INTEGER,
+      createdAt: 0,
+      expiresAt: null,
+      doc: "",
+    };
     for (;;) {
+      const common = { ...row };
       const slice = this.#liveSlice(common, wantsBody());
-      for (const [id, position, createdAt, ownEndpoint, ownState, ownDoc, body] of slice) {
-        const endpoint = ownEndpoint ?? common.endpoint;
-        const state = ownState ?? common.state;
-        const doc = ownDoc ?? common.doc;
-        yield { row: { id, endpoint, state, position, createdAt, expiresAt: null, doc }, body: body ?? undefined };
+      for (const [id, position, createdAt, endpoint, state, doc, body] of slice) {
+        row.id = id;
+        row.position = position;
+        row.createdAt = createdAt;
+        row.endpoint = endpoint ?? common.endpoint;
+        row.state = state ?? common.state;
+        row.doc = doc ?? common.doc;
+        visit(row, body ?? undefined);
       }
       if (slice.length < LIVE_SLICE) return;
-      const [, position, , endpoint, state, doc] = slice.at(-1)!;
-      common.position = position;
-      common.endpoint = endpoint ?? common.endpoint;
-      common.state = state ?? common.state;
-      common.doc = doc ?? common.doc;
     }
   }
 
   /** Up to so many of them; what is the same as in `common` comes as null, since a text for each costs more than finding it. */
-  #liveSlice(common: Omit<JobRow, "id" | "createdAt" | "expiresAt">, withBody: boolean): LiveValues[] {
+  #liveSlice(common: JobRow, withBody: boolean): LiveValues[] {
     const rows = this.#sql(
       `SELECT id, position, created_at, nullif(endpoint, ?), nullif(state, ?), nullif(doc, ?), ${withBody ? "body" : "NULL"}
        FROM jobs WHERE state IN ('IN_QUEUE', 'IN_PROGRESS') AND position > ? ORDER BY position LIMIT ${LIVE_SLICE}`,
