@@ -1,13 +1,11 @@
 /** Rows 9, 10 and 11: a queue of a million jobs against one of a thousand, what it holds in memory, and how it comes back. */
-import { cp, mkdtemp, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { realClock } from "../../platform/src/kernel/clock.ts";
 import { jobId } from "../../platform/src/kernel/ids.ts";
 import { realRandom } from "../../platform/src/kernel/random.ts";
-import { SqliteQueue } from "../../platform/src/ports/queue/sqlite-queue.ts";
 import { median } from "./figures.ts";
-import { type MillraceOptions, type RunningMillrace, startMillrace } from "./millrace.ts";
+import { KeptData } from "./kept-data.ts";
+import type { RunningMillrace } from "./millrace.ts";
 import { CONNECTIONS, load, type Measure, measureOf, type Pace, submitOnly } from "./phases.ts";
+import type { Databases } from "./postgres.ts";
 import { cpuSeconds, residentBytes } from "./process-tree.ts";
 import { BODY } from "./workload.ts";
 
@@ -20,10 +18,12 @@ export interface DeepOptions {
   shallow: number;
   pace: Pace;
   say(line: string): void;
-  millrace?: MillraceOptions;
+  /** On PostgreSQL; without it on SQLite. */
+  databases?: Databases | undefined;
 }
 
 export interface DeepResult {
+  on: "SQLite" | "PostgreSQL";
   depth: number;
   bytesPerJob?: number;
   bytesPerJobAfterRecovery?: number;
@@ -38,35 +38,32 @@ const SETTLE_MS = 3000;
 
 /** Jobs come in by the public path, then the server is killed: what is left is what a crash leaves. */
 export async function measureDeep(options: DeepOptions): Promise<DeepResult> {
-  const { rows, deep, pace, say } = options;
-  const result: DeepResult = { depth: deep };
-  const folder = await mkdtemp(join(pace.folder, "deep-"));
-  try {
-    say(`a queue of ${deep} jobs, filled ${options.fill === "http" ? "by /run" : "by the queue's own code"}`);
-    const empty = await emptyBytes(folder, options);
-    if (options.fill === "http") result.bytesPerJob = await fill(folder, deep, options);
-    else await fillDirectly(folder, deep);
-    if (rows.has("10") || rows.has("11")) await recover(folder, empty, result, options);
-    result.bytesPerJob ??= result.bytesPerJobAfterRecovery;
-    if (rows.has("9")) await compare(folder, result, options);
-    return result;
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+  const { rows, deep, pace, say, databases } = options;
+  const on = databases ? "PostgreSQL" : "SQLite";
+  const result: DeepResult = { on, depth: deep };
+  await using data = await KeptData.create(pace.folder, databases);
+  say(`a queue of ${deep} jobs on ${on}, filled ${options.fill === "http" ? "by /run" : "by the queue's own code"}`);
+  const empty = await emptyBytes(data);
+  if (options.fill === "http") result.bytesPerJob = await fill(data, deep, say);
+  else await fillDirectly(data, deep);
+  if (rows.has("10") || rows.has("11")) await recover(data, empty, result, options);
+  result.bytesPerJob ??= result.bytesPerJobAfterRecovery;
+  if (rows.has("9")) await compare(data, result, options);
+  return result;
 }
 
 /** Makes the installation and its endpoint; returns what the server holds with an empty queue. */
-async function emptyBytes(folder: string, { millrace }: DeepOptions): Promise<number> {
-  await using running = await startMillrace(folder, millrace);
+async function emptyBytes(data: KeptData): Promise<number> {
+  await using running = await data.start();
   await pause(SETTLE_MS);
   return residentBytes([running.server.pid]);
 }
 
 const AT_ONCE = 1000;
 
-async function fillDirectly(folder: string, count: number): Promise<void> {
-  const endpoint = await onlyEndpoint(folder);
-  const queue = await SqliteQueue.open(folder, { clock: realClock, random: realRandom });
+async function fillDirectly(data: KeptData, count: number): Promise<void> {
+  const endpoint = await onlyEndpoint(data);
+  await using queue = await data.openQueue();
   const policy = {
     ttlMs: 24 * HOURS_MS,
     executionTimeoutMs: 300_000,
@@ -81,17 +78,16 @@ async function fillDirectly(folder: string, count: number): Promise<void> {
     });
     await queue.enqueue(jobs);
   }
-  await queue[Symbol.asyncDispose]();
 }
 
-async function onlyEndpoint(folder: string): Promise<string> {
-  await using running = await startMillrace(folder);
+async function onlyEndpoint(data: KeptData): Promise<string> {
+  await using running = await data.start();
   return running.submit.path.split("/")[2]!;
 }
 
 /** Returns the bytes of memory that each waiting job added. */
-async function fill(folder: string, count: number, { say, millrace }: DeepOptions): Promise<number> {
-  await using running = await startMillrace(folder, millrace);
+async function fill(data: KeptData, count: number, say: (line: string) => void): Promise<number> {
+  await using running = await data.start();
   // The first thousand warm the server up; they are part of the depth.
   const warm = Math.min(1000, count / 2);
   await submit(running, warm);
@@ -114,12 +110,13 @@ async function submit(running: RunningMillrace, most: number): Promise<void> {
   await load(settings, running.pids);
 }
 
-async function recover(folder: string, empty: number, result: DeepResult, options: DeepOptions): Promise<void> {
-  const { deep, say, millrace, fill } = options;
+/** By the server's own time: a database that is a service of its own was not killed. */
+async function recover(data: KeptData, empty: number, result: DeepResult, options: DeepOptions): Promise<void> {
+  const { deep, say, fill } = options;
   // What a queue filled without a server lacks: a server that was killed on it.
-  if (fill === "direct") await (await startMillrace(folder, millrace)).kill();
+  if (fill === "direct") await (await data.start()).kill();
   const started = performance.now();
-  await using running = await startMillrace(folder, millrace);
+  await using running = await data.start();
   result.recoveryWallSeconds = (performance.now() - started) / 1000;
   result.recoveryCpuSeconds = cpuSeconds([running.server.pid]);
   const { waiting } = await running.counts();
@@ -132,22 +129,21 @@ async function recover(folder: string, empty: number, result: DeepResult, option
   say(`  memory after it: ${Math.round(bytesPerJobAfterRecovery)} bytes for each waiting job`);
 }
 
-async function compare(folder: string, result: DeepResult, options: DeepOptions): Promise<void> {
-  const { shallow, pace, say, millrace } = options;
-  const shallowFolder = await mkdtemp(join(pace.folder, "shallow-"));
-  await fill(shallowFolder, shallow, { ...options, say: () => undefined });
+async function compare(data: KeptData, result: DeepResult, options: DeepOptions): Promise<void> {
+  const { shallow, pace, say, databases } = options;
+  await using shallowData = await KeptData.create(pace.folder, databases);
+  await fill(shallowData, shallow, () => undefined);
   const submits: { cpu: number; wall: number }[] = [];
   const takes: { cpu: number; wall: number }[] = [];
   for (let round = 1; round <= options.rounds; round++) {
-    const few = await bothRates(shallowFolder, pace, millrace);
-    const many = await bothRates(folder, pace, millrace);
+    const few = await bothRates(shallowData, pace);
+    const many = await bothRates(data, pace);
     submits.push(ratio(many.submit, few.submit));
     takes.push(ratio(many.take, few.take));
     const told = ({ submit, take }: typeof few) =>
       `/run ${Math.round(submit.rate)}/s, taken ${Math.round(take.rate)}/s`;
     say(`  round ${round}: ${shallow} deep: ${told(few)}; ${options.deep} deep: ${told(many)}`);
   }
-  await rm(shallowFolder, { recursive: true, force: true });
   result.submitRatio = summary(submits);
   result.takeRatio = summary(takes);
 }
@@ -163,21 +159,12 @@ const summary = (ratios: { cpu: number; wall: number }[]) => ({
   all: ratios.map(({ cpu }) => cpu),
 });
 
-/** /run with nobody taking, then taking with nobody submitting, on a copy of the folder. */
-async function bothRates(
-  kept: string,
-  pace: Pace,
-  millrace?: MillraceOptions,
-): Promise<{ submit: Measure; take: Measure }> {
-  const folder = await mkdtemp(join(pace.folder, "copy-"));
-  try {
-    await cp(kept, folder, { recursive: true });
-    await using running = await startMillrace(folder, millrace);
-    const submitted = await submitOnly(running, pace);
-    return { submit: submitted, take: await takeOnly(running, pace) };
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+/** /run with nobody taking, then taking with nobody submitting, on a copy of the data. */
+async function bothRates(kept: KeptData, pace: Pace): Promise<{ submit: Measure; take: Measure }> {
+  await using data = await kept.copy();
+  await using running = await data.start();
+  const submitted = await submitOnly(running, pace);
+  return { submit: submitted, take: await takeOnly(running, pace) };
 }
 
 /** Jobs taken and finished until the time is up or the queue is empty. */

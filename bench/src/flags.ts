@@ -7,7 +7,7 @@ export const ALL_ROWS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10"
 export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "starts"];
 
 export const HELP = `npm run bench -- [flags]
-  --rows 1,2,3,3b,9,10,11,starts   which rows; also 4 to 8 (peers), pg (on PostgreSQL), lb (load balancing), churn, or all
+  --rows 1,2,3,3b,9,10,11,starts   which rows; also 4 to 8 (peers), pg (1 to 3b, and 9 to 11 where asked, on PostgreSQL), lb (load balancing), churn, or all
   --rounds 5                rounds that count
   --seconds 3               measured time of each phase, after one second of warm-up
   --deep 1000000            jobs in the deep queue of rows 9, 10 and 11

@@ -43,13 +43,14 @@ async function bench(flags: Flags): Promise<void> {
   say("the load generator runs on the same cores; ratios inside a round are what counts");
 
   const wanted = figures.filter(({ row }) => flags.rows.has(row));
-  const stacks = await openStacks(wanted, flags, folder, opened);
+  const postgres = lazyPostgres(flags, folder, opened);
+  const stacks = await openStacks(wanted, flags, postgres);
   for (const stack of Object.values(stacks)) for (const note of stack.notes) say(note);
   const rounds =
     wanted.length > 0 ? await runRounds(sourcesOf(wanted), stacks, { rounds: flags.rounds, pace, say }) : none;
   const lines = wanted.map((figure) => figureLine(figure, rounds));
-  const deep = await deepRows(flags, pace);
-  if (deep) lines.push(...deepLines(deep));
+  const deep = await deepRows(flags, pace, postgres);
+  lines.push(...deep.flatMap(deepLines));
   const starts = flags.rows.has("starts") ? await measureStarts({ folder, quick: flags.quick, say }) : undefined;
   if (starts) lines.push(...startLines(starts));
   const churn = flags.rows.has("churn")
@@ -66,21 +67,26 @@ function sourcesOf(wanted: Figure[]): Source[] {
   return [...new Set(wanted.flatMap(({ of, against }) => [of, against]))].filter((source) => source !== "echo");
 }
 
-async function openStacks(
-  wanted: Figure[],
-  flags: Flags,
-  folder: string,
-  opened: AsyncDisposableStack,
-): Promise<Partial<Record<StackName, Stack>>> {
-  const names = new Set(sourcesOf(wanted).map((source) => source.split("/")[0] as StackName));
-  const stacks: Partial<Record<StackName, Stack>> = {};
+type LazyPostgres = () => Promise<Databases>;
+
+/** Started when the first row asks for it. */
+function lazyPostgres({ postgres }: Flags, folder: string, opened: AsyncDisposableStack): LazyPostgres {
   let databases: Databases | undefined;
-  const postgres = async () => {
+  return async () => {
     if (databases) return databases;
-    databases = opened.use(flags.postgres ? await givenPostgres(flags.postgres) : await ownPostgres(folder));
+    databases = opened.use(postgres ? await givenPostgres(postgres) : await ownPostgres(folder));
     say(databases.notes);
     return databases;
   };
+}
+
+async function openStacks(
+  wanted: Figure[],
+  flags: Flags,
+  postgres: LazyPostgres,
+): Promise<Partial<Record<StackName, Stack>>> {
+  const names = new Set(sourcesOf(wanted).map((source) => source.split("/")[0] as StackName));
+  const stacks: Partial<Record<StackName, Stack>> = {};
   const nodeOptions = flags.profile && `--cpu-prof --cpu-prof-dir=${resolve(flags.profile)}`;
   if (names.has("sqlite")) stacks.sqlite = millraceStack({ nodeOptions });
   if (names.has("postgres")) stacks.postgres = millraceStack({ nodeOptions, databases: await postgres() });
@@ -94,12 +100,21 @@ async function openStacks(
   return stacks;
 }
 
-async function deepRows({ rows, rounds, deep, fill }: Flags, pace: Pace): Promise<DeepResult | undefined> {
-  if (!["9", "10", "11"].some((row) => rows.has(row))) return undefined;
+/** Rows 9, 10 and 11: on SQLite, and on PostgreSQL where `pg` is asked for as well. */
+async function deepRows(
+  { rows, rounds, deep, fill }: Flags,
+  pace: Pace,
+  postgres: LazyPostgres,
+): Promise<DeepResult[]> {
+  if (!["9", "10", "11"].some((row) => rows.has(row))) return [];
   const shallow = Math.min(1000, deep / 10);
-  const measured = await measureDeep({ rows, rounds, deep, fill, shallow, pace, say });
-  if (!rows.has("10")) delete measured.bytesPerJob;
-  if (!rows.has("11")) delete measured.recoveryCpuSeconds;
+  const measured: DeepResult[] = [];
+  for (const databases of [undefined, ...(rows.has("pg") ? [await postgres()] : [])])
+    measured.push(await measureDeep({ rows, rounds, deep, fill, shallow, pace, say, databases }));
+  for (const result of measured) {
+    if (!rows.has("10")) delete result.bytesPerJob;
+    if (!rows.has("11")) delete result.recoveryCpuSeconds;
+  }
   return measured;
 }
 

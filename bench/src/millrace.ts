@@ -5,7 +5,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type Child, freePort, startCommand, startProgram } from "./child.ts";
-import type { Databases } from "./postgres.ts";
+import type { Database, Databases } from "./postgres.ts";
 import type { Counts, Running, Stack } from "./stack.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -19,6 +19,8 @@ const SINGLE_WORKERS = 64;
 export interface MillraceOptions {
   /** On PostgreSQL, a new database for each start; without it on SQLite. */
   databases?: Databases;
+  /** On PostgreSQL, in this database, which stays. */
+  database?: Database | undefined;
   /** Flags for the server's Node, such as `--cpu-prof`. */
   nodeOptions?: string;
   /** Where the server starts workers; by default nowhere, since the bench starts them itself. */
@@ -44,7 +46,8 @@ export function millraceStack(options: MillraceOptions = {}): Stack {
 }
 
 export async function startMillrace(folder: string, options: MillraceOptions = {}): Promise<RunningMillrace> {
-  const database = await options.databases?.fresh();
+  const own = await options.databases?.fresh();
+  const database = own ?? options.database;
   const place = ["--data", folder, ...(database ? ["--database-url", database.url] : [])];
   const port = await freePort();
   const env = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_OPTIONS: options.nodeOptions };
@@ -92,7 +95,7 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
     async [Symbol.asyncDispose]() {
       for (const worker of workers) await worker.end("SIGKILL");
       await server.end();
-      await database?.[Symbol.asyncDispose]();
+      await own?.[Symbol.asyncDispose]();
     },
   };
 }

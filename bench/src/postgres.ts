@@ -11,6 +11,8 @@ export interface Database extends AsyncDisposable {
   url: string;
   /** The server's process, when it is ours and its CPU time can be counted. */
   pids: number[];
+  /** As it is at this moment; nobody may be connected to it. */
+  copy(): Promise<Database>;
 }
 
 export interface Databases extends AsyncDisposable {
@@ -83,14 +85,15 @@ async function locatePrograms(folder: string): Promise<string> {
 
 let made = 0;
 
-async function freshDatabase(server: string, pids: number[]): Promise<Database> {
+async function freshDatabase(server: string, pids: number[], template?: string): Promise<Database> {
   const name = `bench_${process.pid}_${++made}`;
-  await command(server, `CREATE DATABASE ${name}`);
+  await command(server, `CREATE DATABASE ${name}${template ? ` TEMPLATE ${template}` : ""}`);
   const url = new URL(server);
   url.pathname = `/${name}`;
   return {
     url: url.href,
     pids,
+    copy: () => freshDatabase(server, pids, name),
     [Symbol.asyncDispose]: () => command(server, `DROP DATABASE ${name} WITH (FORCE)`),
   };
 }

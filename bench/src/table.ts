@@ -34,6 +34,7 @@ function ratiosIn(rounds: Round[], figure: Figure): { cpu: number; wall: number 
 }
 
 export function deepLines({
+  on,
   submitRatio,
   takeRatio,
   bytesPerJob,
@@ -41,6 +42,7 @@ export function deepLines({
   recoveryWallSeconds,
 }: DeepResult): Line[] {
   const lines: Line[] = [];
+  const where = on === "SQLite" ? "" : `on ${on}: `;
   for (const [name, ratio] of [
     ["/run", submitRatio],
     ["taking", takeRatio],
@@ -48,7 +50,7 @@ export function deepLines({
     if (!ratio) continue;
     lines.push({
       row: "9",
-      name: `${name}: deep queue against shallow`,
+      name: `${where}${name}, deep queue against shallow`,
       measured: spread(ratio.all),
       wall: ratio.wall.toFixed(2),
       atLeast: "0.8",
@@ -56,9 +58,10 @@ export function deepLines({
       verdict: verdict(ratio.cpu, 0.8, 0.95, false),
     });
   }
-  if (bytesPerJob !== undefined) lines.push(amount("10", "memory for each waiting job", bytesPerJob, "B", 700, 350));
+  if (bytesPerJob !== undefined)
+    lines.push(amount("10", `${where}memory for each waiting job`, bytesPerJob, "B", 700, 350));
   if (recoveryCpuSeconds !== undefined) {
-    const line = amount("11", "recovery after kill -9, CPU time", recoveryCpuSeconds, "s", 6, 3);
+    const line = amount("11", `${where}recovery after kill -9, CPU time`, recoveryCpuSeconds, "s", 6, 3);
     lines.push({ ...line, wall: `${recoveryWallSeconds!.toFixed(1)} s` });
   }
   return lines;
