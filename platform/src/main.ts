@@ -222,6 +222,7 @@ async function openHost(settings: Settings, accounts: Accounts, { clock, log }: 
   const alone = onLoopback && (await accounts.list()).length <= 1;
   const compute = await HostCompute.open({
     folder: join(settings.data, "instances"),
+    volumes: volumesFolder(settings),
     clock,
     log,
     gpus: settings.gpus,
@@ -236,6 +237,9 @@ async function openHost(settings: Settings, accounts: Accounts, { clock, log }: 
   return compute;
 }
 
+/** The same for programs and containers: a volume is one, whatever runs on it. */
+const volumesFolder = ({ data }: Settings) => join(data, "volumes");
+
 /** What runs container images on this machine, if there is an engine. */
 async function openContainers(
   settings: Settings,
@@ -247,6 +251,7 @@ async function openContainers(
   return DockerCompute.open({
     addresses: engineAddresses(settings.docker, process.env),
     installation,
+    volumes: volumesFolder(settings),
     clock,
     log,
     gpus,

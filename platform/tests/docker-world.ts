@@ -1,4 +1,6 @@
 /** What a test of the Docker driver stands on: drivers of installations of their own, and programs for their containers. */
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { inject } from "vitest";
 import { realClock } from "../src/kernel/clock.ts";
 import { silentLog } from "../src/kernel/log.ts";
@@ -8,6 +10,9 @@ import { containerName } from "../src/ports/compute/docker/container.ts";
 import { DockerCompute, type DockerOptions } from "../src/ports/compute/docker/docker-compute.ts";
 import { EngineApi } from "../src/ports/compute/docker/engine-api.ts";
 import { TEST_IMAGE } from "./real-docker.ts";
+
+/** Removed by the tests that make any. */
+export const TEST_VOLUMES = join(tmpdir(), `millrace-volumes-${process.pid}`);
 
 export const dockerProgram = (steps: readonly Step[]): Pick<InstanceSpec, "image" | "entrypoint" | "cmd"> => ({
   image: TEST_IMAGE,
@@ -37,6 +42,7 @@ export const openDriver = (installation: string, more: Partial<DockerOptions> = 
   DockerCompute.open({
     addresses: [inject("dockerSocket")],
     installation,
+    volumes: TEST_VOLUMES,
     clock: realClock,
     log: silentLog,
     ...more,

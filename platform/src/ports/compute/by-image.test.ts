@@ -114,7 +114,7 @@ test("the machine counts once, and so does a device that both know", async () =>
 
 test("it can what both can, and says which driver can more", () => {
   const { containers, both } = setup({ host: { capabilities: { freeze: false } } });
-  expect(both.capabilities).toEqual({ freeze: false, ownNetwork: true, sandbox: true, limits: true });
+  expect(both.capabilities).toEqual({ freeze: false, ownNetwork: true, sandbox: true, limits: true, volumes: true });
   expect(both.driverOf("alpine")).toBe(containers);
   expect(both.driverOf("alpine").linkHost).toBe("172.17.0.1");
   expect(both.linkHost).toBe("127.0.0.1");

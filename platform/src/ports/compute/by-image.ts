@@ -46,6 +46,7 @@ export class ByImage implements Compute {
       ownNetwork: both("ownNetwork"),
       sandbox: both("sandbox"),
       limits: both("limits"),
+      volumes: both("volumes"),
     };
   }
 

@@ -20,6 +20,15 @@ export interface InstanceSpec {
   gpus: readonly string[];
   /** Ports that `dial` may reach. */
   ports: readonly number[];
+  /** Only with `capabilities.volumes`; else the start is refused. */
+  mounts?: readonly Mount[];
+}
+
+/** Storage of the machine that outlives instances; all that name the same volume share it. */
+export interface Mount {
+  volume: string;
+  /** Where the program sees it: absolute, and outside the system's own folders. */
+  path: string;
 }
 
 export interface Limits {
@@ -83,6 +92,8 @@ export interface Capabilities {
   sandbox: boolean;
   /** What `limits` names is enforced; without it an instance may take what it finds. */
   limits: boolean;
+  /** Programs can be given volumes. */
+  volumes: boolean;
 }
 
 /** Opens a private registry. Never shown and never logged. */

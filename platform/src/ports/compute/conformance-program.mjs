@@ -1,6 +1,6 @@
 /** The program of the conformance suite on a real machine: does the steps that its argument lists. */
 import { spawn } from "node:child_process";
-import { writeSync } from "node:fs";
+import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { createServer } from "node:net";
 
 /** Listened to from the beginning: a test may ask as soon as it has read a line. */
@@ -30,6 +30,8 @@ const acts = {
   takeMemoryMb(megabytes) {
     for (let taken = 0; taken < megabytes; taken += 16) kept.push(Buffer.alloc(16 * 1_048_576, 1));
   },
+  save: (text, { in: file }) => writeFileSync(file, text),
+  writeSaved: (file) => writeSync(1, `${existsSync(file) ? readFileSync(file) : "nothing"}\n`),
   kill: (signal) => process.kill(process.pid, signal),
   exit: (code) => process.exit(code),
 };

@@ -18,6 +18,10 @@ export type Step =
   /** Leaves a second process behind that stays for ever. */
   | { leaveChild: true }
   | { takeMemoryMb: number }
+  /** Writes this text to a file. */
+  | { save: string; in: string }
+  /** Writes the text of a file in a line of its own, or `nothing` where there is none. */
+  | { writeSaved: string }
   | { kill: "SIGKILL" }
   | { exit: number };
 

@@ -10,6 +10,14 @@ import type { FakeInstance } from "./fake-instance.ts";
 
 const echo = (connection: Duplex) => connection.pipe(connection);
 
+/** What programs keep on volumes; a path that leads to none is the instance's own, and ends with it. */
+const saved = new Map<string, string>();
+
+function volumeFile({ mounts = [], account }: InstanceSpec, file: string): string {
+  const mount = mounts.find(({ path }) => file.startsWith(`${path}/`));
+  return mount ? `${mount.volume}${file.slice(mount.path.length)}` : `${account} nowhere`;
+}
+
 /** Plays the steps that the conformance suite asks for, which its `cmd` carries. */
 const playSteps: Behaviour = (instance, spec) => play(instance, spec, JSON.parse(spec.cmd[0]!));
 
@@ -25,6 +33,8 @@ function play(instance: FakeInstance, spec: InstanceSpec, [step, ...rest]: Step[
     instance.exit({ signal: "SIGKILL", reason: `out of memory: may use ${spec.limits.memoryMb} MB` });
   else {
     if ("write" in step) instance.write(step.write.repeat(step.times ?? 1));
+    if ("save" in step) saved.set(volumeFile(spec, step.in), step.save);
+    if ("writeSaved" in step) instance.write(`${saved.get(volumeFile(spec, step.writeSaved)) ?? "nothing"}\n`);
     if ("writeVariable" in step) instance.write(`${JSON.stringify(spec.env[step.writeVariable])}\n`);
     if ("echoOn" in step) {
       instance.listen(step.echoOn, echo);
@@ -62,7 +72,7 @@ async function openFake(capabilities: Partial<Capabilities> = {}): Promise<Opene
 
 computeConformance("FakeCompute", openFake);
 computeConformance("FakeCompute without abilities", () =>
-  openFake({ freeze: false, ownNetwork: false, sandbox: false, limits: false }),
+  openFake({ freeze: false, ownNetwork: false, sandbox: false, limits: false, volumes: false }),
 );
 
 const spec: InstanceSpec = {

@@ -11,6 +11,7 @@ import {
   StartRefused,
 } from "./compute.ts";
 import { FakeInstance } from "./fake-instance.ts";
+import { checkMounts } from "./volumes.ts";
 
 /** What programs do when they are started: called once for each, and free to act on the instance later too. */
 export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
@@ -52,7 +53,14 @@ export class FakeCompute implements Compute {
 
   constructor(clock: Clock, options: FakeOptions = {}, instances = new Map<string, FakeInstance>()) {
     this.#clock = clock;
-    this.capabilities = { freeze: true, ownNetwork: true, sandbox: true, limits: true, ...options.capabilities };
+    this.capabilities = {
+      freeze: true,
+      ownNetwork: true,
+      sandbox: true,
+      limits: true,
+      volumes: true,
+      ...options.capabilities,
+    };
     this.linkHost = options.linkHost ?? "127.0.0.1";
     this.behaviour = options.behaviour ?? (() => {});
     this.#capacity = { vcpu: 64, memoryMb: 262_144, diskGb: 1_000, gpus: [], ceilings: false, ...options.capacity };
@@ -125,12 +133,18 @@ export class FakeCompute implements Compute {
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
     this.#checkDevices(spec);
     this.#checkPorts(spec);
+    this.#checkMounts(spec);
     const instance = new FakeInstance(id, spec, this.#clock);
     instance.changed = () => this.#tell(instance);
     this.#instances.set(id, instance);
     this.#tell(instance);
     this.behaviour(instance, spec);
     return instance.view();
+  }
+
+  #checkMounts({ mounts = [] }: InstanceSpec): void {
+    if (mounts.length > 0 && !this.capabilities.volumes) throw new StartRefused("there are no volumes here");
+    checkMounts(mounts);
   }
 
   #checkDevices({ gpus }: InstanceSpec): void {

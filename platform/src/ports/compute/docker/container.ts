@@ -2,6 +2,7 @@
 import { constants } from "node:os";
 import { parseTimestamp } from "../../../kernel/clock.ts";
 import type { Exit, Gpu, Instance, InstanceKind, InstanceSpec, InstanceState } from "../compute.ts";
+import type { MountedFolder } from "../volumes.ts";
 
 /** Everything of an instance that must outlive this process; the engine keeps it with the container. */
 export const label = {
@@ -56,7 +57,7 @@ const MOST_PROCESSES = 4_096;
 const DROPPED_CAPABILITIES = ["NET_RAW", "MKNOD"];
 
 /** The body of the request that makes the container of an instance. */
-export function containerRequest(id: string, spec: InstanceSpec, place: Place) {
+export function containerRequest(id: string, spec: InstanceSpec, place: Place, folders: readonly MountedFolder[] = []) {
   return {
     Image: spec.image,
     Hostname: id,
@@ -75,6 +76,8 @@ export function containerRequest(id: string, spec: InstanceSpec, place: Place) {
       ShmSize: Math.floor(spec.limits.memoryMb / 2) * MB,
       PidsLimit: MOST_PROCESSES,
       ...(place.limitsDisk && { StorageOpt: { size: `${spec.limits.diskGb}G` } }),
+      // Unlike `Binds`, this makes no folder where an engine elsewhere has none.
+      Mounts: folders.map(({ source, path }) => ({ Type: "bind", Source: source, Target: path })),
       CapDrop: DROPPED_CAPABILITIES,
       SecurityOpt: ["no-new-privileges"],
       // A first process that reaps children and passes signals on: without it a program that installs no handler ignores SIGTERM.

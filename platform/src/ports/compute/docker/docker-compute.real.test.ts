@@ -1,7 +1,7 @@
 /** The Docker driver keeps the port's promises on a real engine. */
-import { readdir, readFile } from "node:fs/promises";
-import { inject } from "vitest";
-import { dockerProgram, openDriver } from "../../../../tests/docker-world.ts";
+import { readdir, readFile, rm } from "node:fs/promises";
+import { afterAll, inject } from "vitest";
+import { dockerProgram, openDriver, TEST_VOLUMES } from "../../../../tests/docker-world.ts";
 import { stay } from "../../../kernel/clock.ts";
 import { computeConformance } from "../compute.conformance.ts";
 import type { OpenedCompute } from "../conformance-world.ts";
@@ -54,5 +54,7 @@ async function processesOf(id: string): Promise<string[]> {
   );
   return found.flat();
 }
+
+afterAll(() => rm(TEST_VOLUMES, { recursive: true, force: true }));
 
 computeConformance("DockerCompute", openDocker);

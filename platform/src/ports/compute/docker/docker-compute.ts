@@ -16,6 +16,7 @@ import {
   type RegistryCredential,
   StartRefused,
 } from "../compute.ts";
+import { mountedFolders } from "../volumes.ts";
 import {
   type Container,
   containerName,
@@ -44,6 +45,8 @@ export interface DockerOptions {
   addresses: readonly string[];
   /** Whose containers these are: those of another installation, and of nobody, are not seen and not touched. */
   installation: string;
+  /** Where volumes are kept; the engine must see the same folder. */
+  volumes: string;
   clock: Clock;
   log: Log;
   gpus?: readonly Gpu[];
@@ -64,7 +67,7 @@ const MB = 1024 * 1024;
 const GB = 1024 * MB;
 
 export class DockerCompute implements Compute {
-  readonly capabilities: Capabilities = { freeze: true, ownNetwork: true, sandbox: true, limits: true };
+  readonly capabilities: Capabilities = { freeze: true, ownNetwork: true, sandbox: true, limits: true, volumes: true };
   readonly #options: DockerOptions;
   readonly #engine: Engine;
   readonly #book = new StateBook();
@@ -146,8 +149,9 @@ export class DockerCompute implements Compute {
   async #create(id: string, spec: InstanceSpec): Promise<void> {
     const containers = await this.#containers();
     const place = await this.#place();
+    const folders = await mountedFolders(this.#options.volumes, spec.mounts);
     try {
-      await containers.create(id, containerRequest(id, spec, place));
+      await containers.create(id, containerRequest(id, spec, place, folders));
     } catch (error) {
       if (!place.limitsDisk || !refusesDiskLimit(error)) throw refusal(error);
       this.#limitsDisk = false;

@@ -43,7 +43,7 @@ test("the setting names the engine; `auto` looks where Docker and Podman are, an
 });
 
 const openAt = (addresses: string[], clock = new FakeClock()) =>
-  DockerCompute.open({ addresses, installation: "test", clock, log: silentLog });
+  DockerCompute.open({ addresses, installation: "test", volumes: "/nowhere", clock, log: silentLog });
 
 test("without an engine there are no instances to list, stop or remove and no capacity, and a start says what to install", async () => {
   await using compute = await openAt(["/no/docker.sock", "/no/podman.sock"]);

@@ -85,6 +85,7 @@ export class HostCompute implements Compute {
       limits: parts.cgroups !== undefined,
       ownNetwork: parts.network.own,
       sandbox: parts.launcher.sandboxed,
+      volumes: parts.launcher.sandboxed,
     };
   }
 

@@ -139,6 +139,7 @@ describe("the sandbox", () => {
     etc: { hosts: "/i/etc-hosts" },
     hostname: "i1",
     scratchBytes: 1_000,
+    mounts: [{ source: "/srv/volumes/v", path: "/mnt/deep/er" }],
     devices: ["/dev/nvidia3"],
     seccomp: 4,
     limitsScratch: true,
@@ -150,6 +151,12 @@ describe("the sandbox", () => {
     expect(has(view, "--ro-bind", "/srv/x", "/app")).toBe(true);
     expect(has({ ...view, appWritable: true }, " --bind", "/srv/x", "/app")).toBe(true);
     expect(has({ ...view, app: undefined }, "--dir", "/app")).toBe(true);
+  });
+
+  test("a volume is where it was asked for, and the folders on the way to it can be walked through", () => {
+    expect(has(view, "--perms 0755 --dir /mnt --perms 0755 --dir /mnt/deep --bind /srv/volumes/v /mnt/deep/er")).toBe(
+      true,
+    );
   });
 
   test("everything is closed for writing after it was made", () => {

@@ -52,6 +52,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
 
 export const hostDefaults = (data: string): HostOptions => ({
   folder: join(data, "instances"),
+  volumes: join(data, "volumes"),
   clock: realClock,
   log: silentLog,
   gpus: "virtual",

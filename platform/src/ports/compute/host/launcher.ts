@@ -6,6 +6,7 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../compute.ts";
+import { type MountedFolder, mountedFolders } from "../volumes.ts";
 import { Descriptors, removeNamed } from "./descriptors.ts";
 import type { Device } from "./gpus.ts";
 import { MARK } from "./host-instance.ts";
@@ -17,6 +18,7 @@ import {
   groupOf,
   PATH,
   passwdOf,
+  RESERVED,
   resolvConf,
   sandboxArguments,
   systemView,
@@ -38,6 +40,8 @@ const HOSTS = "127.0.0.1 localhost\n::1 localhost\n";
 export interface LauncherOptions {
   /** Where instances are kept: a folder of its own inside the data folder. */
   folder: string;
+  /** Where volumes are kept. */
+  volumes: string;
   /** Tells the names of one data folder from those of another. */
   key: string;
   /** Without bubblewrap, run programs as they are. Otherwise they are refused. */
@@ -123,13 +127,15 @@ export class Launcher {
   }
 
   /** Refuses what could not run. */
-  check({ entrypoint, cmd, env }: InstanceSpec): void {
+  check({ entrypoint, cmd, env, mounts = [] }: InstanceSpec): void {
     if ("cannot" in this.#bubblewrap && !this.#options.unsandboxed)
       throw new StartRefused(`programs cannot be kept apart from this machine: ${this.#bubblewrap.cannot}`);
     if (entrypoint.length + cmd.length === 0)
       throw new StartRefused(
         "there is no command to run: an image of the form 'host' needs an entrypoint or a command",
       );
+    if (mounts.length > 0 && "cannot" in this.#bubblewrap)
+      throw new StartRefused(`a program outside a sandbox can be given no volume: ${this.#bubblewrap.cannot}`);
     const [name] = unusableNames(env);
     if (name !== undefined)
       throw new StartRefused(
@@ -139,7 +145,8 @@ export class Launcher {
 
   async launch(launch: Launch): Promise<Launched> {
     using files = new Descriptors();
-    const user = this.changesUser ? userOf(launch.folder.path) : undefined;
+    const user = this.changesUser ? this.#userOf(launch) : undefined;
+    const mounts = await mountedFolders(this.#options.volumes, launch.spec.mounts, RESERVED);
     const variables = files.nameless(
       environmentText(this.#environmentFor(launch)),
       user,
@@ -148,7 +155,7 @@ export class Launcher {
     const output = files.open(launch.folder.output, "ax", 0o600);
     const filter = this.#filter === undefined ? undefined : files.open(this.#filter, "r");
     const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd]);
-    const command = this.sandboxed ? this.#sandbox(launch, user, program) : program;
+    const command = this.sandboxed ? this.#sandbox(launch, user, mounts, program) : program;
     const child = spawnOrRefuse(
       [LAUNCH_SCRIPT, launch.folder.path, launch.cgroups.join(":"), ...launch.enter(command)],
       {
@@ -173,6 +180,7 @@ export class Launcher {
   #sandbox(
     { id, spec, folder, app, devices, ownNetwork }: Launch,
     user: number | undefined,
+    mounts: readonly MountedFolder[],
     program: readonly string[],
   ): string[] {
     const bubblewrap = this.#bubblewrap as Bubblewrap;
@@ -187,10 +195,16 @@ export class Launcher {
       scratchBytes: Math.ceil(spec.limits.diskGb * 2 ** 30),
       devices: [...new Set(devices.flatMap(({ files }) => files))],
       seccomp: this.#filter === undefined ? undefined : SECCOMP_FD,
+      mounts,
       limitsScratch: bubblewrap.limitsScratch,
       asRoot: user !== undefined,
     });
     return [bubblewrap.file, ...view, "--", ...(user === undefined ? [] : dropTo(user)), ...program];
+  }
+
+  /** Its own; but programs of one account that share files must be able to change them, so with a volume it is the account's. */
+  #userOf({ folder, spec: { account, mounts = [] } }: Launch): number {
+    return userOf(mounts.length > 0 ? `${this.#options.volumes} ${account}` : folder.path);
   }
 
   #environmentFor({ id, spec, devices }: Launch): Record<string, string> {
@@ -212,7 +226,7 @@ function spawnOrRefuse(args: readonly string[], options: SpawnOptions): ChildPro
   }
 }
 
-const userOf = (path: string) => userFrom(createHash("sha256").update(path).digest().readUInt32LE());
+const userOf = (name: string) => userFrom(createHash("sha256").update(name).digest().readUInt32LE());
 
 /** Files of `/etc` that are this instance's own, made on the machine to be shown inside. */
 function makeEtc(folder: InstanceFolder, user: number, ownNetwork: boolean): Record<string, string> {

@@ -17,7 +17,13 @@ beforeEach(({ skip }) => skip(missing !== undefined, missing));
 beforeAll(async () => {
   if (missing) return;
   world = await openHost();
-  expect(world.compute.capabilities).toEqual({ sandbox: true, ownNetwork: true, limits: true, freeze: true });
+  expect(world.compute.capabilities).toEqual({
+    sandbox: true,
+    ownNetwork: true,
+    limits: true,
+    freeze: true,
+    volumes: true,
+  });
 });
 
 afterAll(() => world?.[Symbol.asyncDispose]());

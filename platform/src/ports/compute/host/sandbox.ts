@@ -1,6 +1,7 @@
 /** What a program in the sandbox sees and may do, as arguments of bubblewrap. */
 import { existsSync, readFileSync } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
+import type { MountedFolder } from "../volumes.ts";
 
 /** Where the folder of a `host` image is, and where the program begins. */
 export const APP = "/app";
@@ -33,6 +34,9 @@ const SYSTEM_FILES = [
   "/etc/ssl/openssl.cnf",
   "/etc/timezone",
 ];
+
+/** Where no volume can be: what is seen there is the machine's, the image's or ours. */
+export const RESERVED = ["/usr", "/etc", "/opt", "/node_modules", "/var", APP, ...SYSTEM_FOLDERS];
 
 /** Folders on the way to these; bubblewrap would make them for their owner alone. */
 const FOLDERS = [
@@ -76,6 +80,7 @@ export interface View {
   hostname: string;
   scratchBytes: number;
   devices: readonly string[];
+  mounts: readonly MountedFolder[];
   /** Descriptor of the filter of system calls, where there is one for this processor. */
   seccomp: number | undefined;
   /** Whether this bubblewrap can limit the size of `/tmp`. */
@@ -103,12 +108,25 @@ export function sandboxArguments(view: View): string[] {
     ...["--symlink", "/tmp", "/var/tmp"],
     ...view.devices.flatMap((device) => ["--dev-bind-try", device, device]),
     ...(view.app === undefined ? ["--dir", APP] : [view.appWritable ? "--bind" : "--ro-bind", view.app, APP]),
+    ...view.mounts.flatMap(mountArguments),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", APP],
     ...(view.seccomp === undefined ? [] : ["--seccomp", String(view.seccomp)]),
     ...(view.asRoot ? KEPT_FOR_THE_DROP : ["--unshare-user"]),
   ];
 }
+
+const mountArguments = ({ source, path }: MountedFolder): string[] => [
+  ...foldersTo(path).flatMap((folder) => ["--perms", "0755", "--dir", folder]),
+  ...["--bind", source, path],
+];
+
+/** `/a/b/c` is reached by `/a` and `/a/b`. */
+const foldersTo = (path: string): string[] =>
+  path
+    .split("/")
+    .slice(1, -1)
+    .map((_, i, names) => `/${names.slice(0, i + 1).join("/")}`);
 
 /** What `setpriv` needs to become somebody else; it gives these up with the rest. */
 const KEPT_FOR_THE_DROP = ["CAP_SETUID", "CAP_SETGID", "CAP_SETPCAP"].flatMap((one) => ["--cap-add", one]);
