@@ -213,6 +213,21 @@ describe("a worker that fails", () => {
     expect(world.started).toHaveLength(2);
   });
 
+  test("to accept a connection: the request waits, and is answered when the worker is well again", async () => {
+    await using world = await setup({ workers: { max: 1 }, scaling: { type: "REQUEST_COUNT", requestCount: 4 } });
+    const slow = world.ask("/slow");
+    await world.reached(1);
+    world.compute.fail("dial", new Error("connect ECONNREFUSED"));
+    const refused = world.ask();
+    await world.clock.armed(WAIT_FOR_ANY_MS);
+    world.compute.fail("dial", undefined);
+    await world.pass(3);
+    expect((await refused).status).toBe(200);
+    world.held[0]!.answer();
+    expect((await slow).status).toBe(200);
+    expect(world.started).toHaveLength(1);
+  });
+
   test("on the wrong port: requests are told after 2 minutes, and it is ended after 8", async () => {
     await using world = await setup({ env: { PORT: "8000" }, workers: { max: 1 } });
     const asked = world.ask();

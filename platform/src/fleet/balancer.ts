@@ -34,6 +34,8 @@ export interface Asking {
   affinity?: Affinity | undefined;
   /** Whether nobody waits for the answer any more. */
   gone?: Gone;
+  /** Since when it has waited, on the monotonic clock, when a worker refused it before; without it, since now. */
+  since?: number;
 }
 
 /** What the scaler goes by. */
@@ -198,7 +200,8 @@ export class Balancer implements Disposable {
   }
 
   /** The least busy worker, or the one that the affinity names, now or as soon as there is one. */
-  acquire(endpoint: string, { perWorker, affinity, gone }: Asking): Promise<Slot> {
+  acquire(endpoint: string, asking: Asking): Promise<Slot> {
+    const { perWorker, affinity } = asking;
     if (this.#closed) return Promise.reject(stopping());
     const group = this.#group(endpoint);
     group.perWorker = perWorker;
@@ -212,7 +215,7 @@ export class Balancer implements Disposable {
       this.#forgetIfEmpty(endpoint, group);
       return Promise.reject(workerGone(affinity.worker, "there is no such worker"));
     }
-    return this.#wait(endpoint, group, affinity, gone);
+    return this.#wait(endpoint, group, asking);
   }
 
   /** Nobody waits any longer, and whoever comes is refused; requests in flight go on. */
@@ -232,7 +235,7 @@ export class Balancer implements Disposable {
     this.#groups.clear();
   }
 
-  #wait(endpoint: string, group: Group, affinity: Affinity | undefined, gone?: Gone): Promise<Slot> {
+  #wait(endpoint: string, group: Group, { affinity, gone, since = this.#clock.monotonic() }: Asking): Promise<Slot> {
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
     const insists = affinity !== undefined && affinity.kind !== "soft";
     let timer: Timer | undefined;
@@ -259,7 +262,8 @@ export class Balancer implements Disposable {
       else void this.#noWorkers(endpoint, group).then(waiting.refuse);
     };
     group.waiting.add(waiting);
-    timer = this.#clock.after(insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS, late);
+    const untilMs = since + (insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS);
+    timer = this.#clock.after(Math.max(0, untilMs - this.#clock.monotonic()), late);
     gone?.addEventListener("abort", abandon);
     if (gone?.aborted) abandon();
     else this.#announce(endpoint, group);

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
+import { WAIT_FOR_ANY_MS } from "../../fleet/balancer.ts";
 
 const MIB = 1_048_576;
 const LIMIT = 30 * MIB;
@@ -72,22 +73,71 @@ describe("a worker that dies", () => {
   });
 });
 
+/** A worker that is said to be ready and accepts no connection; `doubted` is called for each that it refuses. */
+function deafWorker({ app: { balancer }, endpoint }: BalancedWorld, doubted = () => {}): void {
+  const dial = () => Promise.reject(new Error("nobody listens on port 80 of deaf"));
+  balancer.add(endpoint, { worker: "deaf", dial, doubted });
+  balancer.ready(endpoint, "deaf");
+}
+
 describe("a worker that does not listen", () => {
-  test("502 with the reason, and the next request goes elsewhere until it is well", async () => {
+  test("what it refuses goes to another one, and nothing comes to it until it is well", async () => {
     await using world = await setupBalanced();
-    const { balancer } = world.app;
-    const dial = () => Promise.reject(new Error("nobody listens on port 80 of deaf"));
     let doubted = 0;
-    balancer.add(world.endpoint, { worker: "deaf", dial, doubted: () => doubted++ });
-    balancer.ready(world.endpoint, "deaf");
-    world.worker("fit", (_request, response) => void response.end("fit"));
-    const first = await world.ask("GET", "/x");
-    expect([first.status, first.json.error]).toEqual([
+    deafWorker(world, () => doubted++);
+    world.worker("fit", mirror);
+    for (const body of ["first", "second", "third"]) {
+      const { text, headers } = await world.ask("POST", "/x", { body });
+      expect([text, headers.get("x-runpod-worker-id")]).toEqual([body, "fit"]);
+    }
+    expect(doubted).toBe(1);
+    expect(world.app.balancer.demand(world.endpoint)).toMatchObject({ waiting: 0, inFlight: 0 });
+  });
+
+  test("the whole of a large body goes to the other one", async () => {
+    await using world = await setupBalanced();
+    deafWorker(world);
+    world.worker("fit", mirror);
+    const body = Buffer.alloc(5 * MIB, "mill");
+    const { text } = await world.ask("POST", "/x", { body });
+    expect(text === body.toString()).toBe(true);
+  });
+
+  test("without another one the request waits until it is well", async () => {
+    await using world = await setupBalanced();
+    const refused = Promise.withResolvers<void>();
+    deafWorker(world, refused.resolve);
+    const asked = world.ask("POST", "/x", { body: "y" });
+    await refused.promise;
+    await world.clock.armed(WAIT_FOR_ANY_MS);
+    world.worker("fit", mirror);
+    expect((await asked).text).toBe("y");
+  });
+
+  test("the wait ends when it would have ended without the refusal, with the reason", async () => {
+    await using world = await setupBalanced();
+    const { clock } = world;
+    const asked = world.ask("GET", "/x");
+    await clock.armed(WAIT_FOR_ANY_MS);
+    await clock.advance(WAIT_FOR_ANY_MS - 1000);
+    const refused = Promise.withResolvers<void>();
+    deafWorker(world, refused.resolve);
+    await refused.promise;
+    await clock.armed(1000);
+    await clock.advance(1000);
+    const { status, json } = await asked;
+    expect([status, json.error]).toEqual([400, "no workers available"]);
+    expect(json.message).toContain("worker deaf: it refused a connection");
+  });
+
+  test("502 with the reason when it refuses again although it was said to be well", async () => {
+    await using world = await setupBalanced();
+    deafWorker(world, () => setImmediate(() => world.app.balancer.ready(world.endpoint, "deaf")));
+    const { status, json } = await world.ask("GET", "/x");
+    expect([status, json.error]).toEqual([
       502,
       "worker deaf refused the connection: nobody listens on port 80 of deaf",
     ]);
-    for (let i = 0; i < 3; i++) expect((await world.ask("GET", "/x")).text).toBe("fit");
-    expect(doubted).toBe(1);
   });
 
   test("502 for one that does not speak HTTP", async () => {

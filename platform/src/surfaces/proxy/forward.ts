@@ -111,11 +111,18 @@ class Forwarding implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Small bodies are here already and leave in one piece; others stream. */
+/** Bodies that were read before it was known whether their worker accepts the request. */
+const readBefore = new WeakMap<IncomingMessage, Buffer | null>();
+
+/** Small bodies are here already and leave in one piece; others stream, of which nothing is read before there is a connection. */
 function bodyOf(request: IncomingMessage): Buffer | Readable | null {
   if (!hasBody(request)) return null;
-  if (isHere(request)) return request.read() as Buffer | null;
-  return Readable.from(streamed(request), { objectMode: false });
+  const before = readBefore.get(request);
+  if (before !== undefined) return before;
+  if (!isHere(request)) return Readable.from(streamed(request), { objectMode: false });
+  const body = request.read() as Buffer | null;
+  readBefore.set(request, body);
+  return body;
 }
 
 /** The parser calls a request complete only after those who wait for its body have run; its length tells sooner. */
@@ -143,9 +150,13 @@ const tooSlow = ({ backend }: Slot) =>
     `worker ${backend.worker} did not finish the request within ${PROCESSING_MS / 60_000} minutes`,
   );
 
+/** The worker did not accept a connection, so that it has got nothing of the request. */
+export const wasNotSent = (error: unknown): boolean => isProblem(error) && error.cause instanceof DialRefused;
+
 export function failed({ backend, gone }: Slot, error: Error): Problem {
   const worker = `worker ${backend.worker}`;
-  if (gone.aborted) return problem("bad-gateway", `${worker} ended: ${(gone.reason as Error).message}`);
+  if (gone.aborted)
+    return problem("bad-gateway", `${worker} ended: ${(gone.reason as Error).message}`, { cause: error });
   const what = error instanceof DialRefused ? "refused the connection" : "broke the connection";
   return problem("bad-gateway", `${worker} ${what}: ${error.message}`, { cause: error });
 }

@@ -3,7 +3,7 @@ import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { parseAffinity } from "../../fleet/affinity.ts";
-import type { Balancer } from "../../fleet/balancer.ts";
+import type { Asking, Backend, Balancer, Slot } from "../../fleet/balancer.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -18,7 +18,7 @@ import type { Ahead } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 import { keyOf } from "../invoke/surface.ts";
 import { type Address, addressOf } from "./address.ts";
-import { BODY_LIMIT, forward, type Passing } from "./forward.ts";
+import { BODY_LIMIT, forward, type Passing, wasNotSent } from "./forward.ts";
 import { requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
 import { isWebSocket, tunnel, watchForHangUp } from "./tunnel.ts";
 
@@ -64,10 +64,9 @@ export class EndpointProxy implements Ahead {
     socket.once("close", () => this.#tunnels.delete(socket));
     const stopWatching = watchForHangUp(socket);
     const reply = new Reply(responseOn(request, socket));
-    void this.#serve(this.#addressOf(request)!, request, reply, (passing) => {
-      stopWatching();
-      return tunnel({ ...passing, socket, head });
-    });
+    void this.#serve(this.#addressOf(request)!, request, reply, (passing) =>
+      tunnel({ ...passing, socket, head, stopWatching }),
+    );
   }
 
   /** A WebSocket has no end that one could wait for. */
@@ -103,30 +102,41 @@ export class EndpointProxy implements Ahead {
   }
 
   #serve(address: Address, request: Request, reply: Reply, pass: (passing: Passing) => Promise<void>): Promise<Reply> {
-    const { pipeline, surface, balancer, clock } = this.#parts;
+    const { pipeline, surface, clock } = this.#parts;
     return pipeline.answer(surface, request, reply, async (caller) => {
       const endpoint = await this.#admit(caller, address);
       refuseTooLarge(request, BODY_LIMIT);
-      const slot = await balancer.acquire(address.endpoint, {
+      const asking = {
         perWorker: endpoint.scaling.type === "REQUEST_COUNT" ? endpoint.scaling.requestCount : 1,
         affinity: parseAffinity(affinityIn(request)),
         gone: new ClientGone(reply),
-      });
-      try {
+        since: clock.monotonic(),
+      };
+      const passing = { ...way(address, endpoint, request), request, response: reply.raw, own: reply.headers, clock };
+      await this.#untilAccepted(address.endpoint, asking, (slot) => {
         for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
-        await pass({
-          ...way(address, endpoint, request),
-          request,
-          response: reply.raw,
-          own: reply.headers,
-          slot,
-          clock,
-        });
-        return reply;
+        return pass({ ...passing, slot });
+      });
+      return reply;
+    });
+  }
+
+  /**
+   * A worker that accepts no connection has got nothing of the request, so that another one, or the same one once it is well, can
+   * have it. One that refuses it again although it was said to be well listens somewhere else, and nothing is to be waited for.
+   */
+  async #untilAccepted(endpoint: string, asking: Asking, send: (slot: Slot) => Promise<void>): Promise<void> {
+    for (const refusedBy = new Set<Backend>(); ; ) {
+      const slot = await this.#parts.balancer.acquire(endpoint, asking);
+      try {
+        return await send(slot);
+      } catch (error) {
+        if (!wasNotSent(error) || refusedBy.has(slot.backend)) throw error;
+        refusedBy.add(slot.backend);
       } finally {
         slot.release();
       }
-    });
+    }
   }
 
   /** The guards of invocation, and nothing of an endpoint to those whom they turn away. */

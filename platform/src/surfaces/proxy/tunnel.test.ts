@@ -176,6 +176,32 @@ describe("what goes wrong", () => {
     expect([status, JSON.parse(text).error]).toEqual([502, "worker w1 refused the connection: nobody listens"]);
   });
 
+  test("a worker that does not listen passes a WebSocket on to another one", async () => {
+    await using world = await setupBalanced();
+    const dial = () => Promise.reject(new Error("nobody listens"));
+    world.app.balancer.add(world.endpoint, { worker: "deaf", dial, doubted: () => {} });
+    world.app.balancer.ready(world.endpoint, "deaf");
+    echoing(world, "w1");
+    const client = open(world, "/echo");
+    await once(client, "open");
+    client.send("hello");
+    expect(String((await once(client, "message"))[0])).toBe("hello");
+    client.terminate();
+  });
+
+  test("a client that goes away after a worker refused it is forgotten", async () => {
+    await using world = await setupBalanced();
+    const dial = () => Promise.reject(new Error("nobody listens"));
+    world.app.balancer.add(world.endpoint, { worker: "deaf", dial, doubted: () => {} });
+    world.app.balancer.ready(world.endpoint, "deaf");
+    const client = open(world, "/echo");
+    client.on("error", () => {});
+    await world.clock.armed(WAIT_FOR_ANY_MS);
+    client.terminate();
+    await world.clock.disarmed(WAIT_FOR_ANY_MS);
+    expect(world.app.balancer.demand(world.endpoint).waiting).toBe(0);
+  });
+
   test("a worker that dies ends the connection", async () => {
     await using world = await setupBalanced();
     const { worker } = echoing(world, "w1");

@@ -10,6 +10,8 @@ export interface Upgrading extends Omit<Passing, "clock"> {
   /** The client's end, and what it has sent beyond its request. */
   socket: Duplex;
   head: Buffer;
+  /** Ends the watch for the client's going away, which reads in our place. */
+  stopWatching(): void;
 }
 
 /** An upgrade to anything else is not ours to make, and is answered as the plain request that it also is. */
@@ -34,7 +36,7 @@ export function watchForHangUp(socket: Duplex): () => void {
 
 /** Resolves when both ends are closed; rejects with the problem when the worker could not be asked. */
 export async function tunnel(upgrading: Upgrading): Promise<void> {
-  const { slot, socket } = upgrading;
+  const { slot, socket, stopWatching } = upgrading;
   const worker = await dial(slot.backend).catch((error: Error) => {
     if (error instanceof DialRefused) slot.refused();
     throw failed(slot, error);
@@ -43,8 +45,10 @@ export async function tunnel(upgrading: Upgrading): Promise<void> {
     worker.destroy();
     if (slot.gone.aborted) socket.destroy();
   };
+  stopWatching();
   slot.gone.addEventListener("abort", cut);
   socket.once("close", cut);
+  if (socket.destroyed) cut();
   try {
     const { answer, rest } = await asked(upgrading, worker);
     if (rest === undefined) await refusedByWorker(upgrading, answer);
