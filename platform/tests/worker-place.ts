@@ -1,5 +1,5 @@
 /** A server whose workers are real processes of this machine. */
-import { chmod, copyFile, readdir, readFile } from "node:fs/promises";
+import { chmod, copyFile, cp, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFailed } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
@@ -9,25 +9,31 @@ import type { Answer } from "./world.ts";
 export const LOOK_MS = 50;
 export const TRIES = 600;
 const WORKER = new URL("./fixtures/small-worker.mjs", import.meta.url);
+/** What the public Python worker package does on the wire. */
+const PUBLIC_WORKER = new URL("./fixtures/public-worker", import.meta.url);
 
 export interface Place extends AsyncDisposable {
   server: Server;
+  /** The owner's key. */
+  key: string;
   /** Ends the server with a signal and starts the next one. */
   restart(signal: NodeJS.Signals): Promise<void>;
   call(method: string, path: string, body?: object): Promise<Answer>;
-  endpoint(more?: object): Promise<string>;
+  /** Creates one; `flags` are the worker's. */
+  endpoint(more?: object, ...flags: string[]): Promise<string>;
   /** The job once it is as expected. */
   until(endpoint: string, job: string, fits: (record: Answer["json"]) => boolean): Promise<Answer["json"]>;
   /** Process ids of this test's workers. */
   workers(): Promise<number[]>;
 }
 
-export async function place(): Promise<Place> {
+export async function place({ worker = "small" }: { worker?: "small" | "public" } = {}): Promise<Place> {
   const folder = await temporaryFolder();
   const app = await temporaryFolder();
   // A name of its own, by which its processes are found.
   const program = `worker-${app.path.split("-").at(-1)}.mjs`;
-  await copyFile(WORKER, join(app.path, program));
+  if (worker === "small") await copyFile(WORKER, join(app.path, program));
+  else await copyPublicWorker(app.path, program);
   // Programs run as users of their own.
   await chmod(app.path, 0o755);
   const start = (...args: string[]) => startServer(folder.path, { args, env: { MILLRACE_COMPUTE: "host" } });
@@ -44,10 +50,11 @@ export async function place(): Promise<Place> {
       // Workers that still run know the server by its address.
       server = await start("--port", new URL(server.url).port);
     },
+    key,
     call,
-    async endpoint(more = {}) {
+    async endpoint(more = {}, ...flags) {
       const cpu = [{ id: "cpu3c", vcpuCount: 2 }];
-      const body = { name: "real", image: `host:${app.path}`, cmd: ["node", program], cpu, ...more };
+      const body = { name: "real", image: `host:${app.path}`, cmd: ["node", program, ...flags], cpu, ...more };
       const { status, json, text } = await call("POST", "/v2/serverless", body);
       if (status !== 201) throw new Error(text);
       return json.id;
@@ -68,6 +75,11 @@ export async function place(): Promise<Place> {
       await app[Symbol.asyncDispose]();
     },
   };
+}
+
+async function copyPublicWorker(folder: string, program: string): Promise<void> {
+  await cp(PUBLIC_WORKER, folder, { recursive: true });
+  await rename(join(folder, "worker.mjs"), join(folder, program));
 }
 
 /** Node processes with this program, and not the sandbox around them. */
