@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pino from "pino";
-import { type App, createApp, openServices, type Services, type Surroundings } from "./app.ts";
-import { KEY_SHAPE } from "./guards/authenticate.ts";
+import type { App, Services, Surroundings } from "./app.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText, resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
@@ -32,7 +31,6 @@ import { loadMasterKeys } from "./ports/vault/master-keys.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import { gpuTypeIds } from "./resources/catalog/compute.ts";
-import { workerLogsOf } from "./resources/workers/model.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
 
 export type { Settings };
@@ -55,6 +53,9 @@ export const ownerKeyFile = (settings: Settings) => join(settings.data, "api-key
 
 const real = { clock: realClock, random: realRandom };
 
+/** Most of the code, and half of the time to start: it is read while threads and other programs open the rest. */
+const loadApp = () => import("./app.ts");
+
 /** Whatever this process makes, the database files included, is its owner's alone. */
 async function makeDataFolder({ data }: Settings): Promise<void> {
   process.umask(0o077);
@@ -73,7 +74,8 @@ export async function openInstallation(
   const parts = { ...real, ...given };
   await makeDataFolder(settings);
   await using opened = new AsyncDisposableStack();
-  const store = opened.use(await openStore(settings, thread));
+  const [store, { openServices }] = await Promise.all([openStore(settings, thread), loadApp()]);
+  opened.use(store);
   const source = { text: settings.masterKey, command: settings.masterKeyCommand, file: masterKeyFile(settings) };
   const vault = new EnvelopeVault(await loadMasterKeys(source, parts.random), parts.random);
   const services = await openServices({ ...parts, store, vault, publicUrl });
@@ -93,19 +95,26 @@ async function openLimits(settings: Settings): Promise<Limits> {
   return PostgresLimits.open(settings.databaseUrl);
 }
 
+interface OpenQueue extends AsyncDisposable {
+  queue: Queue;
+  signals: Signals;
+}
+
 /** The queue and its signals: both in this process, or both in PostgreSQL. */
-async function openQueue(
-  settings: Settings,
-  { clock, random }: Omit<Surroundings, "log">,
-): Promise<{ queue: Queue; signals: Signals }> {
+async function openQueue(settings: Settings, { clock, random }: Omit<Surroundings, "log">): Promise<OpenQueue> {
+  await using opened = new AsyncDisposableStack();
   if (!settings.databaseUrl) {
-    const queue = await SqliteQueue.open(settings.data, { clock, random });
-    return { queue, signals: new MemorySignals() };
+    const queue = opened.use(await SqliteQueue.open(settings.data, { clock, random }));
+    const signals = opened.use(new MemorySignals());
+    const kept = opened.move();
+    return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
   const { PostgresQueue } = await import("./ports/queue/postgres-queue.ts");
   const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
-  const queue = await PostgresQueue.open(settings.databaseUrl, { random });
-  return { queue, signals: await PostgresSignals.open(settings.databaseUrl, { clock, random }) };
+  const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random }));
+  const signals = opened.use(await PostgresSignals.open(settings.databaseUrl, { clock, random }));
+  const kept = opened.move();
+  return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */
@@ -134,9 +143,8 @@ async function removeHere(settings: Settings, { endpoints, workerKeys }: Install
   using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
   if (!settings.databaseUrl && !lock) return;
   await using opened = new AsyncDisposableStack();
-  const { queue, signals } = await openQueue(settings, real);
-  opened.use(queue);
-  opened.use(signals);
+  const { queue } = opened.use(await openQueue(settings, real));
+  const { workerLogsOf } = await import("./resources/workers/model.ts");
   endpoints.onRemoval((id) => queue.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
   const logs = opened.use(openLogs(settings, () => undefined));
@@ -156,20 +164,19 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   let url = "";
   await makeDataFolder(settings);
   if (!settings.databaseUrl) opened.use(lockFolder(settings.data));
-  const installation = opened.use(
-    await openInstallation(settings, { ...parts, publicUrl: () => settings.publicUrl ?? url }),
-  );
-  const limits = opened.use(await openLimits(settings));
-  const { queue, signals } = await openQueue(settings, parts);
-  opened.use(queue);
-  opened.use(signals);
+  const [installation, { queue, signals }, limits, host] = await openTogether(opened, [
+    openInstallation(settings, { ...parts, publicUrl: () => settings.publicUrl ?? url }),
+    openQueue(settings, parts),
+    openLimits(settings),
+    openHost(settings, parts),
+  ]);
   const logs = opened.use(
     openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written")),
   );
   const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
   const { store, vault } = installation;
   const id = await machineId(settings, parts.random);
-  const drivers = await openDrivers(settings, id, installation.accounts, parts, opened);
+  const drivers = host && (await driversWith(host, settings, id, installation.accounts, parts, opened));
   let hostUrl = "";
   const containerUrl = async ({ linkHost }: DockerCompute): Promise<string> =>
     urlOf(linkHost, await openLink(settings, app, linkHost, "container"));
@@ -179,6 +186,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     workerUrl: (image: string) =>
       settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl(drivers.containers)),
   };
+  const { createApp } = await loadApp();
   const app: App = opened.use(
     createApp({ ...parts, store, vault, limits, queue, signals, logs, machine }, installation, settings),
   );
@@ -196,16 +204,27 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   return { url, newOwnerKey, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
-/** What runs workers on this machine, if it is to run any. */
-async function openDrivers(
+/** Opens at once what does not need each other; all of it is the stack's, also when a part of it fails. */
+async function openTogether<T extends readonly (AsyncDisposable | undefined)[]>(
+  opened: AsyncDisposableStack,
+  opening: { [K in keyof T]: Promise<T[K]> },
+): Promise<T> {
+  const settled = await Promise.allSettled(opening);
+  for (const one of settled) if (one.status === "fulfilled") opened.use(one.value);
+  return (await Promise.all(opening)) as unknown as T;
+}
+
+/** What runs workers on this machine. */
+async function driversWith(
+  host: HostCompute,
   settings: Settings,
   machine: string,
   accounts: Accounts,
   parts: Surroundings,
   opened: AsyncDisposableStack,
-): Promise<{ host: HostCompute; containers: DockerCompute } | undefined> {
-  if (settings.compute === "none") return undefined;
-  const host = opened.use(await openHost(settings, accounts, parts));
+): Promise<{ host: HostCompute; containers: DockerCompute }> {
+  if (isLoopback(settings.host) && (await accounts.list()).length <= 1) host.allowUnsandboxed();
+  if (host.warning) parts.log.warn({}, host.warning);
   return { host, containers: opened.use(await openContainers(settings, machine, host, parts)) };
 }
 
@@ -217,24 +236,21 @@ async function refusesHost({ hostImages, host }: Settings, accounts: Accounts): 
   return "images of the form 'host' are not run where several accounts are served beyond this machine (MILLRACE_HOST_IMAGES=on allows them)";
 }
 
-async function openHost(settings: Settings, accounts: Accounts, { clock, log }: Surroundings): Promise<HostCompute> {
-  const onLoopback = isLoopback(settings.host);
-  const alone = onLoopback && (await accounts.list()).length <= 1;
-  const compute = await HostCompute.open({
+async function openHost(settings: Settings, { clock, log }: Surroundings): Promise<HostCompute | undefined> {
+  if (settings.compute === "none") return undefined;
+  return HostCompute.open({
     folder: join(settings.data, "instances"),
     volumes: volumesFolder(settings),
     clock,
     log,
     gpus: settings.gpus,
     gpuTypes: gpuTypeIds,
-    onLoopback,
-    unsandboxed: alone || settings.sandbox === "optional",
+    onLoopback: isLoopback(settings.host),
+    unsandboxed: settings.sandbox === "optional",
     writableApp: settings.hostApp === "writable",
     library: fileURLToPath(new URL("../../worker", import.meta.url)),
     watchdogS: settings.watchdogS,
   });
-  if (compute.warning) log.warn({}, compute.warning);
-  return compute;
 }
 
 /** The same for programs and containers: a volume is one, whatever runs on it. */
@@ -293,6 +309,7 @@ const isLoopback = (host: string) => host === "localhost" || host === "::1" || h
 async function ensureOwnerKey(settings: Settings, accounts: Accounts, random: Random): Promise<string | undefined> {
   const owner = await accounts.firstOwner();
   if (settings.apiKey !== undefined) {
+    const { KEY_SHAPE } = await import("./guards/authenticate.ts");
     if (!KEY_SHAPE.test(settings.apiKey))
       throw new Error("MILLRACE_API_KEY must have 16 or more visible ASCII characters");
     await accounts.setOwnerKey(owner, settings.apiKey);

@@ -125,6 +125,11 @@ export class HostCompute implements Compute {
     return this.#network.openLink(port);
   }
 
+  /** From now on programs run as they are where nothing can keep them apart. */
+  allowUnsandboxed(): void {
+    this.#launcher.allowUnsandboxed();
+  }
+
   /** Why programs are not kept apart from this machine, in words for whoever runs the server; undefined when they are. */
   get warning(): string | undefined {
     return this.#launcher.warning;

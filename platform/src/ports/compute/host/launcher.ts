@@ -80,6 +80,7 @@ export class Launcher {
   readonly #inherited: readonly number[];
   /** Of names in memory, which all data folders share. */
   readonly #prefix: string;
+  #unsandboxed: boolean;
 
   private constructor(
     options: LauncherOptions,
@@ -94,6 +95,7 @@ export class Launcher {
     this.#filter = filter;
     this.#inherited = inherited;
     this.#prefix = `millrace-${options.key}-`;
+    this.#unsandboxed = options.unsandboxed;
     removeNamed(this.#prefix);
   }
 
@@ -109,6 +111,10 @@ export class Launcher {
     );
   }
 
+  allowUnsandboxed(): void {
+    this.#unsandboxed = true;
+  }
+
   get sandboxed(): boolean {
     return !("cannot" in this.#bubblewrap);
   }
@@ -121,14 +127,14 @@ export class Launcher {
   get warning(): string | undefined {
     if (!("cannot" in this.#bubblewrap)) return undefined;
     const reason = this.#bubblewrap.cannot;
-    return this.#options.unsandboxed
+    return this.#unsandboxed
       ? `programs are not kept apart from this machine: they can read what this server can. To keep them apart, ${reason}`
       : `programs cannot be kept apart from this machine, and are refused: ${reason}`;
   }
 
   /** Refuses what could not run. */
   check({ entrypoint, cmd, env, mounts = [] }: InstanceSpec): void {
-    if ("cannot" in this.#bubblewrap && !this.#options.unsandboxed)
+    if ("cannot" in this.#bubblewrap && !this.#unsandboxed)
       throw new StartRefused(`programs cannot be kept apart from this machine: ${this.#bubblewrap.cannot}`);
     if (entrypoint.length + cmd.length === 0)
       throw new StartRefused(
