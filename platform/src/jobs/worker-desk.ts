@@ -10,7 +10,16 @@ import { workerOf } from "./holder.ts";
 import { changeReported, claimingBack, failing, givingUpHolder, handingBack } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
-import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
+import {
+  type Begun,
+  isStuck,
+  isToRenew,
+  isWithheld,
+  listsAreTrusted,
+  omittedTwice,
+  type Session,
+  Sessions,
+} from "./sessions.ts";
 import { StopCalls } from "./stop-calls.ts";
 import type { Waiters } from "./waiters.ts";
 import { Withheld } from "./withheld.ts";
@@ -271,9 +280,13 @@ export class WorkerDesk {
   }
 
   #heard({ worker, endpoint }: WorkerCall): Session {
+    const now = this.#clock.monotonic();
+    const session = this.#sessions.of(worker, endpoint, now);
     // Not awaited: being alive is worth nothing on the disk.
-    this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => undefined);
-    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
+    if (isToRenew(session, now))
+      this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => {
+        session.renewedAt = undefined;
+      });
     if (!session.heard) this.#events.heard({ worker, endpoint });
     session.heard = true;
     return session;
