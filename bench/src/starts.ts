@@ -58,7 +58,8 @@ export async function measureStarts({
   say: (line: string) => void;
 }): Promise<StartsResult> {
   const app = await mkdtemp(join(folder, "starts-"));
-  const data = join(app, "data");
+  // Not in the programs' folder: none may see the server's data.
+  const data = await mkdtemp(join(folder, "starts-data-"));
   try {
     await writeFile(join(app, "worker.mjs"), WORKER, { mode: 0o644 });
     // Programs run as users of their own, and must find the folder.
@@ -76,7 +77,7 @@ export async function measureStarts({
     say(`  start of a process with the worker library: ${shown(processStart)}`);
     return { waits, processStart };
   } finally {
-    await rm(app, { recursive: true, force: true });
+    for (const path of [app, data]) await rm(path, { recursive: true, force: true });
   }
 }
 
