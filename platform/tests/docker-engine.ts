@@ -1,5 +1,6 @@
 /** A real Docker engine of one's own: started, killed, started again, and gone without a trace afterwards. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,6 +9,7 @@ import { promisify } from "node:util";
 
 const CONFORMANCE_PROGRAM = new URL("../src/ports/compute/conformance-program.mjs", import.meta.url);
 const WORKER_LIBRARY = new URL("../../worker/src", import.meta.url);
+const SMALL_WORKER = new URL("fixtures/small-worker.mjs", import.meta.url);
 
 const run = promisify(execFile);
 
@@ -26,7 +28,7 @@ const IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE";
 interface EngineOptions {
   /** Whether containers go on when it dies. */
   keepsContainers?: boolean;
-  /** In a network namespace where nobody reaches its containers: two engines in one undo each other's packet filters. */
+  /** Without packet filters, and with addresses of its own: two engines on one machine undo each other's. */
   apart?: boolean;
 }
 
@@ -76,8 +78,14 @@ function spawnEngine(folder: string, socket: string, { keepsContainers, apart }:
   const files = ["--pidfile", join(folder, "pid"), "--host", `unix://${socket}`];
   // No network of its own beside those that are made for it.
   const manner = ["--bridge", "none", ...(keepsContainers ? ["--live-restore"] : [])];
-  const [program, ...args] = [...(apart ? ["unshare", "--net"] : []), "dockerd", ...places, ...files, ...manner];
-  return spawn(program!, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const network = apart ? ["--iptables=false", "--default-address-pool", `base=${ownAddresses(folder)},size=24`] : [];
+  return spawn("dockerd", [...places, ...files, ...manner, ...network], { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+/** The same for an engine that is started again. */
+function ownAddresses(folder: string): string {
+  const [first, second] = createHash("sha256").update(folder).digest();
+  return `10.${first}.${second! & 0xf0}.0/20`;
 }
 
 /** Its later words are read too, or a full pipe would stop it. */
@@ -115,6 +123,7 @@ async function addNode(folder: string): Promise<void> {
     await cp(await realpath(library), join(folder, library));
   }
   await cp(CONFORMANCE_PROGRAM, join(folder, "conformance-program.mjs"));
+  await cp(SMALL_WORKER, join(folder, "small-worker.mjs"));
   await cp(WORKER_LIBRARY, join(folder, "worker"), { recursive: true });
   const echo = 'import { start } from "/worker/main.ts";\nstart({ handler: ({ input }) => input });\n';
   await writeFile(join(folder, "echo-worker.ts"), echo);

@@ -9,8 +9,9 @@ declare module "vitest" {
 }
 
 export const TEST_IMAGE = "millrace-test";
-/** A worker in that image. */
+/** Workers in that image: one of the worker library, and one of the public protocol. */
 export const ECHO_WORKER = "/echo-worker.ts";
+export const SMALL_WORKER = "/small-worker.mjs";
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
   const engine = await startEngine();
