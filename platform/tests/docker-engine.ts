@@ -13,14 +13,23 @@ const SMALL_WORKER = new URL("fixtures/small-worker.mjs", import.meta.url);
 
 const run = promisify(execFile);
 
-export interface DockerEngine extends AsyncDisposable {
+export interface GivenEngine {
   socket: string;
-  /** Breaks it off as a crash would. Its containers go on, as far as they can without it. */
-  kill(): Promise<void>;
-  start(): Promise<void>;
   /** Runs the command line tool on this engine. */
   docker(...args: string[]): Promise<string>;
 }
+
+export interface DockerEngine extends GivenEngine, AsyncDisposable {
+  /** Breaks it off as a crash would. Its containers go on, as far as they can without it. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** One that runs already, such as a Podman. */
+export const givenEngine = (socket: string): GivenEngine => ({
+  socket,
+  docker: async (...args) => (await run("docker", ["-H", `unix://${socket}`, ...args])).stdout.trim(),
+});
 
 /** Its networks and processes would be the machine's: `scripts/test-docker.sh` gives the tests namespaces of their own. */
 const IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE";
@@ -38,7 +47,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<DockerEn
   const folder = await mkdtemp(join(tmpdir(), "millrace-docker-"));
   const socket = join(folder, "docker.sock");
   let engine: ChildProcess | undefined;
-  const docker = async (...args: string[]) => (await run("docker", ["-H", `unix://${socket}`, ...args])).stdout.trim();
+  const { docker } = givenEngine(socket);
   const kill = async () => {
     if (!engine || engine.exitCode !== null || engine.signalCode !== null) return;
     const ended = once(engine, "exit");
@@ -102,7 +111,7 @@ function readUntilReady(engine: ChildProcess): Promise<void> {
 }
 
 /** An image made of what this machine has: BusyBox, and Node with its libraries unless a shell is enough. */
-export async function importImage({ docker }: DockerEngine, name: string, { node = true } = {}): Promise<void> {
+export async function importImage({ docker }: GivenEngine, name: string, { node = true } = {}): Promise<void> {
   await using files = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "millrace-image-"));
   files.defer(() => rm(folder, { recursive: true }));
