@@ -17,5 +17,8 @@ install() { # program, package, rows as a pattern
 }
 install redis-server redis-server '[45678]' "$@"
 install nginx nginx-light 'lb' "$@"
+install dockerd docker.io 'starts' "$@"
+install busybox busybox-static 'starts' "$@"
+install ip iproute2 'starts' "$@"
 export PATH="$PWD/node_modules/.bin:$PATH"
 exec node --disable-warning=ExperimentalWarning bench/src/main.ts "$@"

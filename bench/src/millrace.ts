@@ -25,6 +25,8 @@ export interface MillraceOptions {
   nodeOptions?: string;
   /** Where the server starts workers; by default nowhere, since the bench starts them itself. */
   compute?: "host" | "none";
+  /** The socket of the engine that runs containers. */
+  docker?: string;
 }
 
 export interface RunningMillrace extends Running {
@@ -60,6 +62,7 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
     "warn",
     "--compute",
     options.compute ?? "none",
+    ...(options.docker ? ["--docker", options.docker] : []),
   ];
   const server = await startCommand(launcher, ["serve", ...place, ...flags], { ready: /^listening on (\S+)$/m, env });
   const key = (await readFile(join(folder, "api-key"), "utf8")).trim();

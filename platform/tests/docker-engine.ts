@@ -1,5 +1,6 @@
 /** A real Docker engine of one's own: started, killed, started again, and gone without a trace afterwards. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { cp, mkdir, mkdtemp, readFile, realpath, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -8,17 +9,27 @@ import { promisify } from "node:util";
 
 const CONFORMANCE_PROGRAM = new URL("../src/ports/compute/conformance-program.mjs", import.meta.url);
 const WORKER_LIBRARY = new URL("../../worker/src", import.meta.url);
+const SMALL_WORKER = new URL("fixtures/small-worker.mjs", import.meta.url);
 
 const run = promisify(execFile);
 
-export interface DockerEngine extends AsyncDisposable {
+export interface GivenEngine {
   socket: string;
-  /** Breaks it off as a crash would. Its containers go on, as far as they can without it. */
-  kill(): Promise<void>;
-  start(): Promise<void>;
   /** Runs the command line tool on this engine. */
   docker(...args: string[]): Promise<string>;
 }
+
+export interface DockerEngine extends GivenEngine, AsyncDisposable {
+  /** Breaks it off as a crash would. Its containers go on, as far as they can without it. */
+  kill(): Promise<void>;
+  start(): Promise<void>;
+}
+
+/** One that runs already, such as a Podman. */
+export const givenEngine = (socket: string): GivenEngine => ({
+  socket,
+  docker: async (...args) => (await run("docker", ["-H", `unix://${socket}`, ...args])).stdout.trim(),
+});
 
 /** Its networks and processes would be the machine's: `scripts/test-docker.sh` gives the tests namespaces of their own. */
 const IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE";
@@ -26,7 +37,7 @@ const IN_NAMESPACE = "MILLRACE_TEST_NAMESPACE";
 interface EngineOptions {
   /** Whether containers go on when it dies. */
   keepsContainers?: boolean;
-  /** In a network namespace where nobody reaches its containers: two engines in one undo each other's packet filters. */
+  /** Without packet filters, and with addresses of its own: two engines on one machine undo each other's. */
   apart?: boolean;
 }
 
@@ -36,7 +47,7 @@ export async function startEngine(options: EngineOptions = {}): Promise<DockerEn
   const folder = await mkdtemp(join(tmpdir(), "millrace-docker-"));
   const socket = join(folder, "docker.sock");
   let engine: ChildProcess | undefined;
-  const docker = async (...args: string[]) => (await run("docker", ["-H", `unix://${socket}`, ...args])).stdout.trim();
+  const { docker } = givenEngine(socket);
   const kill = async () => {
     if (!engine || engine.exitCode !== null || engine.signalCode !== null) return;
     const ended = once(engine, "exit");
@@ -76,8 +87,14 @@ function spawnEngine(folder: string, socket: string, { keepsContainers, apart }:
   const files = ["--pidfile", join(folder, "pid"), "--host", `unix://${socket}`];
   // No network of its own beside those that are made for it.
   const manner = ["--bridge", "none", ...(keepsContainers ? ["--live-restore"] : [])];
-  const [program, ...args] = [...(apart ? ["unshare", "--net"] : []), "dockerd", ...places, ...files, ...manner];
-  return spawn(program!, args, { stdio: ["ignore", "ignore", "pipe"] });
+  const network = apart ? ["--iptables=false", "--default-address-pool", `base=${ownAddresses(folder)},size=24`] : [];
+  return spawn("dockerd", [...places, ...files, ...manner, ...network], { stdio: ["ignore", "ignore", "pipe"] });
+}
+
+/** The same for an engine that is started again. */
+function ownAddresses(folder: string): string {
+  const [first, second] = createHash("sha256").update(folder).digest();
+  return `10.${first}.${second! & 0xf0}.0/20`;
 }
 
 /** Its later words are read too, or a full pipe would stop it. */
@@ -94,7 +111,7 @@ function readUntilReady(engine: ChildProcess): Promise<void> {
 }
 
 /** An image made of what this machine has: BusyBox, and Node with its libraries unless a shell is enough. */
-export async function importImage({ docker }: DockerEngine, name: string, { node = true } = {}): Promise<void> {
+export async function importImage({ docker }: GivenEngine, name: string, { node = true } = {}): Promise<void> {
   await using files = new AsyncDisposableStack();
   const folder = await mkdtemp(join(tmpdir(), "millrace-image-"));
   files.defer(() => rm(folder, { recursive: true }));
@@ -115,6 +132,7 @@ async function addNode(folder: string): Promise<void> {
     await cp(await realpath(library), join(folder, library));
   }
   await cp(CONFORMANCE_PROGRAM, join(folder, "conformance-program.mjs"));
+  await cp(SMALL_WORKER, join(folder, "small-worker.mjs"));
   await cp(WORKER_LIBRARY, join(folder, "worker"), { recursive: true });
   const echo = 'import { start } from "/worker/main.ts";\nstart({ handler: ({ input }) => input });\n';
   await writeFile(join(folder, "echo-worker.ts"), echo);

@@ -1,7 +1,7 @@
 /** Workers that the server starts as real processes: run, killed, recovered, ended. */
 import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
-import { isOver, place, submit } from "./worker-place.ts";
+import { isOver, place, submit, untilClaimsAreWritten } from "./worker-place.ts";
 
 test("a first job starts a worker that runs it, with its secret, and SIGTERM leaves no process", async () => {
   await using at = await place();
@@ -21,6 +21,7 @@ test("kill -9 of the server while jobs run: workers are recovered, and each job 
   const jobs = [await submit(at, endpoint, { ms: 4000 }), await submit(at, endpoint, { ms: 4000 })];
   const begun = await Promise.all(jobs.map((job) => at.until(endpoint, job, ({ status }) => status === "IN_PROGRESS")));
   const before = await at.workers();
+  await untilClaimsAreWritten(at, endpoint);
   await at.restart("SIGKILL");
   const ended = await Promise.all(jobs.map((job) => at.until(endpoint, job, isOver)));
   expect(ended.map(({ status, workerId }) => [status, workerId])).toEqual(

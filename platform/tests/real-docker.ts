@@ -1,6 +1,6 @@
 /** Vitest's global setup of the "docker" project: one real Docker engine for the whole run. */
 import type { TestProject } from "vitest/node";
-import { importImage, startEngine } from "./docker-engine.ts";
+import { givenEngine, importImage, startEngine } from "./docker-engine.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
@@ -9,12 +9,18 @@ declare module "vitest" {
 }
 
 export const TEST_IMAGE = "millrace-test";
-/** A worker in that image. */
+/** Workers in that image: one of the worker library, and one of the public protocol. */
 export const ECHO_WORKER = "/echo-worker.ts";
+export const SMALL_WORKER = "/small-worker.mjs";
+
+/** The socket of an engine to test with instead of one of the tests' own. */
+const GIVEN = process.env.MILLRACE_TEST_ENGINE;
 
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const engine = await startEngine();
+  await using opened = new AsyncDisposableStack();
+  const engine = GIVEN ? givenEngine(GIVEN) : opened.use(await startEngine());
   await importImage(engine, TEST_IMAGE);
   project.provide("dockerSocket", engine.socket);
-  return async () => engine[Symbol.asyncDispose]();
+  const ending = opened.move();
+  return () => ending.disposeAsync();
 }

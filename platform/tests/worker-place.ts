@@ -1,4 +1,4 @@
-/** A server whose workers are real processes of this machine. */
+/** A server that starts real workers: processes of this machine, or what else an image stands for. */
 import { chmod, copyFile, cp, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { onTestFailed } from "vitest";
@@ -12,7 +12,7 @@ const WORKER = new URL("./fixtures/small-worker.mjs", import.meta.url);
 /** What the public Python worker package does on the wire. */
 const PUBLIC_WORKER = new URL("./fixtures/public-worker", import.meta.url);
 
-export interface Place extends AsyncDisposable {
+export interface ServerPlace extends AsyncDisposable {
   server: Server;
   /** The owner's key. */
   key: string;
@@ -23,22 +23,26 @@ export interface Place extends AsyncDisposable {
   endpoint(more?: object, ...flags: string[]): Promise<string>;
   /** The job once it is as expected. */
   until(endpoint: string, job: string, fits: (record: Answer["json"]) => boolean): Promise<Answer["json"]>;
+}
+
+export interface Place extends ServerPlace {
   /** Process ids of this test's workers. */
   workers(): Promise<number[]>;
 }
 
-export async function place({ worker = "small" }: { worker?: "small" | "public" } = {}): Promise<Place> {
+export interface ServerPlaceOptions {
+  /** What its endpoints run. */
+  program: { cmd: string[] } & Record<string, unknown>;
+  env?: Record<string, string>;
+  /** Of the test itself where tests run at the same time. */
+  onFailure: (show: () => void) => void;
+}
+
+export async function serverPlace({ program, env, onFailure }: ServerPlaceOptions): Promise<ServerPlace> {
   const folder = await temporaryFolder();
-  const app = await temporaryFolder();
-  // A name of its own, by which its processes are found.
-  const program = `worker-${app.path.split("-").at(-1)}.mjs`;
-  if (worker === "small") await copyFile(WORKER, join(app.path, program));
-  else await copyPublicWorker(app.path, program);
-  // Programs run as users of their own.
-  await chmod(app.path, 0o755);
-  const start = (...args: string[]) => startServer(folder.path, { args, env: { MILLRACE_COMPUTE: "host" } });
+  const start = (...args: string[]) => startServer(folder.path, { args, env: { MILLRACE_COMPUTE: "host", ...env } });
   let server = await start();
-  onTestFailed(() => console.log(server.log()));
+  onFailure(() => console.log(server.log()));
   const key = await ownerKey(folder.path);
   const call: Place["call"] = (method, path, body) => server.call(method, path, { key, body });
   return {
@@ -54,7 +58,7 @@ export async function place({ worker = "small" }: { worker?: "small" | "public" 
     call,
     async endpoint(more = {}, ...flags) {
       const cpu = [{ id: "cpu3c", vcpuCount: 2 }];
-      const body = { name: "real", image: `host:${app.path}`, cmd: ["node", program, ...flags], cpu, ...more };
+      const body = { name: "real", ...program, cmd: [...program.cmd, ...flags], cpu, ...more };
       const { status, json, text } = await call("POST", "/v2/serverless", body);
       if (status !== 201) throw new Error(text);
       return json.id;
@@ -67,14 +71,35 @@ export async function place({ worker = "small" }: { worker?: "small" | "public" 
         await stay(LOOK_MS);
       }
     },
-    workers: () => processesWith(program),
     async [Symbol.asyncDispose]() {
       await server.end("SIGTERM");
-      for (const pid of await processesWith(program)) process.kill(pid, "SIGKILL");
       await folder[Symbol.asyncDispose]();
-      await app[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Its workers are processes of this machine. */
+export async function place({ worker = "small" }: { worker?: "small" | "public" } = {}): Promise<Place> {
+  const app = await temporaryFolder();
+  // A name of its own, by which its processes are found.
+  const program = `worker-${app.path.split("-").at(-1)}.mjs`;
+  if (worker === "small") await copyFile(WORKER, join(app.path, program));
+  else await copyPublicWorker(app.path, program);
+  // Programs run as users of their own.
+  await chmod(app.path, 0o755);
+  const at = await serverPlace({
+    program: { image: `host:${app.path}`, cmd: ["node", program] },
+    onFailure: onTestFailed,
+  });
+  const endServer = at[Symbol.asyncDispose];
+  return Object.assign(at, {
+    workers: () => processesWith(program),
+    async [Symbol.asyncDispose]() {
+      await endServer();
+      for (const pid of await processesWith(program)) process.kill(pid, "SIGKILL");
+      await app[Symbol.asyncDispose]();
+    },
+  });
 }
 
 async function copyPublicWorker(folder: string, program: string): Promise<void> {
@@ -94,7 +119,10 @@ async function processesWith(program: string): Promise<number[]> {
   return lines.filter(({ words }) => words[1] === program).map(({ pid }) => Number(pid));
 }
 
-export const submit = async (at: Place, endpoint: string, input: object = {}) =>
+export const submit = async (at: ServerPlace, endpoint: string, input: object = {}) =>
   (await at.call("POST", `/v2/${endpoint}/run`, { input })).json.id as string;
 
 export const isOver = ({ status }: { status: string }) => !["IN_QUEUE", "IN_PROGRESS"].includes(status);
+
+/** Claims are written late (decision 0007), but no later than jobs are listed: then a killed server knows who has them. */
+export const untilClaimsAreWritten = (at: ServerPlace, endpoint: string) => at.call("GET", `/v2/${endpoint}/requests`);

@@ -39,13 +39,6 @@ export interface Session {
 /** A busy worker speaks thousands of times a second; a second more or less of silence changes nothing. */
 const RENEW_EVERY_MS = 1000;
 
-/** Whether the queue is to be told now that the worker is alive. */
-export function isToRenew(session: Session, now: number): boolean {
-  if (session.renewedAt !== undefined && now - session.renewedAt < RENEW_EVERY_MS) return false;
-  session.renewedAt = now;
-  return true;
-}
-
 /** A worker unheard of for this long is forgotten; what matters of it is in the queue. */
 const FORGET_MS = 600_000;
 const SWEEP_AT = 1000;
@@ -66,6 +59,13 @@ export class Sessions {
 
   find(worker: string): Session | undefined {
     return this.#sessions.get(worker);
+  }
+
+  /** Whether the queue is to be told now that the worker is alive. */
+  isToRenew(session: Session, now: number): boolean {
+    if (session.renewedAt !== undefined && now - session.renewedAt < RENEW_EVERY_MS) return false;
+    session.renewedAt = now;
+    return true;
   }
 
   forget(worker: string): void {

@@ -10,16 +10,7 @@ import { workerOf } from "./holder.ts";
 import { changeReported, claimingBack, failing, givingUpHolder, handingBack } from "./moves.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
-import {
-  type Begun,
-  isStuck,
-  isToRenew,
-  isWithheld,
-  listsAreTrusted,
-  omittedTwice,
-  type Session,
-  Sessions,
-} from "./sessions.ts";
+import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
 import { StopCalls } from "./stop-calls.ts";
 import type { Waiters } from "./waiters.ts";
 import { Withheld } from "./withheld.ts";
@@ -283,7 +274,7 @@ export class WorkerDesk {
     const now = this.#clock.monotonic();
     const session = this.#sessions.of(worker, endpoint, now);
     // Not awaited: being alive is worth nothing on the disk.
-    if (isToRenew(session, now))
+    if (this.#sessions.isToRenew(session, now))
       this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => {
         session.renewedAt = undefined;
       });

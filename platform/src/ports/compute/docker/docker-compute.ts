@@ -74,6 +74,8 @@ export class DockerCompute implements Compute {
   /** What was seen later must also be told later: nobody looks while another does. */
   readonly #looks = new OneAtATime();
   readonly #deviceClaims = new OneAtATime();
+  /** Two that make the network at once refuse each other. */
+  readonly #networks = new OneAtATime();
   readonly #starting = new Map<string, Promise<Instance>>();
   readonly #removing = new Set<string>();
   readonly #disposed = new AbortController();
@@ -362,7 +364,9 @@ export class DockerCompute implements Compute {
   async #network(): Promise<void> {
     const { api } = await this.#engine.find();
     const { installation, log } = this.#options;
-    this.#addresses = await ensureNetwork(api, { installation, before: this.#addresses, log });
+    await this.#networks.run(async () => {
+      this.#addresses = await ensureNetwork(api, { installation, before: this.#addresses, log });
+    });
   }
 
   async #place(): Promise<Place> {

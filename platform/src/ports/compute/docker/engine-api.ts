@@ -130,6 +130,8 @@ function reasonOf(error: NodeJS.ErrnoException): string {
   return error.message;
 }
 
-export const isNotFound = (error: unknown): boolean => error instanceof EngineRefused && error.status === 404;
+/** Podman answers 500 about a container that is being removed. */
+export const isNotFound = (error: unknown): boolean =>
+  error instanceof EngineRefused && (error.status === 404 || /no such container/i.test(error.message));
 /** The container is already as it was asked to be, or another request is making it so. */
 export const isConflict = (error: unknown): boolean => error instanceof EngineRefused && error.status === 409;

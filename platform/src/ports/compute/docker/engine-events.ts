@@ -57,7 +57,8 @@ async function followOnce({ engine, installation, follower, signal }: Following)
   const filters = {
     type: ["container"],
     label: [`${label.installation}=${installation}`],
-    event: ["start", "die", "pause", "unpause"],
+    // Podman tells an end as `die` too, but its filter knows only `died`.
+    event: ["start", "die", "died", "pause", "unpause"],
   };
   const events = await api.stream("GET", "/events", { query: { filters }, signal });
   await follower.connected();

@@ -10,7 +10,7 @@ import { silentLog } from "../../../kernel/log.ts";
 import { StartRefused } from "../compute.ts";
 import { DockerCompute } from "./docker-compute.ts";
 import { engineAddresses } from "./engine.ts";
-import { EngineApi, EngineAway, EngineRefused, linesIn } from "./engine-api.ts";
+import { EngineApi, EngineAway, EngineRefused, isNotFound, linesIn } from "./engine-api.ts";
 import { pullImage } from "./image-pull.ts";
 
 /** An engine that answers as the test says. */
@@ -95,6 +95,11 @@ test("a refusal has the engine's own words", async () => {
   });
   const refused = new EngineApi(engine.socket).call("GET", "/x");
   await expect(refused).rejects.toEqual(new EngineRefused(409, "it is in use"));
+});
+
+test("a container that Podman is removing is not found, whatever the status says", () => {
+  expect(isNotFound(new EngineRefused(500, "container 12ab does not exist in database: no such container"))).toBe(true);
+  expect(isNotFound(new EngineRefused(500, "no space left on device"))).toBe(false);
 });
 
 test("a query carries plain values and objects, and leaves out what is not given", async () => {

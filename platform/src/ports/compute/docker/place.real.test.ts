@@ -4,6 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "vitest";
 import { dockerSpec, dockerWorld, openDriver, shell } from "../../../../tests/docker-world.ts";
+import { silentLog } from "../../../kernel/log.ts";
 import { StartRefused } from "../compute.ts";
 import { ended, found, linesOf } from "../conformance-world.ts";
 import { containerName, containerRequest, label } from "./container.ts";
@@ -94,6 +95,17 @@ test.concurrent("the bridge has a name for firewall rules, and a network that wa
   await world.compute.prepare(STAYS.image, () => {});
   expect(world.compute.linkHost).toBe(before);
   await world.compute.start("again", STAYS);
+});
+
+test.concurrent("images that are prepared at the same time make one network, as it should be", async () => {
+  const warnings: object[] = [];
+  await using world = await dockerWorld({ log: { ...silentLog, warn: (fields) => warnings.push(fields) } });
+  const name = networkName(world.installation);
+  await world.api.call("DELETE", `/networks/${name}`);
+  await Promise.all(Array.from({ length: 5 }, () => world.compute.prepare(STAYS.image, () => {})));
+  expect(warnings).toEqual([]);
+  const made = await world.api.call<object[]>("GET", "/networks", { query: { filters: { name: [`^${name}$`] } } });
+  expect(made).toMatchObject([{ Options: { "com.docker.network.bridge.enable_icc": "false" } }]);
 });
 
 test.concurrent("containers of nobody and of another installation are not seen and not touched", async () => {

@@ -1,0 +1,39 @@
+/** Measures starts in containers, on a Docker engine that lives only for it: a program of its own, see `starts.ts`. */
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { importImage, startEngine } from "../../platform/tests/docker-engine.ts";
+import { startMillrace } from "./millrace.ts";
+import { bareProgram, measurePlace, workerProgram } from "./start-waits.ts";
+
+const IMAGE = "millrace-bench";
+/** Where the image has the worker library. */
+const LIBRARY = "/worker/main.ts";
+
+const { name, folder, quick, result } = JSON.parse(process.argv[2]!) as {
+  name: string;
+  folder: string;
+  quick: boolean;
+  /** The file for what was measured. */
+  result: string;
+};
+
+await using opened = new AsyncDisposableStack();
+const data = await mkdtemp(join(folder, "docker-starts-"));
+opened.defer(() => rm(data, { recursive: true, force: true }));
+const engine = opened.use(await startEngine());
+await importImage(engine, IMAGE);
+const running = opened.use(await startMillrace(data, { compute: "host", docker: engine.socket }));
+const inline = (program: string) => ["--input-type=module", "--eval", program];
+const starts = await measurePlace({
+  name,
+  running,
+  program: { image: IMAGE, cmd: inline(workerProgram(LIBRARY)) },
+  // The engine has no network but the one that Millrace makes for its workers.
+  bare: [
+    ...(["docker", "-H", `unix://${engine.socket}`, "run", "--rm", "--init", "--network", "none"] as const),
+    ...[IMAGE, ...inline(bareProgram(LIBRARY))],
+  ],
+  quick,
+  say: (line) => console.log(line),
+});
+await writeFile(result, JSON.stringify(starts));
