@@ -1,22 +1,24 @@
 /** Load balancing: which worker of an endpoint takes a request, and the requests that wait until one can. */
-import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Affinity } from "./affinity.ts";
+import {
+  accounts,
+  type Backend,
+  choose,
+  Group,
+  isAwake,
+  isCalled,
+  isStaying,
+  Member,
+  type Waiting,
+  wantedBy,
+} from "./balanced-group.ts";
 
 /** How long a request waits for any worker, and for the one that it insists on. */
 export const WAIT_FOR_ANY_MS = 120_000;
 export const WAIT_FOR_ONE_MS = 300_000;
-
-/** A boot of a worker, from the time its program runs. */
-export interface Backend {
-  readonly worker: string;
-  /** A new connection to the port on which its application listens. */
-  dial(): Promise<Duplex>;
-  /** Told when it refused a connection: it gets no requests until it is said to be ready again. */
-  doubted?(): void;
-}
 
 /** The right to send one request to a worker, which counts as busy with it until the release. */
 export interface Slot {
@@ -50,42 +52,6 @@ export interface Occupation {
   inFlight: number;
   /** Since when it has had no request. */
   idleSince: number | undefined;
-}
-
-/** `rising` has not yet passed its first health check, `doubtful` not its last. */
-type Standing = "rising" | "ready" | "doubtful" | "frozen" | "leaving";
-
-class Member {
-  readonly backend: Backend;
-  readonly ending = new AbortController();
-  standing: Standing = "rising";
-  /** Why it is not ready. */
-  reason = "it is starting";
-  inFlight = 0;
-  usedAt = 0;
-  idleSince: number;
-  /** Waits for the last request of a worker that leaves. */
-  readonly idle = Promise.withResolvers<void>();
-
-  constructor(backend: Backend, now: number) {
-    this.backend = backend;
-    this.idleSince = now;
-  }
-}
-
-interface Waiting {
-  affinity: Affinity | undefined;
-  take(member: Member): void;
-  refuse(refusal: Problem): void;
-}
-
-class Group {
-  readonly members = new Map<string, Member>();
-  readonly waiting = new Set<Waiting>();
-  inFlight = 0;
-  perWorker = 1;
-  /** Workers that the load was last said to need. */
-  announced = 0;
 }
 
 export class Balancer implements Disposable {
@@ -345,34 +311,6 @@ export class Balancer implements Disposable {
     if (members.size === 0 && waiting.size === 0 && inFlight === 0) this.#groups.delete(endpoint);
   }
 }
-
-function choose({ members }: Group, affinity?: Affinity): Member | undefined {
-  if (affinity) {
-    const named = members.get(affinity.worker);
-    if (named?.standing === "ready") return named;
-    if (affinity.kind !== "soft") return undefined;
-  }
-  let best: Member | undefined;
-  for (const member of members.values())
-    if (member.standing === "ready" && (!best || isLessBusy(member, best))) best = member;
-  return best;
-}
-
-/** Of two that are equally busy, the one that has been unused for longer. */
-const isLessBusy = (a: Member, b: Member) =>
-  a.inFlight < b.inFlight || (a.inFlight === b.inFlight && a.usedAt < b.usedAt);
-
-const isStaying = (member: Member | undefined) => member !== undefined && member.standing !== "leaving";
-
-const isAwake = (member: Member) => isStaying(member) && member.standing !== "frozen";
-
-const isCalled = ({ waiting }: Group, worker: string) =>
-  [...waiting].some(({ affinity }) => affinity?.kind === "strict-resume" && affinity.worker === worker);
-
-const wantedBy = ({ waiting, inFlight, perWorker }: Group) => Math.ceil((waiting.size + inFlight) / perWorker);
-
-const accounts = ({ members }: Group) =>
-  [...members.values()].map(({ backend, reason }) => `worker ${backend.worker}: ${reason}`);
 
 const stopping = () => problem("unavailable", "the server is stopping");
 

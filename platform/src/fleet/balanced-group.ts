@@ -1,0 +1,77 @@
+/** What the balancer knows of one endpoint: its workers as they stand, and the requests that wait for one. */
+import type { Duplex } from "node:stream";
+import type { Problem } from "../kernel/problem.ts";
+import type { Affinity } from "./affinity.ts";
+
+/** A boot of a worker, from the time its program runs. */
+export interface Backend {
+  readonly worker: string;
+  /** A new connection to the port on which its application listens. */
+  dial(): Promise<Duplex>;
+  /** Told when it refused a connection: it gets no requests until it is said to be ready again. */
+  doubted?(): void;
+}
+
+/** `rising` has not yet passed its first health check, `doubtful` not its last. */
+export type Standing = "rising" | "ready" | "doubtful" | "frozen" | "leaving";
+
+export class Member {
+  readonly backend: Backend;
+  readonly ending = new AbortController();
+  standing: Standing = "rising";
+  /** Why it is not ready. */
+  reason = "it is starting";
+  inFlight = 0;
+  usedAt = 0;
+  idleSince: number;
+  /** Waits for the last request of a worker that leaves. */
+  readonly idle = Promise.withResolvers<void>();
+
+  constructor(backend: Backend, now: number) {
+    this.backend = backend;
+    this.idleSince = now;
+  }
+}
+
+export interface Waiting {
+  affinity: Affinity | undefined;
+  take(member: Member): void;
+  refuse(refusal: Problem): void;
+}
+
+export class Group {
+  readonly members = new Map<string, Member>();
+  readonly waiting = new Set<Waiting>();
+  inFlight = 0;
+  perWorker = 1;
+  /** Workers that the load was last said to need. */
+  announced = 0;
+}
+
+export function choose({ members }: Group, affinity?: Affinity): Member | undefined {
+  if (affinity) {
+    const named = members.get(affinity.worker);
+    if (named?.standing === "ready") return named;
+    if (affinity.kind !== "soft") return undefined;
+  }
+  let best: Member | undefined;
+  for (const member of members.values())
+    if (member.standing === "ready" && (!best || isLessBusy(member, best))) best = member;
+  return best;
+}
+
+/** Of two that are equally busy, the one that has been unused for longer. */
+const isLessBusy = (a: Member, b: Member) =>
+  a.inFlight < b.inFlight || (a.inFlight === b.inFlight && a.usedAt < b.usedAt);
+
+export const isStaying = (member: Member | undefined) => member !== undefined && member.standing !== "leaving";
+
+export const isAwake = (member: Member) => isStaying(member) && member.standing !== "frozen";
+
+export const isCalled = ({ waiting }: Group, worker: string) =>
+  [...waiting].some(({ affinity }) => affinity?.kind === "strict-resume" && affinity.worker === worker);
+
+export const wantedBy = ({ waiting, inFlight, perWorker }: Group) => Math.ceil((waiting.size + inFlight) / perWorker);
+
+export const accounts = ({ members }: Group) =>
+  [...members.values()].map(({ backend, reason }) => `worker ${backend.worker}: ${reason}`);
