@@ -6,6 +6,8 @@ import type { Affinity } from "./affinity.ts";
 /** A boot of a worker, from the time its program runs. */
 export interface Backend {
   readonly worker: string;
+  /** Where it runs, when that is another node's machine. */
+  readonly machine?: string;
   /** A new connection to the port on which its application listens. */
   dial(): Promise<Duplex>;
   /** Told when it refused a connection: it gets no requests until it is said to be ready again. */
@@ -14,6 +16,29 @@ export interface Backend {
 
 /** `rising` has not yet passed its first health check, `doubtful` not its last. */
 export type Standing = "rising" | "ready" | "doubtful" | "frozen" | "leaving";
+
+/** What another node says of a worker on its machine. */
+export interface Told {
+  standing: Standing;
+  /** Why it is not ready. */
+  reason: string;
+  /** Connections that it has, from whichever node. */
+  inFlight: number;
+  idleSince: number;
+}
+
+/** What a node has of an endpoint: requests that came to it, and workers on its machine. */
+export interface Load extends LoadDemand {
+  workers: Record<string, Told>;
+}
+
+/** What the scaler goes by. */
+export interface LoadDemand {
+  waiting: number;
+  inFlight: number;
+  /** Frozen workers that a request waits for. */
+  resume: string[];
+}
 
 export class Member {
   readonly backend: Backend;
@@ -24,12 +49,23 @@ export class Member {
   inFlight = 0;
   usedAt = 0;
   idleSince: number;
+  /** Of one on another node's machine: how busy it is with requests of all nodes, as was last said. */
+  told: Pick<Told, "inFlight" | "idleSince"> | undefined;
   /** Waits for the last request of a worker that leaves. */
   readonly idle = Promise.withResolvers<void>();
 
   constructor(backend: Backend, now: number) {
     this.backend = backend;
     this.idleSince = now;
+  }
+
+  get isElsewhere(): boolean {
+    return this.backend.machine !== undefined;
+  }
+
+  /** What is known here of one elsewhere is never old, and what was told of it is about everyone. */
+  get busy(): number {
+    return Math.max(this.inFlight, this.told?.inFlight ?? 0);
   }
 }
 
@@ -42,6 +78,7 @@ export interface Waiting {
 export class Group {
   readonly members = new Map<string, Member>();
   readonly waiting = new Set<Waiting>();
+  /** Requests that came to this node and that a worker has, here or elsewhere. */
   inFlight = 0;
   perWorker = 1;
   /** Workers that the load was last said to need. */
@@ -61,8 +98,7 @@ export function choose({ members }: Group, affinity?: Affinity): Member | undefi
 }
 
 /** Of two that are equally busy, the one that has been unused for longer. */
-const isLessBusy = (a: Member, b: Member) =>
-  a.inFlight < b.inFlight || (a.inFlight === b.inFlight && a.usedAt < b.usedAt);
+const isLessBusy = (a: Member, b: Member) => a.busy < b.busy || (a.busy === b.busy && a.usedAt < b.usedAt);
 
 export const isStaying = (member: Member | undefined) => member !== undefined && member.standing !== "leaving";
 

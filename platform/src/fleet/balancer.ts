@@ -11,7 +11,10 @@ import {
   isAwake,
   isCalled,
   isStaying,
+  type Load,
+  type LoadDemand,
   Member,
+  type Told,
   type Waiting,
   wantedBy,
 } from "./balanced-group.ts";
@@ -38,14 +41,6 @@ export interface Asking {
   gone?: Gone;
 }
 
-/** What the scaler goes by. */
-export interface LoadDemand {
-  waiting: number;
-  inFlight: number;
-  /** Frozen workers that a request waits for. */
-  resume: string[];
-}
-
 /** How busy a worker is, for whoever ends idle ones. */
 export interface Occupation {
   ready: boolean;
@@ -58,6 +53,7 @@ export class Balancer implements Disposable {
   readonly #clock: Clock;
   readonly #groups = new Map<string, Group>();
   #rose: (endpoint: string) => void = () => {};
+  #changed: () => void = () => {};
   #why: (endpoint: string) => Promise<string | undefined> = async () => undefined;
   #uses = 0;
   #closed = false;
@@ -69,6 +65,11 @@ export class Balancer implements Disposable {
   /** Calls back when the load asks for more workers than there are, so that the fleet need not look to see it. */
   onDemand(rose: (endpoint: string) => void): void {
     this.#rose = rose;
+  }
+
+  /** Calls back when a worker of this node begins or ceases to take requests, so that other nodes can be told. */
+  onChange(changed: () => void): void {
+    this.#changed = changed;
   }
 
   /** Lets the fleet say why an endpoint has no worker. */
@@ -90,13 +91,39 @@ export class Balancer implements Disposable {
     return { waiting: waiting.size, inFlight, resume };
   }
 
+  /** What other nodes are told: their own workers are none of it. */
+  loads(): Record<string, Load> {
+    const loads: Record<string, Load> = {};
+    for (const [endpoint, { members }] of this.#groups) {
+      const own = [...members.values()].filter(({ isElsewhere }) => !isElsewhere);
+      const demand = this.demand(endpoint);
+      if (own.length === 0 && demand.waiting + demand.inFlight === 0) continue;
+      const told = own.map(({ backend, standing, reason, inFlight, idleSince }): [string, Told] => [
+        backend.worker,
+        { standing, reason: standing === "ready" ? "" : reason, inFlight, idleSince },
+      ]);
+      loads[endpoint] = { ...demand, workers: Object.fromEntries(told) };
+    }
+    return loads;
+  }
+
+  /** How busy a worker of another node's machine is there. */
+  tell(endpoint: string, worker: string, told: Pick<Told, "inFlight" | "idleSince">): void {
+    const member = this.#groups.get(endpoint)?.members.get(worker);
+    if (member) member.told = told;
+  }
+
   /** The workers that the balancer knows, by their ids. */
   occupations(endpoint: string): Map<string, Occupation> {
     const members = [...(this.#groups.get(endpoint)?.members.values() ?? [])];
     return new Map(
-      members.map(({ backend, standing, inFlight, idleSince }) => [
+      members.map(({ backend, standing, busy, told, idleSince }) => [
         backend.worker,
-        { ready: standing === "ready", inFlight, idleSince: inFlight === 0 ? idleSince : undefined },
+        {
+          ready: standing === "ready",
+          inFlight: busy,
+          idleSince: busy === 0 ? Math.max(idleSince, told?.idleSince ?? 0) : undefined,
+        },
       ]),
     );
   }
@@ -111,7 +138,9 @@ export class Balancer implements Disposable {
   add(endpoint: string, backend: Backend): void {
     const group = this.#group(endpoint);
     group.members.get(backend.worker)?.ending.abort(new Error("it was started anew"));
-    group.members.set(backend.worker, new Member(backend, this.#clock.now()));
+    const member = new Member(backend, this.#clock.now());
+    group.members.set(backend.worker, member);
+    this.#note(member);
   }
 
   ready(endpoint: string, worker: string): void {
@@ -120,6 +149,7 @@ export class Balancer implements Disposable {
     if (!group || !member || member.standing === "ready" || member.standing === "leaving") return;
     if (member.inFlight === 0) member.idleSince = this.#clock.now();
     member.standing = "ready";
+    this.#note(member);
     this.#handOut(group);
   }
 
@@ -127,8 +157,10 @@ export class Balancer implements Disposable {
   doubt(endpoint: string, worker: string, reason: string): void {
     const member = this.#groups.get(endpoint)?.members.get(worker);
     if (!member || member.standing === "leaving") return;
-    if (member.standing === "ready") member.standing = "doubtful";
     member.reason = reason;
+    if (member.standing !== "ready") return;
+    member.standing = "doubtful";
+    this.#note(member);
   }
 
   /** Its connections are cut, for a frozen program answers nobody; it stays known to requests that insist on it. */
@@ -138,6 +170,7 @@ export class Balancer implements Disposable {
     member.standing = "frozen";
     member.reason = "it is frozen";
     member.ending.abort(new Error("the worker was frozen"));
+    this.#note(member);
   }
 
   /** It gets no more; resolves when it has answered what it has. */
@@ -146,6 +179,7 @@ export class Balancer implements Disposable {
     const member = group?.members.get(worker);
     if (!group || !member) return;
     member.standing = "leaving";
+    this.#note(member);
     this.#refuseThoseWhoInsist(group, worker, "it is being ended");
     if (member.inFlight === 0) member.idle.resolve();
     await member.idle.promise;
@@ -157,6 +191,7 @@ export class Balancer implements Disposable {
     const member = group?.members.get(worker);
     if (!group || !member) return;
     group.members.delete(worker);
+    this.#note(member);
     member.ending.abort(new Error(reason));
     member.idle.resolve();
     this.#refuseThoseWhoInsist(group, worker, reason);
@@ -179,6 +214,17 @@ export class Balancer implements Disposable {
       return Promise.reject(workerGone(affinity.worker, "there is no such worker"));
     }
     return this.#wait(endpoint, group, affinity, gone);
+  }
+
+  /** The right to one connection for another node, which chose this worker and counts the requests that it sends. */
+  lend(endpoint: string, worker: string): Slot {
+    if (this.#closed) throw stopping();
+    const group = this.#groups.get(endpoint);
+    const member = group?.members.get(worker);
+    if (!group || !member || member.isElsewhere)
+      throw problem("not-found", `worker ${worker} is not here, and a request is passed on only once`);
+    if (member.standing !== "ready") throw problem("unavailable", `worker ${worker} is not ready: ${member.reason}`);
+    return this.#slot(endpoint, group, member, { lent: true });
   }
 
   /** Nobody waits any longer, and whoever comes is refused; requests in flight go on. */
@@ -232,9 +278,10 @@ export class Balancer implements Disposable {
     return promise;
   }
 
-  #slot(endpoint: string, group: Group, member: Member): Slot {
+  #slot(endpoint: string, group: Group, member: Member, { lent = false } = {}): Slot {
+    const received = lent ? 0 : 1;
     member.inFlight++;
-    group.inFlight++;
+    group.inFlight += received;
     member.usedAt = ++this.#uses;
     let held = true;
     return {
@@ -250,7 +297,7 @@ export class Balancer implements Disposable {
         if (!held) return;
         held = false;
         member.inFlight--;
-        group.inFlight--;
+        group.inFlight -= received;
         if (member.inFlight === 0) member.idleSince = this.#clock.now();
         if (member.inFlight === 0 && member.standing === "leaving") member.idle.resolve();
         this.#settle(endpoint, group);
@@ -282,6 +329,10 @@ export class Balancer implements Disposable {
   #settle(endpoint: string, group: Group): void {
     group.announced = Math.min(group.announced, wantedBy(group));
     this.#forgetIfEmpty(endpoint, group);
+  }
+
+  #note({ isElsewhere }: Member): void {
+    if (!isElsewhere) this.#changed();
   }
 
   async #noWorkers(endpoint: string, group: Group): Promise<Problem> {
