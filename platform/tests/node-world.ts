@@ -1,4 +1,4 @@
-/** Two servers on one store: workers of a load-balancing endpoint run on the machine of the first, the second has none. */
+/** Two servers on one store: workers of a load-balancing endpoint run on the machine of the first, and on the second's if it has one. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { WebSocketServer } from "ws";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
@@ -16,7 +16,7 @@ export interface Held {
 export interface NodeWorld extends AsyncDisposable {
   /** Has the workers, and plans. */
   first: FleetWorld;
-  /** Has no machine. */
+  /** Has a machine only where that is asked for. */
   second: World;
   endpoint: string;
   /** Calls the endpoint by way of the second server. */
@@ -29,18 +29,25 @@ export interface NodeWorld extends AsyncDisposable {
   pass(seconds: number): Promise<void>;
 }
 
-export async function setupNodes(endpoint: object = {}): Promise<NodeWorld> {
+/** With `each`, both have a machine with room for one worker. */
+export async function setupNodes(endpoint: object = {}, { each = false } = {}): Promise<NodeWorld> {
   const held: Held[] = [];
   const application = { health: 200, noticed: () => {} };
   // Two servers that hear each other at once, and still look for themselves.
   const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
+  const machine = {
+    behaviour: (instance: FakeInstance) => serve(instance, held, application),
+    ...(each ? { capacity: { vcpu: 2 } } : {}),
+  };
   const first = await setupFleet({
     signals,
     endpoint: { type: "LOAD_BALANCER", scaling: { type: "REQUEST_COUNT", requestCount: 1 }, ...endpoint },
-    machine: { name: "first", behaviour: (instance) => serve(instance, held, application) },
+    machine: { name: "first", ...machine },
   });
-  const found = { ...first, logs: new MemoryLogs() };
-  const second = await setup({ signals, store: first.store, found, machine: "second" });
+  const beside = { signals, store: first.store, found: { ...first, logs: new MemoryLogs() } };
+  const second = each
+    ? await setupFleet({ ...beside, endpoint: first.endpoint, machine: { name: "second", ...machine } })
+    : await setup({ ...beside, machine: "second" });
   await first.pass(1);
   return {
     first,

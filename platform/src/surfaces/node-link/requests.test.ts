@@ -120,6 +120,22 @@ describe("how busy workers are is known to both nodes:", () => {
     await here;
   });
 
+  test("with a worker on each machine, requests to either node go to both in turn", async () => {
+    await using nodes = await setupNodes({ workers: { min: 2, max: 2 } }, { each: true });
+    await nodes.pass(3);
+    const machines = (await nodes.first.records()).map(({ machine }) => machine);
+    expect(machines.toSorted()).toEqual(["first", "second"]);
+    for (const node of [nodes.first, nodes.second]) {
+      const asked = [1, 2].map(() => node.call("GET", `/v2/${nodes.endpoint}/slow`));
+      await nodes.reached(2);
+      expect(new Set(nodes.held.map(({ worker }) => worker)).size).toBe(2);
+      await Promise.all(nodes.held.map((held) => answerLast(held, "")));
+      for (const answer of await Promise.all(asked)) expect(answer.status).toBe(200);
+      nodes.held.length = 0;
+      await nodes.pass(2);
+    }
+  });
+
   test("one that only the other node sends requests to is shown as running, and does not end", async () => {
     await using nodes = await setupNodes({ workers: { max: 1, idleTimeout: 5 } });
     const asked = nodes.ask("/slow");
