@@ -2,6 +2,7 @@
 import type { FastifyInstance } from "fastify";
 import { Balancer } from "./fleet/balancer.ts";
 import { Fleet, type FleetParts, type OwnMachine } from "./fleet/fleet.ts";
+import type { NodeIdentity } from "./fleet/machines.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
@@ -44,11 +45,15 @@ import { WorkerService } from "./resources/workers/service.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import type { Answering } from "./surfaces/http/reply.ts";
-import { closeServer, createServer } from "./surfaces/http/server.ts";
+import { closeServer, createServer, inTurn } from "./surfaces/http/server.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
 import { jobRecord } from "./surfaces/invoke/record.ts";
 import { mountInvoke } from "./surfaces/invoke/routes.ts";
 import { invokeSurface } from "./surfaces/invoke/surface.ts";
+import { NodeCalls } from "./surfaces/node-link/calls.ts";
+import { NodeLink } from "./surfaces/node-link/link.ts";
+import { OtherLogs } from "./surfaces/node-link/other-logs.ts";
+import { NodePasses } from "./surfaces/node-link/pass.ts";
 import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { mountRestV2, type RestHandlers, restV2Surface } from "./surfaces/rest-v2/routes.ts";
@@ -110,6 +115,8 @@ export interface AppParts extends Surroundings {
   logs: Logs;
   /** What this node runs workers on. Without it workers are started by hand, or by other nodes. */
   machine?: OwnMachine;
+  /** Who this node is to others on the same store, by the id of its machine. */
+  node?: NodeIdentity;
 }
 
 export interface AppSettings {
@@ -138,7 +145,10 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters, events: eventsFor(() => fleet) });
   const balancer = new Balancer({ clock });
   const frozen = { forMs: settings.frozenS * 1000, memoryMb: settings.frozenMb };
-  const fleet = createFleet(parts, services, { desk, balancer, failed, frozen });
+  const passes = new NodePasses(parts);
+  const calls = new NodeCalls({ clock, passes });
+  const reach: FleetParts["reach"] = (peer, endpoint, worker) => calls.dial(peer, endpoint, worker);
+  const fleet = createFleet(parts, services, { desk, balancer, failed, frozen, reach });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const { endpoints, workerKeys } = services;
   endpoints.onChange((id) => fleet?.endpointChanged(id));
@@ -147,7 +157,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
   endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
   const requests = (endpoint: string) => balancer.requestsOf(endpoint);
-  const workers = new WorkerService({ ...parts, ...services, requests });
+  const node = identityIn(parts);
+  const elsewhere = node && new OtherLogs({ here: node.id, calls, peers: async () => (await fleet?.peers()) ?? [] });
+  const workers = new WorkerService({ ...parts, ...services, requests, elsewhere });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
   void removing.soon();
@@ -165,7 +177,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     balancer,
     domain: settings.domain,
   });
-  const http = createServer({ clock, direct, badPath, ahead: proxy });
+  const nodeLink =
+    node && new NodeLink({ ...parts, machine: node.id, passes, balancer, records: services.workerRecords });
+  const http = createServer({ clock, direct, badPath, ahead: nodeLink ? inTurn(proxy, nodeLink) : proxy });
   const large = new LargeJson();
   const reader = { ...parts, large, limits: payloadLimits };
   const streams = new Streams({ ...parts, engine });
@@ -211,6 +225,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       balancer.close();
       proxy.close();
       await fleet?.close();
+      nodeLink?.close();
       streams.close();
       pipeline.endStreams();
       await engine[Symbol.asyncDispose]();
@@ -240,17 +255,21 @@ function leaseOf(name: string, { store, random, signals }: AppParts): ((now: num
   return async (now) => (await store.lease({ name, holder, now, until: now + LEASE_MS })) !== undefined;
 }
 
+/** Who this node is to others; undefined where it is all there is. */
+const identityIn = ({ node, signals }: AppParts): NodeIdentity | undefined => (signals.reliable ? undefined : node);
+
 /** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
 function createFleet(
   parts: AppParts,
   { endpoints, secrets, workerKeys, workerRecords }: Services,
-  around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen">,
+  around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach">,
 ): Fleet | undefined {
   if (!parts.machine && parts.signals.reliable) return undefined;
   return new Fleet({
     ...parts,
     ...around,
     machine: parts.machine,
+    node: identityIn(parts),
     endpoints,
     records: workerRecords,
     keys: workerKeys,

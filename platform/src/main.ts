@@ -1,6 +1,7 @@
 /** The composition root: reads settings, picks adapters, starts. The only file that knows every concrete class. */
 import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pino from "pino";
@@ -186,9 +187,10 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     workerUrl: (image: string) =>
       settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl(drivers.containers)),
   };
+  const node = { id, url: () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port) };
   const { createApp } = await loadApp();
   const app: App = opened.use(
-    createApp({ ...parts, store, vault, limits, queue, signals, logs, machine }, installation, settings),
+    createApp({ ...parts, store, vault, limits, queue, signals, logs, machine, node }, installation, settings),
   );
   await app.http.listen({ port: settings.port, host: settings.host });
   const { port } = app.http.server.address() as AddressInfo;
@@ -324,7 +326,16 @@ async function ensureOwnerKey(settings: Settings, accounts: Accounts, random: Ra
 }
 
 /** Listening on every address is reached, from this machine, at the loopback one. */
-function urlOf(host: string, port: number): string {
-  const reached = host === "0.0.0.0" || host === "::" ? "127.0.0.1" : host;
+function urlOf(host: string, port: number | string): string {
+  const reached = isEveryAddress(host) ? "127.0.0.1" : host;
   return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
 }
+
+/** Listening on every address is reached, from other machines, at the first of this one that is not its own alone. */
+function nodeUrlOf(host: string, port: string): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const outer = addresses.find(({ internal, family }) => !internal && family === "IPv4");
+  return urlOf(isEveryAddress(host) ? (outer?.address ?? host) : host, port);
+}
+
+const isEveryAddress = (host: string) => host === "0.0.0.0" || host === "::";

@@ -83,6 +83,12 @@ export const settingTable = {
     value: "URL",
     about: "where workers reach this server; default: the public URL",
   },
+  nodeUrl: {
+    flag: "node-url",
+    variable: "MILLRACE_NODE_URL",
+    value: "URL",
+    about: "where other nodes on the same PostgreSQL reach this one; default: an address it listens on",
+  },
   compute: {
     flag: "compute",
     variable: "MILLRACE_COMPUTE",
@@ -203,6 +209,7 @@ export type Settings = {
   publicUrl: string | undefined;
   domain: string | undefined;
   workerUrl: string | undefined;
+  nodeUrl: string | undefined;
   compute: "host" | "none";
   gpus: "auto" | "virtual" | "none";
   docker: string;
@@ -250,6 +257,7 @@ export function settingsFrom(
       ?.toLowerCase()
       .replace(/^\*?\.|\.$/g, ""),
     workerUrl: read("workerUrl"),
+    nodeUrl: originIn("MILLRACE_NODE_URL", read("nodeUrl")),
     compute: oneOf("MILLRACE_COMPUTE", read("compute")!, ["host", "none"]),
     gpus: oneOf("MILLRACE_GPUS", read("gpus")!, ["auto", "virtual", "none"]),
     docker: read("docker")!,
@@ -267,6 +275,15 @@ export function settingsFrom(
     logDays: number("logDays", 1, 3650),
     logLevel: read("logLevel")!,
   };
+}
+
+/** Requests go to paths at its root: a path of its own would be lost without a word. */
+function originIn(name: string, text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const url = URL.parse(text);
+  if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
+    throw new Error(`${name} must be a URL such as http://10.0.0.5:7420 without a path, not '${text}'`);
+  return url.origin;
 }
 
 function integerIn(name: string, text: string, least: number, most: number): number {

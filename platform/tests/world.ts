@@ -110,7 +110,18 @@ export async function setup({
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
-  const parts = { store, limits, vault, queue, signals, random, log, machine, ...life.parts };
+  const parts = {
+    store,
+    limits,
+    vault,
+    queue,
+    signals,
+    random,
+    log,
+    machine,
+    node: { id, url: () => url },
+    ...life.parts,
+  };
   const app = createApp(parts, services, {
     rateLimits,
     payloadLimits,

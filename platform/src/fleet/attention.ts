@@ -1,6 +1,8 @@
 /** Which endpoints a new job is a reason to look at: a question on the way of every job, answered from memory. */
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import type { Clock } from "../kernel/clock.ts";
+import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import type { WorkerItem } from "./plan.ts";
 
 /** An endpoint without workers that was just looked at is not looked at again for every job that comes. */
 const QUIET_MS = 1000;
@@ -56,3 +58,12 @@ export class Attention {
     for (const [endpoint, until] of this.#quietUntil) if (until <= now) this.#quietUntil.delete(endpoint);
   }
 }
+
+/** Whether one of an endpoint's frozen workers could take one more job. */
+export function isThawable({ workers: { max } }: KeptEndpoint, own: readonly WorkerItem[]): boolean {
+  const running = own.filter((worker) => serves(worker) || worker.doc.state === "DRAINING").length;
+  return running < max && own.some(({ doc }) => doc.state === "FROZEN");
+}
+
+/** Whether it runs or starts. */
+export const serves = ({ doc }: WorkerItem) => ["PLACED", "STARTING", "READY"].includes(doc.state);

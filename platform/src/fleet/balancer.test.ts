@@ -114,7 +114,7 @@ describe("the choice", () => {
     both("fit");
     const slot = await acquire();
     expect(slot.backend.worker).toBe("broken");
-    slot.refused();
+    slot.refused("nobody listens");
     slot.release();
     expect(asked).toBe(1);
     for (let i = 0; i < 3; i++) expect((await acquire()).backend.worker).toBe("fit");

@@ -1,30 +1,35 @@
 /** Load balancing: which worker of an endpoint takes a request, and the requests that wait until one can. */
-import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Affinity } from "./affinity.ts";
+import {
+  accounts,
+  type Backend,
+  choose,
+  Group,
+  isAwake,
+  isCalled,
+  isStaying,
+  type Load,
+  type LoadDemand,
+  Member,
+  type Told,
+  type Waiting,
+  wantedBy,
+} from "./balanced-group.ts";
 
 /** How long a request waits for any worker, and for the one that it insists on. */
 export const WAIT_FOR_ANY_MS = 120_000;
 export const WAIT_FOR_ONE_MS = 300_000;
-
-/** A boot of a worker, from the time its program runs. */
-export interface Backend {
-  readonly worker: string;
-  /** A new connection to the port on which its application listens. */
-  dial(): Promise<Duplex>;
-  /** Told when it refused a connection: it gets no requests until it is said to be ready again. */
-  doubted?(): void;
-}
 
 /** The right to send one request to a worker, which counts as busy with it until the release. */
 export interface Slot {
   readonly backend: Backend;
   /** Aborts when the worker is gone or frozen; its reason says why. */
   readonly gone: AbortSignal;
-  /** Says that the worker did not even accept a connection. */
-  refused(): void;
+  /** Says that the worker did not even accept a connection, and why. */
+  refused(why: string): void;
   release(): void;
 }
 
@@ -38,14 +43,6 @@ export interface Asking {
   since?: number;
 }
 
-/** What the scaler goes by. */
-export interface LoadDemand {
-  waiting: number;
-  inFlight: number;
-  /** Frozen workers that a request waits for. */
-  resume: string[];
-}
-
 /** How busy a worker is, for whoever ends idle ones. */
 export interface Occupation {
   ready: boolean;
@@ -54,46 +51,11 @@ export interface Occupation {
   idleSince: number | undefined;
 }
 
-/** `rising` has not yet passed its first health check, `doubtful` not its last. */
-type Standing = "rising" | "ready" | "doubtful" | "frozen" | "leaving";
-
-class Member {
-  readonly backend: Backend;
-  readonly ending = new AbortController();
-  standing: Standing = "rising";
-  /** Why it is not ready. */
-  reason = "it is starting";
-  inFlight = 0;
-  usedAt = 0;
-  idleSince: number;
-  /** Waits for the last request of a worker that leaves. */
-  readonly idle = Promise.withResolvers<void>();
-
-  constructor(backend: Backend, now: number) {
-    this.backend = backend;
-    this.idleSince = now;
-  }
-}
-
-interface Waiting {
-  affinity: Affinity | undefined;
-  take(member: Member): void;
-  refuse(refusal: Problem): void;
-}
-
-class Group {
-  readonly members = new Map<string, Member>();
-  readonly waiting = new Set<Waiting>();
-  inFlight = 0;
-  perWorker = 1;
-  /** Workers that the load was last said to need. */
-  announced = 0;
-}
-
 export class Balancer implements Disposable {
   readonly #clock: Clock;
   readonly #groups = new Map<string, Group>();
   #rose: (endpoint: string) => void = () => {};
+  #changed: () => void = () => {};
   #why: (endpoint: string) => Promise<string | undefined> = async () => undefined;
   #uses = 0;
   #closed = false;
@@ -105,6 +67,11 @@ export class Balancer implements Disposable {
   /** Calls back when the load asks for more workers than there are, so that the fleet need not look to see it. */
   onDemand(rose: (endpoint: string) => void): void {
     this.#rose = rose;
+  }
+
+  /** Calls back when a worker of this node begins or ceases to take requests, so that other nodes can be told. */
+  onChange(changed: () => void): void {
+    this.#changed = changed;
   }
 
   /** Lets the fleet say why an endpoint has no worker. */
@@ -126,13 +93,39 @@ export class Balancer implements Disposable {
     return { waiting: waiting.size, inFlight, resume };
   }
 
+  /** What other nodes are told: their own workers are none of it. */
+  loads(): Record<string, Load> {
+    const loads: Record<string, Load> = {};
+    for (const [endpoint, { members }] of this.#groups) {
+      const own = [...members.values()].filter(({ isElsewhere }) => !isElsewhere);
+      const demand = this.demand(endpoint);
+      if (own.length === 0 && demand.waiting + demand.inFlight === 0) continue;
+      const told = own.map(({ backend, standing, reason, inFlight, idleSince }): [string, Told] => [
+        backend.worker,
+        { standing, reason: standing === "ready" ? "" : reason, inFlight, idleSince },
+      ]);
+      loads[endpoint] = { ...demand, workers: Object.fromEntries(told) };
+    }
+    return loads;
+  }
+
+  /** How busy a worker of another node's machine is there. */
+  tell(endpoint: string, worker: string, told: Pick<Told, "inFlight" | "idleSince">): void {
+    const member = this.#groups.get(endpoint)?.members.get(worker);
+    if (member) member.told = told;
+  }
+
   /** The workers that the balancer knows, by their ids. */
   occupations(endpoint: string): Map<string, Occupation> {
     const members = [...(this.#groups.get(endpoint)?.members.values() ?? [])];
     return new Map(
-      members.map(({ backend, standing, inFlight, idleSince }) => [
+      members.map(({ backend, standing, busy, told, idleSince }) => [
         backend.worker,
-        { ready: standing === "ready", inFlight, idleSince: inFlight === 0 ? idleSince : undefined },
+        {
+          ready: standing === "ready",
+          inFlight: busy,
+          idleSince: busy === 0 ? Math.max(idleSince, told?.idleSince ?? 0) : undefined,
+        },
       ]),
     );
   }
@@ -147,7 +140,9 @@ export class Balancer implements Disposable {
   add(endpoint: string, backend: Backend): void {
     const group = this.#group(endpoint);
     group.members.get(backend.worker)?.ending.abort(new Error("it was started anew"));
-    group.members.set(backend.worker, new Member(backend, this.#clock.now()));
+    const member = new Member(backend, this.#clock.now());
+    group.members.set(backend.worker, member);
+    this.#note(member);
   }
 
   ready(endpoint: string, worker: string): void {
@@ -156,6 +151,7 @@ export class Balancer implements Disposable {
     if (!group || !member || member.standing === "ready" || member.standing === "leaving") return;
     if (member.inFlight === 0) member.idleSince = this.#clock.now();
     member.standing = "ready";
+    this.#note(member);
     this.#handOut(group);
   }
 
@@ -163,8 +159,10 @@ export class Balancer implements Disposable {
   doubt(endpoint: string, worker: string, reason: string): void {
     const member = this.#groups.get(endpoint)?.members.get(worker);
     if (!member || member.standing === "leaving") return;
-    if (member.standing === "ready") member.standing = "doubtful";
     member.reason = reason;
+    if (member.standing !== "ready") return;
+    member.standing = "doubtful";
+    this.#note(member);
   }
 
   /** Its connections are cut, for a frozen program answers nobody; it stays known to requests that insist on it. */
@@ -174,6 +172,7 @@ export class Balancer implements Disposable {
     member.standing = "frozen";
     member.reason = "it is frozen";
     member.ending.abort(new Error("the worker was frozen"));
+    this.#note(member);
   }
 
   /** It gets no more; resolves when it has answered what it has. */
@@ -182,6 +181,7 @@ export class Balancer implements Disposable {
     const member = group?.members.get(worker);
     if (!group || !member) return;
     member.standing = "leaving";
+    this.#note(member);
     this.#refuseThoseWhoInsist(group, worker, "it is being ended");
     if (member.inFlight === 0) member.idle.resolve();
     await member.idle.promise;
@@ -193,6 +193,7 @@ export class Balancer implements Disposable {
     const member = group?.members.get(worker);
     if (!group || !member) return;
     group.members.delete(worker);
+    this.#note(member);
     member.ending.abort(new Error(reason));
     member.idle.resolve();
     this.#refuseThoseWhoInsist(group, worker, reason);
@@ -216,6 +217,17 @@ export class Balancer implements Disposable {
       return Promise.reject(workerGone(affinity.worker, "there is no such worker"));
     }
     return this.#wait(endpoint, group, asking);
+  }
+
+  /** The right to one connection for another node, which chose this worker and counts the requests that it sends. */
+  lend(endpoint: string, worker: string): Slot {
+    if (this.#closed) throw stopping();
+    const group = this.#groups.get(endpoint);
+    const member = group?.members.get(worker);
+    if (!group || !member || member.isElsewhere)
+      throw problem("not-found", `worker ${worker} is not here, and a request is passed on only once`);
+    if (member.standing !== "ready") throw problem("unavailable", `worker ${worker} is not ready: ${member.reason}`);
+    return this.#slot(endpoint, group, member, { lent: true });
   }
 
   /** Nobody waits any longer, and whoever comes is refused; requests in flight go on. */
@@ -270,25 +282,26 @@ export class Balancer implements Disposable {
     return promise;
   }
 
-  #slot(endpoint: string, group: Group, member: Member): Slot {
+  #slot(endpoint: string, group: Group, member: Member, { lent = false } = {}): Slot {
+    const received = lent ? 0 : 1;
     member.inFlight++;
-    group.inFlight++;
+    group.inFlight += received;
     member.usedAt = ++this.#uses;
     let held = true;
     return {
       backend: member.backend,
       gone: member.ending.signal,
-      refused: () => {
+      refused: (why) => {
         // Whoever refuses at once is always the least busy: without this it would draw every request to itself.
         if (!member.backend.doubted || member.standing !== "ready") return;
-        this.doubt(endpoint, member.backend.worker, "it refused a connection");
+        this.doubt(endpoint, member.backend.worker, `it refused a connection: ${why}`);
         member.backend.doubted();
       },
       release: () => {
         if (!held) return;
         held = false;
         member.inFlight--;
-        group.inFlight--;
+        group.inFlight -= received;
         if (member.inFlight === 0) member.idleSince = this.#clock.now();
         if (member.inFlight === 0 && member.standing === "leaving") member.idle.resolve();
         this.#settle(endpoint, group);
@@ -322,6 +335,10 @@ export class Balancer implements Disposable {
     this.#forgetIfEmpty(endpoint, group);
   }
 
+  #note({ isElsewhere }: Member): void {
+    if (!isElsewhere) this.#changed();
+  }
+
   async #noWorkers(endpoint: string, group: Group): Promise<Problem> {
     const why = [await this.#why(endpoint).catch(() => undefined), ...accounts(group)].filter(Boolean).join("; ");
     const waited = `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes`;
@@ -349,34 +366,6 @@ export class Balancer implements Disposable {
     if (members.size === 0 && waiting.size === 0 && inFlight === 0) this.#groups.delete(endpoint);
   }
 }
-
-function choose({ members }: Group, affinity?: Affinity): Member | undefined {
-  if (affinity) {
-    const named = members.get(affinity.worker);
-    if (named?.standing === "ready") return named;
-    if (affinity.kind !== "soft") return undefined;
-  }
-  let best: Member | undefined;
-  for (const member of members.values())
-    if (member.standing === "ready" && (!best || isLessBusy(member, best))) best = member;
-  return best;
-}
-
-/** Of two that are equally busy, the one that has been unused for longer. */
-const isLessBusy = (a: Member, b: Member) =>
-  a.inFlight < b.inFlight || (a.inFlight === b.inFlight && a.usedAt < b.usedAt);
-
-const isStaying = (member: Member | undefined) => member !== undefined && member.standing !== "leaving";
-
-const isAwake = (member: Member) => isStaying(member) && member.standing !== "frozen";
-
-const isCalled = ({ waiting }: Group, worker: string) =>
-  [...waiting].some(({ affinity }) => affinity?.kind === "strict-resume" && affinity.worker === worker);
-
-const wantedBy = ({ waiting, inFlight, perWorker }: Group) => Math.ceil((waiting.size + inFlight) / perWorker);
-
-const accounts = ({ members }: Group) =>
-  [...members.values()].map(({ backend, reason }) => `worker ${backend.worker}: ${reason}`);
 
 const stopping = () => problem("unavailable", "the server is stopping");
 

@@ -17,11 +17,12 @@ import type { EndpointService } from "../resources/endpoints/service.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
-import { Attention } from "./attention.ts";
+import { Attention, isThawable, serves } from "./attention.ts";
 import type { Balancer } from "./balancer.ts";
+import { Elsewhere, type Reach } from "./elsewhere.ts";
 import { EndpointBook } from "./endpoint-book.ts";
 import { Keeper } from "./keeper.ts";
-import { Machines } from "./machines.ts";
+import { Machines, type NodeIdentity, type Peer } from "./machines.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
 import { Rotation } from "./rotation.ts";
@@ -52,6 +53,9 @@ export interface FleetParts {
   logs: Logs;
   /** What this node runs workers on; a node without it serves requests and leaves workers to others. */
   machine: OwnMachine | undefined;
+  /** Of many nodes: who this one is, and how it reaches workers on the machines of others. */
+  node?: NodeIdentity | undefined;
+  reach?: Reach;
   /** How long workers stay frozen, and with how much memory. */
   frozen: FrozenLimits;
   /** Of many nodes one plans. */
@@ -83,14 +87,21 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#parts = parts;
     const { machine, signals, balancer } = parts;
     balancer.onDemand((endpoint) => this.#wake(endpoint));
+    balancer.onChange(() => this.#background(this.#tellOthers()));
     balancer.explainedBy((endpoint) => this.#whyNoWorker(endpoint));
     this.#book = new EndpointBook(parts);
     this.#attention = new Attention(parts);
+    const { reach = () => Promise.reject(new Error("other machines are not reached from here")) } = parts;
+    const elsewhere = new Elsewhere({ balancer, reach });
     this.#machines = new Machines({
       ...parts,
+      node: parts.node,
       own: machine,
       alone: signals.reliable,
       activity: () => this.#activity(),
+      // A node that ends says so first: nobody is sent to it any more.
+      loads: () => (this.#closed ? {} : balancer.loads()),
+      heard: (peers) => elsewhere.learn(peers),
     });
     this.#workerLog = machine && new WorkerLog({ ...parts, ...machine });
     this.#rotation = machine && new Rotation({ ...parts, dial: (worker, port) => machine.compute.dial(worker, port) });
@@ -105,6 +116,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#stopListening = [
       signals.listen("fleet:work", () => void this.#ticking?.soon()),
       signals.listen("fleet:endpoints", () => this.#book.forget()),
+      signals.listen("fleet:loads", () => this.#background(this.#learn())),
       ...(machine ? [signals.listen(`fleet:${machine.id}`, () => void this.#ticking?.soon())] : []),
     ];
   }
@@ -150,6 +162,11 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#keeper?.endAll(id);
   }
 
+  /** The other nodes that were heard of lately. */
+  async peers(): Promise<readonly Peer[]> {
+    return (await this.#machines.roll()).peers;
+  }
+
   /** Why a job of this endpoint waits, when workers are the reason. */
   async waitSentence(
     endpoint: string,
@@ -174,6 +191,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     for (const stop of this.#stopListening) stop();
     await this.#ticking?.[Symbol.asyncDispose]();
     await this.#turn;
+    await this.#tellOthers().catch(this.#parts.failed);
     // Whatever fails here must not keep the rest of the server from ending; workers that are left end without it.
     await this.#keeper?.shutDown().catch(this.#parts.failed);
     this.#rotation?.[Symbol.dispose]();
@@ -191,7 +209,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     const plans = await this.#isMine(now);
     const survey = plans ? await this.#planner.survey() : undefined;
     if (this.#keeper) await this.#tendAll(now, survey);
-    if (!survey) return;
+    if (!survey) return void (await this.#machines.roll());
     await this.#book.refresh();
     this.#attention.forgetOld();
     await this.#plan(this.#book.needed(survey), survey);
@@ -220,8 +238,19 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       const survey = await this.#planner.survey();
       return this.#plan(new Set([...woken, ...endpointsWithoutRoom(survey)]), survey);
     }
+    await this.#machines.tell(this.#parts.clock.now());
     const served = new Set((await this.#parts.records.all()).filter(serves).map(({ doc }) => doc.endpoint));
-    if (woken.some((endpoint) => !served.has(endpoint))) this.#parts.signals.emit("fleet:work");
+    const asks = (endpoint: string) => !served.has(endpoint) || this.#parts.balancer.demand(endpoint).inFlight > 0;
+    if (woken.some(asks)) this.#parts.signals.emit("fleet:work");
+  }
+
+  /** Which workers of this machine take requests, as soon as that changes. */
+  async #tellOthers(): Promise<void> {
+    if (await this.#machines.tell(this.#parts.clock.now())) this.#parts.signals.emit("fleet:loads");
+  }
+
+  async #learn(): Promise<void> {
+    if (!this.#closed) await this.#machines.roll();
   }
 
   async #plan(ids: Iterable<string>, survey: Survey): Promise<void> {
@@ -365,13 +394,6 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 /** Whatever happened may have made room for their workers. */
 const endpointsWithoutRoom = ({ workers }: Survey) =>
   [...workers].filter(([, own]) => own.some(({ doc }) => doc.state === "WANTED")).map(([endpoint]) => endpoint);
-
-function isThawable({ workers: { max } }: KeptEndpoint, own: readonly WorkerItem[]): boolean {
-  const running = own.filter((worker) => serves(worker) || worker.doc.state === "DRAINING").length;
-  return running < max && own.some(({ doc }) => doc.state === "FROZEN");
-}
-
-const serves = ({ doc }: WorkerItem) => ["PLACED", "STARTING", "READY"].includes(doc.state);
 
 const jobsOf = (holders: readonly HolderState[]) =>
   new Map(holders.map(({ holder, jobs }) => [workerOf(holder), jobs]));

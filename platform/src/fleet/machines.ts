@@ -4,11 +4,21 @@ import type { Kept } from "../kernel/document.ts";
 import type { Capacity, Compute } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../ports/store/store.ts";
+import type { Load, LoadDemand } from "./balanced-group.ts";
 import type { Machine } from "./placer.ts";
 
-export type KeptMachine = { capacity: Capacity };
-/** Apart from the machine, since it is written often and a machine may have thousands of devices. */
-export type Sighting = { seenAt: number; activeAt: Record<string, number> };
+export type KeptMachine = {
+  capacity: Capacity;
+  /** Where other nodes reach the one that owns it; what a release before this one wrote has none. */
+  url?: string;
+};
+/** Apart from the machine, since it is written often and a machine may have thousands of devices. Also of nodes without a machine. */
+export type Sighting = {
+  seenAt: number;
+  activeAt: Record<string, number>;
+  /** What the node's balancer has, by endpoint. */
+  loads?: Record<string, Load>;
+};
 
 export const machines: Kept<KeptMachine> = { kind: "machine", v: 1 };
 export const sightings: Kept<Sighting> = { kind: "machine-seen", v: 1 };
@@ -23,17 +33,42 @@ const GONE_AFTER_MS = 30_000;
 export interface Roll {
   machines: Machine[];
   activeAt: ReadonlyMap<string, number>;
+  /** What requests to load-balancing endpoints that came to other nodes ask for. */
+  demand: ReadonlyMap<string, LoadDemand>;
+  peers: readonly Peer[];
+}
+
+/** A node as others see it, by the id of its machine. */
+export interface NodeIdentity {
+  id: string;
+  /** Where other nodes reach it; known once it listens. */
+  url: () => string;
+}
+
+/** Another node that was heard of lately. */
+export interface Peer {
+  id: string;
+  url: string | undefined;
+  /** When it last spoke, by its own clock. */
+  seenAt: number;
+  loads: Readonly<Record<string, Load>>;
 }
 
 export interface MachinesParts {
   store: Store;
   clock: Clock;
+  /** This node, where there are others. */
+  node: NodeIdentity | undefined;
   /** This node's own driver, if it runs workers. */
   own: { id: string; compute: Compute } | undefined;
   /** This process is all there is: nobody else must be told or asked. */
   alone: boolean;
   /** When workers of this node were last active. */
   activity: () => Promise<Record<string, number>>;
+  /** What this node's balancer has. */
+  loads: () => Record<string, Load>;
+  /** Told of the other nodes whenever they were looked at. */
+  heard: (peers: readonly Peer[]) => void;
 }
 
 export class Machines {
@@ -41,7 +76,11 @@ export class Machines {
   readonly #sightings: Collection<Sighting>;
   readonly #parts: MachinesParts;
   #capacity: Capacity | undefined;
+  #url: string | undefined;
   #saidAt = Number.NEGATIVE_INFINITY;
+  #saidLoads = "";
+  /** One word after the other: of two at once the store would refuse one. */
+  #saying: Promise<unknown> = Promise.resolve();
   /** What each of the others last said, and when that was noticed here: no two machines' clocks must agree. */
   readonly #heardOf = new Map<string, { seenAt: number; noticedAt: number }>();
 
@@ -56,31 +95,67 @@ export class Machines {
     await this.#sightings.prepare();
   }
 
-  /** Looks at this node's own machine, and says that it is there. */
+  /** Looks at this node's own machine, and says that it is there. What has changed for others is said without waiting for the beat. */
   async beat(now: number): Promise<void> {
-    const { own, alone, clock, activity } = this.#parts;
-    if (!own || clock.monotonic() - this.#saidAt < BEAT_MS) return;
-    const capacity = await own.compute.capacity();
-    const changed = JSON.stringify(capacity) !== JSON.stringify(this.#capacity);
-    if (changed) await put(this.#machines, own.id, now, { capacity });
-    this.#capacity = capacity;
-    if (!alone) await put(this.#sightings, own.id, now, { seenAt: now, activeAt: await activity() });
-    this.#saidAt = clock.monotonic();
+    if (this.#parts.clock.monotonic() - this.#saidAt < BEAT_MS) await this.tell(now);
+    else await this.#inTurn(() => this.#beat(now));
+  }
+
+  /** Says what this node's balancer has, unless that was said; true when it is news. */
+  tell(now: number): Promise<boolean> {
+    return this.#inTurn(async () => {
+      if (this.#parts.alone || JSON.stringify(this.#parts.loads()) === this.#saidLoads) return false;
+      await this.#say(now);
+      return true;
+    });
   }
 
   async roll(): Promise<Roll> {
-    const { own, alone } = this.#parts;
+    const { own, alone, heard } = this.#parts;
     const mine = own && this.#capacity ? [{ id: own.id, capacity: this.#capacity }] : [];
-    if (alone) return { machines: mine, activeAt: new Map() };
+    if (alone) return { machines: mine, activeAt: new Map(), demand: new Map(), peers: [] };
     const activeAt = new Map<string, number>();
     const others: Machine[] = [];
+    const peers: Peer[] = [];
     for await (const { id, doc } of this.#sightings.all()) {
-      if (id === own?.id || this.#isGone(id, doc.seenAt)) continue;
+      if (id === this.#id || this.#isGone(id, doc.seenAt)) continue;
       const machine = await this.#machines.get(id);
       if (machine) others.push({ id, capacity: machine.doc.capacity });
+      peers.push({ id, url: machine?.doc.url, seenAt: doc.seenAt, loads: doc.loads ?? {} });
       for (const [worker, at] of Object.entries(doc.activeAt)) activeAt.set(worker, at);
     }
-    return { machines: [...mine, ...others], activeAt };
+    heard(peers);
+    return { machines: [...mine, ...others], activeAt, demand: demandAt(peers), peers };
+  }
+
+  get #id(): string | undefined {
+    return this.#parts.own?.id ?? this.#parts.node?.id;
+  }
+
+  async #beat(now: number): Promise<void> {
+    const { own, node, alone, clock } = this.#parts;
+    const url = node?.url();
+    const capacity = await own?.compute.capacity();
+    const changed = url !== this.#url || JSON.stringify(capacity) !== JSON.stringify(this.#capacity);
+    if (own && capacity && changed) await put(this.#machines, own.id, now, { capacity, ...(url && { url }) });
+    this.#capacity = capacity;
+    this.#url = url;
+    if (!alone) await this.#say(now);
+    this.#saidAt = clock.monotonic();
+  }
+
+  async #say(now: number): Promise<void> {
+    const { activity, loads } = this.#parts;
+    if (this.#id === undefined) return;
+    const said = { seenAt: now, activeAt: await activity(), loads: loads() };
+    await put(this.#sightings, this.#id, now, said);
+    this.#saidLoads = JSON.stringify(said.loads);
+  }
+
+  #inTurn<T>(work: () => Promise<T>): Promise<T> {
+    const turn = this.#saying.then(work);
+    this.#saying = turn.catch(() => undefined);
+    return turn;
   }
 
   #isGone(id: string, seenAt: number): boolean {
@@ -90,6 +165,19 @@ export class Machines {
     this.#heardOf.set(id, { seenAt, noticedAt: nowMs });
     return false;
   }
+}
+
+function demandAt(peers: readonly Peer[]): Map<string, LoadDemand> {
+  const sum = new Map<string, LoadDemand>();
+  for (const [endpoint, { waiting, inFlight, resume }] of peers.flatMap(({ loads }) => Object.entries(loads))) {
+    const before = sum.get(endpoint) ?? { waiting: 0, inFlight: 0, resume: [] };
+    sum.set(endpoint, {
+      waiting: before.waiting + waiting,
+      inFlight: before.inFlight + inFlight,
+      resume: [...before.resume, ...resume],
+    });
+  }
+  return sum;
 }
 
 /** Writes what this node says of its own machine. */

@@ -74,11 +74,13 @@ export class Planner {
       if (known) known.set(workerOf(holder), jobs);
       else jobsOf.set(endpoint, new Map([[workerOf(holder), jobs]]));
     }
-    const balanced = balancer.endpoints();
+    const balanced = [...new Set([...balancer.endpoints(), ...there.demand.keys()])];
     for (const endpoint of balanced) jobsOf.set(endpoint, balancer.requestsOf(endpoint));
     return {
       now,
-      demand: new Map([...demand, ...balanced.map((id) => loadOn(balancer, id))].map((one) => [one.endpoint, one])),
+      demand: new Map(
+        [...demand, ...balanced.map((id) => loadOn(id, balancer, there))].map((one) => [one.endpoint, one]),
+      ),
       workers: Map.groupBy(workers, ({ doc }) => doc.endpoint),
       jobsOf,
       roll: there,
@@ -128,7 +130,7 @@ export class Planner {
       idleSince: (worker) =>
         jobsOf.get(worker) === 0 ? (this.#parts.activeAt(id, worker) ?? roll.activeAt.get(worker)) : undefined,
       ...places,
-      called: this.#parts.balancer.demand(id).resume,
+      called: [...this.#parts.balancer.demand(id).resume, ...(roll.demand.get(id)?.resume ?? [])],
       now,
     };
   }
@@ -222,9 +224,16 @@ function endingPlaces({ workers, jobsOf }: Survey): Place[] {
 }
 
 /** A request to a worker counts as a job: those that wait ask for workers in the same way. */
-function loadOn(balancer: Balancer, endpoint: string): Demand {
+function loadOn(endpoint: string, balancer: Balancer, { demand }: Roll): Demand {
   const { waiting, inFlight } = balancer.demand(endpoint);
-  return { endpoint, inQueue: waiting, lowPriorityInQueue: 0, inProgress: inFlight, waitingSince: [] };
+  const elsewhere = demand.get(endpoint) ?? { waiting: 0, inFlight: 0 };
+  return {
+    endpoint,
+    inQueue: waiting + elsewhere.waiting,
+    lowPriorityInQueue: 0,
+    inProgress: inFlight + elsewhere.inFlight,
+    waitingSince: [],
+  };
 }
 
 function loadOf(demand: Demand | undefined) {

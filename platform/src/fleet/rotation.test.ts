@@ -140,7 +140,7 @@ describe("a worker takes requests", () => {
     world.join();
     await world.settle();
     const slot = await world.balancer.acquire(EP, { perWorker: 1 });
-    slot.refused();
+    slot.refused("nobody listens");
     slot.release();
     expect(await world.isTaken()).toBe(false);
     await world.settle();

@@ -1,5 +1,5 @@
 /** Envelope encryption: AES-256-GCM under a random data key per value, itself wrapped by a master key. */
-import { createCipheriv, createDecipheriv, hash } from "node:crypto";
+import { createCipheriv, createDecipheriv, hash, hkdfSync } from "node:crypto";
 import type { Random } from "../../kernel/random.ts";
 import type { Sealed, Vault } from "./vault.ts";
 
@@ -43,6 +43,11 @@ export class EnvelopeVault implements Vault {
     const dataKey = decrypt(this.#master(sealed), sealed.key, "data key");
     const key = this.#encrypt(this.#masters.get(this.#newest)!, dataKey, "data key");
     return { ...sealed, master: this.#newest, key };
+  }
+
+  keysFor(purpose: string): Uint8Array[] {
+    const info = `millrace ${purpose}`;
+    return [...this.#masters.values()].map((master) => new Uint8Array(hkdfSync("sha256", master, "", info, KEY_BYTES)));
   }
 
   #master({ master }: Sealed): Uint8Array {

@@ -14,4 +14,6 @@ export interface Vault {
   open(sealed: Sealed, context: string): Promise<string>;
   /** The same text under the newest master key, or undefined when it already is. The data itself is not touched. */
   rewrap(sealed: Sealed): Sealed | undefined;
+  /** A key of each master key for one purpose, newest first. Whoever learns it learns nothing of the master key or of other purposes. */
+  keysFor(purpose: string): Uint8Array[];
 }

@@ -3,19 +3,15 @@ import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import type { Following, ServerEvent } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Static } from "../../kernel/schema.ts";
-import type { From, LogLine, Logs } from "../../ports/logs/logs.ts";
+import type { From, LogLine, Query } from "../../ports/logs/logs.ts";
 import type { LogEvent, logQuery } from "./model.ts";
 
 const DEFAULT_TAIL = 100;
 const SEQUENCE_DIGITS = 12;
 
-export function followLog(
-  logs: Logs,
-  stream: string,
-  { query, lastEventId, gone }: Following & { query: Static<typeof logQuery> },
-): AsyncIterable<ServerEvent<LogEvent>[]> {
-  const from = startOf(query, lastEventId);
-  return eventsOf(logs.follow(stream, { from, source: query.source }, gone));
+/** What to read of a log, from what its caller asks for. */
+export function logQueryOf({ query, lastEventId }: Following & { query: Static<typeof logQuery> }): Query {
+  return { from: startOf(query, lastEventId), source: query.source };
 }
 
 /** The strongest word counts: the last event seen, then a time, then a number of lines. */
@@ -34,7 +30,7 @@ function seenLine(id: string): { ts: number; sequence?: number } {
   return sequence === undefined ? { ts } : { ts, sequence: Number(sequence) };
 }
 
-async function* eventsOf(batches: AsyncIterable<LogLine[]>): AsyncGenerator<ServerEvent<LogEvent>[]> {
+export async function* eventsOf(batches: AsyncIterable<LogLine[]>): AsyncGenerator<ServerEvent<LogEvent>[]> {
   for await (const lines of batches) yield lines.map(eventOf);
 }
 

@@ -26,7 +26,9 @@ export const workerOperations = {
     method: "GET",
     path: "/v2/serverless/{id}/workers/{workerId}/logs",
     summary: "Follow a worker's log",
-    description: `${logDescription} The log of a worker that has ended can be read while it is kept.`,
+    description:
+      `${logDescription} The log of a worker that has ended can be read while it is kept. ` +
+      "It is 502 while the machine that has it is not reachable.",
     tag,
     query: logQuery,
     events: LogEvent,

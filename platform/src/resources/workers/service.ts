@@ -3,10 +3,10 @@ import { workerOf } from "../../jobs/holder.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
-import { isStreamName, type Logs } from "../../ports/logs/logs.ts";
+import { isStreamName, type LogLine, type Logs, type Query } from "../../ports/logs/logs.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
-import { followLog } from "../logs/follow.ts";
+import { eventsOf, logQueryOf } from "../logs/follow.ts";
 import { type Worker, workerLog } from "./model.ts";
 import type { workerOperations } from "./operations.ts";
 import type { WorkerRecords } from "./records.ts";
@@ -14,12 +14,30 @@ import { standingWorkers, summaryOf } from "./standing.ts";
 
 type Operations = typeof workerOperations;
 
+export interface LogAsked {
+  endpoint: string;
+  worker: string;
+  query: Query;
+  gone: AbortSignal;
+}
+
+/** Logs are read where they were written: on the node whose machine the worker ran on. */
+export interface LogsElsewhere {
+  /** This node's machine. */
+  readonly here: string;
+  /** The log of a worker on another machine. Rejects, saying which machine it is, when that is not reachable. */
+  follow(machine: string, asked: LogAsked): Promise<AsyncIterable<LogLine[]>>;
+  /** That of one whose machine nobody knows any more. Rejects when no node has it. */
+  find(asked: LogAsked): Promise<AsyncIterable<LogLine[]>>;
+}
+
 export class WorkerService implements Handlers<Operations> {
   readonly #records: WorkerRecords;
   readonly #endpoints: EndpointService;
   readonly #queue: Queue;
   readonly #logs: Logs;
   readonly #clock: Clock;
+  readonly #elsewhere: LogsElsewhere | undefined;
   readonly #requests: (endpoint: string) => ReadonlyMap<string, number>;
 
   constructor(parts: {
@@ -28,6 +46,8 @@ export class WorkerService implements Handlers<Operations> {
     queue: Queue;
     logs: Logs;
     clock: Clock;
+    /** Absent where there is one node. */
+    elsewhere?: LogsElsewhere | undefined;
     /** Requests of each load-balanced worker, which asks for no work and is seen by nobody else. */
     requests: (endpoint: string) => ReadonlyMap<string, number>;
   }) {
@@ -36,6 +56,7 @@ export class WorkerService implements Handlers<Operations> {
     this.#queue = parts.queue;
     this.#logs = parts.logs;
     this.#clock = parts.clock;
+    this.#elsewhere = parts.elsewhere;
     this.#requests = parts.requests;
   }
 
@@ -48,11 +69,26 @@ export class WorkerService implements Handlers<Operations> {
   async getWorkerLogs(call: Call<Operations["getWorkerLogs"]>) {
     const { id, doc } = await this.#endpoints.own(call.caller, call.params.id!);
     const worker = call.params.workerId!;
-    const stream = workerLog(id, worker);
-    const isName = isStreamName(worker) && !worker.includes("/");
-    if (!isName || !((await this.#logs.has(stream)) || (await this.#isStanding(id, doc.release, worker))))
-      throw problem("not-found", "worker not found");
-    return followLog(this.#logs, stream, call);
+    if (!isStreamName(worker) || worker.includes("/")) throw problem("not-found", "worker not found");
+    const asked = { endpoint: id, worker, query: logQueryOf(call), gone: call.gone };
+    return eventsOf(await this.#linesOf(asked, doc.release));
+  }
+
+  async #linesOf(asked: LogAsked, release: number): Promise<AsyncIterable<LogLine[]>> {
+    const { endpoint, worker, query, gone } = asked;
+    const stream = workerLog(endpoint, worker);
+    const follow = () => this.#logs.follow(stream, query, gone);
+    const record = (await this.#records.ofEndpoint(endpoint)).find(({ id }) => id === worker)?.doc;
+    if (this.#elsewhere && record?.machine && record.machine !== this.#elsewhere.here)
+      return this.#elsewhere.follow(record.machine, asked);
+    if (record || (await this.#logs.has(stream))) return follow();
+    try {
+      return await (this.#elsewhere?.find(asked) ?? Promise.reject(problem("not-found", "worker not found")));
+    } catch (error) {
+      // One that was started by hand has no log, and may be waited for all the same.
+      if (await this.#isStanding(endpoint, release, worker)) return follow();
+      throw error;
+    }
   }
 
   async standing(endpoint: string, release: number): Promise<Worker[]> {

@@ -4,7 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
-import { problem } from "../../kernel/problem.ts";
+import { type Problem, problem } from "../../kernel/problem.ts";
 import { waitsForContinue } from "./body.ts";
 import type { DirectRoutes } from "./direct-routes.ts";
 import { problemJson } from "./problem-json.ts";
@@ -36,6 +36,13 @@ export interface Ahead {
   mayUpgrade(request: Request): boolean;
   upgrade(request: Request, socket: Duplex, head: Buffer): void;
 }
+
+/** Two of them, the second for what is none of the first one's business. */
+export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
+  find: (request) => first.find(request) ?? second.find(request),
+  mayUpgrade: (request) => first.mayUpgrade(request) || second.mayUpgrade(request),
+  upgrade: (request, socket, head) => (first.mayUpgrade(request) ? first : second).upgrade(request, socket, head),
+});
 
 export function createServer({ clock, badPath, direct, ahead }: ServerParts): FastifyInstance {
   const app = fastify({
@@ -127,14 +134,18 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, clock
     socket.destroy();
     return;
   }
-  const refusal = brokenRequest(error);
-  const { contentType, body } = problemJson(refusal);
-  socket.end(
-    `HTTP/1.1 ${refusal.status} ${refusal.title}\r\nContent-Type: ${contentType}\r\n` +
-      `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-  );
+  socket.end(refusalText(brokenRequest(error)));
   const cut = clock.after(LAST_WORDS_MS, () => socket.destroy());
   socket.once("close", cut.cancel);
+}
+
+/** A refusal as bytes, for whoever has a socket and no response. */
+export function refusalText(refusal: Problem): string {
+  const { contentType, body } = problemJson(refusal);
+  return (
+    `HTTP/1.1 ${refusal.status} ${refusal.title}\r\nContent-Type: ${contentType}\r\n` +
+    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+  );
 }
 
 function brokenRequest(error: NodeJS.ErrnoException) {

@@ -1,7 +1,8 @@
 /** Connections to workers: kept open for the next request, and dropped with the worker that they lead to. */
 import { createRequire } from "node:module";
 import type { Pool } from "undici";
-import type { Backend, Slot } from "../../fleet/balancer.ts";
+import type { Backend } from "../../fleet/balanced-group.ts";
+import type { Slot } from "../../fleet/balancer.ts";
 
 /** Some servers close an idle connection after 2 s without a word; one that we close first is never written to too late. */
 const IDLE_MS = 1000;

@@ -92,7 +92,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#settle();
     const { slot } = this.#passing;
-    if (error instanceof DialRefused) slot.refused();
+    if (error instanceof DialRefused) slot.refused(error.message);
     this.#reject(this.#broken ?? (isProblem(error) ? error : failed(slot, error)));
   }
 

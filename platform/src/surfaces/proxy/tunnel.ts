@@ -38,7 +38,7 @@ export function watchForHangUp(socket: Duplex): () => void {
 export async function tunnel(upgrading: Upgrading): Promise<void> {
   const { slot, socket, stopWatching } = upgrading;
   const worker = await dial(slot.backend).catch((error: Error) => {
-    if (error instanceof DialRefused) slot.refused();
+    if (error instanceof DialRefused) slot.refused(error.message);
     throw failed(slot, error);
   });
   const cut = () => {

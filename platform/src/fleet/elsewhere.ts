@@ -1,0 +1,85 @@
+/** Load-balanced workers on other nodes' machines: in this node's balancer as those nodes tell of them, reached by way of those nodes. */
+import type { Duplex } from "node:stream";
+import type { Backend, Standing, Told } from "./balanced-group.ts";
+import type { Balancer } from "./balancer.ts";
+import type { Peer } from "./machines.ts";
+
+/** A connection to a worker of another node's machine. */
+export type Reach = (peer: Pick<Peer, "id" | "url">, endpoint: string, worker: string) => Promise<Duplex>;
+
+interface Known {
+  endpoint: string;
+  machine: string;
+  standing: Standing;
+  /** When its node last spoke. */
+  seenAt: number;
+  /** What its node had said when it could not be reached: that it is ready is believed only when it is said anew. */
+  doubtedAt?: number;
+}
+
+export class Elsewhere {
+  readonly #balancer: Balancer;
+  readonly #reach: Reach;
+  readonly #workers = new Map<string, Known>();
+  readonly #urls = new Map<string, string | undefined>();
+
+  constructor({ balancer, reach }: { balancer: Balancer; reach: Reach }) {
+    this.#balancer = balancer;
+    this.#reach = reach;
+  }
+
+  /** Takes over what the other nodes say; what none of them speaks of any more is gone. */
+  learn(peers: readonly Peer[]): void {
+    const spokenOf = new Set<string>();
+    for (const { id, url, seenAt, loads } of peers) {
+      this.#urls.set(id, url);
+      for (const [endpoint, { workers }] of Object.entries(loads)) {
+        for (const [worker, told] of Object.entries(workers)) {
+          spokenOf.add(worker);
+          this.#note(worker, told, { endpoint, machine: id, standing: told.standing, seenAt });
+        }
+      }
+    }
+    const there = new Set(peers.map(({ id }) => id));
+    for (const [worker, { endpoint, machine }] of [...this.#workers]) {
+      if (spokenOf.has(worker)) continue;
+      this.#workers.delete(worker);
+      const reason = there.has(machine) ? "it has ended" : `nothing is heard of its machine ${machine} any more`;
+      this.#balancer.remove(endpoint, worker, reason);
+    }
+  }
+
+  #note(worker: string, told: Told, now: Known): void {
+    const before = this.#workers.get(worker);
+    const isThawed = before?.standing === "frozen" && now.standing !== "frozen";
+    if (!before || isThawed || before.machine !== now.machine)
+      this.#balancer.add(now.endpoint, this.#backend(worker, now));
+    this.#workers.set(worker, { ...now, doubtedAt: before?.doubtedAt });
+    this.#balancer.tell(now.endpoint, worker, told);
+    if (now.standing === "ready") this.#ready(worker);
+    else if (now.standing !== before?.standing) this.#stand(worker, now, told.reason);
+  }
+
+  #ready(worker: string): void {
+    const { endpoint, seenAt, doubtedAt } = this.#workers.get(worker)!;
+    if (doubtedAt !== seenAt) this.#balancer.ready(endpoint, worker);
+  }
+
+  #stand(worker: string, { endpoint, standing }: Known, reason: string): void {
+    if (standing === "frozen") this.#balancer.freeze(endpoint, worker);
+    else if (standing === "leaving") void this.#balancer.drain(endpoint, worker);
+    else this.#balancer.doubt(endpoint, worker, reason);
+  }
+
+  #backend(worker: string, { endpoint, machine }: Known): Backend {
+    return {
+      worker,
+      machine,
+      dial: () => this.#reach({ id: machine, url: this.#urls.get(machine) }, endpoint, worker),
+      doubted: () => {
+        const known = this.#workers.get(worker);
+        if (known) known.doubtedAt = known.seenAt;
+      },
+    };
+  }
+}

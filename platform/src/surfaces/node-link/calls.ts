@@ -1,0 +1,150 @@
+/** What this node asks of others: a connection to a worker, or a worker's log, each by a request with a pass of its own. */
+import { request as askPlainly, type ClientRequest, type IncomingMessage } from "node:http";
+import { request as askSecurely } from "node:https";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Peer } from "../../fleet/machines.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
+import type { LogLine, Query } from "../../ports/logs/logs.ts";
+import { KEEP_ALIVE_MS } from "../http/events.ts";
+import { type NodePasses, PASS_HEADER } from "./pass.ts";
+import { type Asked, pathOf, TUNNEL } from "./paths.ts";
+
+export type Called = Pick<Peer, "id" | "url">;
+
+/** Whoever has not answered by then is not reachable. */
+const ANSWER_MS = 5000;
+/** Nor is a node that follows a log for us and has not even said that it waits. */
+const QUIET_MS = 3 * KEEP_ALIVE_MS;
+/** More of a refusal is not read. */
+const LONGEST_REFUSAL = 16_384;
+
+interface Answer {
+  response: IncomingMessage;
+  /** Only of a node that agreed to leave HTTP. */
+  socket?: Socket;
+}
+
+export class NodeCalls {
+  readonly #clock: Clock;
+  readonly #passes: NodePasses;
+
+  constructor({ clock, passes }: { clock: Clock; passes: NodePasses }) {
+    this.#clock = clock;
+    this.#passes = passes;
+  }
+
+  /** A connection to the port on which a worker's application listens. */
+  async dial(peer: Called, endpoint: string, worker: string): Promise<Duplex> {
+    const asked = { machine: peer.id, endpoint, worker, what: "connection", query: new URLSearchParams() } as const;
+    const upgrade = { connection: "Upgrade", upgrade: TUNNEL };
+    const { response, socket } = await this.#ask(peer, asked, { headers: upgrade });
+    if (!socket) throw await refusalIn(peer, response);
+    socket.setKeepAlive(true, KEEP_ALIVE_MS);
+    return socket;
+  }
+
+  /** Resolves once the other node has the log; what comes of it ends with the signal. */
+  async follow(
+    peer: Called,
+    endpoint: string,
+    worker: string,
+    { query, gone }: { query: Query; gone: AbortSignal },
+  ): Promise<AsyncIterable<LogLine[]>> {
+    const search = new URLSearchParams({ from: JSON.stringify(query) });
+    const asked = { machine: peer.id, endpoint, worker, what: "log", query: search } as const;
+    const { response } = await this.#ask(peer, asked, { signal: gone });
+    if (response.statusCode !== 200) throw await refusalIn(peer, response);
+    return this.#lines(peer, response, gone);
+  }
+
+  async *#lines(peer: Called, response: IncomingMessage, gone: AbortSignal): AsyncGenerator<LogLine[]> {
+    const late = () => void response.destroy(new Error(`nothing came for ${QUIET_MS / 1000} s`));
+    let quiet = this.#clock.after(QUIET_MS, late);
+    let text = "";
+    try {
+      for await (const chunk of response.setEncoding("utf8")) {
+        quiet.cancel();
+        quiet = this.#clock.after(QUIET_MS, late);
+        text += chunk;
+        const end = text.lastIndexOf("\n\n");
+        const lines = linesIn(text.slice(0, Math.max(0, end)));
+        text = text.slice(end < 0 ? 0 : end + 2);
+        if (lines.length > 0) yield lines;
+      }
+    } catch (error) {
+      if (!gone.aborted) throw unreachable(peer, error as Error);
+    } finally {
+      quiet.cancel();
+    }
+  }
+
+  async #ask(
+    peer: Called,
+    asked: Asked,
+    { headers = {}, signal }: { headers?: Record<string, string>; signal?: AbortSignal },
+  ): Promise<Answer> {
+    if (peer.url === undefined) throw unreachable(peer, new Error("its node has told no address"));
+    const { origin, protocol } = new URL(peer.url);
+    const path = pathOf(asked);
+    const pass = this.#passes.issue("GET", path);
+    const ask = protocol === "https:" ? askSecurely : askPlainly;
+    // A connection that becomes a worker's cannot be used again, and a log has no end.
+    const request = ask(origin + path, { agent: false, signal, headers: { ...headers, [PASS_HEADER]: pass } });
+    const late = () => void request.destroy(new Error(`no answer in ${ANSWER_MS / 1000} s`));
+    const timer = this.#clock.after(ANSWER_MS, late);
+    try {
+      return await answerTo(request);
+    } catch (error) {
+      throw unreachable(peer, error as Error);
+    } finally {
+      timer.cancel();
+    }
+  }
+}
+
+function answerTo(request: ClientRequest): Promise<Answer> {
+  const { promise, resolve, reject } = Promise.withResolvers<Answer>();
+  request
+    .once("response", (response) => resolve({ response }))
+    .once("upgrade", (response, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve({ response, socket: socket as Socket });
+    })
+    // Also when the answer breaks off later, which whoever reads it is told as well.
+    .on("error", reject)
+    .end();
+  return promise;
+}
+
+function linesIn(text: string): LogLine[] {
+  const lines = text.split("\n").filter((line) => line.startsWith("data: "));
+  return lines.map((line) => JSON.parse(line.slice("data: ".length)));
+}
+
+/** What a node says that was reached and does not do it; of another program at its address, only the status. */
+async function refusalIn({ id }: Called, response: IncomingMessage): Promise<Problem> {
+  let text = "";
+  for await (const chunk of response.setEncoding("utf8")) if (text.length < LONGEST_REFUSAL) text += chunk;
+  const detail = detailIn(text) ?? `it answered ${response.statusCode}`;
+  const code = response.statusCode === 404 ? "not-found" : "bad-gateway";
+  return problem(code, `machine ${id}: ${detail}`);
+}
+
+function detailIn(text: string): string | undefined {
+  try {
+    return (JSON.parse(text) as { detail?: string }).detail;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The address is for the operator, who has it from the record; a caller learns which machine it is. */
+export function unreachable({ id }: Called, error: Error): Problem {
+  if (isProblem(error)) return error;
+  return problem("bad-gateway", `machine ${id} is not reachable: ${reasonOf(error)}`, { cause: error });
+}
+
+/** Some errors of connecting have nothing but a code. */
+const reasonOf = (error: NodeJS.ErrnoException) => error.code ?? error.message;

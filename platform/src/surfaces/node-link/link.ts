@@ -1,0 +1,155 @@
+/** The node link: what this node does for others of its installation, with the workers of its own machine and nothing beyond it. */
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { pipeline } from "node:stream/promises";
+import type { Balancer } from "../../fleet/balancer.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { ServerEvent } from "../../kernel/operation.ts";
+import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
+import type { LogLine, Logs, Query } from "../../ports/logs/logs.ts";
+import { workerLog } from "../../resources/workers/model.ts";
+import type { WorkerRecords } from "../../resources/workers/records.ts";
+import { EventStream } from "../http/events.ts";
+import { problemJson } from "../http/problem-json.ts";
+import type { Answering, Reply, Request } from "../http/reply.ts";
+import { type Ahead, refusalText } from "../http/server.ts";
+import { type NodePasses, PASS_HEADER } from "./pass.ts";
+import { type Asked, askedBy, TUNNEL } from "./paths.ts";
+
+export interface NodeLinkParts {
+  /** The machine whose workers this node acts on. */
+  machine: string;
+  passes: NodePasses;
+  balancer: Balancer;
+  records: WorkerRecords;
+  logs: Logs;
+  clock: Clock;
+  log: Log;
+}
+
+/** How soon the other end's going away without a word is noticed. */
+const KEEP_ALIVE_MS = 15_000;
+
+/** A request without a pass is nobody's here: it is left to the routes, and finds there what any unknown path finds. */
+export class NodeLink implements Ahead {
+  readonly #parts: NodeLinkParts;
+  readonly #tunnels = new Set<Duplex>();
+  readonly #followers = new Set<AbortController>();
+
+  constructor(parts: NodeLinkParts) {
+    this.#parts = parts;
+  }
+
+  find(request: Request): Answering | undefined {
+    const asked = this.#asked(request, "log");
+    return asked && ((request, reply) => this.#answer(asked, request, reply));
+  }
+
+  mayUpgrade(request: Request): boolean {
+    return request.headers.upgrade === TUNNEL && this.#asked(request, "connection") !== undefined;
+  }
+
+  upgrade(request: Request, socket: Duplex, head: Buffer): void {
+    // Its close follows, and says all that matters.
+    socket.on("error", () => {});
+    this.#tunnels.add(socket);
+    socket.once("close", () => this.#tunnels.delete(socket));
+    this.#connect(this.#asked(request, "connection")!, request, socket as Socket, head).catch((error) =>
+      socket.end(refusalText(this.#asProblem(error))),
+    );
+  }
+
+  /** Connections and logs have no end that one could wait for. */
+  close(): void {
+    for (const socket of this.#tunnels) socket.destroy();
+    for (const follower of this.#followers) follower.abort();
+  }
+
+  #asked({ url, method, headers }: Request, what: Asked["what"]): Asked | undefined {
+    if (method !== "GET" || headers[PASS_HEADER] === undefined) return undefined;
+    const asked = askedBy(url);
+    return asked?.what === what ? asked : undefined;
+  }
+
+  /** Never passed on: whoever asks for a worker of another machine has asked the wrong node. */
+  #admit({ machine }: Asked, { method, url, headers }: Request): void {
+    this.#parts.passes.check(method, url, String(headers[PASS_HEADER]));
+    if (machine !== this.#parts.machine)
+      throw problem("not-found", `this is machine ${this.#parts.machine}, and a request is passed on only once`);
+  }
+
+  async #connect(asked: Asked, request: Request, socket: Socket, head: Buffer): Promise<void> {
+    this.#admit(asked, request);
+    const slot = this.#parts.balancer.lend(asked.endpoint, asked.worker);
+    try {
+      const worker = await slot.backend.dial().catch((error: Error) => {
+        slot.refused(error.message);
+        throw problem("bad-gateway", error.message, { cause: error });
+      });
+      await this.#join(socket, head, worker, slot.gone);
+    } finally {
+      slot.release();
+    }
+  }
+
+  /** Resolves when both ends are closed. */
+  async #join(socket: Socket, head: Buffer, worker: Duplex, gone: AbortSignal): Promise<void> {
+    const cut = () => {
+      worker.destroy();
+      socket.destroy();
+    };
+    gone.addEventListener("abort", cut);
+    if (gone.aborted || socket.destroyed) cut();
+    if ("setNoDelay" in worker) (worker as Socket).setNoDelay(true);
+    socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
+    socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${TUNNEL}\r\n\r\n`);
+    if (head.length > 0) socket.unshift(head);
+    await Promise.allSettled([pipeline(worker, socket), pipeline(socket, worker)]);
+    gone.removeEventListener("abort", cut);
+    cut();
+  }
+
+  async #answer(asked: Asked, request: Request, reply: Reply): Promise<void> {
+    try {
+      this.#admit(asked, request);
+      await this.#follow(asked, reply);
+    } catch (error) {
+      const refusal = this.#asProblem(error);
+      if (reply.raw.headersSent) return void reply.raw.destroy();
+      const { contentType, body } = problemJson(refusal);
+      reply.code(refusal.status).type(contentType).send(body);
+    }
+  }
+
+  async #follow({ endpoint, worker, query }: Asked, reply: Reply): Promise<void> {
+    const { logs, clock } = this.#parts;
+    const stream = workerLog(endpoint, worker);
+    if (!((await logs.has(stream)) || (await this.#keeps(endpoint, worker))))
+      throw problem("not-found", "worker not found");
+    const following = new AbortController();
+    const gone = following.signal;
+    this.#followers.add(following);
+    gone.addEventListener("abort", () => this.#followers.delete(following), { once: true });
+    reply.raw.once("close", () => following.abort());
+    if (reply.raw.destroyed) following.abort();
+    const lines = logs.follow(stream, JSON.parse(query.get("from") ?? "{}") as Query, gone);
+    await new EventStream(asEvents(lines), { gone, clock, isHead: false }).send(reply);
+  }
+
+  /** A worker that has not written anything yet is here all the same. */
+  async #keeps(endpoint: string, worker: string): Promise<boolean> {
+    const own = await this.#parts.records.ofMachine(this.#parts.machine);
+    return own.some(({ id, doc }) => id === worker && doc.endpoint === endpoint);
+  }
+
+  #asProblem(error: unknown): Problem {
+    if (isProblem(error)) return error;
+    this.#parts.log.error({ err: error }, "unforeseen fault in the node link");
+    return problem("internal", "An unexpected error occurred.");
+  }
+}
+
+async function* asEvents(batches: AsyncIterable<LogLine[]>): AsyncGenerator<ServerEvent<LogLine>[]> {
+  for await (const lines of batches) yield lines.map((line) => ({ id: `${line.sequence}`, data: line }));
+}

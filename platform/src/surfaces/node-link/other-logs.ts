@@ -1,0 +1,40 @@
+/** Logs that lie with other nodes: of a worker that exists on its machine, of one that has ended on whichever node kept it. */
+import type { Peer } from "../../fleet/machines.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
+import type { LogLine } from "../../ports/logs/logs.ts";
+import type { LogAsked, LogsElsewhere } from "../../resources/workers/service.ts";
+import { type NodeCalls, unreachable } from "./calls.ts";
+
+export class OtherLogs implements LogsElsewhere {
+  readonly here: string;
+  readonly #calls: NodeCalls;
+  readonly #peers: () => Promise<readonly Peer[]>;
+
+  constructor(parts: { here: string; calls: NodeCalls; peers: () => Promise<readonly Peer[]> }) {
+    this.here = parts.here;
+    this.#calls = parts.calls;
+    this.#peers = parts.peers;
+  }
+
+  async follow(machine: string, { endpoint, worker, ...rest }: LogAsked): Promise<AsyncIterable<LogLine[]>> {
+    const peer = (await this.#peers()).find(({ id }) => id === machine);
+    if (!peer) throw unreachable({ id: machine, url: undefined }, new Error("nothing was heard of it lately"));
+    return this.#calls.follow(peer, endpoint, worker, rest);
+  }
+
+  /** One after the other, for there are few. Those who cannot be asked may have it: then nobody can say that it is not there. */
+  async find({ endpoint, worker, ...rest }: LogAsked): Promise<AsyncIterable<LogLine[]>> {
+    let refusal = problem("not-found", "worker not found");
+    for (const peer of await this.#peers()) {
+      // Without an address it has no machine, and no log of one.
+      if (peer.url === undefined) continue;
+      try {
+        return await this.#calls.follow(peer, endpoint, worker, rest);
+      } catch (error) {
+        if (!isProblem(error)) throw error;
+        if (error.code !== "not-found") refusal = error;
+      }
+    }
+    throw refusal;
+  }
+}
