@@ -17,6 +17,8 @@ export async function peerStack(name: StackName, { postgres }: Surroundings): Pr
   switch (name) {
     case "bullmq-always":
       return bullmq("always");
+    case "bullmq-pipelined":
+      return bullmq("always", { pipelining: true });
     case "bullmq-everysec":
       return bullmq("everysec");
     case "pg-boss":
@@ -41,13 +43,14 @@ async function versionOf(name: string): Promise<string> {
   return (JSON.parse(text) as { version: string }).version;
 }
 
-async function bullmq(fsync: "always" | "everysec"): Promise<Stack> {
+async function bullmq(fsync: "always" | "everysec", { pipelining = false } = {}): Promise<Stack> {
   const redis = execFileSync("redis-server", ["--version"]).toString().split(" ")[2];
   return {
-    name: `BullMQ, appendfsync ${fsync}`,
+    name: `BullMQ, appendfsync ${fsync}${pipelining ? ", automatic pipelining" : ""}`,
     notes: [
-      `BullMQ ${await versionOf("bullmq")} on Redis ${redis}, append-only file with appendfsync ${fsync}, ioredis with automatic ` +
-        "pipelining, one worker process with concurrency 128; results are removed at once (runsync: all but 1000), " +
+      `BullMQ ${await versionOf("bullmq")} on Redis ${redis}, append-only file with appendfsync ${fsync}, ioredis ` +
+        `${pipelining ? "with" : "without"} automatic pipelining, ` +
+        "one worker process with concurrency 128; results are removed at once (runsync: all but 1000), " +
         "where Millrace keeps them",
     ],
     async start(folder) {
@@ -58,7 +61,7 @@ async function bullmq(fsync: "always" | "everysec"): Promise<Stack> {
       const durable = ["--appendonly", "yes", "--appendfsync", fsync];
       const ready = /Ready to accept connections/;
       const database = await startCommand("redis-server", [...flags, ...durable], { ready });
-      return running("peers/bullmq.ts", { redisPort }, [database.pid], () => database.end());
+      return running("peers/bullmq.ts", { redisPort, pipelining }, [database.pid], () => database.end());
     },
   };
 }
@@ -81,7 +84,7 @@ async function onPostgres(
 
 async function running(
   program: string,
-  settings: Record<string, string | number>,
+  settings: Record<string, string | number | boolean>,
   pids: number[],
   close: () => PromiseLike<void>,
 ): Promise<Running> {
