@@ -91,11 +91,13 @@ function childOf(child: ChildProcess, name: string): Child {
     message<T>(kind: string, limitMs: number): Promise<T> {
       const early = heard.get(kind)?.shift();
       if (early) return Promise.resolve(early as T);
-      const next = new Promise<T>((resolve, reject) => {
+      const next = new Promise<T>((resolve) => {
         waiting.set(kind, resolve as (message: unknown) => void);
-        child.once("exit", (code) => reject(new Error(`${name} ended with ${code}`)));
       });
-      return limited(next, limitMs, `${name} to say '${kind}'`);
+      const ended = exited.then(([code]) => {
+        throw new Error(`${name} ended with ${code}`);
+      });
+      return limited(Promise.race([next, ended]), limitMs, `${name} to say '${kind}'`);
     },
     send: (message) => void child.send(message),
     end,

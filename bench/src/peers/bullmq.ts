@@ -22,6 +22,8 @@ const WAIT_MS = 90_000;
 
 if (settings.role === "server") {
   const queue = new Queue(NAME, { connection });
+  // Each that waits for a job listens there.
+  queue.setMaxListeners(0);
   const events = new QueueEvents(NAME, { connection });
   await events.waitUntilReady();
   // The fewest kept that its own waiting can do with: removed at once, a job can be gone before its end is looked for.
