@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { plainLibrary } from "../../platform/src/ports/compute/host/library.ts";
 import { startMillrace } from "./millrace.ts";
 import { bareProgram, KINDS, type Kind, measurePlace, type Starts, workerProgram } from "./start-waits.ts";
 import type { Line } from "./table.ts";
@@ -36,13 +37,13 @@ async function measureHost({ folder, quick, say }: StartsOptions): Promise<Start
     await writeFile(join(app, "worker.mjs"), workerProgram("millrace-worker"), { mode: 0o644 });
     // Programs run as users of their own, and must find the folder.
     await chmod(app, 0o755);
-    const library = fileURLToPath(new URL("../../worker/src/main.ts", import.meta.url));
+    const library = await plainLibrary(fileURLToPath(new URL("../../worker", import.meta.url)), app);
     await using running = await startMillrace(data, { compute: "host" });
     return await measurePlace({
       name: PLACES.host,
       running,
       program: { image: `host:${app}`, cmd: ["node", "worker.mjs"] },
-      bare: [process.execPath, "--input-type=module", "--eval", bareProgram(library)],
+      bare: [process.execPath, "--input-type=module", "--eval", bareProgram(join(library, "src/main.js"))],
       quick,
       say,
     });

@@ -139,6 +139,7 @@ describe("the sandbox", () => {
     etc: { hosts: "/i/etc-hosts" },
     hostname: "i1",
     scratchBytes: 1_000,
+    library: undefined,
     mounts: [{ source: "/srv/volumes/v", path: "/mnt/deep/er" }],
     devices: ["/dev/nvidia3"],
     seccomp: 4,

@@ -6,11 +6,12 @@ import { chmodSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../compute.ts";
-import { type MountedFolder, mountedFolders } from "../volumes.ts";
+import { mountedFolders } from "../volumes.ts";
 import { Descriptors, removeNamed } from "./descriptors.ts";
 import type { Device } from "./gpus.ts";
 import { MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
+import { plainLibrary } from "./library.ts";
 import { type Identity, identityOf, inheritedDescriptors } from "./processes.ts";
 import {
   dropTo,
@@ -24,6 +25,7 @@ import {
   systemView,
   unusableNames,
   userFrom,
+  type View,
   withEnvironment,
 } from "./sandbox.ts";
 import { isFiltered, seccompFilter } from "./seccomp.ts";
@@ -80,6 +82,7 @@ export class Launcher {
   readonly #inherited: readonly number[];
   /** Of names in memory, which all data folders share. */
   readonly #prefix: string;
+  #library: Promise<string> | undefined;
   #unsandboxed: boolean;
 
   private constructor(
@@ -152,6 +155,7 @@ export class Launcher {
   async launch(launch: Launch): Promise<Launched> {
     using files = new Descriptors();
     const user = this.changesUser ? this.#userOf(launch) : undefined;
+    const library = await this.#plainLibrary();
     const mounts = await mountedFolders(this.#options.volumes, launch.spec.mounts, RESERVED);
     const variables = files.nameless(
       environmentText(this.#environmentFor(launch)),
@@ -160,8 +164,8 @@ export class Launcher {
     );
     const output = files.open(launch.folder.output, "ax", 0o600);
     const filter = this.#filter === undefined ? undefined : files.open(this.#filter, "r");
-    const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd]);
-    const command = this.sandboxed ? this.#sandbox(launch, user, mounts, program) : program;
+    const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd], launch.ownNetwork);
+    const command = this.sandboxed ? this.#sandbox(launch, user, { library, mounts }, program) : program;
     const child = spawnOrRefuse(
       [LAUNCH_SCRIPT, launch.folder.path, launch.cgroups.join(":"), ...launch.enter(command)],
       {
@@ -186,7 +190,7 @@ export class Launcher {
   #sandbox(
     { id, spec, folder, app, devices, ownNetwork }: Launch,
     user: number | undefined,
-    mounts: readonly MountedFolder[],
+    shown: Pick<View, "library" | "mounts">,
     program: readonly string[],
   ): string[] {
     const bubblewrap = this.#bubblewrap as Bubblewrap;
@@ -195,17 +199,26 @@ export class Launcher {
       app,
       appWritable: this.#options.writableApp,
       node: process.execPath,
-      library: this.#options.library,
       etc: makeEtc(folder, user ?? process.getuid!(), ownNetwork),
       hostname: id,
       scratchBytes: Math.ceil(spec.limits.diskGb * 2 ** 30),
       devices: [...new Set(devices.flatMap(({ files }) => files))],
       seccomp: this.#filter === undefined ? undefined : SECCOMP_FD,
-      mounts,
+      ...shown,
       limitsScratch: bubblewrap.limitsScratch,
       asRoot: user !== undefined,
     });
     return [bubblewrap.file, ...view, "--", ...(user === undefined ? [] : dropTo(user)), ...program];
+  }
+
+  #plainLibrary(): Promise<string> | undefined {
+    const { library, folder } = this.#options;
+    if (library === undefined || !this.sandboxed) return undefined;
+    this.#library ??= plainLibrary(library, join(folder, ".library")).catch((error) => {
+      this.#library = undefined;
+      throw error;
+    });
+    return this.#library;
   }
 
   /** Its own; but programs of one account that share files must be able to change them, so with a volume it is the account's. */

@@ -1,22 +1,27 @@
 #!/bin/sh
-# Gives the network namespace that it runs in a link to the machine's bridge, then becomes the command.
+# Gives the network namespace that it runs in a link to the machine's bridge, and runs the command in it.
 #   network.sh BRIDGE LINK ADDRESS/BITS GATEWAY COMMAND...
-# Its parent is still in the machine's own network namespace.
+# Its parent is still in the machine's own network namespace. The command begins at once, since a sandbox takes as long to build as a
+# network; before it comes to the program it reads a line from descriptor 5, which is there when the network is.
 set -eu
 bridge=$1 link=$2 address=$3 gateway=$4
 shift 4
 
-nsenter --net="/proc/$PPID/ns/net" ip -batch - <<END
+connect() {
+  nsenter --net="/proc/$PPID/ns/net" ip -batch - <<END
 link add name $link master $bridge up type veth peer name eth0 netns $$
 link set dev $link type bridge_slave isolated on
 END
-# No second protocol by which the machine or a neighbour could be reached, and any port may be listened on: they are all its own.
-echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null || true
-echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start 2>/dev/null || true
-ip -batch - <<END
+  # No second protocol by which the machine or a neighbour could be reached, and any port may be listened on: they are all its own.
+  echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null || true
+  echo 0 >/proc/sys/net/ipv4/ip_unprivileged_port_start 2>/dev/null || true
+  ip -batch - <<END
 link set dev lo up
 address add $address dev eth0
 link set dev eth0 up
 route add default via $gateway
 END
-exec "$@"
+  echo connected
+}
+
+connect 3<&- 4<&- | exec "$@" 5<&0 </dev/null

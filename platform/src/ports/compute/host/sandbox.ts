@@ -73,8 +73,8 @@ export interface View {
   appWritable: boolean;
   /** The server's own Node. */
   node: string;
-  /** The folder of the worker library. Node strips its types because its name is a link to where no `node_modules` is. */
-  library?: string;
+  /** The folder of the worker library. */
+  library: string | undefined;
   /** Files of `/etc` made for this instance: where they are on the machine, by name. */
   etc: Readonly<Record<string, string>>;
   hostname: string;
@@ -185,8 +185,8 @@ export function environmentText(env: Readonly<Record<string, string>>): string {
     .join("");
 }
 
-/** Reads the variables from descriptor 3 and becomes the program. */
-export const withEnvironment = (command: readonly string[]): string[] => [
-  ...["/bin/sh", "-c", '. /dev/fd/3 && exec "$@" 3<&-', "millrace"],
+/** Reads the variables from descriptor 3 and becomes the program; first, where `network.sh` says when, waits for the network. */
+export const withEnvironment = (command: readonly string[], waits: boolean): string[] => [
+  ...["/bin/sh", "-c", `${waits ? "read -r _ <&5 && " : ""}. /dev/fd/3 && exec "$@" 3<&- 5<&-`, "millrace"],
   ...command,
 ];
