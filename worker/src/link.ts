@@ -1,6 +1,6 @@
 /** The line to the server: the worker routes of one endpoint over connections that stay open. */
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
-import https from "node:https";
+import { createRequire } from "node:module";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./handler.ts";
 import type { Place } from "./settings.ts";
@@ -32,7 +32,7 @@ export class Link {
   readonly #worker: string;
   readonly #authorization: string;
   readonly #clock: Clock;
-  readonly #transport: typeof http | typeof https;
+  readonly #transport: typeof http;
   readonly #agent: http.Agent;
   readonly #pending = new Set<Pending>();
   #released = false;
@@ -42,7 +42,8 @@ export class Link {
     this.#worker = encodeURIComponent(worker);
     this.#authorization = key;
     this.#clock = clock;
-    this.#transport = this.#url.protocol === "https:" ? https : http;
+    // Not imported: most workers stand beside their server, and would read all of TLS for nothing at each start.
+    this.#transport = this.#url.protocol === "https:" ? createRequire(import.meta.url)("node:https") : http;
     this.#agent = new this.#transport.Agent({ keepAlive: true, scheduling: "lifo" });
   }
 

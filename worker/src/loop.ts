@@ -64,9 +64,10 @@ export class Loop {
   }
 
   start(): void {
+    // The first job may be waiting already, so asking for it comes first.
+    this.#pump();
     void this.#listenForStops();
     void this.#pingAgainAndAgain();
-    this.#plan();
   }
 
   /** Takes nothing more; what runs is finished and reported. */
