@@ -20,8 +20,6 @@ export interface Session {
   told: Set<string>;
   /** When a job was last taken or ended; at first, when the worker was first heard of. */
   activeAt: number;
-  /** When the queue was last told that the worker is alive. */
-  renewedAt: number | undefined;
   /** It has spoken to this node, since it was thawed if it ever was. */
   heard: boolean;
   /** It gets nothing more. */
@@ -35,9 +33,6 @@ export interface Session {
   /** Since when the worker has been busy with nothing but jobs that are no longer its own. */
   stuckSince: number | undefined;
 }
-
-/** A busy worker speaks thousands of times a second; a second more or less of silence changes nothing. */
-const RENEW_EVERY_MS = 1000;
 
 /** A worker unheard of for this long is forgotten; what matters of it is in the queue. */
 const FORGET_MS = 600_000;
@@ -61,13 +56,6 @@ export class Sessions {
     return this.#sessions.get(worker);
   }
 
-  /** Whether the queue is to be told now that the worker is alive. */
-  isToRenew(session: Session, now: number): boolean {
-    if (session.renewedAt !== undefined && now - session.renewedAt < RENEW_EVERY_MS) return false;
-    session.renewedAt = now;
-    return true;
-  }
-
   forget(worker: string): void {
     this.#sessions.delete(worker);
   }
@@ -80,7 +68,7 @@ export class Sessions {
 function newSession(endpoint: string, now: number): Session {
   const jobs = { begun: new Map(), listed: new Set<string>(), omitted: new Map(), told: new Set<string>() };
   const times = { seenAt: now, activeAt: now, stuckSince: undefined };
-  const standing = { renewedAt: undefined, heard: false, drained: false, frozen: false, round: 0 };
+  const standing = { heard: false, drained: false, frozen: false, round: 0 };
   return { endpoint, ...jobs, ...times, ...standing, claims: new Set() };
 }
 

@@ -59,7 +59,6 @@ export class Withheld {
     const session = this.#sessionOf(call);
     session.frozen = false;
     session.heard = false;
-    session.renewedAt = undefined;
     session.stuckSince = undefined;
     session.activeAt = this.#parts.clock.now();
     this.#letGo(call, session);

@@ -271,13 +271,9 @@ export class WorkerDesk {
   }
 
   #heard({ worker, endpoint }: WorkerCall): Session {
-    const now = this.#clock.monotonic();
-    const session = this.#sessions.of(worker, endpoint, now);
     // Not awaited: being alive is worth nothing on the disk.
-    if (this.#sessions.isToRenew(session, now))
-      this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => {
-        session.renewedAt = undefined;
-      });
+    this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => undefined);
+    const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     if (!session.heard) this.#events.heard({ worker, endpoint });
     session.heard = true;
     return session;

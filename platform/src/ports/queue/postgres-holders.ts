@@ -24,6 +24,35 @@ export interface Renewal {
   forMs: number;
 }
 
+/** A busy worker speaks thousands of times a second. It counts as alive this much longer, and is not told of again for as long. */
+const LONGEST_SLACK_MS = 1000;
+const slackOf = (forMs: number) => Math.min(LONGEST_SLACK_MS, Math.floor(forMs / 20));
+const MOST_TOLD = 10_000;
+
+/** What this node has told the database of who is alive, so that it need not say it again at once. */
+export class ToldRenewals {
+  readonly #told = new Map<string, Renewal & { at: number }>();
+
+  /** What to tell, if anything. */
+  next(renewal: Renewal, now: number): Renewal | undefined {
+    const { holder, endpoint, forMs } = renewal;
+    const told = this.#told.get(holder);
+    const slackMs = slackOf(forMs);
+    if (told?.endpoint === endpoint && told.forMs === forMs && now - told.at < slackMs) return undefined;
+    if (this.#told.size >= MOST_TOLD) this.#told.clear();
+    this.#told.set(holder, { ...renewal, at: now });
+    return { ...renewal, forMs: forMs + slackMs };
+  }
+
+  forget(holder: string): void {
+    this.#told.delete(holder);
+  }
+
+  clear(): void {
+    this.#told.clear();
+  }
+}
+
 /** Milliseconds by the clock that all nodes share. */
 export const DATABASE_NOW = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
 

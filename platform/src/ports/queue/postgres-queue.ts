@@ -1,4 +1,5 @@
 /** The queue in PostgreSQL, for any number of nodes: every decision is a statement, and what comes in together goes out together. */
+import { realClock } from "../../kernel/clock.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Batcher, regroup } from "../postgres/batcher.ts";
@@ -9,7 +10,7 @@ import { applyInRounds, lockJobs } from "./postgres-apply.ts";
 import { claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
-import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders } from "./postgres-holders.ts";
+import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
 import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
 import { APART, appendChunks, isApart, readJob, readPieces, writePieces } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
@@ -45,6 +46,7 @@ export class PostgresQueue implements Queue {
   readonly #changes: Batcher<Change[], Outcome[]>;
   readonly #chunks: Batcher<{ holder: string; chunks: Chunk[] }, void>;
   readonly #renewals: Batcher<Renewal, void>;
+  readonly #told = new ToldRenewals();
   /** Whether the database could not be reached at some time since holders were last given a grace. */
   #wasAway = false;
 
@@ -145,6 +147,7 @@ export class PostgresQueue implements Queue {
   /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
   async removeEndpoint(endpoint: string): Promise<void> {
     const name = clean(endpoint);
+    this.#told.clear();
     while ((await this.#transaction((sql) => removeSlice(sql, name))) === SLICE);
     await this.#transaction(async (sql) => {
       await sql("DELETE FROM job_counters WHERE endpoint = $1", [name]);
@@ -152,11 +155,19 @@ export class PostgresQueue implements Queue {
     });
   }
 
-  renew(holder: string, endpoint: string, forMs: number): Promise<void> {
-    return this.#renewals.ask({ holder, endpoint, forMs });
+  async renew(holder: string, endpoint: string, forMs: number): Promise<void> {
+    const news = this.#told.next({ holder, endpoint, forMs }, realClock.monotonic());
+    if (!news) return;
+    try {
+      await this.#renewals.ask(news);
+    } catch (error) {
+      this.#told.forget(holder);
+      throw error;
+    }
   }
 
   async retire(holder: string): Promise<void> {
+    this.#told.forget(holder);
     // A renewal that was sent before must not come after.
     await this.#renewals.idle();
     await this.#sql("DELETE FROM holders WHERE holder = $1", [clean(holder)]);

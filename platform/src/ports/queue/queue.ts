@@ -133,7 +133,7 @@ export interface Reading {
  * clock, not by the one that nodes tell the time from: setting that forward would end all workers at once.
  */
 export interface Holders {
-  /** The boot is alive for that long from now. */
+  /** The boot is alive for that long from now, or up to a second longer: not each of a busy worker's signs of life has to be written down. */
   renew(holder: string, endpoint: string, forMs: number): Promise<void>;
   /** The boot has ended; its jobs are due at once. */
   retire(holder: string): Promise<void>;
