@@ -43,8 +43,8 @@ function check({ volume, path }: Mount, reserved: readonly string[]): void {
 }
 
 async function ensure(folder: string): Promise<string> {
-  const made = await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Not before: what it stands in stays the server's alone.
-  if (made !== undefined) await chmod(folder, 0o777);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Not by `mkdir`, which would open what it stands in too; and each time, since a server may have ended in between.
+  await chmod(folder, 0o777);
   return folder;
 }

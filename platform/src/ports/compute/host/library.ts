@@ -23,6 +23,7 @@ export async function plainLibrary(library: string, folder: string): Promise<str
   await Promise.all(sources.map(({ name, text }) => writeReadable(join(src, asPlain(name)), plain(text))));
   await writeReadable(join(unfinished, MANIFEST), JSON.stringify(manifest));
   for (const made of [src, unfinished]) await chmod(made, 0o755);
+  await rm(target, { recursive: true, force: true });
   await rename(unfinished, target);
   return target;
 }
@@ -34,9 +35,9 @@ const IMPORTED = /(from\s*"\.[^"]*)\.ts"/g;
 const asPlain = (name: string) => name.replace(/\.ts$/, ".js");
 const plain = (text: string) => stripTypeScriptTypes(text).replace(IMPORTED, '$1.js"');
 
-/** Whatever this process forbids for its files, programs have to read these. */
+/** Whatever this process forbids for its files, programs have to read these. On the disk before the name is, which says that all is there. */
 async function writeReadable(file: string, text: string): Promise<void> {
-  await writeFile(file, text);
+  await writeFile(file, text, { flush: true });
   await chmod(file, 0o644);
 }
 
