@@ -45,6 +45,21 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+let thisTurn: Promise<void> | undefined;
+
+/** The end of this turn, at which all who asked for it go on together. */
+export function sharedTurn(): Promise<void> {
+  thisTurn ??= turn().then(() => {
+    thisTurn = undefined;
+  });
+  return thisTurn;
+}
+
+/** When all that is ready has gone on, and before the event loop looks for anything new. */
+export function lull(): Promise<void> {
+  return new Promise((resolve) => process.nextTick(resolve));
+}
+
 /** RFC 3339 in UTC, the only form in which time leaves the program. */
 export function timestamp(epochMs: number): string {
   return new Date(epochMs).toISOString();

@@ -1,6 +1,6 @@
 /** Request bodies: refused before they are read, read with a limit, and never left to block an answer. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Clock } from "../../kernel/clock.ts";
+import { type Clock, sharedTurn } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import { StallWatch } from "./stall-watch.ts";
@@ -32,7 +32,10 @@ export async function readBody(
   { limit, clock, overflow }: Reading,
 ): Promise<Buffer> {
   if (waitsForContinue.delete(request)) response.writeContinue();
+  // Most bodies come with their headers and are here when this turn ends: listening for one costs more than all else about it.
+  if (!request.complete) await sharedTurn();
   if (request.complete) return bufferedBody(request, limit, overflow);
+  if (request.destroyed) throw brokenOff();
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const watch = watchOf(clock);
   const arriving = { heardAt: clock.monotonic(), stalled };
@@ -73,13 +76,15 @@ export async function readBody(
   /** Nobody is left to read this; it keeps a client's going away from looking like a fault of ours. */
   function abandoned(): void {
     // A request closes after its end as well, and a problem costs more than all else here: it records where it was made.
-    if (!over) refuse(problem("malformed", "The request body ended before its announced length."));
+    if (!over) refuse(brokenOff());
   }
 
   watch.add(arriving);
   request.on("data", take).on("end", finish).on("error", abandoned).on("close", abandoned);
   return promise;
 }
+
+const brokenOff = () => problem("malformed", "The request body ended before its announced length.");
 
 const watches = new WeakMap<Clock, StallWatch>();
 
