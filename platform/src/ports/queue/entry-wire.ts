@@ -46,3 +46,27 @@ export function unpack(packed: Packed): Entry[] {
   }
   return entries;
 }
+
+/** What is done in a moment: this many values, texts of this length in all, and nothing that goes through a table. */
+const BRIEF_VALUES = 1500;
+const BRIEF_LENGTH = 256 * 1024;
+
+const LENGTHY: ReadonlySet<Entry["do"]> = new Set(["remove", "removeEndpoint", "expire"]);
+
+/** Whether a quick disk has written these in a moment. */
+export function isBrief(packed: readonly Packed[]): boolean {
+  let values = 0;
+  let length = 0;
+  for (const list of packed) {
+    values += list.length;
+    for (const value of list) {
+      if (typeof value === "string") length += value.length;
+      else if (typeof value === "object" && value !== null && "do" in value) {
+        const entry = value as Entry;
+        if (LENGTHY.has(entry.do)) return false;
+        if (entry.do === "chunks") for (const { text } of entry.chunks) length += text.length;
+      }
+    }
+  }
+  return values <= BRIEF_VALUES && length <= BRIEF_LENGTH;
+}

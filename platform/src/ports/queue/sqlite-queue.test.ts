@@ -1,4 +1,4 @@
-/** The SQLite queue keeps the port's promises, with and without a writer thread. */
+/** The SQLite queue keeps the port's promises, wherever its file is written. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -10,16 +10,16 @@ import type { OpenedQueue } from "./conformance-jobs.ts";
 import { queueConformance } from "./queue.conformance.ts";
 import { SqliteQueue } from "./sqlite-queue.ts";
 
-async function openSqlite(thread: boolean) {
+async function openSqlite(writing: "near" | "inThread") {
   const folder = await mkdtemp(join(tmpdir(), "millrace-queue-"));
   const clock = new FakeClock();
-  let queue = await SqliteQueue.open(folder, { clock, random: realRandom, thread });
+  let queue = await SqliteQueue.open(folder, { clock, random: realRandom, writing });
   return {
     queue,
     elapse: (ms: number) => clock.advance(ms),
     async reopen() {
       await queue[Symbol.asyncDispose]();
-      queue = await SqliteQueue.open(folder, { clock, random: realRandom, thread });
+      queue = await SqliteQueue.open(folder, { clock, random: realRandom, writing });
       return queue;
     },
     another: { cannot: "a SQLite queue belongs to one process" },
@@ -30,11 +30,11 @@ async function openSqlite(thread: boolean) {
   } satisfies OpenedQueue;
 }
 
-queueConformance("SqliteQueue with a writer thread", () => openSqlite(true));
-queueConformance("SqliteQueue without a thread", () => openSqlite(false));
+queueConformance("SqliteQueue with a writer thread beside it", () => openSqlite("near"));
+queueConformance("SqliteQueue with everything in the writer thread", () => openSqlite("inThread"));
 
 test("what many do at once through a writer thread is one possible history, also after a restart", async () => {
-  await using opened = await openSqlite(true);
+  await using opened = await openSqlite("near");
   const history = new History([opened.queue], { seed: printedSeed(), tasks: 12, steps: 80 });
   await history.run();
   await history.check();

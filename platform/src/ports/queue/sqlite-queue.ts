@@ -1,11 +1,30 @@
 /** The queue of a single process on SQLite: the queue in memory plus a journal. */
 import { join } from "node:path";
 import type { Random } from "../../kernel/random.ts";
-import { inlineFlusher, threadFlusher } from "../sqlite/writer.ts";
+import { NearFlusher } from "../sqlite/near-flusher.ts";
+import { type Command, type Flusher, threadFlusher } from "../sqlite/writer.ts";
 import { EmbeddedQueue } from "./embedded-queue.ts";
+import { isBrief, type Packed } from "./entry-wire.ts";
 import type { MonotonicClock } from "./holder-book.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
 import { program } from "./sqlite-program.ts";
+
+interface Surroundings {
+  clock: MonotonicClock;
+  random: Random;
+  writing?: keyof typeof WRITING;
+}
+
+const inThread = (file: string) => threadFlusher(file, new URL("./sqlite-program.ts", import.meta.url));
+
+/** Where the file is written: a server keeps its event loop free of everything that takes longer than a moment. */
+const WRITING = {
+  near: async (file: string, clock: MonotonicClock): Promise<Flusher> =>
+    new NearFlusher({ thread: await inThread(file), file, program, clock, isBrief: isBriefBatch }),
+  inThread,
+};
+
+const isBriefBatch = (batch: readonly Command[]) => isBrief(batch.map(({ input }) => input as Packed));
 
 export class SqliteQueue extends EmbeddedQueue {
   readonly #journal: SqliteJournal;
@@ -15,14 +34,9 @@ export class SqliteQueue extends EmbeddedQueue {
     this.#journal = journal;
   }
 
-  static async open(
-    folder: string,
-    { clock, random, thread = true }: { clock: MonotonicClock; random: Random; thread?: boolean },
-  ): Promise<SqliteQueue> {
+  static async open(folder: string, { clock, random, writing = "near" }: Surroundings): Promise<SqliteQueue> {
     const file = join(folder, "queue.db");
-    const flusher = thread
-      ? await threadFlusher(file, new URL("./sqlite-program.ts", import.meta.url))
-      : inlineFlusher(file, program);
+    const flusher = await WRITING[writing](file, clock);
     return new SqliteQueue(await SqliteJournal.open(file, join(folder, "payloads"), flusher, random), clock);
   }
 

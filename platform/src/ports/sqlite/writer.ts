@@ -99,6 +99,8 @@ interface Waiting {
 
 /** A batch on its way to the disk. */
 export interface Flusher {
+  /** Resolves when a batch may be closed; without it, at the end of what runs now. */
+  gathered?(): Promise<void>;
   flush(batch: Command[]): Promise<Flushed>;
   checkpoint(): Promise<void>;
   close(): Promise<void>;
@@ -146,9 +148,8 @@ export class GroupCommit {
   }
 
   async #drain(): Promise<void> {
-    // The first command waits for the end of this turn, so that everything the turn brings shares its flush.
-    await Promise.resolve();
     while (this.#waiting.length > 0) {
+      await this.#flusher.gathered?.();
       const batch = this.#waiting;
       this.#waiting = [];
       const flushed = await this.#flush(batch);
