@@ -31,8 +31,10 @@ async function isStill(at: Place): Promise<boolean> {
   return before === (await spent());
 }
 
-test("a worker is frozen when it is idle, and runs the next job in the same process", async () => {
-  await using at = await place();
+test.concurrent("a worker is frozen when it is idle, and runs the next job in the same process", async ({
+  onTestFailed,
+}) => {
+  await using at = await place({ onFailure: onTestFailed });
   const endpoint = await at.endpoint(FLASHBOOT);
   const first = await ran(at, endpoint);
   const before = await at.workers();
@@ -41,8 +43,10 @@ test("a worker is frozen when it is idle, and runs the next job in the same proc
   expect(await at.workers()).toEqual(before);
 });
 
-test("a worker that was frozen for longer than its own timer for a poll loses no job", async () => {
-  await using at = await place();
+test.concurrent("a worker that was frozen for longer than its own timer for a poll loses no job", async ({
+  onTestFailed,
+}) => {
+  await using at = await place({ onFailure: onTestFailed });
   const endpoint = await at.endpoint({ ...FLASHBOOT, env: { TAKE_TIMEOUT_MS: "3000" } });
   const first = await ran(at, endpoint);
   for (const begun of [2, 3]) {
@@ -53,8 +57,10 @@ test("a worker that was frozen for longer than its own timer for a poll loses no
   expect((await at.call("GET", `/v2/${endpoint}/health`)).json.jobs).toMatchObject({ completed: 3, retried: 0 });
 });
 
-test("after kill -9 of the server a frozen worker is found again, and SIGTERM leaves no process", async () => {
-  await using at = await place();
+test.concurrent("after kill -9 of the server a frozen worker is found again, and SIGTERM leaves no process", async ({
+  onTestFailed,
+}) => {
+  await using at = await place({ onFailure: onTestFailed });
   const endpoint = await at.endpoint(FLASHBOOT);
   const first = await ran(at, endpoint);
   await untilFrozen(at, endpoint);

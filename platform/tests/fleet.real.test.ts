@@ -3,8 +3,10 @@ import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { isOver, place, submit, untilClaimsAreWritten } from "./worker-place.ts";
 
-test("a first job starts a worker that runs it, with its secret, and SIGTERM leaves no process", async () => {
-  await using at = await place();
+test.concurrent("a first job starts a worker that runs it, with its secret, and SIGTERM leaves no process", async ({
+  onTestFailed,
+}) => {
+  await using at = await place({ onFailure: onTestFailed });
   await at.call("POST", "/v2/account/secrets", { name: "hub", value: "hf_value" });
   const endpoint = await at.endpoint({ env: { TOKEN: "{{ MILLRACE_SECRET_hub }}" } });
   const job = await submit(at, endpoint);
@@ -15,8 +17,10 @@ test("a first job starts a worker that runs it, with its secret, and SIGTERM lea
   expect(await at.workers()).toEqual([]);
 });
 
-test("kill -9 of the server while jobs run: workers are recovered, and each job is committed once", async () => {
-  await using at = await place();
+test.concurrent("kill -9 of the server while jobs run: workers are recovered, and each job is committed once", async ({
+  onTestFailed,
+}) => {
+  await using at = await place({ onFailure: onTestFailed });
   const endpoint = await at.endpoint({ workers: { min: 2, max: 2 } });
   const jobs = [await submit(at, endpoint, { ms: 4000 }), await submit(at, endpoint, { ms: 4000 })];
   const begun = await Promise.all(jobs.map((job) => at.until(endpoint, job, ({ status }) => status === "IN_PROGRESS")));
@@ -32,8 +36,10 @@ test("kill -9 of the server while jobs run: workers are recovered, and each job 
   expect(counted).toMatchObject({ completed: 2, retried: 0 });
 });
 
-test("kill -9 of a worker in mid job: it runs again elsewhere, and the third death fails it with the reason", async () => {
-  await using at = await place();
+test.concurrent("kill -9 of a worker in mid job: it runs again elsewhere, and the third death fails it with the reason", async ({
+  onTestFailed,
+}) => {
+  await using at = await place({ onFailure: onTestFailed });
   const endpoint = await at.endpoint();
   const job = await submit(at, endpoint, { ms: 1500 });
   const first = await at.until(endpoint, job, ({ status }) => status === "IN_PROGRESS");
@@ -49,8 +55,10 @@ test("kill -9 of a worker in mid job: it runs again elsewhere, and the third dea
   });
 });
 
-test("a handler that exits at start: the job says so with its last lines within seconds, and starts back off", async () => {
-  await using at = await place();
+test.concurrent("a handler that exits at start: the job says so with its last lines within seconds, and starts back off", async ({
+  onTestFailed,
+}) => {
+  await using at = await place({ onFailure: onTestFailed });
   const endpoint = await at.endpoint({ env: { EXIT_AT_START: "7" } });
   const job = await submit(at, endpoint);
   const { waitReason } = await at.until(endpoint, job, (record) => /^crash loop/.test(record.waitReason));

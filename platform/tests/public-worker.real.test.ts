@@ -1,7 +1,10 @@
 /** A worker that does on the wire what the public Python worker package does, unchanged, started by the server for its jobs. */
 import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
-import { isOver, LOOK_MS, type Place, place, submit } from "./worker-place.ts";
+import { isOver, LOOK_MS, type Place, place, type ServerPlaceOptions, submit } from "./worker-place.ts";
+
+/** All at the same time: most of their time is spent waiting, each for a server of its own. */
+const publicPlace = (onFailure: ServerPlaceOptions["onFailure"]) => place({ worker: "public", onFailure });
 
 const runsync = async (at: Place, endpoint: string, input: object) =>
   (await at.call("POST", `/v2/${endpoint}/runsync?wait=60000`, { input })).json;
@@ -18,8 +21,8 @@ async function logged(at: Place, endpoint: string, worker: string, text: string)
   throw new Error(`the log ended without ${text}`);
 }
 
-test("a job from zero workers is run, and its record says where and how long", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a job from zero workers is run, and its record says where and how long", async ({ onTestFailed }) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint();
   const mock_return = { text: "grün ✓", list: [1, null, { deep: true }] };
   const job = await submit(at, endpoint, { mock_return, mock_delay: 0.2 });
@@ -30,8 +33,10 @@ test("a job from zero workers is run, and its record says where and how long", a
   await logged(at, endpoint, record.workerId, "Finished.");
 });
 
-test("runsync answers with what the handler returned: an object, an empty one, a text, nothing", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("runsync answers with what the handler returned: an object, an empty one, a text, nothing", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint();
   const returned = async (mock_return: unknown) => (await runsync(at, endpoint, { mock_return })).output;
   expect(await returned({ a: 1 })).toEqual({ a: 1 });
@@ -42,8 +47,10 @@ test("runsync answers with what the handler returned: an object, an empty one, a
   expect(await runsync(at, endpoint, {})).toMatchObject({ status: "COMPLETED" });
 });
 
-test("a generator's values are streamed as they come, and kept as the output only where the worker gathers them", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a generator's values are streamed as they come, and kept as the output only where the worker gathers them", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const mock_return = ["a", { b: 1 }, ["c"]];
   const plain = await at.endpoint({}, "--generator");
   const job = await submit(at, plain, { mock_return, mock_delay: 0.1 });
@@ -62,8 +69,10 @@ async function streamed(at: Place, endpoint: string, job: string): Promise<unkno
   }
 }
 
-test("progress is seen while the job runs, and late progress does not reopen it", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("progress is seen while the job runs, and late progress does not reopen it", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint();
   const mock_progress = { updates: ["half way"], wait_time: 1 };
   const job = await submit(at, endpoint, { mock_progress, mock_return: "done", mock_late_progress: "too late" });
@@ -75,8 +84,8 @@ test("progress is seen while the job runs, and late progress does not reopen it"
   expect(await at.until(endpoint, job, () => true)).toMatchObject(ended);
 });
 
-test("what a handler raises or returns as an error fails the job with it", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("what a handler raises or returns as an error fails the job with it", async ({ onTestFailed }) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint();
   const raised = await runsync(at, endpoint, { mock_error: "out of paper" });
   expect(raised.status).toBe("FAILED");
@@ -87,8 +96,10 @@ test("what a handler raises or returns as an error fails the job with it", async
   expect(object).toMatchObject({ status: "FAILED", error: '{"code":7}' });
 });
 
-test("a generator that raises, or yields an error, fails its job; what it streamed before stays", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a generator that raises, or yields an error, fails its job; what it streamed before stays", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint({}, "--generator");
   const job = await submit(at, endpoint, { mock_return: ["a"], mock_error: "out of ink" });
   expect(await at.until(endpoint, job, isOver)).toMatchObject({
@@ -100,8 +111,10 @@ test("a generator that raises, or yields an error, fails its job; what it stream
   expect(yielded).toMatchObject({ status: "FAILED", error: "torn" });
 });
 
-test("a cancelled job ends at once for the client, is stopped in the worker, and the worker goes on", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a cancelled job ends at once for the client, is stopped in the worker, and the worker goes on", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint();
   const job = await submit(at, endpoint, { mock_delay: 600 });
   const { workerId } = await at.until(endpoint, job, ({ status }) => status === "IN_PROGRESS");
@@ -111,8 +124,10 @@ test("a cancelled job ends at once for the client, is stopped in the worker, and
   expect(await runsync(at, endpoint, { mock_return: 1 })).toMatchObject({ status: "COMPLETED", workerId });
 });
 
-test("a cancelled job that holds its worker up ends with the worker, and another one goes on", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a cancelled job that holds its worker up ends with the worker, and another one goes on", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint({ workers: { max: 1 } });
   const job = await submit(at, endpoint, { mock_delay: 600, mock_block: true });
   const { workerId } = await at.until(endpoint, job, ({ status }) => status === "IN_PROGRESS");
@@ -122,8 +137,10 @@ test("a cancelled job that holds its worker up ends with the worker, and another
   expect(next.workerId).not.toBe(workerId);
 });
 
-test("a result that asks for a fresh worker is kept, and the next job runs in another process", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a result that asks for a fresh worker is kept, and the next job runs in another process", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint({ workers: { max: 1 } });
   const first = await runsync(at, endpoint, { mock_refresh: true, mock_return: 1 });
   expect(first).toMatchObject({ status: "COMPLETED", output: { answer: 1 } });
@@ -132,8 +149,8 @@ test("a result that asks for a fresh worker is kept, and the next job runs in an
   expect(await at.workers()).not.toContain(before);
 });
 
-test("a worker that leaves after every job loses none", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a worker that leaves after every job loses none", async ({ onTestFailed }) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint({ workers: { max: 2 } }, "--refresh_worker");
   const jobs = await Promise.all([1, 2, 3].map((mock_return) => submit(at, endpoint, { mock_return })));
   const ended = await Promise.all(jobs.map((job) => at.until(endpoint, job, isOver)));
@@ -141,8 +158,10 @@ test("a worker that leaves after every job loses none", async () => {
   expect(new Set(ended.map(({ workerId }) => workerId)).size).toBeGreaterThan(1);
 });
 
-test("a concurrent worker takes several jobs at once and runs them side by side", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a concurrent worker takes several jobs at once and runs them side by side", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint({
     workers: { max: 1 },
     env: { CONCURRENCY_MODIFIER: "3", RUNPOD_PING_INTERVAL: "1000" },
@@ -157,8 +176,10 @@ test("a concurrent worker takes several jobs at once and runs them side by side"
   expect((await at.call("GET", `/v2/${endpoint}/health`)).json.jobs).toMatchObject({ completed: 3, retried: 0 });
 });
 
-test("a result that comes after kill -9 of the server and its restart is taken", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("a result that comes after kill -9 of the server and its restart is taken", async ({
+  onTestFailed,
+}) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint();
   const job = await submit(at, endpoint, { mock_return: "kept", mock_delay: 8 });
   const { workerId } = await at.until(endpoint, job, ({ status }) => status === "IN_PROGRESS");
@@ -166,8 +187,8 @@ test("a result that comes after kill -9 of the server and its restart is taken",
   expect(await at.until(endpoint, job, isOver)).toMatchObject({ status: "COMPLETED", output: "kept", workerId });
 });
 
-test("workers leave when nothing is to do, and the next job starts one again", async () => {
-  await using at = await place({ worker: "public" });
+test.concurrent("workers leave when nothing is to do, and the next job starts one again", async ({ onTestFailed }) => {
+  await using at = await publicPlace(onTestFailed);
   const endpoint = await at.endpoint({ workers: { max: 1, idleTimeout: 1 } });
   await runsync(at, endpoint, { mock_return: 1 });
   expect(await at.workers()).toHaveLength(1);

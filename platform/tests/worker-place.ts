@@ -79,7 +79,13 @@ export async function serverPlace({ program, env, onFailure }: ServerPlaceOption
 }
 
 /** Its workers are processes of this machine. */
-export async function place({ worker = "small" }: { worker?: "small" | "public" } = {}): Promise<Place> {
+export async function place({
+  worker = "small",
+  onFailure = onTestFailed,
+}: {
+  worker?: "small" | "public";
+  onFailure?: ServerPlaceOptions["onFailure"];
+} = {}): Promise<Place> {
   const app = await temporaryFolder();
   // A name of its own, by which its processes are found.
   const program = `worker-${app.path.split("-").at(-1)}.mjs`;
@@ -89,7 +95,7 @@ export async function place({ worker = "small" }: { worker?: "small" | "public" 
   await chmod(app.path, 0o755);
   const at = await serverPlace({
     program: { image: `host:${app.path}`, cmd: ["node", program] },
-    onFailure: onTestFailed,
+    onFailure,
   });
   const endServer = at[Symbol.asyncDispose];
   return Object.assign(at, {
