@@ -18,7 +18,7 @@ const waiting: Job = {
   retried: 0,
 };
 const untouched: Job = { ...waiting, queuedAt: waiting.createdAt };
-const ended: Job = {
+const ended: Required<Job> = {
   ...waiting,
   id: "j2",
   state: "FAILED",
@@ -31,6 +31,8 @@ const ended: Job = {
   reason: 'a "quoted" reason with } and ünïcödé',
   webhooks: ["http://a/{}"],
   sealed: true,
+  cursor: { attempt: 1, sequence: 2 },
+  deliveries: [{ url: "http://a/{}", at: 17, status: 200 }],
 };
 
 test.each([
