@@ -48,7 +48,7 @@ export function unpack(packed: Packed): Entry[] {
 }
 
 /** What is done in a moment: this many values, texts of this length in all, and nothing that goes through a table. */
-const BRIEF_VALUES = 1500;
+const BRIEF_VALUES = 4000;
 const BRIEF_LENGTH = 256 * 1024;
 
 const LENGTHY: ReadonlySet<Entry["do"]> = new Set(["remove", "removeEndpoint", "expire"]);

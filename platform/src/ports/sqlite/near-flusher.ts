@@ -2,10 +2,11 @@
 import { lull } from "../../kernel/clock.ts";
 import { BatchRunner, type Command, type Flushed, type Flusher, openDatabase, type Program } from "./writer.ts";
 
-/** Where a write usually takes longer, it holds up everybody else for too long. */
-const SLOW_MS = 3;
-/** How much the last write counts in what is usual: one that happened to be slow is soon made up for. */
+/** Where a flush usually takes longer, it holds up everybody else for too long. */
+const SLOW_MS = 2;
+/** How much the last flush counts in what is usual, and the most that it counts as: one that happened to be slow is soon made up for. */
 const WEIGHT = 0.1;
+const MOST_MS = 10;
 /** A slow disk is left to the thread for so many writes before it is tried again. */
 const RESPITE = 256;
 /** After so many in a row one goes to the thread, which also moves the log into the file: that takes longer than a moment. */
@@ -22,8 +23,8 @@ export interface NearParts {
 }
 
 /**
- * On a disk that flushes in a fraction of a millisecond, the way to the thread and back costs more than the write. How long a
- * write takes is learned from the writes themselves: a slow disk is soon left to the thread, and tried again now and then.
+ * On a disk that flushes in a fraction of a millisecond, the way to the thread and back costs more than the write. How long it
+ * takes is learned from the flushes themselves: a slow disk is soon left to the thread, and tried again now and then.
  */
 export class NearFlusher implements Flusher {
   readonly #thread: Flusher;
@@ -52,9 +53,11 @@ export class NearFlusher implements Flusher {
 
   async flush(batch: Command[]): Promise<Flushed> {
     if (!this.#belongsHere(batch)) return this.#thread.flush(batch);
-    const startedMs = this.#clock.monotonic();
-    const flushed = this.#near.run(batch);
-    this.#learn(this.#clock.monotonic() - startedMs);
+    let committingMs: number | undefined;
+    const flushed = this.#near.run(batch, () => {
+      committingMs = this.#clock.monotonic();
+    });
+    if (committingMs !== undefined) this.#learn(this.#clock.monotonic() - committingMs);
     // Nothing of it was written. Somebody else may have the file: the thread can wait for it, or say what is wrong.
     return "failed" in flushed ? this.#thread.flush(batch) : flushed;
   }
@@ -79,7 +82,7 @@ export class NearFlusher implements Flusher {
   }
 
   #learn(tookMs: number): void {
-    this.#usualMs += (tookMs - this.#usualMs) * WEIGHT;
+    this.#usualMs += (Math.min(tookMs, MOST_MS) - this.#usualMs) * WEIGHT;
     if (this.#usualMs <= SLOW_MS) return;
     this.#usualMs = 0;
     this.#respite = RESPITE;

@@ -33,10 +33,12 @@ export class BatchRunner {
     this.#program = program;
   }
 
-  run(batch: Command[]): Flushed {
+  /** `committing` is called when all is done but the flush. */
+  run(batch: Command[], committing?: () => void): Flushed {
     try {
       this.#db.exec("BEGIN IMMEDIATE");
       const outputs = batch.map(({ name, input }) => this.#program.commands[name]!(this.#db, input as never));
+      committing?.();
       this.#db.exec("COMMIT");
       return { outputs };
     } catch (error) {
