@@ -1,6 +1,7 @@
 /** Connections to PostgreSQL for every adapter that uses it, with its errors translated into ours. */
 import { type CustomTypesConfig, DatabaseError, Pool, type PoolClient, type QueryConfig, types } from "pg";
 import { isProblem, problem } from "../../kernel/problem.ts";
+import { readBigints } from "./arrays.ts";
 
 export type { Pool };
 
@@ -17,10 +18,15 @@ export type Sql = <Row = unknown>(statement: string | Statement, values?: unknow
 const CONNECT_TIMEOUT_MS = 10_000;
 const TRANSACTION_ATTEMPTS = 10;
 
+/** Of the type `bigint[]`. */
+const BIGINTS_OID = 1016;
+
 const typeParsers: CustomTypesConfig = {
   // Every bigint of ours is a time or a counter, far below 2^53; by default they would arrive as text.
-  getTypeParser: ((oid: number, format?: "text" | "binary") =>
-    oid === types.builtins.INT8 ? Number : types.getTypeParser(oid, format as "text")) as typeof types.getTypeParser,
+  getTypeParser: ((oid: number, format?: "text" | "binary") => {
+    if (oid === types.builtins.INT8) return Number;
+    return oid === BIGINTS_OID ? readBigints : types.getTypeParser(oid, format as "text");
+  }) as typeof types.getTypeParser,
 };
 
 interface PoolOptions {

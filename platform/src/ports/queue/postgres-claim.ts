@@ -1,6 +1,15 @@
 /** Claims in PostgreSQL: all who ask at once share one statement, and no job is given to two. */
 import type { Sql, Statement } from "../postgres/pool.ts";
-import { ADD_COUNTS, COLUMNS, type JobRow, NOT_AWAITED, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
+import {
+  ADD_COUNTS,
+  COLUMNS,
+  FIELDS,
+  type JobRow,
+  NOT_AWAITED,
+  rowsOf,
+  rowsParameter,
+  toJob,
+} from "./postgres-jobs.ts";
 import type { Ask, Claimed } from "./queue.ts";
 
 /**
@@ -38,24 +47,25 @@ const CLAIM: Statement = {
       UPDATE jobs SET state = 'IN_PROGRESS', holder = dealt.holder, barred = NULL, attempt = attempt + 1, spent = spent + 1,
         started_at = dealt.now, deadline = dealt.now + execution_ms
       FROM dealt WHERE jobs.id = dealt.id
-      RETURNING dealt.n, dealt.asker, dealt.number, ${COLUMNS}, jobs.body
+      RETURNING dealt.n, dealt.asker, dealt.number, ${COLUMNS}, jobs.body, jobs.low
     ),
     counted AS (
       INSERT INTO job_counters
       SELECT endpoint, $2, -count(*), -count(*) FILTER (WHERE low), count(*), 0, 0, 0 FROM begun GROUP BY endpoint ORDER BY endpoint
       ${ADD_COUNTS}
     )
-    SELECT * FROM begun ORDER BY number`,
+    SELECT n, asker, number, ${FIELDS}, body FROM begun`,
 };
 
 /** Bodies that are kept apart are still to be fetched. */
 export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): Promise<Claimed[][]> {
   const claimed: Claimed[][] = asks.map(() => []);
   for (const round of inRounds(asks)) {
-    const begun = await sql<JobRow & { n: number; asker: number; body: string }>(CLAIM, [
+    const begun = await sql<JobRow & { n: number; asker: number; number: number; body: string }>(CLAIM, [
       rowsParameter(round.map((numbers) => scanFor(numbers.map((n) => asks[n]!)))),
       slot,
     ]);
+    begun.sort((one, other) => one.number - other.number);
     for (const row of begun) claimed[round[row.n]![row.asker - 1]!]!.push({ job: toJob(row), body: row.body });
   }
   return claimed;

@@ -19,5 +19,5 @@ const DEMAND: Statement = {
 
 export async function demand(sql: Sql, most: number): Promise<Demand[]> {
   const found = await sql<Demand>(DEMAND, [most]);
-  return found.map((one) => ({ ...one, waitingSince: one.waitingSince.map(Number).sort((a, b) => a - b) }));
+  return found.map((one) => ({ ...one, waitingSince: one.waitingSince.sort((a, b) => a - b) }));
 }

@@ -1,6 +1,7 @@
 /** Enqueueing in PostgreSQL: jobs, their keys and their counts in one statement. */
+import { bigintArray, textArray } from "../postgres/arrays.ts";
 import type { Sql, Statement } from "../postgres/pool.ts";
-import type { Job, NewJob } from "./job.ts";
+import type { Job, JobPolicy, NewJob } from "./job.ts";
 import {
   ADD_COUNTS,
   COLUMNS,
@@ -13,6 +14,27 @@ import {
 } from "./postgres-jobs.ts";
 import { APART, isApart } from "./postgres-payloads.ts";
 import type { Enqueued } from "./queue.ts";
+
+/**
+ * Jobs without keys and other extras, which most are: terms that many jobs share are sent once, and their number with each job.
+ * Nothing has to be told afterwards, since all of them are inserted.
+ */
+const INSERT_PLAIN: Statement = {
+  name: "enqueue_plain",
+  text: `
+    WITH counted AS (
+      INSERT INTO job_counters
+      SELECT endpoint, $1::integer, sum(jobs), coalesce(sum(jobs) FILTER (WHERE low), 0), 0, 0, 0, 0
+      FROM unnest($2::text[], $3::boolean[], $4::bigint[]) AS terms (endpoint, low, jobs) GROUP BY endpoint ORDER BY endpoint
+      ${ADD_COUNTS}
+    )
+    INSERT INTO jobs (id, endpoint, state, low, position, created_at, ttl_at, queued_at,
+                      ttl_ms, execution_ms, retention_ms, error_retries, body)
+    SELECT id, ($2::text[])[t], 'IN_QUEUE', ($3::boolean[])[t], nextval('job_positions'),
+           created_at, created_at + ($5::bigint[])[t], created_at,
+           ($5::bigint[])[t], ($6::bigint[])[t], ($7::bigint[])[t], ($8::integer[])[t], body
+    FROM unnest($9::text[], $10::bigint[], $11::bigint[], $12::text[]) AS new (id, t, created_at, body)`,
+};
 
 const INSERT: Statement = {
   name: "enqueue",
@@ -65,6 +87,10 @@ const FIND_KEYS: Statement = {
 /** Inserts what has no known key, and returns the ids of those. */
 export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number): Promise<Set<string>> {
   if (jobs.length === 0) return new Set();
+  if (jobs.every(isPlain)) {
+    await sql(INSERT_PLAIN, [slot, ...plainColumns(jobs)]);
+    return new Set(jobs.map(({ id }) => id));
+  }
   const rows = jobs.map(({ id, endpoint, policy, createdAt, webhooks, sealed, body, idempotency }) => ({
     ...{ id, endpoint, created_at: createdAt, ...policyColumns(policy), webhooks, sealed },
     body: isApart(body) ? APART : body,
@@ -74,6 +100,36 @@ export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number
   const added = await sql<{ id: string }>(INSERT, [rowsParameter(rows), slot]);
   return new Set(added.map(({ id }) => id));
 }
+
+const isPlain = ({ webhooks, sealed, idempotency }: NewJob) => !webhooks && !sealed && !idempotency;
+
+/** Terms are numbered from 1, as PostgreSQL counts. */
+function plainColumns(jobs: readonly NewJob[]): unknown[] {
+  const terms = new Map<string, { number: number; endpoint: string; policy: JobPolicy; jobs: number }>();
+  const numbers: number[] = [];
+  for (const { endpoint, policy } of jobs) {
+    const { ttlMs, executionTimeoutMs, retentionMs, errorRetries, lowPriority } = policy;
+    const key = `${ttlMs} ${executionTimeoutMs} ${retentionMs} ${errorRetries} ${lowPriority} ${endpoint}`;
+    const its = terms.get(key) ?? { number: terms.size + 1, endpoint, policy, jobs: 0 };
+    terms.set(key, its);
+    its.jobs++;
+    numbers.push(its.number);
+  }
+  const each = [...terms.values()];
+  const policies = each.map(({ policy }) => policyColumns(policy));
+  return [
+    textArray(each.map(({ endpoint }) => endpoint)),
+    policies.map(({ low }) => low),
+    each.map((its) => its.jobs),
+    ...NUMBERS_OF_POLICY.map((name) => policies.map((its) => its[name])),
+    textArray(jobs.map(({ id }) => id)),
+    bigintArray(numbers),
+    bigintArray(jobs.map(({ createdAt }) => createdAt)),
+    textArray(jobs.map(({ body }) => (isApart(body) ? APART : (body as string)))),
+  ];
+}
+
+const NUMBERS_OF_POLICY = ["ttl_ms", "execution_ms", "retention_ms", "error_retries"] as const;
 
 /** The jobs that hold the keys of these; undefined where the key became free in the meantime. */
 export async function findKnown(sql: Sql, jobs: readonly NewJob[]): Promise<(Enqueued | undefined)[]> {

@@ -24,6 +24,12 @@ export async function writePieces(sql: Sql, job: string, part: Part, payload: Pa
   }
 }
 
+/** Pieces of an earlier payload may still be there: where a short text takes the place of a long one, nobody looks for them. */
+export async function replacePieces(sql: Sql, job: string, part: Part, payload: Payload): Promise<void> {
+  await sql("DELETE FROM job_payloads WHERE job = $1 AND part = $2", [job, part]);
+  await writePieces(sql, job, part, payload);
+}
+
 /** Undefined when there is none. */
 export async function readPieces(sql: Sql, job: string, part: Part): Promise<Buffer | undefined> {
   const pieces: Buffer[] = [];

@@ -1,0 +1,59 @@
+/** Columns of many rows as parameters: arrays in PostgreSQL's binary form, which it takes in several times faster than JSON. */
+
+const TEXT_OID = 25;
+const BIGINT_OID = 20;
+const HEADER_BYTES = 20;
+const LENGTH_BYTES = 4;
+const BIGINT_BYTES = 8;
+const ABSENT = -1;
+const TWO_TO_32 = 2 ** 32;
+
+type Maybe<T> = T | null | undefined;
+
+/** For a parameter of the type `text[]`. What a text of PostgreSQL cannot hold is replaced. */
+export function textArray(texts: readonly Maybe<string>[]): Buffer {
+  const clean = texts.map((text) => (text?.includes("\u0000") ? text.replaceAll("\u0000", "\ufffd") : text));
+  let size = HEADER_BYTES;
+  for (const text of clean) size += LENGTH_BYTES + (text ? Buffer.byteLength(text) : 0);
+  const bytes = withHeader(size, TEXT_OID, clean);
+  let at = HEADER_BYTES;
+  for (const text of clean) {
+    const isThere = text !== null && text !== undefined;
+    // Lone surrogates come out as U+FFFD too.
+    const length = isThere ? bytes.write(text, at + LENGTH_BYTES) : ABSENT;
+    bytes.writeInt32BE(length, at);
+    at += LENGTH_BYTES + Math.max(0, length);
+  }
+  return bytes;
+}
+
+/** For a parameter of the type `bigint[]`. */
+export function bigintArray(numbers: readonly Maybe<number>[]): Buffer {
+  const bytes = withHeader(HEADER_BYTES + numbers.length * (LENGTH_BYTES + BIGINT_BYTES), BIGINT_OID, numbers);
+  let at = HEADER_BYTES;
+  for (const number of numbers) {
+    const isThere = number !== null && number !== undefined;
+    at = bytes.writeInt32BE(isThere ? BIGINT_BYTES : ABSENT, at);
+    if (!isThere) continue;
+    const high = Math.floor(number / TWO_TO_32);
+    at = bytes.writeInt32BE(high, at);
+    at = bytes.writeUInt32BE(number - high * TWO_TO_32, at);
+  }
+  return bytes.subarray(0, at);
+}
+
+/** Dimensions, whether there are NULLs, type of the elements; then number and first index of the elements. */
+function withHeader(size: number, oid: number, elements: readonly unknown[]): Buffer {
+  const bytes = Buffer.allocUnsafe(size);
+  const hasNulls = elements.some((element) => element === null || element === undefined);
+  for (const [i, word] of [1, Number(hasNulls), oid, elements.length, 1].entries()) bytes.writeInt32BE(word, 4 * i);
+  return bytes;
+}
+
+/** `{1,NULL,3}`, as PostgreSQL writes a `bigint[]`. */
+export function readBigints(text: string): (number | null)[] {
+  if (text === "{}") return [];
+  const numbers: (number | null)[] = [];
+  for (const element of text.slice(1, -1).split(",")) numbers.push(element === "NULL" ? null : Number(element));
+  return numbers;
+}
