@@ -22,8 +22,15 @@ interface Waiting {
   released: boolean;
 }
 
+interface Line {
+  waiting: Set<Waiting>;
+  /** How many of them belong to each worker. */
+  places: Map<string, number>;
+  stopListening: () => void;
+}
+
 export class Pollers {
-  readonly #lines = new Map<string, { waiting: Set<Waiting>; stopListening: () => void }>();
+  readonly #lines = new Map<string, Line>();
   readonly #signals: Signals;
   readonly #clock: Clock;
   #closed = false;
@@ -33,9 +40,9 @@ export class Pollers {
     this.#clock = clock;
   }
 
-  /** How many wait for work of this endpoint. */
-  waiting(endpoint: string): number {
-    return this.#lines.get(endpoint)?.waiting.size ?? 0;
+  /** How many workers wait for work of this endpoint; each may wait at several places. */
+  workers(endpoint: string): number {
+    return this.#lines.get(endpoint)?.places.size ?? 0;
   }
 
   /** Whether one of them has nothing to look for. */
@@ -48,6 +55,7 @@ export class Pollers {
     const line = this.#line(endpoint);
     const place: Waiting = { worker, wake: undefined, called: this.#closed, released: false };
     line.waiting.add(place);
+    line.places.set(worker, (line.places.get(worker) ?? 0) + 1);
     return {
       woken: (untilMs, gone) => this.#woken(place, untilMs, gone),
       passOn: () => this.#wake(endpoint, 1, place),
@@ -116,19 +124,22 @@ export class Pollers {
   }
 
   /** Someone who was called but leaves without looking passes the call on. */
-  #leave(endpoint: string, line: { waiting: Set<Waiting>; stopListening: () => void }, place: Waiting): void {
+  #leave(endpoint: string, line: Line, place: Waiting): void {
     line.waiting.delete(place);
+    const left = line.places.get(place.worker)! - 1;
+    if (left > 0) line.places.set(place.worker, left);
+    else line.places.delete(place.worker);
     if (line.waiting.size === 0) {
       line.stopListening();
       this.#lines.delete(endpoint);
     } else if (place.called) this.#wake(endpoint, 1);
   }
 
-  #line(endpoint: string) {
+  #line(endpoint: string): Line {
     let line = this.#lines.get(endpoint);
     if (!line) {
       const stopListening = this.#signals.listen(`work:${endpoint}`, (count) => this.#wake(endpoint, count));
-      line = { waiting: new Set(), stopListening };
+      line = { waiting: new Set(), places: new Map(), stopListening };
       this.#lines.set(endpoint, line);
     }
     return line;

@@ -264,10 +264,10 @@ export class WorkerDesk {
 
   /** With several workers waiting, one that asks for many gets its share and not everything. */
   async #fairShare(endpoint: string, limit: number): Promise<number> {
-    const pollers = this.#pollers.waiting(endpoint);
-    if (pollers <= 1) return limit;
+    const workers = this.#pollers.workers(endpoint);
+    if (workers <= 1) return limit;
     const { inQueue } = await this.#queue.counts(endpoint);
-    return Math.max(1, Math.min(limit, Math.ceil(inQueue / pollers)));
+    return Math.max(1, Math.min(limit, Math.ceil(inQueue / workers)));
   }
 
   #heard({ worker, endpoint }: WorkerCall): Session {
