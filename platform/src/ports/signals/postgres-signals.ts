@@ -17,6 +17,11 @@ const MOST_GATHERED = 10_000;
 const FIRST_RECONNECT_MS = 100;
 const LAST_RECONNECT_MS = 5_000;
 
+/** Known to the connection by its name, so that it is not planned anew hundreds of times a second. */
+const NOTIFY = { name: "notify", text: "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload" };
+/** A hint is worth no wait for the disk, which every message would cause. */
+const SETTINGS = "-c synchronous_commit=off";
+
 interface Options {
   clock: Clock;
   random: Random;
@@ -85,7 +90,7 @@ export class PostgresSignals implements Signals {
     this.#gathered = new Map();
     const payloads = payloadsOf(this.#node, gathered);
     try {
-      await client.query("SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload", [CHANNEL, payloads]);
+      await client.query({ ...NOTIFY, values: [CHANNEL, payloads] });
     } catch {
       // The connection is gone, which is dealt with where its end is heard. Said twice, a hint does no harm.
       for (const [topic, count] of gathered) this.#gather(topic, count);
@@ -103,7 +108,12 @@ export class PostgresSignals implements Signals {
   }
 
   async #connect(): Promise<void> {
-    const client = new Client({ connectionString: this.#url, keepAlive: true, application_name: "millrace signals" });
+    const client = new Client({
+      connectionString: this.#url,
+      options: SETTINGS,
+      keepAlive: true,
+      application_name: "millrace signals",
+    });
     client.on("error", () => {});
     client.on("notification", ({ payload }) => this.#hear(payload ?? ""));
     client.on("end", () => this.#lost(client));

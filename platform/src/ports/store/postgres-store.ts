@@ -63,12 +63,16 @@ export class PostgresStore implements Store {
   }
 
   async get(kind: string, id: string): Promise<StoredRecord | undefined> {
-    const [record] = await this.#read(`SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2`, [kind, id]);
+    const [record] = await this.#read("get_record", `SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2`, [
+      kind,
+      id,
+    ]);
     return record;
   }
 
   async find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
     const [record] = await this.#read(
+      "find_record",
       `SELECT ${COLUMNS} FROM unique_keys JOIN records USING (kind, id)
        WHERE kind = $1 AND scope = $2 AND name = $3 AND value = $4`,
       [kind, scope, name, value],
@@ -85,6 +89,7 @@ export class PostgresStore implements Store {
       ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(after.id)})`] : []),
     ].join(" AND ");
     return this.#read(
+      `list_records_by_${values.length}`,
       `SELECT ${COLUMNS} FROM records WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $2`,
       values,
     );
@@ -119,8 +124,9 @@ export class PostgresStore implements Store {
     await this.#pool.end();
   }
 
-  #read(text: string, values: unknown[]): Promise<StoredRecord[]> {
-    return query<StoredRecord>(this.#pool, text, values);
+  /** By a name, since planning takes longer than reading. */
+  #read(name: string, text: string, values: unknown[]): Promise<StoredRecord[]> {
+    return query<StoredRecord>(this.#pool, { name, text }, values);
   }
 }
 
