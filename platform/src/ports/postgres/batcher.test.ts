@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { turn } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
-import { Batcher } from "./batcher.ts";
+import { Batcher, Lane } from "./batcher.ts";
 
 function setup({ failing = (_items: number[]): Error | undefined => undefined } = {}) {
   const batches: number[][] = [];
@@ -80,4 +80,26 @@ test("it is idle once everything asked is answered", async () => {
   world.release();
   await idle;
   expect(answered).toBe(true);
+});
+
+test("batchers of one lane take turns, and gather meanwhile", async () => {
+  const sent: string[] = [];
+  const lane = new Lane();
+  const { promise: gate, resolve: open } = Promise.withResolvers<void>();
+  const batcher = (name: string) =>
+    new Batcher<number, number>(async (items) => {
+      sent.push(`${name}: ${items}`);
+      await gate;
+      return items;
+    }, lane);
+  const one = batcher("one");
+  const other = batcher("other");
+  const asked = [one.ask(1), other.ask(2)];
+  await turn();
+  asked.push(other.ask(3), one.ask(4), one.ask(5));
+  await turn();
+  expect(sent).toEqual(["one: 1"]);
+  open();
+  expect(await Promise.all(asked)).toEqual([1, 2, 3, 4, 5]);
+  expect(sent).toEqual(["one: 1", "other: 2,3", "one: 4,5"]);
 });

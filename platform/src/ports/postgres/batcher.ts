@@ -10,15 +10,28 @@ interface Waiting<Item, Answer> {
 /** Beyond this many, a batch only makes its first askers wait for its last. */
 const LARGEST_BATCH = 500;
 
+/** For batchers that take turns: while one's batch is under way, those of the others grow. */
+export class Lane {
+  #last: Promise<void> = Promise.resolve();
+
+  /** Does the work, which must not fail, once all before it is done. */
+  next(work: () => Promise<void>): Promise<void> {
+    this.#last = this.#last.then(work);
+    return this.#last;
+  }
+}
+
 /** No timer forms batches: a question that finds nothing under way is sent at once. Batches are sent one after another. */
 export class Batcher<Item, Answer> {
   readonly #run: (items: Item[]) => Promise<Answer[]>;
+  readonly #lane: Lane;
   #waiting: Waiting<Item, Answer>[] = [];
   #sending: Promise<void> | undefined;
 
   /** `run` answers the items of one batch, in their order. */
-  constructor(run: (items: Item[]) => Promise<Answer[]>) {
+  constructor(run: (items: Item[]) => Promise<Answer[]>, lane = new Lane()) {
     this.#run = run;
+    this.#lane = lane;
   }
 
   ask(item: Item): Promise<Answer> {
@@ -36,7 +49,9 @@ export class Batcher<Item, Answer> {
   async #send(): Promise<void> {
     // The first question waits for the end of this turn, so that everything the turn brings shares its round trip.
     await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#answer(this.#waiting.splice(0, LARGEST_BATCH));
+    while (this.#waiting.length > 0) {
+      await this.#lane.next(() => this.#answer(this.#waiting.splice(0, LARGEST_BATCH)));
+    }
     this.#sending = undefined;
   }
 

@@ -1,16 +1,6 @@
 /** Those who hold jobs, in PostgreSQL, and what they and the clock make due. Who is alive is told by the database's own clock. */
 import type { Sql, Statement } from "../postgres/pool.ts";
-import {
-  COLUMNS,
-  clean,
-  DUE_AT,
-  IS_LIVE,
-  type JobRow,
-  NOT_AWAITED,
-  rowsOf,
-  rowsParameter,
-  toJob,
-} from "./postgres-jobs.ts";
+import { COLUMNS, clean, type JobRow, NOT_AWAITED, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
 import type { Due, DueReason } from "./queue.ts";
 
 /** After an outage, workers get this long to be heard of before their jobs are given to others. */
@@ -66,19 +56,19 @@ const RENEW: Statement = {
     ON CONFLICT (holder) DO UPDATE SET until = excluded.until`,
 };
 
-const TIMED: Statement = {
-  name: "due_by_time",
+const WAITING_DUE: Statement = {
+  name: "due_waiting",
   text: `
-    SELECT ${COLUMNS}, CASE WHEN ttl_at <= $1 THEN 'ttl' ELSE 'execution' END AS why
-    FROM jobs WHERE ${IS_LIVE} AND ${DUE_AT} <= $1 ORDER BY ${DUE_AT} LIMIT $2`,
+    SELECT ${COLUMNS}, 'ttl' AS why FROM jobs WHERE state = 'IN_QUEUE' AND ttl_at <= $1 ORDER BY ttl_at LIMIT $2`,
 };
 
-const ABANDONED: Statement = {
-  name: "due_by_holder",
+const RUNNING_DUE: Statement = {
+  name: "due_running",
   text: `
-    SELECT ${COLUMNS}, 'holder' AS why FROM jobs
-    WHERE state = 'IN_PROGRESS' AND ${DUE_AT} > $1
-      AND NOT EXISTS (SELECT FROM holders WHERE holders.holder = jobs.holder AND until > ${DATABASE_NOW})
+    SELECT ${COLUMNS}, CASE WHEN ttl_at <= $1 THEN 'ttl' WHEN deadline <= $1 THEN 'execution' ELSE 'holder' END AS why
+    FROM jobs
+    WHERE state = 'IN_PROGRESS' AND (LEAST(ttl_at, deadline) <= $1
+      OR NOT EXISTS (SELECT FROM holders WHERE holders.holder = jobs.holder AND until > ${DATABASE_NOW}))
     ORDER BY jobs.holder LIMIT $2`,
 };
 
@@ -97,8 +87,8 @@ export async function giveGrace(sql: Sql): Promise<void> {
 }
 
 export async function dueJobs(sql: Sql, now: number, limit: number): Promise<Due[]> {
-  const due = await sql<JobRow & { why: DueReason }>(TIMED, [now, limit]);
-  if (due.length < limit) due.push(...(await sql<JobRow & { why: DueReason }>(ABANDONED, [now, limit - due.length])));
+  const due = await sql<JobRow & { why: DueReason }>(WAITING_DUE, [now, limit]);
+  if (due.length < limit) due.push(...(await sql<JobRow & { why: DueReason }>(RUNNING_DUE, [now, limit - due.length])));
   await sql(
     `DELETE FROM holders WHERE until <= ${DATABASE_NOW} - $1
        AND NOT EXISTS (SELECT FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS')`,

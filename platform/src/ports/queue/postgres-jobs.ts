@@ -2,10 +2,6 @@
 import type { Job, JobPolicy } from "./job.ts";
 import type { JobFields } from "./queue.ts";
 
-/** What a live job has to wait for by itself; ended ones have an expiry instead. */
-export const DUE_AT = "(CASE WHEN state = 'IN_PROGRESS' THEN LEAST(ttl_at, deadline) ELSE ttl_at END)";
-export const IS_LIVE = "state IN ('IN_QUEUE', 'IN_PROGRESS')";
-
 /**
  * A row of `jobs` is small, for it is written three times in its life; PostgreSQL itself keeps texts beyond 2 KB apart and does
  * not rewrite them. Vacuuming is due after a number of changes, not after a share of the table: dead rows at the front of the
@@ -29,7 +25,8 @@ export const migrations = [
    ALTER TABLE jobs ALTER body SET STORAGE EXTERNAL, ALTER result SET STORAGE EXTERNAL, ALTER progress SET STORAGE EXTERNAL;
    CREATE INDEX jobs_waiting ON jobs (endpoint, low, position) WHERE state = 'IN_QUEUE';
    CREATE INDEX jobs_running ON jobs (holder) WHERE state = 'IN_PROGRESS';
-   CREATE INDEX jobs_due ON jobs (${DUE_AT}) WHERE ${IS_LIVE};
+   CREATE INDEX jobs_due ON jobs ((CASE WHEN state = 'IN_PROGRESS' THEN LEAST(ttl_at, deadline) ELSE ttl_at END))
+     WHERE state IN ('IN_QUEUE', 'IN_PROGRESS');
    CREATE INDEX jobs_expiring ON jobs (expires_at) WHERE expires_at IS NOT NULL;
    CREATE INDEX jobs_of_endpoint ON jobs (endpoint, created_at);
    -- The back of the queue, and its front: a job that returns there gets the negative of the next number.
@@ -67,6 +64,9 @@ export const migrations = [
    CREATE INDEX outbox_due ON outbox (due_at);`,
   `ALTER TABLE job_chunks ADD COLUMN key text COLLATE "C";
    CREATE UNIQUE INDEX job_chunk_keys ON job_chunks (job, attempt, key) WHERE key IS NOT NULL;`,
+  // All running jobs are looked at for those whose holder is gone, and few run at once: only the waiting ones need an order.
+  `DROP INDEX jobs_due;
+   CREATE INDEX jobs_due ON jobs (ttl_at) WHERE state = 'IN_QUEUE';`,
 ];
 
 /**
