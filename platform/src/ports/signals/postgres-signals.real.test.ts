@@ -58,7 +58,7 @@ async function setup() {
   };
 }
 
-test("what a few milliseconds bring goes out as one message, each topic once", async () => {
+test("what a few milliseconds bring goes out as one message, each topic once, and more of it right after another message", async () => {
   await using world = await setup();
   for (let i = 0; i < 100; i++) world.signals.emit("work:a");
   world.signals.emit("ended:j1");
@@ -66,8 +66,12 @@ test("what a few milliseconds bring goes out as one message, each topic once", a
   expect(world.messages).toEqual([]);
   await world.clock.advance(3);
   await world.received(1);
-  world.signals.emit("work:a", 7);
-  await world.clock.advance(3);
+  world.signals.emit("work:a", 4);
+  await world.clock.advance(9);
+  world.signals.emit("work:a", 3);
+  await world.settled();
+  expect(world.messages).toHaveLength(1);
+  await world.clock.advance(1);
   await world.received(2);
   expect(world.messages.map((text) => JSON.parse(text).topics)).toEqual([
     [

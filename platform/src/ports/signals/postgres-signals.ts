@@ -3,6 +3,7 @@ import { Client } from "pg";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { requestId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
+import { textArray } from "../postgres/arrays.ts";
 import { translated } from "../postgres/pool.ts";
 import { MemorySignals } from "./memory-signals.ts";
 import type { Signals, Topic } from "./signals.ts";
@@ -10,6 +11,8 @@ import type { Signals, Topic } from "./signals.ts";
 const CHANNEL = "millrace_signals";
 /** NOTIFY takes a lock of the whole database at its commit: a node sends one statement in this time, however much it has to say. */
 const GATHER_MS = 3;
+/** A node that has just sent one gathers for longer: under load every message costs as much as a job, and few are enough. */
+const BUSY_GATHER_MS = 10;
 /** PostgreSQL refuses payloads of 8000 bytes and more. */
 const PAYLOAD_BYTES = 7_900;
 /** While the database is away no more than this is gathered: signals are hints, and whoever waits looks by itself. */
@@ -38,6 +41,7 @@ export class PostgresSignals implements Signals {
   #client: Client | undefined;
   #timer: Timer | undefined;
   #sending: Promise<void> | undefined;
+  #sentAt = Number.NEGATIVE_INFINITY;
   #reconnectMs = FIRST_RECONNECT_MS;
   #reconnect: Timer | undefined;
   #connecting: Promise<void> | undefined;
@@ -88,9 +92,10 @@ export class PostgresSignals implements Signals {
     if (!client || this.#gathered.size === 0) return;
     const gathered = this.#gathered;
     this.#gathered = new Map();
+    this.#sentAt = this.#clock.monotonic();
     const payloads = payloadsOf(this.#node, gathered);
     try {
-      await client.query({ ...NOTIFY, values: [CHANNEL, payloads] });
+      await client.query({ ...NOTIFY, values: [CHANNEL, textArray(payloads)] });
     } catch {
       // The connection is gone, which is dealt with where its end is heard. Said twice, a hint does no harm.
       for (const [topic, count] of gathered) this.#gather(topic, count);
@@ -98,7 +103,8 @@ export class PostgresSignals implements Signals {
   }
 
   #sendSoon(): Timer {
-    return this.#clock.after(GATHER_MS, () => {
+    const isBusy = this.#clock.monotonic() - this.#sentAt < BUSY_GATHER_MS;
+    return this.#clock.after(isBusy ? BUSY_GATHER_MS : GATHER_MS, () => {
       // One statement at a time: a slow one is waited for, and then all that came in goes out together.
       this.#sending = (this.#sending ?? Promise.resolve()).then(() => {
         this.#timer = undefined;
@@ -129,8 +135,9 @@ export class PostgresSignals implements Signals {
   }
 
   #hear(payload: string): void {
-    const { from, topics } = JSON.parse(payload) as { from: string; topics: [Topic, number][] };
-    if (from === this.#node) return;
+    // Its own come back to it, and are most of what a node hears: they are told by their beginning.
+    if (payload.startsWith(opening(this.#node))) return;
+    const { topics } = JSON.parse(payload) as { topics: [Topic, number][] };
     for (const [topic, count] of topics) this.#local.emit(topic, count);
   }
 
@@ -159,12 +166,14 @@ export class PostgresSignals implements Signals {
   }
 }
 
+const opening = (from: string) => `{"from":${JSON.stringify(from)},`;
+
 /** As few messages as their size allows. */
 function payloadsOf(from: string, gathered: Iterable<[Topic, number]>): string[] {
   const payloads: string[] = [];
   let topics: string[] = [];
   let bytes = 0;
-  const close = () => payloads.push(`{"from":${JSON.stringify(from)},"topics":[${topics.join(",")}]}`);
+  const close = () => payloads.push(`${opening(from)}"topics":[${topics.join(",")}]}`);
   for (const entry of gathered) {
     const text = JSON.stringify(entry);
     const length = Buffer.byteLength(text) + 1;

@@ -1,6 +1,7 @@
 /** The store in PostgreSQL: one transaction per commit, for any number of nodes. */
+import { Batcher } from "../postgres/batcher.ts";
 import { migrate } from "../postgres/migrate.ts";
-import { openPool, type Pool, query, type Sql, transaction } from "../postgres/pool.ts";
+import { openPool, type Pool, query, type Sql, type Statement, transaction } from "../postgres/pool.ts";
 import {
   type Lease,
   type Listing,
@@ -36,9 +37,12 @@ const COLUMNS = `records.kind, records.id, records.account, records.created_at A
 
 export class PostgresStore implements Store {
   readonly #pool: Pool;
+  /** A read is sent after it was asked for, never joined to one under way: whoever has just written must see it. */
+  readonly #single: Batcher<Single, StoredRecord | undefined>;
 
   private constructor(pool: Pool) {
     this.#pool = pool;
+    this.#single = new Batcher((asked) => readOnce(pool, asked));
   }
 
   static async open(url: string): Promise<PostgresStore> {
@@ -62,22 +66,12 @@ export class PostgresStore implements Store {
     });
   }
 
-  async get(kind: string, id: string): Promise<StoredRecord | undefined> {
-    const [record] = await this.#read("get_record", `SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2`, [
-      kind,
-      id,
-    ]);
-    return record;
+  get(kind: string, id: string): Promise<StoredRecord | undefined> {
+    return this.#single.ask({ ...GET, values: [kind, id] });
   }
 
-  async find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
-    const [record] = await this.#read(
-      "find_record",
-      `SELECT ${COLUMNS} FROM unique_keys JOIN records USING (kind, id)
-       WHERE kind = $1 AND scope = $2 AND name = $3 AND value = $4`,
-      [kind, scope, name, value],
-    );
-    return record;
+  find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
+    return this.#single.ask({ ...FIND, values: [kind, scope, name, value] });
   }
 
   list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
@@ -88,8 +82,8 @@ export class PostgresStore implements Store {
       ...(account === undefined ? [] : [`account = ${value(account)}`]),
       ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(after.id)})`] : []),
     ].join(" AND ");
-    return this.#read(
-      `list_records_by_${values.length}`,
+    return query<StoredRecord>(
+      this.#pool,
       `SELECT ${COLUMNS} FROM records WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $2`,
       values,
     );
@@ -123,11 +117,33 @@ export class PostgresStore implements Store {
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#pool.end();
   }
+}
 
-  /** By a name, since planning takes longer than reading. */
-  #read(name: string, text: string, values: unknown[]): Promise<StoredRecord[]> {
-    return query<StoredRecord>(this.#pool, { name, text }, values);
-  }
+/** Known to each connection by their names, since planning them takes longer than doing them. */
+const GET: Statement = { name: "get_record", text: `SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2` };
+const FIND: Statement = {
+  name: "find_record",
+  text: `SELECT ${COLUMNS} FROM unique_keys JOIN records USING (kind, id)
+         WHERE kind = $1 AND scope = $2 AND name = $3 AND value = $4`,
+};
+
+interface Single extends Statement {
+  values: string[];
+}
+
+/** When what many requests need is forgotten, all of them ask at once for the same: one of them does, and each gets its own copy. */
+async function readOnce(pool: Pool, asked: readonly Single[]): Promise<(StoredRecord | undefined)[]> {
+  const reads = new Map<string, Promise<StoredRecord | undefined>>();
+  return Promise.all(
+    asked.map(async ({ name, text, values }) => {
+      const key = JSON.stringify([name, values]);
+      const known = reads.get(key);
+      if (known) return structuredClone(await known);
+      const read = query<StoredRecord>(pool, { name, text }, values).then(([record]) => record);
+      reads.set(key, read);
+      return read;
+    }),
+  );
 }
 
 /**
