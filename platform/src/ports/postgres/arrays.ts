@@ -8,6 +8,12 @@ const BIGINT_BYTES = 8;
 const ABSENT = -1;
 const TWO_TO_32 = 2 ** 32;
 
+const COMMA = 44;
+const END = 125;
+const MINUS = 45;
+const ZERO = 48;
+const NINE = 57;
+
 type Maybe<T> = T | null | undefined;
 
 /** For a parameter of the type `text[]`. What a text of PostgreSQL cannot hold is replaced. */
@@ -50,10 +56,20 @@ function withHeader(size: number, oid: number, elements: readonly unknown[]): Bu
   return bytes;
 }
 
-/** `{1,NULL,3}`, as PostgreSQL writes a `bigint[]`. */
+/** `{1,NULL,3}`, as PostgreSQL writes a `bigint[]`. Digit by digit, since this is done for every job that is read. */
 export function readBigints(text: string): (number | null)[] {
-  if (text === "{}") return [];
   const numbers: (number | null)[] = [];
-  for (const element of text.slice(1, -1).split(",")) numbers.push(element === "NULL" ? null : Number(element));
+  let number: number | null = 0;
+  let sign = 1;
+  for (let i = 1; i < text.length && text !== "{}"; i++) {
+    const character = text.charCodeAt(i);
+    if (character === COMMA || character === END) {
+      numbers.push(number === null ? null : sign * number);
+      number = 0;
+      sign = 1;
+    } else if (character === MINUS) sign = -1;
+    else if (character < ZERO || character > NINE) number = null;
+    else if (number !== null) number = number * 10 + character - ZERO;
+  }
   return numbers;
 }

@@ -1,7 +1,7 @@
 /** Enqueueing in PostgreSQL: jobs, their keys and their counts in one statement. */
 import { bigintArray, textArray } from "../postgres/arrays.ts";
 import type { Sql, Statement } from "../postgres/pool.ts";
-import type { Job, JobPolicy, NewJob } from "./job.ts";
+import type { Job, NewJob } from "./job.ts";
 import {
   ADD_COUNTS,
   COLUMNS,
@@ -85,11 +85,10 @@ const FIND_KEYS: Statement = {
 };
 
 /** Inserts what has no known key, and returns the ids of those. */
-export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number): Promise<Set<string>> {
-  if (jobs.length === 0) return new Set();
+export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number): Promise<Set<string> | "all"> {
   if (jobs.every(isPlain)) {
     await sql(INSERT_PLAIN, [slot, ...plainColumns(jobs)]);
-    return new Set(jobs.map(({ id }) => id));
+    return "all";
   }
   const rows = jobs.map(({ id, endpoint, policy, createdAt, webhooks, sealed, body, idempotency }) => ({
     ...{ id, endpoint, created_at: createdAt, ...policyColumns(policy), webhooks, sealed },
@@ -103,24 +102,40 @@ export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number
 
 const isPlain = ({ webhooks, sealed, idempotency }: NewJob) => !webhooks && !sealed && !idempotency;
 
-/** Terms are numbered from 1, as PostgreSQL counts. */
+interface Terms extends Pick<NewJob, "endpoint" | "policy"> {
+  /** From 1, as PostgreSQL counts. */
+  number: number;
+  jobs: number;
+}
+
+function areOf({ endpoint, policy }: Terms, job: NewJob): boolean {
+  const { ttlMs, executionTimeoutMs, retentionMs, errorRetries, lowPriority } = job.policy;
+  return (
+    ttlMs === policy.ttlMs &&
+    executionTimeoutMs === policy.executionTimeoutMs &&
+    retentionMs === policy.retentionMs &&
+    errorRetries === policy.errorRetries &&
+    lowPriority === policy.lowPriority &&
+    endpoint === job.endpoint
+  );
+}
+
 function plainColumns(jobs: readonly NewJob[]): unknown[] {
-  const terms = new Map<string, { number: number; endpoint: string; policy: JobPolicy; jobs: number }>();
-  const numbers: number[] = [];
-  for (const { endpoint, policy } of jobs) {
-    const { ttlMs, executionTimeoutMs, retentionMs, errorRetries, lowPriority } = policy;
-    const key = `${ttlMs} ${executionTimeoutMs} ${retentionMs} ${errorRetries} ${lowPriority} ${endpoint}`;
-    const its = terms.get(key) ?? { number: terms.size + 1, endpoint, policy, jobs: 0 };
-    terms.set(key, its);
+  const terms: Terms[] = [];
+  const numbers = jobs.map((job) => {
+    let its = terms.find((one) => areOf(one, job));
+    if (!its) {
+      its = { number: terms.length + 1, endpoint: job.endpoint, policy: job.policy, jobs: 0 };
+      terms.push(its);
+    }
     its.jobs++;
-    numbers.push(its.number);
-  }
-  const each = [...terms.values()];
-  const policies = each.map(({ policy }) => policyColumns(policy));
+    return its.number;
+  });
+  const policies = terms.map(({ policy }) => policyColumns(policy));
   return [
-    textArray(each.map(({ endpoint }) => endpoint)),
+    textArray(terms.map(({ endpoint }) => endpoint)),
     policies.map(({ low }) => low),
-    each.map((its) => its.jobs),
+    terms.map((its) => its.jobs),
     ...NUMBERS_OF_POLICY.map((name) => policies.map((its) => its[name])),
     textArray(jobs.map(({ id }) => id)),
     bigintArray(numbers),
@@ -151,18 +166,20 @@ export async function findKnown(sql: Sql, jobs: readonly NewJob[]): Promise<(Enq
 
 /** The job as the statement makes it. */
 export function newlyQueued({ id, endpoint, policy, createdAt, webhooks, sealed }: NewJob): Job {
-  return {
-    ...{
-      id: clean(id),
-      endpoint,
-      state: "IN_QUEUE",
-      policy,
-      createdAt,
-      ttlAt: createdAt + policy.ttlMs,
-      queuedAt: createdAt,
-    },
-    ...{ attempt: 0, spent: 0, errorsRetried: 0, retried: 0 },
-    ...(webhooks ? { webhooks } : {}),
-    ...(sealed ? { sealed } : {}),
+  const job: Job = {
+    id: clean(id),
+    endpoint,
+    state: "IN_QUEUE",
+    policy,
+    createdAt,
+    ttlAt: createdAt + policy.ttlMs,
+    queuedAt: createdAt,
+    attempt: 0,
+    spent: 0,
+    errorsRetried: 0,
+    retried: 0,
   };
+  if (webhooks) job.webhooks = webhooks;
+  if (sealed) job.sealed = sealed;
+  return job;
 }

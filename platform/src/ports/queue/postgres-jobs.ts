@@ -170,11 +170,24 @@ export interface JobRow {
 export function toJob({ id, endpoint, state, holder, numbers, rare }: JobRow): Job {
   const n = numbers;
   const policy = {
-    ...{ ttlMs: n[7], executionTimeoutMs: n[8], retentionMs: n[9], errorRetries: n[10], lowPriority: n[11] === 1 },
+    ttlMs: n[7],
+    executionTimeoutMs: n[8],
+    retentionMs: n[9],
+    errorRetries: n[10],
+    lowPriority: n[11] === 1,
   };
   const job: Job = {
-    ...{ id, endpoint, state, policy, createdAt: n[0], ttlAt: n[1], queuedAt: n[2] },
-    ...{ attempt: n[3], spent: n[4], errorsRetried: n[5], retried: n[6] },
+    id,
+    endpoint,
+    state,
+    policy,
+    createdAt: n[0],
+    ttlAt: n[1],
+    queuedAt: n[2],
+    attempt: n[3],
+    spent: n[4],
+    errorsRetried: n[5],
+    retried: n[6],
   };
   if (holder !== null) job.holder = holder;
   if (n[12] !== null) job.startedAt = n[12];

@@ -246,18 +246,22 @@ export class PostgresQueue implements Queue {
     return this.#settleKeys(jobs, (left) =>
       this.#transaction(async (sql) => {
         const added = await insertJobs(sql, left, this.#slot("alone"));
-        for (const { id, body } of left) if (added.has(id) && isApart(body)) await writePieces(sql, id, "body", body);
+        for (const { id, body } of left) {
+          if (isApart(body) && (added === "all" || added.has(id))) await writePieces(sql, id, "body", body);
+        }
         return added;
       }),
     );
   }
 
   /** Jobs that were not inserted have a known key; a key may also become free between the two looks. */
-  async #settleKeys(jobs: NewJob[], insert: (jobs: NewJob[]) => Promise<Set<string>>): Promise<Enqueued[]> {
+  async #settleKeys(jobs: NewJob[], insert: (jobs: NewJob[]) => Promise<Set<string> | "all">): Promise<Enqueued[]> {
     const settled = new Map<NewJob, Enqueued>();
     for (let left = jobs; left.length > 0; left = left.filter((job) => !settled.has(job))) {
       const added = await insert(left);
-      for (const job of left) if (added.has(job.id)) settled.set(job, { job: newlyQueued(job), known: false });
+      if (added === "all" && left === jobs) return jobs.map((job) => ({ job: newlyQueued(job), known: false }));
+      for (const job of left)
+        if (added === "all" || added.has(job.id)) settled.set(job, { job: newlyQueued(job), known: false });
       const others = left.filter((job) => !settled.has(job));
       if (others.length === 0) break;
       for (const [i, known] of (await findKnown(this.#sql, others)).entries())
