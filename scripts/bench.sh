@@ -8,17 +8,19 @@ if [ ! -e bench/node_modules/.package-lock.json ] || [ bench/package-lock.json -
   npm ci --prefix bench --ignore-scripts --no-fund --no-audit --loglevel=error
 fi
 # Some rows need other programs; whoever may install packages gets them, others are told by the bench itself.
-install() { # program, package, rows as a pattern
-  if ! command -v "$1" >/dev/null 2>&1 && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1; then
-    case " ${*:4} " in
-      *" --rows "*$3* | *" all "*) apt-get install -y -q "$2" >/dev/null ;;
-    esac
-  fi
+rows=$(sed -n 's/.* --rows[ =]\([^ ]*\).*/\1/p' <<<" $*")
+install() { # program, package, rows that need it
+  local program=$1 package=$2 row
+  shift 2
+  if command -v "$program" >/dev/null 2>&1 || [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then return; fi
+  for row in all "$@"; do
+    case ",$rows," in *",$row,"*) apt-get install -y -q "$package" >/dev/null && return ;; esac
+  done
 }
-install redis-server redis-server '[45678]' "$@"
-install nginx nginx-light 'lb' "$@"
-install dockerd docker.io 'starts' "$@"
-install busybox busybox-static 'starts' "$@"
-install ip iproute2 'starts' "$@"
+install redis-server redis-server 4 5 6 7
+install nginx nginx-light 13 lb
+install dockerd docker.io 14 starts
+install busybox busybox-static 14 starts
+install ip iproute2 14 starts
 export PATH="$PWD/node_modules/.bin:$PATH"
 exec node --disable-warning=ExperimentalWarning bench/src/main.ts "$@"

@@ -13,8 +13,25 @@ const EXPECTED = '"prompt"';
 /** Idle connections that nginx keeps to the worker: as many as the generator has. */
 const KEPT = 64;
 
-export function balancedStack(name: "lb-millrace" | "lb-nginx", options: { nodeOptions?: string } = {}): Stack {
+export type BalancedName = "lb-millrace" | "lb-nginx" | "lb-direct";
+
+export function balancedStack(name: BalancedName, options: { nodeOptions?: string } = {}): Stack {
+  if (name === "lb-direct") return directStack();
   return name === "lb-nginx" ? nginxStack() : millraceStack(options);
+}
+
+/** The worker without anything before it. */
+function directStack(): Stack {
+  return {
+    name: "direct",
+    notes: [],
+    async start() {
+      const port = await freePort();
+      const worker = await startProgram("echo.ts", { port });
+      const headers = { authorization: `Bearer ${"x".repeat(47)}` };
+      return running({ port, path: "/echo", headers }, worker);
+    },
+  };
 }
 
 function millraceStack({ nodeOptions }: { nodeOptions?: string }): Stack {
@@ -80,17 +97,16 @@ http {
 }
 `;
 
-function running(target: Target, proxy: Child, worker: Child): Running {
+function running(target: Target, ...processes: Child[]): Running {
   const expected = { ...target, expects: EXPECTED };
   return {
     submit: expected,
     runsync: expected,
-    pids: () => [proxy.pid, worker.pid],
+    pids: () => processes.map(({ pid }) => pid),
     startWorker: async () => {},
     counts: async () => ({ waiting: 0, completed: 0, failed: 0 }),
     async [Symbol.asyncDispose]() {
-      await proxy.end();
-      await worker.end("SIGKILL");
+      for (const process of processes) await process.end();
     },
   };
 }

@@ -2,12 +2,15 @@
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 
-export const ALL_ROWS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10", "11", "starts", "pg", "lb", "churn"];
+const NUMBERS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10", "11", "13", "14", "15"];
+export const ALL_ROWS = [...NUMBERS, "pg", "churn"];
 /** Rows that need nothing beside Millrace itself and take minutes. */
-export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "starts"];
+export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "14", "15"];
+/** Words for rows that are easier to remember. */
+const WORDS: Record<string, string[]> = { lb: ["13"], starts: ["14"], pg: ["8", "pg"] };
 
 export const HELP = `npm run bench -- [flags]
-  --rows 1,2,3,3b,9,10,11,starts   which rows; also 4 to 8 (peers), pg (1 to 3b, and 9 to 11 where asked, on PostgreSQL), lb (load balancing), churn, or all
+  --rows ${OWN_ROWS.join(",")}   which rows; also 4 to 7 (peers), 8 or pg (PostgreSQL; pg also for 9 to 11 where asked), 13 or lb (load balancing), 14 or starts, churn, or all
   --rounds 5                rounds that count
   --seconds 3               measured time of each phase, after one second of warm-up
   --deep 1000000            jobs in the deep queue of rows 9, 10 and 11
@@ -50,7 +53,8 @@ export function readFlags(args: string[]): Flags | "help" {
   });
   if (values.help) return "help";
   const { quick } = values;
-  const rows = values.rows === "all" ? ALL_ROWS : (values.rows?.split(",") ?? OWN_ROWS);
+  const named = values.rows === "all" ? ALL_ROWS : (values.rows?.split(",") ?? OWN_ROWS);
+  const rows = named.flatMap((row) => WORDS[row] ?? [row]);
   for (const row of rows) if (!ALL_ROWS.includes(row)) throw new Error(`there is no row '${row}'\n\n${HELP}`);
   const number = (text: string | undefined, standard: number, short: number) =>
     text === undefined ? (quick ? short : standard) : positive(text);

@@ -13,6 +13,7 @@ import { millraceStack } from "./millrace.ts";
 import type { Pace } from "./phases.ts";
 import { type Databases, givenPostgres, ownPostgres } from "./postgres.ts";
 import { type Rounds, runRounds } from "./rounds.ts";
+import { measureServer, serverLines } from "./server-start.ts";
 import type { Stack } from "./stack.ts";
 import { measureStarts, startLines } from "./starts.ts";
 import { deepLines, figureLine, type Line, printed } from "./table.ts";
@@ -51,15 +52,17 @@ async function bench(flags: Flags): Promise<void> {
   const lines = wanted.map((figure) => figureLine(figure, rounds));
   const deep = await deepRows(flags, pace, postgres);
   lines.push(...deep.flatMap(deepLines));
-  const starts = flags.rows.has("starts") ? await measureStarts({ folder, quick: flags.quick, say }) : undefined;
+  const starts = flags.rows.has("14") ? await measureStarts({ folder, quick: flags.quick, say }) : undefined;
   if (starts) lines.push(...startLines(starts));
+  const server = flags.rows.has("15") ? await measureServer({ folder, quick: flags.quick, say }) : undefined;
+  if (server) lines.push(...serverLines(server));
   const churn = flags.rows.has("churn")
     ? await measureChurn(millraceStack(), { minutes: flags.minutes, pace, say })
     : undefined;
 
   report(lines, rounds);
   const settings = { ...flags, rows: [...flags.rows], notes: Object.values(stacks).flatMap(({ notes }) => notes) };
-  await keep({ at: new Date().toISOString(), machine, flushMs, settings, lines, rounds, deep, starts, churn });
+  await keep({ at: new Date().toISOString(), machine, flushMs, settings, lines, rounds, deep, starts, server, churn });
 }
 
 /** The phases that the figures need, each once, in a fixed order. */
@@ -90,7 +93,7 @@ async function openStacks(
   const nodeOptions = flags.profile && `--cpu-prof --cpu-prof-dir=${resolve(flags.profile)}`;
   if (names.has("sqlite")) stacks.sqlite = millraceStack({ nodeOptions });
   if (names.has("postgres")) stacks.postgres = millraceStack({ nodeOptions, databases: await postgres() });
-  for (const name of ["lb-millrace", "lb-nginx"] as const)
+  for (const name of ["lb-millrace", "lb-nginx", "lb-direct"] as const)
     if (names.has(name)) stacks[name] = balancedStack(name, { nodeOptions });
   const peers = [...names].filter((name) => stacks[name] === undefined);
   if (peers.length > 0) {

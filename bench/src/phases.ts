@@ -25,7 +25,14 @@ export interface Measure {
   latencyMs?: LoadReport["latencyMs"];
 }
 
-export type PhaseName = "submit" | "together" | "together-single" | "runsync-64" | "runsync-1" | "forward";
+export type PhaseName =
+  | "submit"
+  | "together"
+  | "together-single"
+  | "runsync-64"
+  | "runsync-1"
+  | "forward"
+  | "forward-1";
 
 export const CONNECTIONS = 64;
 const DRAIN_LIMIT_MS = 60_000;
@@ -59,7 +66,9 @@ export async function runPhase(stack: Stack, phase: PhaseName, pace: Pace): Prom
       case "runsync-1":
         return await runsync(running, 1, pace);
       case "forward":
-        return await forward(running, pace);
+        return await forward(running, CONNECTIONS, pace);
+      case "forward-1":
+        return await forward(running, 1, pace);
     }
   } finally {
     await rm(folder, { recursive: true, force: true });
@@ -100,8 +109,8 @@ async function runsync(running: Running, connections: number, pace: Pace): Promi
 }
 
 /** Requests that a worker answers through whatever stands before it: each answer must be the worker's. */
-async function forward(running: Running, pace: Pace): Promise<Measure> {
-  const { report, cpu } = await load({ target: running.submit, connections: CONNECTIONS, ...pace }, running.pids);
+async function forward(running: Running, connections: number, pace: Pace): Promise<Measure> {
+  const { report, cpu } = await load({ target: running.submit, connections, ...pace }, running.pids);
   return { ...measureOf(report.count, report.seconds, cpu), latencyMs: report.latencyMs };
 }
 
