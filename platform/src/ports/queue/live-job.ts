@@ -2,15 +2,21 @@
 import type { Timed } from "./deadline-heap.ts";
 import type { Delivery, Job, JobPolicy, JobState } from "./job.ts";
 
+/**
+ * Times are kept as distances from the first one ever seen: numbers below 2^31 stand in the object itself, larger ones in objects of their
+ * own, of which a million jobs had three million for the garbage collector to visit.
+ */
+let origin: number | undefined;
+
 /** A class and not a literal, so that a million of them share one compact layout. */
 export class LiveJob implements Job, Timed {
   id: string;
   endpoint: string;
   state: JobState;
   policy: JobPolicy;
-  createdAt: number;
-  ttlAt: number;
-  queuedAt: number;
+  private created: number;
+  private ttlAfter: number;
+  private queuedAfter: number;
   attempt: number;
   spent: number;
   errorsRetried: number;
@@ -43,9 +49,10 @@ export class LiveJob implements Job, Timed {
     this.endpoint = job.endpoint;
     this.state = job.state;
     this.policy = job.policy;
-    this.createdAt = job.createdAt;
-    this.ttlAt = job.ttlAt;
-    this.queuedAt = job.queuedAt;
+    origin ??= job.createdAt;
+    this.created = job.createdAt - origin;
+    this.ttlAfter = job.ttlAt - job.createdAt;
+    this.queuedAfter = job.queuedAt - job.createdAt;
     this.attempt = job.attempt;
     this.spent = job.spent;
     this.errorsRetried = job.errorsRetried;
@@ -53,6 +60,26 @@ export class LiveJob implements Job, Timed {
     this.position = position;
     this.body = body;
     copyOptional(job, this);
+  }
+
+  get createdAt(): number {
+    return origin! + this.created;
+  }
+
+  get ttlAt(): number {
+    return this.createdAt + this.ttlAfter;
+  }
+
+  set ttlAt(time: number) {
+    this.ttlAfter = time - this.createdAt;
+  }
+
+  get queuedAt(): number {
+    return this.createdAt + this.queuedAfter;
+  }
+
+  set queuedAt(time: number) {
+    this.queuedAfter = time - this.createdAt;
   }
 }
 
