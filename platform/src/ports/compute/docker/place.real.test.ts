@@ -7,6 +7,7 @@ import { dockerSpec, dockerWorld, openDriver, shell } from "../../../../tests/do
 import { silentLog } from "../../../kernel/log.ts";
 import { StartRefused } from "../compute.ts";
 import { ended, found, linesOf } from "../conformance-world.ts";
+import { runTool } from "../host/tools.ts";
 import { containerName, containerRequest, label } from "./container.ts";
 import { bridgeName, networkName } from "./network.ts";
 
@@ -95,6 +96,17 @@ test.concurrent("the bridge has a name for firewall rules, and a network that wa
   await world.compute.prepare(STAYS.image, () => {});
   expect(world.compute.linkHost).toBe(before);
   await world.compute.start("again", STAYS);
+});
+
+test.concurrent("the bridge's hardware address is its own: containers that come and go cut nobody off", async () => {
+  await using world = await dockerWorld();
+  const address = async () =>
+    (await runTool("/usr/sbin/ip", ["link", "show", "dev", bridgeName(world.installation)])).match(/ether (\S+)/)![1];
+  const alone = await address();
+  for (const id of ["first", "second"]) await world.compute.start(id, STAYS);
+  expect(await address()).toBe(alone);
+  for (const id of ["first", "second"]) await world.compute.remove(id);
+  expect(await address()).toBe(alone);
 });
 
 test.concurrent("images that are prepared at the same time make one network, as it should be", async () => {

@@ -46,6 +46,14 @@ export interface BridgeOptions {
 export const bridgeName = (key: string) => `mr${key}`;
 export const tableName = (key: string) => `millrace_${key}`;
 
+/**
+ * Of one place in the network, the same whoever has it. A bridge that nobody gave an address takes the lowest of its ports, and another one
+ * when that instance leaves: the others would send to the old one, into nothing, until they ask anew for who has the gateway's address,
+ * 7 to 73 s later. In the same way the machine would send to whoever had an instance's place before.
+ */
+export const hardwareAddress = (key: string, index: number) =>
+  ["02", ...(key + index.toString(16).padStart(4, "0")).match(/../g)!].join(":");
+
 /** Rules for one bridge. What comes from instances reaches the machine at the link's ports alone, and no other instance. */
 export function ruleset(key: string, subnet: Subnet, linkPorts: readonly number[]): string {
   const bridge = `"${bridgeName(key)}"`;
@@ -123,13 +131,15 @@ export class BridgeNetwork implements InstanceNetwork {
 
   async #raise(): Promise<void> {
     const bridge = bridgeName(this.#key);
-    if (!(await isThere(bridge))) {
-      const lines = [
-        `link add name ${bridge} type bridge`,
-        `address add ${this.linkHost}/${this.#subnet.bits} dev ${bridge}`,
-      ];
-      await runTool(this.#tools.ip, ["-batch", "-"], `${lines.join("\n")}\nlink set dev ${bridge} up\n`);
-    }
+    const lines = [
+      (await isThere(bridge))
+        ? `link set dev ${bridge} address ${await hardwareAddressOf(bridge)}`
+        : `link add name ${bridge} address ${hardwareAddress(this.#key, GATEWAY)} type bridge`,
+      // Also of one that is there: the server that made it may have been killed in between.
+      `address replace ${this.linkHost}/${this.#subnet.bits} dev ${bridge}`,
+      `link set dev ${bridge} up`,
+    ];
+    await runTool(this.#tools.ip, ["-batch", "-"], `${lines.join("\n")}\n`);
     await this.#applyRules();
     await writeFile(FORWARDING, "1");
     await this.#passDocker("-I");
@@ -177,7 +187,8 @@ export class BridgeNetwork implements InstanceNetwork {
   enter(index: number | undefined, command: readonly string[]): string[] {
     const { unshare } = this.#tools;
     const address = `${addressOf(this.#subnet, index!)}/${this.#subnet.bits}`;
-    const place = [bridgeName(this.#key), this.#link(index!), address, this.linkHost];
+    const hardware = hardwareAddress(this.#key, index!);
+    const place = [bridgeName(this.#key), this.#link(index!), hardware, address, this.linkHost];
     return [unshare, "--net", "--", "/bin/sh", NETWORK_SCRIPT, ...place, ...command];
   }
 
@@ -235,6 +246,9 @@ const isThere = (link: string) =>
     () => true,
     () => false,
   );
+
+/** Set to what it already is, it stays when ports come and go, also where a release before this one left the choice to the bridge. */
+const hardwareAddressOf = async (link: string) => (await readFile(`/sys/class/net/${link}/address`, "utf8")).trim();
 
 async function findTools(): Promise<Tools> {
   if (process.getuid!() !== 0) throw new Error("only root can give instances a network of their own");

@@ -1,11 +1,15 @@
 /** The network of an instance on the host: its own loopback, the world beyond the machine, and the way back. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
+import { EventEmitter, once } from "node:events";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
 import { realClock } from "../../../kernel/clock.ts";
+import { realRandom } from "../../../kernel/random.ts";
 import { ended, linesOf, newId, specOf } from "../conformance-world.ts";
-import { BridgeNetwork } from "./bridge-network.ts";
+import { BridgeNetwork, bridgeName } from "./bridge-network.ts";
 import { keyOf } from "./host-compute.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
 import { missingForTests } from "./machine.ts";
@@ -65,6 +69,136 @@ test("rules that somebody flushed come back", async () => {
   await network.renew();
   expect(await runTool("/usr/sbin/nft", ["list", "table", "inet", `millrace_${key}`])).toContain("4711");
 });
+
+test("when a worker leaves, the connections of its neighbours go on", async () => {
+  await using link = await linkServer(world);
+  const ids = Array.from({ length: 3 }, () => newId());
+  for (const id of ids) await world.compute.start(id, link.clientSpec(id));
+  await link.hasAll(ids);
+  const before = await linkAddress(bridge(world));
+  // A bridge that chooses for itself takes the lowest address of its ports, and another one when that port goes.
+  const [lowest, ...others] = await sortedByLink(world, ids);
+  await world.compute.remove(lowest!);
+  expect(await linkAddress(bridge(world))).toBe(before);
+  for (const id of others) expect(await link.ask(id, "still there?")).toBe("still there?");
+  await Promise.all(others.map((id) => world.compute.remove(id)));
+});
+
+test("a bridge of a release that left it its own choice keeps the address that it has", async () => {
+  await using old = await oldBridge();
+  const [first, second] = [await old.plug("02:00:00:00:00:02"), await old.plug("02:00:00:00:00:01")];
+  const before = await linkAddress(old.bridge);
+  expect(before).toBe(second.address);
+  const network = await BridgeNetwork.open({ key: old.key, file: old.file, seed: 1, clock: realClock });
+  await second.unplug();
+  expect(await linkAddress(old.bridge)).toBe(before);
+  await first.unplug();
+  expect(await linkAddress(old.bridge)).toBe(before);
+  await network.close();
+});
+
+test("a bridge that a killed server left half made is completed", async () => {
+  await using old = await oldBridge();
+  const network = await BridgeNetwork.open({ key: old.key, file: old.file, seed: 1, clock: realClock });
+  expect(await runTool("/usr/sbin/ip", ["-4", "address", "show", "up", "dev", old.bridge])).toContain(
+    ` ${network.linkHost}/`,
+  );
+  await network.close();
+});
+
+test("an instance that takes the place of another is reached at once", async () => {
+  const neighbour = newId();
+  await world.compute.start(neighbour, specOf(world, [{ stayUntilAsked: 0 }]));
+  const listens = () => specOf(world, [{ echoOn: 80 }], { ports: [80] });
+  for (const text of ["the first", "its successor"]) {
+    const id = newId();
+    await world.compute.start(id, listens());
+    await linesOf(world.compute, id, { limit: 1 });
+    const connection = await soon(world.compute.dial(id, 80));
+    connection.write(text);
+    expect(String((await soon(once(connection, "data")))[0])).toBe(text);
+    connection.destroy();
+    await world.compute.remove(id);
+  }
+  await world.compute.remove(neighbour);
+});
+
+const bridge = ({ data }: HostWorld) => bridgeName(keyOf(join(data, "instances")).key);
+const linkAddress = async (link: string) => (await readFile(`/sys/class/net/${link}/address`, "utf8")).trim();
+
+/** The machine asks anew who has an address after 7 s at the earliest; whatever is answered before was never lost. */
+const soon = <T>(act: Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("it is not reached")), 5_000);
+    act.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
+
+/** Instances by the hardware address of their ports at the bridge, the lowest first. */
+async function sortedByLink({ data, ...world }: HostWorld, ids: readonly string[]): Promise<string[]> {
+  const addresses = new Map<string, string>();
+  for (const id of ids) {
+    const { address } = JSON.parse(await readFile(join(data, "instances", id, "spec.json"), "utf8"));
+    addresses.set(id, await linkAddress(`${bridge({ data, ...world })}v${address}`));
+  }
+  return [...ids].sort((one, other) => (addresses.get(one)! < addresses.get(other)! ? -1 : 1));
+}
+
+/** A server on the link's address, and instances that connect to it, say who they are and send back what they hear. */
+async function linkServer({ compute, ...world }: HostWorld) {
+  const connections = new Map<string, Socket>();
+  const came = new EventEmitter();
+  const server = createServer((socket) =>
+    socket
+      .on("error", () => {})
+      .once("data", (id) => {
+        connections.set(String(id), socket);
+        came.emit("one");
+      }),
+  );
+  await once(server.listen(0, compute.linkHost), "listening");
+  const { port } = server.address() as AddressInfo;
+  await compute.openLink(port);
+  return {
+    clientSpec(id: string) {
+      const script = `const socket = require("node:net").connect(${port}, "${compute.linkHost}"); socket.write("${id}"); socket.pipe(socket)`;
+      return { ...specOf({ compute, ...world }, []), entrypoint: ["node"], cmd: ["-e", script] };
+    },
+    async hasAll(ids: readonly string[]) {
+      while (!ids.every((id) => connections.has(id))) await once(came, "one");
+    },
+    async ask(id: string, text: string) {
+      const answer = soon(once(connections.get(id)!, "data"));
+      connections.get(id)!.write(text);
+      return String((await answer)[0]);
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of connections.values()) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** A bridge as an earlier release made it: without addresses of anybody's choice. */
+async function oldBridge() {
+  const key = Buffer.from(realRandom.bytes(3)).toString("hex");
+  const folder = await mkdtemp(join(tmpdir(), "millrace-network-"));
+  const ip = (words: string) => runTool("/usr/sbin/ip", words.split(" "));
+  await ip(`link add name ${bridgeName(key)} type bridge`);
+  return {
+    key,
+    bridge: bridgeName(key),
+    file: join(folder, "network"),
+    async plug(address: string) {
+      const name = `mt${Buffer.from(realRandom.bytes(4)).toString("hex")}`;
+      await ip(`link add name ${name} address ${address} master ${bridgeName(key)} type veth peer name ${name}p`);
+      return { address, unplug: () => ip(`link delete ${name}`) };
+    },
+    async [Symbol.asyncDispose]() {
+      await ip(`link delete ${bridgeName(key)}`).catch(() => {});
+      await rm(folder, { recursive: true });
+    },
+  };
+}
 
 /** A namespace that stands for a machine elsewhere: tells whoever connects at which address it sees him. */
 async function anotherMachine() {

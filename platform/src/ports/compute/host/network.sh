@@ -1,15 +1,15 @@
 #!/bin/sh
 # Gives the network namespace that it runs in a link to the machine's bridge, and runs the command in it.
-#   network.sh BRIDGE LINK ADDRESS/BITS GATEWAY COMMAND...
+#   network.sh BRIDGE LINK HARDWARE-ADDRESS ADDRESS/BITS GATEWAY COMMAND...
 # Its parent is still in the machine's own network namespace. The command begins at once, since a sandbox takes as long to build as a
 # network; before it comes to the program it reads a line from descriptor 5, which is there when the network is.
 set -eu
-bridge=$1 link=$2 address=$3 gateway=$4
-shift 4
+bridge=$1 link=$2 hardware=$3 address=$4 gateway=$5
+shift 5
 
 connect() {
   nsenter --net="/proc/$PPID/ns/net" ip -batch - <<END
-link add name $link master $bridge up type veth peer name eth0 netns $$
+link add name $link master $bridge up type veth peer name eth0 address $hardware netns $$
 link set dev $link type bridge_slave isolated on
 END
   # No second protocol by which the machine or a neighbour could be reached, and any port may be listened on: they are all its own.
