@@ -22,7 +22,7 @@ import { type Device, findGpus, type GpuMode } from "./gpus.ts";
 import { findFolder } from "./host-image.ts";
 import { HostInstance } from "./host-instance.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
-import { Launcher, type LauncherOptions } from "./launcher.ts";
+import { Launcher, type LauncherOptions, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { SharedNetwork } from "./shared-network.ts";
@@ -63,6 +63,7 @@ export class HostCompute implements Compute {
   #choosing: Promise<unknown> = Promise.resolve();
   #duty: Duty | undefined;
   #looks = 0;
+  #closing: Promise<void> | undefined;
 
   private constructor(
     options: HostOptions,
@@ -146,8 +147,8 @@ export class HostCompute implements Compute {
 
   async #recoverOne(id: string): Promise<void> {
     const folder = this.#folderOf(id);
-    const [kept, identity] = await Promise.all([folder.kept(), folder.identity()]);
-    // Its server died before the program began. Without a folder the launcher starts nothing any more.
+    const [kept, identity] = await Promise.all([folder.kept(), launchedFrom(folder)]);
+    // Its server died before the program began, and nobody begins it any more.
     if (!kept || !identity) {
       await folder.remove();
       return this.#clear(id);
@@ -349,7 +350,13 @@ export class HostCompute implements Compute {
     return instance;
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
+  /** Once: what is on the machine afterwards is the next server's. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
     await Promise.allSettled([...this.#starting.values()].map(({ done }) => done));
     await this.#duty?.[Symbol.asyncDispose]();
     this.#listeners.clear();

@@ -7,12 +7,14 @@ import { createInterface, type Interface } from "node:readline";
 import { beforeEach, expect, test } from "vitest";
 import { realClock, sleep, stay } from "../../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../../kernel/random.ts";
-import type { InstanceSpec } from "../compute.ts";
+import type { InstanceKind, InstanceSpec } from "../compute.ts";
 import { ended, found, linesOf, newId, specOf } from "../conformance-world.ts";
 import { keyOf } from "./host-compute.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
+import { InstanceFolder, keptFrom } from "./instance-folder.ts";
+import { LAUNCH, launchedFrom } from "./launcher.ts";
 import { missingForTests } from "./machine.ts";
-import { parseStat, sendSignal } from "./processes.ts";
+import { isAlive, numbersIn, parseStat, sendSignal } from "./processes.ts";
 import { foldersBelow } from "./remains.ts";
 import { runTool } from "./tools.ts";
 
@@ -116,6 +118,73 @@ test(`a server killed in the middle of starts, ${KILLS} times: what is not liste
   }
 }, 120_000);
 
+test("a driver that is let go of twice takes nothing from the one after it", async () => {
+  await using world = await openHost();
+  const first = world.compute;
+  const second = await world.reopen();
+  const id = newId();
+  await second.start(id, specOf(world, [{ write: "ready\n" }, { stayUntilAsked: 0 }]));
+  await linesOf(second, id, { limit: 1 });
+  const { key } = keyOf(join(world.data, "instances"));
+  const there = await named(key);
+  await first[Symbol.asyncDispose]();
+  expect(await named(key)).toEqual(there);
+  expect((await world.remains(id)).some((thing) => thing.startsWith("process"))).toBe(true);
+});
+
+test("a launcher that had not said who it is when its server was killed is found, and runs its program", async () => {
+  await using world = await leftWorld();
+  await using half = await halfStarted(world);
+  const launcher = await half.launcherBeforeItsFirstStep();
+  const compute = await world.reopen();
+  expect(await found(compute, half.id)).toMatchObject({ state: "running" });
+  launcher.goOn();
+  expect(await ended(compute, half.id)).toMatchObject({ code: 9 });
+  await compute.remove(half.id);
+  expect(await world.remains(half.id)).toEqual([]);
+});
+
+test("a launcher that comes to life after its server's successor looked for it starts nothing", async () => {
+  await using world = await leftWorld();
+  await using half = await halfStarted(world);
+  const launcher = await half.launcherBeforeItIsOne();
+  const compute = await world.reopen();
+  expect(await compute.list()).toEqual([]);
+  launcher.goOn();
+  await launcher.ended;
+  expect(await readFile(half.traceOfProgram, "utf8").catch(() => "nothing")).toBe("nothing");
+  expect(await world.remains(half.id)).toEqual([]);
+});
+
+test("a launcher that comes to life while its server's successor removes what is left of it starts nothing", async () => {
+  await using world = await leftWorld();
+  await using half = await halfStarted(world);
+  const launcher = await half.launcherBeforeItIsOne();
+  expect(await launchedFrom(half.folder)).toBeUndefined();
+  launcher.goOn();
+  await launcher.ended;
+  expect(await readFile(half.traceOfProgram, "utf8").catch(() => "nothing")).toBe("nothing");
+  const compute = await world.reopen();
+  expect(await compute.list()).toEqual([]);
+  expect(await world.remains(half.id)).toEqual([]);
+});
+
+test("a Pod whose launcher had only just been started when its server was killed keeps its network", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data, 3);
+  await using half = await halfStarted(world, "pod");
+  const launcher = await half.launcherBeforeItsFirstStep();
+  const { key } = keyOf(join(world.data, "instances"));
+  const there = await named(key);
+  await driver.kill();
+  const watchdog = parseStat(await readFile(join(world.data, "instances", ".watchdog"), "utf8"))!;
+  const pause = await pauseOf(watchdog.pid);
+  await until(async () => ![pause, undefined].includes(await pauseOf(watchdog.pid)) || !(await isAlive(watchdog)));
+  expect(await named(key)).toEqual(there);
+  launcher.goOn();
+  await launcher.ended;
+});
+
 test("when no server comes back in time workers end by themselves, and Pods stay", async () => {
   await using world = await leftWorld();
   const driver = await DriverProcess.open(world.data, 1);
@@ -207,6 +276,60 @@ test("a folder that another driver left half made is removed", async () => {
   expect(await compute.list()).toEqual([]);
   expect(await world.remains(id)).toEqual([]);
 });
+
+/** An instance of which the server that started it came to making the folder, and no further than the test says. */
+async function halfStarted(world: HostWorld, kind: InstanceKind = "worker") {
+  const id = newId();
+  const folder = new InstanceFolder(join(world.data, "instances", id));
+  await folder.make(keptFrom(specOf(world, [], { kind }), realClock.now(), undefined), []);
+  const traceOfProgram = join(world.app, "trace");
+  const launch = [...LAUNCH, folder.path, "", "/bin/sh", "-c", `echo ran >${traceOfProgram}; exit 9`];
+  const children = new AsyncDisposableStack();
+  const run = async (command: readonly string[]) => {
+    const child = spawn(command[0]!, command.slice(1), { detached: true, stdio: "ignore" });
+    const exited = once(child, "exit");
+    children.defer(async () => {
+      child.kill("SIGKILL");
+      await exited;
+    });
+    await once(child, "spawn");
+    return { stop: () => child.kill("SIGSTOP"), goOn: () => child.kill("SIGCONT"), ended: exited, child };
+  };
+  return {
+    id,
+    folder,
+    traceOfProgram,
+    /** It runs, and has not written who it is. One that was faster than the signal does not count. */
+    async launcherBeforeItsFirstStep() {
+      for (;;) {
+        const launcher = await run(launch);
+        launcher.stop();
+        await until(() => isStopped(launcher.child.pid!));
+        if (!(await readdir(folder.path)).includes("identity")) return launcher;
+        sendSignal(-launcher.child.pid!, "SIGKILL");
+        await launcher.ended;
+        for (const name of ["identity", "exit"]) await rm(folder.file(name), { force: true });
+      }
+    },
+    /** It is still a copy of the server, which has not become the launcher. */
+    async launcherBeforeItIsOne() {
+      const launcher = await run(["/bin/sh", "-c", 'kill -STOP $$; exec "$@"', "sh", ...launch]);
+      await until(() => isStopped(launcher.child.pid!));
+      return launcher;
+    },
+    [Symbol.asyncDispose]: () => children.disposeAsync(),
+  };
+}
+
+const isStopped = async (pid: number) =>
+  /\) [TZ] /.test(await readFile(`/proc/${pid}/stat`, "utf8").catch(() => ") Z "));
+
+/** The pause in which a watchdog is, by the number of its process; undefined while it looks around. */
+async function pauseOf(watchdog: number): Promise<number | undefined> {
+  const [child] = numbersIn(await readFile(`/proc/${watchdog}/task/${watchdog}/children`, "utf8").catch(() => ""));
+  const name = await readFile(`/proc/${child}/comm`, "utf8").catch(() => "");
+  return name === "sleep\n" ? child : undefined;
+}
 
 /** Links, rules and control groups of the machine that bear the name of a data folder. */
 async function named(key: string): Promise<string[]> {

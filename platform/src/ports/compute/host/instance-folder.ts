@@ -111,6 +111,19 @@ export class InstanceFolder {
     return text?.endsWith("\n") ? parseStat(text) : undefined;
   }
 
+  /**
+   * Takes the name that a launcher has to write first of all, so that one that has not begun yet never does. False when one was faster.
+   */
+  async forbid(): Promise<boolean> {
+    try {
+      await mkdir(this.file(IDENTITY));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      throw error;
+    }
+  }
+
   /** How the program ended; undefined until the whole line is there. */
   async exit(): Promise<Exit | undefined> {
     const text = await readOrUndefined(this.file(EXIT));
@@ -145,7 +158,7 @@ export class InstanceFolder {
 
 async function readOrUndefined(file: string): Promise<string | undefined> {
   return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
-    if (error.code === "ENOENT") return undefined;
+    if (error.code === "ENOENT" || error.code === "EISDIR") return undefined;
     throw error;
   });
 }

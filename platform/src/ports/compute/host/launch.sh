@@ -7,7 +7,8 @@ folder=$1
 cgroups=$2
 shift 2
 
-# First of all, so that whoever finds the folder finds this process too. Without a folder nothing is started.
+# First of all, so that whoever finds the folder finds this process too. Where that cannot be written nothing is started: the next server
+# has taken the name, or removed the folder.
 read -r stat <"/proc/$$/stat"
 echo "$stat" >"$folder/identity"
 

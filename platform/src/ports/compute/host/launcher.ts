@@ -12,7 +12,7 @@ import type { Device } from "./gpus.ts";
 import { MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 import { plainLibrary } from "./library.ts";
-import { type Identity, identityOf, inheritedDescriptors } from "./processes.ts";
+import { type Identity, identityOf, inheritedDescriptors, withCommand } from "./processes.ts";
 import {
   dropTo,
   environmentText,
@@ -31,7 +31,8 @@ import {
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import { type Bubblewrap, findBubblewrap, TOOL_ENVIRONMENT } from "./tools.ts";
 
-const LAUNCH_SCRIPT = join(import.meta.dirname, "launch.sh");
+/** What every launcher's command begins with; the instance's folder comes next. */
+export const LAUNCH = ["/bin/sh", join(import.meta.dirname, "launch.sh")] as const;
 /** Descriptors that `launch.sh` hands on: 3 has the variables, then comes the filter of system calls. */
 const SECCOMP_FD = 4;
 
@@ -166,15 +167,12 @@ export class Launcher {
     const filter = this.#filter === undefined ? undefined : files.open(this.#filter, "r");
     const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd], launch.ownNetwork);
     const command = this.sandboxed ? this.#sandbox(launch, user, { library, mounts }, program) : program;
-    const child = spawnOrRefuse(
-      [LAUNCH_SCRIPT, launch.folder.path, launch.cgroups.join(":"), ...launch.enter(command)],
-      {
-        detached: true,
-        cwd: this.sandboxed ? "/" : (launch.app ?? "/"),
-        env: TOOL_ENVIRONMENT,
-        stdio: this.#cover(["ignore", output, output, variables, filter ?? "ignore"], files.open("/dev/null", "r")),
-      },
-    );
+    const child = spawnOrRefuse([LAUNCH[1], launch.folder.path, launch.cgroups.join(":"), ...launch.enter(command)], {
+      detached: true,
+      cwd: this.sandboxed ? "/" : (launch.app ?? "/"),
+      env: TOOL_ENVIRONMENT,
+      stdio: this.#cover(["ignore", output, output, variables, filter ?? "ignore"], files.open("/dev/null", "r")),
+    });
     const ended = once(child, "exit");
     await once(child, "spawn");
     child.unref();
@@ -236,9 +234,26 @@ export class Launcher {
   }
 }
 
+/**
+ * The launcher of an instance whose server died, perhaps in the middle of the start; undefined when there is none, and then there will be
+ * none. One that has just been started is known by its command, before it has written who it is.
+ */
+export async function launchedFrom(folder: InstanceFolder): Promise<Identity | undefined> {
+  const found = await launcherOf(folder);
+  return found || (await folder.forbid()) ? found : launcherOf(folder);
+}
+
+async function launcherOf(folder: InstanceFolder): Promise<Identity | undefined> {
+  const known = await folder.identity();
+  if (known) return known;
+  const [pid] = await withCommand([...LAUNCH, folder.path]);
+  // A copy of itself, in which it runs the program, has the same command, but not before this is written.
+  return (await folder.identity()) ?? (pid === undefined ? undefined : identityOf(pid));
+}
+
 function spawnOrRefuse(args: readonly string[], options: SpawnOptions): ChildProcess {
   try {
-    return spawn("/bin/sh", args, options);
+    return spawn(LAUNCH[0], args, options);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "E2BIG") throw error;
     throw new StartRefused("the command is longer than this machine takes", { cause: error });

@@ -51,11 +51,19 @@ export async function numbersOf(pid: number): Promise<number[]> {
 
 /** Processes whose environment holds this text as a whole entry; those of other users cannot be read and are left out. */
 export async function withVariable(entry: string): Promise<number[]> {
+  return select(async (pid) => (await readProcess(pid, "environ"))?.split("\0").includes(entry));
+}
+
+/** Processes whose command begins with these words. */
+export async function withCommand(words: readonly string[]): Promise<number[]> {
+  const beginning = words.map((word) => `${word}\0`).join("");
+  return select(async (pid) => (await readProcess(pid, "cmdline"))?.startsWith(beginning));
+}
+
+async function select(isMeant: (pid: number) => Promise<boolean | undefined>): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
-  const holding = await Promise.all(
-    pids.map(async (pid) => (await readProcess(pid, "environ"))?.split("\0").includes(entry)),
-  );
-  return pids.filter((_, index) => holding[index]);
+  const meant = await Promise.all(pids.map(isMeant));
+  return pids.filter((_, index) => meant[index]);
 }
 
 const CLOSES_ITSELF = 0o2000000;

@@ -25,7 +25,14 @@ server_lives() {
 # Folders of instances that still run: all of them, or those with a file of that name.
 running() {
   for instance in "$folder"/*/; do
-    [ -e "$instance/${1:-identity}" ] && [ ! -e "$instance/exit" ] && echo "$instance"
+    [ -f "$instance/${1:-identity}" ] && [ ! -e "$instance/exit" ] && echo "$instance"
+  done
+}
+
+# Folders of instances whose launcher, if the server came to starting it, has not begun yet.
+starting() {
+  for instance in "$folder"/*/; do
+    [ -e "$instance/spec.json" ] && [ ! -e "$instance/identity" ] && echo "$instance"
   done
 }
 
@@ -90,7 +97,7 @@ while sleep "$step"; do
     continue
   fi
   waited=$((waited + step))
-  [ -n "$(running worker)" ] || break
+  [ -n "$(running worker)$(starting)" ] || break
   [ "$waited" -ge "$patience" ] || continue
   running worker | while read -r instance; do end_instance "${instance%/}"; done
   break
