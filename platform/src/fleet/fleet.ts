@@ -26,7 +26,7 @@ import { Machines, type NodeIdentity, type Peer } from "./machines.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
 import { Rotation } from "./rotation.ts";
-import { waitSentence } from "./wait-sentence.ts";
+import { WaitReasons } from "./wait-reasons.ts";
 import { WorkerLog } from "./worker-log.ts";
 
 export interface OwnMachine {
@@ -77,7 +77,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #stopListening: (() => void)[];
   readonly #attention: Attention;
   readonly #woken = new Set<string>();
-  readonly #said = new Map<string, string>();
+  readonly #reasons: WaitReasons;
   #turn: Promise<void> = Promise.resolve();
   #ready: Promise<void> | undefined;
   #comparedAt = Number.NEGATIVE_INFINITY;
@@ -91,6 +91,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     balancer.explainedBy((endpoint) => this.#whyNoWorker(endpoint));
     this.#book = new EndpointBook(parts);
     this.#attention = new Attention(parts);
+    this.#reasons = new WaitReasons({ ...parts, progressOf: (worker) => this.#keeper?.progressOf(worker) });
     const { reach = () => Promise.reject(new Error("other machines are not reached from here")) } = parts;
     const elsewhere = new Elsewhere({ balancer, reach });
     this.#machines = new Machines({
@@ -146,7 +147,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   stuck({ worker }: WorkerCall): void {
-    this.#background(this.#planner.drain(workerOf(worker), "it did not stop a job that was cancelled or timed out"));
+    this.#background(this.#planner.drain(workerOf(worker), "it does not stop a job that is no longer its own"));
   }
 
   endpointChanged(id: string): void {
@@ -158,7 +159,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   async removeEndpoint(id: string): Promise<void> {
     this.#book.drop(id);
     this.#attention.forget(id);
-    this.#said.delete(id);
+    this.#reasons.forget(id);
     await this.#keeper?.endAll(id);
   }
 
@@ -175,14 +176,14 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   ): Promise<string | undefined> {
     const item = await this.#parts.endpoints.find(endpoint);
     const workers = await this.#parts.records.ofEndpoint(endpoint);
-    return item && this.#sentence(item, workers, jobsOf(holders), onlyLowPriority);
+    return item && this.#reasons.sentence(item, workers, jobsOf(holders), onlyLowPriority);
   }
 
   /** Why a request to a load-balancing endpoint finds no worker. */
   async #whyNoWorker(id: string): Promise<string | undefined> {
     const endpoint = await this.#parts.endpoints.find(id);
     const workers = await this.#parts.records.ofEndpoint(id);
-    return endpoint && this.#sentence(endpoint, workers, new Map(), false);
+    return endpoint && this.#reasons.sentence(endpoint, workers, new Map(), false);
   }
 
   /** Nothing new begins; workers get a moment for the job they have, which else goes back as if never begun; then they end. */
@@ -206,20 +207,14 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#prepared();
     await this.#machines.beat(now);
     await this.#compare();
-    const plans = await this.#isMine(now);
-    const survey = plans ? await this.#planner.survey() : undefined;
-    if (this.#keeper) await this.#tendAll(now, survey);
-    if (!survey) return void (await this.#machines.roll());
+    const holders = await this.#parts.queue.holders(undefined);
+    // First, so that the plan is made on what hinders workers now.
+    await this.#keeper?.tick(now, new Set(holders.map(({ holder }) => workerOf(holder))));
+    if (!(await this.#isMine(now))) return void (await this.#machines.roll());
+    const survey = await this.#planner.survey(holders);
     await this.#book.refresh();
     this.#attention.forgetOld();
     await this.#plan(this.#book.needed(survey), survey);
-  }
-
-  async #tendAll(now: number, survey: Survey | undefined): Promise<void> {
-    const holders = survey ? undefined : await this.#parts.queue.holders(undefined);
-    const heard = new Set(holders?.map(({ holder }) => workerOf(holder)));
-    for (const jobs of survey?.jobsOf.values() ?? []) for (const worker of jobs.keys()) heard.add(worker);
-    await this.#keeper!.tick(now, (worker) => heard.has(worker));
   }
 
   /** Those that something happened to are planned for at once; the others are looked at by the tick. */
@@ -279,36 +274,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
         // Where nodes do not know of each other's idle workers, the tick decides whether a job needs one more.
         isThawable: this.#parts.signals.reliable && isThawable(endpoint.doc, own),
       });
-      this.#say(endpoint.id, isWaiting ? this.#sentence(endpoint, own, live, onlyLow) : undefined);
+      this.#reasons.say(endpoint.id, isWaiting ? this.#reasons.sentence(endpoint, own, live, onlyLow) : undefined);
     }
-  }
-
-  #say(endpoint: string, reason: string | undefined): void {
-    // Seconds that pass are no news.
-    const news = reason?.replace(/\(\d+ s\)/, "");
-    if (news === this.#said.get(endpoint)) return;
-    if (news === undefined) this.#said.delete(endpoint);
-    else this.#said.set(endpoint, news);
-    if (reason !== undefined) this.#parts.log.info({ endpoint, reason }, "jobs wait");
-  }
-
-  #sentence(
-    endpoint: Item<KeptEndpoint>,
-    workers: readonly WorkerItem[],
-    live: ReadonlyMap<string, number>,
-    onlyLowPriority: boolean,
-  ): string | undefined {
-    const draining = new Set(workers.filter(({ doc }) => doc.state === "DRAINING").map(({ id }) => id));
-    const serving = [...live].filter(([worker]) => !draining.has(worker));
-    return waitSentence({
-      endpoint: endpoint.doc,
-      workers,
-      live: serving.length,
-      busy: serving.filter(([, jobs]) => jobs > 0).length,
-      progressOf: (worker) => this.#keeper?.progressOf(worker),
-      onlyLowPriority,
-      now: this.#parts.clock.now(),
-    });
   }
 
   #act({ id, doc }: WorkerItem): void {
@@ -369,10 +336,12 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     return Object.fromEntries(seen.filter((one): one is [string, number] => one[1] !== undefined));
   }
 
-  /** When it last began or ended something, as far as this node knows. */
+  /** When it last began or ended something, as far as this node knows. One that is at a job, be it no longer its own, is so now. */
   #activeAt(endpoint: string, worker: string): number | undefined {
-    const { balancer, desk } = this.#parts;
-    return balancer.occupations(endpoint).get(worker)?.idleSince ?? desk.activeAt(holderName(endpoint, worker));
+    const { balancer, desk, clock } = this.#parts;
+    const call = { endpoint, worker: holderName(endpoint, worker) };
+    if (desk.overruns.mayHoldUp(call)) return clock.now();
+    return balancer.occupations(endpoint).get(worker)?.idleSince ?? desk.activeAt(call.worker);
   }
 
   async #isMine(now: number): Promise<boolean> {

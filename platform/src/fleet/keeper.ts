@@ -14,6 +14,7 @@ import { instanceSpec } from "./boot.ts";
 import { HEALTHY_AFTER_MS } from "./brake.ts";
 import { callOf } from "./call.ts";
 import { CannotThaw, Freezer } from "./freezer.ts";
+import { Hindrances } from "./hindrances.ts";
 import { Patience } from "./patience.ts";
 import type { WorkerItem } from "./plan.ts";
 import type { Rotation } from "./rotation.ts";
@@ -58,6 +59,7 @@ export class Keeper {
   readonly #freezer: Freezer;
   readonly #exits = new Map<string, Instance>();
   readonly #patience: Patience;
+  readonly #hindrances: Hindrances;
   readonly #givenUp = new Map<string, string>();
   readonly #stopWatching: () => void;
   #recovered = false;
@@ -67,6 +69,7 @@ export class Keeper {
     this.#parts = parts;
     this.#freezer = new Freezer({ ...parts, goesOn: (worker) => this.#join(worker) });
     this.#patience = new Patience({ ...parts, freezer: this.#freezer });
+    this.#hindrances = new Hindrances(parts);
     this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
     parts.rotation.tell({
       ready: (id) => void this.answered(id).catch(parts.failed),
@@ -127,15 +130,19 @@ export class Keeper {
     return this.tend(id);
   }
 
-  /** What time alone brings: boots that take too long, drained workers whose job has ended, workers that fell silent. */
-  async tick(now: number, isHeard: (worker: string) => boolean): Promise<void> {
+  /**
+   * What time alone brings: boots that take too long, drained workers whose job has ended, workers that fell silent or are held up.
+   * `heard` has those that were heard of lately.
+   */
+  async tick(now: number, heard: ReadonlySet<string>): Promise<void> {
     for (const worker of (await this.#own()).values()) {
       const { id, doc } = worker;
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker)) void this.tend(id);
       // Load-balanced ones do not ask: their health is asked for.
       const isAsked = this.#parts.rotation.has(id);
-      if (doc.state === "STARTING" && !isAsked && isHeard(id)) await this.answered(id);
-      const patience = () => this.#patience.overWith(worker, now, isHeard(id));
+      if (doc.state === "STARTING" && !isAsked && heard.has(id)) await this.answered(id);
+      if (await this.#hindrances.look(worker)) void this.tend(id);
+      const patience = () => this.#patience.overWith(worker, now, heard.has(id));
       const reason = isAsked ? this.#freezer.overdue(id) : await patience();
       if (reason !== undefined) void this.giveUp(id, reason);
     }
@@ -312,7 +319,8 @@ export class Keeper {
     const { workerLog } = this.#parts;
     if (!hasExited && (await this.#isBusy(worker))) return;
     workerLog.say(worker, `ending: ${worker.doc.reason ?? "no longer needed"}`);
-    await this.#end(worker);
+    // One that does not stop its job by a word does not end by one either.
+    await this.#end(worker, { graceMs: worker.doc.hindrance?.kind === "overrun" ? DELETED_GRACE_MS : STOP_GRACE_MS });
   }
 
   /** Stops it, leaves nothing of it, and forgets it. */

@@ -1,6 +1,7 @@
 /** The plan for one endpoint: from what is known of its jobs and workers to the steps that bring both together. */
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import { hindranceOf } from "../resources/workers/hindrance.ts";
 import type { KeptWorker, WorkerState } from "../resources/workers/model.ts";
 import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, HEALTHY_AFTER_MS } from "./brake.ts";
 import { needOf } from "./need.ts";
@@ -117,7 +118,8 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
   const thaws = thawSteps(facts, current, all, { policy, crew, wanted });
   const more = [...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
   const missing = wanted - have - thaws.length;
-  if (have > policy.max) return [...more, ...surplusSteps(facts, current, have - policy.max)];
+  const surplus = have + current.filter(isHindered).length - policy.max;
+  if (surplus > 0) return [...more, ...surplusSteps(facts, current, surplus)];
   if (missing > 0)
     return [...more, ...placeSteps(facts, current), ...startSteps(facts, current, all, missing, thaws.length)];
   const needless = load.waiting === 0 ? current.filter(({ doc }) => doc.state === "WANTED") : [];
@@ -195,25 +197,30 @@ function startedByHand({ workers, jobsOf }: Facts): number[] {
   return [...jobsOf].filter(([id]) => !known.has(id)).map(([, jobs]) => jobs);
 }
 
+/** It runs, and cannot take what waits: nobody counts on it. */
+const isHindered = (worker: WorkerItem) => hindranceOf(worker) !== undefined;
+
 function crewOf({ jobsOf }: Facts, current: readonly WorkerItem[], byHand: readonly number[]): Crew {
   const starting = current.filter(({ doc }) => STARTING.includes(doc.state)).length;
-  const ready = current.filter(({ doc }) => doc.state === "READY");
+  const ready = current.filter((worker) => worker.doc.state === "READY" && !isHindered(worker));
   const jobs = [...ready.map(({ id }) => jobsOf.get(id) ?? 0), ...byHand];
   return { starting, ready: jobs.length, idle: jobs.filter((count) => count === 0).length };
 }
 
 function idleOf({ idleSince }: Facts, current: readonly WorkerItem[]) {
-  return current.flatMap(({ id, doc }) => {
-    const since = doc.state === "READY" ? idleSince(id) : undefined;
+  return current.flatMap((worker) => {
+    const { id, doc } = worker;
+    const since = doc.state === "READY" && !isHindered(worker) ? idleSince(id) : undefined;
     return since === undefined ? [] : [{ id, since }];
   });
 }
 
-/** Those that lose least come first: not yet begun, then idle, then whoever is busy, after its job. */
+/** Those that lose least come first: hindered, not yet begun, then idle, then whoever is busy, after its job. */
 function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: number): Step[] {
   const { jobsOf } = facts;
   const order: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY"];
-  const cost = ({ id, doc }: WorkerItem) => order.indexOf(doc.state) + (jobsOf.get(id) ?? 0);
+  const cost = (worker: WorkerItem) =>
+    isHindered(worker) ? -1 : order.indexOf(worker.doc.state) + (jobsOf.get(worker.id) ?? 0);
   return current
     .filter(({ doc }) => order.includes(doc.state))
     .sort((a, b) => cost(a) - cost(b))

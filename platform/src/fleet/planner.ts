@@ -3,7 +3,7 @@ import { workerOf } from "../jobs/holder.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
-import type { Demand, Queue } from "../ports/queue/queue.ts";
+import type { Demand, HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
@@ -59,17 +59,17 @@ export class Planner {
     this.#parts = parts;
   }
 
-  async survey(): Promise<Survey> {
+  async survey(holders?: readonly HolderState[]): Promise<Survey> {
     const { queue, balancer, records, clock, roll } = this.#parts;
     const now = clock.now();
-    const [demand, workers, holders, there] = await Promise.all([
+    const [demand, workers, alive, there] = await Promise.all([
       queue.demand(MOST_WAITING),
       records.all(),
-      queue.holders(undefined),
+      holders ?? queue.holders(undefined),
       roll(),
     ]);
     const jobsOf = new Map<string, Map<string, number>>();
-    for (const { endpoint, holder, jobs } of holders) {
+    for (const { endpoint, holder, jobs } of alive) {
       const known = jobsOf.get(endpoint);
       if (known) known.set(workerOf(holder), jobs);
       else jobsOf.set(endpoint, new Map([[workerOf(holder), jobs]]));

@@ -27,6 +27,9 @@ function sentence(changes: Partial<WaitFacts>, max = 3): string | undefined {
 }
 
 const failure = (at: number, reason: string) => worker("FAILED", { failedAt: at, reason });
+const FRESH = "its handler asked for a fresh worker";
+const atCancelled = () =>
+  worker("READY", { hindrance: { kind: "overrun", since: NOW - 2000, reason: "still busy with a cancelled job" } });
 const LOOP = "exit 7, last lines: boom";
 
 test.each<[string | undefined, Partial<WaitFacts>, number?]>([
@@ -43,6 +46,21 @@ test.each<[string | undefined, Partial<WaitFacts>, number?]>([
   ["crash loop: exit 7, last lines: boom", { workers: [failure(2, LOOP), failure(1, LOOP), worker("STARTING")] }],
   ["paused: max workers is 0", {}, 0],
   ["1 worker of an older release still busy (max 1)", { workers: [worker("DRAINING", { release: 0 })] }, 1],
+  [
+    "1 worker of an older release still busy (max 2); 1 worker is being replaced (its handler asked for a fresh worker)",
+    { workers: [worker("DRAINING", { release: 0 }), worker("DRAINING", { reason: FRESH })] },
+    2,
+  ],
+  ["2 workers still busy with a cancelled job", { workers: [atCancelled(), atCancelled()] }],
+  [
+    "all 1 worker busy (max 3); 1 worker still busy with a cancelled job; worker starting (3 s)",
+    { live: 1, busy: 1, workers: [atCancelled(), worker("STARTING")] },
+  ],
+  [
+    "waiting for one of 1 idle workers to ask for it; 1 worker still busy with a cancelled job",
+    { live: 2, busy: 1, workers: [atCancelled()] },
+  ],
+  ["waiting for one of 1 idle workers to ask for it", { live: 1, workers: [worker("DRAINING")] }],
   ["low priority: it waits for a worker that another job starts", { onlyLowPriority: true }],
   [undefined, { live: 2, busy: 1 }],
   [undefined, {}],

@@ -1,12 +1,13 @@
 /** Why a job waits, as far as workers are the reason: one sentence from the records of an endpoint's workers. */
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import { hindranceOf } from "../resources/workers/hindrance.ts";
 import { brakeOf } from "./brake.ts";
 import { failuresOf, type WorkerItem } from "./plan.ts";
 
 export interface WaitFacts {
   endpoint: Pick<KeptEndpoint, "workers" | "release">;
   workers: readonly WorkerItem[];
-  /** Workers that were heard of lately, and how many of them have a job. */
+  /** Workers that were heard of lately and that nothing keeps from taking work, and how many of them have a job. */
   live: number;
   busy: number;
   /** What was last said of an image on its way to the machine of a worker. */
@@ -19,21 +20,59 @@ export interface WaitFacts {
 /** Undefined when the workers are not the reason, or nothing is known of them. */
 export function waitSentence(facts: WaitFacts): string | undefined {
   const { live, busy, endpoint } = facts;
-  if (live > busy) return undefined;
+  if (live > busy) return whoCouldTakeIt(facts);
   if (live === 0) return whyNone(facts);
   const all = `all ${count(live)} busy (max ${endpoint.workers.max})`;
-  const more = whyNotMore(facts);
-  return more === undefined ? all : `${all}; ${more}`;
+  return joined([all, whoIsHindered(facts), whyNotMore(facts)]);
 }
+
+/** The queue counts all that were heard of: it is left to say so while nobody among them is held up. */
+function whoCouldTakeIt(facts: WaitFacts): string | undefined {
+  const { workers, live, busy } = facts;
+  if (!workers.some(isHeldUp)) return undefined;
+  return joined([`waiting for one of ${live - busy} idle workers to ask for it`, whoIsHindered(facts)]);
+}
+
+/** It runs and gets no more work, now or ever. */
+export const isHeldUp = (worker: WorkerItem) => worker.doc.state === "DRAINING" || hindranceOf(worker) !== undefined;
 
 function whyNone(facts: WaitFacts): string | undefined {
   const { endpoint, workers, onlyLowPriority } = facts;
   if (endpoint.workers.max === 0) return "paused: max workers is 0";
-  const known = whyNotMore(facts);
+  const known = joined([whoIsHindered(facts), whyNotMore(facts)]);
   if (known !== undefined) return known;
-  const ending = workers.filter(({ doc }) => doc.state === "DRAINING").length;
-  if (ending >= endpoint.workers.max) return `${count(ending)} of an older release still busy (max ${ending})`;
+  const ending = workers.filter(({ doc }) => doc.state === "DRAINING");
+  if (ending.length >= endpoint.workers.max) return whoEnds(facts, ending);
   return onlyLowPriority ? "low priority: it waits for a worker that another job starts" : undefined;
+}
+
+/** Workers that take the places of those that could be started. */
+function whoEnds({ endpoint }: WaitFacts, ending: readonly WorkerItem[]): string | undefined {
+  const [stale, replaced] = [
+    ending.filter(({ doc }) => doc.release !== endpoint.release),
+    ending.filter(({ doc }) => doc.release === endpoint.release),
+  ];
+  const ofOlder = stale.length > 0 && `${count(stale.length)} of an older release still busy (max ${ending.length})`;
+  const reasons = countedBy(replaced, ({ doc }) => doc.reason ?? "no longer needed");
+  return joined([
+    ofOlder || undefined,
+    ...reasons.map(([reason, n]) => `${count(n)} ${n === 1 ? "is" : "are"} being replaced (${reason})`),
+  ]);
+}
+
+function whoIsHindered({ workers }: WaitFacts): string | undefined {
+  const hindered = workers.filter((worker) => hindranceOf(worker) !== undefined);
+  const reasons = countedBy(hindered, (worker) => hindranceOf(worker)!.reason);
+  return joined(reasons.map(([reason, n]) => `${count(n)} ${reason}`));
+}
+
+function countedBy(workers: readonly WorkerItem[], reasonOf: (worker: WorkerItem) => string): [string, number][] {
+  return [...Map.groupBy(workers, reasonOf)].map(([reason, those]) => [reason, those.length]);
+}
+
+function joined(sentences: readonly (string | undefined)[]): string | undefined {
+  const said = sentences.filter((sentence) => sentence !== undefined);
+  return said.length === 0 ? undefined : said.join("; ");
 }
 
 function whyNotMore(facts: WaitFacts): string | undefined {

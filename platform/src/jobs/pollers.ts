@@ -45,6 +45,11 @@ export class Pollers {
     return this.#lines.get(endpoint)?.places.size ?? 0;
   }
 
+  /** Whether this worker is one of them. */
+  has(endpoint: string, worker: string): boolean {
+    return this.#lines.get(endpoint)?.places.has(worker) ?? false;
+  }
+
   /** Whether one of them has nothing to look for. */
   hasFree(endpoint: string): boolean {
     for (const { wake } of this.#lines.get(endpoint)?.waiting ?? []) if (wake) return true;

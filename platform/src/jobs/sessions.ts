@@ -14,6 +14,8 @@ export interface Session {
   begun: Map<string, Begun>;
   /** Jobs that the last ping named and that were not reported since. */
   listed: Set<string>;
+  /** Jobs that it holds and was seen to be at: by a ping, a chunk or progress. */
+  seen: Set<string>;
   /** How many pings in a row have left out a job that the worker holds. */
   omitted: Map<string, number>;
   /** Stops already told since the last ping: a worker polls again at once, and needs each only once. */
@@ -32,6 +34,8 @@ export interface Session {
   claims: Set<Promise<unknown>>;
   /** Since when the worker has been busy with nothing but jobs that are no longer its own. */
   stuckSince: number | undefined;
+  /** Since when it has been known to be at such jobs alone, and to ask for nothing. */
+  overrunSince: number | undefined;
 }
 
 /** A worker unheard of for this long is forgotten; what matters of it is in the queue. */
@@ -66,17 +70,21 @@ export class Sessions {
 }
 
 function newSession(endpoint: string, now: number): Session {
-  const jobs = { begun: new Map(), listed: new Set<string>(), omitted: new Map(), told: new Set<string>() };
-  const times = { seenAt: now, activeAt: now, stuckSince: undefined };
+  const jobs = { begun: new Map(), listed: new Set<string>(), seen: new Set<string>(), omitted: new Map() };
+  const times = { seenAt: now, activeAt: now, stuckSince: undefined, overrunSince: undefined };
   const standing = { heard: false, drained: false, frozen: false, round: 0 };
-  return { endpoint, ...jobs, ...times, ...standing, claims: new Set() };
+  return { endpoint, ...jobs, told: new Set(), ...times, ...standing, claims: new Set() };
 }
+
+/** Jobs that the worker may be at: handed out, listed by its last ping, or to be stopped since then. */
+export const atOrToldOf = ({ begun, listed, told }: Session): ReadonlySet<string> =>
+  new Set([...begun.keys(), ...listed, ...told]);
 
 /** It must not be given anything now. */
 export const isWithheld = ({ drained, frozen }: Session) => drained || frozen;
 
 /** A worker gets this long to stop a job before it counts as stuck with it. */
-const STOP_GRACE_MS = 10_000;
+export const STOP_GRACE_MS = 10_000;
 
 /** A blocking handler cannot be stopped from within its worker: the ping, which comes from elsewhere, goes on listing the job. */
 export function isStuck(session: Session, listsOnlyOthers: boolean, nowMs: number): boolean {
@@ -85,22 +93,33 @@ export function isStuck(session: Session, listsOnlyOthers: boolean, nowMs: numbe
   return session.stuckSince !== undefined && nowMs - session.stuckSince >= STOP_GRACE_MS;
 }
 
+/** A job that its worker is not at, and what is known of how that came about. */
+export interface Omitted {
+  job: Job;
+  why: string;
+}
+
 /**
- * Jobs that a worker has left out of two pings in a row: it took them and never began. Returns them and forgets the count.
- * A job begun since the last ping is not missed by it.
+ * Jobs that a worker has left out of two pings in a row: it never began them, or stopped without a result that arrived. Returns them
+ * and forgets the count. A job begun since the last ping is not missed by it.
  */
-export function omittedTwice(session: Session, held: readonly Job[], listed: ReadonlySet<string>): Job[] {
-  const lost: Job[] = [];
+export function omittedTwice(session: Session, held: readonly Job[], listed: ReadonlySet<string>): Omitted[] {
+  const lost: Omitted[] = [];
   const omitted = new Map<string, number>();
   for (const job of held) {
     if (listed.has(job.id)) continue;
     const times = (session.omitted.get(job.id) ?? 0) + 1;
-    if (times >= 2) lost.push(job);
+    if (times >= 2) lost.push({ job, why: session.seen.has(job.id) ? WAS_AT_IT : NOT_SEEN_AT_IT });
     else omitted.set(job.id, times);
   }
   session.omitted = omitted;
+  session.seen = new Set(held.map(({ id }) => id).filter((id) => listed.has(id) || session.seen.has(id)));
   return lost;
 }
+
+const WAS_AT_IT = "was at the job and no longer is, and no result of it arrived";
+/** A short job may have been begun and ended between two pings. */
+const NOT_SEEN_AT_IT = "took the job and is not at it: it never began it, or its result did not arrive";
 
 /** These releases kept their job list in a file that workers on one volume shared: what they list is not their own. */
 export function listsAreTrusted(sdkVersion: string | undefined): boolean {

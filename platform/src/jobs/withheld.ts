@@ -2,6 +2,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
+import type { Overruns } from "./overruns.ts";
 import type { Pollers } from "./pollers.ts";
 import type { Session, Sessions } from "./sessions.ts";
 import type { WorkerCall } from "./worker-events.ts";
@@ -12,6 +13,7 @@ export interface WithheldParts {
   clock: Clock;
   sessions: Sessions;
   pollers: Pollers;
+  overruns: Overruns;
 }
 
 export class Withheld {
@@ -30,7 +32,8 @@ export class Withheld {
   }
 
   /**
-   * Stops the worker with `stop` at a moment at which it has no job and none is on its way to it; false when there is no such moment.
+   * Stops the worker with `stop` at a moment at which it has no job, is at none that it had, and none is on its way to it; false when
+   * there is no such moment.
    * What it has asked for is answered with nothing once it stands still, so that it asks anew as soon as it is thawed: a job that
    * was written there meanwhile would be dropped, since the worker's own timers run out on the thaw.
    */
@@ -38,7 +41,8 @@ export class Withheld {
     const session = this.#sessionOf(call);
     session.frozen = true;
     try {
-      if (await this.#isBusy(call, session)) return this.#openAgain(call, session);
+      const isBusy = (await this.#isBusy(call, session)) || this.#parts.overruns.mayHoldUp(call);
+      if (isBusy) return this.#openAgain(call, session);
       await stop();
     } catch (error) {
       this.#openAgain(call, session);

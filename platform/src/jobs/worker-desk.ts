@@ -8,6 +8,7 @@ import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
 import { workerOf } from "./holder.ts";
 import { changeReported, claimingBack, failing, givingUpHolder, handingBack } from "./moves.ts";
+import { Overruns } from "./overruns.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
@@ -51,6 +52,7 @@ export class WorkerDesk {
   readonly #pollers: Pollers;
   readonly #stopCalls: StopCalls;
   readonly withheld: Withheld;
+  readonly overruns: Overruns;
   readonly #events: WorkerEvents;
 
   constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents }) {
@@ -60,7 +62,9 @@ export class WorkerDesk {
     this.#waiters = parts.waiters;
     this.#pollers = new Pollers(parts);
     this.#stopCalls = new StopCalls(parts);
-    this.withheld = new Withheld({ ...parts, sessions: this.#sessions, pollers: this.#pollers });
+    const known = { ...parts, sessions: this.#sessions, pollers: this.#pollers };
+    this.overruns = new Overruns(known);
+    this.withheld = new Withheld({ ...known, overruns: this.overruns });
     this.#events = parts.events ?? nobodyKeepsWorkers;
   }
 
@@ -126,8 +130,9 @@ export class WorkerDesk {
       const isEnd = one.report.kind === "end";
       if (isEnd) {
         session.begun.delete(one.id);
+        session.told.delete(one.id);
         session.activeAt = now;
-      }
+      } else session.seen.add(one.id);
       if (outcome?.applied) {
         // It is no longer busy with this one, whatever its last ping said.
         if (isEnd) session.listed.delete(one.id);
@@ -155,6 +160,7 @@ export class WorkerDesk {
       // Asked again, since two posts may have looked at once: the second goes on behind the first.
       begun.nextChunk ??= last + 1;
     }
+    session.seen.add(id);
     const { attempt } = begun.job;
     const chunks: Chunk[] = [];
     for (const [piece, part] of chunksOf(text).entries()) {
@@ -174,13 +180,12 @@ export class WorkerDesk {
     session.listed = new Set(listed);
     const held = await this.#queue.held(call.worker);
     const lost = omittedTwice(session, held, listed);
-    const neverBegun = `worker ${workerOf(call.worker)} took the job and never began it`;
-    for (const job of lost) await this.#giveUp(session, job, neverBegun);
+    for (const { job, why } of lost) await this.#giveUp(session, job, `worker ${workerOf(call.worker)} ${why}`);
     const holds = new Set(held.map(({ id }) => id));
     for (const id of listed) if (!holds.has(id)) await this.#claimBack(call, session, id);
     // A job that waits, and that this worker could not have while it listed it, may now be for it.
     if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
-    const stops = await this.#stops(call, session);
+    const stops = await this.overruns.toStop(call, session);
     if (stops.length > 0) this.#signals.emit(`stop:${call.worker}`);
     if (isStuck(session, stops.length > 0 && holds.size === 0, this.#clock.monotonic())) this.#events.stuck(call);
   }
@@ -192,7 +197,7 @@ export class WorkerDesk {
     const { round } = session;
     for (;;) {
       const heard = this.#stopCalls.next(call.worker, untilMs - this.#clock.monotonic(), gone);
-      const ids = await this.#stops(call, session);
+      const ids = await this.overruns.toStop(call, session);
       if (ids.length > 0) {
         heard.cancel();
         for (const id of ids) {
@@ -358,31 +363,10 @@ export class WorkerDesk {
     else this.#waiters.tell({ job, result: undefined });
   }
 
-  /** Jobs the worker is busy with that are no longer its own. */
-  async #stops(call: WorkerCall, session: Session): Promise<string[]> {
-    const busyWith = new Set([...session.listed, ...session.begun.keys()]);
-    if (busyWith.size === 0) return [];
-    const held = new Set((await this.#queue.held(call.worker)).map(({ id }) => id));
-    const stops: string[] = [];
-    for (const id of busyWith) {
-      if (held.has(id) || session.told.has(id)) continue;
-      // A change that is not durable yet is told to nobody; whoever makes it signals when it is.
-      const job = await this.#read(call, id);
-      const isGone = job?.state !== "IN_PROGRESS" || job.holder !== call.worker;
-      // Our own library goes on listing a job until its result is confirmed, which the next take may hold up.
-      if (isGone && !(job && isEndedBy(job, call.worker))) stops.push(id);
-    }
-    return stops;
-  }
-
   async #read({ endpoint }: WorkerCall, id: string): Promise<Job | undefined> {
     const reading = await this.#queue.read(id, this.#clock.now());
     return typeof reading === "object" && reading.job.endpoint === endpoint ? reading.job : undefined;
   }
 }
-
-/** Its worker reported the end itself, whatever that was: nobody took the job away from it. */
-const isEndedBy = ({ state, holder, reason }: Job, worker: string) =>
-  holder === worker && (state === "COMPLETED" || (state === "FAILED" && reason === undefined));
 
 const holdOf = ({ drained }: Session, waitMs: number) => (drained ? Math.min(waitMs, DRAINED_HOLD_MS) : waitMs);

@@ -136,11 +136,12 @@ function wrongResult(track: Track, before: Job, given: string, so: Circumstances
   return undefined;
 }
 
-/** A worker's job goes to others because that worker, and no other, is silent or never began it. */
+/** A worker's job goes to others because that worker, and no other, is silent or not at it. */
 function wrongLoss(before: Job, after: Job, so: Circumstances): string | undefined {
   if (!after.reason?.includes(`worker ${workerOf(before.holder ?? "")} `))
     return `was taken from ${before.holder}, but: ${after.reason}`;
-  if (after.reason.includes("never began it") || so.mayBeLost(before.holder)) return undefined;
+  const isNotAtIt = /is not at it|no longer is/.test(after.reason);
+  if (isNotAtIt || so.mayBeLost(before.holder)) return undefined;
   return `was taken from ${before.holder}, which was heard of a short time ago`;
 }
 

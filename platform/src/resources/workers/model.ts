@@ -22,6 +22,15 @@ export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
   end: { from: ["WANTED", "PLACED", "DRAINING", "FAILED"], to: "GONE" },
 });
 
+/** What keeps a worker that runs from taking work, as the node of its machine sees it. */
+export type Hindrance = {
+  /** It is at a job that is no longer its own, and asks for nothing. */
+  kind: "overrun";
+  since: number;
+  /** In words for people. */
+  reason: string;
+};
+
 export type KeptWorker = {
   endpoint: string;
   /** The release of the endpoint that it was booted from. */
@@ -49,6 +58,8 @@ export type KeptWorker = {
   keptLast?: boolean;
   /** Why it waits, is frozen, drains or failed, in words for people. */
   reason: string | null;
+  /** Absent or null while it is READY and nothing hinders it; of no meaning in other states. */
+  hindrance?: Hindrance | null;
 };
 
 export const workers: Kept<KeptWorker> = { kind: "worker", v: 1 };
@@ -67,7 +78,7 @@ export const Worker = t.Object(
     id: t.String({ description: "Unique worker identifier; a new one for every boot." }),
     status: oneOf(workerStatuses, {
       description:
-        "`RUNNING`: it has jobs. `IDLE`: it asks for some. `INITIALIZING`: it is being started. `THROTTLED`: no machine has " +
+        "`RUNNING`: it has jobs, or is at its last. `IDLE`: it asks for some. `INITIALIZING`: it is being started. `THROTTLED`: no machine has " +
         "room for it. `UNHEALTHY`: it could not begin, or ended unasked.",
     }),
     frozen: t.Optional(
@@ -84,7 +95,9 @@ export const Worker = t.Object(
     uptimeSeconds: t.Optional(nullable(t.Integer({ minimum: 0 }))),
     startedAt: t.Optional(nullable(dateTime("When its program was started."))),
     reason: t.Optional(
-      nullable(t.String({ description: "Why it waits, is frozen, drains or failed, in words for people." })),
+      nullable(
+        t.String({ description: "Why it waits, takes no work, is frozen, drains or failed, in words for people." }),
+      ),
     ),
   },
   { $id: "Worker" },

@@ -1,16 +1,20 @@
 /** How the workers of an endpoint stand: one answer for lists, health, metrics and logs. */
 import { timestamp } from "../../kernel/clock.ts";
-import type { Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
+import { hindranceOf } from "./hindrance.ts";
+import type { Hindrance, Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
-/** Of a worker that answers it depends on its jobs; of one that is gone there is nothing to show. */
+/**
+ * Of a worker that answers it depends on its jobs and on what hinders it; of one that is gone there is nothing to show. One that is
+ * drained runs until it ends, and nobody could give it a job.
+ */
 const STATUS: Record<WorkerState, WorkerStatus | "by jobs" | undefined> = {
   WANTED: "THROTTLED",
   PLACED: "INITIALIZING",
   STARTING: "INITIALIZING",
   READY: "by jobs",
   FROZEN: "IDLE",
-  DRAINING: "by jobs",
+  DRAINING: "RUNNING",
   FAILED: "UNHEALTHY",
   GONE: undefined,
 };
@@ -24,7 +28,7 @@ export function standingWorkers(
   const made = kept.flatMap((item): Worker[] => {
     const status = STATUS[item.doc.state];
     if (status === undefined) return [];
-    return [shown(item, status === "by jobs" ? byJobs(jobs.get(item.id)) : status, { release, now })];
+    return [shown(item, status === "by jobs" ? ofReady(item, jobs.get(item.id)) : status, { release, now })];
   });
   const known = new Set(kept.map(({ id }) => id));
   const byHand = [...jobs].filter(([id]) => !known.has(id)).map(([id, count]) => handMade(id, byJobs(count)));
@@ -49,13 +53,17 @@ export function readyWorkers(workers: readonly Worker[]): string[] {
   return workers.filter(isReady).map(({ id }) => id);
 }
 
+const HINDERED: Record<Hindrance["kind"], WorkerStatus> = { overrun: "RUNNING" };
+
+function ofReady(item: WorkerItem, jobs?: number): WorkerStatus {
+  const hindrance = hindranceOf(item);
+  return hindrance ? HINDERED[hindrance.kind] : byJobs(jobs);
+}
+
 const byJobs = (count = 0): WorkerStatus => (count > 0 ? "RUNNING" : "IDLE");
 
-function shown(
-  { id, doc }: WorkerItem,
-  status: WorkerStatus,
-  { release, now }: { release: number; now: number },
-): Worker {
+function shown(item: WorkerItem, status: WorkerStatus, { release, now }: { release: number; now: number }): Worker {
+  const { id, doc } = item;
   const { startedAt } = doc;
   return {
     id,
@@ -69,7 +77,7 @@ function shown(
     dataCenterId: null,
     uptimeSeconds: startedAt === null ? null : Math.max(0, Math.floor((now - startedAt) / 1000)),
     startedAt: startedAt === null ? null : timestamp(startedAt),
-    reason: doc.reason,
+    reason: hindranceOf(item)?.reason ?? doc.reason,
   };
 }
 

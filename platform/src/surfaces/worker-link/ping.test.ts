@@ -1,4 +1,4 @@
-/** What pings say: who is alive, what each is busy with, and which jobs were never begun. */
+/** What pings say: who is alive, what each is busy with, and which jobs it is not at. */
 import { describe, expect, test } from "vitest";
 import { HOLD_TAKE_MS, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
 import { listsAreTrusted } from "../../jobs/sessions.ts";
@@ -98,17 +98,31 @@ describe("alive", () => {
 });
 
 describe("jobs that a ping leaves out", () => {
-  test("once may be by chance, twice in a row means never begun: another gets it", async () => {
+  test("once may be by chance, twice in a row means that nobody is at them: another gets them", async () => {
     await using at = await running(2);
     await ping(at.worker, [at.ids[1]!]);
     expect((await at.world.status(at.id)).status).toBe("IN_PROGRESS");
     await ping(at.worker, [at.ids[1]!]);
     expect(await at.world.status(at.id)).toMatchObject({
       status: "IN_QUEUE",
-      waitReason: expect.stringContaining(`worker ${at.worker.id} took the job and never began it`),
+      waitReason: expect.stringContaining(
+        `worker ${at.worker.id} took the job and is not at it: it never began it, or its result did not arrive`,
+      ),
     });
     expect((await at.world.status(at.ids[1]!)).status).toBe("IN_PROGRESS");
     expect((await (await at.world.worker()).take())!.id).toBe(at.id);
+  });
+
+  test.each<[string, (worker: TestWorker, job: string) => Promise<unknown>]>([
+    ["a ping", (worker, job) => ping(worker, [job])],
+    ["a chunk", (worker, job) => worker.chunk(job, "once upon")],
+    ["progress", (worker, job) => worker.done(job, { status: "IN_PROGRESS", output: 1 })],
+  ])("are not said to be never begun when %s has shown that they were", async (_, show) => {
+    await using at = await running();
+    await show(at.worker, at.id);
+    for (let i = 0; i < 2; i++) await ping(at.worker, []);
+    const { waitReason } = await at.world.status(at.id);
+    expect(waitReason).toContain(`worker ${at.worker.id} was at the job and no longer is, and no result of it arrived`);
   });
 
   test("once, then listed, then once again: it stays", async () => {

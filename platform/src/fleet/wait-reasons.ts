@@ -1,0 +1,57 @@
+/** Why jobs wait, as far as this node can tell from the workers of their endpoint: asked for by callers, and logged when it changes. */
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
+import type { Item } from "../ports/store/collection.ts";
+import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import type { WorkerItem } from "../resources/workers/records.ts";
+import { isHeldUp, waitSentence } from "./wait-sentence.ts";
+
+export interface WaitReasonParts {
+  clock: Clock;
+  log: Log;
+  /** What was last said of the image that a worker of this machine waits for. */
+  progressOf: (worker: string) => string | undefined;
+}
+
+export class WaitReasons {
+  readonly #parts: WaitReasonParts;
+  readonly #said = new Map<string, string>();
+
+  constructor(parts: WaitReasonParts) {
+    this.#parts = parts;
+  }
+
+  /** `jobsOf` has the workers that were heard of lately, and how many jobs each has. */
+  sentence(
+    { doc }: Item<KeptEndpoint>,
+    workers: readonly WorkerItem[],
+    jobsOf: ReadonlyMap<string, number>,
+    onlyLowPriority: boolean,
+  ): string | undefined {
+    const heldUp = new Set(workers.filter(isHeldUp).map(({ id }) => id));
+    const serving = [...jobsOf].filter(([worker]) => !heldUp.has(worker));
+    return waitSentence({
+      endpoint: doc,
+      workers,
+      live: serving.length,
+      busy: serving.filter(([, jobs]) => jobs > 0).length,
+      progressOf: this.#parts.progressOf,
+      onlyLowPriority,
+      now: this.#parts.clock.now(),
+    });
+  }
+
+  /** Undefined when nothing waits any more. */
+  say(endpoint: string, reason: string | undefined): void {
+    // Seconds that pass are no news.
+    const news = reason?.replace(/\d+ s\b/g, "");
+    if (news === this.#said.get(endpoint)) return;
+    if (news === undefined) this.#said.delete(endpoint);
+    else this.#said.set(endpoint, news);
+    if (reason !== undefined) this.#parts.log.info({ endpoint, reason }, "jobs wait");
+  }
+
+  forget(endpoint: string): void {
+    this.#said.delete(endpoint);
+  }
+}
