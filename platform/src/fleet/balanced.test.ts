@@ -248,12 +248,13 @@ describe("a worker that fails", () => {
     );
   }, 60_000);
 
-  test("because its environment names no port: the boot fails with the reason", async () => {
-    await using world = await setup({ env: { PORT: "http" } });
+  test("because a secret in its environment names no port: the boot fails with the reason, and does not tell the secret", async () => {
+    await using world = await setup({ env: { PORT: "{{ MILLRACE_SECRET_port }}" } });
+    await world.call("POST", "/v2/account/secrets", { body: { name: "port", value: "http" } });
     const asked = world.ask();
     await world.clock.armed(WAIT_FOR_ANY_MS);
     await world.pass(121);
-    expect((await asked).json.message).toContain("boot failed: 'PORT' must be a port from 1 to 65535, not 'http'");
+    expect((await asked).json.message).toContain("boot failed: 'PORT' must be a port from 1 to 65535.");
     expect(world.started).toEqual([]);
   }, 60_000);
 });

@@ -1,6 +1,7 @@
 /** What is started for a worker: its endpoint's container with the variables, secrets and limits of this one boot. */
 import type { InstanceSpec } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
+import { initTimeoutMs } from "../resources/endpoints/init-timeout.ts";
 import { type Listening, listeningOf } from "../resources/endpoints/listening.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { withUserEnv, workerEnv } from "../resources/endpoints/worker-env.ts";
@@ -20,6 +21,8 @@ export async function instanceSpec({ endpoint, worker, url, key }: Boot, reveal:
   const { doc } = endpoint;
   const { vcpu, memoryMb, gpus } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
+  // Throws where a secret made no time of it; whoever waits for the worker reads it again.
+  initTimeoutMs(given);
   const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
   const ours = workerEnv({ url, endpoint: endpoint.id, worker: worker.id, key, compute: worker.doc });
   return {
@@ -43,11 +46,3 @@ function portsOf({ ports }: KeptEndpoint, listening: Listening | undefined): num
 
 /** An application need not know the ports that are meant when nothing is said. */
 const portEnv = ({ port, healthPort }: Listening) => ({ PORT: String(port), PORT_HEALTH: String(healthPort) });
-
-const DEFAULT_INIT_TIMEOUT_S = 420;
-
-/** How long a worker of this endpoint may take from its start to its first ask for work. */
-export function initTimeoutMs({ env }: Pick<KeptEndpoint, "env">): number {
-  const given = Number(env.MILLRACE_INIT_TIMEOUT ?? env.RUNPOD_INIT_TIMEOUT);
-  return (given > 0 ? given : DEFAULT_INIT_TIMEOUT_S) * 1000;
-}

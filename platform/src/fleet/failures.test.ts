@@ -170,6 +170,36 @@ test("a worker that never asks for work is ended after the init timeout of its e
   );
 });
 
+describe("an init timeout from a secret", () => {
+  const PATIENCE = { env: { MILLRACE_INIT_TIMEOUT: "{{ MILLRACE_SECRET_patience }}" } };
+  const setupSecret = async (value: string) => {
+    const world = await setupFleet({ endpoint: PATIENCE });
+    await world.call("POST", "/v2/account/secrets", { body: { name: "patience", value } });
+    const job = await world.submit();
+    await world.settle();
+    return { world, job };
+  };
+
+  test("holds", async () => {
+    const { world } = await setupSecret("30");
+    await using _ = world;
+    const [worker] = world.running();
+    await world.pass(29);
+    expect(worker!.instance.exited).toBe(false);
+    await world.pass(1);
+    expect(worker!.instance.exited).toBe(true);
+  });
+
+  test("fails the boot when it makes no sense, without telling the secret", async () => {
+    const { world, job } = await setupSecret("30 s");
+    await using _ = world;
+    expect(world.started).toEqual([]);
+    expect((await world.status(job)).waitReason).toBe(
+      "boot failed: 'MILLRACE_INIT_TIMEOUT' must be a whole number of seconds from 1 to 86400.",
+    );
+  });
+});
+
 test("a worker that says it is not fit fails with its reason", async () => {
   await using world = await setupFleet();
   const job = await world.submit();

@@ -58,7 +58,7 @@ describe("a new release", () => {
   test("is not made by a change of scaling: workers stay", async () => {
     await using world = await setupFleet();
     const { worker } = await busyWorker(world);
-    await world.change({ workers: { max: 5 }, timeout: 1000 });
+    await world.change({ workers: { max: 5 }, timeout: 6000 });
     await world.pass(2);
     expect(worker.instance.exited).toBe(false);
   });

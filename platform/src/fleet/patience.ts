@@ -1,8 +1,10 @@
 /** How long is waited for a worker to speak: until its first ask, after its thaw, and between two signs of life. */
+import { isProblem } from "../kernel/problem.ts";
 import type { Item } from "../ports/store/collection.ts";
+import { initTimeoutMs, initTimeoutVariables } from "../resources/endpoints/init-timeout.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import { type Reveal, resolveEnv, UnresolvedEnv } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
-import { initTimeoutMs } from "./boot.ts";
 import type { Freezer } from "./freezer.ts";
 import type { WorkerLog } from "./worker-log.ts";
 
@@ -13,6 +15,7 @@ export interface PatienceParts {
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
   workerLog: WorkerLog;
   freezer: Freezer;
+  reveal: Reveal;
 }
 
 export class Patience {
@@ -44,8 +47,17 @@ export class Patience {
   async #slowStart(worker: WorkerItem, now: number): Promise<string | undefined> {
     const endpoint = await this.#parts.endpoint(worker.doc.endpoint);
     if (!endpoint || worker.doc.startedAt === null) return undefined;
-    const limitMs = initTimeoutMs(endpoint.doc);
+    const limitMs = await this.#startLimitMs(endpoint);
     if (now - worker.doc.startedAt < limitMs) return undefined;
     return this.#parts.workerLog.ending(worker, `did not ask for work within ${limitMs / 1000} s`);
+  }
+  /** The boot has judged it. Should a secret have changed since, so that nothing can be made of it, the usual time is left. */
+  async #startLimitMs({ account, doc }: Item<KeptEndpoint>): Promise<number> {
+    try {
+      return initTimeoutMs(await resolveEnv(account, initTimeoutVariables(doc.env), this.#parts.reveal));
+    } catch (error) {
+      if (!(error instanceof UnresolvedEnv) && !isProblem(error)) throw error;
+      return initTimeoutMs({});
+    }
   }
 }

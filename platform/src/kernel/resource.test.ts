@@ -73,6 +73,12 @@ describe("an update", () => {
     expect(failures(Sample.update, {})).toEqual(["$: must have at least 1 property"]);
   });
 
+  test("may change nothing where the resource says so", () => {
+    const Patient = resource("Patient", { assigned: {}, given: { name: t.String() }, emptyUpdate: true });
+    expect(failures(Patient.update, {})).toEqual([]);
+    expect(failures(Patient.update, { bogus: 1 })).toEqual(["$: additional properties 'bogus' not allowed"]);
+  });
+
   test.each(["name", "id", "size", "bogus"])("does not take %s", (field) => {
     expect(failures(Sample.update, { [field]: "x" })).toEqual([`$: additional properties '${field}' not allowed`]);
   });

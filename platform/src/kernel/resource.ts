@@ -10,6 +10,8 @@ interface Fields<A extends TProperties, F extends TProperties, G extends TProper
   given: G;
   /** Goes in and never comes out, such as a secret's value. */
   hidden?: H;
+  /** Whether an update may name no field at all, and then changes nothing; otherwise it must name one. */
+  emptyUpdate?: boolean;
 }
 
 interface Shown<S extends TProperties> {
@@ -36,7 +38,7 @@ export function resource<
     create: closed({ ...fixed, ...fields.given, ...hidden } as F & G & H, { $id: `Create${name}Request` }),
     update: t.Partial(closed(changeable), {
       additionalProperties: false,
-      minProperties: 1,
+      ...(fields.emptyUpdate ? {} : { minProperties: 1 }),
       $id: `Update${name}Request`,
     }),
   };

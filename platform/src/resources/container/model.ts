@@ -29,7 +29,7 @@ export const containerFields = {
   ),
   ports: t.Optional(
     t.Array(t.String({ pattern: "^([1-9]\\d{0,4})/(http|tcp)$" }), {
-      description: "Ports to expose, each `port/protocol`.",
+      description: "Ports to expose, each `port/protocol`, from 1 to 65535.",
     }),
   ),
   registry: t.Optional({

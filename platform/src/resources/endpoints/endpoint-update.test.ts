@@ -18,8 +18,8 @@ async function endpoint(body: object = CPU) {
 
 test("changes only the fields sent, and answers 200 with the whole record", async () => {
   await using at = await endpoint({ ...CPU, env: { A: "1" }, disk: 5 });
-  const { status, json } = await at.patch({ name: "renamed", timeout: 1000 });
-  expect([status, json]).toEqual([200, { ...at.made, name: "renamed", timeout: 1000 }]);
+  const { status, json } = await at.patch({ name: "renamed", timeout: 6000 });
+  expect([status, json]).toEqual([200, { ...at.made, name: "renamed", timeout: 6000 }]);
   expect(await at.read()).toEqual(json);
 });
 
@@ -35,10 +35,24 @@ test.each([
   expect(await at.read()).toEqual(at.made);
 });
 
-test("422: an empty change", async () => {
+test.each([
+  ["nothing", {}],
+  ["what is so already", { name: CPU.name, image: CPU.image, env: {}, workers: {}, timeout: 300_000 }],
+])("a change to %s answers 200 with the unchanged record, and writes nothing", async (_what, change) => {
   await using at = await endpoint();
-  const { status, json } = await at.patch({});
-  expect([status, json.errors]).toEqual([422, ["$: must have at least 1 property"]]);
+  const kept = () => at.world.store.get("endpoint", at.made.id);
+  const before = await kept();
+  const { status, json } = await at.patch(change);
+  expect([status, json]).toEqual([200, at.made]);
+  expect(await kept()).toEqual(before);
+  expect(await at.release()).toBe(1);
+});
+
+test("404: nothing to change of an endpoint that is not there, or another account's", async () => {
+  await using at = await endpoint();
+  const key = await at.world.strangersKey();
+  expect((await at.world.call("PATCH", at.path, { body: {}, key })).status).toBe(404);
+  expect((await at.world.call("PATCH", `${ENDPOINTS}/aaaaaaaaaaaaaa`, { body: {} })).status).toBe(404);
 });
 
 test("404: a template or registry that does not exist", async () => {
@@ -166,7 +180,7 @@ describe("releases", () => {
 
   test("what applies at once, or changes nothing, makes none", async () => {
     await using at = await endpoint();
-    await at.patch({ workers: { max: 7 }, scaling: { type: "QUEUE_DELAY", queueDelay: 9 }, timeout: 5, name: "m" });
+    await at.patch({ workers: { max: 7 }, scaling: { type: "QUEUE_DELAY", queueDelay: 9 }, timeout: 5000, name: "m" });
     await at.patch({ image: CPU.image, cpu: CPU.cpu, env: {} });
     expect(await at.release()).toBe(1);
   });
@@ -174,10 +188,10 @@ describe("releases", () => {
 
 test("changes to different fields at once are all there afterwards", async () => {
   await using at = await endpoint();
-  const changes = [{ name: "m" }, { timeout: 7 }, { workers: { max: 8 } }, { disk: 9 }, { env: { A: "1" } }];
+  const changes = [{ name: "m" }, { timeout: 7000 }, { workers: { max: 8 } }, { disk: 9 }, { env: { A: "1" } }];
   const statuses = (await Promise.all(changes.map(at.patch))).map(({ status }) => status);
   expect(statuses).toEqual([200, 200, 200, 200, 200]);
-  expect(await at.read()).toMatchObject({ name: "m", timeout: 7, workers: { max: 8 }, disk: 9, env: { A: "1" } });
+  expect(await at.read()).toMatchObject({ name: "m", timeout: 7000, workers: { max: 8 }, disk: 9, env: { A: "1" } });
 });
 
 test("an execution timeout applies to jobs submitted after the change", async () => {

@@ -68,7 +68,7 @@ describe("create", () => {
       workers: { min: 1, max: 1, idleTimeout: 3600 },
       scaling: { type: "QUEUE_DELAY", queueDelay: 0.5 },
       dataCenterIds: ["US-TX-3", "US-CA-1"],
-      timeout: 1,
+      timeout: 5000,
       flashboot: "PRIORITY_FLASHBOOT",
     };
     const { gpu: _, ...plain } = body;
@@ -95,7 +95,7 @@ describe("create", () => {
     [{ ...CPU, env: { "A=B": "1" } }, "$.env: additional properties 'A=B' not allowed"],
     [{ ...CPU, ports: ["8000"] }, "$.ports[0]: must match ^([1-9]\\d{0,4})/(http|tcp)$"],
     [{ ...CPU, ports: ["8000/udp"] }, "$.ports[0]: must match ^([1-9]\\d{0,4})/(http|tcp)$"],
-    [{ ...CPU, timeout: 0 }, "$.timeout: must be >= 1"],
+    [{ ...CPU, timeout: 0 }, "$.timeout: must be >= 5000"],
     [{ ...CPU, timeout: 604_800_001 }, "$.timeout: must be <= 604800000"],
     [{ ...CPU, flashboot: "ON" }, "$.flashboot: must be one of OFF, FLASHBOOT, PRIORITY_FLASHBOOT"],
     [{ ...CPU, name: "a\u0000b" }, "$.name: must not contain the character U+0000"],

@@ -23,7 +23,7 @@ function portIn(env: Readonly<Record<string, string>>, name: "PORT" | "PORT_HEAL
   const text = env[name];
   if (!text) return undefined;
   const port = /^\d{1,5}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(port >= 1 && port <= 65_535))
-    throw problem("rule-broken", `'${name}' must be a port from 1 to 65535, not '${text}'`);
+  // Not with its text, which may have come from a secret.
+  if (!(port >= 1 && port <= 65_535)) throw problem("rule-broken", `'${name}' must be a port from 1 to 65535.`);
   return port;
 }

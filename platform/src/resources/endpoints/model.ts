@@ -87,6 +87,7 @@ const balancerUrls = t.Object({ base: uri, health: uri });
 export const endpointTypes = ["QUEUE", "LOAD_BALANCER"] as const;
 export const flashBootModes = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
 
+export const SHORTEST_TIMEOUT_MS = 5000;
 export const LONGEST_TIMEOUT_MS = 604_800_000;
 
 export const Endpoint = resource("Endpoint", {
@@ -113,7 +114,7 @@ export const Endpoint = resource("Endpoint", {
     ),
     timeout: t.Optional(
       t.Integer({
-        minimum: 1,
+        minimum: SHORTEST_TIMEOUT_MS,
         maximum: LONGEST_TIMEOUT_MS,
         description: "Milliseconds a request may run; 300000 by default.",
         "x-flat": "executionTimeoutMs",
@@ -127,6 +128,7 @@ export const Endpoint = resource("Endpoint", {
       }),
     ),
   },
+  emptyUpdate: true,
   hidden: {
     templateId: t.Optional(
       t.String({ minLength: 1, description: "Serverless template whose fields are copied once." }),

@@ -11,10 +11,13 @@ import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { isDataCenter } from "../catalog/compute.ts";
 import { commandOf, registryId } from "../container/command.ts";
+import { containerMistakes } from "../container/mistakes.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
+import { hasPlaceholder } from "../secrets/placeholders.ts";
 import { cpuFrom, gpuFrom, shownGpu } from "./compute.ts";
-import { healthPathOf } from "./listening.ts";
+import { initTimeoutMistakes } from "./init-timeout.ts";
+import { healthPathOf, listeningOf } from "./listening.ts";
 import {
   type Endpoint,
   type EndpointType,
@@ -149,6 +152,7 @@ export class EndpointService implements Handlers<Operations> {
     for (;;) {
       const item = await this.own(caller, params.id!);
       const set = updated(item.doc, body);
+      if (changesNothing(item.doc, set)) return this.#shown(item);
       try {
         await this.#store.commit([this.#endpoints.patching(item, set), ...this.#releasing(caller, item, set)]);
         this.#remembered.delete(item.id);
@@ -269,6 +273,7 @@ function created(body: CreateRequest): KeptEndpoint {
   if ((body.gpu === undefined) === (body.cpu === undefined))
     throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
   refuseIdleTimeout(type, body.scaling ?? DEFAULT_SCALING[type], body.workers);
+  refuseMistakes(type, body);
   return {
     name,
     type,
@@ -295,6 +300,7 @@ function updated(before: KeptEndpoint, body: UpdateRequest): Partial<KeptEndpoin
   if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
   if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
   refuseIdleTimeout(before.type, body.scaling ?? before.scaling, workers);
+  refuseMistakes(before.type, body);
   const set: Partial<KeptEndpoint> = {
     ...plain,
     ...commandOf({ args, entrypoint, cmd }, before),
@@ -306,6 +312,20 @@ function updated(before: KeptEndpoint, body: UpdateRequest): Partial<KeptEndpoin
   const after = checked({ ...before, ...set });
   const changed = RELEASED.some((field) => JSON.stringify(after[field]) !== JSON.stringify(before[field]));
   return changed ? { ...set, release: before.release + 1 } : set;
+}
+
+function changesNothing(before: KeptEndpoint, set: Partial<KeptEndpoint>): boolean {
+  const fields = Object.keys(set) as (keyof KeptEndpoint)[];
+  return fields.every((field) => JSON.stringify(set[field]) === JSON.stringify(before[field]));
+}
+
+/** What no worker could start with. A text with a secret in it is judged when that is known, at the boot. */
+function refuseMistakes(type: EndpointType, body: Pick<UpdateRequest, "image" | "ports" | "env">): void {
+  const env = body.env ?? {};
+  const errors = [...containerMistakes(body), ...initTimeoutMistakes(env)];
+  if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
+  const known = Object.entries(env).filter(([, text]) => !hasPlaceholder(text));
+  if (type === "LOAD_BALANCER") listeningOf(Object.fromEntries(known));
 }
 
 /** Rules across fields, the same for a new endpoint and a changed one. */

@@ -106,7 +106,7 @@ describe("what a change says", () => {
 test.each([
   [{ workers: { max: 9 } }],
   [{ name: "other" }],
-  [{ timeout: 1000 }],
+  [{ timeout: 6000 }],
   [{ scaling: { type: "QUEUE_DELAY", queueDelay: 9 } }],
   [{ image: "busybox:1", env: { A: "1" } }],
 ])("%j reaches no container and makes no release", async (change) => {

@@ -26,6 +26,9 @@ export async function resolveEnv(
   return Object.fromEntries(resolved);
 }
 
+/** Whether only a boot can tell what this text will be. */
+export const hasPlaceholder = (text: string): boolean => secretsIn([text]).length > 0;
+
 /** Names of secrets that these texts refer to, each once, in their order. */
 function secretsIn(texts: readonly string[]): string[] {
   return [...new Set(texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, secret]) => secret!)))];
