@@ -1,5 +1,6 @@
 /** `millrace worker-env`: the variables for a worker that is started by hand, anywhere. */
 import { problem } from "@millrace/platform/kernel/problem.ts";
+import { type Installation, runningWorkerUrl, type Settings } from "@millrace/platform/main.ts";
 import { workerEnv } from "@millrace/platform/resources/endpoints/worker-env.ts";
 import { Command } from "commander";
 import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
@@ -14,19 +15,25 @@ export function workerEnvCommand(): Command {
     new Command("worker-env").description("print the variables for a worker of an endpoint, started by hand"),
   )
     .argument("<endpoint>", "the endpoint's id")
-    .option("--url <url>", "where the worker reaches the server; default: MILLRACE_WORKER_URL, or the local one")
+    .option("--url <url>", "where the worker reaches the server; default: MILLRACE_WORKER_URL, or where one runs")
     .option("--json", "print JSON")
     .action((id: string, options: Options) =>
-      inInstallation(options, async ({ endpoints, workerKeys }) => {
+      inInstallation(options, async (installation) => {
+        const { endpoints, workerKeys } = installation;
         const endpoint = await endpoints.find(id);
         if (!endpoint) throw problem("not-found", `There is no endpoint '${id}'.`);
         const issued = await workerKeys.issue(endpoint.account, id);
-        const { publicUrl, port, workerUrl } = placeSettings(options);
-        const url = options.url ?? workerUrl ?? publicUrl ?? `http://127.0.0.1:${port}`;
+        const url = options.url ?? (await urlFrom(placeSettings(options), installation));
         const variables = workerEnv({ url, endpoint: id, worker: issued.id, key: issued.key });
         print(variables, options.json, () =>
           Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`),
         );
       }),
     );
+}
+
+/** What the settings say, else the address of a server that runs, else the one that it would have. */
+async function urlFrom(settings: Settings, installation: Installation): Promise<string> {
+  const { workerUrl, publicUrl, port } = settings;
+  return workerUrl ?? publicUrl ?? (await runningWorkerUrl(settings, installation)) ?? `http://127.0.0.1:${port}`;
 }

@@ -1,7 +1,6 @@
 /** The composition root: reads settings, picks adapters, starts. The only file that knows every concrete class. */
 import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
-import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pino from "pino";
@@ -32,6 +31,7 @@ import { loadMasterKeys } from "./ports/vault/master-keys.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import { gpuTypeIds } from "./resources/catalog/compute.ts";
+import { announce, announced, isLoopback, nodeUrlOf, urlOf } from "./server-address.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
 
 export type { Settings };
@@ -187,7 +187,8 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     workerUrl: (image: string) =>
       settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl(drivers.containers)),
   };
-  const node = { id, url: () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port) };
+  const nodeUrl = () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port);
+  const node = { id, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
   const { createApp } = await loadApp();
   const app: App = opened.use(
     createApp({ ...parts, store, vault, limits, queue, signals, logs, machine, node }, installation, settings),
@@ -201,9 +202,19 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     // Containers that outlived the last server ask there already. Without an engine or a network there are none.
     if (!settings.workerUrl) await containerUrl(containers).catch(() => {});
   }
+  const workerUrl = settings.workerUrl ?? settings.publicUrl ?? url;
+  opened.use(await announce(settings.data, { url, workerUrl }));
   app.fleet?.start();
   const running = opened.move();
   return { url, newOwnerKey, [Symbol.asyncDispose]: () => running.disposeAsync() };
+}
+
+/** Where a worker that is started by hand reaches a server that runs on this installation; undefined when none does. */
+export async function runningWorkerUrl(settings: Settings, { store }: Installation): Promise<string | undefined> {
+  const here = await announced(settings.data);
+  if (here || !settings.databaseUrl) return here?.workerUrl;
+  const { workerUrlsOfNodes } = await import("./fleet/machines.ts");
+  return (await workerUrlsOfNodes(store, real.clock.now()))[0];
 }
 
 /** Opens at once what does not need each other; all of it is the stack's, also when a part of it fails. */
@@ -305,8 +316,6 @@ async function openLink({ data }: Settings, { workerLink }: App, host: string, w
   return port;
 }
 
-const isLoopback = (host: string) => host === "localhost" || host === "::1" || host.startsWith("127.");
-
 /** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */
 async function ensureOwnerKey(settings: Settings, accounts: Accounts, random: Random): Promise<string | undefined> {
   const owner = await accounts.firstOwner();
@@ -324,18 +333,3 @@ async function ensureOwnerKey(settings: Settings, accounts: Accounts, random: Ra
   await accounts.setOwnerKey(owner, key);
   return key;
 }
-
-/** Listening on every address is reached, from this machine, at the loopback one. */
-function urlOf(host: string, port: number | string): string {
-  const reached = isEveryAddress(host) ? "127.0.0.1" : host;
-  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
-}
-
-/** Listening on every address is reached, from other machines, at the first of this one that is not its own alone. */
-function nodeUrlOf(host: string, port: string): string {
-  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const outer = addresses.find(({ internal, family }) => !internal && family === "IPv4");
-  return urlOf(isEveryAddress(host) ? (outer?.address ?? host) : host, port);
-}
-
-const isEveryAddress = (host: string) => host === "0.0.0.0" || host === "::";

@@ -30,8 +30,20 @@ const mayImport = {
   "contract.ts": ["kernel", "resources"],
   surfaces: ["kernel", "ports", "jobs", "resources", "fleet", "guards", "contract.ts"],
   "settings.ts": [],
+  "server-address.ts": ["kernel"],
   "app.ts": ["kernel", "ports", "jobs", "resources", "fleet", "guards", "contract.ts", "surfaces", "settings.ts"],
-  "main.ts": ["kernel", "ports", "jobs", "resources", "fleet", "guards", "surfaces", "settings.ts", "app.ts"],
+  "main.ts": [
+    "kernel",
+    "ports",
+    "jobs",
+    "resources",
+    "fleet",
+    "guards",
+    "surfaces",
+    "settings.ts",
+    "server-address.ts",
+    "app.ts",
+  ],
 };
 
 /** Where a library may be named. */

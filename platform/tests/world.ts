@@ -119,7 +119,7 @@ export async function setup({
     random,
     log,
     machine,
-    node: { id, url: () => url },
+    node: { id, url: () => url, workerUrl: () => url },
     ...life.parts,
   };
   const app = createApp(parts, services, {

@@ -18,6 +18,8 @@ export type Sighting = {
   activeAt: Record<string, number>;
   /** What the node's balancer has, by endpoint. */
   loads?: Record<string, Load>;
+  /** Where workers that people start reach the node. */
+  workerUrl?: string;
 };
 
 export const machines: Kept<KeptMachine> = { kind: "machine", v: 1 };
@@ -43,6 +45,8 @@ export interface NodeIdentity {
   id: string;
   /** Where other nodes reach it; known once it listens. */
   url: () => string;
+  /** Where workers that people start reach it. */
+  workerUrl: () => string;
 }
 
 /** Another node that was heard of lately. */
@@ -145,9 +149,14 @@ export class Machines {
   }
 
   async #say(now: number): Promise<void> {
-    const { activity, loads } = this.#parts;
+    const { activity, loads, node } = this.#parts;
     if (this.#id === undefined) return;
-    const said = { seenAt: now, activeAt: await activity(), loads: loads() };
+    const said = {
+      seenAt: now,
+      activeAt: await activity(),
+      loads: loads(),
+      ...(node && { workerUrl: node.workerUrl() }),
+    };
     await put(this.#sightings, this.#id, now, said);
     this.#saidLoads = JSON.stringify(said.loads);
   }
@@ -165,6 +174,16 @@ export class Machines {
     this.#heardOf.set(id, { seenAt, noticedAt: nowMs });
     return false;
   }
+}
+
+/** Where workers reach the nodes that were heard of lately by their own clocks, the latest first; for whoever is no node. */
+export async function workerUrlsOfNodes(store: Store, now: number): Promise<string[]> {
+  const heard: { seenAt: number; workerUrl: string }[] = [];
+  for await (const { doc } of new Collection(store, sightings).all()) {
+    const { seenAt, workerUrl } = doc;
+    if (workerUrl !== undefined && now - seenAt <= GONE_AFTER_MS) heard.push({ seenAt, workerUrl });
+  }
+  return heard.toSorted((a, b) => b.seenAt - a.seenAt).map(({ workerUrl }) => workerUrl);
 }
 
 function demandAt(peers: readonly Peer[]): Map<string, LoadDemand> {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, setupFleet } from "../../tests/fleet-world.ts";
 import { MemorySignals } from "../ports/signals/memory-signals.ts";
+import { workerUrlsOfNodes } from "./machines.ts";
 
 /** Two servers that hear each other at once, as if nothing were ever lost, and still look for themselves. */
 async function twoNodes(endpoint: FleetOptions["endpoint"]) {
@@ -98,4 +99,12 @@ test("a job that comes to any node thaws the frozen worker of another one's mach
   await nodes.pass(2);
   expect(worker.instance.view().state).toBe("running");
   expect((await worker.take())?.id).toBe(job);
+});
+
+test("whoever is no node learns where workers reach those that were heard of lately", async () => {
+  await using nodes = await twoNodes({});
+  const { store, clock } = nodes.first;
+  const now = clock.now();
+  expect((await workerUrlsOfNodes(store, now)).toSorted()).toEqual([nodes.first.url, nodes.second.url].toSorted());
+  expect(await workerUrlsOfNodes(store, now + 60_000)).toEqual([]);
 });

@@ -1,0 +1,66 @@
+/** Where a server is reached: by this machine, by other nodes, and, written down for the command line while it runs, by workers. */
+import { rm } from "node:fs/promises";
+import { connect } from "node:net";
+import { networkInterfaces } from "node:os";
+import { join } from "node:path";
+import { readPrivate, replacePrivately } from "./kernel/private-file.ts";
+
+export const isLoopback = (host: string) => host === "localhost" || host === "::1" || host.startsWith("127.");
+
+/** Listening on every address is reached, from this machine, at the loopback one. */
+export function urlOf(host: string, port: number | string): string {
+  const reached = isEveryAddress(host) ? "127.0.0.1" : host;
+  return `http://${reached.includes(":") ? `[${reached}]` : reached}:${port}`;
+}
+
+/** Listening on every address is reached, from other machines, at the first of this one that is not its own alone. */
+export function nodeUrlOf(host: string, port: string): string {
+  const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  const outer = addresses.find(({ internal, family }) => !internal && family === "IPv4");
+  return urlOf(isEveryAddress(host) ? (outer?.address ?? host) : host, port);
+}
+
+const isEveryAddress = (host: string) => host === "0.0.0.0" || host === "::";
+
+export interface Addresses {
+  /** Where it listens. */
+  url: string;
+  /** Where workers that people start reach it. */
+  workerUrl: string;
+}
+
+const fileIn = (data: string) => join(data, "running.json");
+const CONNECT_MS = 2000;
+
+/** Writes down where a server listens, until it ends. One that is killed leaves its words behind. */
+export async function announce(data: string, addresses: Addresses): Promise<AsyncDisposable> {
+  const text = `${JSON.stringify(addresses)}\n`;
+  await replacePrivately(fileIn(data), text);
+  return {
+    async [Symbol.asyncDispose]() {
+      // The next server may have come up before this one was gone: then it is that one's.
+      if ((await readPrivate(fileIn(data)).catch(() => undefined)) === text) await rm(fileIn(data), { force: true });
+    },
+  };
+}
+
+/** What the server of this folder said last, provided that somebody still listens there. */
+export async function announced(data: string): Promise<Addresses | undefined> {
+  const text = await readPrivate(fileIn(data)).catch(() => undefined);
+  if (text === undefined) return undefined;
+  const addresses = JSON.parse(text) as Addresses;
+  return (await listens(new URL(addresses.url))) ? addresses : undefined;
+}
+
+function listens({ hostname, port }: URL): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port), timeout: CONNECT_MS });
+    const answer = (isThere: boolean) => {
+      socket.destroy();
+      resolve(isThere);
+    };
+    socket.once("connect", () => answer(true));
+    socket.once("timeout", () => answer(false));
+    socket.once("error", () => answer(false));
+  });
+}

@@ -1,0 +1,53 @@
+/** `millrace worker-env` beside a server: it leads to where that is really reached. */
+import { readdir } from "node:fs/promises";
+import { expect, test } from "vitest";
+import { apiKeyText } from "../src/kernel/ids.ts";
+import { realRandom } from "../src/kernel/random.ts";
+import { freshDatabase } from "./database.ts";
+import { millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
+
+const CPU = { name: "by hand", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+
+const createEndpoint = async (server: Server, key: string): Promise<string> =>
+  (await server.call("POST", "/v2/serverless", { key, body: CPU })).json.id;
+
+const urlFor = async (folder: string, endpoint: string, ...more: string[]): Promise<string> =>
+  (await millrace(folder, "worker-env", endpoint, ...more)).MILLRACE_URL;
+
+test("the variables name the port that the server listens on, as long as it runs, and --url wins", async () => {
+  await using folder = await temporaryFolder();
+  const server = await startServer(folder.path);
+  const endpoint = await createEndpoint(server, await ownerKey(folder.path));
+  expect(await urlFor(folder.path, endpoint)).toBe(server.url);
+  expect(await urlFor(folder.path, endpoint, "--url", "http://10.1.2.3:80")).toBe("http://10.1.2.3:80");
+  await server.end("SIGKILL");
+  expect(await urlFor(folder.path, endpoint)).toBe("http://127.0.0.1:7420");
+  await using next = await startServer(folder.path);
+  expect(await urlFor(folder.path, endpoint)).toBe(next.url);
+  await next.end("SIGTERM");
+  expect((await readdir(folder.path)).filter((name) => name.startsWith("running"))).toEqual([]);
+});
+
+test("what the server was told of its workers' way holds, though the command line was not told", async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startServer(folder.path, { args: ["--worker-url", "http://gpu.test:7420"] });
+  const endpoint = await createEndpoint(server, await ownerKey(folder.path));
+  expect(await urlFor(folder.path, endpoint)).toBe("http://gpu.test:7420");
+});
+
+test("on PostgreSQL from a folder of no server, the variables name a node that runs", async () => {
+  await using database = await freshDatabase();
+  await using folder = await temporaryFolder();
+  await using elsewhere = await temporaryFolder();
+  const key = apiKeyText(realRandom);
+  const args = ["--node-url", "http://10.9.8.7:7420"];
+  const server = await startServer(folder.path, {
+    args,
+    env: { MILLRACE_API_KEY: key, MILLRACE_DATABASE_URL: database.url },
+  });
+  const endpoint = await createEndpoint(server, key);
+  const place = ["--database-url", database.url];
+  expect(await urlFor(folder.path, endpoint, ...place)).toBe(server.url);
+  expect(await urlFor(elsewhere.path, endpoint, ...place)).toBe("http://10.9.8.7:7420");
+  await server.end("SIGTERM");
+});
