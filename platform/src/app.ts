@@ -124,7 +124,8 @@ export interface AppSettings {
   payloadLimits: string;
   /** How long the log of something that writes no more is kept. */
   logDays: number;
-  stream: "array" | "object";
+  /** What `/stream` answers when the request does not say. */
+  stream: "auto" | "array" | "object";
   /** How long an idle worker may stay frozen. */
   frozenS: number;
   /** What the frozen workers of a machine may have of its memory; half of it by default. */

@@ -156,8 +156,9 @@ export const settingTable = {
     flag: "stream",
     variable: "MILLRACE_STREAM",
     value: "FORM",
-    default: "array",
-    about: "what /stream answers when the request does not say: array or object",
+    default: "auto",
+    about:
+      "what /stream answers when the request does not say: array, object, or auto: array for a bare key, object for Bearer",
   },
   webhookPrivate: {
     flag: "webhook-private",
@@ -219,7 +220,7 @@ export type Settings = {
   watchdogS: number;
   frozenS: number;
   frozenMb: number | undefined;
-  stream: "array" | "object";
+  stream: "auto" | "array" | "object";
   webhookPrivate: string | undefined;
   webhookSecret: string | undefined;
   logFileMb: number;
@@ -267,7 +268,7 @@ export function settingsFrom(
     watchdogS: integerIn("MILLRACE_WATCHDOG_S", read("watchdogS")!, 1, 86_400),
     frozenS: number("frozenS", 1, 864_000),
     frozenMb: read("frozenMb") === undefined ? undefined : number("frozenMb", 0, 100_000_000),
-    stream: oneOf("MILLRACE_STREAM", read("stream")!, ["array", "object"]),
+    stream: oneOf("MILLRACE_STREAM", read("stream")!, ["auto", "array", "object"]),
     webhookPrivate: read("webhookPrivate"),
     webhookSecret: read("webhookSecret"),
     logFileMb: number("logFileMb", 1, 1024),

@@ -1,11 +1,13 @@
 /** The public npm clients of this API, unmodified, against a real server with a real worker: only the base URL differs. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { createRunpod } from "@runpod/ai-sdk-provider";
 import { generateText, streamText } from "ai";
 import OpenAI from "openai";
 import runpodSdk from "runpod-sdk";
+import firstRunpodSdk from "runpod-sdk-1.0.7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 
@@ -36,8 +38,12 @@ afterAll(async () => {
   await data[Symbol.asyncDispose]();
 });
 
-describe("runpod-sdk", () => {
-  const client = () => runpodSdk(key, { baseUrl: `${server.url}/v2` }).endpoint(endpointId)!;
+describe.each([
+  ["1.1.2", runpodSdk],
+  // Sends the User-Agent of its HTTP library.
+  ["1.0.7", firstRunpodSdk as unknown as typeof runpodSdk],
+])("runpod-sdk %s", (_version, sdk) => {
+  const client = () => sdk(key, { baseUrl: `${server.url}/v2` }).endpoint(endpointId)!;
 
   test("runSync returns the output", async () => {
     const result = await client().runSync({ input: { mock_return: { answer: 42 } } });
@@ -65,6 +71,13 @@ describe("runpod-sdk", () => {
     expect(outputs).toEqual(["a", { b: 1 }, "c"]);
   });
 
+  test("stream ends with a failure after the chunks before it", async () => {
+    const { id } = await client().run({ input: { mock_yield: ["a", "b"], mock_error: "out of ink" } });
+    const outputs: unknown[] = [];
+    for await (const chunk of client().stream(id)) outputs.push(chunk.output);
+    expect(outputs).toEqual(["a", "b"]);
+  });
+
   test("cancel ends a running job", async () => {
     const { id } = await client().run({ input: { mock_delay_ms: 60_000, mock_progress: "begun" } });
     expect(await client().cancel(id)).toMatchObject({ id, status: "CANCELLED" });
@@ -79,6 +92,33 @@ describe("runpod-sdk", () => {
   test("health and purge", async () => {
     expect(await client().health()).toMatchObject({ jobs: { inQueue: 0 }, workers: { idle: expect.any(Number) } });
     expect(await client().purgeQueue()).toEqual({ removed: 0, status: "completed" });
+  });
+});
+
+describe("a client that reads as the public Python package does", () => {
+  /** Bearer, no User-Agent of its own, any media type, until the state is final and the stream is empty. */
+  const program = fileURLToPath(new URL("./fixtures/python-client.py", import.meta.url));
+  const streamed = async (input: object) => {
+    const { id } = (await server.call("POST", `/v2/${endpointId}/run`, { key, body: { input } })).json;
+    const { stdout } = await promisify(execFile)("python3", [
+      program,
+      `${server.url}/v2/${endpointId}/stream/${id}`,
+      key,
+    ]);
+    return JSON.parse(stdout);
+  };
+
+  test("stream yields every chunk", async () => {
+    expect(await streamed({ mock_yield: ["a", { b: 1 }, "c"] })).toEqual({
+      outputs: ["a", { b: 1 }, "c"],
+      status: "COMPLETED",
+    });
+  });
+
+  test("a stream that fails ends, with the error beside the state", async () => {
+    const { outputs, status, error } = await streamed({ mock_yield: ["a"], mock_error: "out of ink" });
+    expect([outputs, status]).toEqual([["a"], "FAILED"]);
+    expect(error).toContain("out of ink");
   });
 });
 

@@ -1,6 +1,6 @@
 /** A whole server in one process for surface tests: real sockets, everything behind them fake and repeatable. */
 import { connect } from "node:net";
-import { type App, createApp, openServices, type Services } from "../src/app.ts";
+import { type App, type AppSettings, createApp, openServices, type Services } from "../src/app.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
@@ -72,6 +72,7 @@ export interface WorldOptions {
   store?: Store;
   rateLimits?: string;
   payloadLimits?: string;
+  stream?: AppSettings["stream"];
   publicUrl?: string;
   domain?: string;
   /** What the server runs workers on; without it there is none. */
@@ -89,6 +90,7 @@ export async function setup({
   store = new MemoryStore(),
   rateLimits = "600,18000,200000",
   payloadLimits = "10,20,20",
+  stream = "auto",
   publicUrl = "https://millrace.test",
   domain,
   compute,
@@ -128,7 +130,7 @@ export async function setup({
     logDays: 7,
     frozenS,
     frozenMb,
-    stream: "array",
+    stream,
     webhookPrivate: "allow",
     domain,
   });

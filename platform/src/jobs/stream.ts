@@ -17,8 +17,14 @@ export const BEGINNING: Position = { attempt: 0, sequence: 0 };
 export interface StreamView {
   job: Job;
   chunks: Chunk[];
-  /** The result object, once the job has ended and every chunk has been read. */
+  /** Whether the job has ended, and no chunk comes after these. What stands below is known then. */
+  isLast: boolean;
+  /** The result object. */
   result?: Payload;
+  /** Why the job ended otherwise than by success. */
+  error?: string;
+  /** Where the error stands behind the last chunk, as an item of its own; absent when the position is behind it already. */
+  errorAt?: Position;
 }
 
 const READ_AT_ONCE = 200;
@@ -73,9 +79,20 @@ export class Streams {
   /** The job is read before its chunks: a chunk that comes in between is then seen, and an end never hides one. */
   async #look(endpoint: string, id: string, after: Position): Promise<StreamView> {
     const { job, result } = await this.#engine.read(endpoint, id, ["result"]);
-    const chunks = await this.#queue.chunks(id, after, READ_AT_ONCE);
-    if (chunks.length > 0 || !jobLifecycle.isFinal(job.state)) return { job, chunks };
-    return { job, chunks: wholeOutput(job, after, result), result };
+    const found = await this.#queue.chunks(id, after, READ_AT_ONCE + 1);
+    const isLast = jobLifecycle.isFinal(job.state) && found.length <= READ_AT_ONCE;
+    if (!isLast) return { job, chunks: found.slice(0, READ_AT_ONCE), isLast };
+    const chunks = found.length > 0 ? found : wholeOutput(job, after, result);
+    const error = errorOf(job, result);
+    if (error === undefined) return { job, chunks, isLast, result };
+    return { job, chunks, isLast, result, error, errorAt: await this.#behind(job, chunks.at(-1) ?? after) };
+  }
+
+  /** The place right behind the last chunk, or undefined where there is no chunk at the position: then it is that place itself. */
+  async #behind({ id, attempt }: Job, last: Position): Promise<Position | undefined> {
+    if (last.attempt < attempt || last.sequence === 0) return { attempt, sequence: 1 };
+    const [chunk] = await this.#queue.chunks(id, { attempt: last.attempt, sequence: last.sequence - 1 }, 1);
+    return chunk?.sequence === last.sequence ? { attempt, sequence: last.sequence + 1 } : undefined;
   }
 
   #nextChange(id: string, waitMs: number, gone: Gone) {
@@ -95,6 +112,12 @@ export class Streams {
     };
     return { happened: promise, cancel };
   }
+}
+
+function errorOf({ state, reason }: Job, result: Payload | undefined): string | undefined {
+  if (state === "COMPLETED") return undefined;
+  if (result === undefined) return reason;
+  return (JSON.parse(Buffer.from(result).toString()) as { error?: string }).error ?? reason;
 }
 
 /** A handler that streamed nothing gives its whole output as the stream, once. */

@@ -27,6 +27,7 @@ import { openAi } from "./openai.ts";
 import { jobRecord, type Shown } from "./record.ts";
 import { listRequests } from "./requests.ts";
 import { stream } from "./stream.ts";
+import type { StreamStandard } from "./stream-form.ts";
 import { readSubmission, type SubmissionReader } from "./submission.ts";
 
 export interface InvokeParts {
@@ -38,7 +39,7 @@ export interface InvokeParts {
   workers: WorkerService;
   reader: SubmissionReader;
   streams: Streams;
-  streamStandard: "array" | "object";
+  streamStandard: StreamStandard;
   /** Results that came from workers which did not have the job, counted since this server started. */
   staleReports: (endpoint: string) => number;
   clock: Clock;

@@ -1,25 +1,27 @@
 /** Which form of `/stream` a caller reads: the specification's array, the object that public clients know, or events. */
 import type { IncomingHttpHeaders } from "node:http";
 import { problem } from "../../kernel/problem.ts";
+import { hasScheme } from "./surface.ts";
 
 export type StreamForm = "array" | "object" | "events";
 
-/** Clients that read `{status, stream}` and say who they are. */
-const OBJECT_READERS = [/^RunPod-JS-SDK\//i, /^RunPod-Python-SDK\//i, /^runpod-/i];
+/** What the operator says: one form for all, or each caller's by how it sends its key. */
+export type StreamStandard = "auto" | "array" | "object";
 
-/** The first of these that says something decides: format, POST, wait, Accept, User-Agent, the operator's setting. */
+/** The first of these that says something decides: format, POST, wait, Accept, the operator's setting, how the key was sent. */
 export function streamForm(
   method: string,
   search: URLSearchParams,
   headers: IncomingHttpHeaders,
-  standard: "array" | "object",
+  standard: StreamStandard,
 ): StreamForm {
   const format = search.get("format");
   if (format !== null) return namedForm(format);
   if (method === "POST" || search.has("wait")) return "object";
   if (headers.accept?.includes("text/event-stream")) return "events";
-  const agent = headers["user-agent"] ?? "";
-  return OBJECT_READERS.some((reader) => reader.test(agent)) ? "object" : standard;
+  if (standard !== "auto") return standard;
+  // The specification sends the bare key and shows the array; every public client sends `Bearer` and reads the object.
+  return hasScheme(headers.authorization) ? "object" : "array";
 }
 
 function namedForm(format: string): StreamForm {

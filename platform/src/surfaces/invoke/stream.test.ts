@@ -11,6 +11,10 @@ async function streaming(world: JobWorld, ...outputs: unknown[]) {
   return { worker, id };
 }
 
+/** As the specification asks: by the bare key. */
+const read = (world: JobWorld, id: string, query = "") =>
+  world.invoke("GET", `/stream/${id}${query}`, { headers: { authorization: world.key } });
+
 const outputsOf = (chunks: { output: unknown }[]) => chunks.map(({ output }) => output);
 
 async function openEvents(world: JobWorld, id: string, headers: Record<string, string> = {}): Promise<Response> {
@@ -22,7 +26,7 @@ async function openEvents(world: JobWorld, id: string, headers: Record<string, s
 test("chunks come as an array of output and metrics, with the job's status in a header", async () => {
   await using world = await setupJobs();
   const { id } = await streaming(world, { text: ["a"], input_tokens: 3, output_tokens: 1 }, "b");
-  const { status, headers, json } = await world.invoke("GET", `/stream/${id}`);
+  const { status, headers, json } = await read(world, id);
   expect([status, headers.get("x-job-status")]).toEqual([200, "IN_PROGRESS"]);
   expect(json).toEqual([
     {
@@ -36,43 +40,79 @@ test("chunks come as an array of output and metrics, with the job's status in a 
 test("what one answer has given, no later one gives again, whatever its form", async () => {
   await using world = await setupJobs();
   const { id, worker } = await streaming(world, 1, 2);
-  expect(outputsOf((await world.invoke("GET", `/stream/${id}`)).json)).toEqual([1, 2]);
+  expect(outputsOf((await read(world, id)).json)).toEqual([1, 2]);
   await worker.chunk(id, 3);
   expect(outputsOf((await world.invoke("POST", `/stream/${id}`)).json.stream)).toEqual([3]);
   await worker.done(id, { output: [] });
-  expect((await world.invoke("GET", `/stream/${id}`)).json).toEqual([]);
+  expect((await read(world, id)).json).toEqual([]);
 });
 
 test("of many readers at once, each chunk goes to one", async () => {
   await using world = await setupJobs();
   const { id, worker } = await streaming(world);
-  const readers = Array.from({ length: 5 }, () => world.invoke("GET", `/stream/${id}`));
+  const readers = Array.from({ length: 5 }, () => read(world, id));
   await worker.chunk(id, 1);
   await worker.chunk(id, 2);
   await worker.done(id, { output: [] });
   const given = (await Promise.all(readers)).flatMap(({ json }) => outputsOf(json));
-  const rest = outputsOf((await world.invoke("GET", `/stream/${id}`)).json);
+  const rest = outputsOf((await read(world, id)).json);
   expect([...given, ...rest].sort()).toEqual([1, 2]);
 });
 
 test("'from' reads again what was given before, without moving the place of others", async () => {
   await using world = await setupJobs();
   const { id } = await streaming(world, 1, 2, 3);
-  expect(outputsOf((await world.invoke("GET", `/stream/${id}?from=1.1`)).json)).toEqual([2, 3]);
-  expect(outputsOf((await world.invoke("GET", `/stream/${id}`)).json)).toEqual([1, 2, 3]);
-  expect(outputsOf((await world.invoke("GET", `/stream/${id}?from=0.0`)).json)).toEqual([1, 2, 3]);
+  expect(outputsOf((await read(world, id, "?from=1.1")).json)).toEqual([2, 3]);
+  expect(outputsOf((await read(world, id)).json)).toEqual([1, 2, 3]);
+  expect(outputsOf((await read(world, id, "?from=0.0")).json)).toEqual([1, 2, 3]);
 });
 
 test.each([
   ["format", "GET", "?format=object", {}],
   ["POST", "POST", "", {}],
   ["wait", "GET", "?wait=1000", {}],
-  ["a known client's User-Agent", "GET", "", { "user-agent": "RunPod-JS-SDK/1.1.2 (linux)" }],
-])("%s asks for the object form", async (_why, method, query, headers) => {
+])("%s asks for the object form, whatever the scheme", async (_why, method, query) => {
   await using world = await setupJobs();
   const { id } = await streaming(world, 1);
-  const { json } = await world.invoke(method, `/stream/${id}${query}`, { headers });
+  const { headers, json } = await world.invoke(method, `/stream/${id}${query}`, {
+    headers: { authorization: world.key, accept: "text/event-stream" },
+  });
   expect(json).toMatchObject({ status: "IN_PROGRESS", stream: [{ output: 1 }] });
+  expect(headers.get("x-job-status")).toBe("IN_PROGRESS");
+});
+
+test.each([
+  ["auto", "", "array"],
+  ["auto", "Bearer ", "object"],
+  ["auto", "bearer  ", "object"],
+  ["array", "Bearer ", "array"],
+  ["object", "", "object"],
+] as const)("with MILLRACE_STREAM=%s, a key sent as '%s<key>' reads the %s", async (streamSetting, scheme, form) => {
+  await using world = await setupJobs({ stream: streamSetting });
+  const { id } = await streaming(world, 1);
+  const { json } = await world.invoke("GET", `/stream/${id}`, { headers: { authorization: scheme + world.key } });
+  expect(Array.isArray(json) ? "array" : "object").toBe(form);
+});
+
+test("public clients say nothing of themselves: who they are decides nothing", async () => {
+  await using world = await setupJobs();
+  const { id } = await streaming(world, 1);
+  const headers = { authorization: world.key, "user-agent": "RunPod-JS-SDK/1.1.2 (linux)" };
+  expect(outputsOf((await world.invoke("GET", `/stream/${id}`, { headers })).json)).toEqual([1]);
+});
+
+test("an end is said with the last chunks, not before: clients stop at the first state that is final", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world);
+  for (let i = 1; i <= 201; i++) await worker.chunk(id, i);
+  await worker.done(id, { error: "out of paper" });
+  const first = await world.invoke("GET", `/stream/${id}`);
+  expect([first.json.status, first.headers.get("x-job-status")]).toEqual(["IN_PROGRESS", "IN_PROGRESS"]);
+  expect(first.json.stream).toHaveLength(200);
+  expect(first.json).not.toHaveProperty("error");
+  const second = await world.invoke("GET", `/stream/${id}`);
+  expect(second.json).toMatchObject({ status: "FAILED", stream: [{ output: 201 }], error: "out of paper" });
+  expect(second.headers.get("x-job-status")).toBe("FAILED");
 });
 
 test("an explicit format wins over everything else", async () => {
@@ -85,7 +125,7 @@ test("an explicit format wins over everything else", async () => {
 test("an empty stream is held until a chunk comes", async () => {
   await using world = await setupJobs();
   const { id, worker } = await streaming(world);
-  const answer = world.invoke("GET", `/stream/${id}`);
+  const answer = read(world, id);
   await worker.chunk(id, "late");
   expect(outputsOf((await answer).json)).toEqual(["late"]);
 });
@@ -94,24 +134,77 @@ test("a handler that streams nothing gives its whole output as one chunk, once",
   await using world = await setupJobs();
   const { id, worker } = await streaming(world);
   await worker.done(id, { output: { answer: 42 } });
-  expect(outputsOf((await world.invoke("GET", `/stream/${id}`)).json)).toEqual([{ answer: 42 }]);
-  expect((await world.invoke("GET", `/stream/${id}`)).json).toEqual([]);
+  expect(outputsOf((await read(world, id)).json)).toEqual([{ answer: 42 }]);
+  expect((await read(world, id)).json).toEqual([]);
 });
 
-test("ask 9: a failure in mid stream is seen by readers of every form", async () => {
+test("ask 9: a failure in mid stream comes with the object that says FAILED, chunks left or not", async () => {
   await using world = await setupJobs();
   const { id, worker } = await streaming(world, 1);
   await worker.done(id, { error: "out of memory" });
-  expect((await world.invoke("GET", `/stream/${id}?format=object`)).json).toMatchObject({
-    status: "FAILED",
-    stream: [{ output: 1 }],
-  });
-  expect((await world.invoke("GET", `/stream/${id}?format=object`)).json).toEqual({
-    status: "FAILED",
-    stream: [],
+  const answers = [await world.invoke("GET", `/stream/${id}`), await world.invoke("GET", `/stream/${id}`)];
+  expect(answers.map(({ json }) => json)).toEqual([
+    {
+      status: "FAILED",
+      stream: [{ output: 1, metrics: { scenario: "stream", stream_index: 1 } }],
+      error: "out of memory",
+    },
+    { status: "FAILED", stream: [], error: "out of memory" },
+  ]);
+});
+
+test("ask 9: a failure is the last item of the array, once, with the keys that every item has", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world, 1);
+  await worker.done(id, { error: "out of memory" });
+  const failure = {
+    output: null,
     error: "out of memory",
-  });
-  expect((await world.invoke("GET", `/stream/${id}`)).json).toEqual([{ error: "out of memory", status: "FAILED" }]);
+    status: "FAILED",
+    metrics: { scenario: "stream", stream_index: 2 },
+  };
+  const first = await read(world, id);
+  expect(first.headers.get("x-job-status")).toBe("FAILED");
+  expect(first.json).toEqual([{ output: 1, metrics: { scenario: "stream", stream_index: 1 } }, failure]);
+  expect((await read(world, id)).json).toEqual([]);
+  expect((await read(world, id, "?from=1.1")).json).toEqual([failure]);
+  expect((await read(world, id, "?from=1.2")).json).toEqual([]);
+});
+
+test("ask 9: a job that failed before its first chunk says so in the array too, once", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world);
+  await worker.done(id, { error: "no model" });
+  expect((await read(world, id)).json).toMatchObject([{ output: null, error: "no model", status: "FAILED" }]);
+  expect((await read(world, id)).json).toEqual([]);
+});
+
+test("a failure that one form has given is not given again by the other's array", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world, 1);
+  await worker.done(id, { error: "no model" });
+  await world.invoke("GET", `/stream/${id}?format=object`);
+  expect((await read(world, id)).json).toEqual([]);
+  expect((await world.invoke("GET", `/stream/${id}?format=object`)).json).toMatchObject({ error: "no model" });
+});
+
+test("a cancelled job has no error: its state alone says that the stream is over", async () => {
+  await using world = await setupJobs();
+  const { id } = await streaming(world, 1);
+  await world.invoke("POST", `/cancel/${id}`);
+  const { headers, json } = await read(world, id);
+  expect([headers.get("x-job-status"), outputsOf(json)]).toEqual(["CANCELLED", [1]]);
+});
+
+test("ask 9: events end with the record, which carries the error", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world, "a");
+  const events = eventsOf(await openEvents(world, id));
+  expect((await events.next()).value).toMatchObject({ id: "1.1" });
+  await worker.done(id, { error: "out of memory" });
+  const { value } = await events.next();
+  expect(value).toMatchObject({ event: "end" });
+  expect(JSON.parse(value!.data)).toMatchObject({ id, status: "FAILED", error: "out of memory" });
 });
 
 test("a server that ends lets readers go: with what there is, and events to be resumed elsewhere", async () => {
@@ -132,7 +225,7 @@ test("output over 1 MB is split over several chunks, and none of it is lost", as
   const long = "ä\n".repeat(600_000);
   const list = Array.from({ length: 150_000 }, (_, i) => `item ${i}`);
   const { id } = await streaming(world, long, list);
-  const { json } = await world.invoke("GET", `/stream/${id}`);
+  const { json } = await read(world, id);
   const outputs = outputsOf(json) as string[];
   for (const output of outputs) expect(Buffer.byteLength(JSON.stringify(output))).toBeLessThanOrEqual(1_048_576);
   const joined = outputs.join("");
@@ -192,12 +285,12 @@ test("a worker lost in mid stream: readers see reset and then the new attempt, n
 test("a retried job streams anew for readers of arrays too", async () => {
   await using world = await setupJobs();
   const { id, worker } = await streaming(world, "old");
-  await world.invoke("GET", `/stream/${id}`);
+  await read(world, id);
   await worker.done(id, { error: "no" });
   await world.invoke("POST", `/retry/${id}`);
   expect((await worker.take())?.id).toBe(id);
   await worker.chunk(id, "new");
-  expect(outputsOf((await world.invoke("GET", `/stream/${id}`)).json)).toEqual(["new"]);
+  expect(outputsOf((await read(world, id)).json)).toEqual(["new"]);
 });
 
 test.each([

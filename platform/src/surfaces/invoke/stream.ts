@@ -4,19 +4,19 @@ import type { Engine } from "../../jobs/engine.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
-import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
+import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Chunk } from "../../ports/queue/queue.ts";
 import { drained, eventHeaders, eventText, KEEP_ALIVE_MS } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
 import { jobRecord } from "./record.ts";
-import { streamForm } from "./stream-form.ts";
+import { type StreamStandard, streamForm } from "./stream-form.ts";
 
 export interface StreamParts {
   engine: Engine;
   streams: Streams;
-  streamStandard: "array" | "object";
+  streamStandard: StreamStandard;
 }
 
 interface Asked {
@@ -43,7 +43,7 @@ async function poll(parts: StreamParts, { endpoint, job: id, request, reply }: A
     from === null
       ? await nextUnread(parts, ask, reply)
       : await parts.streams.next(ask.endpoint, id, parsePosition(from), ask.waitMs, ask.gone);
-  reply.header("X-Job-Status", view.job.state);
+  reply.header("X-Job-Status", shownState(view));
   return new JsonText(JSON.stringify(form === "array" ? arrayForm(view) : objectForm(view)));
 }
 
@@ -63,7 +63,7 @@ async function nextUnread(
     await streams.answering.get(id);
     const after = cursorOf((await engine.read(endpoint, id)).job);
     const view = await streams.next(endpoint, id, after, waitMs, gone);
-    const last = view.chunks.at(-1);
+    const last = view.errorAt ?? view.chunks.at(-1);
     if (!last) return view;
     // Another answer may have given these chunks while this one was waiting for them.
     const { sequence, attempt } = cursorOf((await engine.read(endpoint, id)).job);
@@ -85,29 +85,24 @@ function cursorOf({ cursor, attempt }: Job): Position {
   return cursor && cursor.attempt === attempt ? cursor : BEGINNING;
 }
 
-/** A failure is the last item, so that a reader of plain arrays sees it too. */
-function arrayForm(view: StreamView): unknown[] {
-  const error = errorOf(view);
-  return [...view.chunks.map(shownChunk), ...(error === undefined ? [] : [{ error, status: view.job.state }])];
+/** Clients stop at the first state that is final: an end is said together with the last chunks, and not before. */
+const shownState = ({ job, isLast }: StreamView): JobState =>
+  isLast || !jobLifecycle.isFinal(job.state) ? job.state : "IN_PROGRESS";
+
+/** A failure is the last item, so that a reader of plain arrays sees it too. It has the keys that such a reader looks for. */
+function arrayForm({ job, chunks, error, errorAt }: StreamView): unknown[] {
+  const items = chunks.map(shownChunk);
+  if (!errorAt) return items;
+  const failure = JSON.stringify({ output: null, error, status: job.state });
+  return [...items, withMetrics(failure, errorAt.sequence)];
 }
 
 function objectForm(view: StreamView): object {
-  const error = errorOf(view);
-  return { status: view.job.state, stream: view.chunks.map(shownChunk), ...(error === undefined ? {} : { error }) };
+  const { chunks, error } = view;
+  return { status: shownState(view), stream: chunks.map(shownChunk), ...(error === undefined ? {} : { error }) };
 }
 
 const shownChunk = ({ text, sequence }: Chunk) => withMetrics(text, sequence);
-
-/** The reason of an end that is no success, once all chunks before it have been read. */
-function errorOf({ job, result, chunks }: StreamView): string | undefined {
-  if (!jobLifecycle.isFinal(job.state) || job.state === "COMPLETED" || chunks.length > 0) return undefined;
-  return resultError(result) ?? job.reason;
-}
-
-function resultError(result: Payload | undefined): string | undefined {
-  if (result === undefined) return undefined;
-  return (JSON.parse(Buffer.from(result).toString()) as { error?: string }).error;
-}
 
 /** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
 async function events({ engine, streams }: StreamParts, { endpoint, job: id, request, reply }: Asked): Promise<Reply> {

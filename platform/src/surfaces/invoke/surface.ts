@@ -9,10 +9,14 @@ export function flatError({ word, detail }: Problem): { contentType: string; bod
   return { contentType: "application/json", body: JSON.stringify({ error: word ?? detail, message: detail }) };
 }
 
+const SCHEME = /^Bearer +/i;
+
+export const hasScheme = (header: string | undefined) => SCHEME.test(header ?? "");
+
 /** The key of an `Authorization` header that may or may not name a scheme. */
 export function keyOf(header: string | undefined): string {
   if (header === undefined) throw problem("unauthenticated", "unauthorized: the authorization header is missing");
-  return header.replace(/^Bearer +/i, "").trim();
+  return header.replace(SCHEME, "").trim();
 }
 
 export function invokeSurface(authenticator: Authenticator): Surface {
