@@ -1,8 +1,8 @@
 /** The job engine as its clients see it: submit, wait, read, cancel, retry, purge. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
-import { jobId } from "../kernel/ids.ts";
-import { problem } from "../kernel/problem.ts";
+import { jobId, jobIdParts } from "../kernel/ids.ts";
+import { type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
 import type { Change, Counts, Due, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
@@ -16,6 +16,13 @@ const MINUTE_MS = 60_000;
 
 /** How long results are kept after the end. */
 export const RETENTION_MS = { run: 30 * MINUTE_MS, runsync: MINUTE_MS, runsyncWithWait: 5 * MINUTE_MS };
+
+const inMinutes = (ms: number) => (ms === MINUTE_MS ? "1 minute" : `${ms / MINUTE_MS} minutes`);
+
+const KEPT = {
+  run: `results of /run are kept for ${inMinutes(RETENTION_MS.run)} after the end`,
+  runsync: `results of /runsync are kept for ${inMinutes(RETENTION_MS.runsync)} after the end, ${inMinutes(RETENTION_MS.runsyncWithWait)} with 'wait'`,
+};
 
 /** What an endpoint's jobs are held to when they say nothing themselves. */
 export interface EndpointTerms {
@@ -123,7 +130,7 @@ export class Engine implements AsyncDisposable {
   async read(endpoint: string, id: string, parts: readonly Part[] = []): Promise<Reading> {
     const reading = await this.#queue.read(id, this.#clock.now(), parts);
     if (reading === "purged") throw problem("not-found", "job not found: it was removed by purge-queue");
-    if (!reading || reading.job.endpoint !== endpoint) throw problem("not-found", "job not found");
+    if (!reading || reading.job.endpoint !== endpoint) throw this.#absent(id);
     return reading;
   }
 
@@ -131,7 +138,9 @@ export class Engine implements AsyncDisposable {
   async cancel(endpoint: string, id: string): Promise<Job> {
     const { job } = await this.read(endpoint, id);
     const [outcome] = await this.#queue.apply([cancelling(job, this.#clock.now())]);
-    return this.#told(outcome!) ?? notFound();
+    const told = this.#told(outcome!);
+    if (!told) throw this.#absent(id);
+    return told;
   }
 
   async retry(endpoint: string, id: string): Promise<Job> {
@@ -213,6 +222,18 @@ export class Engine implements AsyncDisposable {
     return job;
   }
 
+  /**
+   * Nothing is kept of a job that expired, but its id says when it was made. The id alone decides what is said: whoever asks for a job of
+   * others learns nothing of it.
+   */
+  #absent(id: string): Problem {
+    const made = jobIdParts(id);
+    if (!made || made.madeAt > this.#clock.now()) return problem("not-found", "job not found");
+    const kept = made.sync ? KEPT.runsync : KEPT.run;
+    const less = "or for less where 'ttl' of /status said so";
+    return problem("not-found", `job not found: it is unknown here, or it has expired: ${kept}, ${less}`);
+  }
+
   /** Waits for an end, or for the end of everything that the endpoint has. */
   #waiting(endpoint: string, id: string, waitMs: number, gone: Gone): Wait {
     const stopListening = this.#signals.listen(`removed:${endpoint}`, () =>
@@ -268,8 +289,4 @@ function removedJob(id: string, endpoint: string, now: number): Job {
   const policy = { ttlMs: 0, executionTimeoutMs: 0, retentionMs: 0, errorRetries: 0, lowPriority: false };
   const times = { createdAt: now, ttlAt: now, queuedAt: now, endedAt: now };
   return { id, endpoint, state: "CANCELLED", policy, ...times, attempt: 0, spent: 0, errorsRetried: 0, retried: 0 };
-}
-
-function notFound(): never {
-  throw problem("not-found", "job not found");
 }

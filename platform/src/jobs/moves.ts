@@ -18,6 +18,11 @@ function when(move: JobMove, fence: Omit<Change["when"], "states"> = {}): Change
   return { states: jobLifecycle.from(move), ...fence };
 }
 
+const LISTED_OF_ERROR = 1000;
+
+/** A character is never cut in two. */
+const beginningOf = (error: string) => error.slice(0, LISTED_OF_ERROR).replace(/[\ud800-\udbff]$/, "");
+
 const CLEAR_AT_END: (keyof Change["set"])[] = ["deadline"];
 const END = { webhook: true, expiry: true };
 
@@ -33,11 +38,17 @@ export function completing(job: Job, result: Payload, now: number): Change {
   };
 }
 
-export function failing(job: Job, result: Payload | undefined, now: number, reason?: string): Change {
+/** By the service, which says why, or by the handler, whose result says so. */
+export function failing(
+  job: Job,
+  result: Payload | undefined,
+  now: number,
+  { reason, error }: { reason?: string; error?: string },
+): Change {
   return {
     id: job.id,
     when: when("fail", { holder: job.holder, attempt: job.attempt }),
-    set: ending("fail", now, reason),
+    set: { ...ending("fail", now, reason), ...(error === undefined ? {} : { error: beginningOf(error) }) },
     clear: reason === undefined ? [...CLEAR_AT_END, "reason"] : CLEAR_AT_END,
     ...(result === undefined ? {} : { result }),
     progress: null,
@@ -57,7 +68,7 @@ export function retryingError(job: Job, now: number, reason: string): Change | u
 /** A job whose worker is lost goes round again, until it has cost too many workers. */
 export function givingUpHolder(job: Job, now: number, reason: string): Change {
   if (job.spent >= ATTEMPTS) {
-    return failing(job, undefined, now, `${reason}; given up after ${job.spent} attempts`);
+    return failing(job, undefined, now, { reason: `${reason}; given up after ${job.spent} attempts` });
   }
   return returning(job, now, reason);
 }
@@ -122,7 +133,7 @@ export function retrying(job: Job, now: number): Change {
       // Whoever had it before may still be at it: a report of that run must not become the result of this one.
       barred: job.holder,
     },
-    clear: [...RUNNING, "endedAt", "expiresAt", "reason", "cursor", "deliveries"],
+    clear: [...RUNNING, "endedAt", "expiresAt", "reason", "error", "cursor", "deliveries"],
     result: null,
     progress: null,
     also: { count: { retried: 1 }, dropChunks: true },
@@ -184,5 +195,5 @@ export function changeReported(job: Job, report: Report, now: number): Change {
   if (report.kind === "progress") return progressing(job, report.output);
   if (!report.failed) return completing(job, report.result, now);
   const reason = `the handler failed: ${(report.error ?? "").slice(0, SHOWN_OF_ERROR)}`;
-  return retryingError(job, now, reason) ?? failing(job, report.result, now);
+  return retryingError(job, now, reason) ?? failing(job, report.result, now, { error: report.error });
 }

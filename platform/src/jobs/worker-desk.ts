@@ -113,7 +113,7 @@ export class WorkerDesk {
   /** Ends a job that was taken and cannot be handed to any worker. */
   async fail({ endpoint, worker }: WorkerCall, job: Job, reason: string): Promise<void> {
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
-    await this.#endOrReturn(session, failing(job, undefined, this.#clock.now(), reason));
+    await this.#endOrReturn(session, failing(job, undefined, this.#clock.now(), { reason }));
   }
 
   /** Results and progress. A report that comes late, twice or from someone else changes nothing. */

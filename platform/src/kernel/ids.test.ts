@@ -1,6 +1,6 @@
 /** Identifiers and keys: their shapes, and that nothing about them can be guessed from another. */
 import { expect, test } from "vitest";
-import { apiKeyText, jobId, keyDigest, RESOURCE_ID, requestId, resourceId } from "./ids.ts";
+import { apiKeyText, jobId, jobIdParts, keyDigest, RESOURCE_ID, requestId, resourceId } from "./ids.ts";
 import { type Random, realRandom, SeededRandom } from "./random.ts";
 
 /** Gives these bytes first, then zeros. */
@@ -81,4 +81,12 @@ test("a job id is the time and the random bytes, in order", () => {
 test("the same seed gives the same ids, another seed gives others", () => {
   expect(resourceId(new SeededRandom(7))).toBe(resourceId(new SeededRandom(7)));
   expect(resourceId(new SeededRandom(7))).not.toBe(resourceId(new SeededRandom(8)));
+});
+
+test("a job id says when it was made, and for what", () => {
+  const now = 1_790_000_000_123;
+  expect(jobIdParts(jobId(now, realRandom, { sync: false }))).toEqual({ madeAt: now, sync: false });
+  expect(jobIdParts(jobId(now, realRandom, { sync: true }))).toEqual({ madeAt: now, sync: true });
+  for (const other of ["", "x", "sync-", "01a1e065-5197-46e6-ad20-a0ac8c5b7a14-u1"])
+    expect(jobIdParts(other)).toBeUndefined();
 });

@@ -62,6 +62,14 @@ export function jobId(now: number, random: Random, { sync }: { sync: boolean }):
   return JOB_ID.toString("latin1", sync ? 0 : SYNC_LENGTH);
 }
 
+const JOB_ID_SHAPE = /^(sync-)?([0-9a-f]{8})-([0-9a-f]{4})-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}-u1$/;
+
+/** What an id of ours says about itself; undefined for any other text. */
+export function jobIdParts(id: string): { madeAt: number; sync: boolean } | undefined {
+  const [, sync, high, low] = JOB_ID_SHAPE.exec(id) ?? [];
+  return high === undefined ? undefined : { madeAt: Number.parseInt(`${high}${low}`, 16), sync: sync !== undefined };
+}
+
 function writeTime(now: number): void {
   for (let i = 0, rest = now; i < TIME_PLACES.length; i++, rest = Math.floor(rest / 256)) {
     writeHex(TIME_PLACES.at(-1 - i)!, rest % 256);

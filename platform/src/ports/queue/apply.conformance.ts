@@ -27,10 +27,10 @@ export function applyConformance(open: OpenQueue): void {
   test("a change applies, and answers with the job it made", async () => {
     await using opened = await open();
     await running(opened.queue, newJob("j1"));
-    const outcome = await applyOne(opened.queue, finish("j1", { set: { reason: "done" } }));
+    const outcome = await applyOne(opened.queue, finish("j1", { set: { reason: "done", error: "why" } }));
     const { job } = await reading(opened.queue, "j1");
     expect(outcome).toEqual({ applied: true, job });
-    expect(job).toMatchObject({ state: "COMPLETED", endedAt: NOW, holder: "w1", attempt: 1, reason: "done" });
+    expect(job).toMatchObject({ state: "COMPLETED", endedAt: NOW, holder: "w1", attempt: 1, reason: "done", error: "why" });
     expect(job).not.toHaveProperty("deadline");
   });
 

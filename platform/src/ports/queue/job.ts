@@ -63,6 +63,8 @@ export interface Job {
   expiresAt?: number;
   /** Why the service itself ended the job, or why its last attempt was lost. */
   reason?: string;
+  /** How the handler's error begins, which its result has in full: lists are read without results. */
+  error?: string;
   /** Targets to be told of the end. */
   webhooks?: string[];
   /** How far `/stream` has given its chunks out. */
@@ -84,6 +86,7 @@ const optionalFields: Record<OptionalField, true> = {
   endedAt: true,
   expiresAt: true,
   reason: true,
+  error: true,
   webhooks: true,
   sealed: true,
   cursor: true,

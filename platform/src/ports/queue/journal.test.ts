@@ -28,6 +28,7 @@ const ended: Required<Job> = {
   deadline: 14,
   endedAt: 15,
   expiresAt: 16,
+  error: 'an "error"',
   reason: 'a "quoted" reason with } and ünïcödé',
   webhooks: ["http://a/{}"],
   sealed: true,

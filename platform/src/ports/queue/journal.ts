@@ -103,6 +103,7 @@ function docOf(job: Job): string {
   if (job.deadline !== undefined) doc += `,"deadline":${job.deadline}`;
   if (job.endedAt !== undefined) doc += `,"endedAt":${job.endedAt}`;
   if (job.reason !== undefined) doc += `,"reason":${JSON.stringify(job.reason)}`;
+  if (job.error !== undefined) doc += `,"error":${JSON.stringify(job.error)}`;
   if (job.webhooks !== undefined) doc += `,"webhooks":${JSON.stringify(job.webhooks)}`;
   if (job.sealed !== undefined) doc += `,"sealed":${job.sealed}`;
   if (job.cursor !== undefined) doc += `,"cursor":${JSON.stringify(job.cursor)}`;

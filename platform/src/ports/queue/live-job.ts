@@ -39,6 +39,7 @@ export class LiveJob implements Job, Timed {
   declare endedAt?: number;
   declare expiresAt?: number;
   declare reason?: string;
+  declare error?: string;
   declare webhooks?: string[];
   declare sealed?: true;
   declare cursor?: { attempt: number; sequence: number };
@@ -92,6 +93,7 @@ function copyOptional(from: Job, to: Job): void {
   if (from.endedAt !== undefined) to.endedAt = from.endedAt;
   if (from.expiresAt !== undefined) to.expiresAt = from.expiresAt;
   if (from.reason !== undefined) to.reason = from.reason;
+  if (from.error !== undefined) to.error = from.error;
   if (from.webhooks !== undefined) to.webhooks = from.webhooks;
   if (from.sealed !== undefined) to.sealed = from.sealed;
   if (from.cursor !== undefined) to.cursor = from.cursor;

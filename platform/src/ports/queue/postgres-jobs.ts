@@ -67,6 +67,7 @@ export const migrations = [
   // All running jobs are looked at for those whose holder is gone, and few run at once: only the waiting ones need an order.
   `DROP INDEX jobs_due;
    CREATE INDEX jobs_due ON jobs (ttl_at) WHERE state = 'IN_QUEUE';`,
+  `ALTER TABLE jobs ADD COLUMN error text;`,
 ];
 
 /**
@@ -103,6 +104,7 @@ export const SETTABLE = {
   ended_at: "bigint",
   expires_at: "bigint",
   reason: "text",
+  error: "text",
   webhooks: "text[]",
   sealed: "boolean",
   cursor: "jsonb",
@@ -127,6 +129,7 @@ const COLUMN_OF = {
   endedAt: "ended_at",
   expiresAt: "expires_at",
   reason: "reason",
+  error: "error",
   webhooks: "webhooks",
   sealed: "sealed",
   cursor: "cursor",
@@ -148,7 +151,15 @@ type Numbers = [
 ];
 
 /** Fields that few jobs have; each has a column of its name. */
-const RARE = ["barred", "reason", "webhooks", "sealed", "cursor", "deliveries"] as const satisfies (keyof Job)[];
+const RARE = [
+  "barred",
+  "reason",
+  "error",
+  "webhooks",
+  "sealed",
+  "cursor",
+  "deliveries",
+] as const satisfies (keyof Job)[];
 
 const listOf = (columns: readonly string[]) => columns.map((name) => `jobs.${name}`).join(", ");
 const rareObject = RARE.map((name) => `'${name}', jobs.${name}`).join(", ");

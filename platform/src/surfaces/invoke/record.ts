@@ -19,14 +19,14 @@ export function jobRecord(shown: Shown): string | Uint8Array {
 }
 
 function ownFields({ job, result, waitReason }: Shown): Record<string, unknown> {
-  const { startedAt, queuedAt, endedAt, state, reason, retried, holder, id } = job;
+  const { startedAt, queuedAt, endedAt, state, reason, error = reason, retried, holder, id } = job;
   const isFinal = jobLifecycle.isFinal(state);
   const delayed = startedAt !== undefined;
   return {
     ...(delayed ? { delayTime: Math.max(0, startedAt - queuedAt) } : {}),
     ...(delayed && isFinal ? { executionTime: Math.max(0, (endedAt ?? startedAt) - startedAt) } : {}),
-    // The handler's own words stand in its result; ours are for jobs that the service itself ended.
-    ...(isFinal && reason !== undefined && result === undefined ? { error: reason } : {}),
+    // The handler's own words stand in its result; ours are for jobs that the service itself ended, and for lists.
+    ...(isFinal && error !== undefined && result === undefined ? { error } : {}),
     id,
     ...(retried > 0 ? { retries: retried } : {}),
     status: state,

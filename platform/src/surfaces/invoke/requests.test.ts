@@ -25,6 +25,45 @@ test("jobs are listed newest first, with their times and without their output", 
   expect(text).not.toContain("secret output");
 });
 
+test("a job that failed says why, in its first 1,000 characters", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const short = await world.begun(worker);
+  await worker.done(short, { error: "out of paper" });
+  await world.clock.advance(10);
+  const long = await world.begun(worker);
+  await worker.done(long, { error: `${"x".repeat(999)}😀${"y".repeat(5000)}`, output: "secret output" });
+  await world.clock.advance(10);
+  const broken = await world.begun(worker);
+  await worker.ask("POST job-done", { job: broken, body: "{" });
+  const { json, text } = await world.invoke("GET", "/requests");
+  expect(json.requests.map(({ error }: { error: string }) => error)).toEqual([
+    "the worker's result is not valid JSON; it begins: {",
+    "x".repeat(999),
+    "out of paper",
+  ]);
+  expect(text).not.toContain("secret output");
+  expect((await world.status(long)).error).toHaveLength(6001);
+});
+
+test("a job that succeeded when it was retried has no error left", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const id = await world.begun(worker);
+  await worker.done(id, { error: "out of paper" });
+  await world.invoke("POST", `/retry/${id}`);
+  const waiting = (await world.invoke("GET", "/requests")).json.requests[0];
+  await worker.take();
+  await worker.done(id, { output: 1 });
+  const [done] = (await world.invoke("GET", "/requests")).json.requests;
+  expect([waiting.status, waiting.error, done.status, done.error]).toEqual([
+    "IN_QUEUE",
+    undefined,
+    "COMPLETED",
+    undefined,
+  ]);
+});
+
 test("filters and pages", async () => {
   await using world = await setupJobs();
   const ids = [];

@@ -70,6 +70,52 @@ test("what expired is gone from the queue, not only from sight", async () => {
   expect(await world.queue.read(id, 0)).toBeUndefined();
 });
 
+describe("a job that is not there any more", () => {
+  const RUN = "results of /run are kept for 30 minutes after the end, or for less where 'ttl' of /status said so";
+  const RUNSYNC =
+    "results of /runsync are kept for 1 minute after the end, 5 minutes with 'wait', or for less where 'ttl' of /status said so";
+
+  test.each([
+    ["/run", "", ran, 30 * MINUTE_MS, RUN],
+    ["/runsync", "", ranSync, MINUTE_MS, RUNSYNC],
+  ])("of %s may have expired, and the refusal says so", async (_path, query, run, keptMs, kept) => {
+    await using world = await setupJobs();
+    const id = await run(world, await world.worker(), query, { output: 1 });
+    await world.clock.advance(keptMs);
+    const text = `job not found: it is unknown here, or it has expired: ${kept}`;
+    for (const [method, path] of [
+      ["GET", "/status"],
+      ["GET", "/stream"],
+      ["POST", "/cancel"],
+      ["POST", "/retry"],
+    ] as const) {
+      const { status, json } = await world.invoke(method, `${path}/${id}`);
+      expect([path, status, json.error]).toEqual([path, 404, text]);
+    }
+  });
+
+  test("is refused with the same words whether it is foreign, expired or was never there", async () => {
+    await using world = await setupJobs();
+    const mine = await ran(world, await world.worker(), "", { output: 1 });
+    const stranger = await world.strangersKey();
+    const body = { name: "theirs", image: "host:/app", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+    const theirs = (await world.call("POST", "/v2/serverless", { key: stranger, body })).json.id;
+    const asked = async (id: string) => (await world.call("GET", `/v2/${theirs}/status/${id}`, { key: stranger })).text;
+    const whileThere = await asked(mine);
+    expect(await asked(`${mine.slice(0, -5)}00-u1`)).toBe(whileThere);
+    await world.clock.advance(30 * MINUTE_MS);
+    expect(await asked(mine)).toBe(whileThere);
+  });
+
+  test.each([["no-such-job"], ["f1a1e065-5197-76e6-ad20-a0ac8c5b7a14-u1"], ["01a1e065-5197-46e6-ad20-a0ac8c5b7a14"]])(
+    "under an id that this server cannot have given out, '%s', cannot have expired",
+    async (id) => {
+      await using world = await setupJobs();
+      expect((await world.invoke("GET", `/status/${id}`)).json.error).toBe("job not found");
+    },
+  );
+});
+
 test("that a job was purged is remembered for half an hour", async () => {
   await using world = await setupJobs();
   const id = await world.submit();
@@ -78,7 +124,7 @@ test("that a job was purged is remembered for half an hour", async () => {
   await world.clock.advance(30 * MINUTE_MS - 1);
   expect(await text()).toBe("job not found: it was removed by purge-queue");
   await world.clock.advance(1);
-  expect(await text()).toBe("job not found");
+  expect(await text()).toMatch(/^job not found: it is unknown here, or it has expired/);
 });
 
 describe("/status?ttl", () => {

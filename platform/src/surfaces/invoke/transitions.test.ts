@@ -137,7 +137,7 @@ describe("any -> retention period ends -> not retrievable, and an expired job ca
     ] as const;
     for (const [method, path] of requests) {
       const { status, json } = await at.world.invoke(method, path);
-      expect([path, status, json.error]).toEqual([path, 404, "job not found"]);
+      expect([path, status, json.error]).toEqual([path, 404, expect.stringContaining("it has expired")]);
     }
   });
 });
