@@ -46,6 +46,7 @@ import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import type { Answering } from "./surfaces/http/reply.ts";
 import { closeServer, createServer, inTurn } from "./surfaces/http/server.ts";
+import { CrossOrigin, parseOrigins } from "./surfaces/invoke/cors.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
 import { jobRecord } from "./surfaces/invoke/record.ts";
 import { mountInvoke } from "./surfaces/invoke/routes.ts";
@@ -133,6 +134,9 @@ export interface AppSettings {
   webhookPrivate?: string;
   webhookSecret?: string;
   domain?: string;
+  publicUrl?: string;
+  /** Origins whose pages may call endpoints; none by default. */
+  corsOrigins?: string;
 }
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
@@ -169,18 +173,26 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const invalidPath = problem("malformed", "The request path is not valid.");
   const badPath: Answering = (request, reply) => pipeline.refuse(rest, invalidPath, request, reply);
   const direct = new DirectRoutes();
-  const invoke = invokeSurface(authenticator);
+  const { corsOrigins, domain } = settings;
+  const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(parseOrigins(corsOrigins), domain);
+  const invoke = invokeSurface(authenticator, crossOrigin && ((origin) => crossOrigin.headers(origin)));
   const proxy = new EndpointProxy({
     ...parts,
     pipeline,
     surface: invoke,
     endpoints,
     balancer,
-    domain: settings.domain,
+    domain,
   });
   const nodeLink =
     node && new NodeLink({ ...parts, machine: node.id, passes, balancer, records: services.workerRecords });
-  const http = createServer({ clock, direct, badPath, ahead: nodeLink ? inTurn(proxy, nodeLink) : proxy });
+  const ahead = nodeLink ? inTurn(proxy, nodeLink) : proxy;
+  const http = createServer({
+    clock,
+    direct,
+    badPath,
+    ahead: crossOrigin ? inTurn(crossOrigin.preflights, ahead) : ahead,
+  });
   const large = new LargeJson();
   const reader = { ...parts, large, limits: payloadLimits };
   const streams = new Streams({ ...parts, engine });
@@ -193,7 +205,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     mine: leaseOf("webhooks", parts),
   });
   mountDocs(http);
-  mountRestV2(http, pipeline, rest, restHandlers(services, workers, authenticator));
+  const handlers = restHandlers(services, workers, authenticator);
+  mountRestV2(http, { pipeline, surface: rest, handlers, publicUrl: settings.publicUrl });
   mountInvoke(http, direct, {
     pipeline,
     surface: invoke,

@@ -77,6 +77,12 @@ export const settingTable = {
     value: "NAME",
     about: "domain whose subdomains <endpoint id>.NAME lead to load-balancing endpoints",
   },
+  corsOrigins: {
+    flag: "cors-origins",
+    variable: "MILLRACE_CORS_ORIGINS",
+    value: "ORIGINS",
+    about: "origins whose pages may call endpoints from a browser, comma separated, or '*'; none by default",
+  },
   workerUrl: {
     flag: "worker-url",
     variable: "MILLRACE_WORKER_URL",
@@ -209,6 +215,7 @@ export type Settings = {
   payloadLimits: string;
   publicUrl: string | undefined;
   domain: string | undefined;
+  corsOrigins: string | undefined;
   workerUrl: string | undefined;
   nodeUrl: string | undefined;
   compute: "host" | "none";
@@ -257,6 +264,7 @@ export function settingsFrom(
     domain: read("domain")
       ?.toLowerCase()
       .replace(/^\*?\.|\.$/g, ""),
+    corsOrigins: read("corsOrigins"),
     workerUrl: read("workerUrl"),
     nodeUrl: originIn("MILLRACE_NODE_URL", read("nodeUrl")),
     compute: oneOf("MILLRACE_COMPUTE", read("compute")!, ["host", "none"]),

@@ -27,12 +27,18 @@ export interface BalancedWorld extends World {
 
 export interface BalancedOptions {
   domain?: string;
+  corsOrigins?: string;
   env?: Record<string, string>;
   requestCount?: number;
 }
 
-export async function setupBalanced({ domain, env, requestCount = 4 }: BalancedOptions = {}): Promise<BalancedWorld> {
-  const world = await setup({ domain });
+export async function setupBalanced({
+  domain,
+  corsOrigins,
+  env,
+  requestCount = 4,
+}: BalancedOptions = {}): Promise<BalancedWorld> {
+  const world = await setup({ domain, corsOrigins });
   const body = {
     name: "app",
     image: "host:/app",

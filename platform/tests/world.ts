@@ -75,6 +75,7 @@ export interface WorldOptions {
   stream?: AppSettings["stream"];
   publicUrl?: string;
   domain?: string;
+  corsOrigins?: string;
   /** What the server runs workers on; without it there is none. */
   compute?: (clock: WatchedClock) => Compute;
   /** What a server finds that comes after another one, or beside it. */
@@ -93,6 +94,7 @@ export async function setup({
   stream = "auto",
   publicUrl = "https://millrace.test",
   domain,
+  corsOrigins,
   compute,
   found,
   machine: id = "machine",
@@ -133,6 +135,8 @@ export async function setup({
     stream,
     webhookPrivate: "allow",
     domain,
+    publicUrl: publicUrl || undefined,
+    corsOrigins,
   });
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
   app.fleet?.start();

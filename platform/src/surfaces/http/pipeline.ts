@@ -122,6 +122,7 @@ export class Pipeline {
     const startedMs = this.#clock.monotonic();
     const id = requestId(this.#random);
     reply.header("X-Request-Id", id);
+    if (surface.crossOrigin) Object.assign(reply.headers, surface.crossOrigin(request.headers.origin));
     let caller: Caller | undefined;
     try {
       caller = await surface.authenticate(request.headers);

@@ -109,6 +109,7 @@ async function streamed(
 function startEvents(reply: Reply, id: string): void {
   if (reply.raw.headersSent) return;
   reply.raw.writeHead(200, {
+    ...reply.headers,
     "content-type": "text/event-stream",
     "cache-control": "no-cache",
     "x-accel-buffering": "no",

@@ -111,7 +111,7 @@ async function events({ engine, streams }: StreamParts, { endpoint, job: id, req
   const { job } = await engine.read(endpoint.id, id);
   const gone = new ClientGone(reply);
   const { raw } = reply;
-  raw.writeHead(200, { ...eventHeaders, "x-job-status": job.state });
+  raw.writeHead(200, { ...reply.headers, ...eventHeaders, "x-job-status": job.state });
   raw.flushHeaders();
   while (!gone.aborted && !streams.closed) {
     const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone).catch(() => undefined);

@@ -19,7 +19,7 @@ export function keyOf(header: string | undefined): string {
   return header.replace(SCHEME, "").trim();
 }
 
-export function invokeSurface(authenticator: Authenticator): Surface {
+export function invokeSurface(authenticator: Authenticator, crossOrigin?: Surface["crossOrigin"]): Surface {
   return {
     name: "invoke",
     authenticate: async ({ authorization }) => authenticator.key(keyOf(authorization)),
@@ -27,5 +27,6 @@ export function invokeSurface(authenticator: Authenticator): Surface {
     strictMediaType: false,
     refusal: flatError,
     logged: false,
+    crossOrigin,
   };
 }

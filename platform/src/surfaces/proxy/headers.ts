@@ -89,18 +89,22 @@ export function responseHeaders(raw: readonly string[], form: Form, own: Record<
   const dropped = namesInConnection(raw);
   const kept: RawHeaders = [];
   let named = false;
+  let opened = false;
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i]!.toLowerCase();
     const value = raw[i + 1]!;
     if (HOP_BY_HOP.has(name) || dropped?.has(name) || workerHeaders.has(name)) continue;
     if (form === "path" && FOR_THE_ORIGIN.has(name)) continue;
     if (name === "x-request-id") named = true;
+    if (name === "access-control-allow-origin") opened = true;
     if (name === "set-cookie") keepSetCookie(kept, value);
     else kept.push(raw[i]!, value);
   }
   for (const [name, value] of Object.entries(own)) {
-    // A worker that names its requests itself is asked about them by that name.
-    if (!(named && name === "X-Request-Id")) kept.push(name, String(value));
+    // A worker that names its requests itself is asked about them by that name, and one that says whose pages may read it is heard.
+    if (named && name === "X-Request-Id") continue;
+    if (opened && name.startsWith("Access-Control-")) continue;
+    kept.push(name, String(value));
   }
   if (form === "path") kept.push("Content-Security-Policy", SANDBOX);
   return kept;

@@ -4,8 +4,10 @@ import { operations, resourceWords } from "../../contract.ts";
 import type { Authenticator } from "../../guards/authenticate.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
+import { orPage } from "../http/page.ts";
 import type { Pipeline } from "../http/pipeline.ts";
 import { problemJson } from "../http/problem-json.ts";
+import type { Answering } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 
@@ -23,16 +25,24 @@ export function restV2Surface(authenticator: Authenticator): Surface {
   };
 }
 
-export function mountRestV2(app: FastifyInstance, pipeline: Pipeline, surface: Surface, handlers: RestHandlers): void {
+export interface RestParts {
+  pipeline: Pipeline;
+  surface: Surface;
+  handlers: RestHandlers;
+  /** What addresses on the page for people begin with; by default, as they came to it. */
+  publicUrl: string | undefined;
+}
+
+export function mountRestV2(app: FastifyInstance, { pipeline, surface, handlers, publicUrl }: RestParts): void {
   pipeline.mount(app, surface, operations, handlers as never);
-  const notFound = viaFastify((request, reply) =>
-    pipeline.refuse(surface, problem("not-found", "The requested path was not found."), request, reply),
-  );
+  const unknown: Answering = (request, reply) =>
+    pipeline.refuse(surface, problem("not-found", "The requested path was not found."), request, reply);
+  const notFound = viaFastify(unknown);
   // Without these, `/v2/pods/run` would be taken for the endpoint called "pods".
   for (const word of resourceWords) {
     app.all(`/v2/${word}/*`, notFound);
     if (!Object.values(operations).some(({ path }) => path === `/v2/${word}`) && word !== "openapi.json")
       app.all(`/v2/${word}`, notFound);
   }
-  app.setNotFoundHandler(notFound);
+  app.setNotFoundHandler(viaFastify(orPage(unknown, publicUrl)));
 }
