@@ -4,6 +4,7 @@ import { Balancer } from "./fleet/balancer.ts";
 import { Fleet, type FleetParts, type OwnMachine } from "./fleet/fleet.ts";
 import type { NodeIdentity } from "./fleet/machines.ts";
 import { Authenticator } from "./guards/authenticate.ts";
+import { InvokeLimiter, parseInvokeLimits } from "./guards/invoke-limits.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
 import { parsePayloadLimits } from "./jobs/payload-limits.ts";
@@ -122,6 +123,8 @@ export interface AppParts extends Surroundings {
 
 export interface AppSettings {
   rateLimits: string;
+  /** None by default. */
+  invokeLimits?: string;
   payloadLimits: string;
   /** How long the log of something that writes no more is kept. */
   logDays: number;
@@ -219,6 +222,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     streamStandard: settings.stream,
     staleReports: (endpoint) => desk.staleReports(endpoint),
     clock,
+    limiter: invokeLimiter(parts, settings),
     fleet,
   });
   const link = { ...parts, desk, keys: workerKeys, large, outputLimit: payloadLimits.output };
@@ -290,6 +294,15 @@ function createFleet(
     reveal: (account, name) => secrets.reveal(account, name),
     mine: leaseOf("fleet", parts),
   });
+}
+
+function invokeLimiter({ clock, queue }: AppParts, { invokeLimits = "off" }: AppSettings): InvokeLimiter | undefined {
+  const policy = parseInvokeLimits(invokeLimits);
+  const facts = async (endpoint: string) => {
+    const [{ inQueue }, workers] = await Promise.all([queue.counts(endpoint), queue.holders(endpoint)]);
+    return { inQueue, workers: workers.length };
+  };
+  return policy && new InvokeLimiter({ policy, clock, facts });
 }
 
 /** The desk is there before the fleet that it tells. */

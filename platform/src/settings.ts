@@ -58,6 +58,14 @@ export const settingTable = {
     default: "600,18000,200000",
     about: "requests per user a minute, an hour and a day, or 'off'",
   },
+  invokeLimits: {
+    flag: "invoke-limits",
+    variable: "MILLRACE_INVOKE_LIMITS",
+    value: "LIMITS",
+    default: "off",
+    about:
+      "limits of /run and the other calls of an endpoint per user: off, on, or what differs from on, such as run=1000/200",
+  },
   payloadLimits: {
     flag: "payload-limits",
     variable: "MILLRACE_PAYLOAD_LIMITS",
@@ -212,6 +220,7 @@ export type Settings = {
   masterKey: string | undefined;
   masterKeyCommand: string | undefined;
   rateLimits: string;
+  invokeLimits: string;
   payloadLimits: string;
   publicUrl: string | undefined;
   domain: string | undefined;
@@ -259,6 +268,7 @@ export function settingsFrom(
     masterKey: read("masterKey"),
     masterKeyCommand: read("masterKeyCommand"),
     rateLimits: read("rateLimits")!,
+    invokeLimits: read("invokeLimits")!,
     payloadLimits: read("payloadLimits")!,
     publicUrl: read("publicUrl"),
     domain: read("domain")

@@ -76,6 +76,7 @@ export interface WorldOptions {
   publicUrl?: string;
   domain?: string;
   corsOrigins?: string;
+  invokeLimits?: string;
   /** What the server runs workers on; without it there is none. */
   compute?: (clock: WatchedClock) => Compute;
   /** What a server finds that comes after another one, or beside it. */
@@ -95,6 +96,7 @@ export async function setup({
   publicUrl = "https://millrace.test",
   domain,
   corsOrigins,
+  invokeLimits = "off",
   compute,
   found,
   machine: id = "machine",
@@ -137,6 +139,7 @@ export async function setup({
     domain,
     publicUrl: publicUrl || undefined,
     corsOrigins,
+    invokeLimits,
   });
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
   app.fleet?.start();

@@ -1,6 +1,7 @@
 /** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients send. */
 import type { FastifyInstance } from "fastify";
 import type { Fleet } from "../../fleet/fleet.ts";
+import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission } from "../../jobs/engine.ts";
 import type { Streams } from "../../jobs/stream.ts";
@@ -43,6 +44,8 @@ export interface InvokeParts {
   /** Results that came from workers which did not have the job, counted since this server started. */
   staleReports: (endpoint: string) => number;
   clock: Clock;
+  /** Undefined where invocation is not limited. */
+  limiter: InvokeLimiter | undefined;
   /** Whoever keeps workers, if this server does. */
   fleet: Pick<Fleet, "waitSentence"> | undefined;
 }
@@ -71,7 +74,7 @@ interface Route {
 }
 
 export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: InvokeParts): void {
-  const { pipeline, surface, endpoints } = parts;
+  const { pipeline, surface, endpoints, limiter } = parts;
   for (const { methods, path, scope, work } of routes(parts)) {
     const others = (["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const).filter(
       (method) => !methods.includes(method as "GET"),
@@ -81,20 +84,17 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
       url: `/v2/:endpoint${path}`,
       handler: viaFastify((request, reply) => pipeline.refuse(surface, notAllowed(methods), request, reply)),
     });
+    const operation = limitedAs(path);
     const answer: Answering = (request, reply, params) =>
       pipeline.answer(surface, request, reply, async (caller) => {
         const { endpoint: id = "", job = "" } = params;
         const { doc } = await endpoints.ownForInvocation(caller, id);
         // Whoever may submit jobs may read what became of them.
         requireScope(caller, scope, "serverless:invoke");
-        return work({
-          caller,
-          endpoint: { id, release: doc.release, executionTimeoutMs: doc.timeout },
-          job,
-          request,
-          reply,
-          params,
-        });
+        const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
+        const asked = { caller, endpoint, job, request, reply, params };
+        if (!limiter) return work(asked);
+        return limiter.within(caller, { id, workersMax: doc.workers.max }, operation, () => work(asked));
       });
     app.route({ method: methods, url: `/v2/:endpoint${path}`, handler: viaFastify(answer) });
     direct.add(methods, path, answer);

@@ -1,0 +1,195 @@
+/** Limits of invocation: how often and how many at once a user may ask an endpoint, and how long its queue may grow. A setting, off by default. */
+import type { Caller } from "../kernel/caller.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { problem } from "../kernel/problem.ts";
+import { Remembered } from "../kernel/remembered.ts";
+import { type Counter, judge } from "../ports/limits/limits.ts";
+
+export interface OperationLimit {
+  /** Requests in ten seconds. */
+  rate: number;
+  /** Requests at once; unlimited without it. */
+  atOnce?: number;
+}
+
+const WINDOW_S = 10;
+
+/** The documented numbers; those of health, retry and batch are ours. */
+const STANDARD = {
+  runsync: { rate: 2000, atOnce: 400 },
+  run: { rate: 1000, atOnce: 200 },
+  status: { rate: 2000, atOnce: 400 },
+  cancel: { rate: 100, atOnce: 20 },
+  "purge-queue": { rate: 2 },
+  openai: { rate: 2000, atOnce: 400 },
+  requests: { rate: 10, atOnce: 2 },
+  health: { rate: 2000, atOnce: 400 },
+  retry: { rate: 100, atOnce: 20 },
+  batch: { rate: 100, atOnce: 20 },
+} as const satisfies Record<string, OperationLimit>;
+
+export type LimitedOperation = keyof typeof STANDARD;
+export type InvokePolicy = Record<LimitedOperation, OperationLimit>;
+
+/** Paths that count together with others. */
+const TOGETHER: Record<string, LimitedOperation> = { "status-sync": "status", stream: "status", metrics: "health" };
+const SHOWN: Partial<Record<LimitedOperation, string>> = {
+  status: "status, status-sync and stream",
+  health: "health and metrics",
+};
+const SUBMITTING: ReadonlySet<LimitedOperation> = new Set(["run", "runsync", "openai"]);
+
+/** What one running worker adds is a twentieth of a limit, so that more than twenty of them raise it. */
+const WORKERS_WITHIN = 20;
+/** A queue is full that is longer than both. */
+const FULL = { least: 50, perWorker: 500, retryAfterS: 5 };
+const FACTS_MS = 1000;
+const SWEEP_AT = 10_000;
+
+/** `off`; `on`; or what differs from it, such as `run=50/10,purge-queue=5`: requests in ten seconds, and at once. */
+export function parseInvokeLimits(text: string): InvokePolicy | undefined {
+  if (text === "off") return undefined;
+  const policy: InvokePolicy = { ...STANDARD };
+  if (text === "on") return policy;
+  for (const part of text.split(",")) {
+    const [, name, rate, atOnce] = /^([a-z-]+)=([1-9]\d{0,8})(?:\/([1-9]\d{0,8}))?$/.exec(part.trim()) ?? [];
+    if (name === undefined || !Object.hasOwn(STANDARD, name))
+      throw new Error(
+        `MILLRACE_INVOKE_LIMITS must be 'on', 'off' or a list such as run=1000/200 of ${Object.keys(STANDARD).join(", ")}, not '${text}'`,
+      );
+    policy[name as LimitedOperation] = {
+      rate: Number(rate),
+      ...(atOnce === undefined ? {} : { atOnce: Number(atOnce) }),
+    };
+  }
+  return policy;
+}
+
+/** What a path is counted as: `/status-sync/:job` as status. */
+export function limitedAs(path: string): LimitedOperation {
+  const word = path.split("/")[1]!;
+  const operation = TOGETHER[word] ?? word;
+  if (!Object.hasOwn(STANDARD, operation)) throw new Error(`'${path}' has no limit in the table of invocation`);
+  return operation as LimitedOperation;
+}
+
+/** What the limits of an endpoint depend on, as it was at most a second ago. */
+interface Facts {
+  inQueue: number;
+  /** Workers that are alive. */
+  workers: number;
+}
+
+interface Line {
+  counters: Counter[];
+  running: number;
+}
+
+export interface InvokeLimiterParts {
+  policy: InvokePolicy;
+  clock: Clock;
+  facts: (endpoint: string) => Promise<Facts>;
+}
+
+/** Counts in this process: of several nodes each lets through as much, and none asks a database for every request. */
+export class InvokeLimiter {
+  readonly #parts: InvokeLimiterParts;
+  readonly #facts: Remembered<Promise<Facts>>;
+  readonly #lines = new Map<string, Line>();
+  #sweepAt = SWEEP_AT;
+
+  constructor(parts: InvokeLimiterParts) {
+    this.#parts = parts;
+    this.#facts = new Remembered(parts.clock, FACTS_MS);
+  }
+
+  /** Does the work within the limits, or refuses it. A refused request is not counted. */
+  async within<T>(
+    caller: Caller,
+    endpoint: { id: string; workersMax: number },
+    operation: LimitedOperation,
+    work: () => Promise<T>,
+  ): Promise<T> {
+    if (caller.exempt) return work();
+    const facts = await this.#factsOf(endpoint.id);
+    if (SUBMITTING.has(operation)) refuseWhenFull(facts, endpoint.workersMax);
+    const line = this.#enter(`${endpoint.id} ${caller.user} ${operation}`, operation, facts.workers);
+    try {
+      return await work();
+    } finally {
+      line.running--;
+    }
+  }
+
+  #enter(name: string, operation: LimitedOperation, workers: number): Line {
+    const line = this.#lineOf(name);
+    const { rate, atOnce } = this.#parts.policy[operation];
+    const most = raised(atOnce ?? Number.POSITIVE_INFINITY, workers);
+    if (line.running >= most) throw tooManyAtOnce(operation, most);
+    const quota = raised(rate, workers);
+    const window = [{ name: operation, quota, seconds: WINDOW_S }];
+    const { verdict, counters } = judge(window, line.counters, this.#parts.clock.monotonic());
+    line.counters = counters;
+    if (!verdict.allowed) throw tooOften(operation, quota, verdict.windows[0]!.resetMs);
+    line.running++;
+    return line;
+  }
+
+  #lineOf(name: string): Line {
+    let line = this.#lines.get(name);
+    if (!line) {
+      if (this.#lines.size >= this.#sweepAt) this.#sweep();
+      line = { counters: [], running: 0 };
+      this.#lines.set(name, line);
+    }
+    return line;
+  }
+
+  #sweep(): void {
+    const over = this.#parts.clock.monotonic() - WINDOW_S * 1000;
+    for (const [name, { counters, running }] of this.#lines) {
+      if (running === 0 && counters.every(({ startedAt }) => startedAt <= over)) this.#lines.delete(name);
+    }
+    // Those that are left are in use: looking at them again for each new one would cost more with each.
+    this.#sweepAt = Math.max(SWEEP_AT, this.#lines.size * 2);
+  }
+
+  /** Many who ask at the same moment wait for one answer. */
+  #factsOf(endpoint: string): Promise<Facts> {
+    const remembered = this.#facts.get(endpoint);
+    if (remembered) return remembered;
+    const asked = this.#parts.facts(endpoint);
+    this.#facts.set(endpoint, asked);
+    asked.catch(() => this.#facts.delete(endpoint));
+    return asked;
+  }
+}
+
+const raised = (limit: number, workers: number) => Math.max(limit, Math.floor((limit * workers) / WORKERS_WITHIN));
+
+function tooOften(operation: LimitedOperation, quota: number, resetMs: number) {
+  const seconds = Math.max(1, Math.ceil(resetMs / 1000));
+  const why = `rate limit exceeded: ${shown(operation)} may be asked ${quota} times in ${WINDOW_S} seconds on this endpoint`;
+  return problem("rate-limited", `${why}; try again in ${seconds} s`, { headers: retryAfter(seconds) });
+}
+
+function tooManyAtOnce(operation: LimitedOperation, most: number) {
+  const why = `too many requests at once: ${shown(operation)} may be asked ${most} times at once on this endpoint`;
+  return problem("rate-limited", why, { headers: retryAfter(1) });
+}
+
+function refuseWhenFull({ inQueue }: Facts, workersMax: number): void {
+  const most = Math.max(FULL.least, workersMax * FULL.perWorker);
+  if (inQueue <= most) return;
+  const rule = `the more of ${FULL.least} and ${FULL.perWorker} for each of its at most ${workersMax} workers`;
+  throw problem(
+    "rate-limited",
+    `queue is full: ${inQueue} jobs wait, and this endpoint takes no more beyond ${most} (${rule})`,
+    {
+      headers: retryAfter(FULL.retryAfterS),
+    },
+  );
+}
+
+const shown = (operation: LimitedOperation) => SHOWN[operation] ?? operation;
+const retryAfter = (seconds: number) => ({ "Retry-After": String(seconds) });
