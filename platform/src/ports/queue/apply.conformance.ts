@@ -30,7 +30,14 @@ export function applyConformance(open: OpenQueue): void {
     const outcome = await applyOne(opened.queue, finish("j1", { set: { reason: "done", error: "why" } }));
     const { job } = await reading(opened.queue, "j1");
     expect(outcome).toEqual({ applied: true, job });
-    expect(job).toMatchObject({ state: "COMPLETED", endedAt: NOW, holder: "w1", attempt: 1, reason: "done", error: "why" });
+    expect(job).toMatchObject({
+      state: "COMPLETED",
+      endedAt: NOW,
+      holder: "w1",
+      attempt: 1,
+      reason: "done",
+      error: "why",
+    });
     expect(job).not.toHaveProperty("deadline");
   });
 
