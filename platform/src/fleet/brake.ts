@@ -1,4 +1,5 @@
 /** The crash-loop brake: workers that fail at their start are started again ever more slowly, until one of them proves healthy. */
+import type { EndpointType } from "../resources/endpoints/model.ts";
 
 export interface Failure {
   at: number;
@@ -22,8 +23,13 @@ export const FAILURES_THAT_COUNT = 8;
 /** An endpoint that nobody has asked anything of for so long begins anew. */
 export const FORGIVEN_AFTER_MS = 600_000;
 
-/** A worker that has been ready for this long has proven that the release works. */
-export const HEALTHY_AFTER_MS = 10_000;
+/**
+ * A worker that has been well for this long has proven that the release works. Of a load-balanced one it takes three failed checks,
+ * up to 24 s, to learn that it is not well any more.
+ */
+const HEALTHY_AFTER_MS: Record<EndpointType, number> = { QUEUE: 10_000, LOAD_BALANCER: 30_000 };
+
+export const isProven = (type: EndpointType, wellMs: number): boolean => wellMs >= HEALTHY_AFTER_MS[type];
 
 /** 1, 2, 4 … 60 s after the last failure: at most 7 starts in the first minute and one in each that follows. */
 export function brakeOf(failures: readonly Failure[]): Brake | undefined {

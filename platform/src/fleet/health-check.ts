@@ -10,6 +10,7 @@ import {
   isGivenUp,
   judge,
   newborn,
+  type Phase,
   PROBE_TIMEOUT_MS,
   type Probed,
 } from "./health.ts";
@@ -21,8 +22,8 @@ export interface Watched extends Pick<Listening, "healthPort" | "healthPath"> {
 export interface HealthListener {
   /** It answered 200, for the first time or after it ailed. */
   ready(): void;
-  /** It is not ready, for this reason. Told after every failure while it is starting, then when it begins to ail. */
-  ailing(reason: string): void;
+  /** It is not ready, for this reason. Told after every check that does not find it so. */
+  ailing(reason: string, told: { wasReady: boolean; isOnItsWay: boolean }): void;
   /** It was not well for so long that it never will be; it is asked no more. */
   failed(reason: string): void;
 }
@@ -36,11 +37,12 @@ export class HealthCheck implements Disposable {
   #probing = false;
   #over = false;
 
-  constructor(clock: Clock, watched: Watched, listener: HealthListener) {
+  /** `phase` is what is known of it: one that a process before this one found well is not starting. */
+  constructor(clock: Clock, watched: Watched, listener: HealthListener, phase?: Phase) {
     this.#clock = clock;
     this.#watched = watched;
     this.#listener = listener;
-    this.#health = newborn(clock.monotonic());
+    this.#health = newborn(clock.monotonic(), phase);
     this.soon();
   }
 
@@ -74,14 +76,14 @@ export class HealthCheck implements Disposable {
   }
 
   #tell(before: Health, now: number): void {
-    const { phase, reason } = this.#health;
+    const { phase, reason, isOnItsWay = false } = this.#health;
     const { healthPort, healthPath } = this.#watched;
     const said = `GET ${healthPath} on port ${healthPort}: ${reason}`;
     if (phase === "ready" && before.phase !== "ready") this.#listener.ready();
     else if (isGivenUp(this.#health, now)) {
       this[Symbol.dispose]();
       this.#listener.failed(`not healthy for ${GIVE_UP_MS / 60_000} minutes: ${said}`);
-    } else if (phase !== "ready") this.#listener.ailing(said);
+    } else if (phase !== "ready") this.#listener.ailing(said, { wasReady: phase === "ailing", isOnItsWay });
   }
 }
 

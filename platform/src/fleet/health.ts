@@ -13,6 +13,8 @@ export interface Health {
   heardAt: number;
   /** Why it is not ready. */
   reason: string;
+  /** It says itself that it is on its way. */
+  isOnItsWay?: boolean;
 }
 
 /** The status of an answer, or why there was none. */
@@ -29,8 +31,8 @@ export const GIVE_UP_MS = 480_000;
 const OK = 200;
 const NO_CONTENT = 204;
 
-export const newborn = (now: number): Health => ({
-  phase: "starting",
+export const newborn = (now: number, phase: Phase = "starting"): Health => ({
+  phase,
   asked: 0,
   failures: 0,
   heardAt: now,
@@ -49,13 +51,13 @@ export const isGivenUp = ({ phase, heardAt }: Health, now: number): boolean =>
 export function judge(before: Health, probed: Probed, now: number): Health {
   const health = { ...before, asked: before.asked + 1 };
   if ("status" in probed && probed.status === OK)
-    return { ...health, phase: "ready", failures: 0, heardAt: now, reason: "" };
+    return { ...health, phase: "ready", failures: 0, heardAt: now, reason: "", isOnItsWay: false };
   const reason = "failure" in probed ? probed.failure : `it answered ${probed.status}`;
   if ("status" in probed && probed.status === NO_CONTENT) {
     const phase = health.phase === "ready" ? "ailing" : health.phase;
-    return { ...health, phase, failures: 0, heardAt: now, reason: "it is initializing" };
+    return { ...health, phase, failures: 0, heardAt: now, reason: "it is initializing", isOnItsWay: true };
   }
   const failures = health.failures + 1;
   const phase = health.phase === "ready" && failures >= FAILURES_TO_AIL ? "ailing" : health.phase;
-  return { ...health, phase, failures, reason };
+  return { ...health, phase, failures, reason, isOnItsWay: false };
 }

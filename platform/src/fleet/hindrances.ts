@@ -6,14 +6,19 @@ import { hindranceOf } from "../resources/workers/hindrance.ts";
 import type { Hindrance } from "../resources/workers/model.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { callOf } from "./call.ts";
+import type { Ailment, Rotation } from "./rotation.ts";
 
 export interface HindranceParts {
   desk: WorkerDesk;
+  rotation: Rotation;
   records: WorkerRecords;
   clock: Clock;
   /** Something happened to a worker of this endpoint: it may need another. */
   changed: (endpoint: string) => void;
 }
+
+/** A load-balanced worker that is not well again by then is replaced. */
+const REPLACED_AFTER_MS = 30_000;
 
 export class Hindrances {
   readonly #parts: HindranceParts;
@@ -24,8 +29,37 @@ export class Hindrances {
 
   /** True when the worker was drained, since it is hindered for good. */
   async look(worker: WorkerItem): Promise<boolean> {
-    const { desk, clock } = this.#parts;
     if (worker.doc.state !== "READY") return false;
+    if (this.#parts.rotation.has(worker.id)) {
+      await this.#lookAtHealth(worker);
+      return false;
+    }
+    return this.#lookAtJobs(worker);
+  }
+
+  /** Why a load-balanced worker is given up. One that has requests may be too busy to answer, and is judged when it has none. */
+  overdue(worker: string): string | undefined {
+    const { rotation, clock } = this.#parts;
+    const ailment = rotation.ailmentOf(worker);
+    if (!ailment || ailment.isOnItsWay || rotation.isBusy(worker)) return undefined;
+    const isOverdue = clock.monotonic() - ailment.sinceMs >= REPLACED_AFTER_MS;
+    return isOverdue ? `unhealthy for ${REPLACED_AFTER_MS / 1000} s: ${ailment.reason}` : undefined;
+  }
+
+  async #lookAtHealth(worker: WorkerItem): Promise<void> {
+    const ailment = this.#parts.rotation.ailmentOf(worker.id);
+    if (ailment !== undefined) await this.#note(worker, ailment ? this.#ofHealth(ailment) : undefined);
+  }
+
+  #ofHealth({ sinceMs, reason, isOnItsWay }: Ailment): Hindrance {
+    const since = this.#parts.clock.now() - (this.#parts.clock.monotonic() - sinceMs);
+    return isOnItsWay
+      ? { kind: "rising", since, reason: `getting ready: ${reason}` }
+      : { kind: "unhealthy", since, reason: `unhealthy: ${reason}` };
+  }
+
+  async #lookAtJobs(worker: WorkerItem): Promise<boolean> {
+    const { desk, clock } = this.#parts;
     const overrun = await desk.overruns.find(callOf(worker));
     const reason = `still busy with ${overrun?.job}`;
     if (overrun && overrun.forMs >= STOP_GRACE_MS)
@@ -42,6 +76,8 @@ export class Hindrances {
   async #note(worker: WorkerItem, now: Hindrance | undefined): Promise<void> {
     const before = hindranceOf(worker);
     if (before?.kind === now?.kind && before?.reason === now?.reason) return;
-    if (await this.#parts.records.update(worker, { hindrance: now ?? null })) this.#parts.changed(worker.doc.endpoint);
+    // What a process before this one saw of the same kind has lasted since then.
+    const hindrance = now && before?.kind === now.kind ? { ...now, since: before.since } : (now ?? null);
+    if (await this.#parts.records.update(worker, { hindrance })) this.#parts.changed(worker.doc.endpoint);
   }
 }

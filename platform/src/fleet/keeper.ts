@@ -11,7 +11,7 @@ import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 import { workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import { instanceSpec } from "./boot.ts";
-import { HEALTHY_AFTER_MS } from "./brake.ts";
+import { isProven } from "./brake.ts";
 import { callOf } from "./call.ts";
 import { CannotThaw, Freezer } from "./freezer.ts";
 import { Hindrances } from "./hindrances.ts";
@@ -75,6 +75,7 @@ export class Keeper {
       ready: (id) => void this.answered(id).catch(parts.failed),
       failed: (id, reason) => void this.giveUp(id, reason),
       drained: (id) => void this.tend(id),
+      ailing: (id) => void this.#lookAt(id).catch(parts.failed),
     });
   }
 
@@ -143,7 +144,7 @@ export class Keeper {
       if (doc.state === "STARTING" && !isAsked && heard.has(id)) await this.answered(id);
       if (await this.#hindrances.look(worker)) void this.tend(id);
       const patience = () => this.#patience.overWith(worker, now, heard.has(id));
-      const reason = isAsked ? this.#freezer.overdue(id) : await patience();
+      const reason = isAsked ? (this.#freezer.overdue(id) ?? this.#hindrances.overdue(id)) : await patience();
       if (reason !== undefined) void this.giveUp(id, reason);
     }
   }
@@ -170,15 +171,17 @@ export class Keeper {
   async #fail(worker: WorkerItem, reason: string, how = "failed"): Promise<void> {
     const { id } = worker;
     if (!workerLifecycle.can(worker.doc.state, "fail")) return this.#forget(id);
-    const { workerLog, records, clock, changed, log } = this.#parts;
+    const { workerLog, records, clock, changed, log, rotation } = this.#parts;
+    const isBalanced = rotation.has(id);
     workerLog.say(worker, `failed: ${reason}`);
     log.warn({ endpoint: worker.doc.endpoint, worker: id, reason }, "a worker failed");
     await this.#clear(worker, how);
     const failedAt = clock.now();
     const failed = await records.insist(worker, "fail", { reason, failedAt, keyId: null });
-    const { readyAt } = worker.doc;
+    const { readyAt, hindrance } = worker.doc;
+    const wellMs = (hindrance?.since ?? failedAt) - (readyAt ?? failedAt);
     // Whoever ran well for a while says nothing about the start of the next one.
-    if (failed && readyAt !== null && failedAt - readyAt >= HEALTHY_AFTER_MS) await records.remove(id);
+    if (failed && isProven(isBalanced ? "LOAD_BALANCER" : "QUEUE", wellMs)) await records.remove(id);
     changed(worker.doc.endpoint);
   }
 
@@ -306,7 +309,12 @@ export class Keeper {
     const endpoint = await endpointOf(worker.doc.endpoint);
     if (endpoint?.doc.type !== "LOAD_BALANCER") return;
     const env = await resolveEnv(endpoint.account, endpoint.doc.env, reveal);
-    rotation.join({ endpoint: endpoint.id, worker: worker.id, env });
+    rotation.join({ endpoint: endpoint.id, worker: worker.id, env, wasReady: worker.doc.state === "READY" });
+  }
+
+  async #lookAt(id: string): Promise<void> {
+    const worker = await this.#find(id);
+    if (worker) await this.#hindrances.look(worker);
   }
 
   /** Whether it has anything to end, of which it gets no more. */

@@ -3,7 +3,7 @@ import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { hindranceOf } from "../resources/workers/hindrance.ts";
 import type { KeptWorker, WorkerState } from "../resources/workers/model.ts";
-import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, HEALTHY_AFTER_MS } from "./brake.ts";
+import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, isProven } from "./brake.ts";
 import { needOf } from "./need.ts";
 import type { Place, Room } from "./placer.ts";
 import {
@@ -91,13 +91,14 @@ function endStep({ shelf }: Facts, worker: WorkerItem, reason: string): Step[] {
 }
 
 /** A healthy worker clears the past, and so does time; otherwise only as many failures are kept as make a difference. */
-function failuresToForget({ now }: Facts, current: readonly WorkerItem[]): WorkerItem[] {
+function failuresToForget({ endpoint, now }: Facts, current: readonly WorkerItem[]): WorkerItem[] {
   const failed = current
     .filter(({ doc }) => doc.state === "FAILED")
     .sort((a, b) => (b.doc.failedAt ?? 0) - (a.doc.failedAt ?? 0));
-  const healthy = current.some(
-    ({ doc }) => doc.state === "READY" && doc.readyAt !== null && now - doc.readyAt >= HEALTHY_AFTER_MS,
-  );
+  const healthy = current.some((worker) => {
+    const { state, readyAt } = worker.doc;
+    return state === "READY" && readyAt !== null && !isHindered(worker) && isProven(endpoint.type, now - readyAt);
+  });
   const isOver = ({ doc }: WorkerItem) => now - (doc.failedAt ?? 0) >= FORGIVEN_AFTER_MS;
   return healthy ? failed : failed.filter((worker, i) => i >= FAILURES_THAT_COUNT || isOver(worker));
 }

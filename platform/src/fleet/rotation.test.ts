@@ -31,6 +31,7 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
     ready: (worker) => heard.push(`${worker} ready`),
     failed: (worker, reason) => heard.push(`${worker} failed: ${reason}`),
     drained: (worker) => heard.push(`${worker} drained`),
+    ailing: () => undefined,
   });
   const join = () => rotation.join({ endpoint: EP, worker: "w", env });
   /** Lets what was asked be answered: HTTP takes several turns of the event loop. */

@@ -10,6 +10,17 @@ export interface Joining {
   worker: string;
   /** The environment of this boot, which says where its application listens. */
   env: Readonly<Record<string, string>>;
+  /** Its record says that it was well before this process began. */
+  wasReady?: boolean;
+}
+
+/** Why a worker that was well gets no requests. */
+export interface Ailment {
+  /** On the monotonic clock. */
+  sinceMs: number;
+  reason: string;
+  /** It says itself that it gets ready again. */
+  isOnItsWay: boolean;
 }
 
 /** What the fleet wants to know of a worker. */
@@ -20,6 +31,8 @@ export interface RotationListener {
   failed(worker: string, reason: string): void;
   /** It was drained and has answered its last request. */
   drained(worker: string): void;
+  /** It ails, for another reason than before, or no longer. */
+  ailing(worker: string): void;
 }
 
 export interface RotationParts {
@@ -33,12 +46,14 @@ interface Member {
   endpoint: string;
   check: HealthCheck;
   leaving: boolean;
+  /** Null while it is well; undefined until that is known. */
+  ailment: Ailment | null | undefined;
 }
 
 export class Rotation implements Disposable {
   readonly #parts: RotationParts;
   readonly #members = new Map<string, Member>();
-  #listener: RotationListener = { ready() {}, failed() {}, drained() {} };
+  #listener: RotationListener = { ready() {}, failed() {}, drained() {}, ailing() {} };
 
   constructor(parts: RotationParts) {
     this.#parts = parts;
@@ -53,7 +68,7 @@ export class Rotation implements Disposable {
   }
 
   /** From the time at which its program runs, and anew after a thaw. Throws when the environment names a port that is none. */
-  join({ endpoint, worker, env }: Joining): void {
+  join({ endpoint, worker, env, wasReady = false }: Joining): void {
     const { balancer, clock } = this.#parts;
     const dial = (port: number) => this.#parts.dial(worker, port);
     const { port, ...health } = listeningOf(env);
@@ -66,17 +81,36 @@ export class Rotation implements Disposable {
       {
         ready: () => {
           balancer.ready(endpoint, worker);
+          this.#note(worker, null);
           if (!known) this.#listener.ready(worker);
           known = true;
         },
-        ailing: (reason) => balancer.doubt(endpoint, worker, reason),
+        ailing: (reason, { wasReady, isOnItsWay }) => {
+          balancer.doubt(endpoint, worker, reason);
+          if (wasReady) this.#note(worker, { sinceMs: clock.monotonic(), reason, isOnItsWay });
+        },
         failed: (reason) => {
           balancer.doubt(endpoint, worker, reason);
           this.#listener.failed(worker, reason);
         },
       },
+      wasReady ? "ailing" : "starting",
     );
-    this.#members.set(worker, { endpoint, check, leaving: false });
+    this.#members.set(worker, { endpoint, check, leaving: false, ailment: undefined });
+  }
+
+  /** Null for a worker that is well; undefined while nobody knows. */
+  ailmentOf(worker: string): Ailment | null | undefined {
+    return this.#members.get(worker)?.ailment;
+  }
+
+  #note(worker: string, now: Ailment | null): void {
+    const member = this.#members.get(worker);
+    if (!member) return;
+    const before = member.ailment;
+    const isSameKind = before && now && before.isOnItsWay === now.isOnItsWay;
+    member.ailment = isSameKind ? { ...now, sinceMs: before.sinceMs } : now;
+    if (before?.reason !== now?.reason) this.#listener.ailing(worker);
   }
 
   /** It gets no more requests; true while it has some. */
@@ -85,7 +119,7 @@ export class Rotation implements Disposable {
     if (!member) return false;
     const { endpoint, check } = member;
     const { balancer } = this.#parts;
-    const isBusy = this.#isBusy(worker, member);
+    const isBusy = this.isBusy(worker);
     if (!member.leaving) {
       member.leaving = true;
       check[Symbol.dispose]();
@@ -98,14 +132,17 @@ export class Rotation implements Disposable {
   /** It is about to be frozen, and nobody talks to it until it joins again; false, and nothing changed, while it has requests. */
   freeze(worker: string): boolean {
     const member = this.#members.get(worker);
-    if (!member || this.#isBusy(worker, member)) return false;
+    if (!member || this.isBusy(worker)) return false;
     member.check[Symbol.dispose]();
     this.#parts.balancer.freeze(member.endpoint, worker);
     return true;
   }
 
-  #isBusy(worker: string, { endpoint }: Member): boolean {
-    return (this.#parts.balancer.occupations(endpoint).get(worker)?.inFlight ?? 0) > 0;
+  /** Whether it has requests, from whichever node. */
+  isBusy(worker: string): boolean {
+    const member = this.#members.get(worker);
+    const occupations = member && this.#parts.balancer.occupations(member.endpoint);
+    return (occupations?.get(worker)?.inFlight ?? 0) > 0;
   }
 
   /** It has ended, for this reason. */

@@ -24,8 +24,11 @@ export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
 
 /** What keeps a worker that runs from taking work, as the node of its machine sees it. */
 export type Hindrance = {
-  /** It is at a job that is no longer its own, and asks for nothing. */
-  kind: "overrun";
+  /**
+   * overrun: it is at a job that is no longer its own, and asks for nothing. unhealthy: its health check fails after it was well.
+   * rising: its health check says that it gets ready again.
+   */
+  kind: "overrun" | "unhealthy" | "rising";
   since: number;
   /** In words for people. */
   reason: string;
@@ -79,7 +82,7 @@ export const Worker = t.Object(
     status: oneOf(workerStatuses, {
       description:
         "`RUNNING`: it has jobs, or is at its last. `IDLE`: it asks for some. `INITIALIZING`: it is being started. `THROTTLED`: no machine has " +
-        "room for it. `UNHEALTHY`: it could not begin, or ended unasked.",
+        "room for it. `UNHEALTHY`: it could not begin, ended unasked, or is not well.",
     }),
     frozen: t.Optional(
       t.Boolean({ description: "True for an `IDLE` worker that stands still until a job needs it (`flashboot`)." }),

@@ -53,7 +53,11 @@ export function readyWorkers(workers: readonly Worker[]): string[] {
   return workers.filter(isReady).map(({ id }) => id);
 }
 
-const HINDERED: Record<Hindrance["kind"], WorkerStatus> = { overrun: "RUNNING" };
+const HINDERED: Record<Hindrance["kind"], WorkerStatus> = {
+  overrun: "RUNNING",
+  unhealthy: "UNHEALTHY",
+  rising: "INITIALIZING",
+};
 
 function ofReady(item: WorkerItem, jobs?: number): WorkerStatus {
   const hindrance = hindranceOf(item);
