@@ -1,30 +1,27 @@
 /** `millrace master-key rotate`: a new master key for everything that is sealed. */
-
-import { realRandom } from "@millrace/platform/kernel/random.ts";
-import { masterKeyFile } from "@millrace/platform/main.ts";
-import { addMasterKey, dropOldMasterKeys } from "@millrace/platform/ports/vault/master-keys.ts";
+import { rotateMasterKey } from "@millrace/platform/main.ts";
 import { Command } from "commander";
-import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
+import { type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
 
 interface Options extends PlaceOptions {
   json?: boolean;
 }
 
 export function masterKeyCommand(): Command {
-  const rotate = withPlace(
-    new Command("rotate").description("seal everything with a new master key; stop the server first"),
-  )
+  const about = "seal everything with a new master key; stop all servers first";
+  const rotate = withPlace(new Command("rotate").description(about))
     .option("--json", "print JSON")
     .action(async (options: Options) => {
       const settings = placeSettings(options);
-      const file = masterKeyFile(settings);
-      // With keys from outside, the operator puts the new key in front of the old ones and then runs this.
-      const ownFile = !settings.masterKey && !settings.masterKeyCommand;
-      // Each step leaves everything readable: both keys are known until nothing needs the old one.
-      if (ownFile) await inInstallation(options, () => addMasterKey(file, realRandom));
-      const rewrapped = await inInstallation(options, ({ secrets }) => secrets.rewrap());
-      if (ownFile) await dropOldMasterKeys(file);
-      print({ rewrapped }, options.json, () => [`sealed ${rewrapped} values with the new master key`]);
+      const done = await rotateMasterKey(settings);
+      const fromOutside = settings.masterKey || settings.masterKeyCommand;
+      print(done, options.json, () => [
+        `sealed ${done.rewrapped} values with the new master key`,
+        ...(done.unreadable
+          ? [`${done.unreadable} values were sealed by a key that is not known here: left alone`]
+          : []),
+        ...(fromOutside ? ["nothing needs the keys behind the first any more"] : []),
+      ]);
     });
   return new Command("master-key").description("the key that protects all secrets").addCommand(rotate);
 }

@@ -37,6 +37,7 @@ import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
+import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { workerLogsOf } from "./resources/workers/model.ts";
@@ -74,6 +75,7 @@ export interface Services {
   accounts: Accounts;
   account: AccountService;
   secrets: SecretService;
+  masterKeys: MasterKeys;
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
   workerRecords: WorkerRecords;
@@ -84,11 +86,13 @@ export async function openServices(
   parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string },
 ): Promise<Services> {
   const releaseRecords = new ReleaseRecords(parts);
+  const secrets = new SecretService(parts);
   const services = {
     releaseRecords,
     accounts: new Accounts(parts),
     account: new AccountService(parts),
-    secrets: new SecretService(parts),
+    secrets,
+    masterKeys: new MasterKeys({ ...parts, secrets }),
     endpoints: new EndpointService({ ...parts, releaseRecords }),
     workerKeys: new WorkerKeys(parts),
     workerRecords: new WorkerRecords(parts),

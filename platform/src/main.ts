@@ -19,6 +19,7 @@ import type { Limits } from "./ports/limits/limits.ts";
 import { MemoryLimits } from "./ports/limits/memory-limits.ts";
 import { FileLogs } from "./ports/logs/file-logs.ts";
 import type { Logs } from "./ports/logs/logs.ts";
+import type { PostgresPresence as Presence } from "./ports/postgres/presence.ts";
 import type { Queue } from "./ports/queue/queue.ts";
 import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
 import { MemorySignals } from "./ports/signals/memory-signals.ts";
@@ -27,10 +28,11 @@ import { lockFolder, tryLockFolder } from "./ports/sqlite/folder-lock.ts";
 import { SqliteStore } from "./ports/store/sqlite-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
-import { loadMasterKeys } from "./ports/vault/master-keys.ts";
+import { addMasterKey, dropOldMasterKeys, loadMasterKeys } from "./ports/vault/master-keys.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import { gpuTypeIds } from "./resources/catalog/compute.ts";
+import type { Rewrapped } from "./resources/secrets/master-keys.ts";
 import { announce, announced, isLoopback, nodeUrlOf, urlOf } from "./server-address.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
 
@@ -68,9 +70,15 @@ export interface Installation extends Services, AsyncDisposable {
   vault: Vault;
 }
 
+interface InstallationOptions {
+  thread?: boolean;
+  publicUrl?: () => string;
+  presence?: Presence;
+}
+
 export async function openInstallation(
   settings: Settings,
-  { thread = true, publicUrl, ...given }: Partial<Surroundings> & { thread?: boolean; publicUrl?: () => string } = {},
+  { thread = true, publicUrl, presence, ...given }: Partial<Surroundings> & InstallationOptions = {},
 ): Promise<Installation> {
   const parts = { ...real, ...given };
   await makeDataFolder(settings);
@@ -78,7 +86,8 @@ export async function openInstallation(
   const [store, { openServices }] = await Promise.all([openStore(settings, thread), loadApp()]);
   opened.use(store);
   const source = { text: settings.masterKey, command: settings.masterKeyCommand, file: masterKeyFile(settings) };
-  const vault = new EnvelopeVault(await loadMasterKeys(source, parts.random), parts.random);
+  const keys = await loadMasterKeys(source, parts.random);
+  const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
   const services = await openServices({ ...parts, store, vault, publicUrl });
   const kept = opened.move();
   return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
@@ -164,9 +173,9 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   await using opened = new AsyncDisposableStack();
   let url = "";
   await makeDataFolder(settings);
-  if (!settings.databaseUrl) opened.use(lockFolder(settings.data));
+  const presence = await enter(settings, parts, opened);
   const [installation, { queue, signals }, limits, host] = await openTogether(opened, [
-    openInstallation(settings, { ...parts, publicUrl: () => settings.publicUrl ?? url }),
+    openInstallation(settings, { ...parts, presence, publicUrl: () => settings.publicUrl ?? url }),
     openQueue(settings, parts),
     openLimits(settings),
     openHost(settings, parts),
@@ -175,7 +184,9 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written")),
   );
   const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
-  const { store, vault } = installation;
+  const { store, vault, masterKeys } = installation;
+  await masterKeys.check();
+  presence?.onReturn(() => masterKeys.check());
   const id = await machineId(settings, parts.random);
   const drivers = host && (await driversWith(host, settings, id, installation.accounts, parts, opened));
   let hostUrl = "";
@@ -215,6 +226,50 @@ export async function runningWorkerUrl(settings: Settings, { store }: Installati
   if (here || !settings.databaseUrl) return here?.workerUrl;
   const { workerUrlsOfNodes } = await import("./fleet/machines.ts");
   return (await workerUrlsOfNodes(store, real.clock.now()))[0];
+}
+
+/** A server's place on the data, beside other servers only where these share a database, and never beside a rotation of the master key. */
+async function enter(
+  settings: Settings,
+  { clock }: Pick<Surroundings, "clock">,
+  opened: AsyncDisposableStack,
+): Promise<Presence | undefined> {
+  if (!settings.databaseUrl) {
+    opened.use(lockFolder(settings.data));
+    return undefined;
+  }
+  const { PostgresPresence } = await import("./ports/postgres/presence.ts");
+  return opened.use(await PostgresPresence.open(settings.databaseUrl, clock));
+}
+
+/** Everything that an installation keeps, for something that no server may see half done. */
+async function lockAlone({ data, databaseUrl }: Settings): Promise<Disposable | AsyncDisposable> {
+  const lock = databaseUrl
+    ? await (await import("./ports/postgres/presence.ts")).enterAlone(databaseUrl)
+    : tryLockFolder(data);
+  if (lock) return lock;
+  throw new Error(`a Millrace server runs on ${databaseUrl ? "this database" : data}: stop it first`);
+}
+
+/**
+ * Seals everything with the newest master key, which is made here where the keys are in a file of ours. At each step everything is
+ * readable: all keys are known until nothing needs the older ones. Broken off anywhere, it is done again from the beginning.
+ */
+export async function rotateMasterKey(
+  settings: Settings,
+  { random = realRandom, progress = () => {} }: { random?: Random; progress?: () => void } = {},
+): Promise<Rewrapped> {
+  await makeDataFolder(settings);
+  await using opened = new AsyncDisposableStack();
+  opened.use(await lockAlone(settings));
+  const file = settings.masterKey || settings.masterKeyCommand ? undefined : masterKeyFile(settings);
+  if (file) await addMasterKey(file, random);
+  progress();
+  const { masterKeys } = opened.use(await openInstallation(settings, { thread: false, random }));
+  const { queue } = opened.use(await openQueue(settings, { ...real, random }));
+  const rewrapped = await masterKeys.rewrapAll(queue, progress);
+  if (file) await dropOldMasterKeys(file);
+  return rewrapped;
 }
 
 /** Opens at once what does not need each other; all of it is the stack's, also when a part of it fails. */

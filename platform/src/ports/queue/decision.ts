@@ -1,6 +1,6 @@
 /** Parts of the embedded queue's decisions that need no memory of their own. */
 import type { Job, JobPolicy, NewJob, Payload } from "./job.ts";
-import { type Entry, isLarge, type Journal, type Stashed, toRow } from "./journal.ts";
+import { type Entry, isLarge, type Journal, type Stashed, toRow, type Written } from "./journal.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
 import type { Change, Counter } from "./queue.ts";
 
@@ -60,6 +60,11 @@ function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {
 export function waitsAs(job: LiveJob, made: Job): boolean {
   const isSameReturn = made.attempt === job.attempt && made.retried === job.retried;
   return made.state === "IN_QUEUE" && job.state === "IN_QUEUE" && isSameReturn && job.lane === "out";
+}
+
+/** Parts are of the disk's moment, which may be a little ahead of what is shown; or behind it, when a claim was just made. */
+export function isOfMoment({ row: { state } }: Written, shown: Job | undefined): shown is Job {
+  return shown !== undefined && (shown.state === state || (shown.state === "IN_PROGRESS" && state === "IN_QUEUE"));
 }
 
 /** A job as it is when it has just been accepted. */

@@ -6,6 +6,7 @@ import {
   filesIn,
   fits,
   hasLarge,
+  isOfMoment,
   type NewStashedJob,
   type StashedChange,
   scoped,
@@ -37,6 +38,7 @@ import type {
   Queue,
   Reading,
 } from "./queue.ts";
+import { resealBodies } from "./reseal.ts";
 
 export class EmbeddedQueue implements Queue {
   readonly #journal: Journal;
@@ -75,7 +77,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async claim(ask: Ask): Promise<Claimed[]> {
-    const claimed = this.#lanesOf(ask.endpoint).take(ask.limit, ask.except);
+    const claimed = this.#lanes.of(ask.endpoint).take(ask.limit, ask.except);
     if (claimed.length === 0) return [];
     const bodies = claimed.map(({ id, body }) => body ?? this.#journal.body(id));
     for (const job of claimed) this.#begin(job, ask);
@@ -121,7 +123,7 @@ export class EmbeddedQueue implements Queue {
     const waiting = [...this.#live.values()].filter((job) => job.endpoint === endpoint && job.lane === "waiting");
     if (waiting.length === 0) return [];
     const ids = waiting.map(({ id }) => id);
-    const lanes = this.#lanesOf(endpoint);
+    const lanes = this.#lanes.of(endpoint);
     const shown = waiting.map(({ shown, state, policy }) => shown ?? { state, policy });
     for (const job of waiting) this.#drop(job);
     await this.#journal.write([{ do: "remove", ids, rememberUntil: until }]);
@@ -140,6 +142,11 @@ export class EmbeddedQueue implements Queue {
       this.#removing.delete(endpoint);
     }
     await this.#journal.scrub();
+  }
+
+  reseal(change: Parameters<Queue["reseal"]>[0]): Promise<number> {
+    // The copy in memory is older from now on; the journal has the body.
+    return resealBodies(this.#journal, change, (id) => this.#room.release(this.#live.get(id)));
   }
 
   async renew(holder: string, endpoint: string, forMs: number): Promise<void> {
@@ -172,7 +179,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async counts(endpoint: string): Promise<Counts> {
-    return { ...this.#lanesOf(endpoint).counts, ...this.#journal.counters(endpoint) };
+    return { ...this.#lanes.of(endpoint).counts, ...this.#journal.counters(endpoint) };
   }
 
   async demand(most: number): Promise<Demand[]> {
@@ -218,7 +225,7 @@ export class EmbeddedQueue implements Queue {
   #insert(job: NewStashedJob, decision: Decision): Enqueued {
     const { endpoint, body, idempotency } = job;
     const record = waitingJob(
-      { ...job, endpoint: this.#lanesOf(endpoint).endpoint },
+      { ...job, endpoint: this.#lanes.of(endpoint).endpoint },
       this.#policies.shared(job.policy),
     );
     const live = new LiveJob(record, ++this.#highest, this.#room.admit(body));
@@ -248,7 +255,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   #begin(job: LiveJob, { holder, now }: Ask): void {
-    const lanes = this.#lanesOf(job.endpoint);
+    const lanes = this.#lanes.of(job.endpoint);
     // While a change of it is under way, it is counted as it is shown, and anew when that is over.
     if (job.shown === undefined) lanes.count(job, -1);
     job.state = "IN_PROGRESS";
@@ -306,14 +313,14 @@ export class EmbeddedQueue implements Queue {
   /** Whoever was answered must find what they did, even while a later change of the same job is on its way. */
   #showAs(job: LiveJob, made: Job | undefined): void {
     if (!made || job.shown === undefined || this.#live.get(job.id) !== job) return;
-    this.#lanesOf(job.endpoint).recount(job.shown, made);
+    this.#lanes.of(job.endpoint).recount(job.shown, made);
     job.shown = made;
-    if (waitsAs(job, made)) this.#lanesOf(job.endpoint).put(job);
+    if (waitsAs(job, made)) this.#lanes.of(job.endpoint).put(job);
   }
 
   #show(job: LiveJob): void {
     if (this.#live.get(job.id) !== job) return;
-    const lanes = this.#lanesOf(job.endpoint);
+    const lanes = this.#lanes.of(job.endpoint);
     if (job.shown !== undefined) lanes.recount(job.shown, job);
     job.shown = undefined;
     if (!isLive(job)) this.#drop(job);
@@ -347,7 +354,7 @@ export class EmbeddedQueue implements Queue {
     const read = rowReader((policy) => this.#policies.shared(policy));
     const wantsBody = () => this.#room.isOpen;
     this.#journal.live(wantsBody, (row, body) => {
-      const lanes = this.#lanesOf(row.endpoint);
+      const lanes = this.#lanes.of(row.endpoint);
       const isWaiting = row.state === "IN_QUEUE";
       // Rows bring texts of their own; a million jobs share this one.
       row.endpoint = lanes.endpoint;
@@ -388,13 +395,6 @@ export class EmbeddedQueue implements Queue {
     const shown = this.#readJob(id)?.job;
     const written = await this.#journal.read(id, parts);
     if (!written) return undefined;
-    const { state } = written.row;
-    // The parts are of the disk's moment, which may be a little ahead of what is shown; or behind it, when a claim was just made.
-    const sameMoment = shown && (shown.state === state || (shown.state === "IN_PROGRESS" && state === "IN_QUEUE"));
-    return { job: sameMoment ? shown : fromRow(written.row), ...written.parts };
-  }
-
-  #lanesOf(endpoint: string) {
-    return this.#lanes.of(endpoint);
+    return { job: isOfMoment(written, shown) ? shown : fromRow(written.row), ...written.parts };
   }
 }

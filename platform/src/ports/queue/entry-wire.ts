@@ -51,7 +51,7 @@ export function unpack(packed: Packed): Entry[] {
 const BRIEF_VALUES = 4000;
 const BRIEF_LENGTH = 256 * 1024;
 
-const LENGTHY: ReadonlySet<Entry["do"]> = new Set(["remove", "removeEndpoint", "expire"]);
+const LENGTHY: ReadonlySet<Entry["do"]> = new Set(["body", "remove", "removeEndpoint", "expire"]);
 
 /** Whether a quick disk has written these in a moment. */
 export function isBrief(packed: readonly Packed[]): boolean {

@@ -28,6 +28,8 @@ export function isLarge(payload: Payload | null | undefined): boolean {
 export type Entry =
   | { do: "insert"; row: JobRow; body: Stashed; key?: { scoped: string; digest: string } }
   | { do: "update"; row: JobRow; result?: Stashed | null; progress?: string | null; dropChunks?: boolean }
+  /** Another body for a job that is still there. */
+  | { do: "body"; id: string; body: Stashed }
   | { do: "remove"; ids: string[]; rememberUntil: number }
   | { do: "removeEndpoint"; endpoint: string }
   | { do: "count"; endpoint: string; count: Partial<Record<Counter, number>> }
@@ -57,6 +59,8 @@ export interface Journal {
   positions(): { lowest: number; highest: number };
   find(id: string): JobRow | undefined;
   findKey(scoped: string): { id: string; digest: string } | undefined;
+  /** Up to so many jobs whose bodies hold a sealed credential, by id. */
+  sealed(after: string, limit: number): string[];
   /** The body of a job that was not removed. */
   body(id: string): Promise<Payload | undefined>;
   read(id: string, parts: readonly Part[]): Promise<Written | undefined>;

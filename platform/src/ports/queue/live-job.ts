@@ -133,8 +133,8 @@ export class BodyRoom {
     return this.#used < KEPT_BODIES_LENGTH - KEPT_BODY_LENGTH;
   }
 
-  release(live: LiveJob): void {
-    if (live.body === undefined) return;
+  release(live: LiveJob | undefined): void {
+    if (live?.body === undefined) return;
     this.#used -= live.body.length;
     live.body = undefined;
   }

@@ -1,6 +1,6 @@
 /** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
 import { jobLifecycle, type Payload } from "./job.ts";
-import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
+import { type Entry, fromRow, type JobRow, type Journal, type Stashed, type Written } from "./journal.ts";
 import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
 
 interface Kept {
@@ -52,6 +52,14 @@ export class MemoryJournal implements Journal {
 
   findKey(scoped: string): { id: string; digest: string } | undefined {
     return this.#keys.get(scoped);
+  }
+
+  sealed(after: string, limit: number): string[] {
+    const sealed = [...this.#jobs.values()].filter(({ row }) => row.id > after && fromRow(row).sealed);
+    return sealed
+      .map(({ row }) => row.id)
+      .sort()
+      .slice(0, limit);
   }
 
   async body(id: string): Promise<Payload | undefined> {
@@ -115,6 +123,11 @@ export class MemoryJournal implements Journal {
         return this.#jobs.set(entry.row.id, { row: entry.row, body: text(entry.body), key: entry.key?.scoped });
       case "update":
         return this.#update(entry);
+      case "body": {
+        const kept = this.#jobs.get(entry.id);
+        if (kept) kept.body = text(entry.body);
+        return undefined;
+      }
       case "remove":
         for (const id of entry.ids) {
           this.#purged.set(id, entry.rememberUntil);

@@ -2,7 +2,7 @@
 import type { Sql, Statement } from "../postgres/pool.ts";
 import type { Payload } from "./job.ts";
 import { COLUMNS, type JobRow, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
-import type { Chunk, Part, Reading } from "./queue.ts";
+import type { Chunk, Part, Queue, Reading } from "./queue.ts";
 
 /** Texts up to this length travel with the batch and stand in the job's row. */
 const INLINE_LENGTH = 32 * 1024;
@@ -42,6 +42,31 @@ export async function readPieces(sql: Sql, job: string, part: Part): Promise<Buf
     pieces.push(row.bytes);
     if (row.bytes.length < PIECE_BYTES) return Buffer.concat(pieces);
   }
+}
+
+/** Bodies of so many jobs are changed in one transaction; those that are kept apart are read one by one. */
+const RESEAL_SLICE = 100;
+
+/** Bodies with a sealed credential, from the next id on; `last` is undefined when there were none left. */
+export async function resealSlice(
+  sql: Sql,
+  after: string,
+  change: Parameters<Queue["reseal"]>[0],
+): Promise<{ last: string | undefined; changed: number }> {
+  const rows = await sql<{ id: string; body: string }>(
+    `SELECT id, body FROM jobs WHERE sealed AND id > $1 ORDER BY id LIMIT ${RESEAL_SLICE} FOR UPDATE`,
+    [after],
+  );
+  let changed = 0;
+  for (const { id, body } of rows) {
+    const made = change(body === APART ? (await readPieces(sql, id, "body"))! : body, id);
+    if (made === undefined) continue;
+    await sql("UPDATE jobs SET body = $2 WHERE id = $1", [id, isApart(made) ? APART : made]);
+    if (isApart(made)) await replacePieces(sql, id, "body", made);
+    else if (body === APART) await sql("DELETE FROM job_payloads WHERE job = $1 AND part = 'body'", [id]);
+    changed++;
+  }
+  return { last: rows.at(-1)?.id, changed };
 }
 
 /** Payloads that are kept apart are still to be fetched. */

@@ -12,7 +12,7 @@ import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
 import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
-import { APART, appendChunks, isApart, readJob, readPieces, writePieces } from "./postgres-payloads.ts";
+import { APART, appendChunks, isApart, readJob, readPieces, resealSlice, writePieces } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
 import type {
   Ask,
@@ -155,6 +155,17 @@ export class PostgresQueue implements Queue {
       await sql("DELETE FROM job_counters WHERE endpoint = $1", [name]);
       await sql("DELETE FROM holders WHERE endpoint = $1", [name]);
     });
+  }
+
+  async reseal(change: Parameters<Queue["reseal"]>[0]): Promise<number> {
+    let changed = 0;
+    for (let after = "", more = true; more; ) {
+      const slice = await this.#transaction((sql) => resealSlice(sql, after, change));
+      changed += slice.changed;
+      after = slice.last ?? after;
+      more = slice.last !== undefined;
+    }
+    return changed;
   }
 
   async renew(holder: string, endpoint: string, forMs: number): Promise<void> {

@@ -10,6 +10,7 @@ import { outboxConformance } from "./outbox.conformance.ts";
 import { payloadConformance } from "./payload.conformance.ts";
 import { readingConformance } from "./reading.conformance.ts";
 import { removalConformance } from "./removal.conformance.ts";
+import { resealConformance } from "./reseal.conformance.ts";
 import { restartConformance } from "./restart.conformance.ts";
 
 export function queueConformance(name: string, open: OpenQueue): void {
@@ -24,6 +25,7 @@ export function queueConformance(name: string, open: OpenQueue): void {
     describe("purge, expiry and removal", () => removalConformance(open));
     describe("idempotency", () => idempotencyConformance(open));
     describe("counters and outbox", () => outboxConformance(open));
+    describe("reseal", () => resealConformance(open));
     describe("restarts", () => restartConformance(open));
   });
 }

@@ -171,6 +171,11 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   purge(endpoint: string, until: number): Promise<string[]>;
   /** Removes everything that an endpoint has, so that its text can no longer be found in the files. */
   removeEndpoint(endpoint: string): Promise<void>;
+  /**
+   * Shows `change` the body of every job with a sealed credential, ended ones included, and keeps what it makes of it; undefined
+   * leaves a body as it is. Works in slices: broken off at any point, it is simply done again. Returns how many were changed.
+   */
+  reseal(change: (body: Payload, id: string) => string | undefined): Promise<number>;
   /** Jobs that ran out of something, up to `limit`. */
   due(now: number, limit: number): Promise<Due[]>;
   /** Removes up to `limit` results whose time is over and of which nobody waits to be told; returns how many. */

@@ -139,6 +139,13 @@ export class SqliteJournal implements Journal {
     return this.#sql("SELECT job AS id, digest FROM keys WHERE scoped = ?").get(scoped) as never;
   }
 
+  sealed(after: string, limit: number): string[] {
+    const rows = this.#sql(
+      "SELECT id FROM jobs WHERE id > ? AND json_extract(doc, '$.sealed') = 1 ORDER BY id LIMIT ?",
+    ).all(after, limit) as { id: string }[];
+    return rows.map(({ id }) => id);
+  }
+
   async body(id: string): Promise<Payload | undefined> {
     return this.#load(this.#part(id, "body"));
   }

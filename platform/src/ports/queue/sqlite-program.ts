@@ -59,6 +59,8 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
       return insert(db, entry);
     case "update":
       return update(db, entry, freed);
+    case "body":
+      return replaceBody(db, entry, freed);
     case "remove":
       return remove(db, entry, freed);
     case "removeEndpoint":
@@ -121,6 +123,16 @@ function setResultAside(db: DatabaseSync, id: string, result: Stashed | null, fr
   if (result !== null && inline(result) !== null) return;
   dropAside(db, "job = ? AND part = 'result'", id, freed);
   if (result !== null) putAside(db, id, "result", result);
+}
+
+function replaceBody(db: DatabaseSync, { id, body }: Extract<Entry, { do: "body" }>, freed: string[]): void {
+  const { changes } = sql(db, "UPDATE jobs SET body = ? WHERE id = ?").run(inline(body), id);
+  if (changes === 0) {
+    if (typeof body === "object") freed.push(body.file);
+    return;
+  }
+  dropAside(db, "job = ? AND part = 'body'", id, freed);
+  if (inline(body) === null) putAside(db, id, "body", body);
 }
 
 /** The text that goes into the job's own row, or null when it goes elsewhere. */

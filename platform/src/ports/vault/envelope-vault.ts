@@ -1,7 +1,7 @@
 /** Envelope encryption: AES-256-GCM under a random data key per value, itself wrapped by a master key. */
 import { createCipheriv, createDecipheriv, hash, hkdfSync } from "node:crypto";
 import type { Random } from "../../kernel/random.ts";
-import type { Sealed, Vault } from "./vault.ts";
+import { type Sealed, UnknownMasterKey, type Vault } from "./vault.ts";
 
 const CIPHER = "aes-256-gcm";
 const KEY_BYTES = 32;
@@ -12,9 +12,13 @@ export class EnvelopeVault implements Vault {
   readonly #masters: Map<string, Uint8Array>;
   readonly #newest: string;
   readonly #random: Random;
+  readonly #assertCurrent: () => void;
 
-  /** The first master key seals; the others only open what was sealed before a rotation. */
-  constructor(masters: readonly Uint8Array[], random: Random) {
+  /**
+   * The first master key seals; the others only open what was sealed before a rotation. `assertCurrent` throws while it is not sure
+   * that the first one still seals for the installation.
+   */
+  constructor(masters: readonly Uint8Array[], random: Random, assertCurrent = () => {}) {
     if (masters.length === 0) throw new Error("the vault needs a master key");
     for (const master of masters) {
       if (master.length !== KEY_BYTES) throw new Error(`a master key has ${KEY_BYTES} bytes, not ${master.length}`);
@@ -22,9 +26,15 @@ export class EnvelopeVault implements Vault {
     this.#masters = new Map(masters.map((master) => [masterName(master), master]));
     this.#newest = masterName(masters[0]!);
     this.#random = random;
+    this.#assertCurrent = assertCurrent;
+  }
+
+  get masters(): string[] {
+    return [...this.#masters.keys()];
   }
 
   async seal(text: string, context: string): Promise<Sealed> {
+    this.#assertCurrent();
     const dataKey = this.#random.bytes(KEY_BYTES);
     return {
       master: this.#newest,
@@ -52,7 +62,7 @@ export class EnvelopeVault implements Vault {
 
   #master({ master }: Sealed): Uint8Array {
     const key = this.#masters.get(master);
-    if (!key) throw new Error(`the master key '${master}' that sealed this value is not known here`);
+    if (!key) throw new UnknownMasterKey(master);
     return key;
   }
 

@@ -23,7 +23,7 @@ export async function loadMasterKeys(source: MasterKeySource, random: Random): P
 
 /** Puts a new key in front of the file's keys; what the old ones sealed stays readable. */
 export async function addMasterKey(file: string, random: Random): Promise<void> {
-  await replacePrivately(file, `${newKey(random)}\n${await readPrivate(file)}`);
+  await replacePrivately(file, `${newKey(random)}\n${await readOrCreate(file, random)}`);
 }
 
 /** Keeps the newest key alone, once nothing is sealed by the older ones. */

@@ -105,16 +105,17 @@ export class SecretService implements Handlers<Operations> {
     return this.#vault.open(value.doc.sealed, context(account, secret.id));
   }
 
-  /** Wraps every value's data key with the newest master key; returns how many needed it. */
-  async rewrap(): Promise<number> {
-    let rewrapped = 0;
-    for await (const value of this.#values.all()) {
-      const sealed = this.#vault.rewrap(value.doc.sealed);
+  /** Does to every sealed value what `change` says, one at a time: a value may have 16 MB. Returns how many were changed. */
+  async reseal(change: (sealed: Sealed, secret: string) => Sealed | undefined): Promise<number> {
+    let changed = 0;
+    for await (const { id } of this.#secrets.all()) {
+      const value = await this.#values.get(id);
+      const sealed = value && change(value.doc.sealed, id);
       if (!sealed) continue;
       await this.#values.patch(value, { sealed });
-      rewrapped++;
+      changed++;
     }
-    return rewrapped;
+    return changed;
   }
 
   async #rotate(secret: Item<KeptSecret>, value: string): Promise<Item<KeptSecret>> {

@@ -1,11 +1,11 @@
 /** A job as a worker gets it: the caller's own body with our keys behind it, since the last of two equal keys counts. */
+import { openCredential } from "../../jobs/credential.ts";
 import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import { splice } from "../invoke/record.ts";
-import { unsealed } from "../invoke/submission.ts";
 
 export async function jobText({ job, body }: Claimed, vault: Vault, withAttempt = false): Promise<string | Uint8Array> {
-  const readable = job.sealed ? await unsealed(vault, body) : body;
+  const readable = job.sealed ? await openCredential(vault, body) : body;
   return splice(readable, withAttempt ? `"id":"${job.id}","attempt":${job.attempt}}` : `"id":"${job.id}"}`);
 }
 

@@ -1,0 +1,73 @@
+/** Servers are beside each other on a database, and a command that must be alone with it is alone. */
+import { Client } from "pg";
+import { expect, test } from "vitest";
+import { freshDatabase } from "../../../tests/database.ts";
+import { FakeClock } from "../../kernel/clock.ts";
+import { enterAlone, PostgresPresence } from "./presence.ts";
+
+async function endPresences(url: string): Promise<void> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query(
+    `SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'millrace presence'`,
+  );
+  await client.end();
+}
+
+/** Until the presence has heard of its loss, or is back: both come by way of the network, and by no event of ours. */
+async function until(presence: PostgresPresence, clock: FakeClock, held: boolean): Promise<void> {
+  for (;;) {
+    try {
+      presence.assertHeld();
+      if (held) return;
+    } catch {
+      if (!held) return;
+    }
+    if (held) await clock.advance(5_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+}
+
+test("a command is alone only when no server is there, and no server comes while it is", async () => {
+  await using database = await freshDatabase();
+  const clock = new FakeClock();
+  const first = await PostgresPresence.open(database.url, clock);
+  const second = await PostgresPresence.open(database.url, clock);
+  await first[Symbol.asyncDispose]();
+  expect(await enterAlone(database.url)).toBeUndefined();
+  await second[Symbol.asyncDispose]();
+  const alone = await enterAlone(database.url);
+  expect(alone).toBeDefined();
+  expect(await enterAlone(database.url)).toBeUndefined();
+  await expect(PostgresPresence.open(database.url, clock)).rejects.toThrow("is being rotated");
+  await alone![Symbol.asyncDispose]();
+  await (await PostgresPresence.open(database.url, clock))[Symbol.asyncDispose]();
+});
+
+test("a server whose place was lost seals nothing until it has looked whether its key is still the right one", async () => {
+  await using database = await freshDatabase();
+  const clock = new FakeClock();
+  await using presence = await PostgresPresence.open(database.url, clock);
+  presence.assertHeld();
+  let looks = 0;
+  let rotated = true;
+  presence.onReturn(async () => {
+    looks++;
+    if (rotated) throw new Error("another key");
+  });
+  await endPresences(database.url);
+  await until(presence, clock, false);
+  expect(() => presence.assertHeld()).toThrow("Nothing can be sealed");
+  const alone = await enterAlone(database.url);
+  expect(alone).toBeDefined();
+  expect(looks).toBe(0);
+  await alone![Symbol.asyncDispose]();
+  while (looks < 2) {
+    await clock.advance(5_000);
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(() => presence.assertHeld()).toThrow("Nothing can be sealed");
+  rotated = false;
+  await until(presence, clock, true);
+});

@@ -1,0 +1,111 @@
+/** Who is at work on a database: any number of servers, or one command that must be alone with it. */
+import { Client } from "pg";
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { problem } from "../../kernel/problem.ts";
+import { translated } from "./pool.ts";
+
+/** Any number that nobody else uses for an advisory lock; one more than that of migrations. */
+const PRESENCE_LOCK = "7883951835720016742";
+const FIRST_RECONNECT_MS = 100;
+const LAST_RECONNECT_MS = 5_000;
+
+/** Undefined while a server is there. Given back by the database when the process ends, however it ends. */
+export async function enterAlone(url: string): Promise<AsyncDisposable | undefined> {
+  return connect(url, "pg_try_advisory_lock");
+}
+
+/**
+ * A server's place, held by a connection of its own. When that breaks, a command may have taken the database for itself, and what
+ * the server knows of the master key may be old: it then holds its place again only after it has looked.
+ */
+export class PostgresPresence implements AsyncDisposable {
+  readonly #url: string;
+  readonly #clock: Clock;
+  #client: Connected | undefined;
+  #returning: () => Promise<void> = async () => {};
+  #reconnectMs = FIRST_RECONNECT_MS;
+  #reconnect: Timer | undefined;
+  #connecting: Promise<void> = Promise.resolve();
+  #closed = false;
+
+  private constructor(url: string, clock: Clock) {
+    this.#url = url;
+    this.#clock = clock;
+  }
+
+  static async open(url: string, clock: Clock): Promise<PostgresPresence> {
+    const presence = new PostgresPresence(url, clock);
+    if (await presence.#enter()) return presence;
+    throw new Error("the master key of this database is being rotated; start again when that has ended");
+  }
+
+  assertHeld(): void {
+    if (!this.#client)
+      throw problem("unavailable", "Nothing can be sealed until the database has confirmed this server's master key.");
+  }
+
+  /** Names what must succeed before the place is held again after it was lost. */
+  onReturn(look: () => Promise<void>): void {
+    this.#returning = look;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#closed = true;
+    this.#reconnect?.cancel();
+    await this.#connecting;
+    await this.#client?.[Symbol.asyncDispose]();
+  }
+
+  async #enter(): Promise<boolean> {
+    const client = await connect(this.#url, "pg_try_advisory_lock_shared");
+    if (!client) return false;
+    try {
+      await this.#returning();
+    } catch (error) {
+      await client[Symbol.asyncDispose]();
+      throw error;
+    }
+    this.#client = client;
+    this.#reconnectMs = FIRST_RECONNECT_MS;
+    void client.ended.then(() => this.#lost());
+    return true;
+  }
+
+  #lost(): void {
+    this.#client = undefined;
+    if (!this.#closed) this.#enterSoon();
+  }
+
+  #enterSoon(): void {
+    this.#reconnect = this.#clock.after(this.#reconnectMs, () => {
+      this.#reconnectMs = Math.min(this.#reconnectMs * 2, LAST_RECONNECT_MS);
+      this.#connecting = this.#enter()
+        .catch(() => false)
+        .then((entered) => {
+          if (!entered && !this.#closed) this.#enterSoon();
+        });
+    });
+  }
+}
+
+interface Connected extends AsyncDisposable {
+  /** Resolves when the connection is over, for whatever reason. */
+  ended: Promise<void>;
+}
+
+/** A connection that has the lock, or undefined where somebody's excludes it. */
+async function connect(url: string, lock: string): Promise<Connected | undefined> {
+  const client = new Client({ connectionString: url, keepAlive: true, application_name: "millrace presence" });
+  client.on("error", () => {});
+  const ended = new Promise<void>((resolve) => client.once("end", resolve));
+  try {
+    await translated(client.connect());
+    const { rows } = await translated(client.query(`SELECT ${lock}($1) AS held`, [PRESENCE_LOCK]));
+    if ((rows as { held: boolean }[])[0]!.held) return { ended, [Symbol.asyncDispose]: () => client.end() };
+    await client.end();
+    return undefined;
+  } catch (error) {
+    await client.end().catch(() => undefined);
+    throw error;
+  }
+}

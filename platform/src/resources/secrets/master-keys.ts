@@ -1,0 +1,127 @@
+/** Which master key seals for the installation, and how another one takes its place. */
+import { rewrapCredential } from "../../jobs/credential.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Kept } from "../../kernel/document.ts";
+import type { Queue } from "../../ports/queue/queue.ts";
+import { Collection, type Item } from "../../ports/store/collection.ts";
+import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import { UnknownMasterKey, type Vault } from "../../ports/vault/vault.ts";
+import type { SecretService } from "./service.ts";
+
+/** Names of keys, never keys. */
+type KeptMasterKeys = { current: string; retired: string[] };
+
+const masterKeys: Kept<KeptMasterKeys> = { kind: "master-keys", v: 1 };
+const ONLY = "only";
+/** For the whole installation. */
+const EVERYONE = "*";
+/** A server that was away for longer than so many rotations is refused for another reason: its key opens nothing. */
+const RETIRED_AT_MOST = 100;
+/** Alone with the data, the second pass finds nothing left to do. */
+const PASSES_AT_MOST = 3;
+
+export interface Rewrapped {
+  rewrapped: number;
+  /** Values that a key sealed which is not here; nothing can be done for them without it. */
+  unreadable?: number;
+}
+
+export class MasterKeys {
+  readonly #known: Collection<KeptMasterKeys>;
+  readonly #vault: Vault;
+  readonly #secrets: SecretService;
+  readonly #clock: Clock;
+
+  constructor(parts: { store: Store; vault: Vault; secrets: SecretService; clock: Clock }) {
+    this.#known = new Collection(parts.store, masterKeys);
+    this.#vault = parts.vault;
+    this.#secrets = parts.secrets;
+    this.#clock = parts.clock;
+  }
+
+  prepare(): Promise<void> {
+    return this.#known.prepare();
+  }
+
+  /** Throws when what this process would seal might be opened by nobody: before it has sealed anything. */
+  async check(): Promise<void> {
+    const { current, retired } = (await this.#noted()).doc;
+    const [newest] = this.#vault.masters;
+    if (!this.#vault.masters.includes(current)) {
+      const advice = "give this server the key that the installation was last started with, or rotated to";
+      throw new Error(`the master key '${current}' of this installation is not known here: ${advice}`);
+    }
+    if (retired.includes(newest!))
+      throw new Error(`the master key '${newest}' was retired by a rotation: put the current one, '${current}', first`);
+  }
+
+  /**
+   * Wraps all that is sealed with the newest master key. When this returns, nothing needs an older one, and no server that seals
+   * with an older one starts any more. Nobody else may be at work on the data.
+   */
+  async rewrapAll(queue: Queue, progress: () => void): Promise<Rewrapped> {
+    let rewrapped = 0;
+    for (let pass = 1; ; pass++) {
+      const done = await this.#rewrapOnce(queue);
+      rewrapped += done.rewrapped;
+      progress();
+      // The older keys are retired before the last look, so that nothing can come to need them after it.
+      if (pass === 1) await this.#retireOlder();
+      else if (done.rewrapped === 0) return { rewrapped, ...(done.unreadable > 0 && { unreadable: done.unreadable }) };
+      else if (pass === PASSES_AT_MOST) throw new Error("something still seals with an older key; all keys are kept");
+      progress();
+    }
+  }
+
+  async #rewrapOnce(queue: Queue): Promise<Required<Rewrapped>> {
+    const unreadable = new Set<string>();
+    const readable = <T>(id: string, rewrap: () => T): T | undefined => {
+      try {
+        return rewrap();
+      } catch (error) {
+        if (!(error instanceof UnknownMasterKey)) throw unfit(id, error);
+        unreadable.add(id);
+        return undefined;
+      }
+    };
+    const values = await this.#secrets.reseal((sealed, id) =>
+      readable(`secret ${id}`, () => this.#vault.rewrap(sealed)),
+    );
+    const bodies = await queue.reseal((body, id) => readable(`job ${id}`, () => rewrapCredential(this.#vault, body)));
+    return { rewrapped: values + bodies, unreadable: unreadable.size };
+  }
+
+  async #retireOlder(): Promise<void> {
+    const [current, ...older] = this.#vault.masters as [string, ...string[]];
+    for (;;) {
+      const noted = await this.#noted();
+      const { current: before, retired } = noted.doc;
+      const all = new Set([...older, ...(before === current ? [] : [before]), ...retired]);
+      all.delete(current);
+      try {
+        await this.#known.patch(noted, { current, retired: [...all].slice(0, RETIRED_AT_MOST) });
+        return;
+      } catch (error) {
+        if (!(error instanceof WriteRefused)) throw error;
+      }
+    }
+  }
+
+  /** What is noted; at the first start of an installation, by whichever server comes first, its newest key. */
+  async #noted(): Promise<Item<KeptMasterKeys>> {
+    for (;;) {
+      const noted = await this.#known.get(ONLY);
+      if (noted) return noted;
+      const doc = { current: this.#vault.masters[0]!, retired: [] };
+      try {
+        return await this.#known.insert({ id: ONLY, account: EVERYONE, createdAt: this.#clock.now(), doc });
+      } catch (error) {
+        if (!(error instanceof WriteRefused)) throw error;
+      }
+    }
+  }
+}
+
+function unfit(id: string, cause: unknown): Error {
+  return new Error(`${id} could not be sealed anew; all keys are kept`, { cause });
+}
