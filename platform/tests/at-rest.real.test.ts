@@ -2,6 +2,7 @@
 import { readFile, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { stay } from "../src/kernel/clock.ts";
 import { openInstallation } from "../src/main.ts";
 import { settingsFrom } from "../src/settings.ts";
 import { filesHolding, millrace, ownerKey, startServer, temporaryFolder } from "./process.ts";
@@ -57,6 +58,38 @@ test("an API key is in no file but the one made for it", async () => {
   expect((await server.call("GET", SECRETS, { key })).status).toBe(200);
   expect(await filesHolding(folder.path, key)).toEqual([]);
   expect(await filesHolding(folder.path, await ownerKey(folder.path))).toEqual([join(folder.path, "api-key")]);
+});
+
+test("nothing of a deleted endpoint's configuration is in any file, earlier versions and releases included", async () => {
+  await using folder = await temporaryFolder();
+  const server = await startServer(folder.path);
+  const key = await ownerKey(folder.path);
+  const words = ["barnacle", "chandelier", "dandelion", "escalator"];
+  const [name, first, second, third] = words as [string, string, string, string];
+  const env = (word: string) => ({ TOKEN: `${word} ${"and more ".repeat(500)}` });
+  const body = { name, image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }], env: env(first) };
+  const { id } = (await server.call("POST", "/v2/serverless", { key, body })).json;
+  for (const word of [second, third])
+    expect((await server.call("PATCH", `/v2/serverless/${id}`, { key, body: { env: env(word) } })).status).toBe(200);
+  for (const word of words) expect([word, await filesHolding(folder.path, word)]).not.toEqual([word, []]);
+  expect((await server.call("DELETE", `/v2/serverless/${id}`, { key })).status).toBe(204);
+  for (const word of words) expect([word, await filesHolding(folder.path, word)]).toEqual([word, []]);
+  expect(await server.end("SIGKILL")).toBe("SIGKILL");
+  for (const word of words) expect([word, await filesHolding(folder.path, word)]).toEqual([word, []]);
+});
+
+test("a secret's description and a key's name leave the files soon after they were deleted or replaced", async () => {
+  await using folder = await temporaryFolder();
+  await using server = await startServer(folder.path);
+  const key = await ownerKey(folder.path);
+  const ask = (method: string, path: string, body?: unknown) => server.call(method, path, { key, body });
+  const secret = (await ask("POST", SECRETS, { name: "token", value: FIRST, description: "gooseberry" })).json;
+  await ask("PATCH", `${SECRETS}/${secret.id}`, { description: "hyacinth" });
+  const made = (await ask("POST", "/v2/account/api-keys", { name: "juniper", scopes: ["all"] })).json;
+  await ask("DELETE", `${SECRETS}/${secret.id}`);
+  expect((await ask("DELETE", `/v2/account/api-keys/${made.id}`)).status).toBe(204);
+  for (const word of ["gooseberry", "hyacinth", "juniper"])
+    while ((await filesHolding(folder.path, word)).length > 0) await stay(100);
 });
 
 test.each([["while the server runs"], ["while it does not"]])(

@@ -1,6 +1,8 @@
 /** The journal in one SQLite file: written by group commit, read on the calling thread. */
 import type { DatabaseSync } from "node:sqlite";
+import { realClock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
+import { Scrubber } from "../sqlite/scrubber.ts";
 import { sql } from "../sqlite/statement.ts";
 import { type Flusher, GroupCommit, openForReading } from "../sqlite/writer.ts";
 import { pack } from "./entry-wire.ts";
@@ -42,12 +44,14 @@ export class SqliteJournal implements Journal {
   readonly #writer: GroupCommit;
   readonly #reader: DatabaseSync;
   readonly #files: PayloadFiles;
+  readonly #scrubber: Scrubber;
 
   #failed: () => void = () => {};
 
   private constructor(flusher: Flusher, reader: DatabaseSync, files: PayloadFiles) {
     // Entries are decided on what earlier entries made: when one batch fails, those behind it rest on nothing.
     this.#writer = new GroupCommit(flusher, { failTogether: () => this.#failed() });
+    this.#scrubber = new Scrubber(() => this.#writer.checkpoint(), realClock);
     this.#reader = reader;
     this.#files = files;
   }
@@ -208,10 +212,11 @@ export class SqliteJournal implements Journal {
   }
 
   scrub(): Promise<void> {
-    return this.#writer.checkpoint();
+    return this.#scrubber.now();
   }
 
   async close(): Promise<void> {
+    await this.#scrubber.close();
     // In this order: when the last batch fails, what is on the disk is read once more.
     await this.#writer.close();
     this.#reader.close();

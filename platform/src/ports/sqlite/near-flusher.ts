@@ -62,7 +62,7 @@ export class NearFlusher implements Flusher {
     return "failed" in flushed ? this.#thread.flush(batch) : flushed;
   }
 
-  checkpoint(): Promise<void> {
+  checkpoint(): Promise<boolean> {
     return this.#thread.checkpoint();
   }
 

@@ -10,10 +10,8 @@ const port = parentPort!;
 
 port.on("message", (message: Message) => {
   if ("batch" in message) port.postMessage(runner.run(message.batch));
-  else if ("checkpoint" in message) {
-    runner.checkpoint();
-    port.postMessage("done");
-  } else {
+  else if ("checkpoint" in message) port.postMessage(runner.checkpoint());
+  else {
     runner.close();
     port.close();
   }

@@ -47,9 +47,16 @@ export class BatchRunner {
     }
   }
 
-  /** Empties the write-ahead log, so that deleted text is in no file any more. */
-  checkpoint(): void {
-    this.#db.exec("PRAGMA wal_checkpoint(TRUNCATE)");
+  /** Empties the write-ahead log, so that deleted text is in no file any more; false when somebody still reads what is in it. */
+  checkpoint(): boolean {
+    // All writers wait behind it, so it waits for readers only for a moment.
+    this.#db.exec(`PRAGMA busy_timeout = ${CHECKPOINT_WAIT_MS}`);
+    try {
+      const { busy } = this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
+      return busy === 0;
+    } finally {
+      this.#db.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`);
+    }
   }
 
   close(): void {
@@ -57,11 +64,14 @@ export class BatchRunner {
   }
 }
 
+const BUSY_WAIT_MS = 10_000;
+const CHECKPOINT_WAIT_MS = 100;
+
 export function openDatabase(file: string): DatabaseSync {
   const db = new DatabaseSync(file);
   // FULL makes a commit survive power loss, not only a crash; secure_delete overwrites what is deleted.
   db.exec(
-    "PRAGMA busy_timeout = 10000; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON",
+    `PRAGMA busy_timeout = ${BUSY_WAIT_MS}; PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON`,
   );
   return db;
 }
@@ -69,7 +79,7 @@ export function openDatabase(file: string): DatabaseSync {
 /** A second connection for reading on the main thread: it sees a commit as soon as the writer has made it. */
 export function openForReading(file: string): DatabaseSync {
   const db = new DatabaseSync(file, { readOnly: true });
-  db.exec("PRAGMA busy_timeout = 10000");
+  db.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`);
   return db;
 }
 
@@ -104,7 +114,8 @@ export interface Flusher {
   /** Resolves when a batch may be closed; without it, at the end of what runs now. */
   gathered?(): Promise<void>;
   flush(batch: Command[]): Promise<Flushed>;
-  checkpoint(): Promise<void>;
+  /** False when somebody still reads what is in the write-ahead log. */
+  checkpoint(): Promise<boolean>;
   close(): Promise<void>;
 }
 
@@ -138,9 +149,9 @@ export class GroupCommit {
     }) as Promise<Output>;
   }
 
-  async checkpoint(): Promise<void> {
+  async checkpoint(): Promise<boolean> {
     await this.#flushing;
-    await this.#flusher.checkpoint();
+    return this.#flusher.checkpoint();
   }
 
   async close(): Promise<void> {
@@ -224,7 +235,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   await ask();
   return {
     flush: (batch) => ask({ batch }) as Promise<Flushed>,
-    checkpoint: async () => void (await ask({ checkpoint: true })),
+    checkpoint: () => ask({ checkpoint: true }) as Promise<boolean>,
     async close() {
       if (dead) return;
       const ended = new Promise((resolve) => thread.once("exit", resolve));

@@ -50,6 +50,8 @@ export class MemoryStore implements Store {
       .map(shown);
   }
 
+  async scrub(): Promise<void> {}
+
   async removeAccount(account: string): Promise<void> {
     const doomed = [...this.#rows.values()].filter((row) => row.account === account);
     await this.commit(doomed.map(({ kind, id }) => ({ do: "remove", kind, id })));

@@ -1,5 +1,7 @@
 /** The store in one SQLite file: written by group commit in a thread, read on the calling thread. */
 import type { DatabaseSync } from "node:sqlite";
+import { type Clock, realClock } from "../../kernel/clock.ts";
+import { Scrubber } from "../sqlite/scrubber.ts";
 import { sql } from "../sqlite/statement.ts";
 import { GroupCommit, inlineFlusher, openForReading, threadFlusher } from "../sqlite/writer.ts";
 import { type Committed, fromRow, program, type Row } from "./sqlite-program.ts";
@@ -16,18 +18,23 @@ import {
 export class SqliteStore implements Store {
   readonly #writer: GroupCommit;
   readonly #reader: DatabaseSync;
+  readonly #scrubber: Scrubber;
 
-  private constructor(writer: GroupCommit, reader: DatabaseSync) {
+  private constructor(writer: GroupCommit, reader: DatabaseSync, clock: Clock) {
     this.#writer = writer;
     this.#reader = reader;
+    this.#scrubber = new Scrubber(() => writer.checkpoint(), clock);
   }
 
   /** `thread: false` suits a command that runs once and ends; a server keeps its event loop free. */
-  static async open(file: string, { thread = true } = {}): Promise<SqliteStore> {
+  static async open(file: string, { thread = true, clock = realClock } = {}): Promise<SqliteStore> {
     const flusher = thread
       ? await threadFlusher(file, new URL("./sqlite-program.ts", import.meta.url))
       : inlineFlusher(file, program);
-    return new SqliteStore(new GroupCommit(flusher), openForReading(file));
+    const store = new SqliteStore(new GroupCommit(flusher), openForReading(file), clock);
+    // A crash may have come before what was removed last had left the log.
+    if (thread) store.#scrubber.soon();
+    return store;
   }
 
   /** How many flushes were made since the store was opened. */
@@ -38,6 +45,7 @@ export class SqliteStore implements Store {
   async commit(writes: Write[]): Promise<StoredRecord[]> {
     const outcome = await this.#writer.run<Committed>("commit", writes);
     if ("refused" in outcome) throw new WriteRefused(outcome.refused, outcome.index);
+    if (writes.some((write) => write.do !== "insert")) this.#scrubber.soon();
     return outcome.written.map(fromRow);
   }
 
@@ -66,9 +74,13 @@ export class SqliteStore implements Store {
     return (rows as unknown as Row[]).map(fromRow);
   }
 
+  scrub(): Promise<void> {
+    return this.#scrubber.now();
+  }
+
   async removeAccount(account: string): Promise<void> {
     await this.#writer.run("removeAccount", account);
-    await this.#writer.checkpoint();
+    await this.#scrubber.now();
   }
 
   lease(ask: Lease): Promise<number | undefined> {
@@ -82,6 +94,7 @@ export class SqliteStore implements Store {
   async [Symbol.asyncDispose](): Promise<void> {
     // The reader goes first: the last connection to close folds the write-ahead log into the file.
     this.#reader.close();
+    await this.#scrubber.close();
     await this.#writer.close();
   }
 

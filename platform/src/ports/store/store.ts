@@ -77,6 +77,11 @@ export interface Store extends AsyncDisposable {
   find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined>;
   /** Newest first. A record inserted or removed between two pages never moves, repeats or hides another. */
   list(listing: Listing): Promise<StoredRecord[]>;
+  /**
+   * Text that was removed or replaced is in no file any more once this resolves, unless somebody reads an older state at this moment:
+   * then it goes a little later. Without being asked, a store does the same soon after each removal and replacement.
+   */
+  scrub(): Promise<void>;
   /** Removes everything an account has, of every kind, so that its text can no longer be found in the files. */
   removeAccount(account: string): Promise<void>;
   /** The fence number when the lease is free, lapsed or already this holder's; it grows with every change of holder. */

@@ -243,6 +243,8 @@ export class EndpointService implements Handlers<Operations> {
 
   async #finishRemoval(id: string): Promise<void> {
     for (const remove of this.#removed) await remove(id);
+    // Its own record and its releases name variables of its containers.
+    await this.#store.scrub();
     await this.#removals.remove(id).catch((error) => {
       // Another node was faster.
       if (!(error instanceof WriteRefused)) throw error;
