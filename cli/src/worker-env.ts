@@ -22,9 +22,9 @@ export function workerEnvCommand(): Command {
         const { endpoints, workerKeys } = installation;
         const endpoint = await endpoints.find(id);
         if (!endpoint) throw problem("not-found", `There is no endpoint '${id}'.`);
-        const issued = await workerKeys.issue(endpoint.account, id);
+        const { id: worker, ...keys } = await workerKeys.issue(endpoint.account, id);
         const url = options.url ?? (await urlFrom(placeSettings(options), installation));
-        const variables = workerEnv({ url, endpoint: id, worker: issued.id, key: issued.key });
+        const variables = workerEnv({ url, endpoint: id, worker, ...keys });
         print(variables, options.json, () =>
           Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`),
         );

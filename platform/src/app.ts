@@ -47,7 +47,7 @@ import { WorkerService } from "./resources/workers/service.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import type { Answering } from "./surfaces/http/reply.ts";
-import { closeServer, createServer, inTurn } from "./surfaces/http/server.ts";
+import { type Ahead, closeServer, createServer, inTurn } from "./surfaces/http/server.ts";
 import { CrossOrigin, parseOrigins } from "./surfaces/invoke/cors.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
 import { jobRecord } from "./surfaces/invoke/record.ts";
@@ -104,7 +104,7 @@ export async function openServices(
 
 export interface App extends AsyncDisposable {
   http: FastifyInstance;
-  /** The worker link alone, for addresses that only workers reach. */
+  /** For addresses that only workers reach: the worker link and the public API, and nothing that nodes have for each other. */
   workerLink: LinkListener;
   engine: Engine;
   /** Starts nothing before it is told to, once workers can reach the server. */
@@ -150,7 +150,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { clock, log, logs, queue } = parts;
   const payloadLimits = parsePayloadLimits(settings.payloadLimits);
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
-  const authenticator = new Authenticator({ ...parts, failed });
+  const authenticator = new Authenticator({ ...parts, failed, workerKeys: services.workerKeys });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
   const pipeline = new Pipeline({ ...parts, limiter });
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
@@ -179,7 +179,6 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("malformed", "The request path is not valid.");
   const badPath: Answering = (request, reply) => pipeline.refuse(rest, invalidPath, request, reply);
-  const direct = new DirectRoutes();
   const { corsOrigins, domain } = settings;
   const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(parseOrigins(corsOrigins), domain);
   const invoke = invokeSurface(authenticator, crossOrigin && ((origin) => crossOrigin.headers(origin)));
@@ -193,13 +192,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   });
   const nodeLink =
     node && new NodeLink({ ...parts, machine: node.id, passes, balancer, records: services.workerRecords });
-  const ahead = nodeLink ? inTurn(proxy, nodeLink) : proxy;
-  const http = createServer({
-    clock,
-    direct,
-    badPath,
-    ahead: crossOrigin ? inTurn(crossOrigin.preflights, ahead) : ahead,
-  });
+  const ahead = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
   const large = new LargeJson();
   const reader = { ...parts, large, limits: payloadLimits };
   const streams = new Streams({ ...parts, engine });
@@ -211,10 +204,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     record: (reading) => Buffer.from(jobRecord(reading)).toString(),
     mine: leaseOf("webhooks", parts),
   });
-  mountDocs(http);
   const handlers = restHandlers(services, workers, authenticator);
-  mountRestV2(http, { pipeline, surface: rest, handlers, publicUrl: settings.publicUrl });
-  mountInvoke(http, direct, {
+  const restV2 = { pipeline, surface: rest, handlers, publicUrl: settings.publicUrl };
+  const invoking = {
     pipeline,
     surface: invoke,
     engine,
@@ -224,17 +216,23 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     reader,
     streams,
     streamStandard: settings.stream,
-    staleReports: (endpoint) => desk.staleReports(endpoint),
+    staleReports: (endpoint: string) => desk.staleReports(endpoint),
     clock,
     limiter: invokeLimiter(parts, settings),
     fleet,
-  });
+  };
   const link = { ...parts, desk, keys: workerKeys, large, outputLimit: payloadLimits.output };
-  mountWorkerLink(http, direct, link);
-  const linkDirect = new DirectRoutes();
-  const linkServer = createServer({ clock, direct: linkDirect, badPath });
-  mountWorkerLink(linkServer, linkDirect, link);
-  const workerLink = new LinkListener(linkServer);
+  const serverWith = (first: Ahead): FastifyInstance => {
+    const direct = new DirectRoutes();
+    const server = createServer({ clock, direct, badPath, ahead: first });
+    mountDocs(server);
+    mountRestV2(server, restV2);
+    mountInvoke(server, direct, invoking);
+    mountWorkerLink(server, direct, link);
+    return server;
+  };
+  const http = serverWith(nodeLink ? inTurn(ahead, nodeLink) : ahead);
+  const workerLink = new LinkListener(() => serverWith(ahead));
   return {
     http,
     workerLink,
@@ -252,7 +250,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       pipeline.endStreams();
       await engine[Symbol.asyncDispose]();
       workerLink.close();
-      await Promise.all([closeServer(http, clock), closeServer(linkServer, clock)]);
+      await Promise.all([http, workerLink.server].map((server) => server && closeServer(server, clock)));
       balancer[Symbol.dispose]();
       await removing[Symbol.asyncDispose]();
       await expiring[Symbol.asyncDispose]();

@@ -31,9 +31,10 @@ import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
 import { addMasterKey, dropOldMasterKeys, loadMasterKeys } from "./ports/vault/master-keys.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
-import { gpuTypeIds } from "./resources/catalog/compute.ts";
+import { gpuTypeIds, isDataCenter } from "./resources/catalog/compute.ts";
+import type { WorkerSite } from "./resources/endpoints/worker-env.ts";
 import type { Rewrapped } from "./resources/secrets/master-keys.ts";
-import { announce, announced, isLoopback, nodeUrlOf, urlOf } from "./server-address.ts";
+import { announce, announced, isLoopback, nodeUrlOf, publicIpIn, urlOf } from "./server-address.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
 
 export type { Settings };
@@ -183,7 +184,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const logs = opened.use(
     openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written")),
   );
-  const newOwnerKey = await ensureOwnerKey(settings, installation.accounts, parts.random);
+  const newOwnerKey = await ensureOwnerKey(settings, installation, parts.random);
   const { store, vault, masterKeys } = installation;
   await masterKeys.check();
   presence?.onReturn(() => masterKeys.check());
@@ -197,6 +198,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     compute: new ByImage({ ...drivers, refusesHost: () => refusesHost(settings, installation.accounts) }),
     workerUrl: (image: string) =>
       settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl(drivers.containers)),
+    site: siteOf(settings),
   };
   const nodeUrl = () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port);
   const node = { id, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
@@ -321,6 +323,12 @@ async function openHost(settings: Settings, { clock, log }: Surroundings): Promi
   });
 }
 
+function siteOf({ dataCenter, publicUrl, host }: Settings): WorkerSite {
+  if (!isDataCenter(dataCenter))
+    throw new Error(`MILLRACE_DATA_CENTER must be a data center of the catalog, not '${dataCenter}'`);
+  return { dataCenter, publicIp: publicIpIn(publicUrl ?? nodeUrlOf(host, "0")) };
+}
+
 /** The same for programs and containers: a volume is one, whatever runs on it. */
 const volumesFolder = ({ data }: Settings) => join(data, "volumes");
 
@@ -351,7 +359,7 @@ async function machineId({ data }: Settings, random: Random): Promise<string> {
   return (await readPrivate(file)).trim();
 }
 
-/** Workers with a network of their own reach the worker link at this machine's end of it, and nothing else of the server. */
+/** Workers with a network of their own reach the worker link and the API at this machine's end of it, and nothing else of the machine. */
 async function openHostLink(settings: Settings, app: App, host: HostCompute): Promise<string> {
   const port = await openLink(settings, app, host.linkHost, "worker");
   await host.openLink(port);
@@ -372,12 +380,19 @@ async function openLink({ data }: Settings, { workerLink }: App, host: string, w
 }
 
 /** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */
-async function ensureOwnerKey(settings: Settings, accounts: Accounts, random: Random): Promise<string | undefined> {
+async function ensureOwnerKey(
+  settings: Settings,
+  { accounts, workerKeys }: Installation,
+  random: Random,
+): Promise<string | undefined> {
   const owner = await accounts.firstOwner();
   if (settings.apiKey !== undefined) {
     const { KEY_SHAPE } = await import("./guards/authenticate.ts");
     if (!KEY_SHAPE.test(settings.apiKey))
       throw new Error("MILLRACE_API_KEY must have 16 or more visible ASCII characters");
+    // The variable is a worker's too: from a shell with those of `worker-env` it would give a worker all that the owner may do.
+    if (await workerKeys.isIssued(settings.apiKey))
+      throw new Error("MILLRACE_API_KEY is the key of a worker; unset it, or set the owner's");
     await accounts.setOwnerKey(owner, settings.apiKey);
     return undefined;
   }

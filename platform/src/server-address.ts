@@ -1,6 +1,6 @@
 /** Where a server is reached: by this machine, by other nodes, and, written down for the command line while it runs, by workers. */
 import { rm } from "node:fs/promises";
-import { connect } from "node:net";
+import { connect, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
 import { readPrivate, replacePrivately } from "./kernel/private-file.ts";
@@ -21,6 +21,14 @@ export function nodeUrlOf(host: string, port: string): string {
 }
 
 const isEveryAddress = (host: string) => host === "0.0.0.0" || host === "::";
+
+/** The address that a URL names, provided that it is one, and one that others can reach. */
+export function publicIpIn(url: string): string | undefined {
+  const host = hostIn(new URL(url));
+  return isIP(host) && !isLoopback(host) && !isEveryAddress(host) ? host : undefined;
+}
+
+const hostIn = ({ hostname }: URL) => hostname.replace(/^\[|\]$/g, "");
 
 export interface Addresses {
   /** Where it listens. */
@@ -52,9 +60,9 @@ export async function announced(data: string): Promise<Addresses | undefined> {
   return (await listens(new URL(addresses.url))) ? addresses : undefined;
 }
 
-function listens({ hostname, port }: URL): Promise<boolean> {
+function listens(url: URL): Promise<boolean> {
   return new Promise((resolve) => {
-    const socket = connect({ host: hostname.replace(/^\[|\]$/g, ""), port: Number(port), timeout: CONNECT_MS });
+    const socket = connect({ host: hostIn(url), port: Number(url.port), timeout: CONNECT_MS });
     const answer = (isThere: boolean) => {
       socket.destroy();
       resolve(isThere);

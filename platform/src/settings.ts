@@ -103,6 +103,13 @@ export const settingTable = {
     value: "URL",
     about: "where other nodes on the same PostgreSQL reach this one; default: an address it listens on",
   },
+  dataCenter: {
+    flag: "data-center",
+    variable: "MILLRACE_DATA_CENTER",
+    value: "ID",
+    default: "US-KS-2",
+    about: "data center of the catalog that this server's workers are in",
+  },
   compute: {
     flag: "compute",
     variable: "MILLRACE_COMPUTE",
@@ -227,6 +234,7 @@ export type Settings = {
   corsOrigins: string | undefined;
   workerUrl: string | undefined;
   nodeUrl: string | undefined;
+  dataCenter: string;
   compute: "host" | "none";
   gpus: "auto" | "virtual" | "none";
   docker: string;
@@ -277,6 +285,7 @@ export function settingsFrom(
     corsOrigins: read("corsOrigins"),
     workerUrl: read("workerUrl"),
     nodeUrl: originIn("MILLRACE_NODE_URL", read("nodeUrl")),
+    dataCenter: read("dataCenter")!,
     compute: oneOf("MILLRACE_COMPUTE", read("compute")!, ["host", "none"]),
     gpus: oneOf("MILLRACE_GPUS", read("gpus")!, ["auto", "virtual", "none"]),
     docker: read("docker")!,

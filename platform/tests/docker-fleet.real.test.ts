@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, inject, type TestContext, test }
 import { stay } from "../src/kernel/clock.ts";
 import { containerName, label } from "../src/ports/compute/docker/container.ts";
 import { EngineApi } from "../src/ports/compute/docker/engine-api.ts";
+import { expectCalls } from "./calling.ts";
 import { importImage, startEngine } from "./docker-engine.ts";
 import { SMALL_WORKER, TEST_IMAGE } from "./real-docker.ts";
 import {
@@ -78,6 +79,13 @@ describe.concurrent("on one server", () => {
     expect(ended.map(({ status }) => status)).toEqual(jobs.map(() => "COMPLETED"));
     expect(new Set(ended.map(({ workerId }) => workerId)).size).toBe(3);
     await untilContainers(at, endpoint, (found) => found.length === 0);
+  });
+
+  test("a worker calls another endpoint of its account, and nothing else, as long as it lives", async ({
+    onTestFailed,
+  }) => {
+    onTestFailed(showLog);
+    await expectCalls(at);
   });
 
   test("kill -9 of a worker in mid job: it runs again elsewhere, and the third death fails it with the reason", async ({

@@ -21,7 +21,7 @@ export async function setupEndpoint(): Promise<EndpointWorld> {
     endpoint,
     async workerVariables(worker) {
       const issued = await world.services.workerKeys.issue(world.owner.account, endpoint);
-      return workerEnv({ url: world.url, endpoint, worker: worker ?? issued.id, key: issued.key });
+      return workerEnv({ ...issued, url: world.url, endpoint, worker: worker ?? issued.id });
     },
     invoke: (method, path, options) => world.call(method, `/v2/${endpoint}${path}`, options),
   };

@@ -5,6 +5,7 @@ import { apiKeyText } from "../src/kernel/ids.ts";
 import { realRandom } from "../src/kernel/random.ts";
 import { freshDatabase } from "./database.ts";
 import { millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
+import { call } from "./world.ts";
 
 const CPU = { name: "by hand", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 
@@ -28,6 +29,20 @@ test("the variables name the port that the server listens on, as long as it runs
   expect((await readdir(folder.path)).filter((name) => name.startsWith("running"))).toEqual([]);
 });
 
+test("a worker started by hand calls endpoints with what it was told, and its key is no owner's", async () => {
+  await using folder = await temporaryFolder();
+  const server = await startServer(folder.path);
+  const endpoint = await createEndpoint(server, await ownerKey(folder.path));
+  const env = await millrace(folder.path, "worker-env", endpoint);
+  const key = env.RUNPOD_API_KEY as string;
+  const run = await call(env.RUNPOD_ENDPOINT_BASE_URL, "POST", `/${endpoint}/run`, { key, body: { input: {} } });
+  expect([run.status, run.json.status]).toEqual([200, "IN_QUEUE"]);
+  expect((await call(env.RUNPOD_ENDPOINT_BASE_URL, "GET", "/serverless", { key })).status).toBe(403);
+  await server.end("SIGTERM");
+  const again = startServer(folder.path, { env: { MILLRACE_API_KEY: env.MILLRACE_API_KEY } });
+  await expect(again).rejects.toThrow("MILLRACE_API_KEY is the key of a worker");
+});
+
 test("what the server was told of its workers' way holds, though the command line was not told", async () => {
   await using folder = await temporaryFolder();
   await using server = await startServer(folder.path, { args: ["--worker-url", "http://gpu.test:7420"] });
@@ -48,6 +63,8 @@ test("on PostgreSQL from a folder of no server, the variables name a node that r
   const endpoint = await createEndpoint(server, key);
   const place = ["--database-url", database.url];
   expect(await urlFor(folder.path, endpoint, ...place)).toBe(server.url);
+  const { RUNPOD_API_KEY } = await millrace(folder.path, "worker-env", endpoint, ...place);
+  expect((await server.call("GET", `/v2/${endpoint}/health`, { key: RUNPOD_API_KEY })).status).toBe(200);
   expect(await urlFor(elsewhere.path, endpoint, ...place)).toBe("http://10.9.8.7:7420");
   await server.end("SIGTERM");
 });

@@ -14,6 +14,8 @@ const PUBLIC_WORKER = new URL("./fixtures/public-worker", import.meta.url);
 
 export interface ServerPlace extends AsyncDisposable {
   server: Server;
+  /** Its data folder. */
+  data: string;
   /** The owner's key. */
   key: string;
   /** Ends the server with a signal and starts the next one. */
@@ -54,6 +56,7 @@ export async function serverPlace({ program, env, onFailure }: ServerPlaceOption
       // Workers that still run know the server by its address.
       server = await start("--port", new URL(server.url).port);
     },
+    data: folder.path,
     key,
     call,
     async endpoint(more = {}, ...flags) {

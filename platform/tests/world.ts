@@ -88,6 +88,9 @@ export interface WorldOptions {
   signals?: MemorySignals;
 }
 
+/** Where the machine of a world stands. */
+const SITE = { dataCenter: "EU-RO-1", publicIp: "203.0.113.5" };
+
 export async function setup({
   store = new MemoryStore(),
   rateLimits = "600,18000,200000",
@@ -111,7 +114,7 @@ export async function setup({
   const queue = found?.queue ?? new MemoryQueue(clock);
   const logs = found?.logs ?? new MemoryLogs();
   let url = "";
-  const machine = compute && { id, compute: compute(clock), workerUrl: () => url };
+  const machine = compute && { id, compute: compute(clock), workerUrl: () => url, site: SITE };
   const life = mortal(clock, logs);
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
   const owner = await services.accounts.firstOwner();

@@ -3,7 +3,13 @@ import { expect, test } from "vitest";
 import { workerEnv } from "../../platform/src/resources/endpoints/worker-env.ts";
 import { placeFrom, testInputIn } from "./settings.ts";
 
-const printed = workerEnv({ url: "http://10.0.0.1:7420", endpoint: "ep1", worker: "w1", key: "mlr_key" });
+const printed = workerEnv({
+  url: "http://10.0.0.1:7420",
+  endpoint: "ep1",
+  worker: "w1",
+  key: "mlr_key",
+  callKey: "mlr_call",
+});
 const family = (prefix: string) =>
   Object.fromEntries(Object.entries(printed).filter(([name]) => name.startsWith(prefix)));
 const place = { endpointUrl: "http://10.0.0.1:7420/v2/ep1", worker: "w1", key: "mlr_key", pingIntervalMs: 10_000 };

@@ -4,7 +4,7 @@ import type { Item } from "../ports/store/collection.ts";
 import { initTimeoutMs } from "../resources/endpoints/init-timeout.ts";
 import { type Listening, listeningOf } from "../resources/endpoints/listening.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
-import { withUserEnv, workerEnv } from "../resources/endpoints/worker-env.ts";
+import { type WorkerSite, withUserEnv, workerEnv } from "../resources/endpoints/worker-env.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem } from "./plan.ts";
 
@@ -14,17 +14,21 @@ export interface Boot {
   /** Where the worker reaches the server. */
   url: string;
   key: string;
+  callKey: string;
+  site: WorkerSite;
 }
 
 /** The secrets are those of this moment; the text of a failure names what is missing. */
-export async function instanceSpec({ endpoint, worker, url, key }: Boot, reveal: Reveal): Promise<InstanceSpec> {
+export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<InstanceSpec> {
+  const { endpoint, worker, url, key, callKey, site } = boot;
   const { doc } = endpoint;
   const { vcpu, memoryMb, gpus } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
   // Throws where a secret made no time of it; whoever waits for the worker reads it again.
   initTimeoutMs(given);
   const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
-  const ours = workerEnv({ url, endpoint: endpoint.id, worker: worker.id, key, compute: worker.doc });
+  const place = { url, endpoint: endpoint.id, worker: worker.id, site, volume: doc.networkVolumes[0] ?? "" };
+  const ours = workerEnv({ ...place, key, callKey, compute: worker.doc });
   return {
     kind: "worker",
     account: endpoint.account,

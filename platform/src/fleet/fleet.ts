@@ -14,6 +14,7 @@ import type { Item } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { EndpointService } from "../resources/endpoints/service.ts";
+import type { WorkerSite } from "../resources/endpoints/worker-env.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
@@ -34,6 +35,7 @@ export interface OwnMachine {
   compute: Compute;
   /** Where workers of an image reach this server; asked once the image is prepared. */
   workerUrl: (image: string) => string | Promise<string>;
+  site: WorkerSite;
 }
 
 export interface FleetParts {
@@ -315,13 +317,12 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#comparedAt = now;
   }
 
-  #newKeeper({ id, compute, workerUrl }: OwnMachine, workerLog: WorkerLog, rotation: Rotation): Keeper {
+  #newKeeper({ id, ...machine }: OwnMachine, workerLog: WorkerLog, rotation: Rotation): Keeper {
     return new Keeper({
       ...this.#parts,
+      ...machine,
       rotation,
       machine: id,
-      compute,
-      workerUrl,
       workerLog,
       endpoint: (id) => this.#book.find(id),
       changed: (endpoint) => this.#wake(endpoint),

@@ -6,6 +6,7 @@ import type { Log } from "../kernel/log.ts";
 import type { Compute, Instance } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import type { WorkerSite } from "../resources/endpoints/worker-env.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 import { workerLifecycle } from "../resources/workers/model.ts";
@@ -35,6 +36,7 @@ export interface KeeperParts {
   failed: (error: unknown) => void;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
   workerUrl: (image: string) => string | Promise<string>;
+  site: WorkerSite;
   reveal: Reveal;
   /** Something happened to a worker of this endpoint: it may need another. */
   changed: (endpoint: string) => void;
@@ -270,13 +272,13 @@ export class Keeper {
     endpoint: Item<KeptEndpoint>,
     times: { placed: number; prepared: number },
   ): Promise<void> {
-    const { compute, keys, records, workerLog, workerUrl, reveal, clock, desk, rotation } = this.#parts;
+    const { compute, keys, records, workerLog, workerUrl, site, reveal, clock, desk, rotation } = this.#parts;
     if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
-    const issued = await keys.issue(endpoint.account, endpoint.id, worker.id);
-    const keyed = await records.update(worker, { keyId: issued.id });
-    if (!keyed) return keys.revoke(issued.id);
+    const { id: keyId, ...issued } = await keys.issue(endpoint.account, endpoint.id, worker.id);
+    const keyed = await records.update(worker, { keyId, dataCenter: site.dataCenter });
+    if (!keyed) return keys.revoke(keyId);
     const url = await workerUrl(endpoint.doc.image);
-    const spec = await instanceSpec({ endpoint, worker: keyed, url, key: issued.key }, reveal);
+    const spec = await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal);
     if (this.#closed) return;
     const { startedAt } = await compute.start(worker.id, spec);
     this.#times.note(worker.id, { ...times, created: clock.now() });

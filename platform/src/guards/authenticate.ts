@@ -8,6 +8,7 @@ import { Remembered } from "../kernel/remembered.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import { apiKeys, type KeptApiKey, type KeyUse, keyUses } from "../resources/account/model.ts";
+import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
@@ -29,8 +30,11 @@ export class Authenticator implements AsyncDisposable {
   readonly #known: Remembered<Caller>;
   readonly #used = new Map<string, Use>();
   readonly #noting: AsyncDisposable;
+  readonly #workerKeys: WorkerKeys;
 
-  constructor({ store, clock, failed }: { store: Store; clock: Clock; failed: (error: unknown) => void }) {
+  constructor(parts: { store: Store; clock: Clock; failed: (error: unknown) => void; workerKeys: WorkerKeys }) {
+    const { store, clock, failed } = parts;
+    this.#workerKeys = parts.workerKeys;
     this.#keys = new Collection(store, apiKeys);
     this.#uses = new Collection(store, keyUses);
     this.#clock = clock;
@@ -48,12 +52,12 @@ export class Authenticator implements AsyncDisposable {
   }
 
   async key(key: string): Promise<Caller> {
-    const caller = this.#known.get(key) ?? (await this.#lookUp(key));
+    const caller = this.#known.get(key) ?? this.#workerKeys.knownCaller(key) ?? (await this.#lookUp(key));
     if (!caller) throw problem("unauthenticated", "invalid API key");
     const now = this.#clock.now();
     const { expiresAt } = caller;
     if (expiresAt !== undefined && expiresAt <= now) throw problem("unauthenticated", "expired API key");
-    this.#noteUsed(caller, now);
+    if (caller.workerOf === undefined) this.#noteUsed(caller, now);
     return caller;
   }
 
@@ -92,7 +96,7 @@ export class Authenticator implements AsyncDisposable {
   async #lookUp(key: string): Promise<Caller | undefined> {
     if (!KEY_SHAPE.test(key)) return undefined;
     const item = await this.#keys.findEverywhere("digest", keyDigest(key));
-    if (!item) return undefined;
+    if (!item) return this.#workerKeys.findCaller(key);
     const { userId: user, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
     const caller: Caller = { account: item.account, user, key: item.id, grants, endpoints, exempt, expiresAt };
     this.#known.set(key, caller);

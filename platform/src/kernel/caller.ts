@@ -4,7 +4,10 @@ import type { Grant } from "./scope.ts";
 export interface Caller {
   account: string;
   user: string;
+  /** The id of the key's record. */
   key: string;
+  /** The endpoint whose worker calls; absent for keys that people have. */
+  workerOf?: string;
   grants: readonly Grant[];
   /** Endpoint ids that the key is narrowed to; absent means every endpoint of the account. */
   endpoints?: readonly string[];

@@ -90,7 +90,6 @@ export class PostgresStore implements Store {
   }
 
   /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
-  /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log. */
   async scrub(): Promise<void> {}
 
   async removeAccount(account: string): Promise<void> {

@@ -9,6 +9,7 @@ export interface CpuFlavor {
 }
 
 const gpus = new Map(catalog.gpus.map(({ id, pool }) => [id, pool]));
+const gpuMemories = new Map(catalog.gpus.map(({ id, vramGb }) => [id, vramGb]));
 const gpuShares = new Map(catalog.gpus.map(({ id, vcpu, memoryGb }) => [id, { vcpu, memoryGb }]));
 const pools = new Map(catalog.pools.map(({ id, gpuTypeIds }) => [id, gpuTypeIds]));
 const cpus = new Map<string, CpuFlavor>(catalog.cpus.map((cpu) => [cpu.id, cpu]));
@@ -30,6 +31,9 @@ export function poolOfType(type: string): string | undefined {
 
 export const cpuFlavor = (id: string): CpuFlavor | undefined => cpus.get(id);
 export const isDataCenter = (id: string): boolean => dataCenters.has(id);
+
+/** The memory of one GPU of a type. */
+export const gpuMemoryGb = (type: string): number | undefined => gpuMemories.get(type);
 
 /** The part of its machine that goes with one GPU of a type. */
 export const gpuShare = (type: string): { vcpu: number; memoryGb: number } | undefined => gpuShares.get(type);

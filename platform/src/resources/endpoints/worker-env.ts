@@ -1,15 +1,27 @@
 /** The variables that tell a worker where its endpoint is and what it runs on, under our own names and the established ones. */
 import { hash } from "node:crypto";
+import { gpuMemoryGb } from "../catalog/compute.ts";
+
+/** Where a machine of workers stands. */
+export interface WorkerSite {
+  dataCenter: string;
+  /** The machine's address to the world, if it is known to have one. */
+  publicIp?: string | undefined;
+}
 
 export interface WorkerPlace {
   /** Where the worker reaches the server, such as `http://127.0.0.1:7420`. */
   url: string;
   endpoint: string;
   worker: string;
+  /** Opens the worker's routes. */
   key: string;
+  /** Calls endpoints of the account. */
+  callKey: string;
   /** What it was given of its machine; nothing is known of that for a worker started by hand. */
   compute?: { vcpu: number; memoryMb: number; gpuType: string | null; gpuCount: number };
-  dataCenter?: string;
+  site?: WorkerSite;
+  /** Empty for none. */
   volume?: string;
   /** Its machine is known to reach the internet. */
   isOnline?: boolean;
@@ -17,12 +29,10 @@ export interface WorkerPlace {
 
 type Variables = Record<string, string>;
 
-/**
- * `RUNPOD_API_KEY` is not among them: what a worker may do as its account is for the endpoint's owner to say, who can set it to a
- * secret.
- */
-export function workerEnv(place: WorkerPlace): Variables {
-  const { url, endpoint, worker, key } = place;
+export function workerEnv(given: WorkerPlace): Variables {
+  const url = given.url.replace(/\/+$/, "");
+  const place = { ...given, url };
+  const { endpoint, worker, key, callKey, site, volume } = place;
   return {
     MILLRACE_URL: url,
     MILLRACE_ENDPOINT_ID: endpoint,
@@ -34,15 +44,28 @@ export function workerEnv(place: WorkerPlace): Variables {
     RUNPOD_POD_ID: worker,
     RUNPOD_POD_HOSTNAME: hostName(worker),
     RUNPOD_ENDPOINT_ID: endpoint,
-    RUNPOD_ENDPOINT_BASE_URL: `${url}/v2`,
     RUNPOD_DEBUG_LEVEL: "INFO",
     RUNPOD_SKIP_AUTO_SYSTEM_CHECKS: String(!passesSystemChecks(place)),
-    ...underBothNames({ ...computeOf(place), DC_ID: place.dataCenter, VOLUME_ID: place.volume }),
+    ...underBothNames({
+      API_KEY: callKey,
+      ENDPOINT_BASE_URL: `${url}/v2`,
+      ...computeOf(place),
+      DC_ID: site?.dataCenter,
+      VOLUME_ID: volume,
+      PUBLIC_IP: site?.publicIp,
+    }),
   };
 }
 
 /** Variables of ours that the endpoint's own may change. */
-const TUNABLE = new Set(["RUNPOD_PING_INTERVAL", "RUNPOD_DEBUG_LEVEL", "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS"]);
+const TUNABLE = new Set([
+  "RUNPOD_PING_INTERVAL",
+  "RUNPOD_DEBUG_LEVEL",
+  "RUNPOD_SKIP_AUTO_SYSTEM_CHECKS",
+  // A key that may do more, or less: what a worker does as its account is for the endpoint's owner to say.
+  "MILLRACE_API_KEY",
+  "RUNPOD_API_KEY",
+]);
 
 /** The endpoint's variables beside ours: those by which a worker finds its way and proves who it is are ours alone. */
 export function withUserEnv(ours: Variables, given: Readonly<Variables>): Variables {
@@ -85,6 +108,7 @@ function computeOf({ compute }: WorkerPlace): Record<string, string | undefined>
     MEM_GB: String(Math.round(memoryMb / 1024)),
     GPU_COUNT: String(gpuCount),
     GPU_NAME: gpuType?.replaceAll(" ", "+"),
+    GPU_SIZE: gpuType === null ? undefined : gpuMemoryGb(gpuType)?.toString(),
   };
 }
 

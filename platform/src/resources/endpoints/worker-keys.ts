@@ -1,4 +1,5 @@
-/** Worker keys: each opens the worker routes of one endpoint, or of one worker of it, and nothing else. */
+/** Worker keys, two for each worker: one opens the worker routes of its endpoint, the other calls endpoints of its account. */
+import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
@@ -6,18 +7,37 @@ import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import { type Account, accounts } from "../account/model.ts";
 
 export type WorkerKey = {
   endpoint: string;
   digest: string;
+  /** Of the key with which the worker calls endpoints; what a release before this one wrote has none. */
+  callDigest?: string;
   /** The only worker that it opens routes of; a key made by hand has none and is good for any name. */
   worker?: string;
 };
 
-export const workerKeys: Kept<WorkerKey> = { kind: "worker-key", v: 1, uniqueEverywhere: ({ digest }) => ({ digest }) };
+export const workerKeys: Kept<WorkerKey> = {
+  kind: "worker-key",
+  v: 1,
+  uniqueEverywhere: ({ digest, callDigest }) => ({ digest, callDigest }),
+};
+
+/** Both are worth nothing from the moment that the record is removed. */
+export interface IssuedKeys {
+  id: string;
+  /** Opens the worker's routes. */
+  key: string;
+  /** Calls endpoints of the account. */
+  callKey: string;
+}
 
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
+
+const CALLS: Caller["grants"] = ["serverless:invoke"];
+const DIGESTS = ["digest", "callDigest"] as const;
 
 export class WorkerKeys {
   readonly #keys: Collection<WorkerKey>;
@@ -25,6 +45,8 @@ export class WorkerKeys {
   readonly #random: Random;
   /** What a key opens, by the key itself: no worker's request should cost a hash. */
   readonly #remembered: Remembered<WorkerKey>;
+  readonly #accounts: Collection<Account>;
+  readonly #callers: Remembered<Caller>;
   /** Grows with every removal: what was read before one may be out of date, and is not remembered. */
   #removals = 0;
 
@@ -33,24 +55,51 @@ export class WorkerKeys {
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
+    this.#accounts = new Collection(parts.store, accounts);
+    this.#callers = new Remembered(parts.clock, REMEMBERED_MS);
   }
 
   prepare(): Promise<void> {
     return this.#keys.prepare();
   }
 
-  /** With `worker`, the key is that worker's own. */
-  async issue(account: string, endpoint: string, worker?: string): Promise<{ id: string; key: string }> {
-    const key = apiKeyText(this.#random);
+  /** With `worker`, the keys are that worker's own. */
+  async issue(account: string, endpoint: string, worker?: string): Promise<IssuedKeys> {
+    const [key, callKey] = [apiKeyText(this.#random), apiKeyText(this.#random)];
     const id = resourceId(this.#random);
-    const doc = { endpoint, digest: keyDigest(key), ...(worker === undefined ? {} : { worker }) };
+    const digests = { digest: keyDigest(key), callDigest: keyDigest(callKey) };
+    const doc = { endpoint, ...digests, ...(worker === undefined ? {} : { worker }) };
     await this.#keys.insert({ id, account, createdAt: this.#clock.now(), doc });
-    return { id, key };
+    return { id, key, callKey };
   }
 
   async opens(key: string, endpoint: string, worker: string): Promise<boolean> {
     const found = this.#remembered.get(key) ?? (await this.#find(key));
     return found?.endpoint === endpoint && (found.worker === undefined || found.worker === worker);
+  }
+
+  /** Who calls with a call key, as far as that was found out a moment ago. */
+  knownCaller(callKey: string): Caller | undefined {
+    return this.#callers.get(callKey);
+  }
+
+  /** The account of a worker, which may invoke all of its endpoints and do nothing else. What it asks of REST counts for its owner. */
+  async findCaller(callKey: string): Promise<Caller | undefined> {
+    const removals = this.#removals;
+    const found = await this.#keys.findEverywhere("callDigest", keyDigest(callKey));
+    const owner = found && (await this.#accounts.get(found.account))?.doc.ownerId;
+    if (!found || owner === undefined) return undefined;
+    const { id, account, doc } = found;
+    const caller: Caller = { account, user: owner, key: id, workerOf: doc.endpoint, grants: CALLS, exempt: false };
+    if (removals === this.#removals) this.#callers.set(callKey, caller);
+    return caller;
+  }
+
+  /** Whether this text is a key of either kind. */
+  async isIssued(key: string): Promise<boolean> {
+    const digest = keyDigest(key);
+    const found = await Promise.all(DIGESTS.map((name) => this.#keys.findEverywhere(name, digest)));
+    return found.some((item) => item !== undefined);
   }
 
   /** Takes effect at once on this node. A key that is gone already is no error. */
@@ -79,6 +128,7 @@ export class WorkerKeys {
     }
     this.#removals++;
     this.#remembered.clear();
+    this.#callers.clear();
   }
 
   async #find(key: string): Promise<WorkerKey | undefined> {

@@ -49,8 +49,10 @@ export type KeptWorker = {
   gpuCount: number;
   /** Devices of the machine that are its own. */
   gpus: string[];
-  /** Id of the key with which it reaches its own routes. */
+  /** Id of the keys with which it reaches its own routes and calls endpoints. */
   keyId: string | null;
+  /** Where its machine stands; absent until it is booted. */
+  dataCenter?: string;
   startedAt: number | null;
   /** When it first asked for work. */
   readyAt: number | null;

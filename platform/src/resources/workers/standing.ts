@@ -78,7 +78,7 @@ function shown(item: WorkerItem, status: WorkerStatus, { release, now }: { relea
     version: doc.release,
     image: doc.image,
     gpuTypeId: doc.gpuType,
-    dataCenterId: null,
+    dataCenterId: doc.dataCenter ?? null,
     uptimeSeconds: startedAt === null ? null : Math.max(0, Math.floor((now - startedAt) / 1000)),
     startedAt: startedAt === null ? null : timestamp(startedAt),
     reason: hindranceOf(item)?.reason ?? doc.reason,

@@ -1,6 +1,7 @@
 /** The node link opens to nodes of the installation and to nobody else, for one request, and leads no further. */
 import { expect, test } from "vitest";
 import { type NodeWorld, setupNodes } from "../../../tests/node-world.ts";
+import { call } from "../../../tests/world.ts";
 import { FakeClock } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";
 import { EnvelopeVault } from "../../ports/vault/envelope-vault.ts";
@@ -113,6 +114,17 @@ test("without a pass the node link is a path that is not there, whatever key is 
     nodes.first.raw,
   );
   expect(answer).toMatch(/^HTTP\/1.1 404/);
+});
+
+test("where only workers ask, the node link is a path that is not there, also with a pass", async () => {
+  const { nodes, of } = await setup();
+  await using _ = nodes;
+  const link = `http://127.0.0.1:${await nodes.first.app.workerLink.open("127.0.0.1", 0)}`;
+  const path = of("first", "log");
+  const ask = (path: string) =>
+    call(link, "GET", path, { key: nodes.first.key, headers: { [PASS_HEADER]: passFor(nodes, path) } });
+  const [log, unknown] = [await ask(path), await ask("/nothing/here")];
+  expect([log.status, log.json]).toEqual([404, unknown.json]);
 });
 
 test("with a pass that is not valid it is 401, also beside a key that may do everything", async () => {

@@ -10,7 +10,7 @@ function setup() {
   const direct = new DirectRoutes();
   const http = createHttp({ clock, direct, badPath: () => {} });
   http.get("/", () => "the link");
-  const listener = new LinkListener(http);
+  const listener = new LinkListener(() => http);
   return {
     listener,
     async [Symbol.asyncDispose]() {

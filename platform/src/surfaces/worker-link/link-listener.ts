@@ -1,16 +1,23 @@
-/** Serves the worker link at several addresses of this machine: its end of each network that workers are on. */
+/** Serves workers at several addresses of this machine: its end of each network that they are on. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { FastifyInstance } from "fastify";
 
 export class LinkListener {
-  readonly #link: FastifyInstance;
+  readonly #create: () => FastifyInstance;
+  #link: FastifyInstance | undefined;
   readonly #ports = new Map<string, number>();
   readonly #doors: Server[] = [];
   #opening: Promise<unknown> = Promise.resolve();
 
-  constructor(link: FastifyInstance) {
-    this.#link = link;
+  /** The server that answers is made with the first address: where workers reach the server itself there is none. */
+  constructor(create: () => FastifyInstance) {
+    this.#create = create;
+  }
+
+  /** What answers, once an address was opened. */
+  get server(): FastifyInstance | undefined {
+    return this.#link;
   }
 
   /** Listens at this address, at the wanted port if it is free, and resolves with the port; an address that is open stays as it is. */
@@ -26,12 +33,14 @@ export class LinkListener {
   }
 
   async #listen(host: string, port: number): Promise<number> {
+    this.#link ??= this.#create();
+    const link = this.#link;
     // One server listens at one address. What comes in at the others is handed to it.
-    if (!this.#link.server.listening) {
-      await this.#link.listen({ host, port });
-      return portOf(this.#link.server);
+    if (!link.server.listening) {
+      await link.listen({ host, port });
+      return portOf(link.server);
     }
-    const door = createServer((connection) => this.#link.server.emit("connection", connection));
+    const door = createServer((connection) => link.server.emit("connection", connection));
     door.listen(port, host);
     await once(door, "listening");
     this.#doors.push(door);
