@@ -1,4 +1,4 @@
-/** The composition root: reads settings, picks adapters, starts. The only file that knows every concrete class. */
+/** The composition root: reads settings, picks adapters, starts. With `storage.ts`, the only file that knows concrete classes. */
 import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -8,24 +8,13 @@ import type { App, Services, Surroundings } from "./app.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText, resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
-import { MIB } from "./kernel/operation.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
 import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
 import { DockerCompute } from "./ports/compute/docker/docker-compute.ts";
 import { engineAddresses } from "./ports/compute/docker/engine.ts";
 import { HostCompute } from "./ports/compute/host/host-compute.ts";
-import type { Limits } from "./ports/limits/limits.ts";
-import { MemoryLimits } from "./ports/limits/memory-limits.ts";
-import { FileLogs } from "./ports/logs/file-logs.ts";
-import type { Logs } from "./ports/logs/logs.ts";
-import type { PostgresPresence as Presence } from "./ports/postgres/presence.ts";
-import type { Queue } from "./ports/queue/queue.ts";
-import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
-import { MemorySignals } from "./ports/signals/memory-signals.ts";
-import type { Signals } from "./ports/signals/signals.ts";
-import { lockFolder, tryLockFolder } from "./ports/sqlite/folder-lock.ts";
-import { SqliteStore } from "./ports/store/sqlite-store.ts";
+import { tryLockFolder } from "./ports/sqlite/folder-lock.ts";
 import type { Store } from "./ports/store/store.ts";
 import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
 import { addMasterKey, dropOldMasterKeys, loadMasterKeys } from "./ports/vault/master-keys.ts";
@@ -36,6 +25,7 @@ import type { WorkerSite } from "./resources/endpoints/worker-env.ts";
 import type { Rewrapped } from "./resources/secrets/master-keys.ts";
 import { announce, announced, isLoopback, nodeUrlOf, publicIpIn, urlOf } from "./server-address.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
+import { enter, lockAlone, openLimits, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
 
 export type { Settings };
 
@@ -92,45 +82,6 @@ export async function openInstallation(
   const services = await openServices({ ...parts, store, vault, publicUrl });
   const kept = opened.move();
   return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
-
-async function openStore(settings: Settings, thread: boolean): Promise<Store> {
-  if (!settings.databaseUrl) return SqliteStore.open(join(settings.data, "store.db"), { thread });
-  const { PostgresStore } = await import("./ports/store/postgres-store.ts");
-  return PostgresStore.open(settings.databaseUrl);
-}
-
-async function openLimits(settings: Settings): Promise<Limits> {
-  if (!settings.databaseUrl) return new MemoryLimits();
-  const { PostgresLimits } = await import("./ports/limits/postgres-limits.ts");
-  return PostgresLimits.open(settings.databaseUrl);
-}
-
-interface OpenQueue extends AsyncDisposable {
-  queue: Queue;
-  signals: Signals;
-}
-
-/** The queue and its signals: both in this process, or both in PostgreSQL. */
-async function openQueue(settings: Settings, { clock, random }: Omit<Surroundings, "log">): Promise<OpenQueue> {
-  await using opened = new AsyncDisposableStack();
-  if (!settings.databaseUrl) {
-    const queue = opened.use(await SqliteQueue.open(settings.data, { clock, random }));
-    const signals = opened.use(new MemorySignals());
-    const kept = opened.move();
-    return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-  }
-  const { PostgresQueue } = await import("./ports/queue/postgres-queue.ts");
-  const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
-  const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random }));
-  const signals = opened.use(await PostgresSignals.open(settings.databaseUrl, { clock, random }));
-  const kept = opened.move();
-  return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
-}
-
-/** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */
-function openLogs({ data, logFileMb, logFiles }: Settings, failed: (error: unknown) => void): Logs {
-  return new FileLogs(join(data, "logs"), { failed, limits: { fileBytes: logFileMb * MIB, files: logFiles } });
 }
 
 const LOOK_FOR_REMOVALS_MS = 200;
@@ -228,29 +179,6 @@ export async function runningWorkerUrl(settings: Settings, { store }: Installati
   if (here || !settings.databaseUrl) return here?.workerUrl;
   const { workerUrlsOfNodes } = await import("./fleet/machines.ts");
   return (await workerUrlsOfNodes(store, real.clock.now()))[0];
-}
-
-/** A server's place on the data, beside other servers only where these share a database, and never beside a rotation of the master key. */
-async function enter(
-  settings: Settings,
-  { clock }: Pick<Surroundings, "clock">,
-  opened: AsyncDisposableStack,
-): Promise<Presence | undefined> {
-  if (!settings.databaseUrl) {
-    opened.use(lockFolder(settings.data));
-    return undefined;
-  }
-  const { PostgresPresence } = await import("./ports/postgres/presence.ts");
-  return opened.use(await PostgresPresence.open(settings.databaseUrl, clock));
-}
-
-/** Everything that an installation keeps, for something that no server may see half done. */
-async function lockAlone({ data, databaseUrl }: Settings): Promise<Disposable | AsyncDisposable> {
-  const lock = databaseUrl
-    ? await (await import("./ports/postgres/presence.ts")).enterAlone(databaseUrl)
-    : tryLockFolder(data);
-  if (lock) return lock;
-  throw new Error(`a Millrace server runs on ${databaseUrl ? "this database" : data}: stop it first`);
 }
 
 /**

@@ -31,6 +31,7 @@ const mayImport = {
   surfaces: ["kernel", "ports", "jobs", "resources", "fleet", "guards", "contract.ts"],
   "settings.ts": [],
   "server-address.ts": ["kernel"],
+  "storage.ts": ["kernel", "ports", "settings.ts"],
   "app.ts": ["kernel", "ports", "jobs", "resources", "fleet", "guards", "contract.ts", "surfaces", "settings.ts"],
   "main.ts": [
     "kernel",
@@ -42,6 +43,7 @@ const mayImport = {
     "surfaces",
     "settings.ts",
     "server-address.ts",
+    "storage.ts",
     "app.ts",
   ],
 };

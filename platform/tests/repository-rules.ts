@@ -30,10 +30,13 @@ export function wrongDirections(files: SourceFile[], mayImport: Record<string, r
 const ADAPTER =
   /^platform\/src\/ports\/(?:(?:sqlite|postgres)\/|compute\/(?:docker|host)\/|[^/]+\/(?:memory|file|sqlite|postgres|envelope)-)/;
 
-/** Adapters are chosen in `main.ts` alone; beyond it only tests and other adapters know them. */
+/** Where adapters are chosen. */
+const CHOOSING = ["main.ts", "storage.ts"].map((name) => `${PLATFORM}${name}`);
+
+/** Beyond those who choose, only tests and other adapters know adapters. */
 export function knownAdapters(files: SourceFile[]): string[] {
   return products(files)
-    .filter(({ path }) => path !== `${PLATFORM}main.ts` && !ADAPTER.test(path))
+    .filter(({ path }) => !CHOOSING.includes(path) && !ADAPTER.test(path))
     .flatMap(({ path, imports }) =>
       imports.filter(({ to }) => ADAPTER.test(to)).map(({ to }) => `${path} must not know the adapter ${to}`),
     );

@@ -1,0 +1,85 @@
+/** Where an installation keeps what it keeps: the adapters of store, queue, signals, limits and logs that the settings name. */
+import { join } from "node:path";
+import type { Clock } from "./kernel/clock.ts";
+import { MIB } from "./kernel/operation.ts";
+import type { Random } from "./kernel/random.ts";
+import type { Limits } from "./ports/limits/limits.ts";
+import { MemoryLimits } from "./ports/limits/memory-limits.ts";
+import { FileLogs } from "./ports/logs/file-logs.ts";
+import type { Logs } from "./ports/logs/logs.ts";
+import type { PostgresPresence as Presence } from "./ports/postgres/presence.ts";
+import type { Queue } from "./ports/queue/queue.ts";
+import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
+import { MemorySignals } from "./ports/signals/memory-signals.ts";
+import type { Signals } from "./ports/signals/signals.ts";
+import { lockFolder, tryLockFolder } from "./ports/sqlite/folder-lock.ts";
+import { SqliteStore } from "./ports/store/sqlite-store.ts";
+import type { Store } from "./ports/store/store.ts";
+import type { Settings } from "./settings.ts";
+
+export type { Presence };
+
+export async function openStore(settings: Settings, thread: boolean): Promise<Store> {
+  if (!settings.databaseUrl) return SqliteStore.open(join(settings.data, "store.db"), { thread });
+  const { PostgresStore } = await import("./ports/store/postgres-store.ts");
+  return PostgresStore.open(settings.databaseUrl);
+}
+
+export async function openLimits(settings: Settings): Promise<Limits> {
+  if (!settings.databaseUrl) return new MemoryLimits();
+  const { PostgresLimits } = await import("./ports/limits/postgres-limits.ts");
+  return PostgresLimits.open(settings.databaseUrl);
+}
+
+export interface OpenQueue extends AsyncDisposable {
+  queue: Queue;
+  signals: Signals;
+}
+
+/** The queue and its signals: both in this process, or both in PostgreSQL. */
+export async function openQueue(
+  settings: Settings,
+  { clock, random }: { clock: Clock; random: Random },
+): Promise<OpenQueue> {
+  await using opened = new AsyncDisposableStack();
+  if (!settings.databaseUrl) {
+    const queue = opened.use(await SqliteQueue.open(settings.data, { clock, random }));
+    const signals = opened.use(new MemorySignals());
+    const kept = opened.move();
+    return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  }
+  const { PostgresQueue } = await import("./ports/queue/postgres-queue.ts");
+  const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
+  const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random }));
+  const signals = opened.use(await PostgresSignals.open(settings.databaseUrl, { clock, random }));
+  const kept = opened.move();
+  return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */
+export function openLogs({ data, logFileMb, logFiles }: Settings, failed: (error: unknown) => void): Logs {
+  return new FileLogs(join(data, "logs"), { failed, limits: { fileBytes: logFileMb * MIB, files: logFiles } });
+}
+
+/** A server's place on the data, beside other servers only where these share a database, and never beside a rotation of the master key. */
+export async function enter(
+  settings: Settings,
+  { clock }: { clock: Clock },
+  opened: AsyncDisposableStack,
+): Promise<Presence | undefined> {
+  if (!settings.databaseUrl) {
+    opened.use(lockFolder(settings.data));
+    return undefined;
+  }
+  const { PostgresPresence } = await import("./ports/postgres/presence.ts");
+  return opened.use(await PostgresPresence.open(settings.databaseUrl, clock));
+}
+
+/** Everything that an installation keeps, for something that no server may see half done. */
+export async function lockAlone({ data, databaseUrl }: Settings): Promise<Disposable | AsyncDisposable> {
+  const lock = databaseUrl
+    ? await (await import("./ports/postgres/presence.ts")).enterAlone(databaseUrl)
+    : tryLockFolder(data);
+  if (lock) return lock;
+  throw new Error(`a Millrace server runs on ${databaseUrl ? "this database" : data}: stop it first`);
+}
