@@ -1,4 +1,4 @@
-/** Request bodies: refused before they are read, read with a limit, and never left to block an answer. */
+/** Request bodies: refused before they are read, or read with a limit. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, sharedTurn } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
@@ -7,9 +7,6 @@ import { StallWatch } from "./stall-watch.ts";
 
 /** A client that sends nothing for this long is given up. */
 const STALL_MS = 15_000;
-/** After a refusal the rest of the body is read and thrown away, so that a client busy sending gets to read the answer. */
-const DISCARD_MS = 2000;
-const DISCARD_BYTES = 32 * MIB;
 
 /** Marks a request whose client waits for `100 Continue` before it sends its body. */
 export const waitsForContinue = new WeakSet<IncomingMessage>();
@@ -109,20 +106,6 @@ function bufferedBody(request: IncomingMessage, limit: number, overflow: Reading
 export function hasBody(request: IncomingMessage): boolean {
   const { "content-length": length = 0, "transfer-encoding": chunked } = request.headers;
   return chunked !== undefined || Number(length) > 0;
-}
-
-/** Lets an answer be read by a client that is still sending: what arrives is thrown away, within bounds, then the line is cut. */
-export function discardRest(request: IncomingMessage, clock: Clock): void {
-  if (request.complete || request.destroyed) return;
-  let discarded = 0;
-  const timer = clock.after(DISCARD_MS, () => request.socket.destroy());
-  request.on("data", (chunk: Buffer) => {
-    discarded += chunk.length;
-    if (discarded > DISCARD_BYTES) request.socket.destroy();
-  });
-  request.once("end", timer.cancel);
-  request.once("close", timer.cancel);
-  request.resume();
 }
 
 export function tooLarge(limit: number): Problem {

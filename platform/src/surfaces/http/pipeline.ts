@@ -19,7 +19,7 @@ import {
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { assertValid } from "../../kernel/validate.ts";
-import { discardRest, hasBody, readBody, refuseTooLarge } from "./body.ts";
+import { hasBody, readBody, refuseTooLarge } from "./body.ts";
 import { EventStream } from "./events.ts";
 import { readQuery } from "./query.ts";
 import type { Params, Reply, Request } from "./reply.ts";
@@ -136,7 +136,6 @@ export class Pipeline {
       Object.assign(reply.headers, refusal.headers);
       return reply.code(refusal.status).type(contentType).send(body);
     } finally {
-      discardRest(request, this.#clock);
       if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
     }
   }

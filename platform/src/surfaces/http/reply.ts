@@ -37,6 +37,8 @@ export class Reply {
   send(body?: string | Uint8Array): this {
     if (body !== undefined) this.headers["Content-Length"] = Buffer.byteLength(body);
     else if (this.status !== 204) this.headers["Content-Length"] = 0;
+    // Node stops telling of a body that nobody has begun to read when the answer is out, and its bytes could not be counted.
+    if (!this.raw.req.complete) this.raw.req.resume();
     this.raw.writeHead(this.status, this.headers);
     this.raw.end(body);
     return this;

@@ -7,6 +7,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import { waitsForContinue } from "./body.ts";
 import type { DirectRoutes } from "./direct-routes.ts";
+import { Lingering } from "./linger.ts";
 import { problemJson } from "./problem-json.ts";
 import { type Answering, type Params, Reply, type Request } from "./reply.ts";
 
@@ -45,10 +46,11 @@ export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
 });
 
 export function createServer({ clock, badPath, direct, ahead }: ServerParts): FastifyInstance {
+  const lingering = new Lingering(clock);
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
-    serverFactory: (viaRouter) => openServer(direct, ahead, viaRouter),
+    serverFactory: (viaRouter) => openServer(direct, ahead, lingering, viaRouter),
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
     frameworkErrors: (_error, request, reply) =>
@@ -56,11 +58,16 @@ export function createServer({ clock, badPath, direct, ahead }: ServerParts): Fa
   });
   // Fastify would judge bodies and their types before we know who asks: to it no method has one, and the pipeline reads them.
   for (const method of BODY_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  closeConnectionsWhenClosing(app);
+  afterEachAnswer(app, lingering);
   return app;
 }
 
-function openServer(direct: DirectRoutes, ahead: Ahead | undefined, viaRouter: RequestListener): Server {
+function openServer(
+  direct: DirectRoutes,
+  ahead: Ahead | undefined,
+  lingering: Lingering,
+  viaRouter: RequestListener,
+): Server {
   const server: Server = createHttpServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -73,7 +80,9 @@ function openServer(direct: DirectRoutes, ahead: Ahead | undefined, viaRouter: R
     if (route) route.answer(request as Request, new Reply(response), route.params);
     else viaRouter(request, response);
   };
+  lingering.watch(server);
   server.on("request", (request: Request, response: ServerResponse) => {
+    lingering.came(request);
     // A server that is closing has stopped listening; Fastify refuses what still comes on open connections.
     if (!server.listening) return viaRouter(request, response);
     const found = ahead?.find(request);
@@ -103,8 +112,11 @@ export function viaFastify(answer: Answering): (request: FastifyRequest, reply: 
   };
 }
 
-/** Node closes the connections that are idle when the end begins; those that fall idle later are closed here. */
-function closeConnectionsWhenClosing(app: FastifyInstance): void {
+/**
+ * An answer may be out before its request is in: the rest of a refused body still arrives to be thrown away. And where the server is
+ * closing, Node closes the connections that are idle when that begins; those that fall idle later are closed here.
+ */
+function afterEachAnswer(app: FastifyInstance, lingering: Lingering): void {
   let closing = false;
   app.addHook("preClose", (done) => {
     closing = true;
@@ -113,10 +125,12 @@ function closeConnectionsWhenClosing(app: FastifyInstance): void {
   const closeIdle = () => {
     if (closing) app.server.closeIdleConnections();
   };
-  /** An answer may be out before its request is in: a refused body still arrives to be thrown away. */
   function answered(this: ServerResponse): void {
     if (this.req.complete) closeIdle();
-    else this.req.once("close", closeIdle);
+    else {
+      this.req.once("close", closeIdle);
+      lingering.discard(this.req);
+    }
   }
   app.server.on("request", (_request: Request, response: ServerResponse) => response.on("close", answered));
 }

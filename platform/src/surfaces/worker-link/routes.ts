@@ -11,7 +11,7 @@ import type { Job } from "../../ports/queue/job.ts";
 import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
-import { discardRest, readBody } from "../http/body.ts";
+import { readBody } from "../http/body.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
@@ -98,8 +98,6 @@ async function answer(
     const refusal = isProblem(error) ? error : problem("unavailable", "the server had a fault; try again");
     const { contentType, body } = flatError(refusal);
     return reply.code(refusal.status).type(contentType).send(body);
-  } finally {
-    discardRest(request, parts.clock);
   }
 }
 
