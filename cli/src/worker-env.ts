@@ -7,6 +7,7 @@ import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } fr
 
 interface Options extends PlaceOptions {
   url?: string;
+  revoke?: string;
   json?: boolean;
 }
 
@@ -16,12 +17,14 @@ export function workerEnvCommand(): Command {
   )
     .argument("<endpoint>", "the endpoint's id")
     .option("--url <url>", "where the worker reaches the server; default: MILLRACE_WORKER_URL, or where one runs")
+    .option("--revoke <worker>", "print none; make those of this worker worthless, by its MILLRACE_WORKER_ID")
     .option("--json", "print JSON")
     .action((id: string, options: Options) =>
       inInstallation(options, async (installation) => {
         const { endpoints, workerKeys } = installation;
         const endpoint = await endpoints.find(id);
         if (!endpoint) throw problem("not-found", `There is no endpoint '${id}'.`);
+        if (options.revoke !== undefined) return revoke(installation, id, options.revoke, options.json);
         const { id: worker, ...keys } = await workerKeys.issue(endpoint.account, id);
         const url = options.url ?? (await urlFrom(placeSettings(options), installation));
         const variables = workerEnv({ url, endpoint: id, worker, ...keys });
@@ -36,4 +39,10 @@ export function workerEnvCommand(): Command {
 async function urlFrom(settings: Settings, installation: Installation): Promise<string> {
   const { workerUrl, publicUrl, port } = settings;
   return workerUrl ?? publicUrl ?? (await runningWorkerUrl(settings, installation)) ?? `http://127.0.0.1:${port}`;
+}
+
+async function revoke({ workerKeys }: Installation, endpoint: string, worker: string, json?: boolean): Promise<void> {
+  if (!(await workerKeys.revokeByHand(endpoint, worker)))
+    throw problem("not-found", `'${endpoint}' has no worker '${worker}' that was started by hand`);
+  print({ revoked: worker }, json, () => [`revoked the keys of ${worker}`]);
 }

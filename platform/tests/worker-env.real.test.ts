@@ -1,6 +1,7 @@
 /** `millrace worker-env` beside a server: it leads to where that is really reached. */
 import { readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
+import { stay } from "../src/kernel/clock.ts";
 import { apiKeyText } from "../src/kernel/ids.ts";
 import { realRandom } from "../src/kernel/random.ts";
 import { freshDatabase } from "./database.ts";
@@ -29,7 +30,7 @@ test("the variables name the port that the server listens on, as long as it runs
   expect((await readdir(folder.path)).filter((name) => name.startsWith("running"))).toEqual([]);
 });
 
-test("a worker started by hand calls endpoints with what it was told, and its key is no owner's", async () => {
+test("a worker started by hand calls endpoints with what it was told, until it is revoked", async () => {
   await using folder = await temporaryFolder();
   const server = await startServer(folder.path);
   const endpoint = await createEndpoint(server, await ownerKey(folder.path));
@@ -38,6 +39,18 @@ test("a worker started by hand calls endpoints with what it was told, and its ke
   const run = await call(env.RUNPOD_ENDPOINT_BASE_URL, "POST", `/${endpoint}/run`, { key, body: { input: {} } });
   expect([run.status, run.json.status]).toEqual([200, "IN_QUEUE"]);
   expect((await call(env.RUNPOD_ENDPOINT_BASE_URL, "GET", "/serverless", { key })).status).toBe(403);
+  await millrace(folder.path, "worker-env", endpoint, "--revoke", env.MILLRACE_WORKER_ID);
+  await stay(1100);
+  expect((await call(env.RUNPOD_ENDPOINT_BASE_URL, "GET", `/${endpoint}/health`, { key })).status).toBe(401);
+  await expect(millrace(folder.path, "worker-env", endpoint, "--revoke", env.MILLRACE_WORKER_ID)).rejects.toThrow(
+    `'${endpoint}' has no worker '${env.MILLRACE_WORKER_ID}' that was started by hand`,
+  );
+});
+
+test("a server that finds a worker's variables in its shell does not take the worker's key for the owner's", async () => {
+  await using folder = await temporaryFolder();
+  const server = await startServer(folder.path);
+  const env = await millrace(folder.path, "worker-env", await createEndpoint(server, await ownerKey(folder.path)));
   await server.end("SIGTERM");
   const again = startServer(folder.path, { env: { MILLRACE_API_KEY: env.MILLRACE_API_KEY } });
   await expect(again).rejects.toThrow("MILLRACE_API_KEY is the key of a worker");

@@ -107,6 +107,14 @@ export class WorkerKeys {
     await this.#remove(id);
   }
 
+  /** Of keys that were made by hand; false when the endpoint has none under this id. */
+  async revokeByHand(endpoint: string, id: string): Promise<boolean> {
+    const found = await this.#keys.get(id);
+    if (found?.doc.endpoint !== endpoint || found.doc.worker !== undefined) return false;
+    await this.#remove(id);
+    return true;
+  }
+
   async removeEndpoint(endpoint: string): Promise<void> {
     for await (const { id, doc } of this.#keys.all()) if (doc.endpoint === endpoint) await this.#remove(id);
   }

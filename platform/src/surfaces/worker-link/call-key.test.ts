@@ -115,6 +115,17 @@ describe("the end of a call key", () => {
     expect(await useThere()).toBe(401);
   });
 
+  test("comes by hand for what was made by hand, under its own endpoint, and for nothing else", async () => {
+    await using world = await setupJobs();
+    const { workerKeys } = world.services;
+    const [byHand, booted] = [await issue(world), await issue(world, "w1")];
+    expect(await workerKeys.revokeByHand(await createEndpoint(world, world.key), byHand.id)).toBe(false);
+    expect(await workerKeys.revokeByHand(world.endpoint, booted.id)).toBe(false);
+    expect([await use(world, byHand.callKey), await use(world, booted.callKey)]).toEqual([200, 200]);
+    expect(await workerKeys.revokeByHand(world.endpoint, byHand.id)).toBe(true);
+    expect([await use(world, byHand.callKey), await use(world, booted.callKey)]).toEqual([401, 200]);
+  });
+
   test("comes with that of its endpoint, for other endpoints too", async () => {
     await using world = await setupJobs();
     const other = await createEndpoint(world, world.key);
