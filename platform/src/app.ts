@@ -1,8 +1,9 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
 import type { FastifyInstance } from "fastify";
 import { Balancer } from "./fleet/balancer.ts";
-import { Fleet, type FleetParts, type OwnMachine } from "./fleet/fleet.ts";
+import { Fleet, type FleetParts } from "./fleet/fleet.ts";
 import type { NodeIdentity } from "./fleet/machines.ts";
+import type { OwnMachine } from "./fleet/own-machine.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { InvokeLimiter, parseInvokeLimits } from "./guards/invoke-limits.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";

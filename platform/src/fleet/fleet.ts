@@ -6,7 +6,6 @@ import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
-import type { Compute } from "../ports/compute/compute.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -14,7 +13,6 @@ import type { Item } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { EndpointService } from "../resources/endpoints/service.ts";
-import type { WorkerSite } from "../resources/endpoints/worker-env.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
@@ -24,19 +22,12 @@ import { Elsewhere, type Reach } from "./elsewhere.ts";
 import { EndpointBook } from "./endpoint-book.ts";
 import { Keeper } from "./keeper.ts";
 import { Machines, type NodeIdentity, type Peer } from "./machines.ts";
+import type { OwnMachine } from "./own-machine.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
 import { Rotation } from "./rotation.ts";
 import { WaitReasons } from "./wait-reasons.ts";
 import { WorkerLog } from "./worker-log.ts";
-
-export interface OwnMachine {
-  id: string;
-  compute: Compute;
-  /** Where workers of an image reach this server; asked once the image is prepared. */
-  workerUrl: (image: string) => string | Promise<string>;
-  site: WorkerSite;
-}
 
 export interface FleetParts {
   store: Store;

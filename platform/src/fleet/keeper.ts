@@ -3,10 +3,9 @@ import { holderName } from "../jobs/holder.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
-import type { Compute, Instance } from "../ports/compute/compute.ts";
+import type { Instance } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
-import type { WorkerSite } from "../resources/endpoints/worker-env.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 import { workerLifecycle } from "../resources/workers/model.ts";
@@ -16,6 +15,7 @@ import { isProven } from "./brake.ts";
 import { callOf } from "./call.ts";
 import { CannotThaw, Freezer } from "./freezer.ts";
 import { Hindrances } from "./hindrances.ts";
+import type { OwnMachine } from "./own-machine.ts";
 import { Patience } from "./patience.ts";
 import type { WorkerItem } from "./plan.ts";
 import type { Rotation } from "./rotation.ts";
@@ -23,9 +23,8 @@ import { StartTimes } from "./start-times.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
 import { exitText, type WorkerLog } from "./worker-log.ts";
 
-export interface KeeperParts {
+export interface KeeperParts extends Omit<OwnMachine, "id"> {
   machine: string;
-  compute: Compute;
   desk: WorkerDesk;
   rotation: Rotation;
   records: WorkerRecords;
@@ -35,8 +34,6 @@ export interface KeeperParts {
   log: Log;
   failed: (error: unknown) => void;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
-  workerUrl: (image: string) => string | Promise<string>;
-  site: WorkerSite;
   reveal: Reveal;
   /** Something happened to a worker of this endpoint: it may need another. */
   changed: (endpoint: string) => void;
