@@ -8,6 +8,7 @@ import { Authenticator } from "./guards/authenticate.ts";
 import { InvokeLimiter, parseInvokeLimits } from "./guards/invoke-limits.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
+import { Outputs } from "./jobs/outputs.ts";
 import { parsePayloadLimits } from "./jobs/payload-limits.ts";
 import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
@@ -196,13 +197,14 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const ahead = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
   const large = new LargeJson();
   const reader = { ...parts, large, limits: payloadLimits };
-  const streams = new Streams({ ...parts, engine });
+  const outputs = new Outputs({ ...parts, engine, urlOf: (endpoint) => endpoints.urlOf(endpoint) });
+  const streams = new Streams({ ...parts, engine, outputs });
   const webhooks = new Webhooks({
     ...parts,
     failed,
     post: createPost({ allowPrivate: settings.webhookPrivate === "allow" }),
     secret: settings.webhookSecret,
-    record: (reading) => Buffer.from(jobRecord(reading)).toString(),
+    record: (reading) => Buffer.from(jobRecord({ ...reading, link: outputs.link(reading.job) })).toString(),
     mine: leaseOf("webhooks", parts),
   });
   const handlers = restHandlers(services, workers, authenticator);
@@ -216,13 +218,15 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     workers,
     reader,
     streams,
+    outputs,
     streamStandard: settings.stream,
     staleReports: (endpoint: string) => desk.staleReports(endpoint),
     clock,
     limiter: invokeLimiter(parts, settings),
     fleet,
   };
-  const link = { ...parts, desk, keys: workerKeys, large, outputLimit: payloadLimits.output };
+  const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
+  const link = { ...parts, desk, keys: workerKeys, large, ...limits };
   const serverWith = (first: Ahead): FastifyInstance => {
     const direct = new DirectRoutes();
     const server = createServer({ clock, direct, badPath, ahead: first });

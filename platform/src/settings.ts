@@ -69,9 +69,10 @@ export const settingTable = {
   payloadLimits: {
     flag: "payload-limits",
     variable: "MILLRACE_PAYLOAD_LIMITS",
-    value: "R,S,O",
-    default: "10,20,20",
-    about: "MB allowed in a /run body, a /runsync body and a result",
+    value: "R,S,O,L",
+    default: "10,20,20,256",
+    about:
+      "MB allowed in a /run body, a /runsync body, a result, and a result that is kept apart behind a URL; 0 keeps none apart",
   },
   publicUrl: {
     flag: "public-url",

@@ -13,8 +13,10 @@ const WORDS = [
   "rhubarb",
   "periwinkle",
   "cardigan",
+  "gooseberry",
 ];
-const [input, large, output, largeOutput, error, progress, chunk, secret] = WORDS as [string, ...string[]] & string[];
+const [input, large, output, largeOutput, error, progress, chunk, secret, apart] = WORDS as [string, ...string[]] &
+  string[];
 
 /** Jobs in all states, each part of them with a word of its own. */
 async function fill(server: Server, key: string, endpoint: string, workerKey: string): Promise<void> {
@@ -28,6 +30,8 @@ async function fill(server: Server, key: string, endpoint: string, workerKey: st
   await done(await take(), { output: { word: output } });
   await run({ input: { word: large, filling: "y".repeat(400_000) } });
   await done(await take(), { output: { word: largeOutput, filling: "z".repeat(400_000) } });
+  await run({ input: {} });
+  await done(await take(), { output: { word: apart, filling: "a".repeat(21 * 1024 * 1024) } });
   await run({ input: {} });
   await done(await take(), { error });
   await run({ input: {} });

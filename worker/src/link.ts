@@ -1,6 +1,7 @@
 /** The line to the server: the worker routes of one endpoint over connections that stay open. */
 import http, { type ClientRequest, type IncomingMessage } from "node:http";
 import { createRequire } from "node:module";
+import { Readable } from "node:stream";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./handler.ts";
 import type { Place } from "./settings.ts";
@@ -9,6 +10,8 @@ import type { Place } from "./settings.ts";
 const HOLD_MS = 20_000;
 /** Beyond what it may be held for, an answer that takes longer than this never comes: the line is dead. */
 const SLOWEST_ANSWER_MS = 30_000;
+/** Longer bodies are sent in slices, each when the one before has gone. */
+const SLICE_LENGTH = 1024 * 1024;
 /** After the worker lets go of a held request, the server closes the line at once; this is for one that does not. */
 const LET_GO_MS = 2000;
 
@@ -113,14 +116,27 @@ export class Link {
         headers,
       });
       const overdueAt = this.#clock.monotonic() + SLOWEST_ANSWER_MS + (held ? HOLD_MS : 0);
-      const pending = { request, overdueAt, held };
+      const pending: Pending = { request, overdueAt, held };
       this.#pending.add(pending);
       request.once("close", () => this.#pending.delete(pending));
       request.once("error", (error) => reject(new Unreachable(error.message, { cause: error })));
       request.once("response", (response) => readAnswer(response, resolve, reject));
-      request.end(body);
+      if (body === undefined || body.length <= SLICE_LENGTH) request.end(body);
+      else this.#sendInSlices(body, pending);
       if (held && this.#released) this.#letGo(request);
     });
+  }
+
+  /** A body that takes minutes is not overdue while it moves. */
+  #sendInSlices(body: string, pending: Pending): void {
+    const bytes = Buffer.from(body);
+    const slices = function* (this: Link) {
+      for (let at = 0; at < bytes.length; at += SLICE_LENGTH) {
+        pending.overdueAt = this.#clock.monotonic() + SLOWEST_ANSWER_MS;
+        yield bytes.subarray(at, at + SLICE_LENGTH);
+      }
+    };
+    Readable.from(slices.call(this)).pipe(pending.request);
   }
 
   #letGo(request: ClientRequest): void {

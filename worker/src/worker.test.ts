@@ -84,9 +84,9 @@ describe("what a handler gives is what the client reads:", () => {
     expect([status, output.length]).toEqual(["COMPLETED", 1_048_576]);
   });
 
-  test("an output over the limit, as a failure that says so", async () => {
-    const { status, error } = await outcome({ handler: () => "x".repeat(21 * 1_048_576) });
-    expect([status, JSON.parse(error).error_message]).toEqual(["FAILED", "the output exceeds 20 MB"]);
+  test("an output over 20 MB, which the server keeps behind a link", async () => {
+    const { status, output } = await outcome({ handler: () => "x".repeat(21 * 1_048_576) });
+    expect([status, output]).toEqual(["COMPLETED", { url: expect.any(String), bytes: 21 * 1_048_576 + 2 }]);
   });
 
   test("the values of a generator, gathered when that is asked for", async () => {

@@ -44,14 +44,14 @@ describe("in ten seconds", () => {
     expect(answers.filter((status) => status === 429)).toHaveLength(20);
   });
 
-  test("status, status-sync and stream count together, and apart from all others", async () => {
+  test("status, status-sync, stream and output count together, and apart from all others", async () => {
     await using world = await setupJobs({ invokeLimits: "status=2,run=2" });
     const job = await world.submit();
     await world.invoke("POST", `/cancel/${job}`);
     expect((await world.invoke("GET", `/status/${job}`)).status).toBe(200);
     expect((await world.invoke("GET", `/status-sync/${job}`)).status).toBe(200);
     const { status, json } = await world.invoke("GET", `/stream/${job}`);
-    expect([status, json.error]).toEqual([429, expect.stringContaining("status, status-sync and stream")]);
+    expect([status, json.error]).toEqual([429, expect.stringContaining("status, status-sync, stream and output")]);
     expect((await run(world)).status).toBe(200);
   });
 

@@ -32,9 +32,14 @@ export type LimitedOperation = keyof typeof STANDARD;
 export type InvokePolicy = Record<LimitedOperation, OperationLimit>;
 
 /** Paths that count together with others. */
-const TOGETHER: Record<string, LimitedOperation> = { "status-sync": "status", stream: "status", metrics: "health" };
+const TOGETHER: Record<string, LimitedOperation> = {
+  "status-sync": "status",
+  stream: "status",
+  output: "status",
+  metrics: "health",
+};
 const SHOWN: Partial<Record<LimitedOperation, string>> = {
-  status: "status, status-sync and stream",
+  status: "status, status-sync, stream and output",
   health: "health and metrics",
 };
 const SUBMITTING: ReadonlySet<LimitedOperation> = new Set(["run", "runsync", "openai"]);

@@ -113,7 +113,7 @@ describe("ask 7: a result is never refused; one that cannot be taken fails the j
   });
 
   test("one that is too long, as far as its beginning", async () => {
-    await using at = await running();
+    await using at = await running({}, { payloadLimits: "10,20,20,0" });
     const raw = JSON.stringify({ output: "x".repeat(20 * MIB) });
     expect(await post(at.worker, at.id, raw)).toBe(200);
     const { status, error, rawOutput } = await at.world.status(at.id);
@@ -143,12 +143,22 @@ describe("ask 8: the documented limits hold unless the operator sets others", ()
   });
 
   test("of what comes out, which may then be longer than 20 MB", async () => {
-    await using at = await running({}, { payloadLimits: "10,20,30" });
+    await using at = await running({}, { payloadLimits: "10,20,30,0" });
     await post(at.worker, at.id, sized(30 * MIB, "output"));
     expect((await at.world.status(at.id)).output.a).toHaveLength(30 * MIB - 19);
     const second = await at.world.begun(at.worker);
     await post(at.worker, second, sized(30 * MIB + 1, "output"));
     expect(await at.world.status(second)).toMatchObject({ status: "FAILED", error: "the output exceeds 30 MB" });
+  });
+
+  test("a result over the limit does not vanish: it is behind a URL", async () => {
+    await using at = await running();
+    const output = "x".repeat(21 * MIB);
+    await post(at.worker, at.id, JSON.stringify({ output }));
+    const { status, output: link } = await at.world.status(at.id);
+    expect([status, link.bytes]).toEqual(["COMPLETED", 21 * MIB + 2]);
+    const answer = await fetch(link.url.replace("https://millrace.test", at.world.url));
+    expect((await answer.text()) === JSON.stringify(output)).toBe(true);
   });
 });
 

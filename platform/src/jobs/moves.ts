@@ -1,5 +1,5 @@
 /** The engine's rules as pure functions: from a job and a time to the change that a move makes. */
-import { type Job, type JobMove, jobLifecycle, type Payload } from "../ports/queue/job.ts";
+import { type Job, type JobMove, jobLifecycle, type LargeOutput, type Payload } from "../ports/queue/job.ts";
 import type { Change } from "../ports/queue/queue.ts";
 import type { Report } from "./report.ts";
 
@@ -26,11 +26,11 @@ const beginningOf = (error: string) => error.slice(0, LISTED_OF_ERROR).replace(/
 const CLEAR_AT_END: (keyof Change["set"])[] = ["deadline"];
 const END = { webhook: true, expiry: true };
 
-export function completing(job: Job, result: Payload, now: number): Change {
+export function completing(job: Job, result: Payload, now: number, large?: LargeOutput): Change {
   return {
     id: job.id,
     when: when("complete", { holder: job.holder, attempt: job.attempt }),
-    set: ending("complete", now),
+    set: { ...ending("complete", now), ...(large ? { large } : {}) },
     clear: [...CLEAR_AT_END, "reason"],
     result,
     progress: null,
@@ -43,12 +43,16 @@ export function failing(
   job: Job,
   result: Payload | undefined,
   now: number,
-  { reason, error }: { reason?: string; error?: string },
+  { reason, error, large }: { reason?: string; error?: string; large?: LargeOutput },
 ): Change {
   return {
     id: job.id,
     when: when("fail", { holder: job.holder, attempt: job.attempt }),
-    set: { ...ending("fail", now, reason), ...(error === undefined ? {} : { error: beginningOf(error) }) },
+    set: {
+      ...ending("fail", now, reason),
+      ...(error === undefined ? {} : { error: beginningOf(error) }),
+      ...(large ? { large } : {}),
+    },
     clear: reason === undefined ? [...CLEAR_AT_END, "reason"] : CLEAR_AT_END,
     ...(result === undefined ? {} : { result }),
     progress: null,
@@ -133,7 +137,7 @@ export function retrying(job: Job, now: number): Change {
       // Whoever had it before may still be at it: a report of that run must not become the result of this one.
       barred: job.holder,
     },
-    clear: [...RUNNING, "endedAt", "expiresAt", "reason", "error", "cursor", "deliveries"],
+    clear: [...RUNNING, "endedAt", "expiresAt", "reason", "error", "large", "cursor", "deliveries"],
     result: null,
     progress: null,
     also: { count: { retried: 1 }, dropChunks: true },
@@ -193,7 +197,8 @@ const SHOWN_OF_ERROR = 500;
 /** What a worker's report makes of its job. */
 export function changeReported(job: Job, report: Report, now: number): Change {
   if (report.kind === "progress") return progressing(job, report.output);
-  if (!report.failed) return completing(job, report.result, now);
-  const reason = `the handler failed: ${(report.error ?? "").slice(0, SHOWN_OF_ERROR)}`;
-  return retryingError(job, now, reason) ?? failing(job, report.result, now, { error: report.error });
+  const { error, large } = report;
+  if (!report.failed) return completing(job, report.result, now, large);
+  const reason = `the handler failed: ${(error ?? "").slice(0, SHOWN_OF_ERROR)}`;
+  return retryingError(job, now, reason) ?? failing(job, report.result, now, { error, large });
 }

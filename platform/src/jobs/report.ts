@@ -1,6 +1,7 @@
 /** What a worker says of a job: read from the body of a job-done post, whatever shape its author gave it. */
+import type { Member, Scanned } from "../kernel/json-scan.ts";
 import { MIB } from "../kernel/operation.ts";
-import type { Payload } from "../ports/queue/job.ts";
+import type { LargeOutput, Payload } from "../ports/queue/job.ts";
 
 export type Report =
   | { kind: "progress"; output: string }
@@ -8,6 +9,8 @@ export type Report =
       kind: "end";
       /** The result object as JSON text: `output`, `error`, both or neither. */
       result: Payload;
+      /** Where the output is, when it is too long to stand in the result. */
+      large?: LargeOutput;
       /** The handler's error, when there is one. */
       error?: string;
       failed: boolean;
@@ -36,13 +39,57 @@ export function readReport(text: string): Report {
   try {
     body = JSON.parse(text);
   } catch {
-    return failure(`the worker's result is not valid JSON; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`, text);
+    return notJson(text);
   }
-  if (typeof body !== "object" || body === null || Array.isArray(body)) {
-    return failure(`the worker's result is not a JSON object; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`, text);
-  }
+  if (typeof body !== "object" || body === null || Array.isArray(body)) return noObject(text);
   return readObject(body as Record<string, unknown>, text);
 }
+
+export const notJson = (text: string) =>
+  failure(`the worker's result is not valid JSON; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`, text);
+
+const noObject = (text: string) =>
+  failure(`the worker's result is not a JSON object; it begins: ${text.slice(0, SHOWN_OF_BROKEN)}`, text);
+
+/** What must be known of a result that is never read as a whole: where its output is, and the beginning of all else. */
+export const SCANNED = {
+  members: ["output", "error", "status", "stopPod"],
+  kept: ["error", "status", "stopPod"],
+  most: 64 * 1024,
+};
+
+/** The same for a result that was scanned while it came in, and staged under this key. */
+export function readScanned(scanned: Scanned, key: string, beginning: string): Report {
+  if ("fault" in scanned) return notJson(beginning);
+  if (!scanned.isObject) return noObject(beginning);
+  const { members } = scanned;
+  const output = members.get("output");
+  const [start, end] = output?.span ?? [0, 0];
+  // `null` is no output, and nothing else is as short.
+  const large = end - start > "null".length ? { key, start, bytes: end - start } : undefined;
+  const short = readObject(
+    {
+      error: beginningOf(members.get("error")),
+      status: beginningOf(members.get("status")),
+      stopPod: beginningOf(members.get("stopPod")),
+    },
+    "",
+  );
+  if (short.kind === "progress") return failure("progress must be shorter than a result", beginning);
+  return { ...short, ...(large ? { large } : {}) };
+}
+
+/** A value that is longer than what was kept of it becomes a text of that: only an error is ever shown. */
+function beginningOf(member: Member | undefined): unknown {
+  if (!member?.beginning) return undefined;
+  const text = Buffer.from(member.beginning).toString();
+  const isWhole = member.beginning.length === member.span[1] - member.span[0];
+  if (isWhole) return JSON.parse(text);
+  // Half an escape at the end is none.
+  return text.startsWith('"') ? JSON.parse(`${text.replace(HALF_AN_ESCAPE, "$1")}"`) : text;
+}
+
+const HALF_AN_ESCAPE = /((?:^|[^\\])(?:\\\\)*)\\(?:u[0-9a-fA-F]{0,3})?$/;
 
 function readObject(body: Record<string, unknown>, text: string): Report {
   const { output, error, status, stopPod } = body;

@@ -6,6 +6,7 @@ import type { Chunk, Queue } from "../ports/queue/queue.ts";
 import type { Signals, Topic } from "../ports/signals/signals.ts";
 import { CHUNK_BYTES, splitText } from "./chunks.ts";
 import type { Engine } from "./engine.ts";
+import type { Outputs } from "./outputs.ts";
 
 export interface Position {
   attempt: number;
@@ -23,6 +24,8 @@ export interface StreamView {
   result?: Payload;
   /** Why the job ended otherwise than by success. */
   error?: string;
+  /** Whether the chunks are the output of a handler that streamed nothing. */
+  isWhole?: boolean;
   /** Where the error stands behind the last chunk, as an item of its own; absent when the position is behind it already. */
   errorAt?: Position;
 }
@@ -36,13 +39,15 @@ export class Streams {
   readonly answering = new Map<string, Promise<void>>();
   readonly #engine: Engine;
   readonly #queue: Queue;
+  readonly #outputs: Outputs;
   readonly #signals: Signals;
   readonly #clock: Clock;
   /** How each of those who wait is let go. */
   readonly #waits = new Set<() => void>();
   #closed = false;
 
-  constructor(parts: { engine: Engine; queue: Queue; signals: Signals; clock: Clock }) {
+  constructor(parts: { engine: Engine; queue: Queue; outputs: Outputs; signals: Signals; clock: Clock }) {
+    this.#outputs = parts.outputs;
     this.#engine = parts.engine;
     this.#queue = parts.queue;
     this.#signals = parts.signals;
@@ -82,9 +87,10 @@ export class Streams {
     const found = await this.#queue.chunks(id, after, READ_AT_ONCE + 1);
     const isLast = jobLifecycle.isFinal(job.state) && found.length <= READ_AT_ONCE;
     if (!isLast) return { job, chunks: found.slice(0, READ_AT_ONCE), isLast };
-    const chunks = found.length > 0 ? found : wholeOutput(job, after, result);
+    const isWhole = found.length === 0;
+    const chunks = isWhole ? this.#wholeOutput(job, after, result) : found;
     const error = errorOf(job, result);
-    if (error === undefined) return { job, chunks, isLast, result };
+    if (error === undefined) return { job, chunks, isLast, isWhole, result };
     return { job, chunks, isLast, result, error, errorAt: await this.#behind(job, chunks.at(-1) ?? after) };
   }
 
@@ -93,6 +99,18 @@ export class Streams {
     if (last.attempt < attempt || last.sequence === 0) return { attempt, sequence: 1 };
     const [chunk] = await this.#queue.chunks(id, { attempt: last.attempt, sequence: last.sequence - 1 }, 1);
     return chunk?.sequence === last.sequence ? { attempt, sequence: last.sequence + 1 } : undefined;
+  }
+
+  /** A handler that streamed nothing gives its whole output as the stream, once; or a link to it. */
+  #wholeOutput(job: Job, after: Position, result: Payload | undefined): Chunk[] {
+    const { id, attempt, state } = job;
+    const nothingRead = after.attempt < attempt || (after.attempt === attempt && after.sequence === 0);
+    if (state !== "COMPLETED" || !nothingRead) return [];
+    const link = this.#outputs.link(job);
+    return piecesOf(link ?? outputIn(result)).map((piece, i) => ({
+      ...{ id, attempt, sequence: i + 1 },
+      text: JSON.stringify({ output: piece }),
+    }));
   }
 
   #nextChange(id: string, waitMs: number, gone: Gone) {
@@ -120,16 +138,14 @@ function errorOf({ state, reason }: Job, result: Payload | undefined): string | 
   return (JSON.parse(Buffer.from(result).toString()) as { error?: string }).error ?? reason;
 }
 
-/** A handler that streamed nothing gives its whole output as the stream, once. */
-function wholeOutput({ id, attempt, state }: Job, after: Position, result: Payload | undefined): Chunk[] {
-  const nothingRead = after.attempt < attempt || (after.attempt === attempt && after.sequence === 0);
-  if (state !== "COMPLETED" || !nothingRead || result === undefined) return [];
-  const { output } = JSON.parse(typeof result === "string" ? result : Buffer.from(result).toString()) as {
-    output?: unknown;
-  };
+function outputIn(result: Payload | undefined): unknown {
+  if (result === undefined) return undefined;
+  return (JSON.parse(typeof result === "string" ? result : Buffer.from(result).toString()) as { output?: unknown })
+    .output;
+}
+
+function piecesOf(output: unknown): unknown[] {
   if (output === undefined || (Array.isArray(output) && output.length === 0)) return [];
   const text = JSON.stringify(output);
-  const pieces =
-    Buffer.byteLength(text) <= CHUNK_BYTES ? [output] : splitText(typeof output === "string" ? output : text);
-  return pieces.map((piece, i) => ({ id, attempt, sequence: i + 1, text: JSON.stringify({ output: piece }) }));
+  return Buffer.byteLength(text) <= CHUNK_BYTES ? [output] : splitText(typeof output === "string" ? output : text);
 }

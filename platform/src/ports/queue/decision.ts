@@ -24,9 +24,10 @@ export class Decision {
     this.made.set(job, made);
   }
 
-  update({ result, progress, also }: StashedChange, job: LiveJob): Job {
+  update(change: StashedChange, job: LiveJob): Job {
+    const { result, progress, also } = change;
     const row = toRow(job, job.position);
-    this.#entries.push({ do: "update", row, result, progress, dropChunks: also?.dropChunks });
+    this.#entries.push({ do: "update", row, result, progress, dropChunks: also?.dropChunks, output: outputOf(change) });
     if (also?.count) this.#count(job.endpoint, also.count);
     if (also?.webhook) for (const url of job.webhooks ?? []) this.#entries.push(messageOf(job, url));
     const made = snapshot(job);
@@ -50,6 +51,10 @@ export class Decision {
     for (const name of Object.keys(count) as Counter[]) sum[name] = (sum[name] ?? 0) + count[name]!;
     this.#counts.set(endpoint, sum);
   }
+}
+
+function outputOf({ set, clear }: StashedChange): string | null | undefined {
+  return set.large?.key ?? (clear?.includes("large") ? null : undefined);
 }
 
 function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {

@@ -41,6 +41,7 @@ import type {
 import { resealBodies } from "./reseal.ts";
 
 export class EmbeddedQueue implements Queue {
+  readonly outputs: Queue["outputs"];
   readonly #journal: Journal;
   readonly #live = new Map<string, LiveJob>();
   readonly #lanes = new LaneBook();
@@ -60,6 +61,7 @@ export class EmbeddedQueue implements Queue {
 
   constructor(journal: Journal, clock: MonotonicClock) {
     this.#journal = journal;
+    this.outputs = journal.outputs;
     this.#holders = new HolderBook(clock);
     this.#lateClaims = new LateClaims(journal);
     journal.whenFailed(() => this.#reload());
@@ -174,8 +176,7 @@ export class EmbeddedQueue implements Queue {
   async expire(now: number, limit: number): Promise<number> {
     if (!this.#journal.hasExpired(now)) return 0;
     this.#expiredUntil = Math.max(this.#expiredUntil, now);
-    const [removed] = await this.#journal.write([{ do: "expire", now, limit }]);
-    return removed as number;
+    return (await this.#journal.write([{ do: "expire", now, limit }]))[0] as number;
   }
 
   async counts(endpoint: string): Promise<Counts> {
@@ -394,7 +395,6 @@ export class EmbeddedQueue implements Queue {
   async #readParts(id: string, parts: readonly Part[]): Promise<Reading | undefined> {
     const shown = this.#readJob(id)?.job;
     const written = await this.#journal.read(id, parts);
-    if (!written) return undefined;
-    return { job: isOfMoment(written, shown) ? shown : fromRow(written.row), ...written.parts };
+    return written && { job: isOfMoment(written, shown) ? shown : fromRow(written.row), ...written.parts };
   }
 }

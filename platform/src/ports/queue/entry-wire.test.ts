@@ -17,9 +17,16 @@ const entries: Entry[] = [
   { do: "insert", row, body: "{}", key: { scoped: "ep/k", digest: "d" } },
   { do: "insert", row: { ...row, id: "j2" }, body: { file: "f1" }, key: undefined },
   { do: "count", endpoint: "ep", count: { completed: 1 } },
-  { do: "update", row: { ...row, state: "COMPLETED", expiresAt: 9 }, result: "r", progress: null, dropChunks: true },
-  { do: "update", row, result: undefined, progress: undefined, dropChunks: undefined },
-  { do: "update", row, result: null, progress: "p", dropChunks: false },
+  {
+    do: "update",
+    row: { ...row, state: "COMPLETED", expiresAt: 9 },
+    result: "r",
+    progress: null,
+    dropChunks: true,
+    output: "k",
+  },
+  { do: "update", row, result: undefined, progress: undefined, dropChunks: undefined, output: undefined },
+  { do: "update", row, result: null, progress: "p", dropChunks: false, output: null },
   { do: "remove", ids: ["j1"], rememberUntil: 5 },
 ];
 

@@ -16,9 +16,22 @@ export function pack(entries: readonly Entry[]): Packed {
       const { id, endpoint, state, position, createdAt, expiresAt, doc } = row;
       packed.push(INSERT, id, endpoint, state, position, createdAt, expiresAt, doc, body, key);
     } else if (entry.do === "update") {
-      const { row, result, progress, dropChunks } = entry;
+      const { row, result, progress, dropChunks, output } = entry;
       const { id, endpoint, state, position, createdAt, expiresAt, doc } = row;
-      packed.push(UPDATE, id, endpoint, state, position, createdAt, expiresAt, doc, result, progress, dropChunks);
+      packed.push(
+        UPDATE,
+        id,
+        endpoint,
+        state,
+        position,
+        createdAt,
+        expiresAt,
+        doc,
+        result,
+        progress,
+        dropChunks,
+        output,
+      );
     } else packed.push(OTHER, entry);
   }
   return packed;
@@ -41,7 +54,10 @@ export function unpack(packed: Packed): Entry[] {
     const kind = take();
     if (kind === INSERT) entries.push({ do: "insert", row: row(), body: take<Stashed>(), key: take() });
     else if (kind === UPDATE) {
-      entries.push({ do: "update", row: row(), result: take(), progress: take(), dropChunks: take() });
+      entries.push({
+        ...{ do: "update", row: row(), result: take(), progress: take(), dropChunks: take() },
+        output: take(),
+      });
     } else entries.push(take<Entry>());
   }
   return entries;

@@ -65,6 +65,8 @@ export interface Job {
   reason?: string;
   /** How the handler's error begins, which its result has in full: lists are read without results. */
   error?: string;
+  /** Where the output of an ended job is that is too long to be passed around: then the result has all but the output. */
+  large?: LargeOutput;
   /** Targets to be told of the end. */
   webhooks?: string[];
   /** How far `/stream` has given its chunks out. */
@@ -87,6 +89,7 @@ const optionalFields: Record<OptionalField, true> = {
   expiresAt: true,
   reason: true,
   error: true,
+  large: true,
   webhooks: true,
   sealed: true,
   cursor: true,
@@ -94,6 +97,13 @@ const optionalFields: Record<OptionalField, true> = {
 };
 
 export const OPTIONAL_FIELDS = Object.keys(optionalFields) as OptionalField[];
+
+/** A stretch of what was staged under a key. */
+export interface LargeOutput {
+  key: string;
+  start: number;
+  bytes: number;
+}
 
 /** One attempt to tell a target of a job's end. */
 export interface Delivery {

@@ -29,6 +29,7 @@ const ended: Required<Job> = {
   endedAt: 15,
   expiresAt: 16,
   error: 'an "error"',
+  large: { key: "k", start: 10, bytes: 20 },
   reason: 'a "quoted" reason with } and ünïcödé',
   webhooks: ["http://a/{}"],
   sealed: true,

@@ -1,6 +1,6 @@
 /** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
 import type { Job, JobPolicy, Payload } from "./job.ts";
-import type { Chunk, Counter, JobFilter, Outgoing, Part, Reading } from "./queue.ts";
+import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, Part, Reading } from "./queue.ts";
 
 /** A job as it is written down: what must be searched as fields, all else in the document. */
 export interface JobRow {
@@ -27,7 +27,15 @@ export function isLarge(payload: Payload | null | undefined): boolean {
 
 export type Entry =
   | { do: "insert"; row: JobRow; body: Stashed; key?: { scoped: string; digest: string } }
-  | { do: "update"; row: JobRow; result?: Stashed | null; progress?: string | null; dropChunks?: boolean }
+  | {
+      do: "update";
+      row: JobRow;
+      result?: Stashed | null;
+      progress?: string | null;
+      dropChunks?: boolean;
+      /** The key of the staged output that the job has from now on; null removes the one there is. */
+      output?: string | null;
+    }
   /** Another body for a job that is still there. */
   | { do: "body"; id: string; body: Stashed }
   | { do: "remove"; ids: string[]; rememberUntil: number }
@@ -45,6 +53,7 @@ export interface Written {
 }
 
 export interface Journal {
+  readonly outputs: LargeOutputs;
   /** Puts a large payload where entries can refer to it; durable once resolved. */
   stash(payload: Payload): Promise<Stashed>;
   /** Removes stashed payloads that no entry came to refer to. */
@@ -108,6 +117,7 @@ function docOf(job: Job): string {
   if (job.endedAt !== undefined) doc += `,"endedAt":${job.endedAt}`;
   if (job.reason !== undefined) doc += `,"reason":${JSON.stringify(job.reason)}`;
   if (job.error !== undefined) doc += `,"error":${JSON.stringify(job.error)}`;
+  if (job.large !== undefined) doc += `,"large":${JSON.stringify(job.large)}`;
   if (job.webhooks !== undefined) doc += `,"webhooks":${JSON.stringify(job.webhooks)}`;
   if (job.sealed !== undefined) doc += `,"sealed":${job.sealed}`;
   if (job.cursor !== undefined) doc += `,"cursor":${JSON.stringify(job.cursor)}`;

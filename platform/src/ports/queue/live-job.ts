@@ -1,6 +1,6 @@
 /** A job in the embedded queue's memory: the record itself plus what the queue must know of it. */
 import type { Timed } from "./deadline-heap.ts";
-import type { Delivery, Job, JobPolicy, JobState } from "./job.ts";
+import type { Delivery, Job, JobPolicy, JobState, LargeOutput } from "./job.ts";
 
 /**
  * Times are kept as distances from the first one ever seen: numbers below 2^31 stand in the object itself, larger ones in objects of their
@@ -40,6 +40,7 @@ export class LiveJob implements Job, Timed {
   declare expiresAt?: number;
   declare reason?: string;
   declare error?: string;
+  declare large?: LargeOutput;
   declare webhooks?: string[];
   declare sealed?: true;
   declare cursor?: { attempt: number; sequence: number };
@@ -94,6 +95,7 @@ function copyOptional(from: Job, to: Job): void {
   if (from.expiresAt !== undefined) to.expiresAt = from.expiresAt;
   if (from.reason !== undefined) to.reason = from.reason;
   if (from.error !== undefined) to.error = from.error;
+  if (from.large !== undefined) to.large = from.large;
   if (from.webhooks !== undefined) to.webhooks = from.webhooks;
   if (from.sealed !== undefined) to.sealed = from.sealed;
   if (from.cursor !== undefined) to.cursor = from.cursor;

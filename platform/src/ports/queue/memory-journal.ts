@@ -1,7 +1,7 @@
 /** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
 import { jobLifecycle, type Payload } from "./job.ts";
 import { type Entry, fromRow, type JobRow, type Journal, type Stashed, type Written } from "./journal.ts";
-import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
+import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, Part } from "./queue.ts";
 
 interface Kept {
   row: JobRow;
@@ -9,7 +9,10 @@ interface Kept {
   result?: Payload;
   progress?: string;
   key?: string;
+  output?: string;
 }
+
+const PIECE_BYTES = 256 * 1024;
 
 const text = (stashed: Stashed) => stashed as string;
 const outgoingKey = (job: string, url: string) => JSON.stringify([job, url]);
@@ -21,6 +24,22 @@ export class MemoryJournal implements Journal {
   readonly #counters = new Map<string, Record<Counter, number>>();
   readonly #outgoing = new Map<string, Outgoing>();
   readonly #chunks = new Map<string, Chunk[]>();
+  readonly #outputs = new Map<string, Uint8Array>();
+  #staged = 0;
+  readonly outputs: LargeOutputs = {
+    stage: async (pieces) => {
+      const key = `staged-${++this.#staged}`;
+      this.#outputs.set(key, Buffer.concat(await Array.fromAsync(pieces)));
+      return key;
+    },
+    unstage: async (key) => {
+      if (![...this.#jobs.values()].some(({ output }) => output === key)) this.#outputs.delete(key);
+    },
+    open: async (job, { key, start, bytes }) => {
+      const whole = this.#jobs.get(job)?.output === key ? this.#outputs.get(key) : undefined;
+      return whole && inPieces(whole.subarray(start, start + bytes));
+    },
+  };
   #lowest = 0;
   #highest = 0;
 
@@ -152,7 +171,7 @@ export class MemoryJournal implements Journal {
     }
   }
 
-  #update({ row, result, progress, dropChunks }: Extract<Entry, { do: "update" }>): void {
+  #update({ row, result, progress, dropChunks, output }: Extract<Entry, { do: "update" }>): void {
     this.#notePosition(row);
     const kept = this.#jobs.get(row.id);
     if (!kept) return;
@@ -160,6 +179,9 @@ export class MemoryJournal implements Journal {
     if (result !== undefined) kept.result = result === null ? undefined : text(result);
     if (progress !== undefined) kept.progress = progress ?? undefined;
     if (dropChunks) this.#chunks.delete(row.id);
+    if (output === undefined) return;
+    if (kept.output !== undefined) this.#outputs.delete(kept.output);
+    kept.output = output ?? undefined;
   }
 
   #append(chunk: Chunk): void {
@@ -186,7 +208,8 @@ export class MemoryJournal implements Journal {
   }
 
   #remove(id: string): void {
-    const key = this.#jobs.get(id)?.key;
+    const { key, output } = this.#jobs.get(id) ?? {};
+    if (output !== undefined) this.#outputs.delete(output);
     // The key may have gone to another job since, when this one had expired.
     if (key && this.#keys.get(key)?.id === id) this.#keys.delete(key);
     this.#jobs.delete(id);
@@ -198,6 +221,10 @@ export class MemoryJournal implements Journal {
     this.#lowest = Math.min(this.#lowest, position);
     this.#highest = Math.max(this.#highest, position);
   }
+}
+
+async function* inPieces(whole: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < whole.length; at += PIECE_BYTES) yield whole.subarray(at, at + PIECE_BYTES);
 }
 
 export function isAfter(chunk: Chunk, after: { attempt: number; sequence: number }): boolean {

@@ -3,9 +3,11 @@ import { constants } from "node:fs";
 import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { requestId } from "../../kernel/ids.ts";
-import { problem } from "../../kernel/problem.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Payload } from "./job.ts";
+
+const PIECE_BYTES = 256 * 1024;
 
 export class PayloadFiles {
   readonly #folder: string;
@@ -21,8 +23,11 @@ export class PayloadFiles {
     return new PayloadFiles(folder, random);
   }
 
-  /** Every write has a name of its own: two workers that report the same job never touch each other's file. */
-  async write(payload: Payload): Promise<string> {
+  /**
+   * Every write has a name of its own: two workers that report the same job never touch each other's file. An error among the pieces
+   * is passed on as it is.
+   */
+  async write(payload: Payload | AsyncIterable<Uint8Array>): Promise<string> {
     const name = `${requestId(this.#random)}${requestId(this.#random)}`;
     try {
       await this.#write(name, payload);
@@ -30,13 +35,14 @@ export class PayloadFiles {
     } catch (cause) {
       // Half a file would take the room that a full disk lacks.
       await this.remove([name]).catch(() => undefined);
+      if (isProblem(cause)) throw cause;
       throw problem("unavailable", `The data folder could not be written: ${(cause as Error).message}`, { cause });
     }
   }
 
-  async #write(name: string, payload: Payload): Promise<void> {
+  async #write(name: string, payload: Payload | AsyncIterable<Uint8Array>): Promise<void> {
     await using file = await open(join(this.#folder, name), "wx", 0o600);
-    await file.writeFile(payload);
+    await file.writeFile(payload as Uint8Array | AsyncIterable<Uint8Array>);
     await file.sync();
     await using folder = await open(this.#folder, constants.O_RDONLY);
     await folder.sync();
@@ -44,6 +50,12 @@ export class PayloadFiles {
 
   async read(name: string): Promise<Buffer | undefined> {
     return readFile(join(this.#folder, name)).catch(missing);
+  }
+
+  /** A stretch of a file, read as fast as somebody takes it. Once it is open, its removal takes nothing from whoever reads. */
+  async stretch(name: string, start: number, bytes: number): Promise<AsyncIterable<Uint8Array> | undefined> {
+    const file = await open(join(this.#folder, name), constants.O_RDONLY).catch(missing);
+    return file?.createReadStream({ start, end: start + bytes - 1, highWaterMark: PIECE_BYTES });
   }
 
   async remove(names: readonly string[]): Promise<void> {

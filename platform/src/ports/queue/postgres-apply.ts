@@ -2,6 +2,7 @@
 import type { Sql, Statement } from "../postgres/pool.ts";
 import { Round } from "./postgres-change.ts";
 import { COLUMNS, clean, type JobRow, toJob } from "./postgres-jobs.ts";
+import { takeStaged } from "./postgres-outputs.ts";
 import { isApart, replacePieces } from "./postgres-payloads.ts";
 import type { Change, Outcome } from "./queue.ts";
 
@@ -15,7 +16,7 @@ export async function lockJobs(sql: Sql, changes: readonly Change[]): Promise<vo
   await sql("SELECT FROM jobs WHERE id = ANY ($1) ORDER BY id FOR UPDATE", [changes.map(({ id }) => clean(id))]);
 }
 
-/** Results that are kept apart are written too: that takes a transaction. */
+/** Results that are kept apart are written too, and staged outputs taken: that takes a transaction. */
 export async function applyInRounds(sql: Sql, changes: readonly Change[], slot: number): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const round of Round.all(changes)) {
@@ -24,9 +25,10 @@ export async function applyInRounds(sql: Sql, changes: readonly Change[], slot: 
     for (const row of done) outcomes[numbers[row.n - 1]!] = { applied: true, job: toJob(row) };
     const refused: number[] = [];
     for (const n of numbers) {
-      const { id, result } = changes[n]!;
+      const { id, result, set } = changes[n]!;
       if (!outcomes[n]) refused.push(n);
       else if (isApart(result)) await replacePieces(sql, clean(id), "result", result);
+      if (outcomes[n] && set.large) await takeStaged(sql, clean(id), set.large.key);
     }
     if (refused.length > 0) await explain(sql, changes, refused, outcomes);
   }

@@ -3,6 +3,7 @@ import { bigintArray, textArray } from "../postgres/arrays.ts";
 import type { Statement } from "../postgres/pool.ts";
 import type { JobState } from "./job.ts";
 import { ADD_COUNTS, COLUMNS, type Columns, changedColumns, FIELDS, SETTABLE } from "./postgres-jobs.ts";
+import { DROP_OUTPUT } from "./postgres-outputs.ts";
 import { APART, isApart } from "./postgres-payloads.ts";
 import type { Change, Counter } from "./queue.ts";
 
@@ -94,7 +95,7 @@ const FIRST_GIVEN = 2;
 const POSITIONS = { front: "-nextval('job_returns')", back: "nextval('job_positions')" };
 
 function textOf(shape: Shape, given: readonly Given[]): string {
-  const { fence, webhook, dropChunks, result, place } = shape;
+  const { fence, webhook, dropChunks, result, place, clear } = shape;
   const arrays = given.map(({ type }, i) => `$${FIRST_GIVEN + i}::${isNumber(type) ? "bigint" : "text"}[]`);
   const names = given.map(({ name }) => name);
   // By id, so that no two writers wait for each other.
@@ -125,6 +126,7 @@ function textOf(shape: Shape, given: readonly Given[]): string {
     ${webhook ? `, told AS (${TELL})` : ""}
     ${dropChunks ? ", chunks AS (DELETE FROM job_chunks USING done WHERE job_chunks.job = done.id)" : ""}
     ${result === "removed" ? ", pieces AS (DELETE FROM job_payloads USING done WHERE job_payloads.job = done.id AND part = 'result')" : ""}
+    ${clear.includes("large") ? `, output AS (${DROP_OUTPUT})` : ""}
     SELECT n, ${FIELDS} FROM done`;
 }
 

@@ -68,6 +68,7 @@ export const migrations = [
   `DROP INDEX jobs_due;
    CREATE INDEX jobs_due ON jobs (ttl_at) WHERE state = 'IN_QUEUE';`,
   `ALTER TABLE jobs ADD COLUMN error text;`,
+  `ALTER TABLE jobs ADD COLUMN large jsonb;`,
 ];
 
 /**
@@ -105,6 +106,7 @@ export const SETTABLE = {
   expires_at: "bigint",
   reason: "text",
   error: "text",
+  large: "jsonb",
   webhooks: "text[]",
   sealed: "boolean",
   cursor: "jsonb",
@@ -130,6 +132,7 @@ const COLUMN_OF = {
   expiresAt: "expires_at",
   reason: "reason",
   error: "error",
+  large: "large",
   webhooks: "webhooks",
   sealed: "sealed",
   cursor: "cursor",
@@ -155,6 +158,7 @@ const RARE = [
   "barred",
   "reason",
   "error",
+  "large",
   "webhooks",
   "sealed",
   "cursor",

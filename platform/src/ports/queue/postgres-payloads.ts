@@ -6,7 +6,7 @@ import type { Chunk, Part, Queue, Reading } from "./queue.ts";
 
 /** Texts up to this length travel with the batch and stand in the job's row. */
 const INLINE_LENGTH = 32 * 1024;
-const PIECE_BYTES = 1024 * 1024;
+export const PIECE_BYTES = 1024 * 1024;
 
 /** What the job's row says of a payload that is kept apart. No JSON text is empty. */
 export const APART = "";

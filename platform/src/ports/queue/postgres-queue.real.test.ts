@@ -49,6 +49,25 @@ async function elapse(url: string, ms: number): Promise<void> {
 
 queueConformance("PostgresQueue", openPostgres);
 
+test("what a node that is gone left staged is removed after an hour, and what is being staged is not", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  const admin = openPool(database.url, { connections: 1 });
+  async function* pieces() {
+    yield Buffer.alloc(10);
+  }
+  const [old, young] = [await queue.outputs.stage(pieces()), await queue.outputs.stage(pieces())];
+  const hourAgo = old.replace(/\d{13}/, (time) => String(Number(time) - 3_600_001));
+  await query(admin, "UPDATE job_payloads SET job = $2 WHERE job = $1", [old, hourAgo]);
+  await queue.expire(NOW, 10);
+  expect(await query(admin, "SELECT job FROM job_payloads")).toEqual([{ job: young }]);
+  await running(queue, newJob("j1"));
+  const change = finish("j1", { set: { large: { key: hourAgo, start: 0, bytes: 10 } } });
+  await expect(queue.apply([change])).rejects.toMatchObject({ code: "unavailable" });
+  expect(await queue.held("w1")).toHaveLength(1);
+  await admin.end();
+});
+
 test("what many do at once through three nodes is one possible history", async () => {
   await using database = await freshDatabase();
   // The same random numbers, and so the same counters: nodes come into each other's way as much as they can.

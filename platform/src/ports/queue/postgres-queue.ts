@@ -12,6 +12,7 @@ import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
 import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
+import { PostgresOutputs } from "./postgres-outputs.ts";
 import { APART, appendChunks, isApart, readJob, readPieces, resealSlice, writePieces } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
 import type {
@@ -25,6 +26,7 @@ import type {
   Enqueued,
   HolderState,
   JobFilter,
+  LargeOutputs,
   Outcome,
   Outgoing,
   Part,
@@ -38,6 +40,7 @@ const COUNTER_SETS = 8;
 const WRITERS = ["enqueue", "claim", "apply", "alone"] as const;
 
 export class PostgresQueue implements Queue {
+  readonly outputs: LargeOutputs;
   readonly #pool: Pool;
   readonly #sql: Sql;
   readonly #set: number;
@@ -53,6 +56,7 @@ export class PostgresQueue implements Queue {
   private constructor(pool: Pool, random: Random) {
     this.#pool = pool;
     this.#sql = (statement, values) => this.#watched(query(pool, statement, values));
+    this.outputs = new PostgresOutputs(this.#sql, random);
     this.#set = random.bytes(1)[0]! % COUNTER_SETS;
     // One after another, so that each gathers while the others are under way: fewer and larger statements, a tenth less CPU for each job.
     const lane = new Lane();
@@ -99,7 +103,7 @@ export class PostgresQueue implements Queue {
 
   async apply(changes: Change[]): Promise<Outcome[]> {
     if (changes.length === 0) return [];
-    if (!changes.some(({ result }) => isApart(result))) return this.#changes.ask(changes);
+    if (!changes.some(({ result, set }) => isApart(result) || set.large)) return this.#changes.ask(changes);
     return this.#applyWhole(changes, this.#slot("alone"));
   }
 

@@ -1,6 +1,7 @@
 /** Removal in PostgreSQL: jobs go with all that belongs to them, in slices, each whole. */
 import type { Sql, Statement } from "../postgres/pool.ts";
 import { ADD_COUNTS, NOT_AWAITED } from "./postgres-jobs.ts";
+import { forgetStaged } from "./postgres-outputs.ts";
 
 /** Few enough that no slice keeps others waiting, many enough that a million take seconds. */
 export const SLICE = 5_000;
@@ -78,5 +79,6 @@ export async function removeSlice(sql: Sql, endpoint: string): Promise<number> {
 export async function expireSlice(sql: Sql, now: number, limit: number): Promise<number> {
   const [row] = await sql<{ removed: number }>(EXPIRE, [now, limit]);
   await sql(FORGET_PURGED, [now, limit]);
+  await forgetStaged(sql);
   return row!.removed;
 }

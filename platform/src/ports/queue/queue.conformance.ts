@@ -7,6 +7,7 @@ import { demandConformance } from "./demand.conformance.ts";
 import { holderConformance } from "./holder.conformance.ts";
 import { idempotencyConformance } from "./idempotency.conformance.ts";
 import { outboxConformance } from "./outbox.conformance.ts";
+import { outputConformance } from "./output.conformance.ts";
 import { payloadConformance } from "./payload.conformance.ts";
 import { readingConformance } from "./reading.conformance.ts";
 import { removalConformance } from "./removal.conformance.ts";
@@ -19,6 +20,7 @@ export function queueConformance(name: string, open: OpenQueue): void {
     describe("claim", () => claimConformance(open));
     describe("apply", () => applyConformance(open));
     describe("payloads and chunks", () => payloadConformance(open));
+    describe("large outputs", () => outputConformance(open));
     describe("reading", () => readingConformance(open));
     describe("holders and due", () => holderConformance(open));
     describe("demand", () => demandConformance(open));

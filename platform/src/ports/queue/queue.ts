@@ -1,7 +1,7 @@
 /** The queue port: jobs, payloads, chunks, idempotency keys, endpoint counters and the webhook outbox, changed together. */
-import type { Job, JobState, NewJob, Payload } from "./job.ts";
+import type { Job, JobState, LargeOutput, NewJob, Payload } from "./job.ts";
 
-/** Fields that a change may set. */
+/** Fields that a change may set. What `large` names must be staged, and belongs to the job from then on. */
 export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt">>;
 
 export type Counter = "completed" | "failed" | "retried";
@@ -150,7 +150,21 @@ export interface Outbox {
   settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void>;
 }
 
+/** Outputs too long to be passed around: they come in and go out piece by piece. */
+export interface LargeOutputs {
+  /**
+   * Durable once resolved, under the key that it resolves with. A change that sets a job's `large` makes it that job's, to go when the job
+   * does, or when a change clears the field. When the pieces end with an error, nothing is left of them.
+   */
+  stage(pieces: AsyncIterable<Uint8Array>): Promise<string>;
+  /** Removes what was staged, unless a job has it. What a crash leaves staged is removed as well, in time. */
+  unstage(key: string): Promise<void>;
+  /** Undefined when the job does not have it any more. Pieces that go away while they are read end with an error. */
+  open(job: string, large: LargeOutput): Promise<AsyncIterable<Uint8Array> | undefined>;
+}
+
 export interface Queue extends Holders, Outbox, AsyncDisposable {
+  readonly outputs: LargeOutputs;
   /** Durable once resolved. A known idempotency key returns the first job. */
   enqueue(jobs: NewJob[]): Promise<Enqueued[]>;
   /**

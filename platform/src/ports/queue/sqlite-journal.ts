@@ -9,7 +9,7 @@ import { pack } from "./entry-wire.ts";
 import type { Payload } from "./job.ts";
 import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
 import { PayloadFiles } from "./payload-files.ts";
-import type { Chunk, Counter, JobFilter, Outgoing, Part } from "./queue.ts";
+import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, Part } from "./queue.ts";
 import type { Results } from "./sqlite-program.ts";
 
 interface Row {
@@ -45,7 +45,12 @@ export class SqliteJournal implements Journal {
   readonly #reader: DatabaseSync;
   readonly #files: PayloadFiles;
   readonly #scrubber: Scrubber;
-
+  readonly outputs: LargeOutputs = {
+    stage: (pieces) => this.#files.write(pieces),
+    unstage: (key) => this.discard([{ file: key }]),
+    open: async (job, { key, start, bytes }) =>
+      this.#outputOf(job) === key ? this.#files.stretch(key, start, bytes) : undefined,
+  };
   #failed: () => void = () => {};
 
   private constructor(flusher: Flusher, reader: DatabaseSync, files: PayloadFiles) {
@@ -244,6 +249,11 @@ export class SqliteJournal implements Journal {
     } finally {
       this.#reader.exec("COMMIT");
     }
+  }
+
+  #outputOf(job: string): string | undefined {
+    const row = this.#sql("SELECT file FROM payloads WHERE job = ? AND part = 'output'").get(job);
+    return (row as { file: string } | undefined)?.file;
   }
 
   #refersTo(file: string): boolean {

@@ -96,7 +96,7 @@ function insert(db: DatabaseSync, { row, body, key }: Extract<Entry, { do: "inse
 /** One statement, whatever changes with the state: finding the row costs more than setting another field of it. */
 function update(
   db: DatabaseSync,
-  { row, result, progress, dropChunks }: Extract<Entry, { do: "update" }>,
+  { row, result, progress, dropChunks, output }: Extract<Entry, { do: "update" }>,
   freed: string[],
 ): void {
   const { id, state, position, expiresAt, doc } = row;
@@ -106,6 +106,8 @@ function update(
   const parts = [...(hasResult ? [result === null ? null : inline(result)] : []), ...(hasProgress ? [progress] : [])];
   sql(db, text).run(state, position, expiresAt, doc, ...parts, id);
   if (hasResult) setResultAside(db, id, result, freed);
+  if (output !== undefined) dropAside(db, "job = ? AND part = 'output'", id, freed);
+  if (typeof output === "string") putAside(db, id, "output", { file: output });
   if (dropChunks) sql(db, "DELETE FROM chunks WHERE job = ?").run(id);
 }
 

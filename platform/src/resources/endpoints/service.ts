@@ -251,6 +251,11 @@ export class EndpointService implements Handlers<Operations> {
     });
   }
 
+  /** What the URLs of its operations begin with. */
+  urlOf(id: string): string {
+    return `${this.#publicUrl()}/v2/${id}`;
+  }
+
   #shown({ id, createdAt, doc }: EndpointItem): Endpoint {
     const { gpu, cpu, workers, scaling, release: _, ...plain } = doc;
     const { v: __, ...fields } = plain as typeof plain & { v?: number };
@@ -258,7 +263,7 @@ export class EndpointService implements Handlers<Operations> {
     return {
       id,
       ...fields,
-      requestUrls: requestUrls(`${this.#publicUrl()}/v2/${id}`, doc),
+      requestUrls: requestUrls(this.urlOf(id), doc),
       ...(gpu ? { gpu: shownGpu(gpu) } : {}),
       ...(cpu ? { cpu } : {}),
       workers: idles ? workers : { min: workers.min, max: workers.max },

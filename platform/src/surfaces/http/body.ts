@@ -6,14 +6,16 @@ import { type Problem, problem } from "../../kernel/problem.ts";
 import { StallWatch } from "./stall-watch.ts";
 
 /** A client that sends nothing for this long is given up. */
-const STALL_MS = 15_000;
+export const STALL_MS = 15_000;
 
 /** Marks a request whose client waits for `100 Continue` before it sends its body. */
 export const waitsForContinue = new WeakSet<IncomingMessage>();
 
+export const announcedLength = (request: IncomingMessage) => Number(request.headers["content-length"] ?? 0);
+
 /** Refuses a body by its announced length, before anything of it is read. */
 export function refuseTooLarge(request: IncomingMessage, limit: number): void {
-  if (Number(request.headers["content-length"] ?? 0) > limit) throw tooLarge(limit);
+  if (announcedLength(request) > limit) throw tooLarge(limit);
 }
 
 interface Reading {

@@ -1,21 +1,34 @@
 /** The thread that reads large bodies, one after another. */
 import { parentPort } from "node:worker_threads";
-import { readReport } from "../../jobs/report.ts";
+import { readReport, SCANNED } from "../../jobs/report.ts";
 import { readRequest } from "../../jobs/request.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
+import { JsonScan } from "../../kernel/json-scan.ts";
 import { Problem } from "../../kernel/problem.ts";
-import type { Answer, Question } from "./large-json.ts";
+import type { Question, ScanAnswer, ScanQuestion, WholeAnswer, WholeQuestion } from "./large-json.ts";
 
 const port = parentPort!;
 
 port.on("message", (question: Question) => {
+  if ("scan" in question) return port.postMessage(scanOn(question));
   const answer = question.kind === "request" ? readLargeRequest(question) : readLargeReport(question);
   port.postMessage(answer, [answer.bytes.buffer as ArrayBuffer]);
 });
 
+/** Bodies that are on their way in. */
+const scans = new Map<number, JsonScan>();
+
+function scanOn({ id, kind, scan: number, bytes }: ScanQuestion): ScanAnswer {
+  const scan = scans.get(number) ?? new JsonScan(SCANNED);
+  if (kind === "forget") scans.delete(number);
+  else scans.set(number, scan);
+  if (kind === "end") return { id, goesOn: false, scanned: scan.end() };
+  return { id, goesOn: bytes ? scan.push(bytes) : false };
+}
+
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
-function readLargeRequest({ id, bytes: sent }: Question): Answer {
+function readLargeRequest({ id, bytes: sent }: WholeQuestion): WholeAnswer {
   // Parsers of the request skip the mark; those of the worker may not.
   const bytes = BYTE_ORDER_MARK.every((byte, i) => sent[i] === byte) ? sent.subarray(3) : sent;
   try {
@@ -26,7 +39,7 @@ function readLargeRequest({ id, bytes: sent }: Question): Answer {
   }
 }
 
-function readLargeReport({ id, bytes }: Question): Answer {
+function readLargeReport({ id, bytes }: WholeQuestion): WholeAnswer {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
   const report = readReport(text);
   const whole = report.kind === "end" && report.result === text.trim();

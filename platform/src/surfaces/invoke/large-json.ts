@@ -2,19 +2,36 @@
 import { Worker } from "node:worker_threads";
 import type { Report } from "../../jobs/report.ts";
 import type { RequestTerms } from "../../jobs/request.ts";
+import type { Scanned } from "../../kernel/json-scan.ts";
 import { type ProblemCode, problem } from "../../kernel/problem.ts";
 
 /** Shorter bodies are read where they are: handing them over would cost more than it saves. */
 export const LARGE_BYTES = 256 * 1024;
 
-export type Question = { id: number; kind: "request" | "report"; bytes: Uint8Array };
+export type WholeQuestion = { id: number; kind: "request" | "report"; bytes: Uint8Array };
 
-export type Answer = { id: number; bytes: Uint8Array } & (
+/** Of a body that comes in pieces: the next piece, the end of it, or that nobody wants to know any more. */
+export type ScanQuestion = { id: number; kind: "piece" | "end" | "forget"; scan: number; bytes?: Uint8Array };
+
+export type Question = WholeQuestion | ScanQuestion;
+
+export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { terms: RequestTerms }
   /** `whole`: the body itself is the result object. */
   | { report: Report; whole: boolean }
   | { refused: { code: ProblemCode; detail: string } }
 );
+
+/** Whether it can still be JSON, and at the end what it is. */
+export type ScanAnswer = { id: number; goesOn: boolean; scanned?: Scanned };
+
+export type Answer = WholeAnswer | ScanAnswer;
+
+/** A body that is checked while it comes in. */
+export interface LargeScan extends Disposable {
+  push(piece: Uint8Array): Promise<boolean>;
+  end(): Promise<Scanned>;
+}
 
 interface Pending {
   resolve(answer: Answer): void;
@@ -24,17 +41,32 @@ interface Pending {
 export class LargeJson implements AsyncDisposable {
   #thread: Worker | undefined;
   #nextId = 1;
+  #nextScan = 1;
   readonly #pending = new Map<number, Pending>();
 
   async request(bytes: Uint8Array): Promise<{ terms: RequestTerms; bytes: Uint8Array }> {
-    const answer = await this.#ask("request", bytes);
+    const answer = await this.#askWhole("request", bytes);
     if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
     return answer as Extract<Answer, { terms: RequestTerms }>;
   }
 
   async report(bytes: Uint8Array): Promise<Report> {
-    const answer = (await this.#ask("report", bytes)) as Extract<Answer, { report: Report }>;
+    const answer = (await this.#askWhole("report", bytes)) as Extract<Answer, { report: Report }>;
     return answer.whole && answer.report.kind === "end" ? { ...answer.report, result: answer.bytes } : answer.report;
+  }
+
+  scan(): LargeScan {
+    const scan = this.#nextScan++;
+    const ask = async (kind: ScanQuestion["kind"], bytes?: Uint8Array) => {
+      // A copy, since the piece is also written down here.
+      const own = bytes && new Uint8Array(bytes);
+      return (await this.#ask({ kind, scan, bytes: own }, own ? [own.buffer] : [])) as ScanAnswer;
+    };
+    return {
+      push: async (piece) => (await ask("piece", piece)).goesOn,
+      end: async () => (await ask("end")).scanned!,
+      [Symbol.dispose]: () => void ask("forget").catch(() => undefined),
+    };
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -42,13 +74,17 @@ export class LargeJson implements AsyncDisposable {
   }
 
   /** The bytes travel to the thread and back without being copied. */
-  #ask(kind: Question["kind"], bytes: Uint8Array): Promise<Answer> {
+  async #askWhole(kind: WholeQuestion["kind"], bytes: Uint8Array): Promise<WholeAnswer> {
+    const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
+    return (await this.#ask({ kind, bytes: own }, [own.buffer as ArrayBuffer])) as WholeAnswer;
+  }
+
+  #ask(question: Omit<WholeQuestion, "id"> | Omit<ScanQuestion, "id">, moved: ArrayBuffer[]): Promise<Answer> {
     const thread = this.#running();
     const id = this.#nextId++;
-    const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
     return new Promise((resolve, reject) => {
       this.#pending.set(id, { resolve, reject });
-      thread.postMessage({ id, kind, bytes: own } satisfies Question, [own.buffer as ArrayBuffer]);
+      thread.postMessage({ id, ...question }, moved);
     });
   }
 

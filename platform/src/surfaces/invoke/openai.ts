@@ -1,11 +1,12 @@
 /** The OpenAI-compatible route: a request becomes a job, and the job's stream becomes the answer. */
 import type { EndpointTerms, Engine } from "../../jobs/engine.ts";
+import type { Outputs } from "../../jobs/outputs.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { problem } from "../../kernel/problem.ts";
-import { jobLifecycle, type Payload } from "../../ports/queue/job.ts";
+import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JsonText } from "../http/pipeline.ts";
@@ -15,6 +16,7 @@ import type { SubmissionReader } from "./submission.ts";
 export interface OpenAiParts {
   engine: Engine;
   streams: Streams;
+  outputs: Outputs;
   reader: Pick<SubmissionReader, "limits">;
   clock: Clock;
 }
@@ -62,12 +64,19 @@ function routeOf(request: Request, path: string): string {
 }
 
 /** Workers yield, and their only item is the answer. */
-async function whole({ engine }: OpenAiParts, { endpoint, reply }: Asked, id: string, gone: Gone): Promise<unknown> {
+async function whole(
+  { engine, outputs }: OpenAiParts,
+  { endpoint, reply }: Asked,
+  id: string,
+  gone: Gone,
+): Promise<unknown> {
   const { job, result } = await engine.waitFor(endpoint.id, id, endpoint.executionTimeoutMs, gone);
   if (gone.aborted) return reply;
   if (!jobLifecycle.isFinal(job.state)) {
     return failed(reply, 504, `the worker did not answer within ${endpoint.executionTimeoutMs} ms`);
   }
+  const elsewhere = leadsElsewhere(outputs, job);
+  if (elsewhere !== undefined) return failed(reply, 500, elsewhere);
   const { output, error } = parsed(result);
   if (job.state !== "COMPLETED") return failed(reply, 500, error ?? job.reason ?? `the job was ${job.state}`);
   const answer = Array.isArray(output) && output.length === 1 ? output[0] : output;
@@ -77,7 +86,7 @@ async function whole({ engine }: OpenAiParts, { endpoint, reply }: Asked, id: st
 
 /** Text goes out as it comes in; the status stays open until the first of it, so that an early failure can still be told by it. */
 async function streamed(
-  { streams }: OpenAiParts,
+  { streams, outputs }: OpenAiParts,
   { endpoint, reply }: Asked,
   id: string,
   gone: Gone,
@@ -87,9 +96,11 @@ async function streamed(
   while (!gone.aborted) {
     const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone);
     if (gone.aborted) break;
-    const isOver = view.chunks.length === 0 && jobLifecycle.isFinal(view.job.state);
+    const elsewhere = view.isWhole ? leadsElsewhere(outputs, view.job) : undefined;
+    const isOver = elsewhere !== undefined || (view.chunks.length === 0 && jobLifecycle.isFinal(view.job.state));
     const isLetGo = streams.closed && view.chunks.length === 0 && !isOver;
-    const failure = isOver || isLetGo ? failureOf(view) : undefined;
+    const failure = elsewhere ?? (isOver || isLetGo ? failureOf(view) : undefined);
+    if (elsewhere !== undefined) view.chunks = [];
     if (failure !== undefined && !reply.raw.headersSent) return failed(reply, isLetGo ? 503 : 500, failure);
     startEvents(reply, id);
     if (failure !== undefined) reply.raw.write(`data: ${JSON.stringify(errorObject(failure))}\n\n`);
@@ -131,6 +142,12 @@ function failed(reply: Reply, status: number, message: string): JsonText {
 }
 
 const errorObject = (message: string) => ({ error: { message, type: "worker_error", code: null } });
+
+/** Clients of this route read no links: one says where to look. */
+function leadsElsewhere(outputs: Outputs, job: Job): string | undefined {
+  const link = job.state === "COMPLETED" ? outputs.link(job) : undefined;
+  return link && `the output has ${link.bytes} bytes, which is too long for this route: it is at ${link.url}`;
+}
 
 /** Undefined when the job was completed. One that has not ended is let go because the server ends. */
 function failureOf({ job, result }: StreamView): string | undefined {

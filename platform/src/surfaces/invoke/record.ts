@@ -1,5 +1,6 @@
 /** A job as clients read it: the stored result spliced with what the service knows, nothing read and written anew. */
 import { workerOf } from "../../jobs/holder.ts";
+import type { OutputLink } from "../../jobs/outputs.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import { type Delivery, type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 
@@ -8,6 +9,8 @@ export interface Shown {
   result?: Payload;
   progress?: string;
   waitReason?: string;
+  /** What stands in the place of an output that is too long for the record. */
+  link?: OutputLink;
 }
 
 /** Our keys come last: where a worker's result names one of them too, the last one counts. */
@@ -18,7 +21,7 @@ export function jobRecord(shown: Shown): string | Uint8Array {
   return `{${own}`;
 }
 
-function ownFields({ job, result, waitReason }: Shown): Record<string, unknown> {
+function ownFields({ job, result, waitReason, link }: Shown): Record<string, unknown> {
   const { startedAt, queuedAt, endedAt, state, reason, error = reason, retried, holder, id } = job;
   const isFinal = jobLifecycle.isFinal(state);
   const delayed = startedAt !== undefined;
@@ -27,6 +30,7 @@ function ownFields({ job, result, waitReason }: Shown): Record<string, unknown> 
     ...(delayed && isFinal ? { executionTime: Math.max(0, (endedAt ?? startedAt) - startedAt) } : {}),
     // The handler's own words stand in its result; ours are for jobs that the service itself ended, and for lists.
     ...(isFinal && error !== undefined && result === undefined ? { error } : {}),
+    ...(link === undefined ? {} : { output: link }),
     id,
     ...(retried > 0 ? { retries: retried } : {}),
     status: state,

@@ -4,6 +4,7 @@ import type { Fleet } from "../../fleet/fleet.ts";
 import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission } from "../../jobs/engine.ts";
+import type { Outputs } from "../../jobs/outputs.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
@@ -25,6 +26,7 @@ import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 import { openAi } from "./openai.ts";
+import { linkSurface, output } from "./output.ts";
 import { jobRecord, type Shown } from "./record.ts";
 import { listRequests } from "./requests.ts";
 import { stream } from "./stream.ts";
@@ -40,6 +42,7 @@ export interface InvokeParts {
   workers: WorkerService;
   reader: SubmissionReader;
   streams: Streams;
+  outputs: Outputs;
   streamStandard: StreamStandard;
   /** Results that came from workers which did not have the job, counted since this server started. */
   staleReports: (endpoint: string) => number;
@@ -64,6 +67,8 @@ interface Asked {
   params: Params;
 }
 
+const OUTPUT_PATH = "/output/:job";
+
 type Work = (asked: Asked) => Promise<unknown>;
 
 interface Route {
@@ -85,7 +90,7 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
       handler: viaFastify((request, reply) => pipeline.refuse(surface, notAllowed(methods), request, reply)),
     });
     const operation = limitedAs(path);
-    const answer: Answering = (request, reply, params) =>
+    const answerTo: Answering = (request, reply, params) =>
       pipeline.answer(surface, request, reply, async (caller) => {
         const { endpoint: id = "", job = "" } = params;
         const { doc } = await endpoints.ownForInvocation(caller, id);
@@ -96,10 +101,21 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
         if (!limiter) return work(asked);
         return limiter.within(caller, { id, workersMax: doc.workers.max }, operation, () => work(asked));
       });
+    const answer = path === OUTPUT_PATH ? answerToLinks(parts, answerTo) : answerTo;
     app.route({ method: methods, url: `/v2/:endpoint${path}`, handler: viaFastify(answer) });
     direct.add(methods, path, answer);
   }
   mountRefusals(app, parts);
+}
+
+/** Whoever comes with a link to an output needs no key. */
+function answerToLinks({ pipeline, surface, outputs }: InvokeParts, toOthers: Answering): Answering {
+  return (request, reply, params) => {
+    const ofLink = linkSurface(surface, outputs, request, params);
+    const { endpoint: id = "", job = "" } = params;
+    if (!ofLink) return toOthers(request, reply, params);
+    return pipeline.answer(ofLink, request, reply, () => output(outputs, { endpoint: { id }, job, request, reply }));
+  };
 }
 
 /** Methods and paths that do not exist are refused in the words of this surface, to callers who may know that much. */
@@ -142,6 +158,7 @@ function routes(parts: InvokeParts): Route[] {
       work: async ({ endpoint }) => ({ removed: await engine.purge(endpoint.id), status: "completed" }),
     },
     { methods: ["GET", "POST"], path: "/stream/:job", scope: "serverless:read", work: (asked) => stream(parts, asked) },
+    { methods: ["GET"], path: OUTPUT_PATH, scope: "serverless:read", work: (asked) => output(parts.outputs, asked) },
     { methods: ["GET", "POST"], path: "/openai/*", scope: "serverless:invoke", work: (asked) => openAi(parts, asked) },
     {
       methods: ["GET"],
@@ -180,7 +197,11 @@ async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Pr
   const ttlMs = integerIn("ttl", searchOf(request).get("ttl"), RESULT_TTL);
   const reading = await parts.engine.read(endpoint.id, job, ["result", "progress"]);
   if (ttlMs !== undefined) await parts.engine.shorten(endpoint.id, job, ttlMs);
-  return new JsonText(jobRecord(await explained(parts, reading)));
+  return new JsonText(await recordOf(parts, reading));
+}
+
+async function recordOf(parts: InvokeParts, shown: Shown): Promise<string | Uint8Array> {
+  return jobRecord({ ...(await explained(parts, shown)), link: parts.outputs.link(shown.job) });
 }
 
 async function health(parts: InvokeParts, { endpoint }: Asked) {
@@ -223,7 +244,7 @@ async function held(
   };
   try {
     const ended = await wait(new ClientGone(reply), known);
-    const record = jobRecord(await explained(parts, ended));
+    const record = await recordOf(parts, ended);
     if (!reply.raw.headersSent) return new JsonText(record);
     return endEarlyReply(reply, record);
   } finally {

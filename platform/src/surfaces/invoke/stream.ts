@@ -1,6 +1,7 @@
 /** `/stream`: what a job has streamed and no answer has given yet, or all of it as server-sent events. */
 import { withMetrics } from "../../jobs/chunks.ts";
 import type { Engine } from "../../jobs/engine.ts";
+import type { Outputs } from "../../jobs/outputs.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -16,6 +17,7 @@ import { type StreamStandard, streamForm } from "./stream-form.ts";
 export interface StreamParts {
   engine: Engine;
   streams: Streams;
+  outputs: Outputs;
   streamStandard: StreamStandard;
 }
 
@@ -105,7 +107,10 @@ function objectForm(view: StreamView): object {
 const shownChunk = ({ text, sequence }: Chunk) => withMetrics(text, sequence);
 
 /** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
-async function events({ engine, streams }: StreamParts, { endpoint, job: id, request, reply }: Asked): Promise<Reply> {
+async function events(
+  { engine, streams, outputs }: StreamParts,
+  { endpoint, job: id, request, reply }: Asked,
+): Promise<Reply> {
   const resumed = request.headers["last-event-id"];
   let position = typeof resumed === "string" ? parsePosition(resumed) : BEGINNING;
   const { job } = await engine.read(endpoint.id, id);
@@ -126,7 +131,9 @@ async function events({ engine, streams }: StreamParts, { endpoint, job: id, req
     position = view.chunks.at(-1) ?? position;
     if (view.chunks.length > 0) await drained(raw, gone);
     else if (jobLifecycle.isFinal(view.job.state)) {
-      raw.write(`event: end\ndata: ${Buffer.from(jobRecord(view)).toString()}\n\n`);
+      raw.write(
+        `event: end\ndata: ${Buffer.from(jobRecord({ ...view, link: outputs.link(view.job) })).toString()}\n\n`,
+      );
       break;
     } else raw.write(": waiting\n\n");
   }

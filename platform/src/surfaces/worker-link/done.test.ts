@@ -6,8 +6,8 @@ import { type JobWorld, setupJobs, type TestWorker } from "../../../tests/job-wo
 const MIB = 1024 * 1024;
 const STALL_MS = 15_000;
 
-async function running(rest: object = {}) {
-  const world = await setupJobs();
+async function running(rest: object = {}, payloadLimits?: string) {
+  const world = await setupJobs({ payloadLimits });
   const worker = await world.worker();
   const id = await world.begun(worker, {}, rest);
   return { world, worker, id, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
@@ -81,12 +81,12 @@ describe("a result that cannot be kept is a failed job, never a refused post:", 
     expect((await at.world.status(at.id)).output).toHaveLength(15 * MIB);
   });
 
-  test("20 MB is kept, one byte more is too much", async () => {
+  test("20 MB is kept, one byte more is too much where nothing is kept apart", async () => {
     for (const [bytes, expected] of [
       [20 * MIB, { status: "COMPLETED", output: expect.any(String) }],
       [20 * MIB + 1, { status: "FAILED", error: "the output exceeds 20 MB" }],
     ] as const) {
-      await using at = await running();
+      await using at = await running({}, "10,20,20,0");
       const body = Buffer.alloc(bytes, "x");
       body.write('{"output":"');
       body.write('"}', bytes - 2);

@@ -119,7 +119,7 @@ describe("one bad line among good ones harms no other:", () => {
   });
 
   test("an output over 20 MB", async () => {
-    await using world = await setupJobs();
+    await using world = await setupJobs({ payloadLimits: "10,20,20,0" });
     const worker = await world.worker();
     const [large, good] = [await world.begun(worker), await world.begun(worker)];
     const lines = [line(large, 1, { output: "x".repeat(20 * 1024 * 1024) }), line(good, 1, { output: 1 })];

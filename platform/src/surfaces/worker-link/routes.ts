@@ -8,10 +8,11 @@ import type { Log } from "../../kernel/log.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { Job } from "../../ports/queue/job.ts";
-import type { Claimed } from "../../ports/queue/queue.ts";
+import type { Claimed, Queue } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
-import { readBody } from "../http/body.ts";
+import { announcedLength, readBody } from "../http/body.ts";
+import { bodyPieces } from "../http/body-pieces.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
@@ -20,14 +21,18 @@ import { viaFastify } from "../http/server.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
 import { jobText, joined } from "./job-text.ts";
+import { takeLarge } from "./large-result.ts";
 
 export interface WorkerLinkParts {
   desk: WorkerDesk;
   keys: WorkerKeys;
   vault: Vault;
+  queue: Pick<Queue, "outputs">;
   large: LargeJson;
-  /** Bytes that a result may have. */
+  /** Bytes of a result that is read as a whole. */
   outputLimit: number;
+  /** Bytes that a result may have at all. */
+  largeLimit: number;
   clock: Clock;
   log: Log;
 }
@@ -136,7 +141,7 @@ async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promis
 async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const { call, search, request, reply } = asked;
   const bytes = await readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock });
-  if (bytes.length > 0) await parts.desk.report(call, readLines(bytes.toString(), parts.outputLimit));
+  if (bytes.length > 0) await report(parts, call, await readLines(parts, bytes.toString()));
   const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
@@ -145,22 +150,41 @@ async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   return sendJobs(parts, call, handed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
 }
 
-function readLines(text: string, outputLimit: number): Reported[] {
-  return text
-    .split("\n")
-    .filter((line) => line !== "")
-    .map((line) => {
-      const [id = "", attempt = ""] = line.split(" ", 2);
-      return {
-        id,
-        attempt: Number.parseInt(attempt, 10) || undefined,
-        report: limited(line.slice(id.length + attempt.length + 2), outputLimit),
-      };
-    });
+async function readLines(parts: WorkerLinkParts, text: string): Promise<Reported[]> {
+  const lines: Reported[] = [];
+  for (const line of text.split("\n")) {
+    if (line === "") continue;
+    const [id = "", attempt = ""] = line.split(" ", 2);
+    const result = line.slice(id.length + attempt.length + 2);
+    const isLong = result.length > parts.outputLimit;
+    const report = isLong ? await longReport(parts, [Buffer.from(result)], result) : readReport(result);
+    lines.push({ id, attempt: Number.parseInt(attempt, 10) || undefined, report });
+  }
+  return lines;
 }
 
-const limited = (text: string, limit: number): Report =>
-  text.length > limit ? tooLong(limit, text) : readReport(text);
+/** One that is over the limit is kept apart, or fails its job where nothing is. */
+function longReport(
+  parts: WorkerLinkParts,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  beginning: string,
+): Promise<Report> | Report {
+  const { outputLimit, largeLimit } = parts;
+  return largeLimit > outputLimit ? takeLarge(parts, pieces) : tooLong(outputLimit, beginning);
+}
+
+/** Staged outputs that no job came to have, since nobody waits for these results any more, are let go of. */
+async function report({ desk, queue, log }: WorkerLinkParts, call: WorkerCall, reports: Reported[]): Promise<void> {
+  try {
+    await desk.report(call, reports);
+  } finally {
+    for (const { report } of reports) {
+      if (report.kind !== "end" || !report.large) continue;
+      const failed = (error: unknown) => log.warn({ err: error }, "a staged output could not be let go of");
+      await queue.outputs.unstage(report.large.key).catch(failed);
+    }
+  }
+}
 
 /** A job as its worker gets it. */
 interface Handed {
@@ -224,45 +248,76 @@ function sendNothing({ desk }: WorkerLinkParts, call: WorkerCall, reply: Reply):
 
 /** Results are never refused: what cannot be read or is too long fails the job with the reason. */
 async function done(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
-  const report = await reportOf(parts, request, reply);
-  await parts.desk.report(call, [{ id: job, report, attempt: countIn(search, "attempt") }]);
+  const reported = { id: job, report: await reportOf(parts, request, reply), attempt: countIn(search, "attempt") };
+  await report(parts, call, [reported]);
   return reply.type(JSON_TYPE).send("{}");
 }
 
 async function reportOf(parts: WorkerLinkParts, request: Request, reply: Reply): Promise<Report> {
-  const bytes = await bodyOrReport(parts, request, reply);
-  if ("kind" in bytes) return bytes;
+  const { clock, outputLimit: limit, largeLimit } = parts;
+  const rest = () => bodyPieces(request, reply.raw, clock);
+  if (largeLimit > limit && announcedLength(request) > limit) return sentAgain(takeLarge(parts, rest()));
+  const bytes = await bodyOrOverflow(parts, request, reply);
+  if (bytes instanceof Overflow) {
+    return sentAgain(
+      longReport(parts, followedBy(bytes.came, rest()), bytes.came.toString("utf8", 0, KEPT_OF_TOO_LONG)),
+    );
+  }
   return bytes.length > LARGE_BYTES ? parts.large.report(bytes) : readReport(bytes.toString());
 }
 
-/** What the worker sent, or what is to be said of it when that is too long. */
-async function bodyOrReport(
+async function* followedBy(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  yield first;
+  yield* rest;
+}
+
+/** What came of a body when it was found to be too long; more may follow. */
+class Overflow {
+  readonly came: Buffer;
+
+  constructor(came: Buffer) {
+    this.came = came;
+  }
+}
+
+async function bodyOrOverflow(
   { clock, outputLimit: limit }: WorkerLinkParts,
   request: Request,
   reply: Reply,
-): Promise<Buffer | Report> {
-  let beginning = "";
-  const overflow = (came: Buffer) => {
-    beginning = came.toString("utf8", 0, KEPT_OF_TOO_LONG);
+): Promise<Buffer | Overflow> {
+  let came: Buffer = Buffer.alloc(0);
+  const overflow = (bytes: Buffer) => {
+    came = bytes;
+    request.pause();
   };
   try {
-    return await readBody(request, reply.raw, { limit, clock, overflow });
+    return await sentAgain(readBody(request, reply.raw, { limit, clock, overflow }));
   } catch (error) {
-    if (isProblem(error, "too-large")) return tooLong(limit, beginning);
-    // The public worker package sends again after 503, and gives a result up after any 4xx.
+    if (isProblem(error, "too-large")) return new Overflow(came);
+    throw error;
+  }
+}
+
+/** The public worker package sends again after 503, and gives a result up after any 4xx. */
+async function sentAgain<T>(reading: Promise<T> | T): Promise<T> {
+  try {
+    return await reading;
+  } catch (error) {
     if (isProblem(error, "request-timeout")) throw problem("unavailable", `${error.detail} Send it again.`);
     throw error;
   }
 }
 
 async function stream(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
-  const bytes = await bodyOrReport(parts, request, reply);
+  const bytes = await bodyOrOverflow(parts, request, reply);
   const attempt = countIn(search, "attempt");
   const sequence = countIn(search, "sequence");
   const numbered = attempt !== undefined && sequence !== undefined ? { attempt, sequence } : undefined;
   // A stream with a hole in it would look like a whole one.
-  if ("kind" in bytes) await parts.desk.report(call, [{ id: job, report: bytes, attempt }]);
-  else await parts.desk.stream(call, { id: job, text: bytes.toString(), numbered });
+  if (bytes instanceof Overflow) {
+    const report = tooLong(parts.outputLimit, bytes.came.toString("utf8", 0, KEPT_OF_TOO_LONG));
+    await parts.desk.report(call, [{ id: job, report, attempt }]);
+  } else await parts.desk.stream(call, { id: job, text: bytes.toString(), numbered });
   return reply.type(JSON_TYPE).send("{}");
 }
 

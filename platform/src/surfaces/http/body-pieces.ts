@@ -1,0 +1,38 @@
+/** A request body in pieces, read no faster than somebody takes them: for what is too long to be read as a whole. */
+import type { IncomingMessage, ServerResponse } from "node:http";
+import type { Clock } from "../../kernel/clock.ts";
+import { problem } from "../../kernel/problem.ts";
+import { STALL_MS, waitsForContinue } from "./body.ts";
+
+/** Ends with an error when the client goes away or sends nothing for a while. The request stays open for an answer. */
+export async function* bodyPieces(
+  request: IncomingMessage,
+  response: ServerResponse,
+  clock: Clock,
+): AsyncGenerator<Uint8Array> {
+  if (waitsForContinue.delete(request)) response.writeContinue();
+  const pieces = request.iterator({ destroyOnReturn: false }) as AsyncIterator<Buffer>;
+  try {
+    for (let piece = await nextPiece(pieces, clock); piece; piece = await nextPiece(pieces, clock)) yield piece;
+  } finally {
+    // What still comes is for others to read. Not awaited: after a stall the next piece may never come.
+    void pieces.return?.();
+  }
+}
+
+async function nextPiece(pieces: AsyncIterator<Buffer>, clock: Clock): Promise<Buffer | undefined> {
+  const { promise: stalled, reject } = Promise.withResolvers<never>();
+  const timer = clock.after(STALL_MS, () =>
+    reject(problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`)),
+  );
+  try {
+    const next = await Promise.race([pieces.next().catch(brokenOff), stalled]);
+    return next.done ? undefined : next.value;
+  } finally {
+    timer.cancel();
+  }
+}
+
+function brokenOff(cause: unknown): never {
+  throw problem("malformed", "The request body ended before its announced length.", { cause });
+}
