@@ -25,7 +25,8 @@ const words: [rule: string, schema: TSchema, value: unknown, failure: string][] 
   ["const", t.Literal("x"), "y", '$: must be "x"'],
   ["pattern", t.String({ pattern: "^a+$" }), "b", "$: must match ^a+$"],
   ["format", dateTime("When."), "tomorrow", "$: must be a valid date-time"],
-  ["anyOf", nullable(t.String()), 5, "$: fits none of the forms allowed here"],
+  ["anyOf", nullable(t.String()), 5, "$: must be string or null"],
+  ["oneOf", t.Unsafe({ oneOf: [{ minimum: 1 }, { minimum: 2 }] }), 3, "$: fits none of the forms allowed here"],
   ["a rule without words of its own", t.Integer({ multipleOf: 2 }), 3, "$: breaks the rule 'multipleOf'"],
 ];
 
@@ -68,9 +69,59 @@ test("a failure deep inside is found by its path", () => {
   ]);
 });
 
-test("a value that fits no form is told so once, not once per form", () => {
-  const schema = closed({ registry: t.Union([t.String(), t.Null(), closed({ id: t.String() })]) });
-  expect(failures(schema, { registry: { name: 5 } })).toEqual(["$.registry: fits none of the forms allowed here"]);
+describe("of several forms, the one that was meant is judged", () => {
+  const scaling = t.Union([
+    closed({ type: t.Literal("QUEUE_DELAY"), queueDelay: t.Number({ minimum: 0.5 }) }),
+    closed({ type: t.Literal("REQUEST_COUNT"), requestCount: t.Integer({ minimum: 1 }) }),
+  ]);
+  const registry = t.Union([t.Null(), t.String({ minLength: 1 }), closed({ id: t.String() })]);
+  const gpu = t.Union([
+    closed({ pools: t.Array(t.String({ minLength: 1 })), count: t.Optional(t.Integer({ minimum: 1 })) }),
+    closed({ id: t.String(), count: t.Optional(t.Integer({ minimum: 1 })) }),
+  ]);
+
+  test.each<[why: string, schema: TSchema, value: unknown, ...failures: string[]]>([
+    ["by its constant", scaling, { type: "QUEUE_DELAY", queueDelay: 0 }, "$.queueDelay: must be >= 0.5"],
+    [
+      "by its constant, whatever else it has",
+      scaling,
+      { type: "QUEUE_DELAY", requestCount: 1 },
+      "$: property 'queueDelay' is required",
+      "$: additional properties 'requestCount' not allowed",
+    ],
+    ["with a constant that no form has", scaling, { type: "X" }, "$.type: must be one of QUEUE_DELAY, REQUEST_COUNT"],
+    ["by its fields", scaling, { requestCount: 0 }, "$: property 'type' is required", "$.requestCount: must be >= 1"],
+    ["by its fields, without a constant", gpu, { id: 5 }, "$.id: must be string"],
+    [
+      "by a field that both have, and one that one has",
+      gpu,
+      { pools: [""], count: 1 },
+      "$.pools[0]: must not be empty",
+    ],
+    ["by its type", registry, "", "$: must not be empty"],
+    ["by being an object", registry, {}, "$: property 'id' is required"],
+    ["of no type that any form has", registry, 5, "$: must be null or string or object"],
+    [
+      "in a list",
+      t.Array(scaling),
+      [{ type: "X" }, 1],
+      "$[0].type: must be one of QUEUE_DELAY, REQUEST_COUNT",
+      "$[1]: must be object",
+    ],
+    [
+      "within another",
+      nullable(closed({ scaling: nullable(scaling) })),
+      { scaling: { type: "QUEUE_DELAY", queueDelay: 0 } },
+      "$.scaling.queueDelay: must be >= 0.5",
+    ],
+  ])("%s", (_why, schema, value, ...expected) => {
+    expect(failures(schema, value)).toEqual(expected);
+  });
+
+  test("many failures of many forms are told up to 20", () => {
+    const list = Array.from({ length: 500 }, () => ({ type: "QUEUE_DELAY", queueDelay: 0 }));
+    expect(failures(t.Array(scaling), list)).toHaveLength(20);
+  });
 });
 
 test("assertValid refuses with all failures in one problem", () => {

@@ -3,6 +3,7 @@ import { _, Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/20
 import formats from "ajv-formats";
 import { parseTimestamp } from "./clock.ts";
 import { clip, clipPath, memberPath } from "./json.ts";
+import { meantForm } from "./meant-form.ts";
 import { problem } from "./problem.ts";
 import type { Static, TSchema } from "./schema.ts";
 
@@ -23,6 +24,8 @@ function createAjv(allErrors: boolean): Ajv2020 {
     addUsedSchema: false,
     // A sentence per failure is made below; Ajv's own would be thrown away.
     messages: false,
+    // Which form of several was meant is found out from the forms and the value.
+    verbose: true,
   });
   (formats as unknown as (instance: Ajv2020) => void)(ajv);
   // Ajv takes texts for times that name no instant Date knows, so what passes is exactly what can be read.
@@ -72,8 +75,41 @@ export function failures(schema: TSchema, value: unknown): string[] {
 }
 
 function worded(errors: ErrorObject[]): string[] {
-  const sentences = new Set(errors.filter(isSpecific).map(wordError));
-  return [...sentences].slice(0, REPORTED_AT_MOST);
+  const sentences = new Set<string>();
+  for (const sentence of sentencesOf(errors, errors, "")) {
+    sentences.add(sentence);
+    if (sentences.size === REPORTED_AT_MOST) break;
+  }
+  return [...sentences];
+}
+
+/** Of a value that fits none of several forms, only what is wrong with the form that was meant. `base` is the schema that is looked at. */
+function* sentencesOf(errors: readonly ErrorObject[], all: readonly ErrorObject[], base: string): Generator<string> {
+  for (const error of errors) {
+    if (IN_A_FORM.test(error.schemaPath.slice(base.length))) continue;
+    if (error.keyword === "anyOf" || error.keyword === "oneOf") yield* formSentences(error, all);
+    else yield wordError(error);
+  }
+}
+
+const IN_A_FORM = /\/(anyOf|oneOf)\/\d+\//;
+
+function* formSentences(error: ErrorObject, all: readonly ErrorObject[]): Generator<string> {
+  const meant = meantForm(error.schema as object[], error.data);
+  if ("types" in meant) yield wordError({ ...error, keyword: "type", params: { type: meant.types } });
+  else if ("field" in meant) {
+    const instancePath = `${error.instancePath}/${meant.field.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    yield wordError({ ...error, instancePath, keyword: "enum", params: { allowedValues: meant.allowed } });
+  } else {
+    const base = `${error.schemaPath}/${meant.form}`;
+    const of = all.filter(
+      ({ schemaPath, instancePath }) =>
+        schemaPath.startsWith(`${base}/`) &&
+        (instancePath === error.instancePath || instancePath.startsWith(`${error.instancePath}/`)),
+    );
+    if (of.length === 0) yield wordError(error);
+    else yield* sentencesOf(of, all, base);
+  }
 }
 
 function isSmall(value: unknown): boolean {
@@ -95,11 +131,6 @@ export function assertValid<S extends TSchema>(schema: S, value: unknown): Stati
   const errors = failures(schema, value);
   if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
   return value as Static<S>;
-}
-
-/** A failed alternative is reported once, not once per branch. */
-function isSpecific(error: ErrorObject): boolean {
-  return !/\/(anyOf|oneOf)\/\d+\//.test(error.schemaPath);
 }
 
 function wordError(error: ErrorObject): string {

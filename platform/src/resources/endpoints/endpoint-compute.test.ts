@@ -149,15 +149,19 @@ describe("workers and scaling", () => {
   ])("422: workers %j", (workers, error) => expectRefusal({ ...CPU, workers }, 422, error));
 
   test.each([
-    [{ type: "QUEUE_DELAY" }],
-    [{ type: "QUEUE_DELAY", queueDelay: 0.4 }],
-    [{ type: "QUEUE_DELAY", requestCount: 1 }],
-    [{ type: "REQUEST_COUNT", requestCount: 0 }],
-    [{ type: "REQUEST_COUNT", requestCount: 1, queueDelay: 1 }],
-    [{ type: "MAGIC" }],
-  ])("422: scaling %j", (scaling) =>
-    expectRefusal({ ...CPU, scaling }, 422, "$.scaling: fits none of the forms allowed here"),
-  );
+    [{ type: "QUEUE_DELAY" }, "$.scaling: property 'queueDelay' is required"],
+    [{ type: "QUEUE_DELAY", queueDelay: 0.4 }, "$.scaling.queueDelay: must be >= 0.5"],
+    [
+      { type: "QUEUE_DELAY", queueDelay: 1, requestCount: 1 },
+      "$.scaling: additional properties 'requestCount' not allowed",
+    ],
+    [{ type: "REQUEST_COUNT", requestCount: 0 }, "$.scaling.requestCount: must be >= 1"],
+    [
+      { type: "REQUEST_COUNT", requestCount: 1, queueDelay: 1 },
+      "$.scaling: additional properties 'queueDelay' not allowed",
+    ],
+    [{ type: "MAGIC" }, "$.scaling.type: must be one of QUEUE_DELAY, REQUEST_COUNT"],
+  ])("422: scaling %j", (scaling, error) => expectRefusal({ ...CPU, scaling }, 422, error));
 
   test("a queue scaled by requests idles a fixed time: none is shown, and none can be set", async () => {
     const scaling = { type: "REQUEST_COUNT", requestCount: 2 };

@@ -117,14 +117,17 @@ describe("create", () => {
     expect([status, json.detail]).toEqual([404, "registry not found"]);
   });
 
-  test.each([[""], [{}], [{ id: "" }], [{ id: "a", name: "b" }], [7]])(
-    "422: %j names no registry",
-    async (registry) => {
-      await using world = await setup();
-      const { status, json } = await create(world, { ...CPU, registry });
-      expect([status, json.errors]).toEqual([422, ["$.registry: fits none of the forms allowed here"]]);
-    },
-  );
+  test.each([
+    ["", "$.registry: must not be empty"],
+    [{}, "$.registry: property 'id' is required"],
+    [{ id: "" }, "$.registry.id: must not be empty"],
+    [{ id: "a", name: "b" }, "$.registry: additional properties 'name' not allowed"],
+    [7, "$.registry: must be null or string or object"],
+  ])("422: %j names no registry", async (registry, error) => {
+    await using world = await setup();
+    const { status, json } = await create(world, { ...CPU, registry });
+    expect([status, json.errors]).toEqual([422, [error]]);
+  });
 
   test("400: data centers and volumes that do not exist are named", async () => {
     await using world = await setup();

@@ -1,0 +1,55 @@
+/** What holds for every shape of the contract: refusals that say what is wrong, and bounds on everything that comes in. */
+import { describe, expect, test } from "vitest";
+import { operations } from "./contract.ts";
+import type { Operation } from "./kernel/operation.ts";
+import type { TSchema } from "./kernel/schema.ts";
+import { failures } from "./kernel/validate.ts";
+
+type Json = Record<string, unknown>;
+
+/** Every schema within one, with the path to it. */
+function* schemasIn(schema: Json, path = "$"): Generator<[path: string, schema: Json]> {
+  yield [path, schema];
+  const { properties = {}, patternProperties = {}, items, anyOf = [], oneOf = [], additionalProperties } = schema;
+  const named = { ...(properties as Json), ...(patternProperties as Json) };
+  for (const [name, child] of Object.entries(named)) yield* schemasIn(child as Json, `${path}.${name}`);
+  if (items) yield* schemasIn(items as Json, `${path}[]`);
+  for (const [i, form] of [...(anyOf as Json[]), ...(oneOf as Json[])].entries())
+    yield* schemasIn(form, `${path}|${i}`);
+  if (additionalProperties && typeof additionalProperties === "object")
+    yield* schemasIn(additionalProperties as Json, `${path}.*`);
+}
+
+/** Everything that a caller sends: bodies and queries. */
+const requests = Object.entries(operations as Record<string, Operation>).flatMap(([name, operation]) =>
+  [operation.in, operation.query].flatMap((schema) => (schema ? [[name, schema as unknown as Json] as const] : [])),
+);
+
+const unions = requests.flatMap(([name, schema]) =>
+  [...schemasIn(schema)]
+    .filter(([, { anyOf, oneOf }]) => anyOf ?? oneOf)
+    .map(([path, union]) => ({ at: `${name} ${path}`, union })),
+);
+
+test("the contract has unions to look at", () => expect(unions.length).toBeGreaterThan(3));
+
+describe.each(unions)("$at", ({ union }) => {
+  /** Values that are meant as one of the forms and have a fault. */
+  const probes = ((union.anyOf ?? union.oneOf) as Json[]).flatMap((form) => {
+    if (form.type !== "object") return [];
+    const properties = Object.entries((form.properties ?? {}) as Record<string, Json>);
+    const constants = Object.fromEntries(
+      properties.flatMap(([name, { const: value }]) => (value === undefined ? [] : [[name, value]])),
+    );
+    return [
+      constants,
+      { ...constants, bogus: 1 },
+      ...properties.map(([name]) => ({ ...constants, [name]: Symbol.for })),
+    ];
+  });
+
+  test("a value with a fault is told what is wrong with the form that was meant", () => {
+    for (const probe of [5, 0.25, "", "\u0001", true, {}, [], [{}], { bogus: 1 }, ...probes])
+      expect(failures(union as unknown as TSchema, probe).join("\n")).not.toContain("fits none");
+  });
+});
