@@ -1,4 +1,6 @@
+import { availableParallelism } from "node:os";
 import { defineConfig } from "vitest/config";
+import { LongestFirst } from "./platform/tests/longest-first.ts";
 
 const DOCKER_TESTS = ["platform/src/ports/compute/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
 
@@ -6,12 +8,17 @@ const DOCKER_TESTS = ["platform/src/ports/compute/docker/*.real.test.ts", "platf
 // takes a minute; `real` starts PostgreSQL, servers and other real parts; `docker` starts a Docker engine, see scripts/test-docker.sh.
 export default defineConfig({
   test: {
+    sequence: { sequencer: LongestFirst },
     projects: [
       {
         test: {
           name: "fast",
           include: ["platform/src/**/*.test.ts", "cli/src/**/*.test.ts", "worker/src/**/*.test.ts"],
           exclude: ["**/*.real.test.ts"],
+          // Files share the modules that a process has already loaded: to load them anew for each took half of the time. Tests therefore
+          // keep what they change to themselves.
+          isolate: false,
+          maxWorkers: availableParallelism(),
           // Nothing here waits for time to pass; a slow disk under load may still need this long.
           testTimeout: 30_000,
           hookTimeout: 30_000,
@@ -29,6 +36,8 @@ export default defineConfig({
           name: "real",
           include: ["platform/{src,tests}/**/*.real.test.ts", "worker/src/**/*.real.test.ts"],
           exclude: DOCKER_TESTS,
+          // They wait for servers, disks and real time more than they compute.
+          maxWorkers: 2 * availableParallelism(),
           globalSetup: ["platform/tests/real-postgres.ts"],
           testTimeout: 60_000,
           hookTimeout: 60_000,

@@ -1,23 +1,58 @@
-/** Runs the stages of the test command one after another, prints each one's seconds, and stops at the first that fails. */
-import { spawnSync } from "node:child_process";
+/** Runs the stages of the test command, those of one line side by side, and stops after the first line in which one fails. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 
-const stages: [name: string, command: string[]][] = [
-  ["format and lint", ["biome", "ci", "--error-on-warnings", "."]],
-  ["types", ["tsc", "-p", "."]],
-  ["openapi", ["redocly", "lint", "openapi.json"]],
-  ["fast tests", ["vitest", "run", "--project", "fast"]],
-  ["simulation", ["vitest", "run", "--project", "simulation"]],
-  ["real tests", ["vitest", "run", "--project", "real"]],
-  ["docker tests", ["bash", "scripts/test-docker.sh"]],
+interface Stage {
+  name: string;
+  command: readonly [program: string, ...args: string[]];
+}
+
+const stage = (name: string, program: string, ...args: string[]): Stage => ({ name, command: [program, ...args] });
+const vitest = (name: string, project: string) => stage(name, "vitest", "run", "--project", project);
+
+/** Fast tests compute all the time and have the machine to themselves; real and Docker tests wait for the most part. */
+const lines: readonly (readonly Stage[])[] = [
+  [
+    stage("format and lint", "biome", "ci", "--error-on-warnings", "."),
+    stage("types", "tsc", "-p", "."),
+    stage("openapi", "redocly", "lint", "openapi.json"),
+  ],
+  [vitest("fast tests", "fast")],
+  [
+    vitest("real tests", "real"),
+    vitest("simulation", "simulation"),
+    stage("docker tests", "bash", "scripts/test-docker.sh"),
+  ],
 ];
 
-for (const [name, command] of stages) {
+const env = { ...process.env, REDOCLY_TELEMETRY: "off", ...(process.stdout.isTTY && { FORCE_COLOR: "1" }) };
+
+/** One by itself writes as it goes. Of several each is shown as a whole when it has ended, so that no two are mixed. */
+async function run({ name, command }: Stage, byItself: boolean): Promise<boolean> {
   const started = performance.now();
-  const { status } = spawnSync(command[0]!, command.slice(1), {
-    stdio: "inherit",
-    env: { ...process.env, REDOCLY_TELEMETRY: "off" },
-  });
+  const stdio = byItself ? "inherit" : (["ignore", "pipe", "pipe"] as const);
+  const child = spawn(command[0], command.slice(1), { env, stdio: stdio as "inherit" });
+  const said: Buffer[] = [];
+  for (const output of [child.stdout, child.stderr] as (NodeJS.ReadableStream | null)[])
+    output?.on("data", (part: Buffer) => said.push(part));
+  const status = await once(child, "close").then(
+    ([code]) => code as number | null,
+    (error: Error) => {
+      said.push(Buffer.from(`${error.message}\n`));
+      return null;
+    },
+  );
+  process.stdout.write(Buffer.concat(said));
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`stage ${name}: ${seconds} s${status === 0 ? "" : " — FAILED"}`);
-  if (status !== 0) process.exit(status ?? 1);
+  return status === 0;
+}
+
+for (const line of lines) {
+  if (line.length > 1) console.log(`side by side: ${line.map(({ name }) => name).join(", ")}`);
+  const passed = await Promise.all(line.map((one) => run(one, line.length === 1)));
+  const failed = line.filter((_, index) => !passed[index]).map(({ name }) => name);
+  if (failed.length === 0) continue;
+  console.log(`FAILED: ${failed.join(", ")}`);
+  process.exit(1);
 }

@@ -114,12 +114,12 @@ async function drain(server: Server, wire: Wire, { ledger, workers }: Load, key:
   expect((await health()).completed).toBe(ledger.reported);
 }
 
-test(`ask 4: ${KILLS} kills on SQLite: everything answered is there, as it was answered (seed ${seed})`, async () => {
+test.concurrent(`ask 4: ${KILLS} kills on SQLite: everything answered is there, as it was answered (seed ${seed})`, async () => {
   await using folder = await temporaryFolder();
   await surviveKills(folder);
 }, 600_000);
 
-test(`ask 4: ${KILLS} kills on PostgreSQL: everything answered is there, as it was answered (seed ${seed})`, async () => {
+test.concurrent(`ask 4: ${KILLS} kills on PostgreSQL: everything answered is there, as it was answered (seed ${seed})`, async () => {
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   await surviveKills(folder, database.url);

@@ -1,0 +1,27 @@
+/** The order in which test files begin: those that take longest first, so that no single one is left to be waited for at the end. */
+import { basename } from "node:path";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
+
+/** On a machine that has run the tests before Vitest knows it; on a new one these are known. */
+const LONGEST = [
+  "kill.real.test.ts",
+  "trouble.real.test.ts",
+  "serve.real.test.ts",
+  "host-crash.real.test.ts",
+  "body.real.test.ts",
+  "balanced-memory.real.test.ts",
+  "crash.real.test.ts",
+  "postgres-restart.real.test.ts",
+  "sqlite-queue.test.ts",
+];
+
+const placeOf = ({ moduleId }: TestSpecification) => {
+  const place = LONGEST.indexOf(basename(moduleId));
+  return place === -1 ? LONGEST.length : place;
+};
+
+export class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    return (await super.sort(files)).toSorted((one, other) => placeOf(one) - placeOf(other));
+  }
+}
