@@ -53,3 +53,29 @@ describe.each(unions)("$at", ({ union }) => {
       expect(failures(union as unknown as TSchema, probe).join("\n")).not.toContain("fits none");
   });
 });
+
+describe("everything that a caller sends is bounded", () => {
+  const places = requests.flatMap(([name, schema]) =>
+    [...schemasIn(schema)].map(([path, found]) => ({ at: `${name} ${path}`, found })),
+  );
+  const without = (type: string[], ...bounds: string[]) =>
+    places
+      .filter(({ found }) => type.includes(found.type as string) && !bounds.some((bound) => bound in found))
+      .map(({ at }) => at);
+
+  test("texts", () => expect(without(["string"], "maxLength", "x-max-bytes", "enum", "const")).toEqual([]));
+  test("lists", () => expect(without(["array"], "maxItems")).toEqual([]));
+  test("numbers", () => {
+    expect(without(["integer", "number"], "minimum")).toEqual([]);
+    expect(without(["integer", "number"], "maximum")).toEqual([]);
+  });
+  test("maps, and objects name their fields", () => {
+    const open = places.filter(({ found }) => found.type === "object" && !("maxProperties" in found));
+    expect(open.filter(({ found }) => "patternProperties" in found || !("properties" in found))).toEqual([]);
+  });
+  test("lists whose items are compared with each other are short", () => {
+    const compared = places.filter(({ found }) => found.uniqueItems);
+    expect(compared.length).toBeGreaterThan(0);
+    expect(compared.filter(({ found }) => (found.maxItems as number) > 1000).map(({ at }) => at)).toEqual([]);
+  });
+});

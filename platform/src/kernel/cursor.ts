@@ -2,9 +2,13 @@
 import { problem } from "./problem.ts";
 import { t } from "./schema.ts";
 
+export const DEFAULT_PAGE = 1000;
+
 export const pageQuery = {
-  cursor: t.Optional(t.String({ minLength: 1, description: "`pagination.nextCursor` of the page before." })),
-  limit: t.Optional(t.Integer({ minimum: 1, maximum: 1000, description: "How many at most; 1000 by default." })),
+  cursor: t.Optional(
+    t.String({ minLength: 1, maxLength: 1024, description: "`pagination.nextCursor` of the page before." }),
+  ),
+  limit: t.Optional(t.Integer({ minimum: 1, maximum: 1000, default: DEFAULT_PAGE, description: "How many at most." })),
 };
 
 export const Pagination = t.Object(
@@ -14,8 +18,6 @@ export const Pagination = t.Object(
   },
   { $id: "Pagination" },
 );
-
-export const DEFAULT_PAGE = 1000;
 
 interface Position {
   createdAt: number;

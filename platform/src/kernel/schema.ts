@@ -4,7 +4,7 @@ import Type, { type Static, type TObject, type TProperties, type TSchema } from 
 export const t = Type;
 export type { Static, TObject, TProperties, TSchema };
 
-/** Our own words in a schema. They travel into the OpenAPI document as vendor extensions. */
+/** Our own words in a schema. None of them is in the OpenAPI document. */
 export interface Vocabulary {
   /** Upper limit in bytes of UTF-8; the specification counts bytes where JSON Schema counts characters. */
   "x-max-bytes"?: number;
@@ -12,7 +12,10 @@ export interface Vocabulary {
   "x-flat"?: string | false;
 }
 
-export const dateTime = (description: string) => t.String({ format: "date-time", description });
+export const dateTime = (description: string) => t.String({ format: "date-time", maxLength: 64, description });
+
+/** An id or a name of something, of ours or in a catalog. */
+export const name = (options: object = {}) => t.String({ minLength: 1, maxLength: 191, ...options });
 
 export const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);
 

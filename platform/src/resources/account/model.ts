@@ -1,7 +1,7 @@
 /** Accounts, their users, API keys and SSH keys. */
 import type { Kept } from "../../kernel/document.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
-import { closed, dateTime, nullable, oneOf, t } from "../../kernel/schema.ts";
+import { closed, dateTime, name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { type Grant, grants } from "../../kernel/scope.ts";
 
 /** An account owns resources; other accounts cannot tell that they exist. */
@@ -28,19 +28,21 @@ export const ApiKey = resource("ApiKey", {
     name: t.Optional(t.String({ minLength: 1, maxLength: 191, description: "Name for people." })),
     scopes: t.Array(oneOf(grants), {
       minItems: 1,
+      maxItems: grants.length,
       uniqueItems: true,
       description:
         "What the key may do: `all`, `read-only`, or a list of `<resource>:read`, `<resource>:write` and `serverless:invoke`.",
     }),
     endpoints: t.Optional(
-      t.Array(t.String({ minLength: 1 }), {
+      t.Array(name(), {
         minItems: 1,
+        maxItems: 1000,
         uniqueItems: true,
         description: "Endpoint ids that the key is narrowed to; absent means every endpoint.",
       }),
     ),
     expiresAt: t.Optional(dateTime("From this time on the key is refused; absent means never.")),
-    exempt: t.Optional(t.Boolean({ description: "Whether the key is exempt from rate limits." })),
+    exempt: t.Optional(t.Boolean({ default: false, description: "Whether the key is exempt from rate limits." })),
   },
   given: {},
 });
@@ -77,7 +79,8 @@ export const keyUses: Kept<KeyUse> = { kind: "api-key-use", v: 1 };
 const AUTHORIZED_KEY = "^(ssh|ecdsa|sk)-[^\\s]+ [^\\s]+([ \\t][^\\n\\r]*)?$";
 
 const sshKeyList = {
-  keys: t.Array(t.String({ pattern: AUTHORIZED_KEY }), {
+  keys: t.Array(t.String({ maxLength: 16_384, pattern: AUTHORIZED_KEY }), {
+    maxItems: 1000,
     description: "Public keys, one authorized_keys line each. They reach Pods created later with `startSsh`.",
   }),
 };

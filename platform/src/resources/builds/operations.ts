@@ -15,7 +15,7 @@ export const buildOperations = {
     tag,
     query: t.Object({
       cursor: pageQuery.cursor,
-      limit: t.Optional(t.Integer({ minimum: 1, maximum: 100, description: "How many at most; 100 by default." })),
+      limit: t.Optional(t.Integer({ minimum: 1, maximum: 100, default: 100, description: "How many at most." })),
     }),
     out: t.Object({ builds: t.Array(Build), pagination: Pagination }),
     status: 200,

@@ -1,39 +1,64 @@
 /** The container fields that Pods, endpoints and templates share. */
-import { nullable, t } from "../../kernel/schema.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { name, nullable, t } from "../../kernel/schema.ts";
 
-export const registryReference = t.Union([
-  t.Null(),
-  t.String({ minLength: 1 }),
-  t.Object({ id: t.String({ minLength: 1 }) }, { additionalProperties: false }),
-]);
+export const registryReference = t.Union([t.Null(), name(), t.Object({ id: name() }, { additionalProperties: false })]);
+
+export const DEFAULT_DISK_GB = 20;
+
+/** Commands and variables are bounded by what a body may have; what a worker can start with is judged where that is known. */
+const text = (options: object = {}) => t.String({ maxLength: MIB, ...options });
+const words = (options: object = {}) => t.Array(text(), { maxItems: 1000, ...options });
+const LONGEST_IMAGE = 8192;
+const MOST_PORTS = 100;
+const MOST_VARIABLES = 10_000;
 
 /** As a caller sends them. */
 export const containerFields = {
   image: t.Optional(
-    t.String({ minLength: 1, description: "Container image with tag, or `host:/abs/dir`.", "x-flat": "imageName" }),
+    t.String({
+      minLength: 1,
+      maxLength: LONGEST_IMAGE,
+      description: "Container image with tag, or `host:/abs/dir`.",
+      "x-flat": "imageName",
+    }),
   ),
   args: t.Optional(
-    t.String({
+    text({
+      default: "",
       description: 'Start command as one text: a shell line, or `{"entrypoint":[…],"cmd":[…]}`. Empty clears it.',
       "x-flat": "dockerArgs",
     }),
   ),
-  entrypoint: t.Optional(t.Array(t.String(), { description: "Exec-form ENTRYPOINT; an empty list clears it." })),
-  cmd: t.Optional(t.Array(t.String(), { description: "Exec-form CMD; an empty list clears it." })),
-  disk: t.Optional(t.Integer({ minimum: 1, description: "Container disk in GB.", "x-flat": "containerDiskInGb" })),
+  entrypoint: t.Optional(words({ default: [], description: "Exec-form ENTRYPOINT; an empty list clears it." })),
+  cmd: t.Optional(words({ default: [], description: "Exec-form CMD; an empty list clears it." })),
+  disk: t.Optional(
+    t.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      default: DEFAULT_DISK_GB,
+      description: "Container disk in GB.",
+      "x-flat": "containerDiskInGb",
+    }),
+  ),
   env: t.Optional(
-    t.Record(t.String({ pattern: "^[^=\\u0000]+$" }), t.String(), {
+    t.Record(t.String({ pattern: "^[^=\\u0000]+$" }), text(), {
+      default: {},
+      maxProperties: MOST_VARIABLES,
       description: "Environment variables. Values may hold `{{ MILLRACE_SECRET_<name> }}`.",
       additionalProperties: false,
     }),
   ),
   ports: t.Optional(
-    t.Array(t.String({ pattern: "^([1-9]\\d{0,4})/(http|tcp)$" }), {
+    t.Array(t.String({ pattern: "^([1-9]\\d{0,4})/(http|tcp)$", maxLength: 10 }), {
+      default: [],
+      maxItems: MOST_PORTS,
       description: "Ports to expose, each `port/protocol`, from 1 to 65535.",
     }),
   ),
   registry: t.Optional({
     ...registryReference,
+    default: null,
     description: "Registry credential: an id, `{id}`, or null.",
     "x-flat": "containerRegistryAuthId",
   }),
@@ -41,12 +66,12 @@ export const containerFields = {
 
 /** As records show them: always all of them. */
 export const shownContainerFields = {
-  image: t.String({ description: "Container image with tag." }),
-  args: t.String({ description: "Start command as one text." }),
-  entrypoint: t.Array(t.String()),
-  cmd: t.Array(t.String()),
-  disk: t.Integer({ description: "Container disk in GB." }),
-  env: t.Record(t.String(), t.String()),
-  ports: t.Array(t.String()),
+  image: t.String({ minLength: 1, maxLength: LONGEST_IMAGE, description: "Container image with tag." }),
+  args: text({ description: "Start command as one text." }),
+  entrypoint: words(),
+  cmd: words(),
+  disk: t.Integer({ minimum: 1, maximum: 1_000_000, description: "Container disk in GB." }),
+  env: t.Record(t.String(), text(), { maxProperties: MOST_VARIABLES }),
+  ports: t.Array(t.String({ maxLength: 10 }), { maxItems: MOST_PORTS }),
   registry: nullable(t.String({ description: "Registry credential id." })),
 };

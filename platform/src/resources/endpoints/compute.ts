@@ -1,7 +1,7 @@
 /** The compute of an endpoint: from what a caller asks for to an ordered list of types, and back to pools. */
 import { problem } from "../../kernel/problem.ts";
 import { cpuFlavor, poolIds, poolOfType, typesOfPool } from "../catalog/compute.ts";
-import type { KeptCpu, KeptGpu } from "./model.ts";
+import { endpointDefaults, type KeptCpu, type KeptGpu } from "./model.ts";
 
 export interface GpuRequest {
   id?: string;
@@ -33,7 +33,7 @@ export function gpuFrom(request: GpuRequest, before?: KeptGpu): KeptGpu {
   }
   return {
     types: gpuTypes(request, before),
-    count: request.count ?? before?.count ?? 1,
+    count: request.count ?? before?.count ?? endpointDefaults.gpuCount,
     allowedCudaVersions,
     minCudaVersion: minCudaVersion || null,
   };

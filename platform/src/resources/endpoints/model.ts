@@ -1,84 +1,148 @@
 /** Serverless endpoints: workers that run a handler and are reached through an endpoint's own URL. */
 import type { Kept } from "../../kernel/document.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
-import { closed, dateTime, nullable, oneOf, t } from "../../kernel/schema.ts";
+import { closed, dateTime, name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { containerFields, shownContainerFields } from "../container/model.ts";
 
-const cudaVersion = t.String({ pattern: "^\\d+\\.\\d+$" });
-/** A URL in which `{job_id}` stands for itself. */
-const uri = t.String();
+/** What the service does where a field is absent at creation. */
+export const endpointDefaults = {
+  type: "QUEUE",
+  gpuCount: 1,
+  workers: { min: 0, max: 3, idleTimeout: 10 },
+  scaling: {
+    QUEUE: { type: "QUEUE_DELAY", queueDelay: 4 },
+    LOAD_BALANCER: { type: "REQUEST_COUNT", requestCount: 4 },
+  },
+  timeout: 300_000,
+  flashboot: "OFF",
+} as const;
+
+/** Lists are short, since those whose items must differ are compared with each other. */
+const MOST_ITEMS = 100;
+const MOST_WORKERS = 10_000;
+const LONGEST_DELAY_S = 604_800;
+const MOST_REQUESTS = 1_000_000;
+
+const cudaVersion = t.String({ maxLength: 16, pattern: "^\\d+\\.\\d+$" });
+const uri = t.String({ format: "uri" });
+/** A URL in which `{job_id}` stands for a job's id. */
+const uriOfJob = t.String({ format: "uri-template" });
 
 const cudaFields = {
   allowedCudaVersions: t.Optional(
-    t.Array(cudaVersion, { uniqueItems: true, description: "Exact CUDA versions; an empty list means any." }),
+    t.Array(cudaVersion, {
+      default: [],
+      maxItems: MOST_ITEMS,
+      uniqueItems: true,
+      description: "Exact CUDA versions; an empty list means any.",
+    }),
   ),
 };
 
 /** `{pools, count}` as public clients send it, or `{id, count}` for exactly one type. */
 const gpuRequest = closed({
-  id: t.Optional(t.String({ minLength: 1, description: "Exactly this GPU type." })),
+  id: t.Optional(name({ description: "Exactly this GPU type." })),
   pools: t.Optional(
-    t.Array(t.String({ minLength: 1 }), { minItems: 1, description: "GPU pools, in order of preference." }),
+    t.Array(name(), { minItems: 1, maxItems: MOST_ITEMS, description: "GPU pools, in order of preference." }),
   ),
-  count: t.Optional(t.Integer({ minimum: 1, description: "GPUs per worker." })),
+  count: t.Optional(
+    t.Integer({ minimum: 1, maximum: 1024, default: endpointDefaults.gpuCount, description: "GPUs per worker." }),
+  ),
   excludedTypes: t.Optional(
-    t.Array(t.String({ pattern: "^\\s*[^-\\s]" }), {
+    t.Array(t.String({ maxLength: 191, pattern: "^\\s*[^-\\s]" }), {
+      default: [],
+      maxItems: MOST_ITEMS,
       uniqueItems: true,
       description: "Types of the pools that are not wanted.",
     }),
   ),
   ...cudaFields,
   minCudaVersion: t.Optional(
-    t.String({ pattern: "^(\\d+\\.\\d+)?$", description: "Least CUDA version; empty clears it." }),
+    t.String({
+      maxLength: 16,
+      default: "",
+      pattern: "^(\\d+\\.\\d+)?$",
+      description: "Least CUDA version; empty clears it.",
+    }),
   ),
 });
 
 const shownGpu = t.Object({
   pools: t.Array(t.String(), { minItems: 1 }),
-  count: t.Integer(),
+  count: t.Integer({ minimum: 1, maximum: 1024 }),
   excludedTypes: t.Optional(t.Array(t.String())),
-  allowedCudaVersions: t.Array(t.String()),
-  minCudaVersion: nullable(t.String()),
+  allowedCudaVersions: t.Array(t.String({ maxLength: 16 }), { maxItems: MOST_ITEMS }),
+  minCudaVersion: nullable(t.String({ maxLength: 16 })),
 });
 
 const cpuRequest = t.Array(
   closed({
-    id: t.String({ minLength: 1 }),
-    vcpuCount: t.Integer({ minimum: 2, description: "A power of two within the flavor." }),
+    id: name(),
+    vcpuCount: t.Integer({ minimum: 2, maximum: 1024, description: "A power of two within the flavor." }),
   }),
-  { minItems: 1, uniqueItems: true, description: "CPU flavors, in order of preference." },
+  { minItems: 1, maxItems: MOST_ITEMS, uniqueItems: true, description: "CPU flavors, in order of preference." },
 );
 
-const shownCpu = t.Array(t.Object({ id: t.String(), vcpuCount: t.Integer(), memory: t.Integer() }), { minItems: 1 });
+const shownCpu = t.Array(
+  t.Object({
+    id: t.String(),
+    vcpuCount: t.Integer({ minimum: 2, maximum: 1024 }),
+    memory: t.Integer({ minimum: 1, description: "GB." }),
+  }),
+  { minItems: 1, maxItems: MOST_ITEMS },
+);
 
 const workerFields = {
   min: t.Optional(
-    t.Integer({ minimum: 0, description: "Workers kept running; 0 by default.", "x-flat": "workersMin" }),
+    t.Integer({
+      minimum: 0,
+      maximum: MOST_WORKERS,
+      default: endpointDefaults.workers.min,
+      description: "Workers kept running.",
+      "x-flat": "workersMin",
+    }),
   ),
-  max: t.Optional(t.Integer({ minimum: 0, description: "Most workers ever; 3 by default.", "x-flat": "workersMax" })),
+  max: t.Optional(
+    t.Integer({
+      minimum: 0,
+      maximum: MOST_WORKERS,
+      default: endpointDefaults.workers.max,
+      description: "Most workers ever.",
+      "x-flat": "workersMax",
+    }),
+  ),
   idleTimeout: t.Optional(
-    t.Integer({ minimum: 1, maximum: 3600, description: "Seconds an idle worker is kept; 10 by default." }),
+    t.Integer({
+      minimum: 1,
+      maximum: 3600,
+      default: endpointDefaults.workers.idleTimeout,
+      description: "Seconds an idle worker is kept.",
+    }),
   ),
 };
 
 const scaling = t.Union([
   closed({
     type: t.Literal("QUEUE_DELAY"),
-    queueDelay: t.Number({ minimum: 0.5, description: "Seconds a job may wait before a worker is added." }),
+    queueDelay: t.Number({
+      minimum: 0.5,
+      maximum: LONGEST_DELAY_S,
+      description: "Seconds a job may wait before a worker is added.",
+    }),
   }),
   closed({
     type: t.Literal("REQUEST_COUNT"),
-    requestCount: t.Integer({ minimum: 1, description: "Requests per worker." }),
+    requestCount: t.Integer({ minimum: 1, maximum: MOST_REQUESTS, description: "Requests per worker." }),
   }),
 ]);
 
 const queueUrls = t.Object({
   run: uri,
   runSync: uri,
-  status: uri,
-  stream: uri,
-  cancel: uri,
-  retry: uri,
+  status: uriOfJob,
+  stream: uriOfJob,
+  cancel: uriOfJob,
+  retry: uriOfJob,
   purgeQueue: uri,
   health: uri,
 });
@@ -97,53 +161,60 @@ export const Endpoint = resource("Endpoint", {
     createdAt: dateTime("Creation time."),
   },
   fixed: {
-    type: t.Optional(oneOf(endpointTypes, { description: "QUEUE by default." })),
+    type: t.Optional(oneOf(endpointTypes, { default: endpointDefaults.type })),
   },
   given: {
-    name: t.Optional(t.String({ minLength: 1, description: "Name for people; from the template when absent." })),
+    name: t.Optional(name({ description: "Name for people; from the template when absent." })),
     ...containerFields,
     gpu: t.Optional(gpuRequest),
     cpu: t.Optional(cpuRequest),
     workers: t.Optional(closed(workerFields)),
-    scaling: t.Optional(scaling),
+    scaling: t.Optional({
+      ...scaling,
+      description: "By default a delay of 4 seconds for `QUEUE`, and 4 requests per worker for `LOAD_BALANCER`.",
+    }),
     dataCenterIds: t.Optional(
-      t.Array(t.String({ minLength: 1 }), { description: "Data centers; an empty list means any." }),
+      t.Array(name(), { default: [], maxItems: MOST_ITEMS, description: "Data centers; an empty list means any." }),
     ),
     networkVolumes: t.Optional(
-      t.Array(t.String({ minLength: 1 }), { uniqueItems: true, description: "Network volume ids." }),
+      t.Array(name(), { default: [], maxItems: MOST_ITEMS, uniqueItems: true, description: "Network volume ids." }),
     ),
     timeout: t.Optional(
       t.Integer({
         minimum: SHORTEST_TIMEOUT_MS,
         maximum: LONGEST_TIMEOUT_MS,
-        description: "Milliseconds a request may run; 300000 by default.",
+        default: endpointDefaults.timeout,
+        description: "Milliseconds a request may run.",
         "x-flat": "executionTimeoutMs",
       }),
     ),
     flashboot: t.Optional(
       oneOf(flashBootModes, {
+        default: endpointDefaults.flashboot,
         description:
-          "What becomes of an idle worker: `OFF` ends it (default), `FLASHBOOT` freezes it until a job needs it, and " +
+          "What becomes of an idle worker: `OFF` ends it, `FLASHBOOT` freezes it until a job needs it, and " +
           "`PRIORITY_FLASHBOOT` too, and lets it go last when memory is short.",
       }),
     ),
   },
   emptyUpdate: true,
   hidden: {
-    templateId: t.Optional(
-      t.String({ minLength: 1, description: "Serverless template whose fields are copied once." }),
-    ),
+    templateId: t.Optional(name({ description: "Serverless template whose fields are copied once." })),
   },
   shown: {
-    name: t.String(),
+    name: t.String({ maxLength: 191 }),
     ...shownContainerFields,
     gpu: t.Optional(shownGpu),
     cpu: t.Optional(shownCpu),
-    workers: t.Object({ min: t.Integer(), max: t.Integer(), idleTimeout: t.Optional(t.Integer()) }),
+    workers: t.Object({
+      min: t.Integer({ minimum: 0, maximum: MOST_WORKERS }),
+      max: t.Integer({ minimum: 0, maximum: MOST_WORKERS }),
+      idleTimeout: t.Optional(t.Integer({ minimum: 1, maximum: 3600 })),
+    }),
     scaling,
-    dataCenterIds: t.Array(t.String()),
-    networkVolumes: t.Array(t.String()),
-    timeout: t.Integer(),
+    dataCenterIds: t.Array(t.String(), { maxItems: MOST_ITEMS }),
+    networkVolumes: t.Array(t.String(), { maxItems: MOST_ITEMS }),
+    timeout: t.Integer({ minimum: SHORTEST_TIMEOUT_MS, maximum: LONGEST_TIMEOUT_MS }),
     flashboot: oneOf(flashBootModes),
   },
 });

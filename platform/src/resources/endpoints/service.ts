@@ -12,6 +12,7 @@ import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts
 import { isDataCenter } from "../catalog/compute.ts";
 import { commandOf, registryId } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
+import { DEFAULT_DISK_GB } from "../container/model.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { hasPlaceholder } from "../secrets/placeholders.ts";
@@ -21,6 +22,7 @@ import { healthPathOf, listeningOf } from "./listening.ts";
 import {
   type Endpoint,
   type EndpointType,
+  endpointDefaults,
   endpoints,
   type KeptEndpoint,
   type Removal,
@@ -38,13 +40,6 @@ const LISTING = "endpoints";
 /** Removals belong to no account: they outlive the one whose endpoint they are about. */
 const EVERYONE = "*";
 const REMEMBERED_MS = 1000;
-const DEFAULT_DISK_GB = 20;
-const DEFAULT_TIMEOUT_MS = 300_000;
-const DEFAULT_WORKERS = { min: 0, max: 3, idleTimeout: 10 };
-const DEFAULT_SCALING: Record<KeptEndpoint["type"], Scaling> = {
-  QUEUE: { type: "QUEUE_DELAY", queueDelay: 4 },
-  LOAD_BALANCER: { type: "REQUEST_COUNT", requestCount: 4 },
-};
 
 /** Fields that reach the workers' containers: changing one makes a new release. */
 const RELEASED = [
@@ -274,12 +269,12 @@ export class EndpointService implements Handlers<Operations> {
 }
 
 function created(body: CreateRequest): KeptEndpoint {
-  const { name, image, type = "QUEUE" } = body;
+  const { name, image, type = endpointDefaults.type } = body;
   if (name === undefined) throw missing("name");
   if (image === undefined) throw missing("image");
   if ((body.gpu === undefined) === (body.cpu === undefined))
     throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
-  refuseIdleTimeout(type, body.scaling ?? DEFAULT_SCALING[type], body.workers);
+  refuseIdleTimeout(type, body.scaling ?? endpointDefaults.scaling[type], body.workers);
   refuseMistakes(type, body);
   return {
     name,
@@ -292,12 +287,12 @@ function created(body: CreateRequest): KeptEndpoint {
     registry: knownRegistry(body.registry ?? null),
     ...(body.gpu ? { gpu: gpuFrom(body.gpu) } : {}),
     ...(body.cpu ? { cpu: cpuFrom(body.cpu) } : {}),
-    workers: { ...DEFAULT_WORKERS, ...body.workers },
-    scaling: body.scaling ?? DEFAULT_SCALING[type],
+    workers: { ...endpointDefaults.workers, ...body.workers },
+    scaling: body.scaling ?? endpointDefaults.scaling[type],
     dataCenterIds: body.dataCenterIds ?? [],
     networkVolumes: body.networkVolumes ?? [],
-    timeout: body.timeout ?? DEFAULT_TIMEOUT_MS,
-    flashboot: body.flashboot ?? "OFF",
+    timeout: body.timeout ?? endpointDefaults.timeout,
+    flashboot: body.flashboot ?? endpointDefaults.flashboot,
     release: 1,
   };
 }

@@ -4,9 +4,8 @@ import type { Following, ServerEvent } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { From, LogLine, Query } from "../../ports/logs/logs.ts";
-import type { LogEvent, logQuery } from "./model.ts";
+import { DEFAULT_TAIL, type LogEvent, type logQuery } from "./model.ts";
 
-const DEFAULT_TAIL = 100;
 const SEQUENCE_DIGITS = 12;
 
 /** What to read of a log, from what its caller asks for. */

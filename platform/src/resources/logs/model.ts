@@ -13,14 +13,16 @@ export const LogEvent = t.Object(
 );
 export type LogEvent = Static<typeof LogEvent>;
 
+export const DEFAULT_TAIL = 100;
+
 export const logQuery = t.Object({
   source: t.Optional(oneOf(["container", "system"], { description: "Only lines of this source; both by default." })),
   tail: t.Optional(
     t.Integer({
       minimum: 0,
       maximum: 5000,
-      description:
-        "How many of the last lines come first; 100 by default, 0 for none. Not heeded beside `since` or `Last-Event-ID`.",
+      default: DEFAULT_TAIL,
+      description: "How many of the last lines come first; 0 for none. Not heeded beside `since` or `Last-Event-ID`.",
     }),
   ),
   since: t.Optional(dateTime("Lines of this time and later come first. Not heeded beside `Last-Event-ID`.")),

@@ -15,7 +15,9 @@ export const secretOperations = {
     summary: "List secrets",
     tag,
     query: t.Object({
-      name: t.Optional(t.String({ description: "Only the secret with this name, compared without case." })),
+      name: t.Optional(
+        t.String({ maxLength: 191, description: "Only the secret with this name, compared without case." }),
+      ),
     }),
     out: t.Object({ secrets: t.Array(Secret.record) }),
     status: 200,

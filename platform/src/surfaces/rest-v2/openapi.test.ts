@@ -279,3 +279,41 @@ describe("every operation answers as the document says", () => {
     }
   });
 });
+
+describe("the document", () => {
+  const text = JSON.stringify(document);
+  const schemas = (
+    document as unknown as { components: { schemas: Record<string, { properties: Record<string, Json> }> } }
+  ).components.schemas;
+  type Json = Record<string, unknown>;
+
+  test("has no words of our own", () => expect(text).not.toMatch(/"x-/));
+
+  test("says in characters and in words what is counted in bytes", () => {
+    expect(schemas.CreateSecretRequest!.properties.value).toMatchObject({
+      maxLength: 16_777_215,
+      description: expect.stringContaining("At most 16777215 bytes of UTF-8."),
+    });
+  });
+
+  test("has defaults where the service fills something in, and nowhere else", () => {
+    expect(JSON.stringify(schemas.CreateEndpointRequest)).toContain('"default"');
+    for (const name of ["UpdateEndpointRequest", "Endpoint", "ApiKey"])
+      expect([name, JSON.stringify(schemas[name])]).toEqual([name, expect.not.stringContaining('"default"')]);
+  });
+
+  test("and they are true: an endpoint that says nothing has what the document says", async () => {
+    await using world = await setup();
+    const body = { name: "plain", image: "busybox", gpu: { pools: ["AMPERE_16"] } };
+    const made = (await world.call("POST", "/v2/serverless", { body })).json as Json;
+    const stated = Object.entries(schemas.CreateEndpointRequest!.properties).flatMap(([name, { default: value }]) =>
+      value === undefined ? [] : [[name, value]],
+    );
+    expect(stated.length).toBeGreaterThan(8);
+    for (const [name, value] of stated) expect([name, made[name as string]]).toEqual([name, value]);
+    expect(made.workers).toEqual({ min: 0, max: 3, idleTimeout: 10 });
+    const workers = (schemas.CreateEndpointRequest!.properties.workers as { properties: Record<string, Json> })
+      .properties;
+    expect(Object.values(workers).map((field) => field.default)).toEqual([0, 3, 10]);
+  });
+});

@@ -72,6 +72,7 @@ export function openApiDocument(served: Operations = operations): Json {
 }
 
 function describe(operationId: string, operation: Operation, components: Components): Json {
+  const { method } = operation;
   const parameters = [
     ...pathParameters(operation.path).map(pathParameter),
     ...queryParameters(operation.query, components),
@@ -83,7 +84,9 @@ function describe(operationId: string, operation: Operation, components: Compone
     description: [operation.description, `Needs the scope \`${operation.scope}\`.`].filter(Boolean).join("\n\n"),
     tags: [operation.tag],
     ...(parameters.length > 0 ? { parameters } : {}),
-    ...(operation.in ? { requestBody: { required: true, content: json(components.refer(operation.in)) } } : {}),
+    ...(operation.in
+      ? { requestBody: { required: true, content: json(components.refer(operation.in, method === "POST")) } }
+      : {}),
     responses: responses(operation, components),
   };
 }
@@ -120,19 +123,29 @@ const json = (schema: unknown) => ({ "application/json": { schema } });
 /** The document has no words for a stream: the schema is that of each event's `data`. */
 const events = (schema: unknown) => ({ "text/event-stream": { schema } });
 
+const MAX_HEADER_LENGTH = 1024;
+
 const lastEventId = {
   name: "Last-Event-ID",
   in: "header",
   required: false,
   description: "The id of the last event that was seen, or its time alone: what comes after it is sent.",
-  schema: { type: "string" },
+  schema: { type: "string", maxLength: MAX_HEADER_LENGTH },
 };
 
-const pathParameter = (name: string) => ({ name, in: "path", required: true, schema: { type: "string" } });
+/** What the router takes. */
+const MAX_PARAMETER_LENGTH = 512;
+
+const pathParameter = (name: string) => ({
+  name,
+  in: "path",
+  required: true,
+  schema: { type: "string", minLength: 1, maxLength: MAX_PARAMETER_LENGTH },
+});
 
 function queryParameters(query: TObject | undefined, components: Components): Json[] {
   return Object.entries(query?.properties ?? {}).map(([name, schema]) => {
-    const { description, ...rest } = components.refer(schema) as { description?: string; type?: string };
+    const { description, ...rest } = components.refer(schema, true) as { description?: string; type?: string };
     const required = (query!.required as string[] | undefined)?.includes(name) ?? false;
     const list = rest.type === "array" ? { style: "form", explode: false } : {};
     return { name, in: "query", required, description, schema: rest, ...list };
@@ -164,23 +177,33 @@ const headerComponents = {
 class Components {
   readonly schemas: Record<string, unknown> = {};
 
-  refer(schema: TSchema): unknown {
+  /** `creates`: the service fills in what is absent. An update leaves it as it was, and a record lacks nothing. */
+  refer(schema: TSchema, creates = false): unknown {
     const id = (schema as { $id?: string }).$id;
-    if (id === undefined) return this.#plain(schema);
-    this.schemas[id] ??= this.#plain(schema);
+    if (id === undefined) return this.#plain(schema, creates);
+    this.schemas[id] ??= this.#plain(schema, creates);
     return { $ref: `#/components/schemas/${id}` };
   }
 
-  /** A deep copy as plain data; nested schemas with ids become references. */
-  #plain(value: unknown): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.#nested(item));
+  /** A deep copy as plain data, without words of our own; nested schemas with ids become references. */
+  #plain(value: unknown, creates: boolean): unknown {
+    if (Array.isArray(value)) return value.map((item) => this.#nested(item, creates));
     if (typeof value !== "object" || value === null) return value;
-    const entries = Object.entries(value).filter(([key]) => key !== "$id" && !key.startsWith("~"));
-    return Object.fromEntries(entries.map(([key, child]) => [key, this.#nested(child)]));
+    const kept = Object.entries(value).filter(([key]) => !isOurOwn(key) && (creates || key !== "default"));
+    const plain = Object.fromEntries(kept.map(([key, child]) => [key, this.#nested(child, creates)]));
+    return "x-max-bytes" in value ? inBytes(plain, Number(value["x-max-bytes"])) : plain;
   }
 
-  #nested(value: unknown): unknown {
+  #nested(value: unknown, creates: boolean): unknown {
     const isSchema = typeof value === "object" && value !== null && "$id" in value;
-    return isSchema ? this.refer(value as TSchema) : this.#plain(value);
+    return isSchema ? this.refer(value as TSchema, creates) : this.#plain(value, creates);
   }
+}
+
+const isOurOwn = (key: string) => key === "$id" || key.startsWith("~") || key.startsWith("x-");
+
+/** The document counts characters, of which there are never more than bytes; the rest is said in words. */
+function inBytes(schema: Json, limit: number): Json {
+  const description = [schema.description, `At most ${limit} bytes of UTF-8.`].filter(Boolean).join(" ");
+  return { ...schema, maxLength: limit, description };
 }
