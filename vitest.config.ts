@@ -39,8 +39,9 @@ export default defineConfig({
           // They wait for servers, disks and real time more than they compute.
           maxWorkers: 2 * availableParallelism(),
           globalSetup: ["platform/tests/real-postgres.ts"],
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          // Only what hangs takes so long, also on a machine that does much else.
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
       {
@@ -50,8 +51,8 @@ export default defineConfig({
           globalSetup: ["platform/tests/real-docker.ts"],
           // Containers take their time more than processors.
           maxWorkers: 3,
-          testTimeout: 60_000,
-          hookTimeout: 60_000,
+          testTimeout: 240_000,
+          hookTimeout: 240_000,
         },
       },
     ],
