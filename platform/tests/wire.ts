@@ -6,6 +6,14 @@ export interface Reply {
   text: string;
 }
 
+export interface Begun {
+  /** Whether the server has begun to answer. */
+  isAnswered(): boolean;
+  /** Resolves once this piece has been handed to the network. */
+  write(part: string): Promise<void>;
+  end(rest?: string): Promise<Reply>;
+}
+
 export class Wire implements Disposable {
   readonly #url: string;
   readonly #agent: Agent;
@@ -16,10 +24,19 @@ export class Wire implements Disposable {
   }
 
   /** Rejects when the connection breaks before the whole answer is there. */
-  send(method: string, path: string, key: string, body?: string): Promise<Reply> {
-    return new Promise((resolve, reject) => {
-      const headers = { authorization: key, "content-length": Buffer.byteLength(body ?? "") };
-      const sent = request(this.#url + path, { method, agent: this.#agent, headers }, (response) => {
+  send(method: string, path: string, key: string, body = ""): Promise<Reply> {
+    return this.begin(method, path, key, Buffer.byteLength(body)).end(body);
+  }
+
+  /** A request whose body of so many bytes comes piece by piece. */
+  begin(method: string, path: string, key: string, length: number): Begun {
+    const headers = { authorization: key, "content-length": length };
+    const sent = request(this.#url + path, { method, agent: this.#agent, headers });
+    let answered = false;
+    const reply = new Promise<Reply>((resolve, reject) => {
+      sent.once("error", reject);
+      sent.once("response", (response) => {
+        answered = true;
         let text = "";
         response.setEncoding("utf8").on("data", (part: string) => {
           text += part;
@@ -28,9 +45,15 @@ export class Wire implements Disposable {
         response.once("error", reject);
         response.once("aborted", () => reject(new Error("the connection broke in the middle of an answer")));
       });
-      sent.once("error", reject);
-      sent.end(body);
     });
+    return {
+      isAnswered: () => answered,
+      write: (part) => new Promise((resolve) => void sent.write(part, () => resolve())),
+      end(rest) {
+        sent.end(rest);
+        return reply;
+      },
+    };
   }
 
   [Symbol.dispose](): void {

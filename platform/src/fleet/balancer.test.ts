@@ -356,8 +356,8 @@ describe("the end of a worker", () => {
   test("draining an idle or unknown worker is over at once", async () => {
     const { balancer, both } = setup();
     both("a");
-    await balancer.drain(EP, "a");
-    await balancer.drain(EP, "nobody");
+    await expect(balancer.drain(EP, "a")).resolves.toBeUndefined();
+    await expect(balancer.drain(EP, "nobody")).resolves.toBeUndefined();
   });
 
   test("removal aborts what is in flight, with the reason", async () => {

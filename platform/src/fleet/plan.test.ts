@@ -237,7 +237,7 @@ test("a plan that was carried out asks for nothing more", () => {
   expect(planned({ waited: [1], workers: [placed] })).toEqual([]);
 });
 
-test("decisions for 1,000 endpoints with 2,000 workers take under 50 ms", () => {
+test("decisions for 1,000 endpoints with 2,000 workers take under 50 ms of a processor", () => {
   const endpoints = Array.from({ length: 1000 }, (_, e) =>
     factsOf({
       waited: [1, 5, 9],
@@ -246,11 +246,11 @@ test("decisions for 1,000 endpoints with 2,000 workers take under 50 ms", () => 
       idle: { [`b${e}`]: 20 },
     }),
   );
-  // The fastest of a few rounds: the others tell how busy the machine is.
+  // What this thread was given, which a busy machine does not change; and the fastest of a few rounds, when all is compiled.
   const rounds = Array.from({ length: 5 }, () => {
-    const before = performance.now();
+    const before = process.threadCpuUsage();
     for (const facts of endpoints) plan(facts);
-    return performance.now() - before;
+    return process.threadCpuUsage(before).user / 1000;
   });
   expect(Math.min(...rounds)).toBeLessThan(50);
 });

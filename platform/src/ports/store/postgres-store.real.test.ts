@@ -44,6 +44,7 @@ test("a key given to a record while its account is removed is not left behind", 
     const rename = two.commit([{ ...patchOf("r1", {}), unique: [nameKey(`web-${round}`)] }]);
     await Promise.all([settled([rename]), one.removeAccount("a")]);
     await one.commit([insertOf({ id: `after-${round}`, account: "b", unique: [nameKey(`web-${round}`)] })]);
+    expect(await one.find("thing", nameKey(`web-${round}`))).toMatchObject({ id: `after-${round}` });
   }
 });
 

@@ -319,7 +319,7 @@ function accountCases(open: OpenStore): void {
 
   test("removing an account that has nothing is no error", async () => {
     await using opened = await open();
-    await opened.store.removeAccount("nobody");
+    await expect(opened.store.removeAccount("nobody")).resolves.toBeUndefined();
   });
 }
 
