@@ -1,13 +1,15 @@
 /** The job engine in memory, on a disk whose flushes a test can hold back and let through one by one. */
+
 import { Engine, type Submission } from "../src/jobs/engine.ts";
 import { holderName } from "../src/jobs/holder.ts";
 import { readReport } from "../src/jobs/report.ts";
 import { WorkerDesk } from "../src/jobs/worker-desk.ts";
 import type { WorkerEvents } from "../src/jobs/worker-events.ts";
-import { FakeClock, turn } from "../src/kernel/clock.ts";
+import { FakeClock } from "../src/kernel/clock.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import { EmbeddedQueue } from "../src/ports/queue/embedded-queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
+import { idle } from "./idle.ts";
 import { openDisk } from "./simulation/disk.ts";
 
 export const worker = (name: string) => ({ endpoint: "ep", worker: holderName("ep", name) });
@@ -62,9 +64,9 @@ export async function jobWorld({ events }: { events?: WorkerEvents } = {}) {
     },
     /** Lets the flush that waits be made, and what follows from it happen. */
     async flush() {
-      await turn();
+      await idle();
       waiting.shift()!();
-      await turn();
+      await idle();
     },
   };
 }

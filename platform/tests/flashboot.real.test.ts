@@ -47,11 +47,11 @@ test.concurrent("a worker that was frozen for longer than its own timer for a po
   onTestFailed,
 }) => {
   await using at = await place({ onFailure: onTestFailed });
-  const endpoint = await at.endpoint({ ...FLASHBOOT, env: { TAKE_TIMEOUT_MS: "3000" } });
+  const endpoint = await at.endpoint({ ...FLASHBOOT, env: { TAKE_TIMEOUT_MS: "2000" } });
   const first = await ran(at, endpoint);
   for (const begun of [2, 3]) {
     await untilFrozen(at, endpoint);
-    await stay(3500);
+    await stay(2300);
     expect(await ran(at, endpoint)).toMatchObject({ worker: first.worker, begun });
   }
   expect((await at.call("GET", `/v2/${endpoint}/health`)).json.jobs).toMatchObject({ completed: 3, retried: 0 });

@@ -1,8 +1,8 @@
 /** A world in which the server keeps workers on a machine that a test plays, each speaking the public worker protocol over HTTP. */
-import { turn } from "../src/kernel/clock.ts";
 import { FakeCompute, type FakeOptions } from "../src/ports/compute/fake-compute.ts";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
 import type { KeptWorker } from "../src/resources/workers/model.ts";
+import { idle } from "./idle.ts";
 import { type Answer, type CallOptions, call, setup, type World, type WorldOptions } from "./world.ts";
 
 /** A program that was started: what it was given, and what it says to the server. */
@@ -48,8 +48,6 @@ export interface FleetOptions extends Omit<WorldOptions, "compute" | "machine"> 
   machine?: FakeOptions & { name?: string };
 }
 
-const TURNS = 40;
-
 export async function setupFleet({ endpoint = {}, machine, ...options }: FleetOptions = {}): Promise<FleetWorld> {
   let compute!: FakeCompute;
   const started: string[] = [];
@@ -76,9 +74,6 @@ function noteStarts(compute: FakeCompute, started: string[]): void {
 
 function fleetWorld(world: World, compute: FakeCompute, endpoint: string, started: string[]): FleetWorld {
   const path = `/v2/${endpoint}`;
-  const settle = async () => {
-    for (let i = 0; i < TURNS; i++) await turn();
-  };
   const records = async () => (await world.services.workerRecords.all()).map(({ doc }) => doc);
   const programs = () =>
     started.flatMap((id) => {
@@ -102,17 +97,17 @@ function fleetWorld(world: World, compute: FakeCompute, endpoint: string, starte
     async change(change) {
       const { status, text } = await world.call("PATCH", `/v2/serverless/${endpoint}`, { body: change });
       if (status !== 200) throw new Error(text);
-      await settle();
+      await idle();
     },
-    settle,
+    settle: idle,
     async pass(seconds) {
       for (let s = 0; s < seconds; s++) {
         await world.clock.advance(1000);
-        await settle();
+        await idle();
       }
     },
     async after(seconds, request) {
-      await settle();
+      await idle();
       await self.pass(seconds);
       return request;
     },
@@ -127,22 +122,22 @@ function fleetWorld(world: World, compute: FakeCompute, endpoint: string, starte
       noteStarts(left, known);
       const next = await setup({ store: world.store, found: world, compute: () => left });
       const again = fleetWorld(next, left, endpoint, known);
-      await again.settle();
+      await idle();
       return again;
     },
-    [Symbol.asyncDispose]: () => endWith(world, settle),
+    [Symbol.asyncDispose]: () => endWith(world),
   };
   return self;
 }
 
 /** The end may wait for jobs that workers have: time passes meanwhile. */
-async function endWith(world: World, settle: () => Promise<void>): Promise<void> {
+async function endWith(world: World): Promise<void> {
   let over = false;
   const end = Promise.resolve(world[Symbol.asyncDispose]()).finally(() => {
     over = true;
   });
   while (!over) {
-    await settle();
+    await idle();
     if (!over) await world.clock.advance(1000);
   }
   await end;

@@ -1,8 +1,7 @@
 /** Workers that the server starts as real processes: run, killed, recovered, ended. */
 import { expect, test } from "vitest";
-import { stay } from "../src/kernel/clock.ts";
 import { expectCalls } from "./calling.ts";
-import { isOver, place, submit, untilClaimsAreWritten } from "./worker-place.ts";
+import { expectBackOff, isOver, place, submit, untilClaimsAreWritten } from "./worker-place.ts";
 
 test.concurrent("a first job starts a worker that runs it, with its secret, and SIGTERM leaves no process", async ({
   onTestFailed,
@@ -64,9 +63,7 @@ test.concurrent("a handler that exits at start: the job says so with its last li
   const job = await submit(at, endpoint);
   const { waitReason } = await at.until(endpoint, job, (record) => /^crash loop/.test(record.waitReason));
   expect(waitReason).toBe("crash loop: exit 7, last lines: no such model");
-  const starts = () => at.server.log().split('"a worker failed"').length - 1;
-  await stay(5000);
-  expect(starts()).toBeLessThanOrEqual(4);
+  await expectBackOff(at, endpoint);
 });
 
 test.concurrent("a worker calls another endpoint of its account, and nothing else, as long as it lives", async ({

@@ -2,7 +2,6 @@
 import { readFile, stat, symlink } from "node:fs/promises";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { realClock, sleep } from "../src/kernel/clock.ts";
 import { launcher, millrace, ownerKey, run, startServer, temporaryFolder } from "./process.ts";
 
 const SSH_KEYS = "/v2/account/ssh-keys";
@@ -71,7 +70,7 @@ describe("start", () => {
 });
 
 describe("the command line beside a running server", () => {
-  test("makes a key that works at once, and revokes it within about a second", async () => {
+  test("makes a key that works at once, and one that it revokes works no more soon after", async () => {
     await using folder = await temporaryFolder();
     await using server = await startServer(folder.path);
     const made = await millrace(folder.path, "keys", "create", "--scopes", "read-only", "--expires", "30d");
@@ -79,8 +78,9 @@ describe("the command line beside a running server", () => {
     const use = async (method: string) => (await server.call(method, SSH_KEYS, { key: made.key })).status;
     expect([await use("GET"), await use("PUT")]).toEqual([200, 403]);
     await millrace(folder.path, "keys", "revoke", made.id);
-    await sleep(realClock, 1100);
-    expect(await use("GET")).toBe(401);
+    let status = 200;
+    while (status === 200) status = await use("GET");
+    expect(status).toBe(401);
   });
 
   test("lists keys, and makes exempt ones that carry no rate-limit headers", async () => {

@@ -1,7 +1,7 @@
 /** A server that starts real workers: processes of this machine, or what else an image stands for. */
 import { chmod, copyFile, cp, readdir, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
-import { onTestFailed } from "vitest";
+import { expect, onTestFailed } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 import type { Answer } from "./world.ts";
@@ -135,3 +135,18 @@ export const isOver = ({ status }: { status: string }) => !["IN_QUEUE", "IN_PROG
 
 /** Claims are written late (decision 0007), but no later than jobs are listed: then a killed server knows who has them. */
 export const untilClaimsAreWritten = (at: ServerPlace, endpoint: string) => at.call("GET", `/v2/${endpoint}/requests`);
+
+/** Workers of this endpoint that fail at their start are started 1 s and then 2 s after the failure before, by the server's own log. */
+export async function expectBackOff(at: ServerPlace, endpoint: string): Promise<void> {
+  const failures = () =>
+    at.server
+      .log()
+      .split("\n")
+      .filter((line) => line.includes('"a worker failed"') && line.includes(endpoint))
+      .map((line) => Date.parse(JSON.parse(line).time));
+  while (failures().length < 3) await stay(LOOK_MS);
+  const [first, second, third] = failures() as [number, number, number];
+  // A line may be written a moment later than the failure that it tells of.
+  expect(second - first).toBeGreaterThan(900);
+  expect(third - second).toBeGreaterThan(1900);
+}

@@ -15,6 +15,7 @@ import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Store, StoredRecord, Write } from "../src/ports/store/store.ts";
 import { EnvelopeVault } from "../src/ports/vault/envelope-vault.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
+import { counted, noteCalls } from "./idle.ts";
 import { WatchedClock } from "./watched-clock.ts";
 
 export interface Answer {
@@ -144,6 +145,7 @@ export async function setup({
     corsOrigins,
     invokeLimits,
   });
+  noteCalls(app.http.server);
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
   app.fleet?.start();
 
@@ -213,13 +215,15 @@ export async function call(
   if (key) sent.authorization = `Bearer ${key}`;
   if (body !== undefined) sent["content-type"] = "application/json";
   const asItIs = body === undefined || typeof body === "string" || body instanceof Uint8Array;
-  const response = await fetch(url + path, {
-    method,
-    headers: { ...sent, ...headers },
-    signal,
-    body: asItIs ? (body as string | undefined) : JSON.stringify(body),
+  const [response, text] = await counted(async (number) => {
+    const response = await fetch(url + path, {
+      method,
+      headers: { ...sent, ...number, ...headers },
+      signal,
+      body: asItIs ? (body as string | undefined) : JSON.stringify(body),
+    });
+    return [response, await response.text()] as const;
   });
-  const text = await response.text();
   const isJson = /[/+]json/.test(response.headers.get("content-type") ?? "") && text !== "";
   return { status: response.status, headers: response.headers, text, json: isJson ? JSON.parse(text) : undefined };
 }

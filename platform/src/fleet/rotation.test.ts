@@ -1,7 +1,8 @@
 /** Workers of a load-balancing endpoint on a fake machine: real HTTP over its connections, and a clock that the test moves. */
 import { createServer, type RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
-import { FakeClock, turn } from "../kernel/clock.ts";
+import { idle } from "../../tests/idle.ts";
+import { FakeClock } from "../kernel/clock.ts";
 import { FakeCompute } from "../ports/compute/fake-compute.ts";
 import { listeningOf } from "../resources/endpoints/listening.ts";
 import { Balancer } from "./balancer.ts";
@@ -35,9 +36,6 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   });
   const join = () => rotation.join({ endpoint: EP, worker: "w", env });
   /** Lets what was asked be answered: HTTP takes several turns of the event loop. */
-  const settle = async () => {
-    for (let i = 0; i < 20; i++) await turn();
-  };
   return {
     clock,
     balancer,
@@ -46,14 +44,14 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
     probes,
     listen,
     join,
-    settle,
+    settle: idle,
     answers: (status: number) => {
       health = status;
     },
     async pass(ms: number) {
       for (let left = ms; left > 0; left -= 1000) {
         await clock.advance(Math.min(1000, left));
-        await settle();
+        await idle();
       }
     },
     async isTaken() {

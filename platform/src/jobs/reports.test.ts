@@ -1,7 +1,7 @@
 /** Reports that come late, twice or together: each counts for what it is about and for nothing else. */
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
-import { turn } from "../kernel/clock.ts";
+import { idle } from "../../tests/idle.ts";
 
 const one = { limit: 1, waitMs: 0, gone: here };
 
@@ -31,7 +31,7 @@ test("a worker may have a job again that it has reported, although a ping from b
   const restarted = start();
   hold();
   const reported = restarted.desk.report(worker("w1"), [report(id, '{"error":"no"}')]);
-  await turn();
+  await idle();
   void restarted.desk.ping(worker("w1"), new Set([id]));
   const taken = restarted.desk.take(worker("w1"), { ...one, waitMs: 60_000 });
   await flush();
@@ -103,9 +103,9 @@ test("a worker is told to stop a cancelled job once the cancel is durable, and n
   });
   hold();
   void engine.cancel("ep", id);
-  await turn();
+  await idle();
   void desk.ping(worker("w1"), new Set([id]));
-  await turn();
+  await idle();
   expect(stops).toBeUndefined();
   await flush();
   expect(stops).toEqual([id]);

@@ -1,7 +1,7 @@
 /** Posts of a streaming job: our own worker library numbers them, so that one sent again after a lost answer is kept once. */
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
-import { turn } from "../kernel/clock.ts";
+import { idle } from "../../tests/idle.ts";
 import type { Queue } from "../ports/queue/queue.ts";
 import { CHUNK_BYTES } from "./chunks.ts";
 
@@ -44,7 +44,7 @@ test("a post that comes again is answered once the first one is durable, and not
   hold();
   let answered = 0;
   for (let time = 0; time < 2; time++) void desk.stream(worker("w1"), post(id, "a", 1)).then(() => answered++);
-  await turn();
+  await idle();
   expect(answered).toBe(0);
   await flush();
   expect(answered).toBe(2);

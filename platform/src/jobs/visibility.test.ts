@@ -1,7 +1,7 @@
 /** What workers get of a job while several changes of it are on their way to the disk. */
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
-import { turn } from "../kernel/clock.ts";
+import { idle } from "../../tests/idle.ts";
 
 test("a job that returns to the queue is handed out at once, although another change of it waits for the disk", async () => {
   const { engine, desk, hold, flush } = await jobWorld();
@@ -10,7 +10,7 @@ test("a job that returns to the queue is handed out at once, although another ch
   const taken = desk.take(worker("w2"), { limit: 1, waitMs: 60_000, gone: here });
   hold();
   void desk.report(worker("w1"), [report(id, '{"error":"no"}')]);
-  await turn();
+  await idle();
   void desk.report(worker("w1"), [report(id, '{"output":"late"}')]);
   await flush();
   expect((await taken).map(({ job }) => job.id)).toEqual([id]);
@@ -23,7 +23,7 @@ test("a job that returns to the queue is handed out at once, although its stream
   const taken = desk.take(worker("w2"), { limit: 1, waitMs: 60_000, gone: here });
   hold();
   void desk.report(worker("w1"), [report(id, '{"error":"no"}')]);
-  await turn();
+  await idle();
   void engine.moveCursor(claimed!.job, { attempt: 1, sequence: 1 });
   await flush();
   expect((await taken).map(({ job }) => job.id)).toEqual([id]);
@@ -35,7 +35,7 @@ test("a job is handed out once it is durable, although its key was sent again an
   const keyed = submission({}, { key: "k", digest: "d" });
   hold();
   const first = engine.submit(keyed);
-  await turn();
+  await idle();
   void engine.submit(keyed);
   await flush();
   expect((await taken).map(({ job }) => job.id)).toEqual([(await first).id]);

@@ -1,7 +1,8 @@
 /** Webhooks: told of every end, three times at most, signed when asked, and never lost in a crash. */
 import { createHmac } from "node:crypto";
 import { expect, test } from "vitest";
-import { FakeClock, turn } from "../kernel/clock.ts";
+import { idle } from "../../tests/idle.ts";
+import { FakeClock } from "../kernel/clock.ts";
 import { silentLog } from "../kernel/log.ts";
 import { SeededRandom } from "../kernel/random.ts";
 import { MemoryQueue } from "../ports/queue/memory-queue.ts";
@@ -103,7 +104,7 @@ test("a node that does not have the duty sends nothing, and asks for it only whe
   const world = setup({ mine: async () => ++asked < 0 });
   await world.submit();
   await world.finish('{"output":1}');
-  await turn();
+  await idle();
   expect(asked).toBe(0);
   await world.clock.advance(3000);
   expect([asked, world.sent]).toEqual([3, []]);
@@ -124,7 +125,7 @@ test("a target that fails is tried three times, ten seconds apart, and each try 
   world.answers.push(500, new Error("connect ECONNREFUSED"), 302);
   const { id } = await world.submit();
   await world.finish('{"output":1}');
-  await turn();
+  await idle();
   await world.clock.advance(9999);
   expect(world.sent).toHaveLength(1);
   await world.clock.advance(1);

@@ -1,7 +1,7 @@
 /** A frozen worker gets nothing until it asks anew after its thaw, and no job is lost on the way. */
 import { describe, expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
-import { turn } from "../kernel/clock.ts";
+import { idle } from "../../tests/idle.ts";
 import type { WorkerCall } from "./worker-desk.ts";
 
 const w = worker("w");
@@ -23,7 +23,7 @@ describe("freezing", () => {
     let answers = 0;
     for (const one of asked) void one.then(() => answers++);
     const frozen = desk.withheld.freeze(w, () => stopped.promise);
-    await turn();
+    await idle();
     expect(answers).toBe(0);
     stopped.resolve();
     expect([await frozen, await Promise.all(asked)]).toEqual([true, [[], []]]);
@@ -98,7 +98,7 @@ test("only a worker that nobody has called for a job is free", async () => {
   const { desk, engine } = await world();
   expect(desk.hasFree("ep")).toBe(false);
   const take = desk.take(w, held);
-  await turn();
+  await idle();
   expect(desk.hasFree("ep")).toBe(true);
   await engine.submit(submission());
   expect(desk.hasFree("ep")).toBe(false);

@@ -5,7 +5,6 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { stay } from "../../kernel/clock.ts";
 import { FileLogs } from "./file-logs.ts";
 
 const STREAM = "worker/ep/w1";
@@ -15,8 +14,8 @@ test("a writer killed again and again leaves every line once, in order, and the 
   const folder = await mkdtemp(join(tmpdir(), "millrace-logs-"));
   let before = 0;
   for (let round = 0; round < 8; round++) {
-    const writer = spawn(process.execPath, [WRITER, folder, STREAM], { stdio: ["ignore", "ignore", "inherit"] });
-    await stay(250 + round * 30);
+    const writer = spawn(process.execPath, [WRITER, folder, STREAM], { stdio: ["ignore", "pipe", "inherit"] });
+    for (let said = 0; said < 10 + 7 * round; ) said += (await once(writer.stdout!, "data"))[0].length;
     writer.kill("SIGKILL");
     await once(writer, "exit");
     await using logs = new FileLogs(folder, { failed: () => undefined });

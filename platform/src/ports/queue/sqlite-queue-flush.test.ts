@@ -3,6 +3,7 @@ import { mkdtemp, readdir, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { idle } from "../../../tests/idle.ts";
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { type Command, type Flushed, type Flusher, inlineFlusher, type Program } from "../sqlite/writer.ts";
@@ -110,7 +111,7 @@ async function isSettled(promise: Promise<unknown>): Promise<boolean> {
     () => (settled = true),
     () => (settled = true),
   );
-  await turn();
+  await idle();
   return settled;
 }
 
@@ -193,7 +194,7 @@ test("a change to a job whose purge is not on the disk yet waits for it", async 
 /** What a second of running is to a claim: the time at which it is written down. */
 async function sweep(queue: Queue): Promise<void> {
   await queue.due(NOW, 100);
-  await turn();
+  await idle();
 }
 
 test("a claim is written with the next look for what is due, and stays when a crash comes after that", async () => {

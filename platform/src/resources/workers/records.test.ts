@@ -1,6 +1,7 @@
 /** Records of workers: what the fleet writes is seen at once, and two who change the same worker do not both succeed. */
 import { expect, test } from "vitest";
-import { FakeClock, turn } from "../../kernel/clock.ts";
+import { idle } from "../../../tests/idle.ts";
+import { FakeClock } from "../../kernel/clock.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { MemoryStore } from "../../ports/store/memory-store.ts";
 import type { Listing, StoredRecord } from "../../ports/store/store.ts";
@@ -121,7 +122,7 @@ test("a reading that began before a write does not undo it", async () => {
   const [kept, ended] = [await insert("kept"), await insert("ended")];
   const open = store.hold();
   const reading = records.all();
-  await turn();
+  await idle();
   const placed = await records.move(kept, "place", { machine: "m1" });
   await records.remove(ended.id);
   const fresh = await insert("new");

@@ -1,7 +1,7 @@
 /** A body is read whole, however it arrives, and one that breaks off keeps nobody waiting. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { readBody } from "./body.ts";
@@ -23,10 +23,16 @@ async function setup({ came = () => {} }: { came?: (request: IncomingMessage) =>
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
+  const connected = once(server, "connection") as Promise<[Socket]>;
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
-  await once(socket, "connect");
+  const [there] = await connected;
   return {
     socket,
+    /** Resolves when the server has this piece, so that the next one comes by itself. */
+    async send(piece: string): Promise<void> {
+      socket.write(piece);
+      while (there.bytesRead < socket.bytesWritten) await turn();
+    },
     async firstBody(): Promise<Buffer> {
       while (bodies.length === 0) await turn();
       return bodies[0]!;
@@ -58,8 +64,7 @@ test.each<[how: string, whole: string, ...pieces: string[]]>([
 ])("a body that comes %s is read whole", async (_how, whole, ...pieces) => {
   await using world = await setup();
   for (const piece of pieces) {
-    world.socket.write(piece);
-    for (let turns = 0; turns < 5; turns++) await turn();
+    await world.send(piece);
   }
   expect((await world.firstBody()).toString()).toBe(whole);
 });

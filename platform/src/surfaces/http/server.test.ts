@@ -80,7 +80,7 @@ describe("slow clients", () => {
     await world.call("PUT", SSH_KEYS, { body: { keys: [] } });
     await world.call("PUT", SSH_KEYS, { body: Buffer.alloc(1024 * 1024 + 1, " ") });
     // The answer may be there before the rest of the refused body is.
-    for (let turns = 0; turns < 10_000 && world.clock.waiting !== before; turns++) await turn();
+    while (world.clock.waiting > before) await turn();
     expect(world.clock.waiting).toBe(before);
   });
 });

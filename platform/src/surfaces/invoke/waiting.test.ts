@@ -1,8 +1,8 @@
 /** Requests that wait for a job: answered by its end, by the end of their patience, and forgotten when nobody listens. */
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
+import { idle } from "../../../tests/idle.ts";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
-import { turn } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 
 const STANDARD_WAIT_MS = 90_000;
@@ -236,7 +236,7 @@ describe("nobody is kept waiting for nothing:", () => {
     expect(states.filter((state) => state === "COMPLETED")).toHaveLength(count);
     expect(world.app.engine.waiters.size).toBe(0);
     expect(world.signals.topics).toBe(listeners);
-    await turn();
+    await idle();
     expect(world.clock.waiting).toBe(timers);
   }, 60_000);
 

@@ -3,7 +3,7 @@ import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
-import { turn } from "../../kernel/clock.ts";
+import { idle } from "../../../tests/idle.ts";
 
 const WAIT_FOR_ANY_MS = 120_000;
 
@@ -100,7 +100,7 @@ test("an open one keeps its worker busy until it ends", async () => {
   const closed = once(there!, "close");
   client.terminate();
   await closed;
-  await turn();
+  await idle();
   expect(world.app.balancer.demand(world.endpoint).inFlight).toBe(0);
 });
 

@@ -1,7 +1,7 @@
 /** How workers get jobs: one or many, at once or after a while, and never into a connection that is gone. */
 import { describe, expect, test } from "vitest";
+import { idle } from "../../../tests/idle.ts";
 import { HOLD_STOP_MS, HOLD_TAKE_MS, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
-import { turn } from "../../kernel/clock.ts";
 
 const take = (worker: TestWorker, signal?: AbortSignal) => worker.ask("GET job-take", { signal });
 const batch = (worker: TestWorker, size: number | string) =>
@@ -100,7 +100,7 @@ describe("job-take", () => {
     // The server has seen the first connection go once it has answered on a new one.
     const other = await fetch(`${world.url}/v2/openapi.json`, { headers: { connection: "close" } });
     await Promise.all([closed, other.text()]);
-    await turn();
+    await idle();
     go();
     expect((await next).json.id).toBe(id);
     expect(await world.status(id)).toMatchObject({ status: "IN_PROGRESS" });

@@ -14,7 +14,7 @@ import { type HostWorld, openHost } from "./host-world.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { LAUNCH, launchedFrom } from "./launcher.ts";
 import { missingForTests } from "./machine.ts";
-import { isAlive, numbersIn, parseStat, sendSignal } from "./processes.ts";
+import { type Identity, isAlive, numbersIn, parseStat, sendSignal } from "./processes.ts";
 import { foldersBelow } from "./remains.ts";
 import { runTool } from "./tools.ts";
 
@@ -177,9 +177,7 @@ test("a Pod whose launcher had only just been started when its server was killed
   const { key } = keyOf(join(world.data, "instances"));
   const there = await named(key);
   await driver.kill();
-  const watchdog = parseStat(await readFile(join(world.data, "instances", ".watchdog"), "utf8"))!;
-  const pause = await pauseOf(watchdog.pid);
-  await until(async () => ![pause, undefined].includes(await pauseOf(watchdog.pid)) || !(await isAlive(watchdog)));
+  await nextLook(await watchdogOf(world));
   expect(await named(key)).toEqual(there);
   launcher.goOn();
   await launcher.ended;
@@ -222,15 +220,19 @@ test("workers of a data folder that somebody removed end too", async () => {
 
 test("a server that comes back in time keeps its workers", async () => {
   await using world = await leftWorld();
-  const driver = await DriverProcess.open(world.data, 4);
+  const driver = await DriverProcess.open(world.data);
   const id = newId();
   await driver.start(id, specOf(world, [{ stayUntilAsked: 0 }]));
+  const before = await watchdogOf(world);
   await driver.kill();
-  const compute = await world.reopen({ watchdogS: 4 });
-  await stay(6_000);
+  const compute = await world.reopen({ watchdogS: 1 });
+  const watchdog = await watchdogOf(world);
+  // Three looks of its own are more than its patience; and the one before it looks no more.
+  for (let look = 0; look < 3; look++) await nextLook(watchdog);
+  expect([await isAlive(before), await isAlive(watchdog)]).toEqual([false, true]);
   expect(await found(compute, id)).toMatchObject({ state: "running" });
   await compute.remove(id);
-}, 60_000);
+});
 
 test("nothing is left of the machine's once the last instance and the server are gone", async () => {
   let key = "";
@@ -323,6 +325,15 @@ async function halfStarted(world: HostWorld, kind: InstanceKind = "worker") {
 
 const isStopped = async (pid: number) =>
   /\) [TZ] /.test(await readFile(`/proc/${pid}/stat`, "utf8").catch(() => ") Z "));
+
+const watchdogOf = async ({ data }: HostWorld) =>
+  parseStat(await readFile(join(data, "instances", ".watchdog"), "utf8"))!;
+
+/** Resolves when a watchdog has looked around after this, or has ended. */
+async function nextLook(watchdog: Identity): Promise<void> {
+  const pause = await pauseOf(watchdog.pid);
+  await until(async () => ![pause, undefined].includes(await pauseOf(watchdog.pid)) || !(await isAlive(watchdog)));
+}
 
 /** The pause in which a watchdog is, by the number of its process; undefined while it looks around. */
 async function pauseOf(watchdog: number): Promise<number | undefined> {
