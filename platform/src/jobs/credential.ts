@@ -6,10 +6,14 @@ import type { Sealed, Vault } from "../ports/vault/vault.ts";
 /** A credential in a body is sealed under this context, and never stored in clear. */
 const CREDENTIAL = "s3Config.accessSecret";
 
-/** Only the credential changes: everything else reaches the worker as it came, numbers too long for us included. */
-export async function sealCredential(vault: Vault, body: Payload): Promise<string> {
+/**
+ * Undefined when there is none. Only the credential changes: everything else reaches the worker as it came, numbers too long for us
+ * included.
+ */
+export async function sealCredential(vault: Vault, body: Payload): Promise<string | undefined> {
   const text = asText(body);
   const spans = credentialsIn(text, '"');
+  if (spans.length === 0) return undefined;
   const secret = await vault.seal(lastIn(text, spans) as string, CREDENTIAL);
   return replaceSpans(text, spans, JSON.stringify(secret));
 }

@@ -8,7 +8,7 @@ export interface RequestTerms {
   errorRetries: number;
   lowPriority: boolean;
   webhooks: string[];
-  /** Whether the body holds a credential that must be sealed before it is stored. */
+  /** Whether the body may hold a credential, which must be sealed before it is stored. */
   hasCredential: boolean;
 }
 
@@ -26,11 +26,11 @@ export function readRequest(parsed: unknown): RequestTerms {
   if (!("input" in body)) throw problem("malformed", "'input' is required: a JSON object");
   if (!asObject(body.input)) throw problem("malformed", "'input' must be a JSON object");
   const policy = readPolicy(body.policy);
-  const s3Config = asObject(body.s3Config);
   return {
     ...policy,
     webhooks: [...readUrl(body, "webhook"), ...readUrl(body, "webhookV2")],
-    hasCredential: typeof s3Config?.accessSecret === "string",
+    // Of a key that is given twice the first is not seen here, and would be stored all the same.
+    hasCredential: "s3Config" in body,
   };
 }
 

@@ -236,6 +236,14 @@ describe("a credential in s3Config", () => {
     expect(JSON.parse(text).s3Config.accessSecret).toBe(SECRET);
   });
 
+  test("is sealed where a second s3Config without one hides it from parsers", async () => {
+    await using world = await setupJobs();
+    const id = await submitText(world, `{"s3Config":{"accessSecret":"${SECRET}"},"input":{},"s3Config":{}}`);
+    const stored = (await world.queue.read(id, world.clock.now(), ["body"])) as { body: string };
+    expect(stored.body).not.toContain(SECRET);
+    expect(JSON.parse(await taken(await world.worker())).s3Config).toEqual({});
+  });
+
   test("is sealed in a large body too", async () => {
     await using world = await setupJobs();
     const id = await world.submit({ text: "x".repeat(300_000) }, { s3Config });
@@ -244,7 +252,7 @@ describe("a credential in s3Config", () => {
     expect(await (await world.worker()).take()).toMatchObject({ id, s3Config });
   });
 
-  test.each([[null], [{}], ["text"], [{ accessSecret: 5 }]])(
+  test.each([[null], [{}], ["text"], [{ accessSecret: 5 }], [{ accessSecret: { a: 1 } }]])(
     "s3Config %j holds none and is passed on",
     async (given) => {
       await using world = await setupJobs();

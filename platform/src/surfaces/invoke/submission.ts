@@ -33,8 +33,8 @@ export async function readSubmission(
     throw problem("malformed", "the request body is empty; a JSON object with 'input' is required");
   const read = bytes.length > LARGE_BYTES ? await readLarge(large, bytes) : readSmall(bytes);
   const digest = () => hash("sha256", read.body, "base64url");
-  if (!read.terms.hasCredential) return { ...read, digest };
-  return { ...read, body: await sealCredential(vault, read.body), sealed: true, digest };
+  const sealed = read.terms.hasCredential ? await sealCredential(vault, read.body) : undefined;
+  return sealed === undefined ? { ...read, digest } : { ...read, body: sealed, sealed: true, digest };
 }
 
 function readSmall(bytes: Buffer): Read {
