@@ -173,7 +173,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const requests = (endpoint: string) => balancer.requestsOf(endpoint);
   const node = identityIn(parts);
   const elsewhere = node && new OtherLogs({ here: node.id, calls, peers: async () => (await fleet?.peers()) ?? [] });
-  const workers = new WorkerService({ ...parts, ...services, requests, elsewhere });
+  const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
   void removing.soon();

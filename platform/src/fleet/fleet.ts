@@ -1,5 +1,6 @@
 /** The fleet makes workers exist: it wakes for what happens, looks at everything once a second, and lets planner and keeper act. */
 import { holderName, workerOf } from "../jobs/holder.ts";
+import { isSilent } from "../jobs/silence.ts";
 import type { WorkerCall, WorkerDesk } from "../jobs/worker-desk.ts";
 import type { WorkerEvents } from "../jobs/worker-events.ts";
 import { type Duty, every } from "../kernel/background.ts";
@@ -202,7 +203,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#compare();
     const holders = await this.#parts.queue.holders(undefined);
     // First, so that the plan is made on what hinders workers now.
-    await this.#keeper?.tick(now, new Set(holders.map(({ holder }) => workerOf(holder))));
+    await this.#keeper?.tick(now, new Map(holders.map((holder) => [workerOf(holder.holder), holder])));
     if (!(await this.#isMine(now))) return void (await this.#machines.roll());
     const survey = await this.#planner.survey(holders);
     await this.#book.refresh();
@@ -357,4 +358,4 @@ const endpointsWithoutRoom = ({ workers }: Survey) =>
   [...workers].filter(([, own]) => own.some(({ doc }) => doc.state === "WANTED")).map(([endpoint]) => endpoint);
 
 const jobsOf = (holders: readonly HolderState[]) =>
-  new Map(holders.map(({ holder, jobs }) => [workerOf(holder), jobs]));
+  new Map(holders.filter((holder) => !isSilent(holder)).map(({ holder, jobs }) => [workerOf(holder), jobs]));

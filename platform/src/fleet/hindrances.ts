@@ -1,8 +1,9 @@
 /** Looks whether workers of one machine that run can take work, and puts on record what keeps them from it. */
 import { STOP_GRACE_MS } from "../jobs/sessions.ts";
+import { SILENT_AFTER_MS } from "../jobs/silence.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { hindranceOf } from "../resources/workers/hindrance.ts";
+import { atLostJob, hindranceOf, silence } from "../resources/workers/hindrance.ts";
 import type { Hindrance } from "../resources/workers/model.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { callOf } from "./call.ts";
@@ -27,14 +28,12 @@ export class Hindrances {
     this.#parts = parts;
   }
 
-  /** True when the worker was drained, since it is hindered for good. */
-  async look(worker: WorkerItem): Promise<boolean> {
+  /** `silentMs` is how long nothing was heard of the worker. True when it was drained, since it is hindered for good. */
+  async look(worker: WorkerItem, silentMs = 0): Promise<boolean> {
     if (worker.doc.state !== "READY") return false;
-    if (this.#parts.rotation.has(worker.id)) {
-      await this.#lookAtHealth(worker);
-      return false;
-    }
-    return this.#lookAtJobs(worker);
+    if (!this.#parts.rotation.has(worker.id)) return this.#lookAtJobs(worker, silentMs);
+    await this.#lookAtHealth(worker);
+    return false;
   }
 
   /** Why a load-balanced worker is given up. One that has requests may be too busy to answer, and is judged when it has none. */
@@ -58,13 +57,16 @@ export class Hindrances {
       : { kind: "unhealthy", since, reason: `unhealthy: ${reason}` };
   }
 
-  async #lookAtJobs(worker: WorkerItem): Promise<boolean> {
+  async #lookAtJobs(worker: WorkerItem, silentMs: number): Promise<boolean> {
     const { desk, clock } = this.#parts;
-    const overrun = await desk.overruns.find(callOf(worker));
-    const reason = `still busy with ${overrun?.job}`;
+    const now = clock.now();
+    const isSilent = silentMs >= SILENT_AFTER_MS;
+    // What a silent one is at nobody knows: its job may have gone to others for the silence alone.
+    const overrun = isSilent ? undefined : await desk.overruns.find(callOf(worker));
+    const atJob = overrun && atLostJob(overrun, now);
     if (overrun && overrun.forMs >= STOP_GRACE_MS)
-      return this.#drain(worker, `${reason} after ${STOP_GRACE_MS / 1000} s`);
-    await this.#note(worker, overrun && { kind: "overrun", since: clock.now() - overrun.forMs, reason });
+      return this.#drain(worker, `${atJob?.reason} after ${STOP_GRACE_MS / 1000} s`);
+    await this.#note(worker, isSilent ? silence(silentMs, now) : atJob);
     return false;
   }
 

@@ -4,13 +4,14 @@ import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Instance } from "../ports/compute/compute.ts";
+import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 import { workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
-import { instanceSpec } from "./boot.ts";
+import { type Booted, Booter } from "./booter.ts";
 import { isProven } from "./brake.ts";
 import { callOf } from "./call.ts";
 import { CannotThaw, Freezer } from "./freezer.ts";
@@ -19,7 +20,6 @@ import type { OwnMachine } from "./own-machine.ts";
 import { Patience } from "./patience.ts";
 import type { WorkerItem } from "./plan.ts";
 import type { Rotation } from "./rotation.ts";
-import { StartTimes } from "./start-times.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
 import { exitText, type WorkerLog } from "./worker-log.ts";
 
@@ -53,8 +53,7 @@ export class Keeper {
   readonly #parts: KeeperParts;
   /** Work on one worker, one step after the other; a second wish while it goes on is one more round. */
   readonly #tended = new Map<string, { over: Promise<void>; again: boolean }>();
-  readonly #progress = new Map<string, string>();
-  readonly #times = new StartTimes();
+  readonly #booter: Booter;
   readonly #freezer: Freezer;
   readonly #exits = new Map<string, Instance>();
   readonly #patience: Patience;
@@ -66,6 +65,7 @@ export class Keeper {
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
+    this.#booter = new Booter(parts);
     this.#freezer = new Freezer({ ...parts, goesOn: (worker) => this.#join(worker) });
     this.#patience = new Patience({ ...parts, freezer: this.#freezer });
     this.#hindrances = new Hindrances(parts);
@@ -80,7 +80,7 @@ export class Keeper {
 
   /** What was last said of the image that a worker waits for. */
   progressOf(worker: string): string | undefined {
-    return this.#progress.get(worker);
+    return this.#booter.progressOf(worker);
   }
 
   /** Brings a worker to where its record says it is, now or right after what is being done with it. */
@@ -134,15 +134,16 @@ export class Keeper {
    * What time alone brings: boots that take too long, drained workers whose job has ended, workers that fell silent or are held up.
    * `heard` has those that were heard of lately.
    */
-  async tick(now: number, heard: ReadonlySet<string>): Promise<void> {
+  async tick(now: number, heard: ReadonlyMap<string, HolderState>): Promise<void> {
     for (const worker of (await this.#own()).values()) {
       const { id, doc } = worker;
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker)) void this.tend(id);
       // Load-balanced ones do not ask: their health is asked for.
       const isAsked = this.#parts.rotation.has(id);
       if (doc.state === "STARTING" && !isAsked && heard.has(id)) await this.answered(id);
-      if (await this.#hindrances.look(worker)) void this.tend(id);
-      const patience = () => this.#patience.overWith(worker, now, heard.has(id));
+      const silentMs = isAsked ? 0 : this.#patience.silentMs(worker, now, heard.get(id));
+      if (await this.#hindrances.look(worker, silentMs)) void this.tend(id);
+      const patience = () => this.#patience.overWith(worker, now, heard.get(id));
       const reason = isAsked ? (this.#freezer.overdue(id) ?? this.#hindrances.overdue(id)) : await patience();
       if (reason !== undefined) void this.giveUp(id, reason);
     }
@@ -156,7 +157,7 @@ export class Keeper {
     const { clock, records, workerLog, changed } = this.#parts;
     const readyAt = clock.now();
     if (!(await records.move(worker, "answer", { readyAt }))) return;
-    workerLog.say(worker, `ready ${this.#times.tell(worker, readyAt)}`);
+    workerLog.say(worker, `ready ${this.#booter.times.tell(worker, readyAt)}`);
     changed(worker.doc.endpoint);
   }
 
@@ -244,49 +245,25 @@ export class Keeper {
   }
 
   async #boot(worker: WorkerItem): Promise<void> {
-    const { compute, endpoint: endpointOf, workerLog, clock } = this.#parts;
-    const endpoint = await endpointOf(worker.doc.endpoint);
+    const endpoint = await this.#parts.endpoint(worker.doc.endpoint);
     // Of an older release, or of no endpoint any more: the plan ends it.
     if (endpoint?.doc.release !== worker.doc.release) return;
     try {
-      const placed = clock.now();
-      workerLog.say(worker, `starting ${endpoint.doc.image} (release ${worker.doc.release})`);
-      await compute.prepare(endpoint.doc.image, (line) => {
-        this.#progress.set(worker.id, line);
-        workerLog.say(worker, `pulling image ${endpoint.doc.image}: ${line}`);
-      });
-      await this.#start(worker, endpoint, { placed, prepared: clock.now() });
+      const booted = await this.#booter.boot(worker, endpoint, () => this.#closed);
+      if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
       await this.#fail(worker, `${BOOT_FAILED}${error instanceof Error ? error.message : String(error)}`);
-    } finally {
-      this.#progress.delete(worker.id);
     }
   }
 
-  /** The key is on record before anything runs with it; whoever changed the record meanwhile decides what becomes of both. */
-  async #start(
-    worker: WorkerItem,
-    endpoint: Item<KeptEndpoint>,
-    times: { placed: number; prepared: number },
-  ): Promise<void> {
-    const { compute, keys, records, workerLog, workerUrl, site, reveal, clock, desk, rotation } = this.#parts;
-    if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
-    const { id: keyId, ...issued } = await keys.issue(endpoint.account, endpoint.id, worker.id);
-    const keyed = await records.update(worker, { keyId, dataCenter: site.dataCenter });
-    if (!keyed) return keys.revoke(keyId);
-    const url = await workerUrl(endpoint.doc.image);
-    const spec = await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal);
-    if (this.#closed) return;
-    const { startedAt } = await compute.start(worker.id, spec);
-    this.#times.note(worker.id, { ...times, created: clock.now() });
-    const started = await records.move(keyed, "start", { startedAt });
+  async #runs({ started, keyed, env }: Booted, endpoint: Item<KeptEndpoint>): Promise<void> {
+    const { workerLog, rotation, desk } = this.#parts;
     if (started) {
       workerLog.follow(started);
-      if (endpoint.doc.type === "LOAD_BALANCER")
-        rotation.join({ endpoint: endpoint.id, worker: worker.id, env: spec.env });
-    } else if (!(await this.#find(worker.id))) await this.#clear(keyed, "was not wanted any more");
+      if (endpoint.doc.type === "LOAD_BALANCER") rotation.join({ endpoint: endpoint.id, worker: started.id, env });
+    } else if (!(await this.#find(keyed.id))) await this.#clear(keyed, "was not wanted any more");
     // A quick one has asked before its start was on record.
-    if (desk.activeAt(callOf(worker).worker) !== undefined) await this.answered(worker.id);
+    if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
   }
 
   /** Its program was started by a process that could not say so any more. */
@@ -354,7 +331,7 @@ export class Keeper {
 
   #forget(id: string): void {
     for (const known of [this.#exits, this.#givenUp]) known.delete(id);
-    for (const known of [this.#times, this.#freezer, this.#patience]) known.forget(id);
+    for (const known of [this.#booter.times, this.#freezer, this.#patience]) known.forget(id);
   }
 
   async #removeUnknown({ id, owner }: Instance): Promise<void> {

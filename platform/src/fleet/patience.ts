@@ -1,5 +1,7 @@
 /** How long is waited for a worker to speak: until its first ask, after its thaw, and between two signs of life. */
+import { silentMs } from "../jobs/silence.ts";
 import { isProblem } from "../kernel/problem.ts";
+import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import { initTimeoutMs, initTimeoutVariables } from "../resources/endpoints/init-timeout.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
@@ -30,18 +32,22 @@ export class Patience {
     this.#silentSince.delete(id);
   }
 
-  /** Why a worker is given up, when it is. A frozen one is silent by right. */
-  async overWith(worker: WorkerItem, now: number, isHeard: boolean): Promise<string | undefined> {
-    if (!isHeard && worker.doc.state === "READY") return this.#silent(worker, now);
-    this.#silentSince.delete(worker.id);
-    return !isHeard && worker.doc.state === "STARTING" ? this.#slowStart(worker, now) : undefined;
+  /**
+   * How long nothing was heard of a worker that should speak, which a frozen one need not. Of one that is lost to the queue it is counted
+   * on from what was known before, and else from now: what went on before this process began says nothing.
+   */
+  silentMs({ id, doc }: WorkerItem, now: number, holder: HolderState | undefined): number {
+    const ms = holder ? silentMs(holder) : now - (this.#silentSince.get(id) ?? now);
+    if (doc.state === "READY" && (!holder || ms > 0)) this.#silentSince.set(id, now - ms);
+    else this.#silentSince.delete(id);
+    return doc.state === "READY" ? ms : 0;
   }
 
-  #silent({ id }: WorkerItem, now: number): string | undefined {
-    const since = this.#silentSince.get(id) ?? now;
-    this.#silentSince.set(id, since);
-    if (now - since >= SILENT_MS) return `not heard of for ${SILENT_MS / 1000} s`;
-    return this.#parts.freezer.overdue(id);
+  /** Why a worker is given up, when it is. */
+  async overWith(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<string | undefined> {
+    if (worker.doc.state === "STARTING" && !holder) return this.#slowStart(worker, now);
+    if (this.silentMs(worker, now, holder) >= SILENT_MS) return `not heard of for ${SILENT_MS / 1000} s`;
+    return worker.doc.state === "READY" && !holder ? this.#parts.freezer.overdue(worker.id) : undefined;
   }
 
   async #slowStart(worker: WorkerItem, now: number): Promise<string | undefined> {

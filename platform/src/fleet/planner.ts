@@ -1,5 +1,6 @@
 /** The planner gathers what is known of endpoints that need workers, plans for each, and writes the plan into the records. */
 import { workerOf } from "../jobs/holder.ts";
+import { isSilent } from "../jobs/silence.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
@@ -69,7 +70,11 @@ export class Planner {
       roll(),
     ]);
     const jobsOf = new Map<string, Map<string, number>>();
-    for (const { endpoint, holder, jobs } of alive) {
+    const made = new Set(workers.map(({ id }) => id));
+    for (const one of alive) {
+      const { endpoint, holder, jobs } = one;
+      // What hinders a worker of the fleet is on its record; on others nobody counts while they are silent.
+      if (isSilent(one) && !made.has(workerOf(holder))) continue;
       const known = jobsOf.get(endpoint);
       if (known) known.set(workerOf(holder), jobs);
       else jobsOf.set(endpoint, new Map([[workerOf(holder), jobs]]));

@@ -1,4 +1,5 @@
 /** Why a job waits, as far as workers are the reason: one sentence from the records of an endpoint's workers. */
+import { silentWorkers } from "../jobs/silence.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { hindranceOf } from "../resources/workers/hindrance.ts";
 import { brakeOf } from "./brake.ts";
@@ -60,14 +61,16 @@ function whoEnds({ endpoint }: WaitFacts, ending: readonly WorkerItem[]): string
   ]);
 }
 
-function whoIsHindered({ workers }: WaitFacts): string | undefined {
-  const hindered = workers.filter((worker) => hindranceOf(worker) !== undefined);
-  const reasons = countedBy(hindered, (worker) => hindranceOf(worker)!.reason);
-  return joined(reasons.map(([reason, n]) => `${count(n)} ${reason}`));
+function whoIsHindered({ workers, now }: WaitFacts): string | undefined {
+  const hindered = workers.map(hindranceOf).filter((one) => one !== undefined);
+  const silent = hindered.filter(({ kind }) => kind === "silent").map(({ since }) => now - since);
+  const others = hindered.filter(({ kind }) => kind !== "silent");
+  const reasons = countedBy(others, ({ reason }) => reason);
+  return joined([...reasons.map(([reason, n]) => `${count(n)} ${reason}`), silentWorkers(silent, now)]);
 }
 
-function countedBy(workers: readonly WorkerItem[], reasonOf: (worker: WorkerItem) => string): [string, number][] {
-  return [...Map.groupBy(workers, reasonOf)].map(([reason, those]) => [reason, those.length]);
+function countedBy<T>(those: readonly T[], reasonOf: (one: T) => string): [string, number][] {
+  return [...Map.groupBy(those, reasonOf)].map(([reason, some]) => [reason, some.length]);
 }
 
 function joined(sentences: readonly (string | undefined)[]): string | undefined {

@@ -1,22 +1,27 @@
 /** Why a job waits, in one sentence: from whoever keeps workers, or else as far as the queue itself can tell. */
 import type { Job } from "../ports/queue/job.ts";
 import type { Counts, HolderState } from "../ports/queue/queue.ts";
+import { isSilent, silentMs, silentWorkers } from "./silence.ts";
 
 export function waitReason(
   job: Job,
   { inQueue }: Counts,
   holders: readonly HolderState[],
   ofWorkers: string | undefined,
+  now: number,
 ): string {
-  const sentence = ofWorkers ?? whoCouldTakeIt(inQueue, holders);
+  const sentence = ofWorkers ?? whoCouldTakeIt(inQueue, holders, now);
   return job.reason === undefined ? sentence : `${sentence}; last attempt: ${job.reason}`;
 }
 
-function whoCouldTakeIt(inQueue: number, holders: readonly HolderState[]): string {
+function whoCouldTakeIt(inQueue: number, known: readonly HolderState[], now: number): string {
   const waiting = inQueue === 1 ? "1 job in the queue" : `${inQueue} jobs in the queue`;
-  if (holders.length === 0) return `no worker is connected (${waiting})`;
+  const holders = known.filter((holder) => !isSilent(holder));
+  const silent = silentWorkers(known.filter(isSilent).map(silentMs), now);
+  if (holders.length === 0) return `${silent ?? "no worker is connected"} (${waiting})`;
+  const more = silent === undefined ? "" : `; ${silent}`;
   const busy = holders.filter(({ jobs }) => jobs > 0).length;
   if (busy === holders.length)
-    return `all ${holders.length} ${holders.length === 1 ? "worker" : "workers"} busy (${waiting})`;
-  return `waiting for one of ${holders.length - busy} idle workers to ask for it (${waiting})`;
+    return `all ${holders.length} ${holders.length === 1 ? "worker" : "workers"} busy${more} (${waiting})`;
+  return `waiting for one of ${holders.length - busy} idle workers to ask for it${more} (${waiting})`;
 }

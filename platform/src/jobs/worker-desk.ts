@@ -12,15 +12,13 @@ import { Overruns } from "./overruns.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
+import { LOST_AFTER_MS, OpenQuestion } from "./silence.ts";
 import { StopCalls } from "./stop-calls.ts";
 import type { Waiters } from "./waiters.ts";
 import { Withheld } from "./withheld.ts";
 import { nobodyKeepsWorkers, type WorkerCall, type WorkerEvents } from "./worker-events.ts";
 
 export type { WorkerCall };
-
-/** A worker is lost when nothing was heard of it for this long. */
-export const LOST_AFTER_MS = 30_000;
 
 export interface Reported {
   id: string;
@@ -77,6 +75,7 @@ export class WorkerDesk {
     const { round } = session;
     const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
     using place = this.#pollers.join(call.endpoint, call.worker);
+    using open = new OpenQuestion(this.#clock, () => this.#renew(call));
     do {
       if (gone.aborted || this.#pollers.closed || session.round !== round) break;
       if (isWithheld(session)) {
@@ -96,7 +95,7 @@ export class WorkerDesk {
         call,
         claimed.map(({ job }) => job),
       );
-    } while (await place.woken(untilMs, gone));
+    } while (await open.during(place.woken(untilMs, gone)));
     if (!gone.aborted && session.round === round) this.#heard(call);
     return [];
   }
@@ -275,9 +274,14 @@ export class WorkerDesk {
     return Math.max(1, Math.min(limit, Math.ceil(inQueue / workers)));
   }
 
-  #heard({ worker, endpoint }: WorkerCall): Session {
+  #renew({ worker, endpoint }: WorkerCall): void {
     // Not awaited: being alive is worth nothing on the disk.
     this.#queue.renew(worker, endpoint, LOST_AFTER_MS).catch(() => undefined);
+  }
+
+  #heard(call: WorkerCall): Session {
+    const { worker, endpoint } = call;
+    this.#renew(call);
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     if (!session.heard) this.#events.heard({ worker, endpoint });
     session.heard = true;

@@ -1,13 +1,8 @@
 /** One life of the server: the real engine, worker desk, sweeper and queue, from a start to a crash. */
 import { Engine, type Submission } from "../../src/jobs/engine.ts";
+import { LOST_AFTER_MS } from "../../src/jobs/silence.ts";
 import { Sweeper } from "../../src/jobs/sweeper.ts";
-import {
-  LOST_AFTER_MS,
-  type Reported,
-  type Streamed,
-  type WorkerCall,
-  WorkerDesk,
-} from "../../src/jobs/worker-desk.ts";
+import { type Reported, type Streamed, type WorkerCall, WorkerDesk } from "../../src/jobs/worker-desk.ts";
 import { isProblem } from "../../src/kernel/problem.ts";
 import { EmbeddedQueue } from "../../src/ports/queue/embedded-queue.ts";
 import { jobLifecycle } from "../../src/ports/queue/job.ts";

@@ -49,7 +49,8 @@ export class HolderBook {
     const now = this.#clock.monotonic();
     const alive: HolderState[] = [];
     for (const [holder, { endpoint, until, jobs }] of this.#holders) {
-      if (until > now && (of === undefined || of === endpoint)) alive.push({ holder, endpoint, jobs: jobs.size });
+      if (until > now && (of === undefined || of === endpoint))
+        alive.push({ holder, endpoint, jobs: jobs.size, leftMs: until - now });
     }
     return alive;
   }

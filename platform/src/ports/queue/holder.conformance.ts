@@ -37,8 +37,8 @@ export function holderConformance(open: OpenQueue): void {
     await claim(opened.queue, { holder: "w1", limit: 2 });
     const known = await opened.queue.holders(ENDPOINT);
     expect(known.toSorted((a, b) => (a.holder < b.holder ? -1 : 1))).toEqual([
-      { holder: "w1", endpoint: ENDPOINT, jobs: 2 },
-      { holder: "w2", endpoint: ENDPOINT, jobs: 0 },
+      { holder: "w1", endpoint: ENDPOINT, jobs: 2, leftMs: expect.any(Number) },
+      { holder: "w2", endpoint: ENDPOINT, jobs: 0, leftMs: expect.any(Number) },
     ]);
     const all = await opened.queue.holders();
     expect(all.map(({ holder, endpoint }) => `${endpoint}/${holder}`).toSorted()).toEqual(
@@ -47,6 +47,18 @@ export function holderConformance(open: OpenQueue): void {
     await opened.elapse(MINUTE_MS + LATE_MS);
     expect((await opened.queue.holders(ENDPOINT)).map(({ holder }) => holder)).toEqual(["w2"]);
     expect(await opened.queue.holders("nowhere")).toEqual([]);
+  });
+
+  test("how much longer a holder counts as alive is known, and begins anew when it is renewed", async () => {
+    await using opened = await open();
+    const left = async () => (await opened.queue.holders(ENDPOINT))[0]!.leftMs;
+    const isAbout = (ms: number, wanted: number) => ms > wanted - SLACK_MS && ms <= wanted + LATE_MS;
+    await opened.queue.renew("w1", ENDPOINT, MINUTE_MS);
+    expect(isAbout(await left(), MINUTE_MS)).toBe(true);
+    await opened.elapse(MINUTE_MS / 2);
+    expect(isAbout(await left(), MINUTE_MS / 2)).toBe(true);
+    await opened.queue.renew("w1", ENDPOINT, 2 * MINUTE_MS);
+    expect(isAbout(await left(), 2 * MINUTE_MS)).toBe(true);
   });
 
   test("a holder has what it claimed and has neither finished nor given back", async () => {

@@ -192,7 +192,7 @@ export class PostgresQueue implements Queue {
 
   async holders(endpoint?: string): Promise<HolderState[]> {
     return this.#sql<HolderState>(
-      `SELECT holder, endpoint,
+      `SELECT holder, endpoint, until - ${DATABASE_NOW} AS "leftMs",
          (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs
        FROM holders WHERE ($1::text IS NULL OR endpoint = $1) AND until > ${DATABASE_NOW}`,
       [endpoint === undefined ? null : clean(endpoint)],

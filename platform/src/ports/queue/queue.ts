@@ -71,6 +71,8 @@ export interface HolderState {
   endpoint: string;
   /** How many jobs it has now. */
   jobs: number;
+  /** How much longer it counts as alive, unless it is renewed. */
+  leftMs: number;
 }
 
 /** What a running or waiting job has run out of. */

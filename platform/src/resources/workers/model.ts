@@ -26,11 +26,11 @@ export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
 export type Hindrance = {
   /**
    * overrun: it is at a job that is no longer its own, and asks for nothing. unhealthy: its health check fails after it was well.
-   * rising: its health check says that it gets ready again.
+   * rising: its health check says that it gets ready again. silent: nothing was heard of it since.
    */
-  kind: "overrun" | "unhealthy" | "rising";
+  kind: "overrun" | "unhealthy" | "rising" | "silent";
   since: number;
-  /** In words for people. */
+  /** In words for people, without the time that has passed. */
   reason: string;
 };
 

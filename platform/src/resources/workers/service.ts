@@ -1,16 +1,19 @@
 /** The workers of an endpoint, as callers may see them. */
 import { workerOf } from "../../jobs/holder.ts";
+import type { Overruns } from "../../jobs/overruns.ts";
+import { isSilent, silentMs } from "../../jobs/silence.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { isStreamName, type LogLine, type Logs, type Query } from "../../ports/logs/logs.ts";
-import type { Queue } from "../../ports/queue/queue.ts";
+import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 import { eventsOf, logQueryOf } from "../logs/follow.ts";
-import { type Worker, workerLog } from "./model.ts";
+import { atLostJob, silence } from "./hindrance.ts";
+import { type Hindrance, type Worker, workerLog } from "./model.ts";
 import type { workerOperations } from "./operations.ts";
 import type { WorkerRecords } from "./records.ts";
-import { standingWorkers, summaryOf } from "./standing.ts";
+import { type Heard, standingWorkers, summaryOf } from "./standing.ts";
 
 type Operations = typeof workerOperations;
 
@@ -38,6 +41,7 @@ export class WorkerService implements Handlers<Operations> {
   readonly #logs: Logs;
   readonly #clock: Clock;
   readonly #elsewhere: LogsElsewhere | undefined;
+  readonly #overruns: Overruns;
   readonly #requests: (endpoint: string) => ReadonlyMap<string, number>;
 
   constructor(parts: {
@@ -46,6 +50,7 @@ export class WorkerService implements Handlers<Operations> {
     queue: Queue;
     logs: Logs;
     clock: Clock;
+    overruns: Overruns;
     /** Absent where there is one node. */
     elsewhere?: LogsElsewhere | undefined;
     /** Requests of each load-balanced worker, which asks for no work and is seen by nobody else. */
@@ -57,6 +62,7 @@ export class WorkerService implements Handlers<Operations> {
     this.#logs = parts.logs;
     this.#clock = parts.clock;
     this.#elsewhere = parts.elsewhere;
+    this.#overruns = parts.overruns;
     this.#requests = parts.requests;
   }
 
@@ -94,9 +100,22 @@ export class WorkerService implements Handlers<Operations> {
   async standing(endpoint: string, release: number): Promise<Worker[]> {
     const now = this.#clock.now();
     const [kept, holders] = await Promise.all([this.#records.ofEndpoint(endpoint), this.#queue.holders(endpoint)]);
-    const jobs = new Map(holders.map(({ holder, jobs }) => [workerOf(holder), jobs]));
-    for (const [worker, requests] of this.#requests(endpoint)) jobs.set(worker, requests);
-    return standingWorkers(kept, jobs, { release, now });
+    const made = new Set(kept.map(({ id }) => id));
+    const heard = new Map<string, Heard>();
+    for (const holder of holders) {
+      const worker = workerOf(holder.holder);
+      const hindrance = made.has(worker) ? undefined : await this.#hindranceByHand(holder, now);
+      heard.set(worker, { jobs: holder.jobs, hindrance });
+    }
+    for (const [worker, requests] of this.#requests(endpoint)) heard.set(worker, { jobs: requests });
+    return standingWorkers(kept, heard, { release, now });
+  }
+
+  /** Nobody keeps a record of a worker that was started by hand. What it is at is known to the node that it speaks to. */
+  async #hindranceByHand(holder: HolderState, now: number): Promise<Hindrance | undefined> {
+    if (isSilent(holder)) return silence(silentMs(holder), now);
+    const overrun = await this.#overruns.find({ endpoint: holder.endpoint, worker: holder.holder });
+    return overrun && atLostJob(overrun, now);
   }
 
   async #isStanding(endpoint: string, release: number, worker: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 /** How the workers of an endpoint stand: one answer for lists, health, metrics and logs. */
 import { timestamp } from "../../kernel/clock.ts";
-import { hindranceOf } from "./hindrance.ts";
+import { hindranceOf, shownHindrance } from "./hindrance.ts";
 import type { Hindrance, Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
@@ -19,20 +19,40 @@ const STATUS: Record<WorkerState, WorkerStatus | "by jobs" | undefined> = {
   GONE: undefined,
 };
 
+/** What was heard of a worker lately. */
+export interface Heard {
+  jobs: number;
+  /** What hinders one that was started by hand; of others that is on record. */
+  hindrance?: Hindrance | undefined;
+}
+
 /** Workers that the platform made, newest first, then those that were started by hand and are connected. */
 export function standingWorkers(
   kept: readonly WorkerItem[],
-  jobs: ReadonlyMap<string, number>,
+  heard: ReadonlyMap<string, Heard>,
   { release, now }: { release: number; now: number },
 ): Worker[] {
   const made = kept.flatMap((item): Worker[] => {
     const status = STATUS[item.doc.state];
     if (status === undefined) return [];
-    return [shown(item, status === "by jobs" ? ofReady(item, jobs.get(item.id)) : status, { release, now })];
+    const { status: known, reason } = standing(heard.get(item.id), hindranceOf(item), now);
+    return [shown(item, { status: status === "by jobs" ? known : status, reason }, { release, now })];
   });
   const known = new Set(kept.map(({ id }) => id));
-  const byHand = [...jobs].filter(([id]) => !known.has(id)).map(([id, count]) => handMade(id, byJobs(count)));
+  const byHand = [...heard]
+    .filter(([id]) => !known.has(id))
+    .map(([id, one]) => handMade(id, standing(one, one.hindrance, now)));
   return [...made, ...byHand];
+}
+
+interface Standing {
+  status: WorkerStatus;
+  reason: string | null;
+}
+
+function standing(heard: Heard | undefined, hindrance: Hindrance | undefined, now: number): Standing {
+  if (hindrance) return shownHindrance(hindrance, now);
+  return { status: heard && heard.jobs > 0 ? "RUNNING" : "IDLE", reason: null };
 }
 
 export function summaryOf(workers: readonly Worker[]): WorkerSummary {
@@ -53,21 +73,11 @@ export function readyWorkers(workers: readonly Worker[]): string[] {
   return workers.filter(isReady).map(({ id }) => id);
 }
 
-const HINDERED: Record<Hindrance["kind"], WorkerStatus> = {
-  overrun: "RUNNING",
-  unhealthy: "UNHEALTHY",
-  rising: "INITIALIZING",
-};
-
-function ofReady(item: WorkerItem, jobs?: number): WorkerStatus {
-  const hindrance = hindranceOf(item);
-  return hindrance ? HINDERED[hindrance.kind] : byJobs(jobs);
-}
-
-const byJobs = (count = 0): WorkerStatus => (count > 0 ? "RUNNING" : "IDLE");
-
-function shown(item: WorkerItem, status: WorkerStatus, { release, now }: { release: number; now: number }): Worker {
-  const { id, doc } = item;
+function shown(
+  { id, doc }: WorkerItem,
+  { status, reason }: Standing,
+  { release, now }: { release: number; now: number },
+): Worker {
   const { startedAt } = doc;
   return {
     id,
@@ -81,14 +91,14 @@ function shown(item: WorkerItem, status: WorkerStatus, { release, now }: { relea
     dataCenterId: doc.dataCenter ?? null,
     uptimeSeconds: startedAt === null ? null : Math.max(0, Math.floor((now - startedAt) / 1000)),
     startedAt: startedAt === null ? null : timestamp(startedAt),
-    reason: hindranceOf(item)?.reason ?? doc.reason,
+    reason: reason ?? doc.reason,
   };
 }
 
 /** Nothing is known of it but that it asks for work. */
-function handMade(id: string, status: WorkerStatus): Worker {
+function handMade(id: string, { status, reason }: Standing): Worker {
   return {
     ...{ id, status, isStale: false, gpuCount: 0, version: null, image: null, gpuTypeId: null, dataCenterId: null },
-    ...{ uptimeSeconds: null, startedAt: null, reason: null },
+    ...{ uptimeSeconds: null, startedAt: null, reason },
   };
 }

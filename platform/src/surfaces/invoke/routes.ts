@@ -266,7 +266,7 @@ function endEarlyReply(reply: Reply, record: string | Uint8Array): Reply {
 async function explained(parts: InvokeParts, shown: Shown): Promise<Shown> {
   if (shown.job.state !== "IN_QUEUE") return shown;
   const { counts, holders, ofWorkers } = await waitFacts(parts, shown.job.endpoint);
-  return { ...shown, waitReason: waitReason(shown.job, counts, holders, ofWorkers) };
+  return { ...shown, waitReason: waitReason(shown.job, counts, holders, ofWorkers, parts.clock.now()) };
 }
 
 /** What the reason of every waiting job of an endpoint is made from. */

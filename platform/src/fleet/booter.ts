@@ -1,0 +1,83 @@
+/** Boots workers of one machine: image, key, variables, program, each on record before the next. */
+import type { Clock } from "../kernel/clock.ts";
+import type { InstanceSpec } from "../ports/compute/compute.ts";
+import type { Item } from "../ports/store/collection.ts";
+import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import type { Reveal } from "../resources/secrets/placeholders.ts";
+import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
+import { instanceSpec } from "./boot.ts";
+import type { OwnMachine } from "./own-machine.ts";
+import { StartTimes } from "./start-times.ts";
+import type { WorkerLog } from "./worker-log.ts";
+
+export interface BooterParts extends Omit<OwnMachine, "id"> {
+  keys: WorkerKeys;
+  records: WorkerRecords;
+  workerLog: WorkerLog;
+  clock: Clock;
+  reveal: Reveal;
+}
+
+/** A program that runs. */
+export interface Booted {
+  /** As it is on record; undefined when somebody changed the record first, and decides what becomes of both. */
+  started: WorkerItem | undefined;
+  keyed: WorkerItem;
+  env: InstanceSpec["env"];
+}
+
+export class Booter {
+  readonly #parts: BooterParts;
+  readonly #progress = new Map<string, string>();
+  readonly times = new StartTimes();
+
+  constructor(parts: BooterParts) {
+    this.#parts = parts;
+  }
+
+  /** What was last said of the image that a worker waits for. */
+  progressOf(worker: string): string | undefined {
+    return this.#progress.get(worker);
+  }
+
+  /** Rejects when there is no program in the end. Undefined when nothing was started, since `isOver` or another node has the worker. */
+  async boot(worker: WorkerItem, endpoint: Item<KeptEndpoint>, isOver: () => boolean): Promise<Booted | undefined> {
+    const { compute, workerLog, clock } = this.#parts;
+    const { image } = endpoint.doc;
+    const placed = clock.now();
+    workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
+    try {
+      await compute.prepare(image, (line) => {
+        this.#progress.set(worker.id, line);
+        workerLog.say(worker, `pulling image ${image}: ${line}`);
+      });
+      return await this.#start(worker, endpoint, { placed, prepared: clock.now() }, isOver);
+    } finally {
+      this.#progress.delete(worker.id);
+    }
+  }
+
+  /** The key is on record before anything runs with it. */
+  async #start(
+    worker: WorkerItem,
+    endpoint: Item<KeptEndpoint>,
+    times: { placed: number; prepared: number },
+    isOver: () => boolean,
+  ): Promise<Booted | undefined> {
+    const { compute, keys, records, workerUrl, site, reveal, clock } = this.#parts;
+    if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
+    const { id: keyId, ...issued } = await keys.issue(endpoint.account, endpoint.id, worker.id);
+    const keyed = await records.update(worker, { keyId, dataCenter: site.dataCenter });
+    if (!keyed) {
+      await keys.revoke(keyId);
+      return undefined;
+    }
+    const url = await workerUrl(endpoint.doc.image);
+    const spec = await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal);
+    if (isOver()) return undefined;
+    const { startedAt } = await compute.start(worker.id, spec);
+    this.times.note(worker.id, { ...times, created: clock.now() });
+    return { started: await records.move(keyed, "start", { startedAt }), keyed, env: spec.env };
+  }
+}

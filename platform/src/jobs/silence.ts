@@ -1,0 +1,58 @@
+/** Silence: how long nothing was heard of a worker, and from when on that means something. */
+import { type Clock, type Timer, timestamp } from "../kernel/clock.ts";
+import type { HolderState } from "../ports/queue/queue.ts";
+
+/** A worker is lost when nothing was heard of it for this long. */
+export const LOST_AFTER_MS = 30_000;
+
+/** Workers ping every 10 s, or have a question open: one that does neither for this long is not counted on. */
+export const SILENT_AFTER_MS = 15_000;
+
+/** How often a worker whose question is open is said to be alive. */
+const SAID_EVERY_MS = 10_000;
+
+/** How long nothing was heard of a worker that is not lost yet. */
+export const silentMs = ({ leftMs }: Pick<HolderState, "leftMs">): number => Math.max(0, LOST_AFTER_MS - leftMs);
+
+export const isSilent = (holder: Pick<HolderState, "leftMs">): boolean => silentMs(holder) >= SILENT_AFTER_MS;
+
+const seconds = (ms: number) => `${Math.round(ms / 1000)} s`;
+
+export const silenceText = (ms: number, now: number): string =>
+  `silent for ${seconds(ms)} (last heard of ${timestamp(now - ms)})`;
+
+/** How many workers are silent, and for how long; undefined when none is. */
+export function silentWorkers(ms: readonly number[], now: number): string | undefined {
+  if (ms.length === 0) return undefined;
+  const longest = Math.max(...ms);
+  if (ms.length === 1) return `1 worker ${silenceText(longest, now)}`;
+  return `${ms.length} workers silent, the longest for ${seconds(longest)} (last heard of ${timestamp(now - longest)})`;
+}
+
+/** Says again and again that a worker is alive, from the time that its question has to wait until it is answered. */
+export class OpenQuestion implements Disposable {
+  readonly #clock: Clock;
+  readonly #say: () => void;
+  #timer: Timer | undefined;
+
+  constructor(clock: Clock, say: () => void) {
+    this.#clock = clock;
+    this.#say = say;
+  }
+
+  during<T>(waiting: Promise<T>): Promise<T> {
+    if (!this.#timer) this.#arm();
+    return waiting;
+  }
+
+  [Symbol.dispose](): void {
+    this.#timer?.cancel();
+  }
+
+  #arm(): void {
+    this.#timer = this.#clock.after(SAID_EVERY_MS, () => {
+      this.#say();
+      this.#arm();
+    });
+  }
+}
