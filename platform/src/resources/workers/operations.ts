@@ -11,7 +11,9 @@ export const workerOperations = {
     method: "GET",
     path: "/v2/serverless/{id}/workers",
     summary: "List an endpoint's workers",
-    description: "Those that exist or are wanted now, and those started by hand that are connected.",
+    description:
+      "Those that exist or are wanted now, and those started by hand that are connected. While there is none of them, the newest " +
+      "one that failed, with its reason.",
     tag,
     out: t.Object({
       workers: t.Array(Worker),

@@ -32,7 +32,7 @@ export function standingWorkers(
   heard: ReadonlyMap<string, Heard>,
   { release, now }: { release: number; now: number },
 ): Worker[] {
-  const made = kept.flatMap((item): Worker[] => {
+  const made = active(kept).flatMap((item): Worker[] => {
     const status = STATUS[item.doc.state];
     if (status === undefined) return [];
     const { status: known, reason } = standing(heard.get(item.id), hindranceOf(item), now);
@@ -43,6 +43,14 @@ export function standingWorkers(
     .filter(([id]) => !known.has(id))
     .map(([id, one]) => handMade(id, standing(one, one.hindrance, now)));
   return [...made, ...byHand];
+}
+
+/** A boot that has ended is not listed, but for the newest failure while there is nothing else: it stands for what goes wrong. */
+function active(kept: readonly WorkerItem[]): WorkerItem[] {
+  const living = kept.filter(({ doc }) => doc.state !== "FAILED" && doc.state !== "GONE");
+  if (living.length > 0) return living;
+  const newestFirst = [...kept].sort((a, b) => (b.doc.failedAt ?? 0) - (a.doc.failedAt ?? 0));
+  return newestFirst.filter(({ doc }) => doc.state === "FAILED").slice(0, 1);
 }
 
 interface Standing {
@@ -67,10 +75,9 @@ export function summaryOf(workers: readonly Worker[]): WorkerSummary {
   };
 }
 
-/** Those that a job could be given to, at once or after the one they have. A frozen one must be thawed first. */
+/** Those that a job could be given to at once. A frozen one must be thawed first. */
 export function readyWorkers(workers: readonly Worker[]): string[] {
-  const isReady = ({ status, frozen }: Worker) => status === "RUNNING" || (status === "IDLE" && !frozen);
-  return workers.filter(isReady).map(({ id }) => id);
+  return workers.filter(({ status, frozen }) => status === "IDLE" && !frozen).map(({ id }) => id);
 }
 
 function shown(

@@ -131,12 +131,37 @@ test("the list, /health and /metrics agree", async () => {
   for (const [i, state] of states.entries()) await put(world, `w${i}`, { state });
   const worker = await world.worker();
   await world.begun(worker);
-  const counts = { running: 1, idle: 3, initializing: 2, throttled: 1, unhealthy: 2 };
-  expect((await list(world)).json.summary).toEqual({ ...counts, total: 9 });
+  const counts = { running: 1, idle: 3, initializing: 2, throttled: 1, unhealthy: 0 };
+  expect((await list(world)).json.summary).toEqual({ ...counts, total: 7 });
   expect((await world.invoke("GET", "/health")).json.workers).toEqual({ ...counts, ready: 2 });
   const metrics = (await world.invoke("GET", "/metrics")).json;
   expect(metrics.workers).toEqual({ ...counts, ready: 2 });
-  expect(metrics.readyWorkers.toSorted()).toEqual(["w3", "w4", worker.id].toSorted());
+  expect(metrics.readyWorkers.toSorted()).toEqual(["w3", "w4"]);
+});
+
+test("a busy worker is not among the ready ones, in number and by name", async () => {
+  await using world = await setupJobs();
+  await world.begun(await world.worker());
+  const { workers, readyWorkers } = (await world.invoke("GET", "/metrics")).json;
+  expect([workers.running, workers.ready, readyWorkers]).toEqual([1, 0, []]);
+});
+
+describe("boots that have ended", () => {
+  test("are not listed beside those that run or are on their way", async () => {
+    await using world = await setupJobs();
+    await put(world, "dead", { state: "FAILED", failedAt: 1, reason: "exit 7" });
+    await put(world, "next", { state: "STARTING" });
+    expect(await statuses(world)).toEqual({ next: "INITIALIZING" });
+  });
+
+  test("are one while nothing else is there: the newest, with its reason", async () => {
+    await using world = await setupJobs();
+    for (const [i, failedAt] of [2, 3, 1].entries())
+      await put(world, `w${i}`, { state: "FAILED", failedAt, reason: `exit ${failedAt}` });
+    const { workers, summary } = (await list(world)).json;
+    expect(workers).toMatchObject([{ id: "w1", status: "UNHEALTHY", reason: "exit 3" }]);
+    expect(summary).toMatchObject({ unhealthy: 1, total: 1 });
+  });
 });
 
 test("workers of other endpoints are not shown", async () => {

@@ -226,8 +226,7 @@ async function metrics({ workers, staleReports }: InvokeParts, { endpoint }: Ask
 
 function workerCounts(workers: readonly Worker[]) {
   const { idle, initializing, running, throttled, unhealthy } = summaryOf(workers);
-  const frozen = workers.filter((worker) => worker.frozen).length;
-  return { idle, initializing, ready: idle - frozen, running, throttled, unhealthy };
+  return { idle, initializing, ready: readyWorkers(workers).length, running, throttled, unhealthy };
 }
 
 /** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */
