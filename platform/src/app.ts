@@ -12,6 +12,7 @@ import { Outputs } from "./jobs/outputs.ts";
 import { parsePayloadLimits } from "./jobs/payload-limits.ts";
 import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
+import { nobodyWarmsUp, type WarmUps } from "./jobs/warm-up.ts";
 import { Webhooks } from "./jobs/webhooks.ts";
 import { WorkerDesk } from "./jobs/worker-desk.ts";
 import type { WorkerEvents } from "./jobs/worker-events.ts";
@@ -156,7 +157,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
   const pipeline = new Pipeline({ ...parts, limiter });
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
-  const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters, events: eventsFor(() => fleet) });
+  const told = { events: eventsFor(() => fleet), warmUps: warmUpsOf(() => fleet) };
+  const desk = new WorkerDesk({ ...parts, ...told, failed, waiters: engine.waiters });
   const balancer = new Balancer({ clock });
   const frozen = { forMs: settings.frozenS * 1000, memoryMb: settings.frozenMb };
   const passes = new NodePasses(parts);
@@ -319,6 +321,15 @@ function eventsFor(fleet: () => Fleet | undefined): WorkerEvents {
     unfit: (call, reason) => fleet()?.unfit(call, reason),
     tired: (call) => fleet()?.tired(call),
     stuck: (call) => fleet()?.stuck(call),
+  };
+}
+
+function warmUpsOf(fleet: () => Fleet | undefined): WarmUps {
+  const known = () => fleet()?.warmUps ?? nobodyWarmsUp;
+  return {
+    begin: (call) => known().begin(call),
+    lose: (call, isSure) => known().lose(call, isSure),
+    end: (call, report) => known().end(call, report),
   };
 }
 

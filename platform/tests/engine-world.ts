@@ -3,6 +3,7 @@
 import { Engine, type Submission } from "../src/jobs/engine.ts";
 import { holderName } from "../src/jobs/holder.ts";
 import { readReport } from "../src/jobs/report.ts";
+import type { WarmUps } from "../src/jobs/warm-up.ts";
 import { WorkerDesk } from "../src/jobs/worker-desk.ts";
 import type { WorkerEvents } from "../src/jobs/worker-events.ts";
 import { FakeClock } from "../src/kernel/clock.ts";
@@ -36,7 +37,7 @@ export function submission(
   };
 }
 
-export async function jobWorld({ events }: { events?: WorkerEvents } = {}) {
+export async function jobWorld({ events, warmUps }: { events?: WorkerEvents; warmUps?: WarmUps } = {}) {
   const clock = new FakeClock();
   const waiting: (() => void)[] = [];
   let isHeld = false;
@@ -51,7 +52,7 @@ export async function jobWorld({ events }: { events?: WorkerEvents } = {}) {
     const parts = { queue, signals, clock, random: new SeededRandom(1), failed: () => undefined };
     const engine = new Engine(parts);
     /** One more desk at the same queue, as another node has it. */
-    const newDesk = () => new WorkerDesk({ ...parts, waiters: engine.waiters, events });
+    const newDesk = () => new WorkerDesk({ ...parts, waiters: engine.waiters, events, warmUps });
     return { queue, engine, newDesk, desk: newDesk() };
   };
   return {

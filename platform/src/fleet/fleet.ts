@@ -28,6 +28,7 @@ import type { WorkerItem } from "./plan.ts";
 import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
 import { Rotation } from "./rotation.ts";
 import { WaitReasons } from "./wait-reasons.ts";
+import { FleetWarmUps } from "./warm-ups.ts";
 import { WorkerLog } from "./worker-log.ts";
 
 export interface FleetParts {
@@ -72,6 +73,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #attention: Attention;
   readonly #woken = new Set<string>();
   readonly #reasons: WaitReasons;
+  /** For the desk: what new workers must do first. */
+  readonly warmUps: FleetWarmUps;
   #turn: Promise<void> = Promise.resolve();
   #ready: Promise<void> | undefined;
   #comparedAt = Number.NEGATIVE_INFINITY;
@@ -85,6 +88,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     balancer.explainedBy((endpoint) => this.#whyNoWorker(endpoint));
     this.#book = new EndpointBook(parts);
     this.#attention = new Attention(parts);
+    const endpoint = (id: string) => this.#book.find(id);
+    this.warmUps = new FleetWarmUps({ ...parts, endpoint, act: (worker) => this.#act(worker) });
     this.#reasons = new WaitReasons({ ...parts, progressOf: (worker) => this.#keeper?.progressOf(worker) });
     const { reach = () => Promise.reject(new Error("other machines are not reached from here")) } = parts;
     const elsewhere = new Elsewhere({ balancer, reach });
@@ -317,6 +322,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       machine: id,
       workerLog,
       endpoint: (id) => this.#book.find(id),
+      warmUps: this.warmUps,
       changed: (endpoint) => this.#wake(endpoint),
     });
   }

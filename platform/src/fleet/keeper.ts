@@ -21,6 +21,7 @@ import { Patience } from "./patience.ts";
 import type { WorkerItem } from "./plan.ts";
 import type { Rotation } from "./rotation.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
+import type { FleetWarmUps } from "./warm-ups.ts";
 import { exitText, type WorkerLog } from "./worker-log.ts";
 
 export interface KeeperParts extends Omit<OwnMachine, "id"> {
@@ -35,6 +36,7 @@ export interface KeeperParts extends Omit<OwnMachine, "id"> {
   failed: (error: unknown) => void;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
   reveal: Reveal;
+  warmUps: FleetWarmUps;
   /** Something happened to a worker of this endpoint: it may need another. */
   changed: (endpoint: string) => void;
 }
@@ -140,10 +142,11 @@ export class Keeper {
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker)) void this.tend(id);
       // Load-balanced ones do not ask: their health is asked for.
       const isAsked = this.#parts.rotation.has(id);
-      if (doc.state === "STARTING" && !isAsked && heard.has(id)) await this.answered(id);
-      const silentMs = isAsked ? 0 : this.#patience.silentMs(worker, now, heard.get(id));
+      const holder = heard.get(id);
+      if (doc.state === "STARTING" && !isAsked && holder) await this.answered(id);
+      const silentMs = isAsked ? 0 : this.#patience.silentMs(worker, now, holder);
       if (await this.#hindrances.look(worker, silentMs)) void this.tend(id);
-      const patience = () => this.#patience.overWith(worker, now, heard.get(id));
+      const patience = () => this.#patience.overWith(worker, now, holder);
       const reason = isAsked ? (this.#freezer.overdue(id) ?? this.#hindrances.overdue(id)) : await patience();
       if (reason !== undefined) void this.giveUp(id, reason);
     }
@@ -154,9 +157,17 @@ export class Keeper {
     const worker = await this.#find(id);
     if (worker) this.#freezer.heard(worker);
     if (!worker || !workerLifecycle.can(worker.doc.state, "answer")) return;
-    const { clock, records, workerLog, changed } = this.#parts;
+    const { clock, records, workerLog, changed, desk, warmUps } = this.#parts;
+    const { warmUp } = worker.doc;
+    if (await warmUps.isDue(worker)) {
+      if (!warmUp || warmUp.isLost) desk.lookAgain(callOf(worker));
+      return;
+    }
+    if (warmUp?.ended?.failed) return this.#fail(worker, `warm-up failed: ${warmUp.ended.said}`);
     const readyAt = clock.now();
     if (!(await records.move(worker, "answer", { readyAt }))) return;
+    desk.lookAgain(callOf(worker));
+    if (warmUp?.ended) workerLog.say(worker, `warmed up in ${warmUp.ended.at - warmUp.since} ms: ${warmUp.ended.said}`);
     workerLog.say(worker, `ready ${this.#booter.times.tell(worker, readyAt)}`);
     changed(worker.doc.endpoint);
   }
@@ -229,6 +240,7 @@ export class Keeper {
     if (reason !== undefined) return this.#fail(worker, reason);
     if (this.#closed) return;
     if (worker.doc.state === "PLACED") return this.#boot(worker);
+    if (worker.doc.state === "STARTING" && worker.doc.warmUp) return this.answered(worker.id);
     try {
       await this.#freezer.settle(worker);
     } catch (error) {

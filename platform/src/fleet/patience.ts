@@ -8,6 +8,7 @@ import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { type Reveal, resolveEnv, UnresolvedEnv } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
 import type { Freezer } from "./freezer.ts";
+import type { FleetWarmUps } from "./warm-ups.ts";
 import type { WorkerLog } from "./worker-log.ts";
 
 /** A worker that ran and was not heard of for this long hangs. */
@@ -18,6 +19,7 @@ export interface PatienceParts {
   workerLog: WorkerLog;
   freezer: Freezer;
   reveal: Reveal;
+  warmUps: FleetWarmUps;
 }
 
 export class Patience {
@@ -45,12 +47,16 @@ export class Patience {
 
   /** Why a worker is given up, when it is. */
   async overWith(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<string | undefined> {
-    if (worker.doc.state === "STARTING" && !holder) return this.#slowStart(worker, now);
+    if (worker.doc.state === "STARTING") return this.#slowStart(worker, now, holder);
     if (this.silentMs(worker, now, holder) >= SILENT_MS) return `not heard of for ${SILENT_MS / 1000} s`;
     return worker.doc.state === "READY" && !holder ? this.#parts.freezer.overdue(worker.id) : undefined;
   }
 
-  async #slowStart(worker: WorkerItem, now: number): Promise<string | undefined> {
+  /** One that is heard of and still not ready must be warmed up, which begins with its first ask and has a limit of its own. */
+  async #slowStart(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<string | undefined> {
+    const { warmUps } = this.#parts;
+    if (worker.doc.warmUp) return warmUps.overdue(worker, now);
+    if (holder && !(await warmUps.isDue(worker))) return undefined;
     const endpoint = await this.#parts.endpoint(worker.doc.endpoint);
     if (!endpoint || worker.doc.startedAt === null) return undefined;
     const limitMs = await this.#startLimitMs(endpoint);

@@ -212,7 +212,8 @@ function idleOf({ idleSince }: Facts, current: readonly WorkerItem[]) {
   return current.flatMap((worker) => {
     const { id, doc } = worker;
     const since = doc.state === "READY" && !isHindered(worker) ? idleSince(id) : undefined;
-    return since === undefined ? [] : [{ id, since }];
+    // One that has just been warmed up has not been idle since its first ask.
+    return since === undefined ? [] : [{ id, since: Math.max(since, doc.warmUp?.ended?.at ?? since) }];
   });
 }
 

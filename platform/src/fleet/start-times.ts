@@ -19,14 +19,16 @@ export class StartTimes {
   }
 
   /** Told once; of a start that another process made only the whole time is known. */
-  tell({ id, createdAt }: WorkerItem, readyAt: number): string {
+  tell({ id, createdAt, doc }: WorkerItem, readyAt: number): string {
     const times = this.#times.get(id);
     this.#times.delete(id);
     const total = `after ${readyAt - createdAt} ms`;
     if (!times) return total;
     const { placed, prepared, created } = times;
     const parts = { scheduled: placed - createdAt, image: prepared - placed, created: created - prepared };
-    const spent = Object.entries({ ...parts, "first ask": readyAt - created });
+    const askedAt = doc.warmUp?.since ?? readyAt;
+    const warmUp = doc.warmUp && { "warm-up": readyAt - askedAt };
+    const spent = Object.entries({ ...parts, "first ask": askedAt - created, ...warmUp });
     return `${total} (${spent.map(([name, ms]) => `${name} ${Math.max(0, ms)} ms`).join(", ")})`;
   }
 }

@@ -34,6 +34,7 @@ const LOOP = "exit 7, last lines: boom";
 
 test.each<[string | undefined, Partial<WaitFacts>, number?]>([
   ["worker starting (3 s)", { workers: [worker("STARTING")] }],
+  ["worker warming up (2 s)", { workers: [worker("STARTING", { warmUp: { since: NOW - 2000, givenAt: NOW } })] }],
   ["worker starting (9 s)", { workers: [worker("STARTING"), worker("PLACED", {}, 9)] }],
   ["pulling image vllm:1: 4 of 9 layers", { workers: [worker("PLACED")], progressOf: () => "4 of 9 layers" }],
   ["no capacity: needs …", { workers: [worker("WANTED", { reason: "no capacity: needs …" })] }],

@@ -34,8 +34,9 @@ function whoCouldTakeIt(facts: WaitFacts): string | undefined {
   return joined([`waiting for one of ${live - busy} idle workers to ask for it`, whoIsHindered(facts)]);
 }
 
-/** It runs and gets no more work, now or ever. */
-export const isHeldUp = (worker: WorkerItem) => worker.doc.state === "DRAINING" || hindranceOf(worker) !== undefined;
+/** It may have been heard of, and gets no work: not yet, not now or never more. */
+export const isHeldUp = (worker: WorkerItem) =>
+  ["PLACED", "STARTING", "DRAINING"].includes(worker.doc.state) || hindranceOf(worker) !== undefined;
 
 function whyNone(facts: WaitFacts): string | undefined {
   const { endpoint, workers, onlyLowPriority } = facts;
@@ -104,6 +105,8 @@ function startIn({ progressOf, now }: WaitFacts, workers: readonly WorkerItem[])
   const first = starting.reduce((oldest, next) => (next.createdAt < oldest.createdAt ? next : oldest));
   const progress = first.doc.state === "PLACED" ? progressOf(first.id) : undefined;
   if (progress !== undefined) return `pulling image ${first.doc.image}: ${progress}`;
+  const warming = starting.find(({ doc }) => doc.warmUp)?.doc.warmUp;
+  if (warming) return `worker warming up (${Math.max(0, Math.round((now - warming.since) / 1000))} s)`;
   return `worker starting (${Math.max(0, Math.round((now - first.createdAt) / 1000))} s)`;
 }
 

@@ -68,6 +68,11 @@ export class Pollers {
     };
   }
 
+  /** Lets one worker look once more. */
+  call(endpoint: string, worker: string): void {
+    for (const place of this.#lines.get(endpoint)?.waiting ?? []) if (place.worker === worker) call(place);
+  }
+
   /** Lets one worker go with nothing; what it was called for is for others. */
   release(endpoint: string, worker: string): void {
     for (const place of this.#lines.get(endpoint)?.waiting ?? []) {

@@ -24,6 +24,10 @@ export interface Session {
   activeAt: number;
   /** It has spoken to this node, since it was thawed if it ever was. */
   heard: boolean;
+  /** It needs no warm-up, or has had it. */
+  isWarm: boolean;
+  /** How many pings in a row have left out its warm-up. */
+  warmUpOmitted: number;
   /** It gets nothing more. */
   drained: boolean;
   /** It gets nothing until it is thawed and asks anew. */
@@ -72,7 +76,7 @@ export class Sessions {
 function newSession(endpoint: string, now: number): Session {
   const jobs = { begun: new Map(), listed: new Set<string>(), seen: new Set<string>(), omitted: new Map() };
   const times = { seenAt: now, activeAt: now, stuckSince: undefined, overrunSince: undefined };
-  const standing = { heard: false, drained: false, frozen: false, round: 0 };
+  const standing = { heard: false, isWarm: false, warmUpOmitted: 0, drained: false, frozen: false, round: 0 };
   return { endpoint, ...jobs, told: new Set(), ...times, ...standing, claims: new Set() };
 }
 

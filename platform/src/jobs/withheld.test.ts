@@ -31,6 +31,8 @@ describe("freezing", () => {
 
   test("is not for a worker that has a job, or is being given one", async () => {
     const { desk, engine } = await world();
+    // Once it has asked, it is known to need no warm-up.
+    await desk.take(w, now);
     const { id } = await engine.submit(submission());
     const [taken, whileTaking] = await Promise.all([desk.take(w, now), desk.withheld.freeze(w, still)]);
     expect([taken.length, whileTaking, await desk.withheld.freeze(w, still)]).toEqual([1, false, false]);

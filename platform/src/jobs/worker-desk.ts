@@ -15,6 +15,7 @@ import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Se
 import { LOST_AFTER_MS, OpenQuestion } from "./silence.ts";
 import { StopCalls } from "./stop-calls.ts";
 import type { Waiters } from "./waiters.ts";
+import { beginWarmUp, nobodyWarmsUp, noticeWarmUp, reportWarmUp, type WarmUps, warmUpId } from "./warm-up.ts";
 import { Withheld } from "./withheld.ts";
 import { nobodyKeepsWorkers, type WorkerCall, type WorkerEvents } from "./worker-events.ts";
 
@@ -52,8 +53,9 @@ export class WorkerDesk {
   readonly withheld: Withheld;
   readonly overruns: Overruns;
   readonly #events: WorkerEvents;
+  readonly #warmUps: WarmUps;
 
-  constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents }) {
+  constructor(parts: EngineParts & { waiters: Waiters; events?: WorkerEvents; warmUps?: WarmUps }) {
     this.#queue = parts.queue;
     this.#signals = parts.signals;
     this.#clock = parts.clock;
@@ -64,6 +66,7 @@ export class WorkerDesk {
     this.overruns = new Overruns(known);
     this.withheld = new Withheld({ ...known, overruns: this.overruns });
     this.#events = parts.events ?? nobodyKeepsWorkers;
+    this.#warmUps = parts.warmUps ?? nobodyWarmsUp;
   }
 
   /** Up to `limit` jobs, waiting up to `waitMs` for the first. A worker that is gone by then costs the job nothing. */
@@ -82,7 +85,12 @@ export class WorkerDesk {
         place.passOn();
         continue;
       }
-      const claimed = await this.#claim(call, session, limit);
+      const first = session.isWarm ? undefined : await beginWarmUp(this.#warmUps, call, session, this.#clock.now());
+      if (first === "wait") {
+        place.passOn();
+        continue;
+      }
+      const claimed = first ? [first] : await this.#claim(call, session, limit);
       if (claimed.length === 0) {
         // What it was called for may be something that it must not have: then others are.
         if (session.listed.size > 0) place.passOn();
@@ -101,8 +109,11 @@ export class WorkerDesk {
   }
 
   /** Returns jobs that the worker never got to see. */
-  async handBack({ endpoint, worker }: WorkerCall, jobs: Job[]): Promise<void> {
+  async handBack(call: WorkerCall, handed: Job[]): Promise<void> {
+    const { endpoint, worker } = call;
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
+    const jobs = handed.filter(({ id }) => id !== warmUpId(call));
+    if (jobs.length < handed.length) await this.#warmUps.lose(call, true);
     for (const { id } of jobs) session.begun.delete(id);
     const outcomes = await this.#queue.apply(jobs.map(handingBack));
     const returned = outcomes.filter(({ applied }) => applied).length;
@@ -116,8 +127,9 @@ export class WorkerDesk {
   }
 
   /** Results and progress. A report that comes late, twice or from someone else changes nothing. */
-  async report(call: WorkerCall, reports: Reported[]): Promise<void> {
+  async report(call: WorkerCall, given: Reported[]): Promise<void> {
     const session = this.#heard(call);
+    const reports = session.isWarm ? given : await reportWarmUp(this.#warmUps, call, given);
     const known = reports.map((one) => this.#begun(session, call.worker, one));
     const now = this.#clock.now();
     const changes = reports.flatMap((one, i) => (known[i] ? [changeReported(known[i], one.report, now)] : []));
@@ -175,8 +187,10 @@ export class WorkerDesk {
     const session = this.#heard(call);
     session.told.clear();
     if (!listsAreTrusted(sdkVersion)) return;
+    await noticeWarmUp(this.#warmUps, call, session, listed);
     const listedBefore = session.listed;
     session.listed = new Set(listed);
+    session.listed.delete(warmUpId(call));
     const held = await this.#queue.held(call.worker);
     const lost = omittedTwice(session, held, listed);
     for (const { job, why } of lost) await this.#giveUp(session, job, `worker ${workerOf(call.worker)} ${why}`);
@@ -236,6 +250,11 @@ export class WorkerDesk {
 
   drain(call: WorkerCall): Promise<boolean> {
     return this.withheld.drain(call);
+  }
+
+  /** What is known of this worker has changed: what it asked for is looked at once more. */
+  lookAgain({ endpoint, worker }: WorkerCall): void {
+    this.#pollers.call(endpoint, worker);
   }
 
   /** Whether a worker of this endpoint waits here, and was called for no job yet. */

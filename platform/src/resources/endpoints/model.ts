@@ -1,7 +1,7 @@
 /** Serverless endpoints: workers that run a handler and are reached through an endpoint's own URL. */
 import type { Kept } from "../../kernel/document.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
-import { closed, dateTime, name, nullable, oneOf, t } from "../../kernel/schema.ts";
+import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields, shownContainerFields } from "../container/model.ts";
 
 /** What the service does where a field is absent at creation. */
@@ -92,6 +92,24 @@ const shownCpu = t.Array(
   { minItems: 1, maxItems: MOST_ITEMS },
 );
 
+export const SHORTEST_TIMEOUT_MS = 5000;
+export const LONGEST_TIMEOUT_MS = 604_800_000;
+
+const warmup = closed({
+  input: t.Record(t.String({ maxLength: 65_536 }), t.Unknown(), {
+    maxProperties: 10_000,
+    description: "What the handler gets as `input`; at most 64 KiB of JSON.",
+  }),
+  timeout: t.Optional(
+    t.Integer({
+      minimum: 1,
+      maximum: LONGEST_TIMEOUT_MS,
+      description: "Milliseconds it may run; the endpoint's `timeout` by default.",
+    }),
+  ),
+});
+export type WarmUpTerms = Static<typeof warmup>;
+
 const workerFields = {
   min: t.Optional(
     t.Integer({
@@ -119,6 +137,12 @@ const workerFields = {
       description: "Seconds an idle worker is kept.",
     }),
   ),
+  warmup: t.Optional({
+    ...nullable(warmup),
+    description:
+      "A job that each new worker of a QUEUE endpoint does before it counts as ready and gets others; null for none.",
+    "x-flat": false,
+  }),
 };
 
 const scaling = t.Union([
@@ -150,9 +174,6 @@ const balancerUrls = t.Object({ base: uri, health: uri });
 
 export const endpointTypes = ["QUEUE", "LOAD_BALANCER"] as const;
 export const flashBootModes = ["OFF", "FLASHBOOT", "PRIORITY_FLASHBOOT"] as const;
-
-export const SHORTEST_TIMEOUT_MS = 5000;
-export const LONGEST_TIMEOUT_MS = 604_800_000;
 
 export const Endpoint = resource("Endpoint", {
   assigned: {
@@ -210,6 +231,7 @@ export const Endpoint = resource("Endpoint", {
       min: t.Integer({ minimum: 0, maximum: MOST_WORKERS }),
       max: t.Integer({ minimum: 0, maximum: MOST_WORKERS }),
       idleTimeout: t.Optional(t.Integer({ minimum: 1, maximum: 3600 })),
+      warmup: t.Optional(warmup),
     }),
     scaling,
     dataCenterIds: t.Array(t.String(), { maxItems: MOST_ITEMS }),
@@ -239,7 +261,7 @@ export type KeptEndpoint = {
   registry: string | null;
   gpu?: KeptGpu;
   cpu?: KeptCpu;
-  workers: { min: number; max: number; idleTimeout: number };
+  workers: { min: number; max: number; idleTimeout: number; warmup?: WarmUpTerms | null };
   scaling: Scaling;
   dataCenterIds: string[];
   networkVolumes: string[];

@@ -30,6 +30,7 @@ import {
   type Scaling,
 } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
+import { refuseWarmUp, shownWorkers } from "./warm-up.ts";
 
 type Operations = typeof endpointOperations;
 type CreateRequest = Call<Operations["createEndpoint"]>["body"];
@@ -261,7 +262,7 @@ export class EndpointService implements Handlers<Operations> {
       requestUrls: requestUrls(this.urlOf(id), doc),
       ...(gpu ? { gpu: shownGpu(gpu) } : {}),
       ...(cpu ? { cpu } : {}),
-      workers: idles ? workers : { min: workers.min, max: workers.max },
+      workers: shownWorkers(workers, idles),
       scaling,
       createdAt: timestamp(createdAt),
     };
@@ -337,6 +338,7 @@ function checked(doc: KeptEndpoint): KeptEndpoint {
       errors: ["$.scaling: a LOAD_BALANCER endpoint takes REQUEST_COUNT scaling only"],
     });
   }
+  refuseWarmUp(doc);
   if (doc.workers.min > doc.workers.max) throw problem("rule-broken", "'workers.min' is larger than 'workers.max'.");
   const unknown = doc.dataCenterIds.find((id) => !isDataCenter(id));
   if (unknown !== undefined) throw problem("rule-broken", `There is no data center '${unknown}'.`);

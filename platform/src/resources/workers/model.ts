@@ -5,7 +5,7 @@ import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.t
 
 /**
  * WANTED: no machine has room for it. PLACED: a machine is chosen and the boot may begin. STARTING: its program runs and has not
- * yet asked for work. READY: it asks for work or has some. FROZEN: its program stands still until a job needs it. DRAINING: it gets no
+ * yet asked for work, or is at its warm-up. READY: it asks for work or has some. FROZEN: its program stands still until a job needs it. DRAINING: it gets no
  * more and ends with what it has. FAILED: it could not begin, or ended unasked. GONE: nothing of it is left.
  */
 export type WorkerState = "WANTED" | "PLACED" | "STARTING" | "READY" | "FROZEN" | "DRAINING" | "FAILED" | "GONE";
@@ -32,6 +32,16 @@ export type Hindrance = {
   since: number;
   /** In words for people, without the time that has passed. */
   reason: string;
+};
+
+/** The warm-up of a boot, from the time it was first handed out. */
+export type WarmUp = {
+  since: number;
+  /** When it was last handed out. */
+  givenAt: number;
+  /** The worker is not at it, and gets it once more. */
+  isLost?: boolean;
+  ended?: { at: number; failed: boolean /** What came of it, shortened. */; said: string };
 };
 
 export type KeptWorker = {
@@ -65,6 +75,8 @@ export type KeptWorker = {
   reason: string | null;
   /** Absent or null while it is READY and nothing hinders it; of no meaning in other states. */
   hindrance?: Hindrance | null;
+  /** Absent before it was handed out, and where the endpoint asks for none. */
+  warmUp?: WarmUp;
 };
 
 export const workers: Kept<KeptWorker> = { kind: "worker", v: 1 };
