@@ -32,6 +32,9 @@ import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
 import { accountOperations } from "./resources/account/operations.ts";
 import { AccountService } from "./resources/account/service.ts";
+import { BatchProgress } from "./resources/batches/progress.ts";
+import { BatchRecords } from "./resources/batches/records.ts";
+import { BatchService } from "./resources/batches/service.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
 import { BuildService } from "./resources/builds/service.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
@@ -83,6 +86,7 @@ export interface Services {
   workerKeys: WorkerKeys;
   workerRecords: WorkerRecords;
   releaseRecords: ReleaseRecords;
+  batchRecords: BatchRecords;
 }
 
 export async function openServices(
@@ -90,15 +94,17 @@ export async function openServices(
 ): Promise<Services> {
   const releaseRecords = new ReleaseRecords(parts);
   const secrets = new SecretService(parts);
+  const batchRecords = new BatchRecords(parts);
   const services = {
     releaseRecords,
     accounts: new Accounts(parts),
     account: new AccountService(parts),
     secrets,
-    masterKeys: new MasterKeys({ ...parts, secrets }),
+    masterKeys: new MasterKeys({ ...parts, secrets, batchRecords }),
     endpoints: new EndpointService({ ...parts, releaseRecords }),
     workerKeys: new WorkerKeys(parts),
     workerRecords: new WorkerRecords(parts),
+    batchRecords,
   };
   services.accounts.onRemoval((account) => services.endpoints.removeAccount(account));
   await Promise.all(Object.values(services).map((service) => service.prepare()));
@@ -166,9 +172,14 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const reach: FleetParts["reach"] = (peer, endpoint, worker) => calls.dial(peer, endpoint, worker);
   const fleet = createFleet(parts, services, { desk, balancer, failed, frozen, reach });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
+  const records = services.batchRecords;
+  const progress = new BatchProgress({ queue, engine, clock, failed, records, mine: leaseOf("batches", parts) });
+  const batches = new BatchService({ ...parts, engine, records, progress });
   const { endpoints, workerKeys } = services;
   endpoints.onChange((id) => fleet?.endpointChanged(id));
   endpoints.onRemoval(async (id) => fleet?.removeEndpoint(id));
+  // Before the jobs: nothing may become one afterwards.
+  endpoints.onRemoval((id) => records.removeEndpoint(id));
   endpoints.onRemoval((id) => engine.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
   endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
@@ -218,6 +229,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     queue,
     endpoints,
     workers,
+    batches,
     reader,
     streams,
     outputs,
@@ -262,6 +274,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       await removing[Symbol.asyncDispose]();
       await expiring[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();
+      await progress[Symbol.asyncDispose]();
       await sweeper[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
       await large[Symbol.asyncDispose]();

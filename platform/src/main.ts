@@ -101,12 +101,13 @@ export async function finishRemovals(settings: Settings, installation: Installat
   return true;
 }
 
-async function removeHere(settings: Settings, { endpoints, workerKeys }: Installation): Promise<void> {
+async function removeHere(settings: Settings, { endpoints, workerKeys, batchRecords }: Installation): Promise<void> {
   using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
   if (!settings.databaseUrl && !lock) return;
   await using opened = new AsyncDisposableStack();
   const { queue } = opened.use(await openQueue(settings, real));
   const { workerLogsOf } = await import("./resources/workers/model.ts");
+  endpoints.onRemoval((id) => batchRecords.removeEndpoint(id));
   endpoints.onRemoval((id) => queue.removeEndpoint(id));
   endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
   const logs = opened.use(openLogs(settings, () => undefined));

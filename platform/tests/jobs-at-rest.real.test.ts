@@ -16,8 +16,13 @@ const WORDS = [
   "periwinkle",
   "cardigan",
   "gooseberry",
+  "tambourine",
+  "accordion",
 ];
-const [input, large, output, largeOutput, error, progress, chunk, secret, apart] = WORDS as [string, ...string[]] &
+const [input, large, output, largeOutput, error, progress, chunk, secret, apart, drafted, batched] = WORDS as [
+  string,
+  ...string[],
+] &
   string[];
 
 /** Jobs in all states, each part of them with a word of its own. */
@@ -40,6 +45,9 @@ async function fill(server: Server, key: string, endpoint: string, workerKey: st
   const running = await take();
   await done(running, { status: "IN_PROGRESS", output: progress });
   await call("POST", `/job-stream/w1/${running}`, { output: chunk }, workerKey);
+  await call("POST", "/batch", [{ input: { word: drafted, filling: "x".repeat(3000) } }]);
+  const batch = (await call("POST", "/batch", [{ input: { word: batched, filling: "x".repeat(3000) } }])).json.id;
+  expect((await call("POST", `/batch/${batch}/finalize`)).json.status).toBe("FINALIZED");
   await run({ input: { word: input }, s3Config: { accessId: "a", accessSecret: secret } });
 }
 

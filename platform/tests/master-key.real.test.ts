@@ -24,6 +24,7 @@ interface Place {
 
 interface Sealed {
   endpoint: string;
+  batch: string;
   secrets: Record<string, string>;
   credentials: string[];
 }
@@ -41,7 +42,15 @@ async function fill(server: Server, fillings = FILLINGS): Promise<Sealed> {
   for (const [name, value] of Object.entries(secrets))
     expect((await server.call("POST", SECRETS, { key, body: { name, value } })).status).toBe(201);
   for (const filling of fillings) await submit(server, endpoint, filling);
-  return { endpoint, secrets, credentials: fillings.map(credentialOf) };
+  const batch = await draft(server, endpoint);
+  return { endpoint, batch, secrets, credentials: [...fillings.map(credentialOf), DRAFTED] };
+}
+
+const DRAFTED = "credential of a draft";
+
+async function draft(server: Server, endpoint: string): Promise<string> {
+  const body = [{ input: {} }, { input: {}, s3Config: { accessId: "id", accessSecret: DRAFTED } }];
+  return (await server.call("POST", `/v2/${endpoint}/batch`, { key, body })).json.id;
 }
 
 const credentialOf = (filling: number) => `credential of ${filling}`;
@@ -60,14 +69,19 @@ async function expectSecrets({ data, env }: Place, { secrets }: Sealed): Promise
 }
 
 /** What a worker gets. */
-async function credentialsTaken(place: Place, server: Server, { endpoint, credentials }: Sealed): Promise<string[]> {
+async function credentialsTaken(
+  place: Place,
+  server: Server,
+  { endpoint, batch, credentials }: Sealed,
+): Promise<string[]> {
   await using installation = await openInstallation(settingsFrom(place.env, { data: place.data }), { thread: false });
   const { account } = await installation.accounts.firstOwner();
   const worker = await installation.workerKeys.issue(account, endpoint);
   const taken: string[] = [];
-  for (const _ of credentials) {
+  await server.call("POST", `/v2/${endpoint}/batch/${batch}/finalize`, { key });
+  while (taken.length < credentials.length) {
     const { json } = await server.call("GET", `/v2/${endpoint}/job-take/w1?gpu=none`, { key: worker.key });
-    taken.push(json.s3Config.accessSecret);
+    if (json.s3Config) taken.push(json.s3Config.accessSecret);
   }
   return taken;
 }
@@ -107,7 +121,7 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
     const old = (await readFile(join(at.data, "master-key"), "utf8")).trim();
     const done = await rotate(at);
     expect([done.stderr, done.code]).toEqual(["", 0]);
-    expect(JSON.parse(done.stdout)).toEqual({ rewrapped: 2 + FILLINGS.length });
+    expect(JSON.parse(done.stdout)).toEqual({ rewrapped: 3 + FILLINGS.length });
     const fresh = await readFile(join(at.data, "master-key"), "utf8");
     expect(fresh).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
     expect(fresh.trim()).not.toBe(old);
@@ -144,7 +158,7 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
     const server = await start(withKeys(old));
     const sealed = await fill(server);
     await server.end("SIGTERM");
-    expect(JSON.parse((await rotate(withKeys(fresh, old))).stdout)).toEqual({ rewrapped: 2 + FILLINGS.length });
+    expect(JSON.parse((await rotate(withKeys(fresh, old))).stdout)).toEqual({ rewrapped: 3 + FILLINGS.length });
     await expectSecrets(withKeys(fresh), sealed);
     await using again = await start(withKeys(fresh));
     expect(await credentialsTaken(withKeys(fresh), again, sealed)).toEqual(sealed.credentials);

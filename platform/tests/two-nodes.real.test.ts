@@ -50,6 +50,21 @@ async function issueWorkerKey(): Promise<string> {
 const invoke = (node: Server, method: string, path: string, body?: unknown) =>
   node.call(method, `/v2/${endpoint}${path}`, { key, body });
 
+test("a batch that both nodes finalize at once becomes each of its jobs once", async () => {
+  const requests = Array.from({ length: 1000 }, (_, n) => ({ input: { n } }));
+  const { id, requestIds } = (await invoke(a, "POST", "/batch", requests)).json;
+  const finalize = (node: Server) => invoke(node, "POST", `/batch/${id}/finalize`);
+  const answers = await Promise.all([finalize(a), finalize(b), finalize(a), finalize(b)]);
+  expect(answers.map(({ json }) => [json.status, json.requestInQueue])).toEqual(Array(4).fill(["FINALIZED", 1000]));
+  const { requests: jobs } = (await invoke(b, "GET", "/requests?limit=1000&status=IN_QUEUE")).json;
+  expect(jobs.map((job: { id: string }) => job.id).toSorted()).toEqual(requestIds.toSorted());
+  expect((await invoke(b, "POST", `/batch/${id}/cancel`)).json).toMatchObject({ requestCancelled: 1000 });
+  expect((await invoke(a, "GET", `/batch/${id}`)).json).toMatchObject({
+    status: "CANCELLED",
+    completedAt: expect.any(Number),
+  });
+});
+
 /** A worker that talks to one node alone. */
 function workerOn(node: Server, name: string) {
   const call = (method: string, path: string, body?: unknown) =>

@@ -15,7 +15,13 @@ import { type Ended, type Wait, Waiters } from "./waiters.ts";
 const MINUTE_MS = 60_000;
 
 /** How long results are kept after the end. */
-export const RETENTION_MS = { run: 30 * MINUTE_MS, runsync: MINUTE_MS, runsyncWithWait: 5 * MINUTE_MS };
+export const RETENTION_MS = {
+  run: 30 * MINUTE_MS,
+  runsync: MINUTE_MS,
+  runsyncWithWait: 5 * MINUTE_MS,
+  /** Longer than any batch takes; when it has ended, its results are let go as those of /run. */
+  batch: 30 * 24 * 60 * MINUTE_MS,
+};
 
 const inMinutes = (ms: number) => (ms === MINUTE_MS ? "1 minute" : `${ms / MINUTE_MS} minutes`);
 
@@ -67,23 +73,25 @@ export class Engine implements AsyncDisposable {
   }
 
   newId(mode: Submission["mode"]): string {
-    return jobId(this.#clock.now(), this.#random, { sync: mode !== "run" });
+    return jobId(this.#clock.now(), this.#random, { sync: mode === "runsync" || mode === "runsyncWithWait" });
   }
 
   /** Accepted means durable: when this resolves, nothing can lose the job. */
   async submit(submission: Submission, id = this.newId(submission.mode)): Promise<Job> {
-    const { endpoint, terms, body, sealed, idempotency } = submission;
-    const job: NewJob = { id, endpoint: endpoint.id, policy: policyOf(submission), createdAt: this.#clock.now(), body };
-    if (terms.webhooks.length > 0) job.webhooks = terms.webhooks;
-    if (sealed) job.sealed = sealed;
-    if (idempotency) job.idempotency = idempotency;
-    const [enqueued] = await this.#queue.enqueue([job]);
+    const [enqueued] = await this.#queue.enqueue([newJob(submission, id, this.#clock.now())]);
     const { known, digest, job: accepted } = enqueued!;
-    if (known && digest !== idempotency?.digest) {
+    if (known && digest !== submission.idempotency?.digest) {
       throw problem("wrong-state", "this Idempotency-Key was already used with a different request body");
     }
-    if (!known) this.#queued(endpoint.id);
+    if (!known) this.#queued(submission.endpoint.id);
     return accepted;
+  }
+
+  /** Many of one endpoint, in their order; those that were submitted before under the same key are left as they are. */
+  async submitAll(endpoint: EndpointTerms, submissions: readonly (Submission & { id: string })[]): Promise<void> {
+    const now = this.#clock.now();
+    await this.#queue.enqueue(submissions.map((submission) => newJob(submission, submission.id, now)));
+    this.#queued(endpoint.id);
   }
 
   /**
@@ -141,6 +149,15 @@ export class Engine implements AsyncDisposable {
     const told = this.#told(outcome!);
     if (!told) throw this.#absent(id);
     return told;
+  }
+
+  /** Many at once, of which those that have begun meanwhile go on. */
+  async cancelWaiting(jobs: readonly Job[]): Promise<void> {
+    const now = this.#clock.now();
+    const outcomes = await this.#queue.apply(
+      jobs.map((job) => ({ ...cancelling(job, now), when: { states: ["IN_QUEUE"] } })),
+    );
+    for (const outcome of outcomes) this.#told(outcome);
   }
 
   async retry(endpoint: string, id: string): Promise<Job> {
@@ -257,6 +274,15 @@ export class Engine implements AsyncDisposable {
     if (!reading || !jobLifecycle.isFinal(reading.job.state)) return undefined;
     return { job: reading.job, result: reading.result };
   }
+}
+
+function newJob(submission: Submission, id: string, createdAt: number): NewJob {
+  const { endpoint, terms, body, sealed, idempotency } = submission;
+  const job: NewJob = { id, endpoint: endpoint.id, policy: policyOf(submission), createdAt, body };
+  if (terms.webhooks.length > 0) job.webhooks = terms.webhooks;
+  if (sealed) job.sealed = sealed;
+  if (idempotency) job.idempotency = idempotency;
+  return job;
 }
 
 function policyOf({ endpoint, terms, mode }: Submission) {

@@ -1,7 +1,7 @@
 /** Values are found in JSON text where a parser finds them, and replaced without touching anything else. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { replaceSpans, valueSpans } from "./json-spans.ts";
+import { itemSpans, replaceSpans, valueSpans } from "./json-spans.ts";
 import { realRandom } from "./random.ts";
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readInt32LE());
@@ -44,4 +44,14 @@ test("a replacement leaves every other character as it was", () => {
   const text = '{ "n": 12345678901234567890, "a": {"b": "old", "c": 1.0}, "t": "\\u0000" }';
   expect(replaceSpans(text, valueSpans(text, ["a", "b"]), '"new"')).toBe(text.replace('"old"', '"new"'));
   expect(replaceSpans(text, [], "x")).toBe(text);
+});
+
+test.each([
+  ["[]", []],
+  [" [ ] ", []],
+  ["[1]", ["1"]],
+  ['[ {"a":[1,"]"]} , "x,\\"]" ,\n[[],{}],-1.5e3,null ]', ['{"a":[1,"]"]}', '"x,\\"]"', "[[],{}]", "-1.5e3", "null"]],
+])("the items of %s are found as they stand", (text, items) => {
+  expect(itemSpans(text).map((span) => text.slice(...span))).toEqual(items);
+  expect(items).toHaveLength(JSON.parse(text).length);
 });

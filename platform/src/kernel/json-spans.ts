@@ -11,6 +11,20 @@ export function valueSpans(text: string, path: readonly string[], start = skipSp
   return [...members(text, start)].filter(({ key }) => key === name).flatMap(({ at }) => valueSpans(text, rest, at));
 }
 
+/** The items of the array that stands at `start` in a valid JSON text. */
+export function itemSpans(text: string, start = skipSpace(text, 0)): Span[] {
+  const spans: Span[] = [];
+  let at = skipSpace(text, start + 1);
+  while (at < text.length && text[at] !== "]") {
+    const end = endOfValue(text, at);
+    spans.push([at, end]);
+    const behind = skipSpace(text, end);
+    if (text[behind] !== ",") break;
+    at = skipSpace(text, behind + 1);
+  }
+  return spans;
+}
+
 export function replaceSpans(text: string, spans: readonly Span[], replacement: string): string {
   let from = 0;
   let replaced = "";

@@ -10,13 +10,15 @@ const DOMAIN = "apps.millrace.test";
 const PRIVATE = "walked-by-nobody";
 const WRONG_WORKER_KEY_HOLD_MS = 5000;
 
-type Ids = Record<"secret" | "apiKey" | "endpoint" | "job" | "worker", string>;
+type Ids = Record<"secret" | "apiKey" | "endpoint" | "job" | "batch" | "request" | "worker", string>;
 
 const UNKNOWN: Ids = {
   secret: "zzzzzzzzzzzzzz",
   apiKey: "zzzzzzzzzzzzzz",
   endpoint: "zzzzzzzzzzzzzz",
   job: "00000000-0000-7000-8000-000000000000-u1",
+  batch: "batch_zzzzzzzzzzzzzz",
+  request: "00000000-0000-7000-8000-000000000000-u1",
   worker: "zzzzzzzzzzzzzz",
 };
 
@@ -33,6 +35,9 @@ const BODIES: Record<string, unknown> = {
   "PATCH /v2/serverless/:id": { name: "taken over" },
   "POST /v2/:endpoint/run": { input: {} },
   "POST /v2/:endpoint/runsync": { input: {} },
+  "POST /v2/:endpoint/batch": [{ input: {} }],
+  "PUT /v2/:endpoint/batch/:batch": { displayName: "taken over" },
+  "POST /v2/:endpoint/batch/:batch/requests": { requests: [{ input: {} }] },
 };
 
 interface Route {
@@ -74,11 +79,14 @@ async function setup() {
   const make = async (path: string, body: unknown) => (await world.call("POST", path, { body })).json.id as string;
   const compute = { image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
   const endpoint = await make("/v2/serverless", { name: PRIVATE, ...compute });
+  const drafted = await world.call("POST", `/v2/${endpoint}/batch`, { body: [{ input: { text: PRIVATE } }] });
   const ids: Ids = {
     secret: await make("/v2/account/secrets", { name: "token", value: PRIVATE, description: PRIVATE }),
     apiKey: await make("/v2/account/api-keys", { name: PRIVATE, scopes: ["all"] }),
     endpoint,
     job: await make(`/v2/${endpoint}/run`, { input: { text: PRIVATE } }),
+    batch: drafted.json.id,
+    request: drafted.json.requestIds[0],
     worker: await makeWorker(world, endpoint),
   };
   await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [`ssh-ed25519 AAAA ${PRIVATE}`] } });
@@ -110,6 +118,8 @@ async function inventory(world: BalancedWorld, ids: Ids): Promise<unknown> {
     `/v2/serverless/${ids.endpoint}/workers`,
     `/v2/${ids.endpoint}/status/${ids.job}`,
     `/v2/${ids.endpoint}/health`,
+    `/v2/${ids.endpoint}/batch`,
+    `/v2/${ids.endpoint}/batch/${ids.batch}/requests`,
   ];
   return Promise.all(paths.map(async (path) => (await world.call("GET", path)).json));
 }

@@ -16,11 +16,11 @@ import {
   waitsAs,
 } from "./decision.ts";
 import { dueJobs, HolderBook, type MonotonicClock } from "./holder-book.ts";
-import { isLive, type Job, type NewJob } from "./job.ts";
+import { isKept, isLive, type Job, type NewJob } from "./job.ts";
 import { fromRow, type Journal, rowReader } from "./journal.ts";
 import { LaneBook } from "./lane-book.ts";
 import { LateClaims } from "./late-claims.ts";
-import { BodyRoom, deadlineOf, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
+import { BodyRoom, beginAttempt, deadlineOf, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
 import type {
   Ask,
   Change,
@@ -107,8 +107,12 @@ export class EmbeddedQueue implements Queue {
 
   async read(id: string, now: number, parts: readonly Part[] = []): Promise<Reading | "purged" | undefined> {
     const reading = parts.length > 0 ? await this.#readParts(id, parts) : this.#readJob(id);
-    if (reading && (reading.job.expiresAt === undefined || reading.job.expiresAt > now)) return reading;
+    if (reading && isKept(reading.job, now)) return reading;
     return this.#journal.wasPurged(id, now) ? "purged" : undefined;
+  }
+
+  async find(ids: readonly string[], now: number): Promise<(Job | undefined)[]> {
+    return ids.map((id) => this.#readJob(id)?.job).map((job) => (job && isKept(job, now) ? job : undefined));
   }
 
   async chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]> {
@@ -259,13 +263,7 @@ export class EmbeddedQueue implements Queue {
     const lanes = this.#lanes.of(job.endpoint);
     // While a change of it is under way, it is counted as it is shown, and anew when that is over.
     if (job.shown === undefined) lanes.count(job, -1);
-    job.state = "IN_PROGRESS";
-    job.holder = holder;
-    job.barred = undefined;
-    job.attempt++;
-    job.spent++;
-    job.startedAt = now;
-    job.deadline = now + job.policy.executionTimeoutMs;
+    beginAttempt(job, holder, now);
     if (job.shown === undefined) lanes.count(job, 1);
     this.#room.release(job);
     this.#deadlines.update(job);

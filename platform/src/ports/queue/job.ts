@@ -127,6 +127,11 @@ export interface NewJob {
   idempotency?: { key: string; digest: string };
 }
 
+/** Whether there is still something to read of it: a record is gone when its time is over, removed or not. */
+export function isKept({ expiresAt }: Pick<Job, "expiresAt">, now: number): boolean {
+  return expiresAt === undefined || expiresAt > now;
+}
+
 /** Jobs that still need something done; only these are held in memory. */
 export function isLive({ state }: Pick<Job, "state">): boolean {
   return !jobLifecycle.isFinal(state);

@@ -110,6 +110,16 @@ export function snapshot(live: LiveJob): Job {
   return job;
 }
 
+export function beginAttempt(job: LiveJob, holder: string, now: number): void {
+  job.state = "IN_PROGRESS";
+  job.holder = holder;
+  job.barred = undefined;
+  job.attempt++;
+  job.spent++;
+  job.startedAt = now;
+  job.deadline = now + job.policy.executionTimeoutMs;
+}
+
 /** When something must happen to a live job by itself. */
 export function deadlineOf({ state, ttlAt, deadline }: LiveJob): number {
   return state === "IN_PROGRESS" && deadline !== undefined ? Math.min(ttlAt, deadline) : ttlAt;

@@ -6,7 +6,7 @@ import { takeStaged } from "./postgres-outputs.ts";
 import { isApart, replacePieces } from "./postgres-payloads.ts";
 import type { Change, Outcome } from "./queue.ts";
 
-const FIND: Statement = { name: "find_jobs", text: `SELECT ${COLUMNS} FROM jobs WHERE id = ANY ($1)` };
+export const FIND: Statement = { name: "find_jobs", text: `SELECT ${COLUMNS} FROM jobs WHERE id = ANY ($1)` };
 
 /**
  * Before several statements in one transaction: each would come to its jobs with the counters of the one before in its hands,

@@ -5,8 +5,8 @@ import type { Random } from "../../kernel/random.ts";
 import { Batcher, Lane, regroup } from "../postgres/batcher.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { openPool, type Pool, query, type Sql, type Statement, transaction } from "../postgres/pool.ts";
-import type { Job, NewJob } from "./job.ts";
-import { applyInRounds, lockJobs } from "./postgres-apply.ts";
+import { isKept, type Job, type NewJob } from "./job.ts";
+import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
 import { claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
@@ -113,9 +113,15 @@ export class PostgresQueue implements Queue {
 
   async read(id: string, now: number, parts: readonly Part[] = []): Promise<Reading | "purged" | undefined> {
     const reading = await this.#read(clean(id), parts);
-    if (reading && (reading.job.expiresAt === undefined || reading.job.expiresAt > now)) return reading;
+    if (reading && isKept(reading.job, now)) return reading;
     const purged = await this.#sql("SELECT FROM purged_jobs WHERE id = $1 AND until > $2", [clean(id), now]);
     return purged.length > 0 ? "purged" : undefined;
+  }
+
+  async find(ids: readonly string[], now: number): Promise<(Job | undefined)[]> {
+    const rows = await this.#sql<JobRow>(FIND, [ids.map(clean)]);
+    const jobs = new Map(rows.map((row) => [row.id, toJob(row)]));
+    return ids.map((id) => jobs.get(clean(id))).map((job) => (job && isKept(job, now) ? job : undefined));
   }
 
   async chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]> {

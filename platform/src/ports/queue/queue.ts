@@ -181,6 +181,8 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   append(holder: string, chunks: Chunk[]): Promise<void>;
   /** Undefined when the job is unknown or expired; "purged" while its removal is remembered. */
   read(id: string, now: number, parts?: readonly Part[]): Promise<Reading | "purged" | undefined>;
+  /** Many jobs at once, in the order of their ids; undefined where one is unknown or expired. */
+  find(ids: readonly string[], now: number): Promise<(Job | undefined)[]>;
   chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]>;
   list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }>;
   /** Removes the waiting jobs of an endpoint for good and returns their ids, which are remembered until `until`. */

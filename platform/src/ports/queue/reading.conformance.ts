@@ -49,6 +49,21 @@ export function readingConformance(open: OpenQueue): void {
     expect(await listed(opened.queue, { now: end })).toEqual({ ids: [], total: 0 });
   });
 
+  test("many jobs are found at once, in the order asked for, whatever has become of them", async () => {
+    await using opened = await open();
+    const { queue } = opened;
+    await enqueue(queue, "a", "b", "c", "gone");
+    await claim(queue, { limit: 2 });
+    await apply(queue, finish("a"));
+    const end = NOW + policy.retentionMs;
+    const states = async (now: number) =>
+      (await queue.find(["c", "nobody", "a", "b", "a"], now)).map((job) => job && `${job.id} ${job.state}`);
+    expect(await states(end - 1)).toEqual(["c IN_QUEUE", undefined, "a COMPLETED", "b IN_PROGRESS", "a COMPLETED"]);
+    expect(await states(end)).toEqual(["c IN_QUEUE", undefined, undefined, "b IN_PROGRESS", undefined]);
+    expect(await queue.find(["a"], NOW)).toEqual([(await reading(queue, "a")).job]);
+    expect(await queue.find([], NOW)).toEqual([]);
+  });
+
   test("jobs are listed by age, the newest first, whatever their ids", async () => {
     await using opened = await open();
     const made = (id: string, after: number) => newJob(id, { createdAt: NOW + after });

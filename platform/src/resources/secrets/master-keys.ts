@@ -6,6 +6,7 @@ import type { Queue } from "../../ports/queue/queue.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import { UnknownMasterKey, type Vault } from "../../ports/vault/vault.ts";
+import type { BatchRecords } from "../batches/records.ts";
 import type { SecretService } from "./service.ts";
 
 /** Names of keys, never keys. */
@@ -30,12 +31,20 @@ export class MasterKeys {
   readonly #known: Collection<KeptMasterKeys>;
   readonly #vault: Vault;
   readonly #secrets: SecretService;
+  readonly #batches: BatchRecords;
   readonly #clock: Clock;
 
-  constructor(parts: { store: Store; vault: Vault; secrets: SecretService; clock: Clock }) {
+  constructor(parts: {
+    store: Store;
+    vault: Vault;
+    secrets: SecretService;
+    batchRecords: BatchRecords;
+    clock: Clock;
+  }) {
     this.#known = new Collection(parts.store, masterKeys);
     this.#vault = parts.vault;
     this.#secrets = parts.secrets;
+    this.#batches = parts.batchRecords;
     this.#clock = parts.clock;
   }
 
@@ -88,7 +97,10 @@ export class MasterKeys {
       readable(`secret ${id}`, () => this.#vault.rewrap(sealed)),
     );
     const bodies = await queue.reseal((body, id) => readable(`job ${id}`, () => rewrapCredential(this.#vault, body)));
-    return { rewrapped: values + bodies, unreadable: unreadable.size };
+    const drafts = await this.#batches.reseal((body, id) =>
+      readable(`request ${id}`, () => rewrapCredential(this.#vault, body)),
+    );
+    return { rewrapped: values + bodies + drafts, unreadable: unreadable.size };
   }
 
   async #retireOlder(): Promise<void> {

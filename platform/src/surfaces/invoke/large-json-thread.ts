@@ -5,15 +5,22 @@ import { readRequest } from "../../jobs/request.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { JsonScan } from "../../kernel/json-scan.ts";
 import { Problem } from "../../kernel/problem.ts";
+import { readBatchBody } from "./batch-body.ts";
 import type { Question, ScanAnswer, ScanQuestion, WholeAnswer, WholeQuestion } from "./large-json.ts";
 
 const port = parentPort!;
 
 port.on("message", (question: Question) => {
   if ("scan" in question) return port.postMessage(scanOn(question));
-  const answer = question.kind === "request" ? readLargeRequest(question) : readLargeReport(question);
+  const answer = readers[question.kind](question);
   port.postMessage(answer, [answer.bytes.buffer as ArrayBuffer]);
 });
+
+const readers: Record<WholeQuestion["kind"], (question: WholeQuestion) => WholeAnswer> = {
+  request: readLargeRequest,
+  requests: readLargeRequests,
+  report: readLargeReport,
+};
 
 /** Bodies that are on their way in. */
 const scans = new Map<number, JsonScan>();
@@ -34,9 +41,21 @@ function readLargeRequest({ id, bytes: sent }: WholeQuestion): WholeAnswer {
   try {
     return { id, bytes, terms: readRequest(parseKeptJson(bytes).value) };
   } catch (error) {
-    const known = error instanceof Problem ? error : new Problem("malformed", "the request body could not be read");
-    return { id, bytes, refused: { code: known.code, detail: known.detail } };
+    return refused(id, bytes, error);
   }
+}
+
+function readLargeRequests({ id, bytes }: WholeQuestion): WholeAnswer {
+  try {
+    return { id, bytes, requests: readBatchBody(bytes) };
+  } catch (error) {
+    return refused(id, bytes, error);
+  }
+}
+
+function refused(id: number, bytes: Uint8Array, error: unknown): WholeAnswer {
+  const known = error instanceof Problem ? error : new Problem("malformed", "the request body could not be read");
+  return { id, bytes, refused: { code: known.code, detail: known.detail } };
 }
 
 function readLargeReport({ id, bytes }: WholeQuestion): WholeAnswer {

@@ -4,11 +4,12 @@ import type { Report } from "../../jobs/report.ts";
 import type { RequestTerms } from "../../jobs/request.ts";
 import type { Scanned } from "../../kernel/json-scan.ts";
 import { type ProblemCode, problem } from "../../kernel/problem.ts";
+import type { BatchRequest } from "./batch-body.ts";
 
 /** Shorter bodies are read where they are: handing them over would cost more than it saves. */
 export const LARGE_BYTES = 256 * 1024;
 
-export type WholeQuestion = { id: number; kind: "request" | "report"; bytes: Uint8Array };
+export type WholeQuestion = { id: number; kind: "request" | "requests" | "report"; bytes: Uint8Array };
 
 /** Of a body that comes in pieces: the next piece, the end of it, or that nobody wants to know any more. */
 export type ScanQuestion = { id: number; kind: "piece" | "end" | "forget"; scan: number; bytes?: Uint8Array };
@@ -17,6 +18,7 @@ export type Question = WholeQuestion | ScanQuestion;
 
 export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { terms: RequestTerms }
+  | { requests: BatchRequest[] }
   /** `whole`: the body itself is the result object. */
   | { report: Report; whole: boolean }
   | { refused: { code: ProblemCode; detail: string } }
@@ -48,6 +50,12 @@ export class LargeJson implements AsyncDisposable {
     const answer = await this.#askWhole("request", bytes);
     if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
     return answer as Extract<Answer, { terms: RequestTerms }>;
+  }
+
+  async requests(bytes: Uint8Array): Promise<BatchRequest[]> {
+    const answer = await this.#askWhole("requests", bytes);
+    if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
+    return (answer as Extract<Answer, { requests: BatchRequest[] }>).requests;
   }
 
   async report(bytes: Uint8Array): Promise<Report> {

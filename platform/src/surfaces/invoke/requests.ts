@@ -51,7 +51,7 @@ function statesOf(search: URLSearchParams): JobState[] | undefined {
   });
 }
 
-function numberOf(search: URLSearchParams, name: string, { least, most, standard }: typeof LIMIT): number {
+export function numberOf(search: URLSearchParams, name: string, { least, most, standard }: typeof LIMIT): number {
   const text = search.get(name);
   if (text === null) return standard;
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;

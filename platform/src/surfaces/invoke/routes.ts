@@ -8,13 +8,13 @@ import type { Outputs } from "../../jobs/outputs.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
-import type { Caller } from "../../kernel/caller.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { Gone } from "../../kernel/gone.ts";
+import type { Method } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
-import type { Scope } from "../../kernel/scope.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
+import type { BatchService } from "../../resources/batches/service.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
 import type { Worker } from "../../resources/workers/model.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
@@ -22,13 +22,15 @@ import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
-import type { Answering, Params, Reply, Request } from "../http/reply.ts";
+import type { Answering, Reply, Request } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
+import { batchRoutes } from "./batches.ts";
 import { openAi } from "./openai.ts";
 import { linkSurface, output } from "./output.ts";
 import { jobRecord, type Shown } from "./record.ts";
 import { listRequests } from "./requests.ts";
+import type { Asked, Route } from "./route.ts";
 import { stream } from "./stream.ts";
 import type { StreamStandard } from "./stream-form.ts";
 import { readSubmission, type SubmissionReader } from "./submission.ts";
@@ -40,6 +42,7 @@ export interface InvokeParts {
   queue: Queue;
   endpoints: EndpointService;
   workers: WorkerService;
+  batches: BatchService;
   reader: SubmissionReader;
   streams: Streams;
   outputs: Outputs;
@@ -58,31 +61,13 @@ const RESULT_TTL = { least: 1, most: 604_800_000 };
 /** A client that waits longer than this learns the job's id before the end, in case it gives up. */
 const EARLY_HEADERS_MS = 100;
 
-interface Asked {
-  caller: Caller;
-  endpoint: { id: string; release: number; executionTimeoutMs: number };
-  job: string;
-  request: Request;
-  reply: Reply;
-  params: Params;
-}
-
 const OUTPUT_PATH = "/output/:job";
-
-type Work = (asked: Asked) => Promise<unknown>;
-
-interface Route {
-  methods: ("GET" | "POST")[];
-  path: string;
-  scope: Scope;
-  work: Work;
-}
 
 export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: InvokeParts): void {
   const { pipeline, surface, endpoints, limiter } = parts;
-  for (const { methods, path, scope, work } of routes(parts)) {
+  for (const { methods, path, scope, work, viaRouter } of [...routes(parts), ...batchRoutes(parts)]) {
     const others = (["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const).filter(
-      (method) => !methods.includes(method as "GET"),
+      (method) => !methods.includes(method as Method),
     );
     app.route({
       method: others,
@@ -103,7 +88,7 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
       });
     const answer = path === OUTPUT_PATH ? answerToLinks(parts, answerTo) : answerTo;
     app.route({ method: methods, url: `/v2/:endpoint${path}`, handler: viaFastify(answer) });
-    direct.add(methods, path, answer);
+    if (!viaRouter) direct.add(methods, path, answer);
   }
   mountRefusals(app, parts);
 }

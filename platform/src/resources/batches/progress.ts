@@ -1,0 +1,230 @@
+/** What happens to a finalized batch: its requests become jobs, page by page, and are counted when they have ended. Every step may be repeated. */
+import { type Engine, RETENTION_MS } from "../../jobs/engine.ts";
+import { shortening } from "../../jobs/moves.ts";
+import { every } from "../../kernel/background.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
+import type { Queue } from "../../ports/queue/queue.ts";
+import type { Item } from "../../ports/store/collection.ts";
+import { batchLifecycle, type RequestEnd } from "./model.ts";
+import {
+  type BatchItem,
+  type BatchRecords,
+  type KeptBatch,
+  type KeptPage,
+  pageId,
+  type RequestOutcome,
+  type RequestText,
+} from "./records.ts";
+
+const TICK_MS = 2000;
+
+/** What has become of a request: its job while that is known, or how it ended. */
+export type RequestState = { id: string; job?: Job; end?: RequestOutcome };
+
+export interface ProgressParts {
+  records: BatchRecords;
+  engine: Engine;
+  queue: Queue;
+  clock: Clock;
+  failed: (error: unknown) => void;
+  /** Whether this node does the duty now. */
+  mine?: ((now: number) => Promise<boolean>) | undefined;
+}
+
+export class BatchProgress implements AsyncDisposable {
+  readonly #parts: ProgressParts;
+  readonly #ticking: AsyncDisposable;
+
+  constructor(parts: ProgressParts) {
+    this.#parts = parts;
+    const { mine = async () => true } = parts;
+    this.#ticking = every(
+      parts.clock,
+      TICK_MS,
+      async (now) => void ((await mine(now)) && (await this.tick())),
+      parts.failed,
+    );
+  }
+
+  /** Goes on with every batch that has not ended: after a crash too, whoever began it. */
+  async tick(): Promise<void> {
+    for await (const { id } of this.#parts.records.runs.all()) {
+      // One that fails must not keep the others waiting.
+      await this.goOn(id).catch(this.#parts.failed);
+    }
+  }
+
+  async goOn(id: string): Promise<void> {
+    await this.queue(id);
+    await this.cancelWaiting(id);
+    await this.#settle(id);
+  }
+
+  /**
+   * Each request becomes one job, however often and by however many nodes this is done: the key of a job keeps a second one away
+   * as long as the first is there, and the jobs of a batch are kept until it has ended.
+   */
+  async queue(id: string): Promise<void> {
+    const { records } = this.#parts;
+    for (;;) {
+      const batch = await records.batches.get(id);
+      if (batch?.doc.status !== "FINALIZED" || batch.doc.queuedPages === batch.doc.sizes.length) return;
+      const { endpoint, queuedPages } = batch.doc;
+      const place = pageId(id, queuedPages);
+      const [page, texts] = await Promise.all([records.pages.get(place), records.texts.get(place)]);
+      // Another node was faster.
+      if (!page || !texts) continue;
+      await this.#submit(batch, page.doc.ids, texts.doc.requests);
+      const isNoted = await records.commit([
+        records.batches.patching(batch, { queuedPages: queuedPages + 1 }),
+        records.texts.removing(place),
+      ]);
+      if (!isNoted) await this.#takeBack(id, endpoint, page);
+    }
+  }
+
+  /** Of a cancelled batch: what waits is cancelled, what runs goes on. */
+  async cancelWaiting(id: string): Promise<void> {
+    const { records } = this.#parts;
+    const batch = await records.batches.get(id);
+    if (batch?.doc.status !== "CANCELLED" || batch.doc.finalizedAt === undefined) return;
+    for (let page = batch.doc.settledPages; page < batch.doc.sizes.length; page++) {
+      await this.#cancel((await records.page(batch, page)).doc.ids);
+    }
+  }
+
+  /** How the requests of a page stand. */
+  async look({ doc }: Pick<BatchItem, "doc">, page: number, { ids, ends }: KeptPage): Promise<RequestState[]> {
+    const { queue, clock } = this.#parts;
+    const isCounted = page < doc.settledPages;
+    const mayBeJobs = page < doc.queuedPages || doc.finalizedAt !== undefined;
+    const jobs = mayBeJobs ? await queue.find(ids, clock.now()) : [];
+    return Promise.all(
+      ids.map(async (id, i) => {
+        const job = jobs[i];
+        const end = isCounted ? ends?.[i] : job ? endOf(job) : await this.#endWithoutJob(doc, page, id);
+        return { id, ...(job ? { job } : {}), ...(end ? { end } : {}) };
+      }),
+    );
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.#ticking[Symbol.asyncDispose]();
+  }
+
+  #submit({ id: batch, doc }: BatchItem, ids: readonly string[], requests: readonly RequestText[]): Promise<void> {
+    const endpoint = { id: doc.endpoint, executionTimeoutMs: doc.executionTimeoutMs! };
+    const submissions = requests.map(({ body, ...rest }, i) => ({
+      ...{ id: ids[i]!, endpoint, ...rest, mode: "batch" as const },
+      // The text is an object that has an input, and the last of two equal keys counts.
+      body: `${body.slice(0, -1)},"batchId":"${batch}"}`,
+      // No header can bring this key: a line does not end within one.
+      idempotency: { key: `batch\n${ids[i]}`, digest: batch },
+    }));
+    return this.#parts.engine.submitAll(endpoint, submissions);
+  }
+
+  /** What became jobs while the batch was cancelled or removed, perhaps by a node that could not see them yet. */
+  async #takeBack(id: string, endpoint: string, page: Item<KeptPage>): Promise<void> {
+    const { records, engine } = this.#parts;
+    const batch = await records.batches.get(id);
+    if (!batch) return engine.removeEndpoint(endpoint);
+    if (batch.doc.status !== "CANCELLED") return;
+    await this.#cancel(page.doc.ids);
+    if (batch.doc.endedAt !== undefined) await this.#letGo(page);
+  }
+
+  async #cancel(ids: readonly string[]): Promise<void> {
+    const { engine, queue, clock } = this.#parts;
+    const jobs = await queue.find(ids, clock.now());
+    await engine.cancelWaiting(jobs.filter((job) => job?.state === "IN_QUEUE") as Job[]);
+  }
+
+  /** Of a request that has no job: whether it will have one, was purged, or had one that is no longer kept. */
+  async #endWithoutJob(doc: KeptBatch, page: number, id: string): Promise<RequestOutcome | undefined> {
+    if (doc.status === "DRAFT") return undefined;
+    if (doc.status === "CANCELLED" && page >= doc.queuedPages) return { status: "CANCELLED" };
+    if (page >= doc.queuedPages) return undefined;
+    const { queue, clock } = this.#parts;
+    const isPurged = (await queue.read(id, clock.now())) === "purged";
+    // Nothing else removes a job of a batch before its end but a caller who has read its result and let it go.
+    return { status: isPurged ? "CANCELLED" : "COMPLETED" };
+  }
+
+  async #settle(id: string): Promise<void> {
+    const { records } = this.#parts;
+    for (;;) {
+      const batch = await records.batches.get(id);
+      if (!batch || batch.doc.endedAt !== undefined || batch.doc.status === "DRAFT") return;
+      const page = batch.doc.settledPages;
+      if (page === batch.doc.sizes.length) return this.#end(batch);
+      if (!(await this.#settlePage(batch, page))) return;
+    }
+  }
+
+  /** False when something of it has not ended. */
+  async #settlePage(batch: BatchItem, page: number): Promise<boolean> {
+    const { records } = this.#parts;
+    const kept = await records.page(batch, page);
+    const states = await this.look(batch, page, kept.doc);
+    const ends = states.flatMap(({ end }) => (end ? [end] : []));
+    if (ends.length < states.length) return false;
+    const { completed, failed, cancelled } = batch.doc.counts;
+    const counted = countEnds(ends);
+    await records.commit([
+      records.batches.patching(batch, {
+        settledPages: page + 1,
+        counts: {
+          completed: completed + counted.completed,
+          failed: failed + counted.failed,
+          cancelled: cancelled + counted.cancelled,
+        },
+      }),
+      records.pages.patching(kept, { ends }),
+    ]);
+    return true;
+  }
+
+  /** From now on its results are kept as long as any other. */
+  async #end(batch: BatchItem): Promise<void> {
+    const { records, clock } = this.#parts;
+    for (let page = 0; page < batch.doc.sizes.length; page++) await this.#letGo(await records.page(batch, page));
+    const { status, counts, sizes, queuedPages } = batch.doc;
+    const hasFailed = batchLifecycle.can(status, "fail") && counts.completed === 0 && counts.failed > 0;
+    await records.commit([
+      records.batches.patching(
+        batch,
+        {
+          endedAt: clock.now(),
+          status: hasFailed ? batchLifecycle.next(status, "fail") : status,
+          queuedPages: sizes.length,
+        },
+        ["place"],
+      ),
+      records.runs.removing(batch.id),
+      ...sizes.slice(queuedPages).map((_, i) => records.texts.removing(pageId(batch.id, queuedPages + i))),
+    ]);
+  }
+
+  async #letGo({ doc: { ids } }: Item<KeptPage>): Promise<void> {
+    const { queue, clock } = this.#parts;
+    const now = clock.now();
+    const jobs = await queue.find(ids, now);
+    await queue.apply(jobs.flatMap((job) => (job ? shortening(job, RETENTION_MS.run, now) : [])));
+  }
+}
+
+function endOf({ state, startedAt, endedAt }: Job): RequestOutcome | undefined {
+  if (!jobLifecycle.isFinal(state)) return undefined;
+  return {
+    status: state as RequestEnd,
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(endedAt === undefined ? {} : { completedAt: endedAt }),
+  };
+}
+
+export function countEnds(ends: readonly RequestOutcome[]): KeptBatch["counts"] {
+  const count = (...statuses: RequestEnd[]) => ends.filter(({ status }) => statuses.includes(status)).length;
+  return { completed: count("COMPLETED"), failed: count("FAILED", "TIMED_OUT"), cancelled: count("CANCELLED") };
+}

@@ -1,0 +1,325 @@
+/** The rules of batches: what may be done with one in which state, and what a caller is told of it. */
+import type { Engine } from "../../jobs/engine.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { resourceId } from "../../kernel/ids.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { Item } from "../../ports/store/collection.ts";
+import type { Write } from "../../ports/store/store.ts";
+import { BATCH_LIMITS, type Batch, batchLifecycle, type RequestCounts } from "./model.ts";
+import { type BatchProgress, countEnds, type RequestState } from "./progress.ts";
+import { type BatchItem, type BatchRecords, type KeptBatch, ownerOf, pageId, type RequestText } from "./records.ts";
+
+/** Requests on one page. */
+const PAGE = 500;
+/** A page whose texts are shorter together takes more requests; a longer one would be written anew too often. */
+const GROWING_LENGTH = 256 * 1024;
+
+/** An endpoint as far as batches concern it. */
+export interface BatchEndpoint {
+  id: string;
+  executionTimeoutMs: number;
+}
+
+export interface BatchParts {
+  records: BatchRecords;
+  progress: BatchProgress;
+  engine: Engine;
+  clock: Clock;
+  random: Random;
+}
+
+export interface RequestPage {
+  states: RequestState[];
+  status: KeptBatch["status"];
+  total: number;
+}
+
+export class BatchService {
+  readonly #parts: BatchParts;
+
+  constructor(parts: BatchParts) {
+    this.#parts = parts;
+  }
+
+  /** Durable when it resolves, the requests too. */
+  async create(
+    endpoint: BatchEndpoint,
+    requests: readonly RequestText[],
+  ): Promise<{ id: string; requestIds: string[] }> {
+    const { records, clock, random } = this.#parts;
+    const id = `batch_${resourceId(random)}`;
+    const empty = { sizes: [], lastLength: 0, queuedPages: 0, settledPages: 0, counts: countEnds([]) };
+    const place = { id, account: ownerOf(endpoint.id), createdAt: clock.now() };
+    for (;;) {
+      const kept = await records.list(endpoint.id, BATCH_LIMITS.kept);
+      const doc: KeptBatch = { endpoint: endpoint.id, status: "DRAFT", ...empty, place: freePlace(kept) };
+      const { writes, ids, set } = this.#adding({ ...place, version: 0, doc }, requests);
+      const made = records.batches.inserting({ ...place, doc: { ...doc, ...set } });
+      // Another one may have taken the place meanwhile.
+      if (await records.commit([...this.#makingRoom(kept), made, ...writes])) return { id, requestIds: ids };
+    }
+  }
+
+  async add(endpoint: BatchEndpoint, id: string, requests: readonly RequestText[]) {
+    if (requests.length === 0) throw problem("malformed", "'requests' is empty: at least one request is required");
+    for (;;) {
+      const batch = await this.#draft(endpoint, id, "take requests");
+      const last = await this.#lastPage(batch);
+      const { writes, ids, set } = this.#adding(batch, requests, last);
+      if (await this.#parts.records.commit([this.#parts.records.batches.patching(batch, set), ...writes]))
+        return { id, status: batch.doc.status, requestIds: ids, requestTotal: totalOf({ ...batch.doc, ...set }) };
+    }
+  }
+
+  async removeRequest(endpoint: BatchEndpoint, id: string, request: string): Promise<void> {
+    const { records } = this.#parts;
+    for (;;) {
+      const batch = await this.#draft(endpoint, id, "lose requests");
+      const found = await this.#pageOf(batch, request);
+      if (!found) throw problem("not-found", "request not found in this batch");
+      const { page, at, kept } = found;
+      const texts = (await records.texts.get(pageId(id, page)))!;
+      const without = <T>(list: readonly T[]) => list.toSpliced(at, 1);
+      const writes = [
+        records.batches.patching(batch, { sizes: batch.doc.sizes.with(page, batch.doc.sizes[page]! - 1) }),
+        records.pages.patching(kept, { ids: without(kept.doc.ids) }),
+        records.texts.patching(texts, { requests: without(texts.doc.requests) }),
+      ];
+      if (await records.commit(writes)) return;
+    }
+  }
+
+  async rename(endpoint: BatchEndpoint, id: string, displayName: string): Promise<Batch> {
+    for (;;) {
+      const batch = await this.own(endpoint, id);
+      if (await this.#parts.records.commit([this.#parts.records.batches.patching(batch, { displayName })]))
+        return this.get(endpoint, id);
+    }
+  }
+
+  /** Repeated, it goes on where it was left; the intent is durable before the first job is. */
+  async finalize(endpoint: BatchEndpoint, id: string): Promise<Batch> {
+    const { records, progress, clock } = this.#parts;
+    for (;;) {
+      const batch = await this.own(endpoint, id);
+      if (batch.doc.status === "FINALIZED") break;
+      const set = {
+        status: this.#moved(batch, "finalize"),
+        finalizedAt: clock.now(),
+        executionTimeoutMs: endpoint.executionTimeoutMs,
+      };
+      await this.#refuseFull(batch);
+      if (await records.commit([records.batches.patching(batch, set), this.#running(batch)])) break;
+    }
+    await progress.goOn(id);
+    return this.get(endpoint, id);
+  }
+
+  /** One that has ended stays as it is. */
+  async cancel(endpoint: BatchEndpoint, id: string): Promise<Batch> {
+    const { records, progress } = this.#parts;
+    for (;;) {
+      const batch = await this.own(endpoint, id);
+      const { status, endedAt } = batch.doc;
+      if (endedAt !== undefined) return this.get(endpoint, id);
+      if (status === "CANCELLED") break;
+      const running = status === "DRAFT" ? [this.#running(batch)] : [];
+      const set = { status: this.#moved(batch, "cancel") };
+      if (await records.commit([records.batches.patching(batch, set), ...running])) break;
+    }
+    await progress.goOn(id);
+    return this.get(endpoint, id);
+  }
+
+  async get(endpoint: BatchEndpoint, id: string): Promise<Batch> {
+    return this.#shown(await this.own(endpoint, id));
+  }
+
+  /** The newest first. */
+  async list(endpoint: BatchEndpoint, { offset, limit }: { offset: number; limit: number }) {
+    const all = await this.#parts.records.list(endpoint.id, BATCH_LIMITS.kept);
+    const batches = await Promise.all(all.slice(offset, offset + limit).map((batch) => this.#shown(batch)));
+    return { batches, total: all.length };
+  }
+
+  /** Requests in the order in which they came, as far as the pages from the first one asked for have to be read. */
+  async requests(
+    endpoint: BatchEndpoint,
+    id: string,
+    { offset, limit }: { offset: number; limit: number },
+  ): Promise<RequestPage> {
+    const { records, progress } = this.#parts;
+    const batch = await this.own(endpoint, id);
+    const states: RequestState[] = [];
+    for (let page = 0, before = 0; page < batch.doc.sizes.length && states.length < limit; page++) {
+      const size = batch.doc.sizes[page]!;
+      const from = Math.max(0, offset - before);
+      before += size;
+      if (from >= size) continue;
+      const kept = (await records.page(batch, page)).doc;
+      const to = from + limit - states.length;
+      const asked = { ids: kept.ids.slice(from, to), ...(kept.ends ? { ends: kept.ends.slice(from, to) } : {}) };
+      states.push(...(await progress.look(batch, page, asked)));
+    }
+    return { states, status: batch.doc.status, total: totalOf(batch.doc) };
+  }
+
+  removeEndpoint(endpoint: string): Promise<void> {
+    return this.#parts.records.removeEndpoint(endpoint);
+  }
+
+  /** The batches of another endpoint are not there. */
+  async own(endpoint: BatchEndpoint, id: string): Promise<BatchItem> {
+    const batch = await this.#parts.records.batches.get(id);
+    if (batch?.doc.endpoint !== endpoint.id) throw problem("not-found", "batch not found");
+    return batch;
+  }
+
+  async #draft(endpoint: BatchEndpoint, id: string, what: string): Promise<BatchItem> {
+    const batch = await this.own(endpoint, id);
+    if (batch.doc.status !== "DRAFT")
+      throw problem("malformed", `this batch is ${batch.doc.status}, and only a DRAFT can ${what}`);
+    return batch;
+  }
+
+  #moved({ doc }: BatchItem, move: "finalize" | "cancel") {
+    if (batchLifecycle.can(doc.status, move)) return batchLifecycle.next(doc.status, move);
+    throw problem("malformed", `this batch is ${doc.status}, and only a DRAFT can be finalized`);
+  }
+
+  async #refuseFull({ doc }: BatchItem): Promise<void> {
+    const total = totalOf(doc);
+    if (total === 0) throw problem("malformed", "this batch has no requests: add some before it is finalized");
+    const { inQueue } = await this.#parts.engine.counts(doc.endpoint);
+    if (inQueue + total <= BATCH_LIMITS.queued) return;
+    throw problem(
+      "rate-limited",
+      `with the ${total} requests of this batch, ${inQueue + total} jobs would wait at this endpoint, and ${BATCH_LIMITS.queued} may`,
+    );
+  }
+
+  #running({ id, account, doc }: BatchItem): Write {
+    const { records, clock } = this.#parts;
+    return records.runs.inserting({ id, account, createdAt: clock.now(), doc: { endpoint: doc.endpoint } });
+  }
+
+  /** The writes that put requests on pages, and what the batch then says of them. */
+  #adding(
+    batch: BatchItem,
+    requests: readonly RequestText[],
+    last?: LastPage,
+  ): { writes: Write[]; ids: string[]; set: Pick<KeptBatch, "sizes" | "lastLength"> } {
+    const { records, engine } = this.#parts;
+    const total = totalOf(batch.doc) + requests.length;
+    if (total > BATCH_LIMITS.requests)
+      throw problem(
+        "malformed",
+        `a batch has at most ${BATCH_LIMITS.requests} requests, and this one would have ${total}`,
+      );
+    const ids = requests.map(() => engine.newId("batch"));
+    const sizes = [...batch.doc.sizes];
+    const length = lengthOf(requests);
+    if (last && last.page.doc.ids.length + requests.length <= PAGE && batch.doc.lastLength + length <= GROWING_LENGTH) {
+      sizes[sizes.length - 1] = last.page.doc.ids.length + requests.length;
+      const writes = [
+        records.pages.patching(last.page, { ids: [...last.page.doc.ids, ...ids] }),
+        records.texts.patching(last.texts, { requests: [...last.texts.doc.requests, ...requests] }),
+      ];
+      return { writes, ids, set: { sizes, lastLength: batch.doc.lastLength + length } };
+    }
+    const writes: Write[] = [];
+    for (let from = 0; from < requests.length; from += PAGE) {
+      const place = { id: pageId(batch.id, sizes.length), account: batch.account, createdAt: this.#parts.clock.now() };
+      const page = { ids: ids.slice(from, from + PAGE) };
+      sizes.push(page.ids.length);
+      writes.push(
+        records.pages.inserting({ ...place, doc: page }),
+        records.texts.inserting({ ...place, doc: { requests: requests.slice(from, from + PAGE) } }),
+      );
+    }
+    return { writes, ids, set: { sizes, lastLength: length } };
+  }
+
+  /** With its texts, where they are short enough to be written anew. */
+  async #lastPage({ id, doc }: BatchItem): Promise<LastPage | undefined> {
+    if (doc.sizes.length === 0 || doc.lastLength > GROWING_LENGTH) return undefined;
+    const { pages, texts } = this.#parts.records;
+    const last = pageId(id, doc.sizes.length - 1);
+    const [page, text] = await Promise.all([pages.get(last), texts.get(last)]);
+    return page && text && { page, texts: text };
+  }
+
+  async #pageOf(batch: BatchItem, request: string) {
+    for (let page = 0; page < batch.doc.sizes.length; page++) {
+      const kept = await this.#parts.records.page(batch, page);
+      const at = kept.doc.ids.indexOf(request);
+      if (at >= 0) return { page, at, kept };
+    }
+    return undefined;
+  }
+
+  /** Of those that are kept the oldest goes, once there are too many. */
+  #makingRoom(kept: readonly BatchItem[]): Write[] {
+    if (kept.length < BATCH_LIMITS.kept) return [];
+    const oldest = kept.findLast(({ doc }) => doc.endedAt !== undefined)!;
+    return this.#parts.records.removing(oldest);
+  }
+
+  async #shown(batch: BatchItem): Promise<Batch> {
+    const { endpoint, status, displayName, finalizedAt, endedAt } = batch.doc;
+    const counts = await this.#counts(batch);
+    return {
+      id: batch.id,
+      endpointId: endpoint,
+      status,
+      ...(displayName === undefined ? {} : { displayName }),
+      requestTotal: totalOf(batch.doc),
+      requestInQueue: counts.inQueue,
+      requestInProgress: counts.inProgress,
+      requestCompleted: counts.completed,
+      requestFailed: counts.failed,
+      requestCancelled: counts.cancelled,
+      createdAt: batch.createdAt,
+      ...(finalizedAt === undefined ? {} : { finalizedAt }),
+      ...(endedAt === undefined ? {} : { completedAt: endedAt }),
+    };
+  }
+
+  /** What was counted when it ended, and the rest as it is now. */
+  async #counts(batch: BatchItem): Promise<RequestCounts> {
+    const { records, progress } = this.#parts;
+    const { doc } = batch;
+    const counts = { inQueue: 0, inProgress: 0, ...doc.counts };
+    if (doc.status === "DRAFT") return counts;
+    for (let page = doc.settledPages; page < doc.sizes.length; page++) {
+      const states = await progress.look(batch, page, (await records.page(batch, page)).doc);
+      const { completed, failed, cancelled } = countEnds(states.flatMap(({ end }) => (end ? [end] : [])));
+      const inProgress = states.filter(({ job }) => job?.state === "IN_PROGRESS").length;
+      counts.completed += completed;
+      counts.failed += failed;
+      counts.cancelled += cancelled;
+      counts.inProgress += inProgress;
+      counts.inQueue += states.length - completed - failed - cancelled - inProgress;
+    }
+    return counts;
+  }
+}
+
+interface LastPage {
+  page: Item<{ ids: string[] }>;
+  texts: Item<{ requests: RequestText[] }>;
+}
+
+const totalOf = ({ sizes }: Pick<KeptBatch, "sizes">) => sizes.reduce((sum, size) => sum + size, 0);
+const lengthOf = (requests: readonly RequestText[]) => requests.reduce((sum, { body }) => sum + body.length, 0);
+
+/** Each active batch has one of the places, which no two can hold: however many are made at once, there are no more. */
+function freePlace(kept: readonly BatchItem[]): string {
+  const taken = new Set(kept.map(({ doc }) => doc.place));
+  for (let place = 0; place < BATCH_LIMITS.active; place++) if (!taken.has(String(place))) return String(place);
+  throw problem(
+    "rate-limited",
+    `this endpoint has ${BATCH_LIMITS.active} active batches, which is the limit: finalize and await one of them, or cancel one`,
+  );
+}

@@ -1,0 +1,36 @@
+/** From the body that brings requests of a batch to each of them: validated, and kept as it came. Runs in any thread. */
+import { type RequestTerms, readRequest } from "../../jobs/request.ts";
+import { parseKeptJson } from "../../kernel/json.ts";
+import { itemSpans, valueSpans } from "../../kernel/json-spans.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
+import { BATCH_LIMITS } from "../../resources/batches/model.ts";
+
+export interface BatchRequest {
+  body: string;
+  terms: RequestTerms;
+}
+
+/** A JSON array of requests, or an object with one as `requests`. */
+export function readBatchBody(bytes: Uint8Array): BatchRequest[] {
+  const { text, value } = parseKeptJson(bytes);
+  const isBare = Array.isArray(value);
+  const list = isBare ? value : (value as { requests?: unknown } | null)?.requests;
+  if (!Array.isArray(list))
+    throw problem(
+      "malformed",
+      "the request body must be a JSON array of objects with 'input', or have one as 'requests'",
+    );
+  if (list.length > BATCH_LIMITS.requests)
+    throw problem("malformed", `a batch has at most ${BATCH_LIMITS.requests} requests, and these are ${list.length}`);
+  // Of a key that is given twice, parsers take the last.
+  const start = isBare ? undefined : valueSpans(text, ["requests"]).at(-1)![0];
+  return itemSpans(text, start).map((span, i) => ({ body: text.slice(...span), terms: termsOf(list[i], i) }));
+}
+
+function termsOf(request: unknown, i: number): RequestTerms {
+  try {
+    return readRequest(request);
+  } catch (error) {
+    throw isProblem(error) ? problem(error.code, `request ${i}: ${error.detail}`, { cause: error }) : error;
+  }
+}

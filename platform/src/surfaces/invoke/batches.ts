@@ -1,0 +1,179 @@
+/** `/batch`: many requests gathered, sent to the queue together, and read together. */
+
+import { sealCredential } from "../../jobs/credential.ts";
+import type { Outputs } from "../../jobs/outputs.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { parseJson } from "../../kernel/json.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
+import type { Queue } from "../../ports/queue/queue.ts";
+import { BATCH_LIMITS } from "../../resources/batches/model.ts";
+import type { RequestState } from "../../resources/batches/progress.ts";
+import type { RequestText } from "../../resources/batches/records.ts";
+import type { BatchService } from "../../resources/batches/service.ts";
+import type { EndpointService } from "../../resources/endpoints/service.ts";
+import { readBody, refuseTooLarge, tooLarge } from "../http/body.ts";
+import { JsonText, searchOf } from "../http/pipeline.ts";
+import type { Request } from "../http/reply.ts";
+import { readBatchBody } from "./batch-body.ts";
+import { LARGE_BYTES } from "./large-json.ts";
+import { splice } from "./record.ts";
+import { numberOf } from "./requests.ts";
+import type { Asked, Route } from "./route.ts";
+import type { SubmissionReader } from "./submission.ts";
+
+const BODY_LIMIT = 10 * MIB;
+const ATTRIBUTES_LIMIT = 64 * 1024;
+const LIMIT = { least: 1, most: 1000, standard: 100 };
+const OFFSET = { least: 0, most: 1_000_000, standard: 0 };
+/** A page of requests ends early when their results are longer than this together. */
+const RESULTS_LENGTH = 20 * MIB;
+
+export interface BatchRouteParts {
+  batches: BatchService;
+  endpoints: EndpointService;
+  queue: Queue;
+  reader: SubmissionReader;
+  clock: Clock;
+  outputs: Outputs;
+}
+
+type Work = (parts: BatchRouteParts, asked: Asked) => Promise<unknown>;
+
+/** By path, then by method. */
+const table: Record<string, Partial<Record<"GET" | "POST" | "PUT" | "DELETE", Work>>> = {
+  "/batch": { GET: list, POST: create },
+  "/batch/:batch": { GET: ({ batches }, { endpoint, params }) => batches.get(endpoint, params.batch!), PUT: rename },
+  "/batch/:batch/requests": { GET: listRequests, POST: add },
+  "/batch/:batch/requests/:request": { DELETE: removeRequest },
+  "/batch/:batch/finalize": {
+    POST: ({ batches }, { endpoint, params }) => batches.finalize(endpoint, params.batch!),
+  },
+  "/batch/:batch/cancel": { POST: ({ batches }, { endpoint, params }) => batches.cancel(endpoint, params.batch!) },
+};
+
+export function batchRoutes(parts: BatchRouteParts): Route[] {
+  return Object.entries(table).map(([path, works]) => ({
+    methods: Object.keys(works) as Route["methods"],
+    path,
+    scope: "serverless:invoke",
+    // HEAD is answered like GET.
+    work: (asked) => (works[asked.request.method as "GET"] ?? works.GET!)(parts, asked),
+    viaRouter: true,
+  }));
+}
+
+async function create(parts: BatchRouteParts, asked: Asked) {
+  const { caller, endpoint } = asked;
+  const requests = await readRequests(parts, asked);
+  await parts.endpoints.ownForInvocation(caller, endpoint.id);
+  const { id, requestIds } = await parts.batches.create(endpoint, requests);
+  // Not the remembered one: nothing may be left behind of an endpoint that was deleted meanwhile.
+  await parts.endpoints.own(caller, endpoint.id).catch(async (error) => {
+    await parts.batches.removeEndpoint(endpoint.id);
+    throw error;
+  });
+  return { id, status: "DRAFT", requestIds };
+}
+
+async function add(parts: BatchRouteParts, asked: Asked) {
+  // An unknown batch is refused before a body is read for it.
+  await parts.batches.own(asked.endpoint, asked.params.batch!);
+  return parts.batches.add(asked.endpoint, asked.params.batch!, await readRequests(parts, asked));
+}
+
+async function removeRequest({ batches }: BatchRouteParts, { endpoint, params }: Asked) {
+  await batches.removeRequest(endpoint, params.batch!, params.request!);
+  return { id: params.request!, batchId: params.batch! };
+}
+
+async function rename({ batches, clock }: BatchRouteParts, { endpoint, params, request, reply }: Asked) {
+  await batches.own(endpoint, params.batch!);
+  refuseTooLarge(request, ATTRIBUTES_LIMIT);
+  const bytes = await readBody(request, reply.raw, { limit: ATTRIBUTES_LIMIT, clock });
+  const { displayName, ...others } = (bytes.length === 0 ? {} : (parseJson(bytes) ?? {})) as Record<string, unknown>;
+  const isName = typeof displayName === "string" && displayName.length <= BATCH_LIMITS.displayName;
+  if (!isName || Object.keys(others).length > 0)
+    throw problem(
+      "malformed",
+      `the request body must be a JSON object with 'displayName', a text of at most ${BATCH_LIMITS.displayName} characters, and nothing else`,
+    );
+  return batches.rename(endpoint, params.batch!, displayName);
+}
+
+async function list({ batches }: BatchRouteParts, { endpoint, request }: Asked) {
+  const asked = pageAsked(request);
+  const { batches: shown, total } = await batches.list(endpoint, asked);
+  return { batches: shown, total, ...asked, hasMore: asked.offset + shown.length < total };
+}
+
+async function listRequests(parts: BatchRouteParts, { endpoint, params, request }: Asked): Promise<JsonText> {
+  const asked = pageAsked(request);
+  const { states, status, total } = await parts.batches.requests(endpoint, params.batch!, asked);
+  const shown: Buffer[] = [];
+  let length = 0;
+  for (const state of states) {
+    if (length > RESULTS_LENGTH) break;
+    const text = Buffer.from(await shownRequest(parts, state, status === "DRAFT"));
+    length += text.length;
+    shown.push(text);
+  }
+  const rest = { total, ...asked, hasMore: asked.offset + shown.length < total };
+  const between = Buffer.from(",");
+  const parted = shown.flatMap((text, i) => (i === 0 ? [text] : [between, text]));
+  const end = Buffer.from(`],${JSON.stringify(rest).slice(1)}`);
+  return new JsonText(Buffer.concat([Buffer.from('{"requests":['), ...parted, end]));
+}
+
+/** With its output or error for as long as its result is kept. */
+async function shownRequest(
+  { queue, clock, outputs }: BatchRouteParts,
+  { id, job, end }: RequestState,
+  isDraft: boolean,
+): Promise<string | Uint8Array> {
+  const isEnded = job !== undefined && jobLifecycle.isFinal(job.state);
+  const reading = isEnded ? await queue.read(id, clock.now(), ["result"]) : undefined;
+  const result = typeof reading === "object" ? reading.result : undefined;
+  // A result that is kept behind a URL is shown as that, as everywhere.
+  const link = isEnded ? outputs.link(job) : undefined;
+  const own = JSON.stringify({
+    id,
+    ...standing({ id, job, end }, isDraft),
+    ...(result ? {} : errorOf(job, isEnded)),
+    ...(link ? { output: link } : {}),
+  });
+  return result ? splice(result, own.slice(1)) : own;
+}
+
+function standing({ job, end }: RequestState, isDraft: boolean) {
+  if (!job) return end ?? { status: isDraft ? "DRAFT" : "IN_QUEUE" };
+  const { state, startedAt, endedAt } = job;
+  return {
+    status: state,
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(endedAt === undefined ? {} : { completedAt: endedAt }),
+  };
+}
+
+const errorOf = (job: Job | undefined, isEnded: boolean) =>
+  isEnded && job?.reason !== undefined ? { error: job.reason } : {};
+
+async function readRequests({ reader }: BatchRouteParts, { request, reply }: Asked): Promise<RequestText[]> {
+  refuseTooLarge(request, BODY_LIMIT);
+  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock: reader.clock });
+  if (bytes.length === 0) throw problem("malformed", "the request body is empty; a JSON array of requests is required");
+  const requests = bytes.length > LARGE_BYTES ? await reader.large.requests(bytes) : readBatchBody(bytes);
+  if (requests.some(({ body }) => Buffer.byteLength(body) > reader.limits.run)) throw tooLarge(reader.limits.run);
+  return Promise.all(
+    requests.map(async ({ body, terms }) => {
+      const sealed = terms.hasCredential ? await sealCredential(reader.vault, body) : undefined;
+      return sealed === undefined ? { body, terms } : { body: sealed, terms, sealed: true as const };
+    }),
+  );
+}
+
+function pageAsked(request: Request): { offset: number; limit: number } {
+  const search = searchOf(request);
+  return { offset: numberOf(search, "offset", OFFSET), limit: numberOf(search, "limit", LIMIT) };
+}
