@@ -107,8 +107,19 @@ describe("a worker that is still at a job which is no longer its own", () => {
     await cancel(world, job);
     await world.pass(1);
     const waiting = await world.submit();
-    await world.pass(1);
+    await world.pass(2);
     expect((await world.running()[1]!.take())?.id).toBe(waiting);
+  });
+
+  test("is counted on for as long as it takes to stop and ask again: no other is started for that", async () => {
+    await using world = await setupFleet({ endpoint: { workers: { max: 2 } } });
+    const { worker, job } = await busyWorker(world);
+    await cancel(world, job);
+    await world.pass(1);
+    const waiting = await world.submit();
+    await world.pass(1);
+    expect((await worker.take())?.id).toBe(waiting);
+    expect(world.running()).toHaveLength(1);
   });
 });
 

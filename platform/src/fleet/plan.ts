@@ -97,7 +97,7 @@ function failuresToForget({ endpoint, now }: Facts, current: readonly WorkerItem
     .sort((a, b) => (b.doc.failedAt ?? 0) - (a.doc.failedAt ?? 0));
   const healthy = current.some((worker) => {
     const { state, readyAt } = worker.doc;
-    return state === "READY" && readyAt !== null && !isHindered(worker) && isProven(endpoint.type, now - readyAt);
+    return state === "READY" && readyAt !== null && !isHindered(worker, now) && isProven(endpoint.type, now - readyAt);
   });
   const isOver = ({ doc }: WorkerItem) => now - (doc.failedAt ?? 0) >= FORGIVEN_AFTER_MS;
   return healthy ? failed : failed.filter((worker, i) => i >= FAILURES_THAT_COUNT || isOver(worker));
@@ -119,7 +119,7 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
   const thaws = thawSteps(facts, current, all, { policy, crew, wanted });
   const more = [...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
   const missing = wanted - have - thaws.length;
-  const surplus = have + current.filter(isHindered).length - policy.max;
+  const surplus = have + current.filter((worker) => isHindered(worker, now)).length - policy.max;
   if (surplus > 0) return [...more, ...surplusSteps(facts, current, surplus)];
   if (missing > 0)
     return [...more, ...placeSteps(facts, current), ...startSteps(facts, current, all, missing, thaws.length)];
@@ -198,20 +198,27 @@ function startedByHand({ workers, jobsOf }: Facts): number[] {
   return [...jobsOf].filter(([id]) => !known.has(id)).map(([, jobs]) => jobs);
 }
 
-/** It runs, and cannot take what waits: nobody counts on it. */
-const isHindered = (worker: WorkerItem) => hindranceOf(worker) !== undefined;
+/** A worker that stops a job which was taken from it asks for the next within this time: the public worker package does so after a second. */
+const STOPPING_MS = 2000;
 
-function crewOf({ jobsOf }: Facts, current: readonly WorkerItem[], byHand: readonly number[]): Crew {
+/** It runs, and cannot take what waits: nobody counts on it. */
+function isHindered(worker: WorkerItem, now: number): boolean {
+  const hindrance = hindranceOf(worker);
+  if (!hindrance) return false;
+  return hindrance.kind !== "overrun" || now - hindrance.since >= STOPPING_MS;
+}
+
+function crewOf({ jobsOf, now }: Facts, current: readonly WorkerItem[], byHand: readonly number[]): Crew {
   const starting = current.filter(({ doc }) => STARTING.includes(doc.state)).length;
-  const ready = current.filter((worker) => worker.doc.state === "READY" && !isHindered(worker));
+  const ready = current.filter((worker) => worker.doc.state === "READY" && !isHindered(worker, now));
   const jobs = [...ready.map(({ id }) => jobsOf.get(id) ?? 0), ...byHand];
   return { starting, ready: jobs.length, idle: jobs.filter((count) => count === 0).length };
 }
 
-function idleOf({ idleSince }: Facts, current: readonly WorkerItem[]) {
+function idleOf({ idleSince, now }: Facts, current: readonly WorkerItem[]) {
   return current.flatMap((worker) => {
     const { id, doc } = worker;
-    const since = doc.state === "READY" && !isHindered(worker) ? idleSince(id) : undefined;
+    const since = doc.state === "READY" && !isHindered(worker, now) ? idleSince(id) : undefined;
     // One that has just been warmed up has not been idle since its first ask.
     return since === undefined ? [] : [{ id, since: Math.max(since, doc.warmUp?.ended?.at ?? since) }];
   });
@@ -219,10 +226,10 @@ function idleOf({ idleSince }: Facts, current: readonly WorkerItem[]) {
 
 /** Those that lose least come first: hindered, not yet begun, then idle, then whoever is busy, after its job. */
 function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: number): Step[] {
-  const { jobsOf } = facts;
+  const { jobsOf, now } = facts;
   const order: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY"];
   const cost = (worker: WorkerItem) =>
-    isHindered(worker) ? -1 : order.indexOf(worker.doc.state) + (jobsOf.get(worker.id) ?? 0);
+    isHindered(worker, now) ? -1 : order.indexOf(worker.doc.state) + (jobsOf.get(worker.id) ?? 0);
   return current
     .filter(({ doc }) => order.includes(doc.state))
     .sort((a, b) => cost(a) - cost(b))
