@@ -8,7 +8,7 @@ import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFol
 import { Wire } from "./wire.ts";
 
 const KILLS = 20;
-const ACKNOWLEDGEMENTS = 2000;
+const ACKNOWLEDGEMENTS = 1000;
 const HELD = 50;
 const SUBMITTERS = 24;
 const WORKERS = 4;
