@@ -1,7 +1,10 @@
 import { availableParallelism } from "node:os";
+import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
 import { LongestFirst } from "./platform/tests/longest-first.ts";
 
+/** Programs that tests start read code that was compiled before, as the launcher's do: they are there in half of the time. */
+const compiled = { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/compiled", import.meta.url)) };
 const DOCKER_TESTS = ["platform/src/ports/compute/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
 
 // Four projects: `fast` needs nothing installed and takes seconds; `simulation` runs many seeded worlds of the job engine, which
@@ -38,6 +41,7 @@ export default defineConfig({
           exclude: DOCKER_TESTS,
           // They wait for servers, disks and real time more than they compute.
           maxWorkers: 2 * availableParallelism(),
+          env: compiled,
           globalSetup: ["platform/tests/real-postgres.ts"],
           // Only what hangs takes so long, also on a machine that does much else.
           testTimeout: 240_000,

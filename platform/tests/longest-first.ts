@@ -5,9 +5,13 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** On a machine that has run the tests before Vitest knows it; on a new one these are known. */
 const LONGEST = [
   "kill.real.test.ts",
+  "master-key.real.test.ts",
   "trouble.real.test.ts",
   "serve.real.test.ts",
   "host-crash.real.test.ts",
+  "refused-bodies.real.test.ts",
+  "large-output.real.test.ts",
+  "batches.real.test.ts",
   "body.real.test.ts",
   "balanced-memory.real.test.ts",
   "crash.real.test.ts",

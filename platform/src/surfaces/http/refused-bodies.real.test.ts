@@ -8,7 +8,7 @@ import { type Folder, ownerKey, run, type Server, startServer, temporaryFolder }
 /** A little more than the limit of most routes. */
 const MB = 1_100_000;
 /** In MB: small ones break a connection at the most awkward moments, large ones at every moment. */
-const SIZES = [...[1, 2, 3, 5, 8, 1, 2, 3, 5, 8], ...[1, 2, 3, 5, 8, 1, 2, 3, 20, 50]];
+const SIZES = [1, 2, 3, 5, 8, 1, 2, 3, 20, 50];
 const bodies = new Map(SIZES.map((size) => [size, Buffer.alloc(size * MB, "x")]));
 
 let folder: Folder;
