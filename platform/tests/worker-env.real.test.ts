@@ -32,7 +32,7 @@ test("the variables name the port that the server listens on, as long as it runs
 
 test("a worker started by hand calls endpoints with what it was told, until it is revoked", async () => {
   await using folder = await temporaryFolder();
-  const server = await startServer(folder.path);
+  await using server = await startServer(folder.path);
   const endpoint = await createEndpoint(server, await ownerKey(folder.path));
   const env = await millrace(folder.path, "worker-env", endpoint);
   const key = env.RUNPOD_API_KEY as string;
