@@ -15,8 +15,8 @@ export async function* bodyPieces(
   try {
     for (let piece = await nextPiece(pieces, clock); piece; piece = await nextPiece(pieces, clock)) yield piece;
   } finally {
-    // What still comes is for others to read. Not awaited: after a stall the next piece may never come.
-    void pieces.return?.();
+    // What still comes is for others to read. Not awaited: after a stall the next piece may never come, and how it ends is nobody's concern.
+    pieces.return?.().catch(() => undefined);
   }
 }
 
