@@ -1,0 +1,34 @@
+/** While somebody does the worst, somebody else notices nothing: each scene on one server, beside a witness. */
+import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
+import { stay } from "../../src/kernel/clock.ts";
+import { allScenes } from "./scenes.ts";
+import { openStage, type Stage } from "./stage.ts";
+import { type Testimony, worstRatio } from "./witness.ts";
+
+const RATIO = 3;
+/** Beside other tests on a busy machine nobody is answered quickly. That is no stall of the server; what is, takes longer than this. */
+const NOTICEABLE_MS = 500;
+
+let stage: Stage;
+let idle: Testimony;
+
+beforeAll(async () => {
+  stage = await openStage();
+  idle = await stage.witness.watch(stay(1000));
+});
+
+afterAll(async () => {
+  await stage?.[Symbol.asyncDispose]();
+});
+
+describe("beside a witness", async () => {
+  for (const scene of await allScenes())
+    test(scene.name, async () => {
+      onTestFailed(() => console.log(stage.server.log().slice(-5000)));
+      const { failures, seen, requests } = await stage.witness.watch(scene.attack(stage));
+      const worst = worstRatio(idle, { failures, seen, requests });
+      expect(failures).toEqual([]);
+      if (worst.p99 > NOTICEABLE_MS) expect(worst.ratio, worst.kind).toBeLessThan(RATIO);
+      expect(stage.server.process.exitCode).toBeNull();
+    });
+});

@@ -1,0 +1,97 @@
+/** A real server with two accounts: one that attacks it, and a witness who just uses it. */
+import { chmod, cp, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { millrace, ownerKey, type Server, type StartOptions, startServer, temporaryFolder } from "../process.ts";
+import type { Answer } from "../world.ts";
+import { Witness } from "./witness.ts";
+
+const FIXTURES = fileURLToPath(new URL("../fixtures/", import.meta.url));
+const HOSTILE_WORKER = fileURLToPath(new URL("./worker/", import.meta.url));
+
+/** Somebody with a key. */
+export interface Party {
+  key: string;
+  call(method: string, path: string, body?: unknown): Promise<Answer>;
+}
+
+export interface Stage extends AsyncDisposable {
+  server: Server;
+  data: string;
+  owner: Party;
+  /** A second account, rate-limited as any. */
+  hostile: Party;
+  witness: Witness;
+  /** An endpoint of the hostile account, whose workers do what a file of `worker/` says. */
+  hostileEndpoint(behaviour: string, more?: object): Promise<string>;
+  /** Removes it, however its workers resist. */
+  remove(endpoint: string): Promise<void>;
+}
+
+/** What somebody hostile does, from its beginning to where nothing of it is left: an hour of it is many times the same. */
+export interface Scene {
+  name: string;
+  attack(stage: Stage): Promise<void>;
+}
+
+export const CPU = { cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+
+/** Programs of the second account may run here: what they can do from inside their sandbox is what scenes are about. */
+const SETTINGS = { MILLRACE_COMPUTE: "host", MILLRACE_HOST_IMAGES: "on", MILLRACE_LOG_LEVEL: "warn" };
+
+export async function openStage({ env, ...options }: StartOptions = {}): Promise<Stage> {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await temporaryFolder());
+  const data = join(folder.path, "data");
+  const apps = join(folder.path, "apps");
+  await mkdir(apps);
+  await Promise.all([
+    cp(HOSTILE_WORKER, join(apps, "hostile"), { recursive: true }),
+    cp(join(FIXTURES, "small-worker.mjs"), join(apps, "witness", "small-worker.mjs")),
+    cp(join(FIXTURES, "small-app.mjs"), join(apps, "witness", "small-app.mjs")),
+  ]);
+  // Programs run as users of their own.
+  for (const path of [folder.path, apps]) await chmod(path, 0o755);
+  const server = opened.use(await startServer(data, { ...options, env: { ...SETTINGS, ...env } }));
+  // In order, so that its programs end with it.
+  opened.defer(async () => {
+    if (server.process.exitCode === null) await server.end("SIGTERM");
+  });
+  const party = (key: string): Party => ({
+    key,
+    call: (method, path, body) => server.call(method, path, { key, body }),
+  });
+  const owner = party(await ownerKey(data));
+  const hostile = party((await millrace(data, "accounts", "create", "hostile")).key);
+  const witness = await Witness.open(server.url, await witnessKey(data), join(apps, "witness"));
+  const kept = opened.move();
+  return {
+    server,
+    data,
+    owner,
+    hostile,
+    witness,
+    async hostileEndpoint(behaviour, more = {}) {
+      const program = { image: `host:${join(apps, "hostile")}`, cmd: ["node", "main.mjs", behaviour] };
+      const { status, json, text } = await hostile.call("POST", "/v2/serverless", {
+        name: behaviour,
+        ...program,
+        ...CPU,
+        ...more,
+      });
+      if (status !== 201) throw new Error(`the hostile endpoint was not made: ${text}`);
+      return json.id;
+    },
+    async remove(endpoint) {
+      const { status, text } = await hostile.call("DELETE", `/v2/serverless/${endpoint}`);
+      if (status !== 204) throw new Error(`the hostile endpoint was not removed: ${status} ${text}`);
+    },
+    [Symbol.asyncDispose]: () => kept.disposeAsync(),
+  };
+}
+
+/** Rate limits are not what is measured. */
+async function witnessKey(data: string): Promise<string> {
+  await millrace(data, "accounts", "create", "witness");
+  return (await millrace(data, "keys", "create", "--account", "witness", "--scopes", "all", "--exempt")).key;
+}

@@ -1,0 +1,117 @@
+/** An account that uses the product as anybody does, again and again, and notes how long each request took. */
+import { stay } from "../../src/kernel/clock.ts";
+import { type Answer, call } from "../world.ts";
+
+const PAUSE_MS = 5;
+const LOOK_MS = 50;
+
+/** Of each kind of request, the milliseconds that each took. */
+export type Seen = Map<string, number[]>;
+
+export interface Testimony {
+  requests: number;
+  /** What was not as it should be, in words. */
+  failures: string[];
+  seen: Seen;
+}
+
+type Request = () => Promise<string | undefined>;
+
+export class Witness {
+  readonly #url: string;
+  readonly #key: string;
+  #queue = "";
+  #app = "";
+
+  private constructor(url: string, key: string) {
+    this.#url = url;
+    this.#key = key;
+  }
+
+  /** With a worker of each kind that is ready. */
+  static async open(url: string, key: string, folder: string): Promise<Witness> {
+    const witness = new Witness(url, key);
+    const base = { image: `host:${folder}`, cpu: [{ id: "cpu3c", vcpuCount: 2 }], workers: { min: 1, max: 1 } };
+    witness.#queue = await witness.#create({ ...base, name: "jobs", cmd: ["node", "small-worker.mjs"] });
+    const scaling = { type: "REQUEST_COUNT", requestCount: 100 };
+    const app = { ...base, name: "app", type: "LOAD_BALANCER", scaling, cmd: ["node", "small-app.mjs"] };
+    witness.#app = await witness.#create(app);
+    for (const request of Object.values(witness.#requests)) await untilWell(request);
+    return witness;
+  }
+
+  /** Asks until the work is over, and at least so many times each. */
+  async watch(work: Promise<unknown>, least = 100): Promise<Testimony> {
+    const seen: Seen = new Map();
+    const failures: string[] = [];
+    let over = false;
+    const settled = work.finally(() => {
+      over = true;
+    });
+    // It is awaited below; until then it may fail.
+    settled.catch(() => undefined);
+    const asking = Object.entries(this.#requests).map(async ([kind, request]) => {
+      const took: number[] = [];
+      seen.set(kind, took);
+      while (!over || took.length < least) {
+        const began = performance.now();
+        const failure = await request().catch((error: Error) => `${error.message} ${error.cause ?? ""}`);
+        took.push(performance.now() - began);
+        if (failure) failures.push(`${kind}: ${failure}`);
+        await stay(PAUSE_MS);
+      }
+    });
+    await Promise.all(asking);
+    await settled;
+    const requests = [...seen.values()].reduce((sum, { length }) => sum + length, 0);
+    return { requests, failures, seen };
+  }
+
+  readonly #requests: Record<string, Request> = {
+    "reads an endpoint": async () => said(await this.#call("GET", `/v2/serverless/${this.#queue}`), 200),
+    "runs a job": async () => {
+      const answer = await this.#call("POST", `/v2/${this.#queue}/runsync`, { input: {} });
+      return said(answer, 200) ?? (answer.json.status === "COMPLETED" ? undefined : answer.text);
+    },
+    "asks its application": async () => said(await this.#call("GET", `/v2/${this.#app}/hello`), 200),
+    "changes an endpoint": async () =>
+      said(await this.#call("PATCH", `/v2/serverless/${this.#queue}`, { name: `jobs ${performance.now()}` }), 200),
+  };
+
+  #call(method: string, path: string, body?: unknown): Promise<Answer> {
+    return call(this.#url, method, path, { key: this.#key, body });
+  }
+
+  async #create(body: object): Promise<string> {
+    const { status, json, text } = await this.#call("POST", "/v2/serverless", body);
+    if (status !== 201) throw new Error(`the witness could not begin: ${text}`);
+    return json.id;
+  }
+}
+
+const said = ({ status, text }: Answer, expected: number) =>
+  status === expected ? undefined : `${status} ${text.slice(0, 300)}`;
+
+/** A worker that has just started may not listen yet. */
+async function untilWell(request: Request, tries = 600): Promise<void> {
+  for (;;) {
+    const failure = await request();
+    if (!failure) return;
+    if (--tries === 0) throw new Error(`the witness could not begin: ${failure}`);
+    await stay(LOOK_MS);
+  }
+}
+
+export function percentile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
+}
+
+/** How many times as long as in peace the slowest of a hundred requests took, for the kind of request that suffered most. */
+export function worstRatio(idle: Testimony, attacked: Testimony): { kind: string; ratio: number; p99: number } {
+  const ratios = [...attacked.seen].map(([kind, took]) => {
+    const p99 = percentile(took, 0.99);
+    return { kind, p99, ratio: p99 / percentile(idle.seen.get(kind)!, 0.99) };
+  });
+  return ratios.reduce((worst, one) => (one.ratio > worst.ratio ? one : worst));
+}
