@@ -1,4 +1,5 @@
 /** The command line: one verb, one file. */
+import { holding } from "@millrace/platform/kernel/clock.ts";
 import { Command } from "commander";
 import { accountsCommand } from "./accounts.ts";
 import { keysCommand } from "./keys.ts";
@@ -20,7 +21,7 @@ const program = new Command("millrace")
   .addCommand(workerEnvCommand());
 
 try {
-  await program.parseAsync();
+  await holding(program.parseAsync());
 } catch (error) {
   console.error(`millrace: ${(error as Error).message}`);
   process.exitCode = 1;

@@ -1,4 +1,5 @@
 /** `millrace serve`: runs the server until it is told to stop. */
+import { holding } from "@millrace/platform/kernel/clock.ts";
 import { ownerKeyFile, processSettings, serve } from "@millrace/platform/main.ts";
 import { settingTable } from "@millrace/platform/settings.ts";
 import { Command } from "commander";
@@ -16,7 +17,7 @@ export function serveCommand(): Command {
     // Before the line that says it is ready: whoever waits for it may end the server in the same moment.
     for (const signal of ["SIGTERM", "SIGINT"] as const) {
       process.once(signal, async () => {
-        await server[Symbol.asyncDispose]();
+        await holding(server[Symbol.asyncDispose]());
         process.exit(0);
       });
     }

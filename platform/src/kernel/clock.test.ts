@@ -1,4 +1,6 @@
 /** Time: what a test may rely on when it moves the fake clock, and how instants are read and written. */
+import { execFile } from "node:child_process";
+import { promisify } from "node:util";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { FakeClock, parseTimestamp, realClock, sleep, timestamp } from "./clock.ts";
 
@@ -190,4 +192,18 @@ describe("timestamps", () => {
   ])("%j names no instant", (text) => {
     expect(parseTimestamp(text)).toBeUndefined();
   });
+});
+
+test("a process that only waits for the clock ends in the middle of its work, unless it is held", async () => {
+  const program = (wait: string) =>
+    `import { holding, realClock, sleep } from ${JSON.stringify(new URL("./clock.ts", import.meta.url))};
+     await ${wait};
+     console.log("done");`;
+  const end = (wait: string) =>
+    promisify(execFile)(process.execPath, ["--input-type=module", "--eval", program(wait)]).then(
+      ({ stdout }) => stdout,
+      ({ code }: { code: number }) => code,
+    );
+  expect(await end("sleep(realClock, 1)")).toBe(13);
+  expect(await end("holding(sleep(realClock, 1))")).toBe("done\n");
 });

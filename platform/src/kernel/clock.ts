@@ -40,6 +40,16 @@ export function stay(delayMs: number): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, delayMs));
 }
 
+/** Keeps the process until the work is over: with nothing but the clock's timers to wait for, it would end in the middle. */
+export async function holding<T>(work: PromiseLike<T>): Promise<T> {
+  const hold = setInterval(() => {}, LONGEST_TIMER_MS);
+  try {
+    return await work;
+  } finally {
+    clearInterval(hold);
+  }
+}
+
 /** Lets everything that is ready run: a real turn of the event loop, so that awaited work settles. */
 export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
