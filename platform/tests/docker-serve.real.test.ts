@@ -1,5 +1,6 @@
 /** A server that runs workers in containers, as a person runs it: jobs are done, and a killed server finds its workers again. */
 import { expect, inject, test } from "vitest";
+import { stay } from "../src/kernel/clock.ts";
 import { containerName, label } from "../src/ports/compute/docker/container.ts";
 import { EngineApi } from "../src/ports/compute/docker/engine-api.ts";
 import { ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
@@ -54,6 +55,11 @@ test.concurrent("an image that cannot be pulled is the reason for which a job wa
   await using server = await start(folder.path);
   const key = await ownerKey(folder.path);
   const endpoint = await createEndpoint(server, key, { image: "127.0.0.1:9/no/image:1" });
-  const { json } = await server.call("POST", `/v2/${endpoint}/runsync?wait=3000`, { key, body: { input: {} } });
-  expect(json.waitReason).toMatch(/boot failed: cannot pull 127\.0\.0\.1:9\/no\/image:1: .*refused/);
+  const job = (await server.call("POST", `/v2/${endpoint}/run`, { key, body: { input: {} } })).json.id;
+  let reason = "";
+  while (!reason.includes("boot failed")) {
+    reason = (await server.call("GET", `/v2/${endpoint}/status/${job}`, { key })).json.waitReason;
+    await stay(50);
+  }
+  expect(reason).toMatch(/boot failed: cannot pull 127\.0\.0\.1:9\/no\/image:1: .*refused/);
 });
