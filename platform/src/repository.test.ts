@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import {
   consoleWriters,
   environmentReaders,
+  headWriters,
   importCircles,
   impureContract,
   impureModels,
@@ -108,6 +109,10 @@ test("the environment is read in main.ts alone", () => {
 
 test("the platform writes nothing to the console", () => {
   expect(consoleWriters(files)).toEqual([]);
+});
+
+test("the head of an answer is written in one place", () => {
+  expect(headWriters(files)).toEqual([]);
 });
 
 test(`no file has more than ${LONGEST_FILE} lines without a decision record`, () => {
@@ -262,6 +267,15 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
     expect(consoleWriters(sample)).toEqual([
       "platform/src/jobs/engine.ts uses console.log",
       "platform/src/kernel/clock.ts uses console.log",
+    ]);
+  });
+
+  test("a head that is written elsewhere, and not in the one place", () => {
+    const text = "response.writeHead(200); response.statusMessage = x;";
+    const sample = tree({ "platform/src/surfaces/http/head.ts": text, "platform/src/surfaces/proxy/x.ts": text });
+    expect(headWriters(sample)).toEqual([
+      "platform/src/surfaces/proxy/x.ts uses .writeHead",
+      "platform/src/surfaces/proxy/x.ts uses .statusMessage",
     ]);
   });
 

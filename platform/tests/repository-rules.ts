@@ -127,6 +127,12 @@ export function consoleWriters(files: SourceFile[]): string[] {
   );
 }
 
+/** The head of an answer is written in one place, which lets nothing out that is no HTTP. */
+export function headWriters(files: SourceFile[]): string[] {
+  const writers = products(files).filter(({ path }) => path.startsWith(PLATFORM) && !path.endsWith("/http/head.ts"));
+  return wordsFound(writers, /\.(?:writeHead|setHeaders?|appendHeader|addTrailers|writeEarlyHints|statusMessage)\b/g);
+}
+
 function wordsFound(files: SourceFile[], words: RegExp): string[] {
   return files.flatMap(({ path, text }) =>
     [...new Set(codeOf(text).match(words) ?? [])].map((word) => `${path} uses ${word}`),

@@ -2,6 +2,7 @@
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import type { ServerEvent } from "../../kernel/operation.ts";
+import { writeHead } from "./head.ts";
 import type { Reply } from "./reply.ts";
 
 /** Shorter than the idle time after which proxies on the way give a connection up. */
@@ -46,7 +47,7 @@ export class EventStream {
 
   async send(reply: Reply): Promise<Reply> {
     const { raw } = reply;
-    raw.writeHead(200, { ...reply.headers, ...eventHeaders });
+    writeHead(raw, 200, { ...reply.headers, ...eventHeaders });
     raw.flushHeaders();
     if (!this.#isHead) await this.#write(raw);
     raw.end();

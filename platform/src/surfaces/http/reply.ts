@@ -1,5 +1,6 @@
 /** The answer to one request, as every surface gives it: its headers are gathered and leave in one write with the body. */
 import type { IncomingMessage, OutgoingHttpHeaders, ServerResponse } from "node:http";
+import { writeHead } from "./head.ts";
 
 /** A request as a server gets it, which always has these two. */
 export type Request = IncomingMessage & { url: string; method: string };
@@ -39,7 +40,7 @@ export class Reply {
     else if (this.status !== 204) this.headers["Content-Length"] = 0;
     // Node stops telling of a body that nobody has begun to read when the answer is out, and its bytes could not be counted.
     if (!this.raw.req.complete) this.raw.req.resume();
-    this.raw.writeHead(this.status, this.headers);
+    writeHead(this.raw, this.status, this.headers);
     this.raw.end(body);
     return this;
   }

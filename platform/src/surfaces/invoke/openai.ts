@@ -9,6 +9,7 @@ import { problem } from "../../kernel/problem.ts";
 import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
+import { writeHead } from "../http/head.ts";
 import { JsonText } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
 import type { SubmissionReader } from "./submission.ts";
@@ -119,7 +120,7 @@ async function streamed(
 
 function startEvents(reply: Reply, id: string): void {
   if (reply.raw.headersSent) return;
-  reply.raw.writeHead(200, {
+  writeHead(reply.raw, 200, {
     ...reply.headers,
     "content-type": "text/event-stream",
     "cache-control": "no-cache",

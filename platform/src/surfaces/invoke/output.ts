@@ -4,6 +4,7 @@ import type { Caller } from "../../kernel/caller.ts";
 import { problem } from "../../kernel/problem.ts";
 import { drained } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
+import { writeHead } from "../http/head.ts";
 import { searchOf } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
 import type { Surface } from "../http/surface.ts";
@@ -49,7 +50,7 @@ export async function output(outputs: Outputs, { endpoint, job: id, request, rep
   const [from, to] = range ?? [0, bytes];
   const pieces = request.method === "HEAD" ? [] : await outputs.open(job, from, to - from);
   const { raw } = reply;
-  raw.writeHead(range ? 206 : 200, {
+  writeHead(raw, range ? 206 : 200, {
     ...reply.headers,
     "content-type": "application/json",
     "content-length": to - from,

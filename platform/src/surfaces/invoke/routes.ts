@@ -21,6 +21,7 @@ import type { WorkerService } from "../../resources/workers/service.ts";
 import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
 import { ClientGone } from "../http/gone.ts";
+import { writeHead } from "../http/head.ts";
 import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
@@ -238,7 +239,7 @@ async function held(
 
 function sendHeadersEarly(reply: Reply): void {
   if (reply.raw.headersSent || reply.raw.destroyed) return;
-  reply.raw.writeHead(200, reply.type(JSON_TYPE).headers);
+  writeHead(reply.raw, 200, reply.type(JSON_TYPE).headers);
   reply.raw.flushHeaders();
 }
 

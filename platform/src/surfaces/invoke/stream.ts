@@ -9,6 +9,7 @@ import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts"
 import type { Chunk } from "../../ports/queue/queue.ts";
 import { drained, eventHeaders, eventText, KEEP_ALIVE_MS } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
+import { writeHead } from "../http/head.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
 import { jobRecord } from "./record.ts";
@@ -116,7 +117,7 @@ async function events(
   const { job } = await engine.read(endpoint.id, id);
   const gone = new ClientGone(reply);
   const { raw } = reply;
-  raw.writeHead(200, { ...reply.headers, ...eventHeaders, "x-job-status": job.state });
+  writeHead(raw, 200, { ...reply.headers, ...eventHeaders, "x-job-status": job.state });
   raw.flushHeaders();
   while (!gone.aborted && !streams.closed) {
     const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone).catch(() => undefined);

@@ -1,29 +1,22 @@
 /** One request to a worker and its answer back: both bodies stream, within bounds, at the speed of the slower side. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
 import type { Slot } from "../../fleet/balancer.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
-import { MIB } from "../../kernel/operation.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import { hasBody, tooLarge, waitsForContinue } from "../http/body.ts";
-import type { Form } from "./address.ts";
+import { type AnswerTo, BODY_LIMIT, beginAnswer, passOver, tooMuch } from "./answer.ts";
 import { connectionsTo, DialRefused, ORIGIN } from "./connections.ts";
-import { type RawHeaders, responseHeaders } from "./headers.ts";
+import type { RawHeaders } from "./headers.ts";
 
-export const BODY_LIMIT = 30 * MIB;
 /** From the time at which a worker has the request to the end of its answer. */
 export const PROCESSING_MS = 330_000;
 
-export interface Passing {
+export interface Passing extends AnswerTo {
   request: IncomingMessage;
-  response: ServerResponse;
-  slot: Slot;
   target: string;
   headers: RawHeaders;
-  form: Form;
-  /** Headers of ours for the answer. */
-  own: Record<string, unknown>;
   clock: Clock;
 }
 
@@ -45,6 +38,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
   readonly #reject: (problem: Problem) => void;
   readonly #timer: Timer;
   #controller: Dispatcher.DispatchController | undefined;
+  #before = 0;
   #received = 0;
   /** Why we broke it off ourselves. */
   #broken: Problem | undefined;
@@ -67,14 +61,13 @@ class Forwarding implements Dispatcher.DispatchHandler {
     { rawHeaders }: Dispatcher.DispatchController,
     status: number,
     parsed: Record<string, string | string[] | undefined>,
-    message = "",
+    phrase?: string,
   ): void {
-    // What comes before the answer is for this connection.
-    if (status < 200) return;
-    const { response, form, own, request, slot } = this.#passing;
-    if (Number(parsed["content-length"] ?? 0) > BODY_LIMIT && request.method !== "HEAD") throw tooMuch(slot);
-    const raw = (rawHeaders as Buffer[]).map((bytes) => bytes.toString("latin1"));
-    response.writeHead(status, message, responseHeaders(raw, form, own));
+    if (status < 200) passOver(this.#passing.slot, status, ++this.#before);
+    else {
+      const headers = (rawHeaders as Buffer[]).map((bytes) => bytes.toString("latin1"));
+      beginAnswer(this.#passing, { status, phrase, headers, parsed });
+    }
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
@@ -141,10 +134,7 @@ async function* streamed(request: IncomingMessage): AsyncIterable<Buffer> {
   }
 }
 
-const tooMuch = ({ backend }: Slot) =>
-  problem("bad-gateway", `the answer of worker ${backend.worker} is larger than the limit of ${BODY_LIMIT / MIB} MB`);
-
-const tooSlow = ({ backend }: Slot) =>
+export const tooSlow = ({ backend }: Slot) =>
   problem(
     "gateway-timeout",
     `worker ${backend.worker} did not finish the request within ${PROCESSING_MS / 60_000} minutes`,

@@ -19,7 +19,8 @@ import type { Ahead } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 import { keyOf } from "../invoke/surface.ts";
 import { type Address, addressOf } from "./address.ts";
-import { BODY_LIMIT, forward, type Passing, wasNotSent } from "./forward.ts";
+import { BODY_LIMIT } from "./answer.ts";
+import { forward, type Passing, wasNotSent } from "./forward.ts";
 import { requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
 import { isWebSocket, tunnel, watchForHangUp } from "./tunnel.ts";
 

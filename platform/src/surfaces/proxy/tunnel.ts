@@ -2,17 +2,23 @@
 import { request as ask, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
+import type { Slot } from "../../fleet/balancer.ts";
+import { isProblem } from "../../kernel/problem.ts";
+import { writeHead } from "../http/head.ts";
+import { BODY_LIMIT, beginAnswer, passOver, tooMuch } from "./answer.ts";
 import { DialRefused, dial } from "./connections.ts";
-import { failed, type Passing } from "./forward.ts";
+import { failed, type Passing, PROCESSING_MS, tooSlow } from "./forward.ts";
 import { responseHeaders } from "./headers.ts";
 
-export interface Upgrading extends Omit<Passing, "clock"> {
+export interface Upgrading extends Passing {
   /** The client's end, and what it has sent beyond its request. */
   socket: Duplex;
   head: Buffer;
   /** Ends the watch for the client's going away, which reads in our place. */
   stopWatching(): void;
 }
+
+const SWITCH = ["Connection", "Upgrade", "Upgrade", "websocket"];
 
 /** An upgrade to anything else is not ours to make, and is answered as the plain request that it also is. */
 export function isWebSocket({ headers, method }: IncomingMessage): boolean {
@@ -49,11 +55,17 @@ export async function tunnel(upgrading: Upgrading): Promise<void> {
   slot.gone.addEventListener("abort", cut);
   socket.once("close", cut);
   if (socket.destroyed) cut();
+  // A WebSocket may last, and an answer that is none may not.
+  const timer = upgrading.clock.after(PROCESSING_MS, () => worker.destroy(tooSlow(slot)));
   try {
     const { answer, rest } = await asked(upgrading, worker);
     if (rest === undefined) await refusedByWorker(upgrading, answer);
-    else await joined(upgrading, worker, answer, rest);
+    else {
+      timer.cancel();
+      await joined(upgrading, worker, answer, rest);
+    }
   } finally {
+    timer.cancel();
     slot.gone.removeEventListener("abort", cut);
     cut();
   }
@@ -65,18 +77,36 @@ function asked(
   worker: Duplex,
 ): Promise<{ answer: IncomingMessage; rest?: Buffer }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ answer: IncomingMessage; rest?: Buffer }>();
-  const upgrade = [...headers, "Connection", "Upgrade", "Upgrade", "websocket"];
-  ask({ createConnection: () => worker, path: target, headers: upgrade, setHost: false })
+  let before = 0;
+  ask({ createConnection: () => worker, path: target, headers: [...headers, ...SWITCH], setHost: false })
     .once("upgrade", (answer: IncomingMessage, _socket, rest: Buffer) => resolve({ answer, rest }))
     .once("response", (answer: IncomingMessage) => resolve({ answer }))
-    .on("error", (error) => reject(failed(slot, error)))
+    .on("information", ({ statusCode }) => {
+      try {
+        passOver(slot, statusCode, ++before);
+      } catch (error) {
+        worker.destroy(error as Error);
+      }
+    })
+    .on("error", (error) => reject(isProblem(error) ? error : failed(slot, error)))
     .end();
   return promise;
 }
 
-async function refusedByWorker({ response, form, own }: Upgrading, answer: IncomingMessage): Promise<void> {
-  response.writeHead(answer.statusCode!, answer.statusMessage!, responseHeaders(answer.rawHeaders, form, own));
-  await pipeline(answer, response).catch(() => response.destroy());
+async function refusedByWorker(upgrading: Upgrading, answer: IncomingMessage): Promise<void> {
+  const { statusCode: status = 0, statusMessage: phrase, rawHeaders: headers, headers: parsed } = answer;
+  beginAnswer(upgrading, { status, phrase, headers, parsed });
+  const { response, slot } = upgrading;
+  await pipeline(answer, (chunks) => limited(chunks, slot), response).catch(() => response.destroy());
+}
+
+async function* limited(chunks: AsyncIterable<Buffer>, slot: Slot): AsyncIterable<Buffer> {
+  let received = 0;
+  for await (const chunk of chunks) {
+    received += chunk.length;
+    if (received > BODY_LIMIT) throw tooMuch(slot);
+    yield chunk;
+  }
 }
 
 async function joined(
@@ -85,17 +115,12 @@ async function joined(
   answer: IncomingMessage,
   rest: Buffer,
 ): Promise<void> {
+  writeHead(response, 101, [...SWITCH, ...responseHeaders(answer.rawHeaders, form, own)]);
+  response.flushHeaders();
   response.detachSocket(socket as never);
-  socket.write(consent(answer, responseHeaders(answer.rawHeaders, form, own)));
   if (rest.length > 0) worker.unshift(rest);
   if (head.length > 0) socket.unshift(head);
   // Either side may go at any time; the other one then goes too, and nobody is left to be told.
   await Promise.allSettled([pipeline(worker, socket), pipeline(socket, worker)]);
   socket.destroy();
-}
-
-function consent({ statusMessage = "" }: IncomingMessage, headers: string[]): string {
-  let text = `HTTP/1.1 101 ${statusMessage}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n`;
-  for (let i = 0; i < headers.length; i += 2) text += `${headers[i]}: ${headers[i + 1]}\r\n`;
-  return `${text}\r\n`;
 }
