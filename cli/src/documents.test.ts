@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { shown, withDiagram } from "../../scripts/lifecycle.ts";
+import { withRights } from "../../scripts/rights.ts";
 import { withSettings } from "../../scripts/settings.ts";
 import { accountsCommand } from "./accounts.ts";
 import { keysCommand } from "./keys.ts";
@@ -28,6 +29,11 @@ test("the README's settings are those of the server (npx node scripts/settings.t
   expect(withSettings("<!-- settings -->\nold\n<!-- end of settings -->")).toContain(
     "| `MILLRACE_PORT` | `--port` | `7420` |",
   );
+});
+
+test("who may set which field is as the operations say (npx node scripts/rights.ts writes it)", () => {
+  expect(read("docs/keys.md")).toBe(withRights(read("docs/keys.md")));
+  expect(read("docs/keys.md")).toContain("the installation's owner alone: `exempt`");
 });
 
 test("the diagrams of a job's and a worker's life are the tables' (npx node scripts/lifecycle.ts writes them)", () => {

@@ -159,7 +159,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { clock, log, logs, queue } = parts;
   const payloadLimits = parsePayloadLimits(settings.payloadLimits);
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
-  const authenticator = new Authenticator({ ...parts, failed, workerKeys: services.workerKeys });
+  const authenticator = new Authenticator({ ...parts, failed, ...services });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
   const pipeline = new Pipeline({ ...parts, limiter });
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });

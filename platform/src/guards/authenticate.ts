@@ -7,6 +7,7 @@ import { problem } from "../kernel/problem.ts";
 import { Remembered } from "../kernel/remembered.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
+import type { Accounts } from "../resources/account/accounts.ts";
 import { apiKeys, type KeptApiKey, type KeyUse, keyUses } from "../resources/account/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 
@@ -31,9 +32,17 @@ export class Authenticator implements AsyncDisposable {
   readonly #used = new Map<string, Use>();
   readonly #noting: AsyncDisposable;
   readonly #workerKeys: WorkerKeys;
+  readonly #accounts: Accounts;
 
-  constructor(parts: { store: Store; clock: Clock; failed: (error: unknown) => void; workerKeys: WorkerKeys }) {
+  constructor(parts: {
+    store: Store;
+    clock: Clock;
+    failed: (error: unknown) => void;
+    workerKeys: WorkerKeys;
+    accounts: Accounts;
+  }) {
     const { store, clock, failed } = parts;
+    this.#accounts = parts.accounts;
     this.#workerKeys = parts.workerKeys;
     this.#keys = new Collection(store, apiKeys);
     this.#uses = new Collection(store, keyUses);
@@ -98,7 +107,9 @@ export class Authenticator implements AsyncDisposable {
     const item = await this.#keys.findEverywhere("digest", keyDigest(key));
     if (!item) return this.#workerKeys.findCaller(key);
     const { userId: user, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
-    const caller: Caller = { account: item.account, user, key: item.id, grants, endpoints, exempt, expiresAt };
+    const { account } = item;
+    const ownsInstallation = grants.includes("all") && !endpoints && (await this.#accounts.isFirst(account));
+    const caller: Caller = { account, user, key: item.id, grants, endpoints, exempt, expiresAt, ownsInstallation };
     this.#known.set(key, caller);
     return caller;
   }

@@ -138,17 +138,6 @@ describe("no key can grant more than it has", () => {
     expect(mayGrant(everyRead.slice(1), "read-only")).toBe(false);
   });
 
-  test("only an 'all' key, or an exempt one, makes exempt keys", async () => {
-    await using world = await setup();
-    const body = { scopes: ["secrets:read"], exempt: true };
-    const scopes: Grant[] = ["api-keys:write", "secrets:read"];
-    const plain = await world.newKey({ scopes });
-    const exempt = await world.newKey({ scopes, exempt: true });
-    expect((await world.call("POST", API_KEYS, { body, key: plain })).status).toBe(403);
-    expect((await world.call("POST", API_KEYS, { body, key: exempt })).status).toBe(201);
-    expect((await world.call("POST", API_KEYS, { body })).status).toBe(201);
-  });
-
   test("a key narrowed to endpoints makes keys narrowed to the same ones", async () => {
     await using world = await setup();
     const body = { scopes: ["api-keys:write"], endpoints: ["one", "two"] };

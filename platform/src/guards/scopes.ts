@@ -1,10 +1,32 @@
 /** Authorisation: whether a caller may do what it asks for. */
 import type { Caller } from "../kernel/caller.ts";
+import type { Operation } from "../kernel/operation.ts";
 import { problem } from "../kernel/problem.ts";
+import { reservedIn } from "../kernel/rights.ts";
 import { allows, type Scope } from "../kernel/scope.ts";
 
 /** Any one of the scopes will do; the first is the one that a refusal names. */
 export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]): void {
   if ([needed, ...others].some((scope) => allows(caller.grants, scope))) return;
   throw problem("forbidden", `This API key lacks the scope '${needed}'.`);
+}
+
+/** Whether a caller may use an operation at all. */
+export function requireOperation(caller: Caller, { scope, narrowed }: Operation): void {
+  requireScope(caller, scope);
+  if (narrowed === "own" || !caller.endpoints) return;
+  throw problem(
+    "forbidden",
+    "This API key is narrowed to some endpoints, and cannot read or change what belongs to the whole account.",
+  );
+}
+
+/** Whether a caller may set every field that it sends. */
+export function requireFields(caller: Caller, { in: schema }: Operation, body: unknown): void {
+  const reserved = schema && !caller.ownsInstallation && reservedIn(schema, body as object);
+  if (!reserved) return;
+  throw problem(
+    "forbidden",
+    `'${reserved}' can be set by the installation's owner alone, with a key of the first account that holds 'all'.`,
+  );
 }

@@ -11,6 +11,8 @@ export interface Caller {
   grants: readonly Grant[];
   /** Endpoint ids that the key is narrowed to; absent means every endpoint of the account. */
   endpoints?: readonly string[];
+  /** Acts for whoever owns the installation: a key of its first account that may do everything there. */
+  ownsInstallation?: boolean;
   /** Exempt from rate limits. */
   exempt: boolean;
   /** When the key stops working; absent means never. */

@@ -22,6 +22,11 @@ export interface Operation {
   events?: TSchema;
   status: number;
   scope: Scope;
+  /**
+   * What a key that is narrowed to endpoints may do with it: nothing, where it reads or changes what belongs to the account as a whole;
+   * or its own part, which the service sees to.
+   */
+  narrowed: "refused" | "own";
   /** Error statuses beyond those that every operation can give. */
   refuses: readonly number[];
   bodyLimit?: number;

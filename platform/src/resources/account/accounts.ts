@@ -31,6 +31,7 @@ export class Accounts {
   readonly #first: Collection<FirstAccount>;
   readonly #clock: Clock;
   readonly #random: Random;
+  #firstOwner: Owner | undefined;
   readonly #removed: ((account: string) => Promise<void>)[] = [];
 
   constructor(parts: { store: Store; clock: Clock; random: Random }) {
@@ -62,6 +63,11 @@ export class Accounts {
       if (!(error instanceof WriteRefused)) throw error;
       return (await this.#knownFirstOwner())!;
     }
+  }
+
+  /** Whether the account is the one that was there first, which is that of the installation's owner. */
+  async isFirst(account: string): Promise<boolean> {
+    return (await this.firstOwner()).account === account;
   }
 
   async hasOwnerKey({ account }: Owner): Promise<boolean> {
@@ -142,10 +148,13 @@ export class Accounts {
     return { owner, writes: [this.#accounts.inserting(account), this.#users.inserting(user)] };
   }
 
+  /** Read once: which account was first does not change, and it is never deleted. */
   async #knownFirstOwner(): Promise<Owner | undefined> {
+    if (this.#firstOwner) return this.#firstOwner;
     const first = await this.#first.get(FIRST);
     const account = first && (await this.#accounts.get(first.doc.accountId));
-    return account && { account: account.id, user: account.doc.ownerId };
+    this.#firstOwner = account && { account: account.id, user: account.doc.ownerId };
+    return this.#firstOwner;
   }
 
   async #writeOwnerKey({ account, user }: Owner, digest: string): Promise<void> {

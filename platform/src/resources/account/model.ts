@@ -42,7 +42,13 @@ export const ApiKey = resource("ApiKey", {
       }),
     ),
     expiresAt: t.Optional(dateTime("From this time on the key is refused; absent means never.")),
-    exempt: t.Optional(t.Boolean({ default: false, description: "Whether the key is exempt from rate limits." })),
+    exempt: t.Optional(
+      t.Boolean({
+        default: false,
+        description: "Whether the key is exempt from rate limits, which the installation's owner alone may say.",
+        "x-who": "installation",
+      }),
+    ),
   },
   given: {},
 });

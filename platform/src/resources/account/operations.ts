@@ -14,6 +14,7 @@ export const accountOperations = {
     out: SshKeys,
     status: 200,
     scope: "ssh-keys:read",
+    narrowed: "refused",
     refuses: [],
   },
   updateSshKeys: {
@@ -27,6 +28,7 @@ export const accountOperations = {
     out: SshKeys,
     status: 200,
     scope: "ssh-keys:write",
+    narrowed: "refused",
     refuses: [400, 413, 415, 422],
   },
   listApiKeys: {
@@ -37,6 +39,7 @@ export const accountOperations = {
     out: t.Object({ apiKeys: t.Array(ApiKey.record) }),
     status: 200,
     scope: "api-keys:read",
+    narrowed: "refused",
     refuses: [],
   },
   createApiKey: {
@@ -49,6 +52,7 @@ export const accountOperations = {
     out: CreatedApiKey,
     status: 201,
     scope: "api-keys:write",
+    narrowed: "own",
     refuses: [400, 413, 415, 422],
   },
   deleteApiKey: {
@@ -58,6 +62,7 @@ export const accountOperations = {
     tag,
     status: 204,
     scope: "api-keys:write",
+    narrowed: "refused",
     refuses: [404],
   },
 } as const satisfies Operations;

@@ -110,10 +110,7 @@ export class AccountService implements Handlers<Operations> {
 }
 
 /** A key cannot make another that may do more than itself. */
-function refuseEscalation(
-  caller: Caller,
-  { scopes, endpoints, exempt, expiresAt = Number.POSITIVE_INFINITY }: NewKey,
-): void {
+function refuseEscalation(caller: Caller, { scopes, endpoints, expiresAt = Number.POSITIVE_INFINITY }: NewKey): void {
   const missing = scopes.find((scope) => !mayGrant(caller.grants, scope as Grant));
   if (missing) throw problem("forbidden", `This key lacks the scope '${missing}' and cannot grant it.`);
   const narrowed = caller.endpoints;
@@ -125,9 +122,6 @@ function refuseEscalation(
   }
   if (caller.expiresAt !== undefined && expiresAt > caller.expiresAt) {
     throw problem("forbidden", "This key expires, and can only make keys that expire no later than itself.");
-  }
-  if (exempt && !caller.exempt && !caller.grants.includes("all")) {
-    throw problem("forbidden", "Only a key with the scope 'all' can make keys that are exempt from rate limits.");
   }
 }
 

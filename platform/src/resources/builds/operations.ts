@@ -20,6 +20,7 @@ export const buildOperations = {
     out: t.Object({ builds: t.Array(Build), pagination: Pagination }),
     status: 200,
     scope: "serverless:read",
+    narrowed: "own",
     refuses: [404, 422],
   },
   getEndpointBuild: {
@@ -31,6 +32,7 @@ export const buildOperations = {
     out: Build,
     status: 200,
     scope: "serverless:read",
+    narrowed: "own",
     refuses: [404],
   },
 } as const satisfies Operations;

@@ -21,6 +21,7 @@ export const containerFields = {
       maxLength: LONGEST_IMAGE,
       description: "Container image with tag, or `host:/abs/dir`.",
       "x-flat": "imageName",
+      "x-who": "host-images",
     }),
   ),
   args: t.Optional(

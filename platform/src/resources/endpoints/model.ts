@@ -189,7 +189,7 @@ export const Endpoint = resource("Endpoint", {
     ...containerFields,
     gpu: t.Optional(gpuRequest),
     cpu: t.Optional(cpuRequest),
-    workers: t.Optional(closed(workerFields)),
+    workers: t.Optional(closed(workerFields, { "x-who": "quota" })),
     scaling: t.Optional({
       ...scaling,
       description: "By default a delay of 4 seconds for `QUEUE`, and 4 requests per worker for `LOAD_BALANCER`.",

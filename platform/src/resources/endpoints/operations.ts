@@ -17,6 +17,7 @@ export const endpointOperations = {
     out: t.Object({ endpoints: t.Array(Endpoint.record), pagination: Pagination }),
     status: 200,
     scope: "serverless:read",
+    narrowed: "own",
     refuses: [422],
   },
   createEndpoint: {
@@ -29,6 +30,7 @@ export const endpointOperations = {
     out: Endpoint.record,
     status: 201,
     scope: "serverless:write",
+    narrowed: "refused",
     refuses: [400, 404, 413, 415, 422],
   },
   getEndpoint: {
@@ -39,6 +41,7 @@ export const endpointOperations = {
     out: Endpoint.record,
     status: 200,
     scope: "serverless:read",
+    narrowed: "own",
     refuses: [404],
   },
   updateEndpoint: {
@@ -53,6 +56,7 @@ export const endpointOperations = {
     out: Endpoint.record,
     status: 200,
     scope: "serverless:write",
+    narrowed: "own",
     refuses: [400, 404, 413, 415, 422],
   },
   deleteEndpoint: {
@@ -63,6 +67,7 @@ export const endpointOperations = {
     tag,
     status: 204,
     scope: "serverless:write",
+    narrowed: "own",
     refuses: [404],
   },
 } as const satisfies Operations;

@@ -9,55 +9,22 @@ import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
-import { isDataCenter } from "../catalog/compute.ts";
-import { commandOf, registryId } from "../container/command.ts";
-import { containerMistakes } from "../container/mistakes.ts";
-import { DEFAULT_DISK_GB } from "../container/model.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
-import { hasPlaceholder } from "../secrets/placeholders.ts";
-import { cpuFrom, gpuFrom, shownGpu } from "./compute.ts";
-import { initTimeoutMistakes } from "./init-timeout.ts";
-import { healthPathOf, listeningOf } from "./listening.ts";
-import {
-  type Endpoint,
-  type EndpointType,
-  endpointDefaults,
-  endpoints,
-  type KeptEndpoint,
-  type Removal,
-  removals,
-  type Scaling,
-} from "./model.ts";
+import { shownGpu } from "./compute.ts";
+import { changesNothing, created, refuseNewSecrets, updated } from "./fields.ts";
+import { healthPathOf } from "./listening.ts";
+import { type Endpoint, type EndpointType, endpoints, type KeptEndpoint, type Removal, removals } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
-import { refuseWarmUp, shownWorkers } from "./warm-up.ts";
+import { shownWorkers } from "./warm-up.ts";
 
 type Operations = typeof endpointOperations;
-type CreateRequest = Call<Operations["createEndpoint"]>["body"];
-type UpdateRequest = Call<Operations["updateEndpoint"]>["body"];
 type EndpointItem = Item<KeptEndpoint>;
 
 const LISTING = "endpoints";
 /** Removals belong to no account: they outlive the one whose endpoint they are about. */
 const EVERYONE = "*";
 const REMEMBERED_MS = 1000;
-
-/** Fields that reach the workers' containers: changing one makes a new release. */
-const RELEASED = [
-  "image",
-  "args",
-  "entrypoint",
-  "cmd",
-  "disk",
-  "env",
-  "ports",
-  "registry",
-  "gpu",
-  "cpu",
-  "dataCenterIds",
-  "networkVolumes",
-  "flashboot",
-] as const;
 
 /** What an endpoint leaves behind elsewhere, to be removed with it. */
 type Remains = (id: string) => Promise<void>;
@@ -122,11 +89,9 @@ export class EndpointService implements Handlers<Operations> {
   }
 
   async createEndpoint({ caller, body }: Call<Operations["createEndpoint"]>): Promise<Endpoint> {
-    if (caller.endpoints)
-      throw problem("forbidden", "This API key is narrowed to some endpoints and cannot make others.");
     // Templates come later; until then no id can name one.
     if (body.templateId !== undefined) throw problem("not-found", "template not found");
-    const doc = checked(created(body));
+    const doc = created(body);
     const createdAt = this.#clock.now();
     const place = { id: resourceId(this.#random), account: caller.account, createdAt };
     const first = { ...place, release: doc.release };
@@ -147,6 +112,7 @@ export class EndpointService implements Handlers<Operations> {
     // Two updates at once both succeed: the second reads again and applies its own change.
     for (;;) {
       const item = await this.own(caller, params.id!);
+      refuseNewSecrets(caller, item.doc, body);
       const set = updated(item.doc, body);
       if (changesNothing(item.doc, set)) return this.#shown(item);
       try {
@@ -267,107 +233,6 @@ export class EndpointService implements Handlers<Operations> {
       createdAt: timestamp(createdAt),
     };
   }
-}
-
-function created(body: CreateRequest): KeptEndpoint {
-  const { name, image, type = endpointDefaults.type } = body;
-  if (name === undefined) throw missing("name");
-  if (image === undefined) throw missing("image");
-  if ((body.gpu === undefined) === (body.cpu === undefined))
-    throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
-  refuseIdleTimeout(type, body.scaling ?? endpointDefaults.scaling[type], body.workers);
-  refuseMistakes(type, body);
-  return {
-    name,
-    type,
-    image,
-    ...commandOf(body),
-    disk: body.disk ?? DEFAULT_DISK_GB,
-    env: body.env ?? {},
-    ports: body.ports ?? [],
-    registry: knownRegistry(body.registry ?? null),
-    ...(body.gpu ? { gpu: gpuFrom(body.gpu) } : {}),
-    ...(body.cpu ? { cpu: cpuFrom(body.cpu) } : {}),
-    workers: { ...endpointDefaults.workers, ...body.workers },
-    scaling: body.scaling ?? endpointDefaults.scaling[type],
-    dataCenterIds: body.dataCenterIds ?? [],
-    networkVolumes: body.networkVolumes ?? [],
-    timeout: body.timeout ?? endpointDefaults.timeout,
-    flashboot: body.flashboot ?? endpointDefaults.flashboot,
-    release: 1,
-  };
-}
-
-function updated(before: KeptEndpoint, body: UpdateRequest): Partial<KeptEndpoint> {
-  const { gpu, cpu, workers, registry, args, entrypoint, cmd, templateId: _, ...plain } = body;
-  if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
-  if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
-  refuseIdleTimeout(before.type, body.scaling ?? before.scaling, workers);
-  refuseMistakes(before.type, body);
-  const set: Partial<KeptEndpoint> = {
-    ...plain,
-    ...commandOf({ args, entrypoint, cmd }, before),
-    ...(gpu ? { gpu: gpuFrom(gpu, before.gpu) } : {}),
-    ...(cpu ? { cpu: cpuFrom(cpu) } : {}),
-    ...(workers ? { workers: { ...before.workers, ...workers } } : {}),
-    ...(registry === undefined ? {} : { registry: knownRegistry(registry) }),
-  };
-  const after = checked({ ...before, ...set });
-  const changed = RELEASED.some((field) => JSON.stringify(after[field]) !== JSON.stringify(before[field]));
-  return changed ? { ...set, release: before.release + 1 } : set;
-}
-
-function changesNothing(before: KeptEndpoint, set: Partial<KeptEndpoint>): boolean {
-  const fields = Object.keys(set) as (keyof KeptEndpoint)[];
-  return fields.every((field) => JSON.stringify(set[field]) === JSON.stringify(before[field]));
-}
-
-/** What no worker could start with. A text with a secret in it is judged when that is known, at the boot. */
-function refuseMistakes(type: EndpointType, body: Pick<UpdateRequest, "image" | "ports" | "env">): void {
-  const env = body.env ?? {};
-  const errors = [...containerMistakes(body), ...initTimeoutMistakes(env)];
-  if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
-  const known = Object.entries(env).filter(([, text]) => !hasPlaceholder(text));
-  if (type === "LOAD_BALANCER") listeningOf(Object.fromEntries(known));
-}
-
-/** Rules across fields, the same for a new endpoint and a changed one. */
-function checked(doc: KeptEndpoint): KeptEndpoint {
-  if (doc.type === "LOAD_BALANCER" && doc.scaling.type !== "REQUEST_COUNT") {
-    throw problem("invalid", "Request validation failed.", {
-      errors: ["$.scaling: a LOAD_BALANCER endpoint takes REQUEST_COUNT scaling only"],
-    });
-  }
-  refuseWarmUp(doc);
-  if (doc.workers.min > doc.workers.max) throw problem("rule-broken", "'workers.min' is larger than 'workers.max'.");
-  const unknown = doc.dataCenterIds.find((id) => !isDataCenter(id));
-  if (unknown !== undefined) throw problem("rule-broken", `There is no data center '${unknown}'.`);
-  const volume = doc.networkVolumes[0];
-  // Volumes come later; until then no id can name one.
-  if (volume !== undefined) throw problem("rule-broken", `There is no network volume '${volume}'.`);
-  return doc;
-}
-
-/** Such an endpoint idles a fixed time, so a caller who sets another would be misled. */
-function refuseIdleTimeout(type: KeptEndpoint["type"], scaling: Scaling, workers?: { idleTimeout?: number }): void {
-  if (type === "QUEUE" && scaling.type === "REQUEST_COUNT" && workers?.idleTimeout !== undefined) {
-    throw problem(
-      "rule-broken",
-      "'workers.idleTimeout' does not apply to a QUEUE endpoint with REQUEST_COUNT scaling.",
-    );
-  }
-}
-
-/** Registries come later; until then no id can name one. */
-function knownRegistry(given: null | string | { id: string }): string | null {
-  const id = registryId(given);
-  if (id !== null) throw problem("not-found", "registry not found");
-  return id;
-}
-
-function missing(name: string) {
-  const error = `$: property '${name}' is required unless 'templateId' is given`;
-  return problem("invalid", "Request validation failed.", { errors: [error] });
 }
 
 function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {

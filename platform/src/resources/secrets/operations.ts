@@ -22,6 +22,7 @@ export const secretOperations = {
     out: t.Object({ secrets: t.Array(Secret.record) }),
     status: 200,
     scope: "secrets:read",
+    narrowed: "refused",
     refuses: [],
   },
   createSecret: {
@@ -33,6 +34,7 @@ export const secretOperations = {
     out: Secret.record,
     status: 201,
     scope: "secrets:write",
+    narrowed: "refused",
     refuses: [400, 409, 413, 415, 422],
     bodyLimit: SECRET_BODY_LIMIT,
   },
@@ -44,6 +46,7 @@ export const secretOperations = {
     out: Secret.record,
     status: 200,
     scope: "secrets:read",
+    narrowed: "refused",
     refuses: [404],
   },
   updateSecret: {
@@ -59,6 +62,7 @@ export const secretOperations = {
     out: Secret.record,
     status: 200,
     scope: "secrets:write",
+    narrowed: "refused",
     refuses: [400, 404, 413, 415, 422],
     bodyLimit: SECRET_BODY_LIMIT,
   },
@@ -70,6 +74,7 @@ export const secretOperations = {
     tag,
     status: 204,
     scope: "secrets:write",
+    narrowed: "refused",
     refuses: [404],
   },
 } as const satisfies Operations;

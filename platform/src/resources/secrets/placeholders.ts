@@ -30,7 +30,7 @@ export async function resolveEnv(
 export const hasPlaceholder = (text: string): boolean => secretsIn([text]).length > 0;
 
 /** Names of secrets that these texts refer to, each once, in their order. */
-function secretsIn(texts: readonly string[]): string[] {
+export function secretsIn(texts: readonly string[]): string[] {
   return [...new Set(texts.flatMap((text) => [...text.matchAll(PLACEHOLDER)].map(([, secret]) => secret!)))];
 }
 

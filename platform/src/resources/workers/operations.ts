@@ -22,6 +22,7 @@ export const workerOperations = {
     }),
     status: 200,
     scope: "serverless:read",
+    narrowed: "own",
     refuses: [404],
   },
   getWorkerLogs: {
@@ -36,6 +37,7 @@ export const workerOperations = {
     events: LogEvent,
     status: 200,
     scope: "serverless:read",
+    narrowed: "own",
     refuses: [404, 422],
   },
 } as const satisfies Operations;

@@ -1,7 +1,7 @@
 /** The way of every request, the same for every surface: identify, authenticate, limit, read, validate, handle, render. */
 import type { FastifyInstance } from "fastify";
 import type { RateLimiter } from "../../guards/rate-limit.ts";
-import { requireScope } from "../../guards/scopes.ts";
+import { requireFields, requireOperation } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { requestId } from "../../kernel/ids.ts";
@@ -84,9 +84,10 @@ export class Pipeline {
     params: Params,
   ): Promise<Reply> {
     return this.answer(surface, request, reply, async (caller) => {
-      requireScope(caller, operation.scope);
+      requireOperation(caller, operation);
       const query = readQuery(operation.query, searchOf(request)) as Call["query"];
       const body = (await this.#body(surface, operation, request, reply)) as Call["body"];
+      requireFields(caller, operation, body);
       if (operation.events) return this.#follow(handler, { caller, params, query, body }, request, reply);
       const result = await handler({ caller, params, query, body });
       reply.code(operation.status);

@@ -1,0 +1,149 @@
+/** What the fields of a request make of an endpoint, and which of them it cannot have. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Call } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import { isDataCenter } from "../catalog/compute.ts";
+import { commandOf, registryId } from "../container/command.ts";
+import { containerMistakes } from "../container/mistakes.ts";
+import { DEFAULT_DISK_GB } from "../container/model.ts";
+import { hasPlaceholder, secretsIn } from "../secrets/placeholders.ts";
+import { cpuFrom, gpuFrom } from "./compute.ts";
+import { initTimeoutMistakes } from "./init-timeout.ts";
+import { listeningOf } from "./listening.ts";
+import { type EndpointType, endpointDefaults, type KeptEndpoint, type Scaling } from "./model.ts";
+import type { endpointOperations } from "./operations.ts";
+import { refuseWarmUp } from "./warm-up.ts";
+
+type Operations = typeof endpointOperations;
+type CreateRequest = Call<Operations["createEndpoint"]>["body"];
+type UpdateRequest = Call<Operations["updateEndpoint"]>["body"];
+
+/** Fields that reach the workers' containers: changing one makes a new release. */
+const RELEASED = [
+  "image",
+  "args",
+  "entrypoint",
+  "cmd",
+  "disk",
+  "env",
+  "ports",
+  "registry",
+  "gpu",
+  "cpu",
+  "dataCenterIds",
+  "networkVolumes",
+  "flashboot",
+] as const;
+
+export function created(body: CreateRequest): KeptEndpoint {
+  const { name, image, type = endpointDefaults.type } = body;
+  if (name === undefined) throw missing("name");
+  if (image === undefined) throw missing("image");
+  if ((body.gpu === undefined) === (body.cpu === undefined))
+    throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
+  refuseIdleTimeout(type, body.scaling ?? endpointDefaults.scaling[type], body.workers);
+  refuseMistakes(type, body);
+  return checked({
+    name,
+    type,
+    image,
+    ...commandOf(body),
+    disk: body.disk ?? DEFAULT_DISK_GB,
+    env: body.env ?? {},
+    ports: body.ports ?? [],
+    registry: knownRegistry(body.registry ?? null),
+    ...(body.gpu ? { gpu: gpuFrom(body.gpu) } : {}),
+    ...(body.cpu ? { cpu: cpuFrom(body.cpu) } : {}),
+    workers: { ...endpointDefaults.workers, ...body.workers },
+    scaling: body.scaling ?? endpointDefaults.scaling[type],
+    dataCenterIds: body.dataCenterIds ?? [],
+    networkVolumes: body.networkVolumes ?? [],
+    timeout: body.timeout ?? endpointDefaults.timeout,
+    flashboot: body.flashboot ?? endpointDefaults.flashboot,
+    release: 1,
+  });
+}
+
+export function updated(before: KeptEndpoint, body: UpdateRequest): Partial<KeptEndpoint> {
+  const { gpu, cpu, workers, registry, args, entrypoint, cmd, templateId: _, ...plain } = body;
+  if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
+  if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
+  refuseIdleTimeout(before.type, body.scaling ?? before.scaling, workers);
+  refuseMistakes(before.type, body);
+  const set: Partial<KeptEndpoint> = {
+    ...plain,
+    ...commandOf({ args, entrypoint, cmd }, before),
+    ...(gpu ? { gpu: gpuFrom(gpu, before.gpu) } : {}),
+    ...(cpu ? { cpu: cpuFrom(cpu) } : {}),
+    ...(workers ? { workers: { ...before.workers, ...workers } } : {}),
+    ...(registry === undefined ? {} : { registry: knownRegistry(registry) }),
+  };
+  const after = checked({ ...before, ...set });
+  const changed = RELEASED.some((field) => JSON.stringify(after[field]) !== JSON.stringify(before[field]));
+  return changed ? { ...set, release: before.release + 1 } : set;
+}
+
+/** Whoever may change what a program is told can read it: a key for one endpoint must not come by the secrets of others that way. */
+export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { env }: UpdateRequest): void {
+  if (!endpoints || !env) return;
+  const known = new Set(secretsIn(Object.values(before.env)));
+  const added = secretsIn(Object.values(env)).find((name) => !known.has(name));
+  if (added === undefined) return;
+  throw problem(
+    "forbidden",
+    `This API key is narrowed to some endpoints, and cannot give them a secret that they do not have: '${added}'.`,
+  );
+}
+
+export function changesNothing(before: KeptEndpoint, set: Partial<KeptEndpoint>): boolean {
+  const fields = Object.keys(set) as (keyof KeptEndpoint)[];
+  return fields.every((field) => JSON.stringify(set[field]) === JSON.stringify(before[field]));
+}
+
+/** What no worker could start with. A text with a secret in it is judged when that is known, at the boot. */
+function refuseMistakes(type: EndpointType, body: Pick<UpdateRequest, "image" | "ports" | "env">): void {
+  const env = body.env ?? {};
+  const errors = [...containerMistakes(body), ...initTimeoutMistakes(env)];
+  if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
+  const known = Object.entries(env).filter(([, text]) => !hasPlaceholder(text));
+  if (type === "LOAD_BALANCER") listeningOf(Object.fromEntries(known));
+}
+
+/** Rules across fields, the same for a new endpoint and a changed one. */
+function checked(doc: KeptEndpoint): KeptEndpoint {
+  if (doc.type === "LOAD_BALANCER" && doc.scaling.type !== "REQUEST_COUNT") {
+    throw problem("invalid", "Request validation failed.", {
+      errors: ["$.scaling: a LOAD_BALANCER endpoint takes REQUEST_COUNT scaling only"],
+    });
+  }
+  refuseWarmUp(doc);
+  if (doc.workers.min > doc.workers.max) throw problem("rule-broken", "'workers.min' is larger than 'workers.max'.");
+  const unknown = doc.dataCenterIds.find((id) => !isDataCenter(id));
+  if (unknown !== undefined) throw problem("rule-broken", `There is no data center '${unknown}'.`);
+  const volume = doc.networkVolumes[0];
+  // Volumes come later; until then no id can name one.
+  if (volume !== undefined) throw problem("rule-broken", `There is no network volume '${volume}'.`);
+  return doc;
+}
+
+/** Such an endpoint idles a fixed time, so a caller who sets another would be misled. */
+function refuseIdleTimeout(type: KeptEndpoint["type"], scaling: Scaling, workers?: { idleTimeout?: number }): void {
+  if (type === "QUEUE" && scaling.type === "REQUEST_COUNT" && workers?.idleTimeout !== undefined) {
+    throw problem(
+      "rule-broken",
+      "'workers.idleTimeout' does not apply to a QUEUE endpoint with REQUEST_COUNT scaling.",
+    );
+  }
+}
+
+/** Registries come later; until then no id can name one. */
+function knownRegistry(given: null | string | { id: string }): string | null {
+  const id = registryId(given);
+  if (id !== null) throw problem("not-found", "registry not found");
+  return id;
+}
+
+function missing(name: string) {
+  const error = `$: property '${name}' is required unless 'templateId' is given`;
+  return problem("invalid", "Request validation failed.", { errors: [error] });
+}

@@ -1,0 +1,43 @@
+/** Writes the table of docs/keys.md from the operations: who may use each, and set which of its fields; a test fails when it was forgotten. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { operations } from "../platform/src/contract.ts";
+import type { Operation } from "../platform/src/kernel/operation.ts";
+import { fieldsOf, type Right, rightOf, rights } from "../platform/src/kernel/rights.ts";
+
+const file = new URL("../docs/keys.md", import.meta.url);
+const MARKED = /(<!-- rights -->\n)[\s\S]*?(<!-- end of rights -->)/;
+
+const NARROWED = { own: "its own endpoints", refused: "no" } as const;
+
+function rightsTable(): string {
+  const rows = Object.entries(operations as Record<string, Operation>).map(([name, operation]) => {
+    const { scope, narrowed, in: schema } = operation;
+    return `| \`${name}\` | \`${scope}\` | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
+  });
+  const head = [
+    "| Operation | Scope | A key narrowed to endpoints | Fields, by who may set them |",
+    "|---|---|---|---|",
+  ];
+  return [...head, ...rows, ""].join("\n");
+}
+
+function fieldsBy(schema: Operation["in"]): string {
+  const fields = Map.groupBy(Object.entries(fieldsOf(schema)), ([, field]) => rightOf(field));
+  const words = (Object.keys(rights) as Right[]).filter((right) => fields.has(right));
+  return words
+    .map(
+      (right) =>
+        `${rights[right]}: ${fields
+          .get(right)!
+          .map(([name]) => `\`${name}\``)
+          .join(", ")}`,
+    )
+    .join("<br>");
+}
+
+export function withRights(text: string): string {
+  if (!MARKED.test(text)) throw new Error("docs/keys.md has no place for the rights");
+  return text.replace(MARKED, (_all, begin, end) => `${begin}\n${rightsTable()}\n${end}`);
+}
+
+if (import.meta.main) writeFileSync(file, withRights(readFileSync(file, "utf8")));
