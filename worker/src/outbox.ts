@@ -3,6 +3,8 @@
 /** Longer results go alone, so that no batch grows without bound and the server can read them aside. */
 export const LARGE_LENGTH = 256 * 1024;
 const LONGEST_BATCH = 4 * 1024 * 1024;
+/** The server takes ten times as many, and reads them all before it answers. */
+const MOST_LINES = 1000;
 
 interface Entry {
   id: string;
@@ -53,10 +55,13 @@ export class Outbox {
     this.#unconfirmed.set(id, attempt);
   }
 
+  /** The rest goes with the next one. */
   takeBatch(): Batch {
-    const ends = this.#takeEnds();
-    const progress = [...this.#progress.values()];
-    this.#progress.clear();
+    const room = { lines: MOST_LINES, length: LONGEST_BATCH };
+    const progress = fitting([...this.#progress.values()], room);
+    for (const { id } of progress) this.#progress.delete(id);
+    const ends = fitting(this.#ends, room);
+    this.#ends = this.#ends.slice(ends.length);
     let lines = "";
     for (const { id, attempt, text } of progress) lines += `${id} ${attempt} ${text}\n`;
     for (const { id, attempt, text } of ends) lines += `${id} ${attempt} ${text}\n`;
@@ -73,16 +78,14 @@ export class Outbox {
     for (const entry of progress)
       if (!this.#progress.has(entry.id) && !this.#unconfirmed.has(entry.id)) this.#progress.set(entry.id, entry);
   }
+}
 
-  #takeEnds(): Entry[] {
-    let length = 0;
-    let count = 0;
-    while (count < this.#ends.length && length < LONGEST_BATCH) length += this.#ends[count++]!.text.length;
-    if (count === this.#ends.length) {
-      const all = this.#ends;
-      this.#ends = [];
-      return all;
-    }
-    return this.#ends.splice(0, count);
+/** As many of the first ones as there is room for, and one more where that is not used up. */
+function fitting(entries: readonly Entry[], room: { lines: number; length: number }): Entry[] {
+  let count = 0;
+  for (; count < entries.length && room.lines > 0 && room.length > 0; count++) {
+    room.lines--;
+    room.length -= entries[count]!.text.length;
   }
+  return entries.slice(0, count);
 }

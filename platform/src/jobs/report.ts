@@ -42,7 +42,12 @@ export function readReport(text: string): Report {
     return notJson(text);
   }
   if (typeof body !== "object" || body === null || Array.isArray(body)) return noObject(text);
-  return readObject(body as Record<string, unknown>, text);
+  try {
+    return readObject(body as Record<string, unknown>, text);
+  } catch {
+    // It can be read, but not be written: that recurses.
+    return failure("the worker's result is nested too deeply", text.slice(0, KEPT_OF_TOO_LONG));
+  }
 }
 
 export const notJson = (text: string) =>

@@ -1,6 +1,7 @@
 /** The job engine as its workers see it: take, report, stream, ping, stop. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
+import { inSlices } from "../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Change, Chunk, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -37,6 +38,9 @@ export interface Streamed {
 
 /** A drained worker asks again at once whenever it is answered; it is about to be ended, and must not be kept waiting for long. */
 const DRAINED_HOLD_MS = 1000;
+
+/** Jobs that this node does not remember are looked for on the disk, so many before everybody else gets their turn. */
+const LOOKED_FOR_AT_ONCE = 50;
 
 /** How often a report is tried against a job that changes under it. */
 const TRIES = 4;
@@ -151,11 +155,11 @@ export class WorkerDesk {
       } else others.push({ one, refused: outcome });
     }
     // Last, since they take more writes: nobody who waits for one of the others waits for that too.
-    for (const { one, refused } of others) {
+    await inSlices(others, LOOKED_FOR_AT_ONCE, async ({ one, refused }) => {
       await this.#reportAnew(call, session, one, refused);
       // Nor with these; where one waits for a worker, it may now be for this one.
       if (one.report.kind === "end" && session.listed.delete(one.id)) this.#signals.emit(`work:${call.endpoint}`);
-    }
+    });
     if (reports.some(({ report }) => report.kind === "end" && report.refresh)) this.#events.tired(call);
   }
 
@@ -195,7 +199,8 @@ export class WorkerDesk {
     const lost = omittedTwice(session, held, listed);
     for (const { job, why } of lost) await this.#giveUp(session, job, `worker ${workerOf(call.worker)} ${why}`);
     const holds = new Set(held.map(({ id }) => id));
-    for (const id of listed) if (!holds.has(id)) await this.#claimBack(call, session, id);
+    const others = [...listed].filter((id) => !holds.has(id));
+    await inSlices(others, LOOKED_FOR_AT_ONCE, (id) => this.#claimBack(call, session, id));
     // A job that waits, and that this worker could not have while it listed it, may now be for it.
     if ([...listedBefore].some((id) => !listed.has(id))) this.#signals.emit(`work:${call.endpoint}`);
     const stops = await this.overruns.toStop(call, session);

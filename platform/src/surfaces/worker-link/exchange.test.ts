@@ -136,3 +136,60 @@ test("progress is a line like any other", async () => {
   await exchange(worker, { lines: [line(id, 1, { status: "IN_PROGRESS", output: "half" })] });
   expect(await world.status(id)).toMatchObject({ status: "IN_PROGRESS", output: "half" });
 });
+
+describe("many lines", () => {
+  test("more than the most are refused as a whole, empty ones counted, with what to do", async () => {
+    await using world = await setupJobs();
+    const worker = await world.worker();
+    const id = await world.begun(worker);
+    const ofJob = line(id, 1, { output: 1 });
+    for (const other of ["x 1 {}", ""]) {
+      const { status, json } = await exchange(worker, { lines: [ofJob, ...Array(10_000).fill(other)] });
+      expect([status, json.error]).toEqual([413, "an exchange has at most 10000 lines; send the rest in another one"]);
+    }
+    expect((await world.status(id)).status).toBe("IN_PROGRESS");
+    expect((await exchange(worker, { lines: [...Array(9_999).fill(""), ofJob] })).status).toBe(204);
+    expect((await world.status(id)).status).toBe("COMPLETED");
+  });
+
+  test("others get their turn while lines of no job of ours are looked at", async () => {
+    await using world = await setupJobs();
+    const worker = await world.worker();
+    let turns = 0;
+    const count = () => {
+      turns++;
+      counting = setImmediate(count);
+    };
+    let counting = setImmediate(count);
+    const lines = Array.from({ length: 5000 }, (_, i) => `x${i} 1 {"output":1}`);
+    expect((await exchange(worker, { lines })).status).toBe(204);
+    clearImmediate(counting);
+    expect(turns).toBeGreaterThan(5000 / 50);
+  });
+
+  test("a line that is long, and below the limit of results, is read aside and harms no other", async () => {
+    await using world = await setupJobs();
+    const worker = await world.worker();
+    const [large, broken, good] = [await world.begun(worker), await world.begun(worker), await world.begun(worker)];
+    const text = "é".repeat(200 * 1024);
+    const lines = [line(large, 1, { output: text }), `${broken} 1 ${text}`, line(good, 1, { output: 1 })];
+    expect((await exchange(worker, { lines })).status).toBe(204);
+    expect(await world.status(large)).toMatchObject({ status: "COMPLETED", output: text });
+    expect((await world.status(broken)).status).toBe("FAILED");
+    expect((await world.status(good)).status).toBe("COMPLETED");
+  });
+
+  test("a result that nests too deeply to be written again fails its job alone", async () => {
+    await using world = await setupJobs();
+    const worker = await world.worker();
+    const [deep, good] = [await world.begun(worker), await world.begun(worker)];
+    const nested = `${"[".repeat(50_000)}${"]".repeat(50_000)}`;
+    const lines = [`${deep} 1 {"output":${nested},"other":1}`, line(good, 1, { output: 1 })];
+    expect((await exchange(worker, { lines })).status).toBe(204);
+    expect(await world.status(deep)).toMatchObject({
+      status: "FAILED",
+      error: "the worker's result is nested too deeply",
+    });
+    expect((await world.status(good)).status).toBe("COMPLETED");
+  });
+});

@@ -13,6 +13,22 @@ export interface LargeResultParts {
   largeLimit: number;
 }
 
+export interface LongResultParts extends LargeResultParts {
+  /** Bytes of a result that is read as a whole. */
+  outputLimit: number;
+}
+
+/** One that is over the limit is kept apart, or fails its job where nothing is. */
+export function longReport(
+  parts: LongResultParts,
+  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
+  beginning: Buffer,
+): Promise<Report> | Report {
+  const { outputLimit, largeLimit } = parts;
+  if (largeLimit > outputLimit) return takeLarge(parts, pieces);
+  return tooLong(outputLimit, beginning.toString("utf8", 0, KEPT_OF_TOO_LONG));
+}
+
 /** What is said of the job. Where the report names an output, it is staged, and whoever makes the report known lets go of it then. */
 export async function takeLarge(
   { queue, large, largeLimit }: LargeResultParts,

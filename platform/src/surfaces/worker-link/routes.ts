@@ -2,10 +2,11 @@
 import type { FastifyInstance } from "fastify";
 import { holderName, workerOf } from "../../jobs/holder.ts";
 import { KEPT_OF_TOO_LONG, type Report, readReport, tooLong } from "../../jobs/report.ts";
+import { warmUpId } from "../../jobs/warm-up.ts";
 import type { Reported, WorkerCall, WorkerDesk } from "../../jobs/worker-desk.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
+import { jobIdParts } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
-import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Claimed, Queue } from "../../ports/queue/queue.ts";
@@ -21,7 +22,8 @@ import { viaFastify } from "../http/server.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
 import { jobText, joined } from "./job-text.ts";
-import { takeLarge } from "./large-result.ts";
+import { longReport, takeLarge } from "./large-result.ts";
+import { BATCH_LIMIT, readLines } from "./lines.ts";
 
 export interface WorkerLinkParts {
   desk: WorkerDesk;
@@ -42,8 +44,6 @@ const HOLD_STOP_MS = 25_000;
 const LONGEST_HOLD_MS = 60_000;
 /** A wrong key is answered late: the public worker package would ask 800 times a second. */
 const WRONG_KEY_HOLD_MS = 5000;
-/** A batch holds many results; each is held to the limit by itself. */
-const BATCH_LIMIT = 64 * MIB;
 const BATCH_MOST = 1000;
 const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
 
@@ -141,36 +141,13 @@ async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promis
 async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const { call, search, request, reply } = asked;
   const bytes = await readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock });
-  if (bytes.length > 0) await report(parts, call, await readLines(parts, bytes.toString()));
+  for await (const reports of readLines(parts, bytes)) await report(parts, call, reports);
   const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
   if (handed.length === 0) return sendNothing(parts, call, reply);
   const texts = handed.map(({ text }) => text);
   return sendJobs(parts, call, handed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
-}
-
-async function readLines(parts: WorkerLinkParts, text: string): Promise<Reported[]> {
-  const lines: Reported[] = [];
-  for (const line of text.split("\n")) {
-    if (line === "") continue;
-    const [id = "", attempt = ""] = line.split(" ", 2);
-    const result = line.slice(id.length + attempt.length + 2);
-    const isLong = result.length > parts.outputLimit;
-    const report = isLong ? await longReport(parts, [Buffer.from(result)], result) : readReport(result);
-    lines.push({ id, attempt: Number.parseInt(attempt, 10) || undefined, report });
-  }
-  return lines;
-}
-
-/** One that is over the limit is kept apart, or fails its job where nothing is. */
-function longReport(
-  parts: WorkerLinkParts,
-  pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
-  beginning: string,
-): Promise<Report> | Report {
-  const { outputLimit, largeLimit } = parts;
-  return largeLimit > outputLimit ? takeLarge(parts, pieces) : tooLong(outputLimit, beginning);
 }
 
 /** Staged outputs that no job came to have, since nobody waits for these results any more, are let go of. */
@@ -259,9 +236,7 @@ async function reportOf(parts: WorkerLinkParts, request: Request, reply: Reply):
   if (largeLimit > limit && announcedLength(request) > limit) return sentAgain(takeLarge(parts, rest()));
   const bytes = await bodyOrOverflow(parts, request, reply);
   if (bytes instanceof Overflow) {
-    return sentAgain(
-      longReport(parts, followedBy(bytes.came, rest()), bytes.came.toString("utf8", 0, KEPT_OF_TOO_LONG)),
-    );
+    return sentAgain(longReport(parts, followedBy(bytes.came, rest()), bytes.came));
   }
   return bytes.length > LARGE_BYTES ? parts.large.report(bytes) : readReport(bytes.toString());
 }
@@ -334,10 +309,15 @@ async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Ask
     log.warn({ ...call, check, reason }, "a worker says that it is not fit to work");
     await desk.unfit(call, `not fit to work: ${check ?? "a check"} failed: ${reason ?? "no reason given"}`);
   } else {
-    const listed = (search.get("job_id") ?? "").split(",").filter(Boolean);
-    await desk.ping(call, new Set(listed), search.get("runpod_version") ?? undefined);
+    await desk.ping(call, listedIn(call, search), search.get("runpod_version") ?? undefined);
   }
   return reply.type(JSON_TYPE).send("{}");
+}
+
+/** What cannot be the name of a job is none: looking for each of ten thousand letters would take its time. */
+function listedIn(call: WorkerCall, search: URLSearchParams): Set<string> {
+  const ids = (search.get("job_id") ?? "").split(",");
+  return new Set(ids.filter((id) => jobIdParts(id) !== undefined || id === warmUpId(call)));
 }
 
 const batchSize = (search: URLSearchParams) =>

@@ -1,0 +1,14 @@
+/** Slices: others come to their turn between them, and not more often than needed. */
+import { expect, test } from "vitest";
+import { Slices } from "./slices.ts";
+
+test("work below a slice waits for nothing, and a full slice for everybody else", async () => {
+  const slices = new Slices(10);
+  expect(slices.did(9)).toBeUndefined();
+  const seen: string[] = [];
+  setImmediate(() => seen.push("another"));
+  await slices.did(1);
+  seen.push("we");
+  expect(seen).toEqual(["another", "we"]);
+  expect(slices.did(9)).toBeUndefined();
+});

@@ -1,0 +1,81 @@
+/** The lines of an exchange, `<job id> <attempt> <result object>`: bounded in number, and read in slices or in a thread. */
+import { type Report, readReport } from "../../jobs/report.ts";
+import type { Reported } from "../../jobs/worker-desk.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import { Slices } from "../../kernel/slices.ts";
+import { LARGE_BYTES } from "../invoke/large-json.ts";
+import { type LongResultParts, longReport } from "./large-result.ts";
+
+/** A batch holds many results; each is held to the limit by itself. */
+export const BATCH_LIMIT = 32 * MIB;
+
+/** Our own worker library sends a tenth of it at most. */
+export const MOST_LINES = 10_000;
+
+/** So many lines are reported together: deciding on them takes its time as well. */
+const REPORTED_TOGETHER = 1000;
+
+/** Reading so much takes some milliseconds at most, whatever it is; a line counts by itself, however short. */
+const SLICE = 64 * 1024;
+const COST_OF_LINE = 512;
+
+const NEW_LINE = 0x0a;
+const SPACE = 0x20;
+
+/** Groups of lines, each read when the one before has been dealt with. */
+export async function* readLines(parts: LongResultParts, bytes: Buffer): AsyncGenerator<Reported[]> {
+  refuseTooMany(bytes);
+  const slices = new Slices(SLICE);
+  let group: Reported[] = [];
+  for (const line of linesOf(bytes)) {
+    const { report, ...about } = readLine(parts, line);
+    // Most are here at once, and waiting for them would cost as much as reading them.
+    group.push({ ...about, report: report instanceof Promise ? await report : report });
+    const others = slices.did(line.length + COST_OF_LINE);
+    if (others) await others;
+    if (group.length < REPORTED_TOGETHER) continue;
+    yield group;
+    group = [];
+  }
+  if (group.length > 0) yield group;
+}
+
+/** Before anything is read: nothing of a batch that is refused has happened. */
+function refuseTooMany(bytes: Buffer): void {
+  let count = 1;
+  for (let at = bytes.indexOf(NEW_LINE); at !== -1; at = bytes.indexOf(NEW_LINE, at + 1))
+    if (++count > MOST_LINES)
+      throw problem("too-large", `an exchange has at most ${MOST_LINES} lines; send the rest in another one`);
+}
+
+function* linesOf(bytes: Buffer): Generator<Buffer> {
+  for (let start = 0; start < bytes.length; ) {
+    const found = bytes.indexOf(NEW_LINE, start);
+    const end = found === -1 ? bytes.length : found;
+    if (end > start) yield bytes.subarray(start, end);
+    start = end + 1;
+  }
+}
+
+function readLine(parts: LongResultParts, line: Buffer) {
+  const idEnd = endOfWord(line, 0);
+  const attemptEnd = endOfWord(line, idEnd + 1);
+  const result = line.subarray(attemptEnd + 1);
+  return {
+    id: line.toString("utf8", 0, idEnd),
+    attempt: Number.parseInt(line.toString("latin1", idEnd + 1, attemptEnd), 10) || undefined,
+    report: reportIn(parts, result),
+  };
+}
+
+function endOfWord(line: Buffer, start: number): number {
+  const end = line.indexOf(SPACE, start);
+  return end === -1 ? line.length : end;
+}
+
+function reportIn(parts: LongResultParts, result: Buffer): Report | Promise<Report> {
+  if (result.length > parts.outputLimit) return longReport(parts, [result], result);
+  // A copy of its own: the thread gets it, and what stands around it stays.
+  return result.length > LARGE_BYTES ? parts.large.report(new Uint8Array(result)) : readReport(result.toString());
+}
