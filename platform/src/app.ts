@@ -218,6 +218,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     post: createPost({ allowPrivate: settings.webhookPrivate === "allow" }),
     secret: settings.webhookSecret,
     record: (reading) => Buffer.from(jobRecord({ ...reading, link: outputs.link(reading.job) })).toString(),
+    accountOf: async (endpoint) => (await endpoints.find(endpoint))?.account,
     mine: leaseOf("webhooks", parts),
   });
   const handlers = restHandlers(services, workers, authenticator);

@@ -16,6 +16,8 @@ const DAY_MS = 86_400_000;
 export const TTL_RANGE = { least: 10_000, most: 7 * DAY_MS };
 export const EXECUTION_TIMEOUT_RANGE = { least: 5000, most: 7 * DAY_MS };
 export const DEFAULT_TTL_MS = DAY_MS;
+/** Every database can have an index of what is no longer. */
+export const WEBHOOK_BYTES = 2000;
 const RETRIES_RANGE = { least: 0, most: 10 };
 
 type Json = Record<string, unknown>;
@@ -62,6 +64,9 @@ function readUrl(body: Json, name: "webhook" | "webhookV2"): string[] {
   if (url === undefined || url === null || url === "") return [];
   if (typeof url !== "string" || !URL.canParse(url) || !/^https?:/i.test(url)) {
     throw problem("malformed", `'${name}' must be an http or https URL`);
+  }
+  if (Buffer.byteLength(url) > WEBHOOK_BYTES) {
+    throw problem("malformed", `'${name}' must have at most ${WEBHOOK_BYTES} bytes`);
   }
   return [url];
 }

@@ -1,6 +1,6 @@
 /** Webhooks: told of every end, three times at most, signed when asked, and never lost in a crash. */
 import { createHmac } from "node:crypto";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { idle } from "../../tests/idle.ts";
 import { FakeClock } from "../kernel/clock.ts";
 import { silentLog } from "../kernel/log.ts";
@@ -10,13 +10,13 @@ import { MemorySignals } from "../ports/signals/memory-signals.ts";
 import { isPrivate } from "../surfaces/webhook/post.ts";
 import { Engine } from "./engine.ts";
 import { readReport } from "./report.ts";
-import { type WebhookParts, Webhooks } from "./webhooks.ts";
+import { type Post, type WebhookParts, Webhooks } from "./webhooks.ts";
 import { WorkerDesk } from "./worker-desk.ts";
 
 const HOOK = "https://example.org/hook?token=abc";
 
 /** An engine whose webhooks go to a list; each answer is taken from `answers`, 200 when there is none. */
-function setup({ secret, mine }: Pick<WebhookParts, "secret" | "mine"> = {}) {
+function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> & { silent?: RegExp } = {}) {
   const clock = new FakeClock();
   const queue = new MemoryQueue(clock);
   const parts = { queue, signals: new MemorySignals(), clock, random: new SeededRandom(1), log: silentLog };
@@ -28,41 +28,48 @@ function setup({ secret, mine }: Pick<WebhookParts, "secret" | "mine"> = {}) {
   const sent: { url: string; body: string; headers: Record<string, string> }[] = [];
   const watches: { count: number; resolve: () => void }[] = [];
   const answers: (number | Error)[] = [];
+  /** Answers of targets that never give one. */
+  const refusals: (() => void)[] = [];
+  const silence: Post = () =>
+    new Promise((_, reject) => refusals.push(() => reject(new Error("The operation was aborted due to timeout"))));
   const start = () =>
     new Webhooks({
       ...parts,
       failed,
       secret,
       mine,
+      accountOf: async (endpoint) => endpoint.split("-")[0],
       record: ({ job }) => JSON.stringify({ id: job.id, status: job.state }),
       async post(url, body, headers) {
         sent.push({ url, body, headers });
         for (const { count, resolve } of watches) if (sent.length >= count) resolve();
+        if (silent?.test(url)) return silence(url, body, headers);
         const answer = answers.shift() ?? 200;
         if (answer instanceof Error) throw answer;
         return { status: answer };
       },
     });
   const webhooks = start();
-  const call = { endpoint: "ep", worker: "w1" };
-  const terms = { errorRetries: 0, lowPriority: false, webhooks: [HOOK], hasCredential: false };
+  const terms = { errorRetries: 0, lowPriority: false, hasCredential: false };
   return {
     clock,
     engine,
     sent,
+    refusals,
     answers,
     start,
     webhooks,
     /** Resolves once that many messages were sent. */
     sentInAll: (count: number) => new Promise<void>((resolve) => watches.push({ count, resolve })),
-    submit: () =>
+    submit: (endpoint = "ep", hook = HOOK) =>
       engine.submit({
-        endpoint: { id: "ep", executionTimeoutMs: 60_000 },
-        terms,
+        endpoint: { id: endpoint, executionTimeoutMs: 60_000 },
+        terms: { ...terms, webhooks: [hook] },
         body: '{"input":{"a":1}}',
         mode: "run",
       }),
-    async finish(body: string) {
+    async finish(body: string, endpoint = "ep") {
+      const call = { endpoint, worker: "w1" };
       const [claimed] = await desk.take(call, { limit: 1, waitMs: 0, gone: new AbortController().signal });
       await desk.report(call, [{ id: claimed!.job.id, report: readReport(body) }]);
     },
@@ -97,6 +104,56 @@ test("of more messages than are sent at once, each follows as soon as there is r
   for (let i = 0; i < 100; i++) await world.finish('{"output":1}');
   await told;
   expect(new Set(world.sent.map(({ body }) => JSON.parse(body).id)).size).toBe(100);
+});
+
+describe("beside targets that are silent", () => {
+  const silent = /silent/;
+  const hostsOf = (world: ReturnType<typeof setup>) => world.sent.map(({ url }) => new URL(url).host);
+
+  async function ended(world: ReturnType<typeof setup>, count: number, hook: (n: number) => string, endpoint?: string) {
+    for (let n = 0; n < count; n++) await world.submit(endpoint, hook(n));
+    for (let n = 0; n < count; n++) await world.finish('{"output":1}', endpoint);
+    await idle();
+  }
+
+  test("one silent target holds one sender, and the same account's other target is told at once", async () => {
+    const world = setup({ silent });
+    await ended(world, 200, (n) => `https://silent.example.org/${n}`);
+    await ended(world, 1, () => HOOK);
+    expect(hostsOf(world)).toEqual(["silent.example.org", "example.org"]);
+    for (const refuse of world.refusals.splice(0)) refuse();
+    await idle();
+    expect(hostsOf(world)).toEqual(["silent.example.org", "example.org", "silent.example.org"]);
+  });
+
+  test("an account with a hundred endpoints and silent targets delays no other account", async () => {
+    const world = setup({ silent });
+    for (let n = 0; n < 100; n++) await ended(world, 1, () => `https://silent${n}.example.org`, `hostile-${n}`);
+    expect(world.sent).toHaveLength(32);
+    await ended(world, 1, () => HOOK, "witness-1");
+    expect(hostsOf(world).at(-1)).toBe("example.org");
+    await ended(world, 40, (n) => `https://silent${n}.example.org`, "second-1");
+    await ended(world, 1, () => HOOK, "witness-1");
+    expect(hostsOf(world).at(-1)).toBe("example.org");
+  });
+
+  test("a target that answers quickly is sent more and more at once, until it does not", async () => {
+    const world = setup({ silent });
+    await ended(world, 200, (n) => (n < 50 ? "https://example.org" : "https://silent.example.org"));
+    await idle();
+    expect(hostsOf(world).filter((host) => host === "example.org")).toHaveLength(50);
+    expect(world.refusals).toHaveLength(1);
+  });
+
+  test("a target that has been silent for a day is given up, message by message", async () => {
+    const world = setup({ silent });
+    await ended(world, 5, () => "https://silent.example.org");
+    await world.clock.advance(86_400_001);
+    for (const refuse of world.refusals.splice(0)) refuse();
+    await idle();
+    await world.clock.advance(60_000);
+    expect(world.sent).toHaveLength(1);
+  });
 });
 
 test("a node that does not have the duty sends nothing, and asks for it only when it looks by itself", async () => {

@@ -1,23 +1,34 @@
-/** Webhooks: the outbox read and sent, three times at most, until each target has been told. */
+/** Webhooks: the outbox read and sent, three times at most, until each target has been told; accounts and targets take turns. */
 import { createHmac } from "node:crypto";
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
+import { Remembered } from "../kernel/remembered.ts";
 import { type Delivery, type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Outgoing, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
+import { OutboxRounds, type Turn } from "./outbox-rounds.ts";
+import { Senders } from "./senders.ts";
 
 /** Sends one message; the composition root gives the real thing. */
 export type Post = (url: string, body: string, headers: Record<string, string>) => Promise<{ status: number }>;
 
 /** Messages are sent when they are written; a look now and then finds those that are due again, or whose signal was lost. */
 const TICK_MS = 1000;
-const AT_ONCE = 20;
+/** An account's turn is over after so many messages. */
+const A_TURN = 4;
+/** A look ends after so many turns: who has the duty, and who has something to tell, must be asked again. */
+const TURNS_IN_A_LOOK = 32;
+const ACCOUNT_MS = 3_600_000;
 const TRIES = 3;
 const RETRY_AFTER_MS = 10_000;
 /** A crash while sending leaves the message to be sent again after this time. */
 const SENDING_MS = 30_000;
+/** What could not be told for so long, while messages were sent, never is: a target that is silent would keep its jobs for ever. */
+const GIVE_UP_MS = 86_400_000;
+/** Where more endpoints than this have something to tell, looking for others is left to the looks now and then. */
+const MANY_ENDPOINTS = 100;
 /** The original input goes along when it is small. */
 const INPUT_BYTES = MIB;
 const SHOWN_OF_ERROR = 200;
@@ -30,6 +41,8 @@ export interface WebhookParts {
   post: Post;
   /** The job as `/status` shows it, as JSON text. */
   record: (reading: Reading) => string;
+  /** Whose an endpoint is; undefined when it is gone. */
+  accountOf: (endpoint: string) => Promise<string | undefined>;
   /** Signs each message when set. */
   secret?: string;
   /** Of many nodes, the one that sends; asked at each look, and taken to hold until the next. */
@@ -42,33 +55,37 @@ export class Webhooks implements AsyncDisposable {
   readonly #ticking: Duty;
   readonly #stopListening: () => void;
   readonly #sending = new Set<Promise<void>>();
+  readonly #senders = new Senders();
+  readonly #rounds = new OutboxRounds();
   #isMine: boolean;
-  /** More was due than could be sent at once. */
-  #hasMore = false;
+  readonly #accounts: Remembered<string>;
+  readonly #since: number;
+  /** Somebody has something to tell, and nobody has looked yet who. */
+  #heard = false;
+  #listedAt = Number.NEGATIVE_INFINITY;
+  #listed = 0;
 
   constructor(parts: WebhookParts) {
     this.#parts = parts;
     const { mine = async () => true } = parts;
     this.#isMine = parts.mine === undefined;
+    this.#accounts = new Remembered(parts.clock, ACCOUNT_MS);
+    this.#since = parts.clock.now();
     const look = async (now: number) => {
       this.#isMine = await mine(now);
       if (this.#isMine) await this.tick(now);
     };
     this.#ticking = every(parts.clock, TICK_MS, look, parts.failed);
-    this.#stopListening = parts.signals.listen("outbox", () => this.#lookSoon());
+    this.#stopListening = parts.signals.listen("outbox", () => this.#hear());
   }
 
   /** Takes what is due and sends it. The message is put off before it is sent: two senders never send the same one at once. */
   async tick(now: number): Promise<void> {
-    const free = AT_ONCE - this.#sending.size;
-    const messages = free > 0 ? await this.#parts.queue.outgoing(now, free) : [];
-    this.#hasMore = messages.length >= free;
-    for (const message of messages) {
-      await this.#parts.queue.settle(message.job, message.url, { tries: message.tries + 1, dueAt: now + SENDING_MS });
-      const sending = this.#send(message)
-        .catch(this.#parts.failed)
-        .finally(() => this.#sent(sending));
-      this.#sending.add(sending);
+    if (this.#heard || this.#parts.clock.monotonic() - this.#listedAt >= TICK_MS) await this.#list(now);
+    for (let turns = 0; turns < TURNS_IN_A_LOOK; turns++) {
+      const account = this.#next();
+      if (account === undefined) return;
+      await this.#sendSome(this.#rounds.take(account), now);
     }
   }
 
@@ -78,13 +95,74 @@ export class Webhooks implements AsyncDisposable {
     await Promise.all(this.#sending);
   }
 
-  #sent(sending: Promise<void>): void {
-    this.#sending.delete(sending);
-    if (this.#hasMore) this.#lookSoon();
+  /** Elsewhere, whoever has the duty hears the same signal. */
+  #hear(): void {
+    if (!this.#isMine || this.#listed > MANY_ENDPOINTS) return;
+    this.#heard = true;
+    void this.#ticking.soon();
   }
 
-  /** Elsewhere, whoever has the duty hears the same signal. */
-  #lookSoon(): void {
+  async #list(now: number): Promise<void> {
+    this.#heard = false;
+    this.#listedAt = this.#parts.clock.monotonic();
+    const endpoints = await this.#parts.queue.tellers(now);
+    this.#listed = endpoints.length;
+    for (const endpoint of endpoints) this.#rounds.add(await this.#accountOf(endpoint), endpoint);
+  }
+
+  async #accountOf(endpoint: string): Promise<string> {
+    const known = this.#accounts.get(endpoint);
+    if (known !== undefined) return known;
+    const account = (await this.#parts.accountOf(endpoint)) ?? endpoint;
+    this.#accounts.set(endpoint, account);
+    return account;
+  }
+
+  /** Of the accounts that may send more, the one that sends the least. */
+  #next(): string | undefined {
+    const ready = this.#rounds.accounts.filter((account) => this.#senders.roomOf(account) > 0);
+    const sending = (account: string) => this.#senders.sendingOf(account);
+    return ready.reduce<string | undefined>(
+      (least, one) => (least === undefined || sending(one) < sending(least) ? one : least),
+      undefined,
+    );
+  }
+
+  async #sendSome(turn: Turn, now: number): Promise<void> {
+    const { account, endpoint, after } = turn;
+    const limit = Math.min(A_TURN, this.#senders.roomOf(account));
+    const except = this.#senders.busyTargets(account);
+    const { messages, next } = await this.#parts.queue.outgoing({ endpoint, now, limit, after, except });
+    // From the first target on, others may have come before it, and these may have more.
+    if (messages.length > 0 || next !== undefined || after !== undefined) this.#rounds.putBack(turn, next);
+    for (const message of messages) this.#senders.began(account, message.target);
+    await Promise.all(messages.map((message) => this.#begin(message, turn, now)));
+  }
+
+  async #begin(message: Outgoing, turn: Turn, now: number): Promise<void> {
+    const { queue, clock, failed } = this.#parts;
+    const began = clock.monotonic();
+    const ended = () => this.#senders.ended(turn.account, message.target, clock.monotonic() - began);
+    try {
+      await queue.settle(message.job, message.url, { tries: message.tries + 1, dueAt: now + SENDING_MS });
+    } catch (error) {
+      // The next look tries again, not this one: what could not be put off is still due.
+      ended();
+      throw error;
+    }
+    const sending = this.#send(message)
+      .catch(failed)
+      .finally(() => {
+        this.#sending.delete(sending);
+        ended();
+        this.#goOn(turn);
+      });
+    this.#sending.add(sending);
+  }
+
+  /** The endpoint may have more for the target, and its account for others. */
+  #goOn({ account, endpoint }: Turn): void {
+    this.#rounds.add(account, endpoint);
     if (this.#isMine) void this.#ticking.soon();
   }
 
@@ -93,6 +171,10 @@ export class Webhooks implements AsyncDisposable {
     // Expired results are still told of: the message keeps them.
     const reading = await queue.read(id, Number.NEGATIVE_INFINITY, ["result", "body"]);
     if (typeof reading !== "object" || !jobLifecycle.isFinal(reading.job.state)) return queue.settle(id, url, "done");
+    if (clock.now() - Math.max(reading.job.endedAt ?? 0, this.#since) > GIVE_UP_MS) {
+      log.warn({ job: id, target: originOf(url), tries }, "webhook given up: the job ended a day ago");
+      return queue.settle(id, url, "done");
+    }
     const delivery = await this.#deliver(url, reading);
     await this.#note(reading.job, delivery);
     const delivered = delivery.status === 200;

@@ -1,6 +1,6 @@
 /** Jobs, changes and questions for the queue's conformance suite. */
 import type { JobPolicy, NewJob, Payload } from "./job.ts";
-import type { Ask, Change, Claimed, Outcome, Queue, Reading } from "./queue.ts";
+import type { Ask, Change, Claimed, Outcome, Outgoing, OutgoingAsk, Queue, Reading } from "./queue.ts";
 
 /** When every job of the suite is made unless a case says otherwise. */
 export const NOW = 1_750_000_000_000;
@@ -54,6 +54,11 @@ export function claim(queue: Queue, ask: Partial<Ask> = {}): Promise<Claimed[]> 
 /** Claims and returns only the ids. */
 export async function claimIds(queue: Queue, ask: Partial<Ask> = {}): Promise<string[]> {
   return (await claim(queue, { limit: 1_000_000, ...ask })).map(({ job }) => job.id);
+}
+
+/** Messages of the suite's endpoint that are due, one for each target. */
+export async function outgoing(queue: Queue, now: number, ask: Partial<OutgoingAsk> = {}): Promise<Outgoing[]> {
+  return (await queue.outgoing({ endpoint: ENDPOINT, now, limit: 99, except: [], ...ask })).messages;
 }
 
 /** Enqueues one job and has it claimed. */

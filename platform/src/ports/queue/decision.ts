@@ -2,6 +2,7 @@
 import type { Job, JobPolicy, NewJob, Payload } from "./job.ts";
 import { type Entry, isLarge, type Journal, type Stashed, toRow, type Written } from "./journal.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
+import { targetOf } from "./outgoing.ts";
 import type { Change, Counter } from "./queue.ts";
 
 export type NewStashedJob = Omit<NewJob, "body"> & { body: Stashed };
@@ -58,7 +59,7 @@ function outputOf({ set, clear }: StashedChange): string | null | undefined {
 }
 
 function messageOf({ id, endpoint, endedAt }: LiveJob, url: string): Entry {
-  return { do: "message", message: { job: id, endpoint, url, tries: 0, dueAt: endedAt ?? 0 } };
+  return { do: "message", message: { job: id, endpoint, url, target: targetOf(url), tries: 0, dueAt: endedAt ?? 0 } };
 }
 
 /** Whether a durable return to the queue is still how things stand, though another change is on its way. */

@@ -33,7 +33,6 @@ import type {
   HolderState,
   JobFilter,
   Outcome,
-  Outgoing,
   Part,
   Queue,
   Reading,
@@ -191,9 +190,9 @@ export class EmbeddedQueue implements Queue {
     return this.#lanes.demand(most);
   }
 
-  async outgoing(now: number, limit: number): Promise<Outgoing[]> {
-    return this.#journal.outgoing(now, limit);
-  }
+  tellers: Queue["tellers"] = async (now) => this.#journal.tellers(now);
+
+  outgoing: Queue["outgoing"] = async (ask) => this.#journal.outgoing(ask);
 
   async settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
     await this.#journal.write([{ do: "settle", job, url, next }]);

@@ -1,6 +1,16 @@
 /** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
 import type { Job, JobPolicy, Payload } from "./job.ts";
-import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, Part, Reading } from "./queue.ts";
+import type {
+  Chunk,
+  Counter,
+  JobFilter,
+  LargeOutputs,
+  Outgoing,
+  OutgoingAsk,
+  OutgoingPage,
+  Part,
+  Reading,
+} from "./queue.ts";
 
 /** A job as it is written down: what must be searched as fields, all else in the document. */
 export interface JobRow {
@@ -77,7 +87,8 @@ export interface Journal {
   list(filter: JobFilter): { rows: JobRow[]; total: number };
   chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[];
   counters(endpoint: string): Record<Counter, number>;
-  outgoing(now: number, limit: number): Outgoing[];
+  tellers(now: number): string[];
+  outgoing(ask: OutgoingAsk): OutgoingPage;
   /** Whether an `expire` entry would find anything: a quiet queue writes nothing. */
   hasExpired(now: number): boolean;
   /** Makes removed text unreadable in the files. */

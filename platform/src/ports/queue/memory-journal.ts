@@ -1,7 +1,8 @@
 /** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
 import { jobLifecycle, type Payload } from "./job.ts";
 import { type Entry, fromRow, type JobRow, type Journal, type Stashed, type Written } from "./journal.ts";
-import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, Part } from "./queue.ts";
+import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
+import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, OutgoingAsk, OutgoingPage, Part } from "./queue.ts";
 
 interface Kept {
   row: JobRow;
@@ -117,11 +118,20 @@ export class MemoryJournal implements Journal {
     return this.#counters.get(endpoint) ?? { completed: 0, failed: 0, retried: 0 };
   }
 
-  outgoing(now: number, limit: number): Outgoing[] {
-    return [...this.#outgoing.values()]
-      .filter(({ dueAt }) => dueAt <= now)
-      .sort((a, b) => a.dueAt - b.dueAt)
-      .slice(0, limit);
+  tellers(now: number): string[] {
+    const due = [...this.#outgoing.values()].filter(({ dueAt }) => dueAt <= now);
+    return [...new Set(due.map(({ endpoint }) => endpoint))].sort();
+  }
+
+  outgoing(ask: OutgoingAsk): OutgoingPage {
+    const heads = new Map<string, Outgoing>();
+    for (const message of this.#outgoing.values()) {
+      const { endpoint, target, dueAt } = message;
+      if (endpoint !== ask.endpoint || target <= (ask.after ?? "")) continue;
+      if (dueAt < (heads.get(target)?.dueAt ?? Number.POSITIVE_INFINITY)) heads.set(target, message);
+    }
+    const byTarget = [...heads.values()].sort((a, b) => (a.target < b.target ? -1 : 1));
+    return pageOf(byTarget.slice(0, TARGETS_IN_A_PAGE), ask);
   }
 
   hasExpired(now: number): boolean {

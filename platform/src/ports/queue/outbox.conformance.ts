@@ -1,4 +1,5 @@
 /** What every Queue counts, and whom it must tell. */
+import { randomBytes } from "node:crypto";
 import { expect, test } from "vitest";
 import {
   apply,
@@ -14,12 +15,21 @@ import {
   newJob,
   numbered,
   type OpenQueue,
+  outgoing,
   retry,
   running,
 } from "./conformance-jobs.ts";
+import type { Queue } from "./queue.ts";
 
 const ONE = "https://one.example.org";
 const TWO = "https://two.example.org";
+
+/** Ended jobs, each with a message. */
+async function told(queue: Queue, ids: string[], webhook: (id: string) => string, endpoint = ENDPOINT): Promise<void> {
+  await queue.enqueue(ids.map((id) => newJob(id, { endpoint, webhooks: [webhook(id)] })));
+  await claim(queue, { endpoint, limit: ids.length });
+  await queue.apply(ids.map((id) => finish(id, { also: { webhook: true }, set: { endedAt: NOW } })));
+}
 
 export function outboxConformance(open: OpenQueue): void {
   test("waiting and running jobs are counted through every change", async () => {
@@ -73,21 +83,20 @@ export function outboxConformance(open: OpenQueue): void {
     await running(opened.queue, newJob("j1", { webhooks: [ONE, TWO] }));
     await running(opened.queue, newJob("silent", { webhooks: [ONE] }));
     await apply(opened.queue, finish("silent"));
-    expect(await opened.queue.outgoing(NOW, 9)).toEqual([]);
+    expect(await outgoing(opened.queue, NOW)).toEqual([]);
     const told = finish("j1", { also: { webhook: true }, set: { endedAt: NOW + 5 } });
     expect((await opened.queue.apply([told, told, { ...told, id: "silent" }])).map(({ applied }) => applied)).toEqual([
       true,
       false,
       false,
     ]);
-    expect(await opened.queue.outgoing(NOW + 4, 9)).toEqual([]);
-    const messages = await opened.queue.outgoing(NOW + 5, 9);
-    expect(messages.toSorted((a, b) => (a.url < b.url ? -1 : 1))).toEqual(
-      [ONE, TWO].map((url) => ({ job: "j1", endpoint: ENDPOINT, url, tries: 0, dueAt: NOW + 5 })),
+    expect(await outgoing(opened.queue, NOW + 4)).toEqual([]);
+    expect(await outgoing(opened.queue, NOW + 5)).toEqual(
+      [ONE, TWO].map((url) => ({ job: "j1", endpoint: ENDPOINT, url, target: url, tries: 0, dueAt: NOW + 5 })),
     );
   });
 
-  test("messages come in the order in which they are due, up to a limit, until they are settled", async () => {
+  test("of a target that message comes which is due first, until it is settled", async () => {
     await using opened = await open();
     const { queue } = opened;
     for (const [id, after] of [
@@ -95,19 +104,62 @@ export function outboxConformance(open: OpenQueue): void {
       ["b", 1],
       ["c", 2],
     ] as const) {
-      await running(queue, newJob(id, { webhooks: [ONE] }));
+      await running(queue, newJob(id, { webhooks: [`${ONE}/${id}`] }));
       await apply(queue, finish(id, { also: { webhook: true }, set: { endedAt: NOW + after } }));
     }
-    const due = async (now: number, limit = 9) => (await queue.outgoing(now, limit)).map(({ job }) => job);
-    expect(await due(NOW + 3)).toEqual(["b", "c", "a"]);
-    expect(await due(NOW + 2)).toEqual(["b", "c"]);
-    expect(await due(NOW + 3, 1)).toEqual(["b"]);
-    await queue.settle("b", ONE, { tries: 1, dueAt: NOW + 100 });
-    await queue.settle("c", ONE, "done");
-    await queue.settle("c", ONE, { tries: 9, dueAt: NOW });
+    const due = async (now: number) => (await outgoing(queue, now)).map(({ job }) => job);
+    expect([await due(NOW), await queue.tellers(NOW)]).toEqual([[], []]);
+    expect([await due(NOW + 3), await queue.tellers(NOW + 1)]).toEqual([["b"], [ENDPOINT]]);
+    await queue.settle("b", `${ONE}/b`, { tries: 1, dueAt: NOW + 100 });
+    expect(await due(NOW + 3)).toEqual(["c"]);
+    await queue.settle("c", `${ONE}/c`, "done");
+    await queue.settle("c", `${ONE}/c`, { tries: 9, dueAt: NOW });
     await queue.settle("nobody", ONE, "done");
     expect(await due(NOW + 99)).toEqual(["a"]);
-    expect(await queue.outgoing(NOW + 100, 9)).toMatchObject([{ job: "a" }, { job: "b", tries: 1, dueAt: NOW + 100 }]);
+    await queue.settle("a", `${ONE}/a`, "done");
+    expect(await queue.tellers(NOW + 99)).toEqual([]);
+    expect(await outgoing(queue, NOW + 100)).toMatchObject([{ job: "b", tries: 1, dueAt: NOW + 100 }]);
+  });
+
+  test("however much an endpoint has to tell, and a target has to be told, it hides no other", async () => {
+    await using opened = await open();
+    const { queue } = opened;
+    await told(queue, numbered(300, "many"), (id) => `${ONE}/${id}`);
+    await told(queue, ["one"], () => `${TWO}:8080/path?query`);
+    await told(queue, ["other"], () => ONE, "other");
+    expect(await queue.tellers(NOW)).toEqual([ENDPOINT, "other"]);
+    const first = await outgoing(queue, NOW);
+    expect(first.map(({ target }) => target)).toEqual([ONE, `${TWO}:8080`]);
+    expect(await outgoing(queue, NOW, { except: [ONE] })).toMatchObject([{ job: "one" }]);
+    expect(await outgoing(queue, NOW, { after: ONE })).toMatchObject([{ job: "one" }]);
+    expect(await outgoing(queue, NOW, { endpoint: "other" })).toMatchObject([{ job: "other" }]);
+  });
+
+  test("many targets are read in pages, those that are not due passed over", async () => {
+    await using opened = await open();
+    const { queue } = opened;
+    const ids = numbered(250);
+    await told(queue, ids, (id) => `https://${id}.example.org/${id}`);
+    const targets = ids.map((id) => `https://${id}.example.org`);
+    for (const n of [0, 100, 249]) await queue.settle(ids[n]!, `${targets[n]}/${ids[n]}`, { tries: 1, dueAt: NOW + 1 });
+    const seen: string[] = [];
+    let after: string | undefined;
+    do {
+      const page = await queue.outgoing({ endpoint: ENDPOINT, now: NOW, limit: 60, after, except: [targets[1]!] });
+      expect(page.messages.length).toBeLessThanOrEqual(60);
+      seen.push(...page.messages.map(({ job }) => job));
+      after = page.next;
+    } while (after !== undefined);
+    expect(seen).toEqual(ids.filter((_, n) => ![0, 1, 100, 249].includes(n)));
+  });
+
+  test("a URL of 2,000 bytes that nothing can shorten is a target as any other", async () => {
+    await using opened = await open();
+    const url = `https://${randomBytes(992).toString("hex").toUpperCase()}.EXAMPLE`;
+    await told(opened.queue, ["j1"], () => url);
+    const [message] = await outgoing(opened.queue, NOW);
+    expect([message?.url, message?.target]).toEqual([url, url.slice(0, 200).toLowerCase()]);
+    expect(await outgoing(opened.queue, NOW, { except: [message!.target] })).toEqual([]);
   });
 
   test("a job that ends again tells its targets again", async () => {
@@ -118,6 +170,6 @@ export function outboxConformance(open: OpenQueue): void {
     await apply(opened.queue, retry("j1"));
     await claim(opened.queue);
     await apply(opened.queue, finish("j1", { also: { webhook: true }, set: { endedAt: NOW + 7 } }));
-    expect(await opened.queue.outgoing(NOW + 7, 9)).toMatchObject([{ job: "j1", url: ONE, tries: 0, dueAt: NOW + 7 }]);
+    expect(await outgoing(opened.queue, NOW + 7)).toMatchObject([{ job: "j1", url: ONE, tries: 0, dueAt: NOW + 7 }]);
   });
 }

@@ -3,6 +3,7 @@ import { bigintArray, textArray } from "../postgres/arrays.ts";
 import type { Statement } from "../postgres/pool.ts";
 import type { JobState } from "./job.ts";
 import { ADD_COUNTS, COLUMNS, type Columns, changedColumns, FIELDS, SETTABLE } from "./postgres-jobs.ts";
+import { TELL } from "./postgres-outbox.ts";
 import { DROP_OUTPUT } from "./postgres-outputs.ts";
 import { APART, isApart } from "./postgres-payloads.ts";
 import type { Change, Counter } from "./queue.ts";
@@ -176,11 +177,6 @@ const MOVED = [
   "sum((state = 'IN_QUEUE' AND low)::integer - (was = 'IN_QUEUE' AND was_low)::integer)",
   "sum((state = 'IN_PROGRESS')::integer - (was = 'IN_PROGRESS')::integer)",
 ];
-
-const TELL = `
-  INSERT INTO outbox (job, url, endpoint, tries, due_at)
-  SELECT DISTINCT id, url, endpoint, 0, coalesce(ended_at, 0) FROM done, unnest(webhooks) AS url WHERE webhooks IS NOT NULL
-  ON CONFLICT (job, url) DO UPDATE SET tries = 0, due_at = excluded.due_at`;
 
 interface Plan {
   statement: Statement;

@@ -69,6 +69,11 @@ export const migrations = [
    CREATE INDEX jobs_due ON jobs (ttl_at) WHERE state = 'IN_QUEUE';`,
   `ALTER TABLE jobs ADD COLUMN error text;`,
   `ALTER TABLE jobs ADD COLUMN large jsonb;`,
+  // Messages of before, and of a node that knows no targets yet, share one: they wait for each other, as they did.
+  `ALTER TABLE outbox ADD COLUMN target text COLLATE "C" NOT NULL DEFAULT '-';
+   DROP INDEX outbox_due;
+   CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
+   CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at);`,
 ];
 
 /**

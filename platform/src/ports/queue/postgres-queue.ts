@@ -12,6 +12,7 @@ import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
 import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
+import { outgoing, settle, tellers } from "./postgres-outbox.ts";
 import { PostgresOutputs } from "./postgres-outputs.ts";
 import { APART, appendChunks, isApart, readJob, readPieces, resealSlice, writePieces } from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
@@ -28,7 +29,8 @@ import type {
   JobFilter,
   LargeOutputs,
   Outcome,
-  Outgoing,
+  OutgoingAsk,
+  OutgoingPage,
   Part,
   Queue,
   Reading,
@@ -234,22 +236,16 @@ export class PostgresQueue implements Queue {
     return demand(this.#sql, most);
   }
 
-  async outgoing(now: number, limit: number): Promise<Outgoing[]> {
-    return this.#sql<Outgoing>(
-      `SELECT job, url, endpoint, tries, due_at AS "dueAt" FROM outbox WHERE due_at <= $1 ORDER BY due_at LIMIT $2`,
-      [now, limit],
-    );
+  tellers(now: number): Promise<string[]> {
+    return tellers(this.#sql, now);
   }
 
-  async settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
-    const which = [clean(job), clean(url)];
-    if (next === "done") await this.#sql("DELETE FROM outbox WHERE job = $1 AND url = $2", which);
-    else
-      await this.#sql("UPDATE outbox SET tries = $3, due_at = $4 WHERE job = $1 AND url = $2", [
-        ...which,
-        next.tries,
-        next.dueAt,
-      ]);
+  outgoing(ask: OutgoingAsk): Promise<OutgoingPage> {
+    return outgoing(this.#sql, ask);
+  }
+
+  settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
+    return settle(this.#sql, job, url, next);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -104,9 +104,27 @@ export interface Outgoing {
   job: string;
   endpoint: string;
   url: string;
+  /** Where the URL leads: messages of one target wait for each other, and no others do. */
+  target: string;
   /** Attempts already made. */
   tries: number;
   dueAt: number;
+}
+
+export interface OutgoingAsk {
+  endpoint: string;
+  now: number;
+  limit: number;
+  /** The target that the last page ended with. */
+  after?: string;
+  /** Targets to pass over. */
+  except: readonly string[];
+}
+
+export interface OutgoingPage {
+  messages: Outgoing[];
+  /** Where to go on; absent when there are no further targets. */
+  next?: string;
 }
 
 export interface JobFilter {
@@ -147,7 +165,10 @@ export interface Holders {
 
 /** Messages about ended jobs, written together with the end. */
 export interface Outbox {
-  outgoing(now: number, limit: number): Promise<Outgoing[]>;
+  /** Endpoints with messages that are due: none is hidden by what another one has. */
+  tellers(now: number): Promise<string[]>;
+  /** Of each target of an endpoint the message that is due first, if it is due, in the order of the targets' names. */
+  outgoing(ask: OutgoingAsk): Promise<OutgoingPage>;
   /** Removes a message, or puts it off. */
   settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void>;
 }

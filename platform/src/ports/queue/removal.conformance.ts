@@ -15,6 +15,7 @@ import {
   newJob,
   numbered,
   type OpenQueue,
+  outgoing,
   policy,
   reading,
   retry,
@@ -46,7 +47,8 @@ export function removalConformance(open: OpenQueue): void {
     expect(await queue.list({ endpoint: ENDPOINT, offset: 0, limit: 9, now: NOW })).toEqual({ jobs: [], total: 0 });
     expect(await queue.chunks("runs", { attempt: 0, sequence: 0 }, 9)).toEqual([]);
     expect(await queue.counts(ENDPOINT)).toEqual({ ...NOTHING });
-    expect(await queue.outgoing(END, 9)).toEqual([]);
+    expect(await queue.tellers(END)).toEqual([]);
+    expect(await outgoing(queue, END)).toEqual([]);
     expect(await queue.holders(ENDPOINT)).toEqual([]);
     expect(await queue.held("w1")).toEqual([]);
     expect(await queue.due(END, 9)).toEqual([]);

@@ -13,6 +13,7 @@ import {
   newJob,
   numbered,
   type OpenQueue,
+  outgoing,
   policy,
   reading,
   retry,
@@ -122,7 +123,7 @@ export function restartConformance(open: OpenQueue): void {
     await queue.purge(ENDPOINT, NOW + 5);
     await queue.enqueue([newJob("waits")]);
     const before = await reading(queue, "j1");
-    const messages = await queue.outgoing(NOW, 9);
+    const messages = await outgoing(queue, NOW);
 
     const again = await opened.reopen();
     const after = await reading(again, "j1");
@@ -133,7 +134,7 @@ export function restartConformance(open: OpenQueue): void {
     expect(known).toEqual({ known: true, job: before.job, digest: "d" });
     expect(await again.counts(ENDPOINT)).toMatchObject({ completed: 1, inQueue: 1, inProgress: 0 });
     expect(messages).toHaveLength(1);
-    expect(await again.outgoing(NOW, 9)).toEqual(messages);
+    expect(await outgoing(again, NOW)).toEqual(messages);
     expect(await again.read("purged", NOW)).toBe("purged");
   });
 

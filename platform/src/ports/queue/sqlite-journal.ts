@@ -8,8 +8,9 @@ import { type Flusher, GroupCommit, openForReading } from "../sqlite/writer.ts";
 import { pack } from "./entry-wire.ts";
 import type { Payload } from "./job.ts";
 import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
+import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
 import { PayloadFiles } from "./payload-files.ts";
-import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, Part } from "./queue.ts";
+import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, OutgoingAsk, OutgoingPage, Part } from "./queue.ts";
 import type { Results } from "./sqlite-program.ts";
 
 interface Row {
@@ -204,10 +205,34 @@ export class SqliteJournal implements Journal {
     return row ? (row as Record<Counter, number>) : { completed: 0, failed: 0, retried: 0 };
   }
 
-  outgoing(now: number, limit: number): Outgoing[] {
-    return this.#sql(
-      "SELECT job, url, endpoint, tries, due_at AS dueAt FROM outbox WHERE due_at <= ? ORDER BY due_at LIMIT ?",
-    ).all(now, limit) as unknown as Outgoing[];
+  /** From one endpoint to the next along the index, whatever each of them has. */
+  tellers(now: number): string[] {
+    const next = this.#sql("SELECT endpoint FROM outbox WHERE endpoint > ? ORDER BY endpoint LIMIT 1");
+    const due = this.#sql("SELECT 1 FROM outbox WHERE endpoint = ? AND due_at <= ? LIMIT 1");
+    const found: string[] = [];
+    for (let last = ""; ; ) {
+      const row = next.get(last) as { endpoint: string } | undefined;
+      if (!row) return found;
+      last = row.endpoint;
+      if (due.get(last, now)) found.push(last);
+    }
+  }
+
+  /** From one target to the next, likewise. */
+  outgoing(ask: OutgoingAsk): OutgoingPage {
+    const next = this.#sql(
+      `SELECT job, url, endpoint, target, tries, due_at AS dueAt FROM outbox
+       WHERE endpoint = ? AND target > ? ORDER BY target, due_at LIMIT 1`,
+    );
+    const heads: Outgoing[] = [];
+    let after = ask.after ?? "";
+    while (heads.length < TARGETS_IN_A_PAGE) {
+      const head = next.get(ask.endpoint, after) as unknown as Outgoing | undefined;
+      if (!head) break;
+      heads.push(head);
+      after = head.target;
+    }
+    return pageOf(heads, ask);
   }
 
   hasExpired(now: number): boolean {

@@ -38,6 +38,11 @@ const migrations = [
    CREATE INDEX outbox_due ON outbox (due_at);`,
   `ALTER TABLE chunks ADD COLUMN key TEXT;
    CREATE UNIQUE INDEX chunk_keys ON chunks (job, attempt, key) WHERE key IS NOT NULL;`,
+  // Messages of before share a target: they wait for each other, as they did.
+  `ALTER TABLE outbox ADD COLUMN target TEXT NOT NULL DEFAULT '-';
+   DROP INDEX outbox_due;
+   CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
+   CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at);`,
 ];
 
 /** Files that nothing refers to any more are removed by the caller, after the commit. */
@@ -68,9 +73,9 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
     case "count":
       return count(db, entry);
     case "message": {
-      const { job, url, endpoint, tries, dueAt } = entry.message;
-      return sql(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?)").run(job, url, endpoint, tries, dueAt)
-        .changes;
+      const { job, url, endpoint, tries, dueAt, target } = entry.message;
+      const row = [job, url, endpoint, tries, dueAt, target];
+      return sql(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?)").run(...row).changes;
     }
     case "settle":
       return settle(db, entry);

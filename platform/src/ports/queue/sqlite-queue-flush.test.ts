@@ -19,6 +19,7 @@ import {
   giveBack,
   NOW,
   newJob,
+  outgoing,
   policy,
   reading,
   retry,
@@ -101,7 +102,7 @@ async function shown(queue: Queue) {
   const { jobs } = await queue.list({ endpoint: ENDPOINT, offset: 0, limit: 100, now: NOW });
   const readings = await Promise.all(jobs.map(({ id }) => reading(queue, id)));
   const held = (await queue.held("w1")).map(({ id }) => id).toSorted();
-  return { readings, held, counts: await queue.counts(ENDPOINT), outgoing: await queue.outgoing(NOW, 100) };
+  return { readings, held, counts: await queue.counts(ENDPOINT), outgoing: await outgoing(queue, NOW) };
 }
 
 /** Whether it is settled once everything that can run has run. */

@@ -120,6 +120,7 @@ describe.each(RUNS)("%s", (path) => {
     [{ webhook: "ftp://x" }, "'webhook' must be an http or https URL"],
     [{ webhook: 5 }, "'webhook' must be an http or https URL"],
     [{ webhookV2: "not a URL" }, "'webhookV2' must be an http or https URL"],
+    [{ webhook: `https://${"a".repeat(2000)}` }, "'webhook' must have at most 2000 bytes"],
   ])("400: %j", async (rest, reason) => {
     await using world = await setupJobs();
     const { status, json } = await world.invoke("POST", path, { body: { input: {}, ...rest } });
