@@ -93,7 +93,7 @@ export class HostCompute implements Compute {
   static async open(options: HostOptions): Promise<HostCompute> {
     await mkdir(options.folder, { recursive: true, mode: 0o700 });
     const { key, seed } = keyOf(options.folder);
-    const watchdog = new Watchdog(options.folder, options.watchdogS);
+    const watchdog = new Watchdog(options.folder, options.watchdogS, options.clock);
     await watchdog.takeOver();
     const launcher = await Launcher.open({ ...options, key });
     const cgroups = await openCgroups({

@@ -60,6 +60,15 @@ export async function withCommand(words: readonly string[]): Promise<number[]> {
   return select(async (pid) => (await readProcess(pid, "cmdline"))?.startsWith(beginning));
 }
 
+/** Processes of a group that do anything yet. */
+export async function withGroup(group: number): Promise<number[]> {
+  return select(async (pid) => {
+    const line = (await readProcess(pid, "stat")) ?? "";
+    const [state, , of] = line.slice(line.lastIndexOf(")") + 2).split(" ");
+    return of === String(group) && state !== "Z" && state !== "X";
+  });
+}
+
 async function select(isMeant: (pid: number) => Promise<boolean | undefined>): Promise<number[]> {
   const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
   const meant = await Promise.all(pids.map(isMeant));

@@ -103,9 +103,9 @@ while sleep "$step"; do
   break
 done
 
-rm -f "$folder/.watchdog"
-# With nothing left running, nothing is left of the machine's either.
-if [ -z "$(running)" ]; then
+# With nothing left running, nothing is left of the machine's either. A server that comes now must find who is at it, and end him first:
+# until all is done the watchdog is known by its file.
+if [ -z "$(running)" ] && ! server_lives; then
   for base in "$@"; do rmdir "$base"/*/ "$base"; done
   if [ -n "$bridge" ]; then
     ip link delete "$bridge"
@@ -113,4 +113,5 @@ if [ -z "$(running)" ]; then
     iptables -w -S DOCKER-USER | grep " $bridge " | while read -r add chain rule; do iptables -w -D "$chain" $rule; done
   fi
 fi 2>/dev/null
+rm -f "$folder/.watchdog"
 exit 0

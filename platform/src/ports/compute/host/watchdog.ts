@@ -2,19 +2,24 @@
 import { spawn } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { isAlive, parseStat, sendSignal } from "./processes.ts";
+import { type Clock, sleep } from "../../../kernel/clock.ts";
+import { isAlive, parseStat, sendSignal, withGroup } from "./processes.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
 
+const END_PATIENCE_MS = 5_000;
+const LOOK_AGAIN_MS = 5;
 const SCRIPT = join(import.meta.dirname, "watchdog.sh");
 
 export class Watchdog {
   readonly #folder: string;
   readonly #patienceS: number;
+  readonly #clock: Clock;
   /** What the server leaves on the machine: its bridge, its table of rules, its control groups. */
   traces: readonly string[] = [];
   #starting: Promise<void> | undefined;
 
-  constructor(folder: string, patienceS: number) {
+  constructor(folder: string, patienceS: number, clock: Clock) {
+    this.#clock = clock;
     this.#folder = folder;
     this.#patienceS = patienceS;
   }
@@ -65,8 +70,18 @@ export class Watchdog {
   async #end(): Promise<void> {
     const living = await this.#living();
     // Its group: what it waits for ends with it.
-    if (living) sendSignal(-living.pid, "SIGKILL");
+    if (living) {
+      sendSignal(-living.pid, "SIGKILL");
+      await this.#gone(living.pid);
+    }
     await rm(this.#file("watchdog"), { force: true });
+  }
+
+  /** What it was about to clear is safe once nobody of its group is left: a bridge is deleted in one call, which a signal does not stop. */
+  async #gone(group: number): Promise<void> {
+    const untilMs = this.#clock.monotonic() + END_PATIENCE_MS;
+    while ((await withGroup(group)).length > 0 && this.#clock.monotonic() < untilMs)
+      await sleep(this.#clock, LOOK_AGAIN_MS);
   }
 
   #file(name: string): string {
