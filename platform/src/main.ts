@@ -8,6 +8,7 @@ import type { App, Services, Surroundings } from "./app.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText, resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
+import { MIB } from "./kernel/operation.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
 import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
@@ -249,6 +250,7 @@ async function openHost(settings: Settings, { clock, log }: Surroundings): Promi
     writableApp: settings.hostApp === "writable",
     library: fileURLToPath(new URL("../../worker", import.meta.url)),
     watchdogS: settings.watchdogS,
+    output: { program: settings.outputMb.program * MIB, machine: settings.outputMb.machine * MIB },
   });
 }
 

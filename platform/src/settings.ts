@@ -161,6 +161,14 @@ export const settingTable = {
     default: "60",
     about: "how long workers wait for a server that is gone before they end",
   },
+  outputMb: {
+    flag: "output-mb",
+    variable: "MILLRACE_OUTPUT_MB",
+    value: "P,M",
+    default: "12,1024",
+    about:
+      "MB on the disk for what a `host` program wrote and the server has not read yet: of each, and of all together",
+  },
   frozenS: {
     flag: "frozen-s",
     variable: "MILLRACE_FROZEN_S",
@@ -203,6 +211,13 @@ export const settingTable = {
     default: "5",
     about: "log files kept for each worker; beyond it the oldest goes",
   },
+  logTotalMb: {
+    flag: "log-total-mb",
+    variable: "MILLRACE_LOG_TOTAL_MB",
+    value: "MB",
+    default: "4096",
+    about: "size of all log files together; beyond it the oldest go, of the endpoint first that has most",
+  },
   logDays: {
     flag: "log-days",
     variable: "MILLRACE_LOG_DAYS",
@@ -243,6 +258,7 @@ export type Settings = {
   hostImages: "auto" | "on" | "off";
   hostApp: "read-only" | "writable";
   watchdogS: number;
+  outputMb: { program: number; machine: number };
   frozenS: number;
   frozenMb: number | undefined;
   stream: "auto" | "array" | "object";
@@ -250,6 +266,7 @@ export type Settings = {
   webhookSecret: string | undefined;
   logFileMb: number;
   logFiles: number;
+  logTotalMb: number;
   logDays: number;
   logLevel: string;
 };
@@ -294,6 +311,7 @@ export function settingsFrom(
     hostImages: oneOf("MILLRACE_HOST_IMAGES", read("hostImages")!, ["auto", "on", "off"]),
     hostApp: oneOf("MILLRACE_HOST_APP", read("hostApp")!, ["read-only", "writable"]),
     watchdogS: integerIn("MILLRACE_WATCHDOG_S", read("watchdogS")!, 1, 86_400),
+    outputMb: outputIn(read("outputMb")!),
     frozenS: number("frozenS", 1, 864_000),
     frozenMb: read("frozenMb") === undefined ? undefined : number("frozenMb", 0, 100_000_000),
     stream: oneOf("MILLRACE_STREAM", read("stream")!, ["auto", "array", "object"]),
@@ -301,6 +319,7 @@ export function settingsFrom(
     webhookSecret: read("webhookSecret"),
     logFileMb: number("logFileMb", 1, 1024),
     logFiles: number("logFiles", 1, 1000),
+    logTotalMb: number("logTotalMb", 1, 100_000_000),
     logDays: number("logDays", 1, 3650),
     logLevel: read("logLevel")!,
   };
@@ -313,6 +332,13 @@ function originIn(name: string, text: string | undefined): string | undefined {
   if (!url || !/^https?:$/.test(url.protocol) || url.href !== `${url.origin}/`)
     throw new Error(`${name} must be a URL such as http://10.0.0.5:7420 without a path, not '${text}'`);
   return url.origin;
+}
+
+function outputIn(text: string): Settings["outputMb"] {
+  const [program, machine, ...more] = text.split(",").map((part) => (/^\d{1,9}$/.test(part) ? Number(part) : 0));
+  if (!program || !machine || more.length > 0 || machine < program)
+    throw new Error(`MILLRACE_OUTPUT_MB must be two whole numbers such as 12,1024, the larger one last, not '${text}'`);
+  return { program, machine };
 }
 
 function integerIn(name: string, text: string, least: number, most: number): number {

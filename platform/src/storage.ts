@@ -57,8 +57,10 @@ export async function openQueue(
 }
 
 /** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */
-export function openLogs({ data, logFileMb, logFiles }: Settings, failed: (error: unknown) => void): Logs {
-  return new FileLogs(join(data, "logs"), { failed, limits: { fileBytes: logFileMb * MIB, files: logFiles } });
+export function openLogs(settings: Settings, failed: (error: unknown) => void): Logs {
+  const { data, logFileMb, logFiles, logTotalMb } = settings;
+  const limits = { fileBytes: logFileMb * MIB, files: logFiles, total: logTotalMb * MIB };
+  return new FileLogs(join(data, "logs"), { failed, limits });
 }
 
 /** A server's place on the data, beside other servers only where these share a database, and never beside a rotation of the master key. */

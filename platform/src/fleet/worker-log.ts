@@ -3,6 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Compute, Exit } from "../ports/compute/compute.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import { workerLog } from "../resources/workers/model.ts";
+import { LogPace } from "./log-pace.ts";
 import type { WorkerItem } from "./plan.ts";
 
 interface Following {
@@ -24,12 +25,14 @@ export class WorkerLog {
   readonly #clock: Clock;
   readonly #failed: (error: unknown) => void;
   readonly #following = new Map<string, Following>();
+  readonly #pace: LogPace;
 
   constructor(parts: { compute: Compute; logs: Logs; clock: Clock; failed: (error: unknown) => void }) {
     this.#compute = parts.compute;
     this.#logs = parts.logs;
     this.#clock = parts.clock;
     this.#failed = parts.failed;
+    this.#pace = new LogPace(parts.clock);
   }
 
   /** Takes up what the program wrote and goes on to write, from where it was left, in this process or one before. */
@@ -78,16 +81,22 @@ export class WorkerLog {
   async #collect(worker: WorkerItem, signal: AbortSignal): Promise<void> {
     const stream = streamOf(worker);
     const after = await this.#logs.position(stream);
-    for await (const { lines, at } of this.#compute.logs(worker.id, { after, signal })) {
+    const pace = this.#pace.ofOne();
+    for await (const { lines, lost, at } of this.#compute.logs(worker.id, { after, signal })) {
       const ts = this.#clock.now();
+      const said = lines.map((line) => ({ source: "container" as const, ts, line }));
       this.#logs.append(
         stream,
-        lines.map((line) => ({ source: "container", ts, line })),
+        lost === undefined ? said : [{ source: "system", ts, line: lossOf(lost) }, ...said],
         at,
       );
+      await pace(lines, signal);
     }
   }
 }
+
+const lossOf = (bytes: number) =>
+  `${bytes} bytes of output were dropped: they came faster than they could be read, and only so much is kept`;
 
 const streamOf = ({ id, doc }: WorkerItem) => workerLog(doc.endpoint, id);
 

@@ -80,6 +80,8 @@ export const LONGEST_LINE = 65_536;
 /** Text that a program wrote, cut at line ends; a line longer than `LONGEST_LINE` comes as several. */
 export interface Output {
   lines: readonly string[];
+  /** Bytes before these lines that nobody read in time: there is a limit to what is kept. */
+  lost?: number;
   /** Where to go on reading after these lines, also after a restart. */
   at: string;
 }

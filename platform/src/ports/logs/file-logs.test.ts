@@ -192,3 +192,22 @@ test("what the platform says stands where it was said, and a reader of one sourc
   opened.logs.append(STREAM, [said("starting"), ...linesOf("hello"), said("ended")]);
   expect(texts(await read(opened.logs, { tail: 5 }, "system"))).toEqual(["starting", "ended"]);
 });
+
+test("all files together stay within a size, and who writes much pays for it alone", async () => {
+  await using opened = await openFiles({ fileBytes: 10_000, files: 5, total: 60_000 });
+  const { logs, folder } = opened;
+  logs.append("workers/quiet/w1", linesOf("said once"));
+  await logs.has("workers/quiet/w1");
+  for (let worker = 0; worker < 20; worker++)
+    for (let i = 0; i < 50; i++) {
+      logs.append(`workers/loud/w${worker}`, linesOf(`${worker} ${"x".repeat(1000)}`));
+      await logs.has(`workers/loud/w${worker}`);
+    }
+  const names = await readdir(folder, { recursive: true, withFileTypes: true });
+  const sizes = names.filter((entry) => entry.isFile()).map(async (entry) => stat(join(entry.parentPath, entry.name)));
+  const total = (await Promise.all(sizes)).reduce((sum, { size }) => sum + size, 0);
+  expect(total).toBeLessThan(65_000);
+  expect((await logs.read("workers/quiet/w1", { from: { tail: 10 } })).map(({ line }) => line)).toEqual(["said once"]);
+  expect((await logs.read("workers/loud/w19", { from: { tail: 1 } }))[0]!.line).toMatch(/^19 /);
+  expect(opened.failures).toEqual([]);
+});

@@ -4,12 +4,15 @@ import { dirname, join, sep } from "node:path";
 import { Followers, readLines } from "./followers.ts";
 import { cutLines, isStreamName, type LogLine, type Logs, type NewLine, type Query } from "./logs.ts";
 import { type FileLimits, LOG_FILE, namesIn, StreamFiles } from "./stream-files.ts";
+import { trimLogs } from "./trim-logs.ts";
 import { dropped, faultOf, sizeOf, type WaitingLines, withNote } from "./waiting-lines.ts";
 
 export interface LogLimits extends FileLimits {
   /** Characters that may wait for the disk, of one stream and of all together. What comes beyond is dropped. */
   waitingOfStream: number;
   waitingOfAll: number;
+  /** Bytes on the disk of all streams together. Beyond it the oldest files go, of those first who have most. */
+  total: number;
 }
 
 const STANDARD: LogLimits = {
@@ -17,7 +20,11 @@ const STANDARD: LogLimits = {
   files: 5,
   waitingOfStream: 1024 * 1024,
   waitingOfAll: 32 * 1024 * 1024,
+  total: 4 * 1024 ** 3,
 };
+
+/** After such a part of the total was written, it is looked at again. */
+const LOOKS = 32;
 
 /** Streams that are written at the same time. */
 const WRITERS = 4;
@@ -57,6 +64,8 @@ export class FileLogs implements Logs {
   readonly #due = new Set<Stream>();
   #size = 0;
   #writers = 0;
+  /** Written since the total was looked at. */
+  #written = 0;
   #removal: Promise<void> = Promise.resolve();
   #isClosed = false;
 
@@ -120,6 +129,7 @@ export class FileLogs implements Logs {
       if (kept && kept.newestTs < before) await this.remove(name);
       else this.#forgetIdle(name);
     }
+    await this.#trim();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -201,11 +211,18 @@ export class FileLogs implements Logs {
       const lines = await files.write(waiting.map((one) => withNote(one, stream.fault)));
       stream.fault = undefined;
       this.#followers.tell(stream.name, lines);
+      this.#written += size;
     } catch (error) {
       this.#lose(stream, waiting, error);
     }
     this.#count(stream, -size);
     next?.resolve();
+    if (this.#written > this.#limits.total / LOOKS) await this.#trim().catch(this.#failed);
+  }
+
+  async #trim(): Promise<void> {
+    this.#written = 0;
+    await trimLogs(this.#folder, this.#limits.total);
   }
 
   /** Not tried again by itself: the next line that comes will show whether the disk takes it. */

@@ -25,6 +25,7 @@ import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { Launcher, type LauncherOptions, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
+import { type OutputLimits, segmentWithin, shareOf } from "./output-file.ts";
 import { SharedNetwork } from "./shared-network.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -38,6 +39,8 @@ export interface HostOptions extends Omit<LauncherOptions, "key"> {
   onLoopback: boolean;
   /** After how long without a server workers end by themselves. */
   watchdogS: number;
+  /** How much of the disk what programs write may take. */
+  output: OutputLimits;
 }
 
 const LOOK_MS = 2_000;
@@ -222,7 +225,8 @@ export class HostCompute implements Compute {
     this.#launcher.check(spec);
     const place = await this.#choosePlace(id, spec);
     const folder = this.#folderOf(id);
-    const kept = keptFrom(spec, this.#options.clock.now(), place);
+    const segment = this.#segmentOfNext();
+    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place });
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
       await this.#cgroups?.create(id, spec.limits);
@@ -235,6 +239,7 @@ export class HostCompute implements Compute {
         folder,
         app,
         cgroups,
+        segment,
         devices,
         enter,
         ownNetwork: this.#network.own,
@@ -250,6 +255,12 @@ export class HostCompute implements Compute {
       await this.#clear(id);
       throw error;
     }
+  }
+
+  #segmentOfNext(): number {
+    const kept = [...this.#instances.values()].map(({ kept: { segment = 0 } }) => shareOf(segment));
+    const coming = (this.#starting.size - 1) * this.#options.output.program;
+    return segmentWithin(this.#options.output, coming + kept.reduce((sum, share) => sum + share, 0));
   }
 
   /** One after another, so that no two instances get the same device, port or address. */

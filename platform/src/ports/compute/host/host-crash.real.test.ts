@@ -10,9 +10,10 @@ import { realRandom, SeededRandom } from "../../../kernel/random.ts";
 import type { InstanceKind, InstanceSpec } from "../compute.ts";
 import { ended, found, linesOf, newId, specOf } from "../conformance-world.ts";
 import { keyOf } from "./host-compute.ts";
+import { LAUNCH } from "./host-instance.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
-import { LAUNCH, launchedFrom } from "./launcher.ts";
+import { launchedFrom } from "./launcher.ts";
 import { missingForTests } from "./machine.ts";
 import { type Identity, isAlive, numbersIn, parseStat, sendSignal } from "./processes.ts";
 import { foldersBelow } from "./remains.ts";
@@ -283,9 +284,9 @@ test("a folder that another driver left half made is removed", async () => {
 async function halfStarted(world: HostWorld, kind: InstanceKind = "worker") {
   const id = newId();
   const folder = new InstanceFolder(join(world.data, "instances", id));
-  await folder.make(keptFrom(specOf(world, [], { kind }), realClock.now(), undefined), []);
+  await folder.make(keptFrom(specOf(world, [], { kind }), realClock.now(), { segment: 1_000_000 }), []);
   const traceOfProgram = join(world.app, "trace");
-  const launch = [...LAUNCH, folder.path, "", "/bin/sh", "-c", `echo ran >${traceOfProgram}; exit 9`];
+  const launch = [...LAUNCH, folder.path, "", "1000000", "/bin/sh", "-c", `echo ran >${traceOfProgram}; exit 9`];
   const children = new AsyncDisposableStack();
   const run = async (command: readonly string[]) => {
     const child = spawn(command[0]!, command.slice(1), { detached: true, stdio: "ignore" });

@@ -1,19 +1,33 @@
 /** One instance on this machine: its processes, its end and its output, also when another process of the server started it. */
 import { type FSWatcher, watch } from "node:fs";
-import { truncate } from "node:fs/promises";
+import { join } from "node:path";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
 import type { Exit, Instance, InstanceState, Output } from "../compute.ts";
 import type { Cgroups } from "./cgroups.ts";
-import { EXIT, type InstanceFolder, type KeptInstance, OUTPUT } from "./instance-folder.ts";
-import { formatPosition, OutputReader, parsePosition } from "./output-file.ts";
-import { descendants, type Identity, isAlive, numbersOf, sendSignal, withVariable } from "./processes.ts";
+import { EXIT, type InstanceFolder, type KeptInstance } from "./instance-folder.ts";
+import { isSegment, OutputReader, parsePosition } from "./output-file.ts";
+import {
+  childrenOf,
+  commandOf,
+  descendants,
+  type Identity,
+  isAlive,
+  numbersOf,
+  sendSignal,
+  withCommand,
+  withVariable,
+} from "./processes.ts";
 
-/** An output that was read to its end is begun anew above this. */
-const LARGE_OUTPUT = 16 * 1_048_576;
 const LOOK_AGAIN_MS = 3;
 /** How a program is found in the sandbox: bubblewrap is the first process there, and starts it as the second. */
 const PROGRAM_NUMBER = 2;
 const KILLED = 137;
+/** How long the last words of a program may take to reach the disk. Somebody may hold its pipe open, whom it gave it to. */
+const LAST_WORDS_MS = 2_000;
+
+/** What every launcher's command begins with, and that of what keeps its output; the instance's folder comes next. */
+export const LAUNCH = ["/bin/sh", join(import.meta.dirname, "launch.sh")] as const;
+const KEEP = ["/bin/sh", join(import.meta.dirname, "keep.sh")] as const;
 
 /** The variable by which the processes of a program are found where no control group holds them together. */
 export const MARK = "MILLRACE_INSTANCE";
@@ -32,7 +46,6 @@ export class HostInstance {
   readonly kept: KeptInstance;
   readonly whenEnded: Promise<void>;
   readonly #parts: InstanceParts;
-  readonly #readers = new Set<OutputReader>();
   readonly #ended: () => void;
   #launcher: Identity | undefined;
   #state: InstanceState = "running";
@@ -75,7 +88,7 @@ export class HostInstance {
     try {
       this.#watcher = watch(this.folder.path, { persistent: false }, (_, name) => {
         if (name === EXIT) void this.look();
-        if (name === OUTPUT) this.#stir();
+        if (name !== null && isSegment(name)) this.#stir();
       });
       this.#watcher.on("error", () => {});
     } catch {
@@ -97,16 +110,12 @@ export class HostInstance {
     return this.#launcher === undefined || isAlive(this.#launcher);
   }
 
-  /** Ends what the program left behind and learns how it ended. */
+  /** Ends what the program left behind, waits for its last words and learns how it ended. */
   async #end(): Promise<void> {
+    const seen = (await this.folder.exit()) !== undefined;
     await this.#killRest();
-    if ((await this.folder.exit()) === undefined) {
-      await this.folder.keepReason(
-        "its end was not seen: the machine restarted, or the process that watched it was ended",
-      );
-      await this.folder.keepExit(KILLED);
-    }
-    const exit = (await this.folder.exit())!;
+    await this.#lastWords(seen);
+    const exit = (seen && (await this.folder.exit())) || (await this.#unseenExit());
     const killed = exit.signal === "SIGKILL" && exit.reason === undefined;
     if (killed && (await this.#parts.cgroups?.outOfMemory(this.id))) {
       exit.reason = `out of memory: may use ${this.kept.memoryMb} MB`;
@@ -119,11 +128,50 @@ export class HostInstance {
     this.#tell();
   }
 
+  async #unseenExit(): Promise<Exit> {
+    const reason = (await this.folder.hasRoom())
+      ? "its end was not seen: the machine restarted, or the process that watched it was ended"
+      : "its end was not seen: the server's disk is full";
+    await this.folder.keepReason(reason);
+    await this.folder.keepExit(KILLED);
+    return { code: null, signal: "SIGKILL", at: this.#parts.clock.now(), reason };
+  }
+
+  /** The launcher ends after all that the program wrote is on the disk. Where somebody ended it, what it left behind does. */
+  async #lastWords(seen: boolean): Promise<void> {
+    const { clock } = this.#parts;
+    const untilMs = clock.monotonic() + LAST_WORDS_MS;
+    const isKeeping = async () => (seen ? this.#isLaunched() : (await this.#remains()).length > 0);
+    while (await isKeeping()) {
+      if (clock.monotonic() > untilMs) return this.#endLauncher();
+      await sleep(clock, LOOK_AGAIN_MS);
+    }
+  }
+
+  async #remains(): Promise<number[]> {
+    const { path } = this.folder;
+    return (await Promise.all([LAUNCH, KEEP].map((command) => withCommand([...command, path])))).flat();
+  }
+
+  async #endLauncher(): Promise<void> {
+    // Its group: whoever waits for the pipe to be closed ends too.
+    if (this.#launcher && (await isAlive(this.#launcher))) sendSignal(-this.#launcher.pid, "SIGKILL");
+    for (const pid of await this.#remains()) sendSignal(pid, "SIGKILL");
+  }
+
   /** Every process of the program. */
   async processes(): Promise<number[]> {
     if (this.#parts.cgroups) return this.#parts.cgroups.processes(this.id);
-    const below = this.#launcher ? await descendants(this.#launcher.pid) : [];
+    const below = this.#launcher ? await this.#below(this.#launcher.pid) : [];
     return this.#parts.sandboxed ? below : [...new Set([...below, ...(await withVariable(`${MARK}=${this.id}`))])];
+  }
+
+  /** The launcher has two children: one runs the program below it, the other keeps what the program writes. */
+  async #below(launcher: number): Promise<number[]> {
+    const children = await childrenOf(launcher);
+    const commands = await Promise.all(children.map(commandOf));
+    const running = children.filter((_, index) => !commands[index]!.startsWith(KEEP.join(" ")));
+    return (await Promise.all(running.map(descendants))).flat();
   }
 
   async #killRest(): Promise<void> {
@@ -161,7 +209,7 @@ export class HostInstance {
   async #program(): Promise<number | undefined> {
     this.#launcher ??= await this.folder.identity();
     if (!this.#launcher) return undefined;
-    const below = await descendants(this.#launcher.pid);
+    const below = await this.#below(this.#launcher.pid);
     if (!this.#parts.sandboxed) return below[0];
     const numbers = await Promise.all(below.map(numbersOf));
     return below.find((_, index) => numbers[index]!.length > 1 && numbers[index]!.at(-1) === PROGRAM_NUMBER);
@@ -206,46 +254,18 @@ export class HostInstance {
   }
 
   async *logs({ after, signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
-    const from = parsePosition(after);
-    let generation = await this.folder.generation();
-    await using reader = new OutputReader(this.folder.output, from.generation === generation ? from.offset : 0);
-    using _ = this.#reading(reader);
+    const { path } = this.folder;
+    const { segment = Number.POSITIVE_INFINITY } = this.kept;
+    await using reader = new OutputReader(path, segment, parsePosition(after));
     const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     while (!signal.aborted && !this.#gone) {
       const wake = this.#wake.promise;
       const ended = this.isEnded;
-      const lines = await reader.read(ended);
-      if (lines.length > 0) yield { lines, at: formatPosition({ generation, offset: reader.offset }) };
+      const { lines, lost } = await reader.read(ended);
+      if (lines.length > 0 || lost > 0) yield { lines, ...(lost > 0 && { lost }), at: String(reader.offset) };
       else if (ended) return;
-      else if (reader.offset > LARGE_OUTPUT && (await this.#beginAnew(reader))) generation++;
       else await Promise.race([wake, aborted]);
     }
-  }
-
-  #reading(reader: OutputReader): Disposable {
-    this.#readers.add(reader);
-    return { [Symbol.dispose]: () => this.#readers.delete(reader) };
-  }
-
-  /**
-   * Empties an output that its only reader has read to the end. The program stands still meanwhile, or what it writes in between would be
-   * lost; it appends, so that it goes on at the new end without knowing.
-   */
-  #beginAnew(reader: OutputReader): Promise<boolean> {
-    return this.#alone(async () => {
-      if (this.#readers.size > 1 || this.isEnded || this.#gone) return false;
-      const freezes = this.#state === "running" ? this.#parts.cgroups : undefined;
-      await freezes?.freeze(this.id);
-      try {
-        if (!(await reader.isAtEnd())) return false;
-        await truncate(this.folder.output);
-        await this.folder.keepGeneration((await this.folder.generation()) + 1);
-        reader.restart();
-        return true;
-      } finally {
-        await freezes?.thaw(this.id);
-      }
-    });
   }
 
   /** Nobody is told any more. Resolves when no process of it is left. */

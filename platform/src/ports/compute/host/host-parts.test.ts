@@ -5,7 +5,7 @@ import { ruleset } from "./bridge-network.ts";
 import { findGpus, parseNvidia, typeOf } from "./gpus.ts";
 import { findFolder, folderIn, isInside } from "./host-image.ts";
 import { exitFrom } from "./instance-folder.ts";
-import { cutLines, formatPosition, parsePosition } from "./output-file.ts";
+import { cutLines, parsePosition, segmentWithin, shareOf } from "./output-file.ts";
 import { parseStat } from "./processes.ts";
 import { environmentText, reachableNameServers, sandboxArguments, unusableNames, type View } from "./sandbox.ts";
 import { seccompFilter } from "./seccomp.ts";
@@ -60,10 +60,18 @@ describe("output", () => {
     expect(cutLines(bytes, true).bytes).toBe(bytes.length);
   });
 
-  test("a position survives being written down, and nonsense means the beginning", () => {
-    const position = { generation: 3, offset: 512 };
-    expect(parsePosition(formatPosition(position))).toEqual(position);
-    for (const text of [undefined, "", "x", "x:y"]) expect(parsePosition(text)).toEqual({ generation: 0, offset: 0 });
+  test("a position of an earlier version goes on or begins anew, and nonsense means the beginning", () => {
+    expect(["512", "0:512", "3:512"].map(parsePosition)).toEqual([512, 512, 0]);
+    for (const text of [undefined, "", "x", "x:y"]) expect(parsePosition(text)).toBe(0);
+  });
+
+  test("programs share the machine's part of the disk, and the next one always gets some", () => {
+    const limits = { program: 12_000_000, machine: 200_000_000 };
+    expect(segmentWithin(limits, 0)).toBe(4_000_000);
+    let promised = 0;
+    for (let n = 0; n < 40; n++) promised += shareOf(segmentWithin(limits, promised));
+    expect(promised).toBeLessThan(limits.machine);
+    expect(segmentWithin(limits, 10 * limits.machine)).toBe(65_536);
   });
 });
 

@@ -62,4 +62,5 @@ export const hostDefaults = (data: string): HostOptions => ({
   writableApp: false,
   library: join(import.meta.dirname, "../../../../../worker"),
   watchdogS: 60,
+  output: { program: 12_000_000, machine: 1_000_000_000 },
 });

@@ -1,6 +1,7 @@
 /** What is kept of one instance on the disk: enough for the next process of the server, and no value of a variable. */
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { hasRoom, isFull } from "../../disk.ts";
 import type { Exit, InstanceKind, InstanceSpec } from "../compute.ts";
 import { type Identity, parseStat } from "./processes.ts";
 
@@ -14,11 +15,17 @@ export interface KeptInstance {
   gpus: readonly string[];
   ports: readonly number[];
   startedAt: number;
+  /** Bytes of each file of its output; absent in those of earlier versions, which had one file. */
+  segment?: number;
   /** Which of the network's addresses it has; absent on a shared network. */
   address?: number;
 }
 
-export const keptFrom = (spec: InstanceSpec, startedAt: number, address: number | undefined): KeptInstance => ({
+export const keptFrom = (
+  spec: InstanceSpec,
+  startedAt: number,
+  { segment, address }: { segment: number; address?: number | undefined },
+): KeptInstance => ({
   kind: spec.kind,
   account: spec.account,
   owner: spec.owner,
@@ -27,17 +34,16 @@ export const keptFrom = (spec: InstanceSpec, startedAt: number, address: number 
   gpus: spec.gpus,
   ports: spec.ports,
   startedAt,
+  segment,
   ...(address !== undefined && { address }),
 });
 
-/** `launch.sh` and `watchdog.sh` know these names too. */
+/** `launch.sh`, `keep.sh` and `watchdog.sh` know these names too. */
 const KEPT = "spec.json";
 const IDENTITY = "identity";
 export const EXIT = "exit";
-export const OUTPUT = "output";
 /** What is known of an end beyond its status. */
 const REASON = "reason";
-const GENERATION = "generation";
 const CGROUPS = "cgroups";
 /** The watchdog ends instances whose folder has this. */
 const WORKER = "worker";
@@ -79,10 +85,6 @@ export class InstanceFolder {
 
   file(name: string): string {
     return join(this.path, name);
-  }
-
-  get output(): string {
-    return this.file(OUTPUT);
   }
 
   async make(kept: KeptInstance, cgroups: readonly string[]): Promise<void> {
@@ -133,22 +135,17 @@ export class InstanceFolder {
     return reason === undefined ? exit : { ...exit, reason: reason.trim() };
   }
 
-  /** For an end that `launch.sh` did not live to write down. */
+  /** For an end that `launch.sh` did not live to write down. Where there is no room for it, the next server has to look itself. */
   async keepExit(status: number): Promise<void> {
-    await writeFile(this.file(EXIT), `${status}\n`);
+    await writeFile(this.file(EXIT), `${status}\n`).catch(ifFull);
   }
 
   async keepReason(reason: string): Promise<void> {
-    await writeFile(this.file(REASON), `${reason}\n`);
+    await writeFile(this.file(REASON), `${reason}\n`).catch(ifFull);
   }
 
-  /** How often the output was begun anew. */
-  async generation(): Promise<number> {
-    return Number((await readOrUndefined(this.file(GENERATION))) ?? 0);
-  }
-
-  async keepGeneration(generation: number): Promise<void> {
-    await writeFile(this.file(GENERATION), String(generation));
+  async hasRoom(): Promise<boolean> {
+    return hasRoom(this.path);
   }
 
   async remove(): Promise<void> {
@@ -161,4 +158,8 @@ async function readOrUndefined(file: string): Promise<string | undefined> {
     if (error.code === "ENOENT" || error.code === "EISDIR") return undefined;
     throw error;
   });
+}
+
+function ifFull(error: unknown): void {
+  if (!isFull(error)) throw error;
 }

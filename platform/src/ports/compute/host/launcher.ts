@@ -9,7 +9,7 @@ import { type InstanceSpec, StartRefused } from "../compute.ts";
 import { mountedFolders } from "../volumes.ts";
 import { Descriptors, removeNamed } from "./descriptors.ts";
 import type { Device } from "./gpus.ts";
-import { MARK } from "./host-instance.ts";
+import { LAUNCH, MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 import { plainLibrary } from "./library.ts";
 import { type Identity, identityOf, inheritedDescriptors, withCommand } from "./processes.ts";
@@ -31,8 +31,6 @@ import {
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import { type Bubblewrap, findBubblewrap, TOOL_ENVIRONMENT } from "./tools.ts";
 
-/** What every launcher's command begins with; the instance's folder comes next. */
-export const LAUNCH = ["/bin/sh", join(import.meta.dirname, "launch.sh")] as const;
 /** Descriptors that `launch.sh` hands on: 3 has the variables, then comes the filter of system calls. */
 const SECCOMP_FD = 4;
 
@@ -63,6 +61,8 @@ export interface Launch {
   folder: InstanceFolder;
   app: string | undefined;
   cgroups: readonly string[];
+  /** Bytes of each file of its output. */
+  segment: number;
   devices: readonly Device[];
   ownNetwork: boolean;
   /** Wraps a command so that it runs in the instance's network. */
@@ -163,15 +163,16 @@ export class Launcher {
       user,
       `${this.#prefix}${launch.id}`,
     );
-    const output = files.open(launch.folder.output, "ax", 0o600);
     const filter = this.#filter === undefined ? undefined : files.open(this.#filter, "r");
     const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd], launch.ownNetwork);
     const command = this.sandboxed ? this.#sandbox(launch, user, { library, mounts }, program) : program;
-    const child = spawnOrRefuse([LAUNCH[1], launch.folder.path, launch.cgroups.join(":"), ...launch.enter(command)], {
+    const { folder, cgroups, segment } = launch;
+    const args = [LAUNCH[1], folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)];
+    const child = spawnOrRefuse(args, {
       detached: true,
       cwd: this.sandboxed ? "/" : (launch.app ?? "/"),
       env: TOOL_ENVIRONMENT,
-      stdio: this.#cover(["ignore", output, output, variables, filter ?? "ignore"], files.open("/dev/null", "r")),
+      stdio: this.#cover(["ignore", "ignore", "ignore", variables, filter ?? "ignore"], files.open("/dev/null", "r")),
     });
     const ended = once(child, "exit");
     await once(child, "spawn");

@@ -38,7 +38,7 @@ export async function descendants(pid: number): Promise<number[]> {
   return found;
 }
 
-async function childrenOf(pid: number): Promise<number[]> {
+export async function childrenOf(pid: number): Promise<number[]> {
   const text = await readProcess(pid, `task/${pid}/children`);
   return text === undefined ? [] : numbersIn(text);
 }
@@ -47,6 +47,11 @@ async function childrenOf(pid: number): Promise<number[]> {
 export async function numbersOf(pid: number): Promise<number[]> {
   const status = await readProcess(pid, "status");
   return numbersIn(/^NSpid:(.*)$/m.exec(status ?? "")?.[1] ?? "");
+}
+
+/** The words of its command, with spaces between them; empty when it is gone. */
+export async function commandOf(pid: number): Promise<string> {
+  return ((await readProcess(pid, "cmdline")) ?? "").replaceAll("\0", " ");
 }
 
 /** Processes whose environment holds this text as a whole entry; those of other users cannot be read and are left out. */

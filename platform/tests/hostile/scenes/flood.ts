@@ -1,0 +1,44 @@
+/** A worker that writes as much as it can. */
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { stay } from "../../../src/kernel/clock.ts";
+import type { Scene, Stage } from "../stage.ts";
+
+const FLOOD_MS = 2000;
+const LOOK_MS = 50;
+/** What one program may have on the disk, as the settings say, and what else is kept of it. */
+const MOST_BYTES = 13 * 1024 * 1024;
+
+export const scenes: Scene[] = [
+  {
+    name: "a worker floods its output in every way there is",
+    async attack(stage) {
+      const before = await instances(stage);
+      const endpoint = await stage.hostileEndpoint("flood", { workers: { min: 1, max: 1 } });
+      const worker = await arrival(stage, before);
+      await stay(FLOOD_MS);
+      const bytes = await bytesOf(join(stage.data, "instances", worker));
+      if (bytes > MOST_BYTES) throw new Error(`${bytes} bytes of its output are on the disk`);
+      await stage.remove(endpoint);
+    },
+  },
+];
+
+const instances = async ({ data }: Stage) =>
+  (await readdir(join(data, "instances"))).filter((name) => !name.startsWith("."));
+
+async function arrival(stage: Stage, before: readonly string[]): Promise<string> {
+  for (let tries = 0; tries < 200; tries++) {
+    const [found] = (await instances(stage)).filter((name) => !before.includes(name));
+    if (found) return found;
+    await stay(LOOK_MS);
+  }
+  throw new Error("the hostile worker never began");
+}
+
+async function bytesOf(folder: string): Promise<number> {
+  const stats = await Promise.all(
+    (await readdir(folder)).map((name) => stat(join(folder, name)).catch(() => undefined)),
+  );
+  return stats.reduce((sum, one) => sum + Math.max(one?.size ?? 0, (one?.blocks ?? 0) * 512), 0);
+}
