@@ -3,6 +3,7 @@ import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
 import type { Listening } from "../resources/endpoints/listening.ts";
+import { connection } from "./connection.ts";
 import {
   GIVE_UP_MS,
   type Health,
@@ -91,7 +92,7 @@ async function probe(watched: Watched, clock: Clock): Promise<Probed> {
   const over = new AbortController();
   const timer = clock.after(PROBE_TIMEOUT_MS, () => over.abort(new Error(`no answer in ${PROBE_TIMEOUT_MS / 1000} s`)));
   try {
-    return { status: await ask(watched, over.signal) };
+    return { status: await ask(watched, clock, over.signal) };
   } catch (error) {
     return { failure: (error as Error).message };
   } finally {
@@ -101,15 +102,15 @@ async function probe(watched: Watched, clock: Clock): Promise<Probed> {
 }
 
 /** The status of the answer. The connection ends with the signal, also when it comes about only after it. */
-function ask({ dial, healthPort, healthPath }: Watched, signal: AbortSignal): Promise<number> {
+function ask({ dial, healthPort, healthPath }: Watched, clock: Clock, signal: AbortSignal): Promise<number> {
   const { promise, resolve, reject } = Promise.withResolvers<number>();
   signal.addEventListener("abort", () => reject(signal.reason));
   const headers = { host: "localhost", "user-agent": "millrace-health-check", connection: "close" };
-  dial(healthPort)
-    .then((connection) => {
-      signal.addEventListener("abort", () => connection.destroy());
-      if (signal.aborted) connection.destroy();
-      request({ createConnection: () => connection, path: healthPath, headers })
+  connection(() => dial(healthPort), clock)
+    .then((worker) => {
+      signal.addEventListener("abort", () => worker.destroy());
+      if (signal.aborted) worker.destroy();
+      request({ createConnection: () => worker, path: healthPath, headers })
         .once("response", ({ statusCode = 0 }) => resolve(statusCode))
         .on("error", reject)
         .end();

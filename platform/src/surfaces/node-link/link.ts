@@ -14,6 +14,7 @@ import { EventStream } from "../http/events.ts";
 import { problemJson } from "../http/problem-json.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import { type Ahead, refusalText } from "../http/server.ts";
+import { dial } from "../proxy/connections.ts";
 import { type NodePasses, PASS_HEADER } from "./pass.ts";
 import { type Asked, askedBy, TUNNEL } from "./paths.ts";
 
@@ -83,7 +84,7 @@ export class NodeLink implements Ahead {
     this.#admit(asked, request);
     const slot = this.#parts.balancer.lend(asked.endpoint, asked.worker);
     try {
-      const worker = await slot.backend.dial().catch((error: Error) => {
+      const worker = await dial(slot.backend, this.#parts.clock).catch((error: Error) => {
         slot.refused(error.message);
         throw problem("bad-gateway", error.message, { cause: error });
       });
@@ -101,7 +102,6 @@ export class NodeLink implements Ahead {
     };
     gone.addEventListener("abort", cut);
     if (gone.aborted || socket.destroyed) cut();
-    if ("setNoDelay" in worker) (worker as Socket).setNoDelay(true);
     socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
     socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${TUNNEL}\r\n\r\n`);
     if (head.length > 0) socket.unshift(head);

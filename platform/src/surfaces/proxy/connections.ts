@@ -1,8 +1,12 @@
 /** Connections to workers: kept open for the next request, and dropped with the worker that they lead to. */
 import { createRequire } from "node:module";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { Pool } from "undici";
 import type { Backend } from "../../fleet/balanced-group.ts";
 import type { Slot } from "../../fleet/balancer.ts";
+import { connection } from "../../fleet/connection.ts";
+import type { Clock } from "../../kernel/clock.ts";
 
 /** Some servers close an idle connection after 2 s without a word; one that we close first is never written to too late. */
 const IDLE_MS = 1000;
@@ -21,7 +25,7 @@ const newPool = (...given: ConstructorParameters<typeof Pool>) =>
 
 const pools = new WeakMap<Backend, Pool>();
 
-export function connectionsTo({ backend, gone }: Pick<Slot, "backend" | "gone">): Pool {
+export function connectionsTo({ backend, gone }: Pick<Slot, "backend" | "gone">, clock: Clock): Pool {
   const known = pools.get(backend);
   if (known) return known;
   const pool = newPool(ORIGIN, {
@@ -34,8 +38,8 @@ export function connectionsTo({ backend, gone }: Pick<Slot, "backend" | "gone">)
     bodyTimeout: 0,
     maxHeaderSize: LARGEST_HEADERS,
     connect: (_options, connected) => {
-      dial(backend).then(
-        (connection) => connected(null, connection as never),
+      dial(backend, clock).then(
+        (worker) => connected(null, worker as never),
         (error: Error) => connected(error, null),
       );
     },
@@ -47,12 +51,12 @@ export function connectionsTo({ backend, gone }: Pick<Slot, "backend" | "gone">)
   return pool;
 }
 
-export async function dial(backend: Backend) {
+export async function dial(backend: Backend, clock: Clock): Promise<Duplex> {
   try {
-    const connection = await backend.dial();
+    const worker = await connection(() => backend.dial(), clock);
     // Small pieces leave at once where the connection is a socket.
-    if ("setNoDelay" in connection) (connection as { setNoDelay(on: boolean): void }).setNoDelay(true);
-    return connection;
+    if ("setNoDelay" in worker) (worker as Socket).setNoDelay(true);
+    return worker;
   } catch (error) {
     throw new DialRefused((error as Error).message, { cause: error });
   }

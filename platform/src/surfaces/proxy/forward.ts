@@ -22,13 +22,13 @@ export interface Passing extends AnswerTo {
 
 /** Resolves when the whole answer is on its way; rejects with the problem when it failed, perhaps in the middle of the answer. */
 export function forward(passing: Passing): Promise<void> {
-  const { request, slot, target, headers } = passing;
+  const { request, slot, target, headers, clock } = passing;
   if (waitsForContinue.delete(request)) passing.response.writeContinue();
   const method = request.method as Dispatcher.HttpMethod;
   const body = bodyOf(request);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const forwarding = new Forwarding(passing, resolve, reject);
-  connectionsTo(slot).dispatch({ origin: ORIGIN, method, path: target, headers, body }, forwarding);
+  connectionsTo(slot, clock).dispatch({ origin: ORIGIN, method, path: target, headers, body }, forwarding);
   return promise;
 }
 

@@ -42,8 +42,8 @@ export function watchForHangUp(socket: Duplex): () => void {
 
 /** Resolves when both ends are closed; rejects with the problem when the worker could not be asked. */
 export async function tunnel(upgrading: Upgrading): Promise<void> {
-  const { slot, socket, stopWatching } = upgrading;
-  const worker = await dial(slot.backend).catch((error: Error) => {
+  const { slot, socket, stopWatching, clock } = upgrading;
+  const worker = await dial(slot.backend, clock).catch((error: Error) => {
     if (error instanceof DialRefused) slot.refused(error.message);
     throw failed(slot, error);
   });
@@ -56,7 +56,7 @@ export async function tunnel(upgrading: Upgrading): Promise<void> {
   socket.once("close", cut);
   if (socket.destroyed) cut();
   // A WebSocket may last, and an answer that is none may not.
-  const timer = upgrading.clock.after(PROCESSING_MS, () => worker.destroy(tooSlow(slot)));
+  const timer = clock.after(PROCESSING_MS, () => worker.destroy(tooSlow(slot)));
   try {
     const { answer, rest } = await asked(upgrading, worker);
     if (rest === undefined) await refusedByWorker(upgrading, answer);

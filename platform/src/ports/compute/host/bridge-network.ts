@@ -34,6 +34,12 @@ interface Tools {
   iptables: string | undefined;
 }
 
+/** The way into an instance's network, by a process of it. */
+interface Inside {
+  dialer: Dialer;
+  pid: number;
+}
+
 export interface BridgeOptions {
   /** Six characters that tell the networks of this machine apart. */
   key: string;
@@ -99,7 +105,7 @@ export class BridgeNetwork implements InstanceNetwork {
   readonly #clock: Clock;
   readonly #file: string;
   readonly #linkPorts = new Set<number>();
-  readonly #dialers = new Map<number, Dialer>();
+  readonly #insides = new Map<number, Inside>();
 
   private constructor(subnet: Subnet, tools: Tools, { key, clock, file }: BridgeOptions) {
     this.#key = key;
@@ -194,8 +200,8 @@ export class BridgeNetwork implements InstanceNetwork {
 
   /** The link goes with the last process of its namespace, a moment later. */
   async leave(index: number | undefined): Promise<void> {
-    await this.#dialers.get(index!)?.close();
-    this.#dialers.delete(index!);
+    await this.#insides.get(index!)?.dialer.close();
+    this.#insides.delete(index!);
     const link = this.#link(index!);
     for (const untilMs = this.#clock.monotonic() + LINK_PATIENCE_MS; await isThere(link); ) {
       if (this.#clock.monotonic() < untilMs) await sleep(this.#clock, LOOK_AGAIN_MS);
@@ -216,12 +222,14 @@ export class BridgeNetwork implements InstanceNetwork {
     }
   }
 
+  /** By a process that is there now: the number of one that has ended may be that of a program outside. */
   #dialer(index: number, pid: number): Dialer {
-    const known = this.#dialers.get(index);
-    if (known) return known;
-    const dialer = new Dialer([this.#tools.nsenter, `--net=/proc/${pid}/ns/net`, "--"], this.#clock);
-    this.#dialers.set(index, dialer);
-    return dialer;
+    const known = this.#insides.get(index);
+    if (known) return Object.assign(known, { pid }).dialer;
+    const enter = () => [this.#tools.nsenter, `--net=/proc/${inside.pid}/ns/net`, "--"];
+    const inside: Inside = { pid, dialer: new Dialer(enter, this.#clock) };
+    this.#insides.set(index, inside);
+    return inside.dialer;
   }
 
   #link(index: number): string {
@@ -229,7 +237,7 @@ export class BridgeNetwork implements InstanceNetwork {
   }
 
   async letGo(): Promise<void> {
-    await Promise.all([...this.#dialers.values()].map((dialer) => dialer.close()));
+    await Promise.all([...this.#insides.values()].map(({ dialer }) => dialer.close()));
   }
 
   /** Removes bridge and rules: nothing of the network is left. */

@@ -8,14 +8,16 @@ export interface Ask {
   port: number;
 }
 
+/** Without an error there is a connection with it, unless it broke on its way. */
 export interface Answer {
   number: number;
   error?: string;
 }
 
 process.on("message", ({ number, host, port }: Ask) => {
-  const socket = connect({ host, port, noDelay: true });
-  socket.once("error", (error) => process.send!({ number, error: error.message } satisfies Answer));
+  // What the other end says first is for whoever gets the connection: nothing is read here.
+  const socket = connect({ host, port, noDelay: true }).pause();
+  socket.on("error", (error) => process.send!({ number, error: error.message } satisfies Answer));
   socket.once("connect", () => process.send!({ number } satisfies Answer, socket));
 });
 

@@ -1,0 +1,38 @@
+/** A load-balanced worker that breaks connections, where they have to be made from inside its network. */
+import type { Scene, Stage } from "../stage.ts";
+
+const CALLERS = 8;
+const REQUESTS_EACH = 10;
+const PATIENCE_MS = 200;
+/** It was answered, was refused, or waits for a worker that is well. */
+const PROPER = [200, 400, 502];
+
+export const scenes: Scene[] = [
+  {
+    name: "a worker on its own loopback resets connections",
+    async attack(stage) {
+      const scaling = { type: "REQUEST_COUNT", requestCount: CALLERS };
+      const endpoint = await stage.hostileEndpoint("resets", { type: "LOAD_BALANCER", scaling });
+      await Promise.all(Array.from({ length: CALLERS }, () => callAgainAndAgain(stage, endpoint)));
+      await stage.remove(endpoint);
+    },
+  },
+];
+
+async function callAgainAndAgain({ server, hostile }: Stage, endpoint: string): Promise<void> {
+  for (let i = 0; i < REQUESTS_EACH; i++) {
+    const asked = fetch(`${server.url}/v2/${endpoint}/`, {
+      headers: { authorization: hostile.key },
+      signal: AbortSignal.timeout(PATIENCE_MS),
+    });
+    // Broken off by the worker in the middle, or by us: what counts is that others notice nothing.
+    const status = await asked.then(
+      async (answer) => {
+        await answer.text().catch(() => undefined);
+        return answer.status;
+      },
+      () => undefined,
+    );
+    if (status !== undefined && !PROPER.includes(status)) throw new Error(`a reset was answered with ${status}`);
+  }
+}
