@@ -197,6 +197,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { corsOrigins, domain } = settings;
   const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(parseOrigins(corsOrigins), domain);
   const invoke = invokeSurface(authenticator, crossOrigin && ((origin) => crossOrigin.headers(origin)));
+  const unknown = (why: unknown): Answering => {
+    return (request, reply) => pipeline.answer(invoke, request, reply, () => Promise.reject(why));
+  };
   const proxy = new EndpointProxy({
     ...parts,
     pipeline,
@@ -244,7 +247,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const link = { ...parts, desk, keys: workerKeys, large, ...limits };
   const serverWith = (first: Ahead): FastifyInstance => {
     const direct = new DirectRoutes();
-    const server = createServer({ clock, direct, badPath, ahead: first });
+    const server = createServer({ clock, direct, badPath, unknown, ahead: first });
     mountDocs(server);
     mountRestV2(server, restV2);
     mountInvoke(server, direct, invoking);

@@ -33,6 +33,13 @@ export const settingTable = {
     value: "URL",
     about: "postgres://… keeps store and queue there instead of in the data folder",
   },
+  databaseTimeoutS: {
+    flag: "database-timeout-s",
+    variable: "MILLRACE_DATABASE_TIMEOUT_S",
+    value: "SECONDS",
+    default: "10",
+    about: "how long PostgreSQL may take for one statement before what needs it is answered with 503",
+  },
   apiKey: {
     flag: "",
     variable: "MILLRACE_API_KEY",
@@ -239,6 +246,7 @@ export type Settings = {
   host: string;
   data: string;
   databaseUrl: string | undefined;
+  databaseTimeoutS: number;
   apiKey: string | undefined;
   masterKey: string | undefined;
   masterKeyCommand: string | undefined;
@@ -290,6 +298,7 @@ export function settingsFrom(
     host: read("host")!,
     data: resolve(read("data")!),
     databaseUrl: read("databaseUrl"),
+    databaseTimeoutS: number("databaseTimeoutS", 1, 3600),
     apiKey: read("apiKey"),
     masterKey: read("masterKey"),
     masterKeyCommand: read("masterKeyCommand"),

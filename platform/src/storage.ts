@@ -19,16 +19,19 @@ import type { Settings } from "./settings.ts";
 
 export type { Presence };
 
+/** How long PostgreSQL is waited for. */
+const patienceIn = ({ databaseTimeoutS }: Settings) => ({ answerMs: databaseTimeoutS * 1000 });
+
 export async function openStore(settings: Settings, thread: boolean): Promise<Store> {
   if (!settings.databaseUrl) return SqliteStore.open(join(settings.data, "store.db"), { thread });
   const { PostgresStore } = await import("./ports/store/postgres-store.ts");
-  return PostgresStore.open(settings.databaseUrl);
+  return PostgresStore.open(settings.databaseUrl, patienceIn(settings));
 }
 
 export async function openLimits(settings: Settings): Promise<Limits> {
   if (!settings.databaseUrl) return new MemoryLimits();
   const { PostgresLimits } = await import("./ports/limits/postgres-limits.ts");
-  return PostgresLimits.open(settings.databaseUrl);
+  return PostgresLimits.open(settings.databaseUrl, patienceIn(settings));
 }
 
 export interface OpenQueue extends AsyncDisposable {
@@ -50,8 +53,10 @@ export async function openQueue(
   }
   const { PostgresQueue } = await import("./ports/queue/postgres-queue.ts");
   const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
-  const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random }));
-  const signals = opened.use(await PostgresSignals.open(settings.databaseUrl, { clock, random }));
+  const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random, ...patienceIn(settings) }));
+  const signals = opened.use(
+    await PostgresSignals.open(settings.databaseUrl, { clock, random, ...patienceIn(settings) }),
+  );
   const kept = opened.move();
   return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
@@ -74,7 +79,7 @@ export async function enter(
     return undefined;
   }
   const { PostgresPresence } = await import("./ports/postgres/presence.ts");
-  return opened.use(await PostgresPresence.open(settings.databaseUrl, clock));
+  return opened.use(await PostgresPresence.open(settings.databaseUrl, clock, patienceIn(settings)));
 }
 
 /** Everything that an installation keeps, for something that no server may see half done. */

@@ -1,4 +1,4 @@
-/** A connection to a server that a test can cut and mend, as a network or a restart of the server does. */
+/** A connection to a server that a test can cut, silence and mend, as a network or a restart of the server does. */
 import { connect, createServer, type Server, type Socket } from "node:net";
 
 export interface CuttableProxy extends AsyncDisposable {
@@ -6,14 +6,25 @@ export interface CuttableProxy extends AsyncDisposable {
   /** Ends every connection, and refuses new ones. */
   cut(): Promise<void>;
   mend(): Promise<void>;
+  /** Swallows every byte from now on; connections stay open, and new ones are accepted. */
+  silence(): void;
+  /** New connections lead somewhere again; those that were silenced lead nowhere for ever. */
+  speak(): void;
 }
 
 export async function cuttableProxy(target: string): Promise<CuttableProxy> {
   const to = new URL(target);
   const open = new Set<Socket>();
   let server: Server;
+  let isSilent = false;
 
   function serve(near: Socket): void {
+    if (isSilent) {
+      open.add(near);
+      near.on("error", () => {}).on("close", () => open.delete(near));
+      swallow(near);
+      return;
+    }
     const far = connect(Number(to.port), to.hostname);
     for (const [socket, other] of [
       [near, far],
@@ -27,6 +38,11 @@ export async function cuttableProxy(target: string): Promise<CuttableProxy> {
       });
       socket.pipe(other);
     }
+  }
+
+  function swallow(socket: Socket): void {
+    socket.unpipe();
+    socket.on("data", () => {});
   }
 
   function listen(port: number): Promise<number> {
@@ -46,5 +62,17 @@ export async function cuttableProxy(target: string): Promise<CuttableProxy> {
   const url = new URL(target);
   url.hostname = "127.0.0.1";
   url.port = String(port);
-  return { url: url.href, cut, mend: async () => void (await listen(port)), [Symbol.asyncDispose]: cut };
+  return {
+    url: url.href,
+    cut,
+    mend: async () => void (await listen(port)),
+    silence() {
+      isSilent = true;
+      for (const socket of open) swallow(socket);
+    },
+    speak() {
+      isSilent = false;
+    },
+    [Symbol.asyncDispose]: cut,
+  };
 }

@@ -12,7 +12,7 @@ import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
 import { MemoryQueue } from "../src/ports/queue/memory-queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import { MemoryStore } from "../src/ports/store/memory-store.ts";
-import type { Store, StoredRecord, Write } from "../src/ports/store/store.ts";
+import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/ports/store/store.ts";
 import { EnvelopeVault } from "../src/ports/vault/envelope-vault.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
 import { counted, noteCalls } from "./idle.ts";
@@ -252,9 +252,25 @@ function spellOut(_key: string, value: unknown): unknown {
   return value instanceof Error ? { message: value.message, stack: value.stack, cause: value.cause } : value;
 }
 
-/** A store whose next commits can be met by a test: to fail them, or to let something else happen first. */
+/** A store whose next commits and reads can be met by a test: to fail them, or to let something else happen first. */
 export class InterceptedStore extends MemoryStore {
   beforeCommit: (writes: Write[]) => Promise<void> | void = () => {};
+  beforeRead: (kind: string) => void = () => {};
+
+  override async get(kind: string, id: string): Promise<StoredRecord | undefined> {
+    this.beforeRead(kind);
+    return super.get(kind, id);
+  }
+
+  override async find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined> {
+    this.beforeRead(kind);
+    return super.find(kind, key);
+  }
+
+  override async list(listing: Listing): Promise<StoredRecord[]> {
+    this.beforeRead(listing.kind);
+    return super.list(listing);
+  }
 
   override async commit(writes: Write[]): Promise<StoredRecord[]> {
     await this.beforeCommit(writes);

@@ -115,9 +115,19 @@ export class Machines {
   }
 
   async roll(): Promise<Roll> {
-    const { own, alone, heard } = this.#parts;
+    const { own, alone } = this.#parts;
     const mine = own && this.#capacity ? [{ id: own.id, capacity: this.#capacity }] : [];
     if (alone) return { machines: mine, activeAt: new Map(), demand: new Map(), peers: [] };
+    try {
+      return await this.#rollOfAll(mine);
+    } catch (error) {
+      // Whoever cannot be heard because nothing can be read is not gone: each is waited for anew.
+      this.#heardOf.clear();
+      throw error;
+    }
+  }
+
+  async #rollOfAll(mine: Machine[]): Promise<Roll> {
     const activeAt = new Map<string, number>();
     const others: Machine[] = [];
     const peers: Peer[] = [];
@@ -128,7 +138,7 @@ export class Machines {
       peers.push({ id, url: machine?.doc.url, seenAt: doc.seenAt, loads: doc.loads ?? {} });
       for (const [worker, at] of Object.entries(doc.activeAt)) activeAt.set(worker, at);
     }
-    heard(peers);
+    this.#parts.heard(peers);
     return { machines: [...mine, ...others], activeAt, demand: demandAt(peers), peers };
   }
 

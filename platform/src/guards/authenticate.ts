@@ -33,6 +33,7 @@ export class Authenticator implements AsyncDisposable {
   readonly #noting: AsyncDisposable;
   readonly #workerKeys: WorkerKeys;
   readonly #accounts: Accounts;
+  readonly #failed: (error: unknown) => void;
 
   constructor(parts: {
     store: Store;
@@ -44,6 +45,7 @@ export class Authenticator implements AsyncDisposable {
     const { store, clock, failed } = parts;
     this.#accounts = parts.accounts;
     this.#workerKeys = parts.workerKeys;
+    this.#failed = failed;
     this.#keys = new Collection(store, apiKeys);
     this.#uses = new Collection(store, keyUses);
     this.#clock = clock;
@@ -84,7 +86,7 @@ export class Authenticator implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#noting[Symbol.asyncDispose]();
-    await this.noteUses();
+    await this.noteUses().catch(this.#failed);
   }
 
   async #noteUse(id: string, account: string, at: number): Promise<void> {

@@ -1,6 +1,7 @@
 /** Limits in PostgreSQL: one count for all nodes, one round trip per request. */
+import type { Patience } from "../postgres/connection.ts";
 import { migrate } from "../postgres/migrate.ts";
-import { openPool, type Pool, query } from "../postgres/pool.ts";
+import { endPool, openPool, type Pool, query } from "../postgres/pool.ts";
 import { type Limits, type Verdict, verdictOf, type WindowPolicy } from "./limits.ts";
 
 const migrations = [
@@ -64,13 +65,16 @@ export class PostgresLimits implements Limits {
     this.#untilSweep = sweepEvery;
   }
 
-  static async open(url: string, { sweepEvery = SWEEP_EVERY } = {}): Promise<PostgresLimits> {
-    const pool = openPool(url);
+  static async open(
+    url: string,
+    { sweepEvery = SWEEP_EVERY, ...patience }: Patience & { sweepEvery?: number } = {},
+  ): Promise<PostgresLimits> {
+    const pool = openPool(url, patience);
     try {
       await migrate(pool, "limits", migrations);
       return new PostgresLimits(pool, sweepEvery);
     } catch (error) {
-      await pool.end();
+      await endPool(pool);
       throw error;
     }
   }
@@ -87,7 +91,7 @@ export class PostgresLimits implements Limits {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.end();
+    await endPool(this.#pool);
   }
 
   async #sweepNowAndThen(now: number): Promise<void> {

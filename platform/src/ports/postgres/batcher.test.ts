@@ -70,6 +70,26 @@ test("an outage is everybody's, asked about once, and the next batch is tried an
   expect(await batcher.ask(3)).toBe("answer 3");
 });
 
+test("whoever waited in a lane while nothing was heard is told so too, and waits for no further batch", async () => {
+  const lane = new Lane();
+  const silence = problem("unavailable", "late", { cause: new Error("Query read timeout") });
+  const held = Promise.withResolvers<never>();
+  const silent = new Batcher<number, number>(() => held.promise, lane);
+  let asked = 0;
+  const other = new Batcher<number, number>(async (items) => {
+    asked++;
+    return items;
+  }, lane);
+  const [first, second] = [silent.ask(1), other.ask(2)];
+  await turn();
+  const third = silent.ask(3);
+  held.reject(silence);
+  const outcomes = await Promise.allSettled([first, second, third]);
+  expect(outcomes).toMatchObject([{ reason: silence }, { reason: silence }, { reason: silence }]);
+  expect(await other.ask(4)).toBe(4);
+  expect(asked).toBe(1);
+});
+
 test("it is idle once everything asked is answered", async () => {
   const world = setup();
   await world.batcher.idle();

@@ -1,5 +1,6 @@
 /** Many small questions as few round trips: what is asked during one round trip goes out together in the next. */
 import { isProblem } from "../../kernel/problem.ts";
+import { isSilence } from "./pool.ts";
 
 interface Waiting<Item, Answer> {
   item: Item;
@@ -13,11 +14,21 @@ const LARGEST_BATCH = 500;
 /** For batchers that take turns: while one's batch is under way, those of the others grow. */
 export class Lane {
   #last: Promise<void> = Promise.resolve();
+  readonly #batchers: ((error: unknown) => void)[] = [];
 
   /** Does the work, which must not fail, once all before it is done. */
   next(work: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(work);
     return this.#last;
+  }
+
+  join(silenced: (error: unknown) => void): void {
+    this.#batchers.push(silenced);
+  }
+
+  /** Whoever waited while nothing was heard has waited long enough: one after another, each batch would wait as long again. */
+  silenced(error: unknown): void {
+    for (const silenced of this.#batchers) silenced(error);
   }
 }
 
@@ -32,6 +43,9 @@ export class Batcher<Item, Answer> {
   constructor(run: (items: Item[]) => Promise<Answer[]>, lane = new Lane()) {
     this.#run = run;
     this.#lane = lane;
+    lane.join((error) => {
+      for (const { reject } of this.#waiting.splice(0)) reject(error);
+    });
   }
 
   ask(item: Item): Promise<Answer> {
@@ -56,6 +70,7 @@ export class Batcher<Item, Answer> {
   }
 
   async #answer(batch: Waiting<Item, Answer>[]): Promise<void> {
+    if (batch.length === 0) return;
     try {
       const answers = await this.#run(batch.map(({ item }) => item));
       for (const [i, { resolve }] of batch.entries()) resolve(answers[i]!);
@@ -64,6 +79,7 @@ export class Batcher<Item, Answer> {
       if (batch.length > 1 && !isProblem(error, "unavailable")) {
         for (const alone of batch) await this.#answer([alone]);
       } else for (const { reject } of batch) reject(error);
+      if (isSilence(error)) this.#lane.silenced(error);
     }
   }
 }

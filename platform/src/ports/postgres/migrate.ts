@@ -4,9 +4,12 @@ import { type Pool, type Sql, transaction } from "./pool.ts";
 /** Any number that nobody else uses for an advisory lock: "millrace" in bytes. */
 const MIGRATION_LOCK = "7883951835720016741";
 
+/** An index over everything takes its time, and so does another node's. */
+const PATIENCE = { answerMs: 3_600_000 };
+
 /** Forward only; nodes that start at once take turns, and all but the first find nothing left to do. */
 export async function migrate(pool: Pool, component: string, migrations: readonly string[]): Promise<void> {
-  await transaction(pool, async (sql) => {
+  const work = async (sql: Sql) => {
     // Held until the transaction ends. CREATE TABLE IF NOT EXISTS alone fails when two run it at the same moment.
     await sql("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     await sql("CREATE TABLE IF NOT EXISTS schema_versions (component text PRIMARY KEY, version integer NOT NULL)");
@@ -18,7 +21,8 @@ export async function migrate(pool: Pool, component: string, migrations: readonl
        ON CONFLICT (component) DO UPDATE SET version = excluded.version WHERE schema_versions.version <> excluded.version`,
       [component, migrations.length],
     );
-  });
+  };
+  await transaction(pool, work, PATIENCE);
 }
 
 async function schemaVersion(sql: Sql, component: string): Promise<number> {

@@ -1,7 +1,8 @@
 /** Connections to PostgreSQL for every adapter that uses it, with its errors translated into ours. */
-import { type CustomTypesConfig, DatabaseError, Pool, type PoolClient, type QueryConfig, types } from "pg";
+import { type CustomTypesConfig, Pool, type PoolClient, type QueryConfig, types } from "pg";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import { readBigints } from "./arrays.ts";
+import { connectionsTo, isItsWord, type Patience } from "./connection.ts";
 
 export type { Pool };
 
@@ -14,8 +15,6 @@ export interface Statement {
 /** Runs one statement and returns its rows. Without values the text may hold several statements. */
 export type Sql = <Row = unknown>(statement: string | Statement, values?: unknown[]) => Promise<Row[]>;
 
-/** A request that cannot get a connection for this long is refused, so that waiting ones do not pile up. */
-const CONNECT_TIMEOUT_MS = 10_000;
 const TRANSACTION_ATTEMPTS = 10;
 
 /** Of the type `bigint[]`. */
@@ -29,27 +28,29 @@ const typeParsers: CustomTypesConfig = {
   }) as typeof types.getTypeParser,
 };
 
-interface PoolOptions {
+export interface PoolOptions extends Patience {
   connections?: number;
   /** Settings of PostgreSQL for every connection of this pool. */
   settings?: Record<string, string>;
 }
 
-export function openPool(url: string, { connections = 10, settings = {} }: PoolOptions = {}): Pool {
-  const options = Object.entries(settings).map(([name, value]) => `-c ${name}=${value}`);
-  const pool = new Pool({
-    connectionString: url,
-    ...(options.length > 0 ? { options: options.join(" ") } : {}),
-    max: connections,
-    connectionTimeoutMillis: CONNECT_TIMEOUT_MS,
-    keepAlive: true,
-    types: typeParsers,
-    application_name: "millrace",
-  });
+/** How each pool is ended. */
+const ends = new WeakMap<Pool, () => Promise<void>>();
+
+/** A request that waits too long for a free connection is refused, so that waiting ones do not pile up. */
+export function openPool(url: string, { connections = 10, ...options }: PoolOptions = {}): Pool {
+  const { config, endBy } = connectionsTo(url, { name: "millrace", ...options });
+  const pool = new Pool({ ...config, max: connections, types: typeParsers });
+  ends.set(pool, () => endBy(() => pool.end()));
   // A connection that breaks is replaced, and the query that used it, if any, reports it. Unheard, the event would end the process.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
   return pool;
+}
+
+/** To be called when nothing is under way any more: what does not end by itself is cut. */
+export async function endPool(pool: Pool): Promise<void> {
+  await ends.get(pool)!();
 }
 
 /** One statement is a transaction of its own, and as such is repeated when PostgreSQL breaks it off. */
@@ -66,8 +67,8 @@ function configOf(statement: string | Statement, values: unknown[] | undefined):
  * All of the work or none of it. Where PostgreSQL breaks off one of several transactions that wait for each other, the work
  * is done again from its beginning: it must not do anything that cannot be repeated.
  */
-export function transaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
-  return repeated(() => attemptTransaction(pool, work));
+export function transaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>, patience: Patience = {}): Promise<T> {
+  return repeated(() => attemptTransaction(pool, work, patience));
 }
 
 async function repeated<T>(work: () => Promise<T>): Promise<T> {
@@ -80,24 +81,28 @@ async function repeated<T>(work: () => Promise<T>): Promise<T> {
   }
 }
 
-async function attemptTransaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>): Promise<T> {
+async function attemptTransaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>, { answerMs }: Patience): Promise<T> {
   const client = await translated(pool.connect());
+  const longer = answerMs === undefined ? {} : { query_timeout: answerMs };
   const sql: Sql = (statement, values) =>
-    translated(client.query(configOf(statement, values)).then(({ rows }) => rows));
+    translated(client.query({ ...configOf(statement, values), ...longer }).then(({ rows }) => rows));
   try {
     // Named, because an installation may have another default.
     await sql("BEGIN ISOLATION LEVEL READ COMMITTED");
+    if (answerMs !== undefined) await sql(`SET LOCAL statement_timeout = ${answerMs}`);
     const result = await work(sql);
     await sql("COMMIT");
     client.release();
     return result;
   } catch (error) {
-    await abandon(client);
+    await abandon(client, error);
     throw error;
   }
 }
 
-async function abandon(client: PoolClient): Promise<void> {
+async function abandon(client: PoolClient, why: unknown): Promise<void> {
+  // Whoever does not answer does not answer that either.
+  if (isSilence(why)) return client.release(why as Error);
   try {
     await client.query("ROLLBACK");
     client.release();
@@ -113,11 +118,24 @@ export async function translated<T>(foreign: Promise<T>): Promise<T> {
     return await foreign;
   } catch (cause) {
     // The server's words may name hosts and users; they stay in the cause, for the log.
+    if (isLate(cause)) throw problem("unavailable", LATE, { cause });
     if (isOutage(cause)) throw problem("unavailable", "The database cannot be reached at the moment.", { cause });
     if (isConflict(cause)) throw problem("unavailable", "The database is too busy with the same records.", { cause });
     throw cause;
   }
 }
+
+const LATE =
+  "The database did not answer in time. A change that was asked for may or may not have been made; try again.";
+const CANCELLED = "57014";
+
+/** PostgreSQL broke a statement off that took too long, or there was no answer at all; the driver has no code for that, only words. */
+const isLate = (error: unknown) =>
+  isItsWord(error) ? error.code === CANCELLED : /time-?out/i.test(String((error as Error | undefined)?.message));
+
+/** Whether nothing was heard of the database for as long as one waits: then nothing will be heard of it soon. */
+export const isSilence = (error: unknown) =>
+  isProblem(error, "unavailable") && isLate(error.cause) && !isItsWord(error.cause);
 
 /** Classes of SQLSTATE: connection, resources (disk full, too many connections), operator intervention (shutdown). */
 const OUTAGES = ["08", "53", "57"];
@@ -126,14 +144,14 @@ const CONFLICTS = ["40001", "40P01"];
 
 function isOutage(error: unknown): boolean {
   // What is not the server's word is the driver's, and it only speaks up about connections.
-  if (!(error instanceof DatabaseError)) return true;
+  if (!isItsWord(error)) return true;
   const state = error.code ?? "";
   // A former primary is read-only until clients have found the new one.
   return OUTAGES.includes(state.slice(0, 2)) || state === READ_ONLY;
 }
 
 function isConflict(error: unknown): boolean {
-  return error instanceof DatabaseError && CONFLICTS.includes(error.code ?? "");
+  return isItsWord(error) && CONFLICTS.includes(error.code ?? "");
 }
 
 function wasBrokenOff(error: unknown): boolean {

@@ -1,7 +1,7 @@
 /** Who is at work on a database: any number of servers, or one command that must be alone with it. */
-import { Client } from "pg";
-import type { Clock, Timer } from "../../kernel/clock.ts";
+import { type Clock, realClock, type Timer } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
+import { type OwnConnection, openConnection, type Patience } from "./connection.ts";
 import { translated } from "./pool.ts";
 
 /** Any number that nobody else uses for an advisory lock; one more than that of migrations. */
@@ -11,7 +11,7 @@ const LAST_RECONNECT_MS = 5_000;
 
 /** Undefined while a server is there. Given back by the database when the process ends, however it ends. */
 export async function enterAlone(url: string): Promise<AsyncDisposable | undefined> {
-  return connect(url, "pg_try_advisory_lock");
+  return connect(url, "pg_try_advisory_lock", { clock: realClock });
 }
 
 /**
@@ -21,20 +21,22 @@ export async function enterAlone(url: string): Promise<AsyncDisposable | undefin
 export class PostgresPresence implements AsyncDisposable {
   readonly #url: string;
   readonly #clock: Clock;
-  #client: Connected | undefined;
+  readonly #patience: Patience;
+  #client: OwnConnection | undefined;
   #returning: () => Promise<void> = async () => {};
   #reconnectMs = FIRST_RECONNECT_MS;
   #reconnect: Timer | undefined;
   #connecting: Promise<void> = Promise.resolve();
   #closed = false;
 
-  private constructor(url: string, clock: Clock) {
+  private constructor(url: string, clock: Clock, patience: Patience) {
     this.#url = url;
     this.#clock = clock;
+    this.#patience = patience;
   }
 
-  static async open(url: string, clock: Clock): Promise<PostgresPresence> {
-    const presence = new PostgresPresence(url, clock);
+  static async open(url: string, clock: Clock, patience: Patience = {}): Promise<PostgresPresence> {
+    const presence = new PostgresPresence(url, clock, patience);
     if (await presence.#enter()) return presence;
     throw new Error("the master key of this database is being rotated; start again when that has ended");
   }
@@ -57,7 +59,7 @@ export class PostgresPresence implements AsyncDisposable {
   }
 
   async #enter(): Promise<boolean> {
-    const client = await connect(this.#url, "pg_try_advisory_lock_shared");
+    const client = await connect(this.#url, "pg_try_advisory_lock_shared", { clock: this.#clock, ...this.#patience });
     if (!client) return false;
     try {
       await this.#returning();
@@ -88,24 +90,20 @@ export class PostgresPresence implements AsyncDisposable {
   }
 }
 
-interface Connected extends AsyncDisposable {
-  /** Resolves when the connection is over, for whatever reason. */
-  ended: Promise<void>;
-}
-
 /** A connection that has the lock, or undefined where somebody's excludes it. */
-async function connect(url: string, lock: string): Promise<Connected | undefined> {
-  const client = new Client({ connectionString: url, keepAlive: true, application_name: "millrace presence" });
-  client.on("error", () => {});
-  const ended = new Promise<void>((resolve) => client.once("end", resolve));
+async function connect(
+  url: string,
+  lock: string,
+  around: Patience & { clock: Clock },
+): Promise<OwnConnection | undefined> {
+  const connection = await translated(openConnection(url, { name: "millrace presence", ...around }));
   try {
-    await translated(client.connect());
-    const { rows } = await translated(client.query(`SELECT ${lock}($1) AS held`, [PRESENCE_LOCK]));
-    if ((rows as { held: boolean }[])[0]!.held) return { ended, [Symbol.asyncDispose]: () => client.end() };
-    await client.end();
+    const rows = await translated(connection.query(`SELECT ${lock}($1) AS held`, [PRESENCE_LOCK]));
+    if ((rows as { held: boolean }[])[0]!.held) return connection;
+    await connection[Symbol.asyncDispose]();
     return undefined;
   } catch (error) {
-    await client.end().catch(() => undefined);
+    await connection[Symbol.asyncDispose]();
     throw error;
   }
 }

@@ -3,8 +3,9 @@ import { realClock } from "../../kernel/clock.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Batcher, Lane, regroup } from "../postgres/batcher.ts";
+import type { Patience } from "../postgres/connection.ts";
 import { migrate } from "../postgres/migrate.ts";
-import { openPool, type Pool, query, type Sql, type Statement, transaction } from "../postgres/pool.ts";
+import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "../postgres/pool.ts";
 import { isKept, type Job, type NewJob } from "./job.ts";
 import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
 import { claimJobs } from "./postgres-claim.ts";
@@ -75,15 +76,15 @@ export class PostgresQueue implements Queue {
     });
   }
 
-  static async open(url: string, { random }: { random: Random }): Promise<PostgresQueue> {
-    const pool = openPool(url, { settings: planSettings });
+  static async open(url: string, { random, ...patience }: Patience & { random: Random }): Promise<PostgresQueue> {
+    const pool = openPool(url, { settings: planSettings, ...patience });
     try {
       await migrate(pool, "queue", migrations);
       const queue = new PostgresQueue(pool, random);
       await giveGrace(queue.#sql);
       return queue;
     } catch (error) {
-      await pool.end();
+      await endPool(pool);
       throw error;
     }
   }
@@ -251,7 +252,7 @@ export class PostgresQueue implements Queue {
   async [Symbol.asyncDispose](): Promise<void> {
     const batchers = [this.#enqueues, this.#claims, this.#changes, this.#chunks, this.#renewals];
     await Promise.all(batchers.map((batcher) => batcher.idle()));
-    await this.#pool.end();
+    await endPool(this.#pool);
   }
 
   async #enqueue(calls: NewJob[][]): Promise<Enqueued[][]> {

@@ -1,9 +1,9 @@
 /** Signals between nodes through PostgreSQL: heard at once within a node, gathered for a few milliseconds for the others. */
-import { Client } from "pg";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { requestId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { textArray } from "../postgres/arrays.ts";
+import { type OwnConnection, openConnection, type Patience } from "../postgres/connection.ts";
 import { translated } from "../postgres/pool.ts";
 import { MemorySignals } from "./memory-signals.ts";
 import type { Signals, Topic } from "./signals.ts";
@@ -23,9 +23,9 @@ const LAST_RECONNECT_MS = 5_000;
 /** Known to the connection by its name, so that it is not planned anew hundreds of times a second. */
 const NOTIFY = { name: "notify", text: "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload" };
 /** A hint is worth no wait for the disk, which every message would cause. */
-const SETTINGS = "-c synchronous_commit=off";
+const SETTINGS = { synchronous_commit: "off" };
 
-interface Options {
+interface Options extends Patience {
   clock: Clock;
   random: Random;
 }
@@ -34,11 +34,12 @@ export class PostgresSignals implements Signals {
   readonly reliable = false;
   readonly #url: string;
   readonly #clock: Clock;
+  readonly #patience: Patience;
   /** Who sent a message: a node's own come back to it, and it has already heard them. */
   readonly #node: string;
   readonly #local = new MemorySignals();
   #gathered = new Map<Topic, number>();
-  #client: Client | undefined;
+  #client: OwnConnection | undefined;
   #timer: Timer | undefined;
   #sending: Promise<void> | undefined;
   #sentAt = Number.NEGATIVE_INFINITY;
@@ -47,9 +48,10 @@ export class PostgresSignals implements Signals {
   #connecting: Promise<void> | undefined;
   #closed = false;
 
-  private constructor(url: string, { clock, random }: Options) {
+  private constructor(url: string, { clock, random, ...patience }: Options) {
     this.#url = url;
     this.#clock = clock;
+    this.#patience = patience;
     this.#node = requestId(random);
   }
 
@@ -78,7 +80,7 @@ export class PostgresSignals implements Signals {
     this.#closed = true;
     this.#reconnect?.cancel();
     await this.#connecting;
-    await this.#client?.end();
+    await this.#client?.[Symbol.asyncDispose]();
     await this.#local[Symbol.asyncDispose]();
   }
 
@@ -95,7 +97,7 @@ export class PostgresSignals implements Signals {
     this.#sentAt = this.#clock.monotonic();
     const payloads = payloadsOf(this.#node, gathered);
     try {
-      await client.query({ ...NOTIFY, values: [CHANNEL, textArray(payloads)] });
+      await client.query(NOTIFY, [CHANNEL, textArray(payloads)]);
     } catch {
       // The connection is gone, which is dealt with where its end is heard. Said twice, a hint does no harm.
       for (const [topic, count] of gathered) this.#gather(topic, count);
@@ -114,22 +116,22 @@ export class PostgresSignals implements Signals {
   }
 
   async #connect(): Promise<void> {
-    const client = new Client({
-      connectionString: this.#url,
-      options: SETTINGS,
-      keepAlive: true,
-      application_name: "millrace signals",
-    });
-    client.on("error", () => {});
-    client.on("notification", ({ payload }) => this.#hear(payload ?? ""));
-    client.on("end", () => this.#lost(client));
+    const client = await translated(
+      openConnection(this.#url, {
+        name: "millrace signals",
+        settings: SETTINGS,
+        clock: this.#clock,
+        heard: (payload) => this.#hear(payload),
+        ...this.#patience,
+      }),
+    );
     try {
-      await translated(client.connect());
       await translated(client.query(`LISTEN ${CHANNEL}`));
     } catch (error) {
-      await client.end().catch(() => undefined);
+      await client[Symbol.asyncDispose]();
       throw error;
     }
+    void client.ended.then(() => this.#lost(client));
     this.#client = client;
     this.#reconnectMs = FIRST_RECONNECT_MS;
   }
@@ -141,7 +143,7 @@ export class PostgresSignals implements Signals {
     for (const [topic, count] of topics) this.#local.emit(topic, count);
   }
 
-  #lost(client: Client): void {
+  #lost(client: OwnConnection): void {
     if (this.#client !== client || this.#closed) return;
     this.#client = undefined;
     this.#reconnectSoon();

@@ -1,7 +1,8 @@
 /** The store in PostgreSQL: one transaction per commit, for any number of nodes. */
 import { Batcher } from "../postgres/batcher.ts";
+import type { Patience } from "../postgres/connection.ts";
 import { migrate } from "../postgres/migrate.ts";
-import { openPool, type Pool, query, type Sql, type Statement, transaction } from "../postgres/pool.ts";
+import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "../postgres/pool.ts";
 import {
   type Lease,
   type Listing,
@@ -45,13 +46,13 @@ export class PostgresStore implements Store {
     this.#single = new Batcher((asked) => readOnce(pool, asked));
   }
 
-  static async open(url: string): Promise<PostgresStore> {
-    const pool = openPool(url);
+  static async open(url: string, patience: Patience = {}): Promise<PostgresStore> {
+    const pool = openPool(url, patience);
     try {
       await migrate(pool, "store", migrations);
       return new PostgresStore(pool);
     } catch (error) {
-      await pool.end();
+      await endPool(pool);
       throw error;
     }
   }
@@ -117,7 +118,7 @@ export class PostgresStore implements Store {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#pool.end();
+    await endPool(this.#pool);
   }
 }
 

@@ -25,6 +25,8 @@ export interface ServerParts {
   clock: Clock;
   /** Answers a request whose path the router cannot even read, such as `/%zz`. */
   badPath: Answering;
+  /** Answers a request of which it could not be found out whose it is: nobody may take it for one that is not there. */
+  unknown(why: unknown): Answering;
   direct: DirectRoutes;
   ahead?: Ahead;
 }
@@ -45,12 +47,12 @@ export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
   upgrade: (request, socket, head) => (first.mayUpgrade(request) ? first : second).upgrade(request, socket, head),
 });
 
-export function createServer({ clock, badPath, direct, ahead }: ServerParts): FastifyInstance {
+export function createServer({ clock, badPath, unknown, direct, ahead }: ServerParts): FastifyInstance {
   const lingering = new Lingering(clock);
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
-    serverFactory: (viaRouter) => openServer(direct, ahead, lingering, viaRouter),
+    serverFactory: (viaRouter) => openServer({ direct, ahead, unknown }, lingering, viaRouter),
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
     frameworkErrors: (_error, request, reply) =>
@@ -63,8 +65,7 @@ export function createServer({ clock, badPath, direct, ahead }: ServerParts): Fa
 }
 
 function openServer(
-  direct: DirectRoutes,
-  ahead: Ahead | undefined,
+  { direct, ahead, unknown }: Pick<ServerParts, "direct" | "ahead" | "unknown">,
   lingering: Lingering,
   viaRouter: RequestListener,
 ): Server {
@@ -88,13 +89,10 @@ function openServer(
     const found = ahead?.find(request);
     if (found === undefined) return viaTable(request, response);
     if (!(found instanceof Promise)) return void found(request, new Reply(response), {});
-    // A fault in looking is one for whoever looks next: it has the words for it.
-    void found
-      .catch(() => undefined)
-      .then((answer) => {
-        if (answer) answer(request, new Reply(response), {});
-        else viaTable(request, response);
-      });
+    void found.catch(unknown).then((answer) => {
+      if (answer) answer(request, new Reply(response), {});
+      else viaTable(request, response);
+    });
   });
   server.on("upgrade", (request: Request, socket: Duplex, head: Buffer) => ahead?.upgrade(request, socket, head));
   server.on("checkContinue", (request: Request, response: ServerResponse) => {

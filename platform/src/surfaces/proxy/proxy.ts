@@ -95,7 +95,10 @@ export class EndpointProxy implements Ahead {
       await endpoints.ownForInvocation(await surface.authenticate(headers), endpoint);
       return true;
     } catch (error) {
-      return isProblem(error, "forbidden");
+      if (isProblem(error, "unauthenticated") || isProblem(error, "not-found")) return false;
+      if (isProblem(error, "forbidden")) return true;
+      // Nobody knows whether it is there.
+      throw error;
     }
   }
 

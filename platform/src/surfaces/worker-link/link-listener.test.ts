@@ -8,7 +8,7 @@ import { LinkListener } from "./link-listener.ts";
 function setup() {
   const clock = new FakeClock();
   const direct = new DirectRoutes();
-  const http = createHttp({ clock, direct, badPath: () => {} });
+  const http = createHttp({ clock, direct, badPath: () => {}, unknown: () => () => {} });
   http.get("/", () => "the link");
   const listener = new LinkListener(() => http);
   return {

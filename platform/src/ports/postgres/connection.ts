@@ -1,0 +1,111 @@
+/** What every connection to PostgreSQL has in common: nobody waits on one for ever, on either side of it. */
+import { Socket } from "node:net";
+import { Client, type ClientConfig, DatabaseError } from "pg";
+import { every } from "../../kernel/background.ts";
+import { type Clock, realClock } from "../../kernel/clock.ts";
+
+/** How long PostgreSQL may take for one statement, unless an operator says otherwise. */
+export const ANSWER_MS = 10_000;
+/** Beyond its own limit, of which it would tell, it is silent: a network that drops everything looks like that. */
+const SILENT_AFTER = 1.2;
+/** A connection that is at its end and hears nothing is cut. */
+const LAST_WORDS_MS = 2_000;
+/** How soon keep-alives of TCP begin, and how soon an end that does not answer them is given up. */
+const KEEP_ALIVE_MS = 10_000;
+const GIVEN_UP = { tcp_keepalives_idle: "30", tcp_keepalives_interval: "10", tcp_keepalives_count: "3" };
+
+export interface Patience {
+  /** The most that a statement may take. */
+  answerMs?: number;
+}
+
+interface Kind extends Patience {
+  name: string;
+  /** Settings of PostgreSQL for the connection. */
+  settings?: Record<string, string>;
+}
+
+/** Connections of one kind, with the sockets that they have open. */
+export function connectionsTo(url: string, { name, settings = {}, answerMs = ANSWER_MS }: Kind) {
+  const sockets = new Set<Socket>();
+  const limits = {
+    // What one waits for, all who wait for its locks wait for.
+    statement_timeout: String(answerMs),
+    idle_in_transaction_session_timeout: String(3 * answerMs),
+    ...GIVEN_UP,
+  };
+  const options = Object.entries({ ...limits, ...settings }).map(([name, value]) => `-c ${name}=${value}`);
+  const config = {
+    connectionString: url,
+    options: options.join(" "),
+    application_name: name,
+    connectionTimeoutMillis: answerMs,
+    query_timeout: answerMs * SILENT_AFTER,
+    keepAlive: true,
+    keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
+    stream: () => {
+      const socket = new Socket();
+      sockets.add(socket.once("close", () => sockets.delete(socket)));
+      return socket;
+    },
+  } satisfies ClientConfig;
+  /** Says goodbye, to whoever still hears it. */
+  async function endBy(end: () => Promise<void>): Promise<void> {
+    const cut = realClock.after(LAST_WORDS_MS, () => {
+      for (const socket of sockets) socket.destroy();
+    });
+    await end();
+    cut.cancel();
+  }
+  return { config, sockets, endBy };
+}
+
+/** What PostgreSQL itself said leaves its connection as it was; anything else is said about the connection. */
+export const isItsWord = (error: unknown): error is DatabaseError => error instanceof DatabaseError;
+
+/** A connection that somebody has for itself, for as long as it answers. */
+export interface OwnConnection extends AsyncDisposable {
+  /** Resolves when it is over, for whatever reason. */
+  ended: Promise<void>;
+  query(text: string | { name: string; text: string }, values?: unknown[]): Promise<unknown[]>;
+}
+
+/** Nothing is asked on it for long stretches, in which nobody would notice that it leads nowhere any more. */
+const LOOK_EVERY_MS = 10_000;
+
+export async function openConnection(
+  url: string,
+  kind: Kind & { clock: Clock; heard?: (payload: string) => void },
+): Promise<OwnConnection> {
+  const { config, sockets, endBy } = connectionsTo(url, kind);
+  const client = new Client(config);
+  client.on("error", () => {});
+  client.on("notification", ({ payload }) => kind.heard?.(payload ?? ""));
+  const ended = new Promise<void>((resolve) => client.once("end", resolve));
+  const cut = () => {
+    for (const socket of sockets) socket.destroy();
+  };
+  async function query(statement: string | { name: string; text: string }, values?: unknown[]): Promise<unknown[]> {
+    const asked = typeof statement === "string" ? { text: statement } : statement;
+    try {
+      return (await client.query({ ...asked, ...(values ? { values } : {}) })).rows;
+    } catch (error) {
+      if (!isItsWord(error)) cut();
+      throw error;
+    }
+  }
+  try {
+    await client.connect();
+  } catch (error) {
+    cut();
+    throw error;
+  }
+  const looking = every(
+    kind.clock,
+    LOOK_EVERY_MS,
+    async () => void (await query("SELECT 1")),
+    () => {},
+  );
+  void ended.then(() => looking[Symbol.asyncDispose]());
+  return { ended, query, [Symbol.asyncDispose]: () => endBy(() => client.end()) };
+}

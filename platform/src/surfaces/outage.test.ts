@@ -1,0 +1,66 @@
+/** While nothing can be read nobody knows what is there: every route says so, and none says that something is not. */
+import { expect, test } from "vitest";
+import { InterceptedStore, setup } from "../../tests/world.ts";
+import { operations } from "../contract.ts";
+import { problem } from "../kernel/problem.ts";
+
+/** It is still known who asks. */
+const WHO = "api-key";
+
+const INVOCATION = [
+  ...["GET /health", "GET /metrics", "GET /requests", "POST /purge-queue", "GET /anything", "POST /any/thing", "GET /"],
+  ...["run", "runsync"].map((word) => `POST /${word}`),
+  ...["status", "status-sync", "stream", "output"].map((word) => `GET /${word}/some-job`),
+  ...["cancel", "retry"].map((word) => `POST /${word}/some-job`),
+  "GET /batch/some-batch",
+];
+
+const BODIES: Record<string, unknown> = {
+  createSecret: { name: "s", value: "v" },
+  updateSecret: { value: "v" },
+  createApiKey: { name: "k", scopes: ["all"] },
+  createEndpoint: { name: "e", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
+  updateEndpoint: { name: "e" },
+  updateSshKeys: { keys: [] },
+};
+
+async function world(type: "QUEUE" | "LOAD_BALANCER") {
+  const store = new InterceptedStore();
+  const world = await setup({ store, rateLimits: "off" });
+  const { json } = await world.call("POST", "/v2/serverless", {
+    body: { name: "there", image: "host", type, cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
+  });
+  // What was remembered of it is forgotten by then.
+  await world.clock.advance(2000);
+  const fail = () => {
+    throw problem("unavailable", "The database did not answer in time.");
+  };
+  store.beforeRead = (kind) => void (kind === WHO || fail());
+  store.beforeCommit = fail;
+  return { ...world, endpoint: json.id as string };
+}
+
+test.each(["QUEUE", "LOAD_BALANCER"] as const)(
+  "of an endpoint (%s) that cannot be read nobody says that it is not there",
+  async (type) => {
+    await using there = await world(type);
+    for (const route of INVOCATION) {
+      const [method, path] = route.split(" ") as [string, string];
+      const body = method === "POST" ? { input: {} } : undefined;
+      const { status, text } = await there.call(method, `/v2/${there.endpoint}${path}`, { body });
+      expect([route, status, text]).toEqual([route, 503, expect.stringContaining("did not answer in time")]);
+      await there.clock.advance(2000);
+    }
+  },
+);
+
+test("no resource that cannot be read is said to be missing", async () => {
+  await using there = await world("QUEUE");
+  for (const [name, { method, path }] of Object.entries(operations)) {
+    if (path.includes("/api-keys/")) continue;
+    const { status } = await there.call(method, path.replace(/\{\w+\}/g, there.endpoint), { body: BODIES[name] });
+    // Keys can be read, and what was never kept need not be.
+    expect([200, 503], name).toContain(status);
+    await there.clock.advance(2000);
+  }
+});
