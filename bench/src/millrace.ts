@@ -50,9 +50,10 @@ export function millraceStack(options: MillraceOptions = {}): Stack {
 export async function startMillrace(folder: string, options: MillraceOptions = {}): Promise<RunningMillrace> {
   const own = await options.databases?.fresh();
   const database = own ?? options.database;
-  const place = ["--data", folder, ...(database ? ["--database-url", database.url] : [])];
+  const place = ["--data", folder];
   const port = await freePort();
-  const env = { PATH: process.env.PATH, HOME: process.env.HOME, NODE_OPTIONS: options.nodeOptions };
+  const settings = { PATH: process.env.PATH, HOME: process.env.HOME, MILLRACE_DATABASE_URL: database?.url };
+  const env = { ...settings, NODE_OPTIONS: options.nodeOptions };
   const flags = [
     "--port",
     String(port),
@@ -86,7 +87,9 @@ export async function startMillrace(folder: string, options: MillraceOptions = {
     pids: () => [server.pid, ...workers.map(({ pid }) => pid), ...(database?.pids ?? [])],
     counts,
     async startWorker(kind) {
-      const printed = execFileSync(launcher, ["worker-env", endpoint, "--url", url, "--json", ...place]);
+      const printed = execFileSync(launcher, ["worker-env", endpoint, "--url", url, "--json", ...place], {
+        env: settings,
+      });
       const variables = JSON.parse(printed.toString()) as Record<string, string>;
       workers.push(
         kind === "ours"

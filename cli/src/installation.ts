@@ -4,17 +4,29 @@ import { type Command, Option } from "commander";
 
 export interface PlaceOptions {
   data?: string;
-  databaseUrl?: string;
+  databaseUrlFile?: string;
 }
+
+/** A command line is read by every user of the machine, and kept in the history of a shell. */
+const NO_PASSWORDS =
+  "--database-url is no flag, since it holds a password that every user of this machine could read: set MILLRACE_DATABASE_URL, " +
+  "or write the URL into a file of yours and name that by --database-url-file (MILLRACE_DATABASE_URL_FILE)";
+
+/** Says so to whoever still gives the URL itself. */
+export const refusedDatabaseUrl = () =>
+  new Option("--database-url <url>").hideHelp().argParser(() => {
+    throw new Error(NO_PASSWORDS);
+  });
 
 export function withPlace(command: Command): Command {
   return command
     .addOption(new Option("--data <dir>", "folder that holds everything (or MILLRACE_DATA)"))
-    .addOption(new Option("--database-url <url>", "PostgreSQL instead (or MILLRACE_DATABASE_URL)"));
+    .option("--database-url-file <file>", "file with the URL of PostgreSQL instead (or MILLRACE_DATABASE_URL)")
+    .addOption(refusedDatabaseUrl());
 }
 
-export function placeSettings({ data, databaseUrl }: PlaceOptions): Settings {
-  return processSettings({ data, databaseUrl });
+export function placeSettings({ data, databaseUrlFile }: PlaceOptions): Settings {
+  return processSettings({ data, databaseUrlFile });
 }
 
 export async function inInstallation<T>(

@@ -3,6 +3,7 @@ import { holding } from "@millrace/platform/kernel/clock.ts";
 import { ownerKeyFile, processSettings, serve } from "@millrace/platform/main.ts";
 import { settingTable } from "@millrace/platform/settings.ts";
 import { Command } from "commander";
+import { refusedDatabaseUrl } from "./installation.ts";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description("run the server");
@@ -11,7 +12,7 @@ export function serveCommand(): Command {
     const help = `${setting.about} (${setting.variable}${standard})`;
     if (setting.flag) command.option(`--${setting.flag} <${setting.value}>`, help);
   }
-  return command.action(async (flags: Record<string, string | undefined>) => {
+  return command.addOption(refusedDatabaseUrl()).action(async (flags: Record<string, string | undefined>) => {
     const settings = processSettings(flags);
     const server = await serve(settings);
     // Before the line that says it is ready: whoever waits for it may end the server in the same moment.

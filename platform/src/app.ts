@@ -37,6 +37,7 @@ import { BatchRecords } from "./resources/batches/records.ts";
 import { BatchService } from "./resources/batches/service.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
 import { BuildService } from "./resources/builds/service.ts";
+import type { RefusesImage } from "./resources/endpoints/images.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
@@ -132,6 +133,8 @@ export interface AppParts extends Surroundings {
   machine?: OwnMachine;
   /** Who this node is to others on the same store, by the id of its machine. */
   node?: NodeIdentity;
+  /** Which images endpoints cannot have here. */
+  refusesImage?: RefusesImage;
 }
 
 export interface AppSettings {
@@ -176,6 +179,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const progress = new BatchProgress({ queue, engine, clock, failed, records, mine: leaseOf("batches", parts) });
   const batches = new BatchService({ ...parts, engine, records, progress });
   const { endpoints, workerKeys } = services;
+  if (parts.refusesImage) endpoints.refuseImages(parts.refusesImage);
   endpoints.onChange((id) => fleet?.endpointChanged(id));
   endpoints.onRemoval(async (id) => fleet?.removeEndpoint(id));
   // Before the jobs: nothing may become one afterwards.

@@ -1,10 +1,12 @@
 /** The composition root: reads settings, picks adapters, starts. With `storage.ts`, the only file that knows concrete classes. */
+import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pino from "pino";
 import type { App, Services, Surroundings } from "./app.ts";
+import { hostPolicy, imagePolicy } from "./guards/host-images.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText, resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
@@ -25,14 +27,21 @@ import { gpuTypeIds, isDataCenter } from "./resources/catalog/compute.ts";
 import type { WorkerSite } from "./resources/endpoints/worker-env.ts";
 import type { Rewrapped } from "./resources/secrets/master-keys.ts";
 import { announce, announced, isLoopback, nodeUrlOf, publicIpIn, urlOf } from "./server-address.ts";
-import { type Settings, settingsFrom } from "./settings.ts";
+import { type Settings, settingsFrom, withoutSecrets } from "./settings.ts";
 import { enter, lockAlone, openLimits, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
 
 export type { Settings };
 
 /** The settings of this process; flags come from the command line. */
 export function processSettings(flags: Record<string, string | undefined> = {}): Settings {
-  return settingsFrom(process.env, flags);
+  const settings = settingsFrom(process.env, flags);
+  const { databaseUrl, databaseUrlFile } = settings;
+  if (databaseUrlFile === undefined) return settings;
+  if (databaseUrl)
+    throw new Error("MILLRACE_DATABASE_URL and MILLRACE_DATABASE_URL_FILE are both set: set one of them");
+  const written = readFileSync(databaseUrlFile, "utf8").trim();
+  if (written === "") throw new Error(`${databaseUrlFile} is empty: it must hold the URL of a PostgreSQL database`);
+  return { ...settings, databaseUrl: written };
 }
 
 /** Lines go to standard error: standard output is for people and for scripts that wait for "listening on". */
@@ -77,7 +86,8 @@ export async function openInstallation(
   await using opened = new AsyncDisposableStack();
   const [store, { openServices }] = await Promise.all([openStore(settings, thread), loadApp()]);
   opened.use(store);
-  const source = { text: settings.masterKey, command: settings.masterKeyCommand, file: masterKeyFile(settings) };
+  const { masterKey: text, masterKeyCommand: command } = settings;
+  const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };
   const keys = await loadMasterKeys(source, parts.random);
   const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
   const services = await openServices({ ...parts, store, vault, publicUrl });
@@ -128,11 +138,12 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   let url = "";
   await makeDataFolder(settings);
   const presence = await enter(settings, parts, opened);
+  const isOwners = async (account: string): Promise<boolean> => installation.accounts.isFirst(account);
   const [installation, { queue, signals }, limits, host] = await openTogether(opened, [
     openInstallation(settings, { ...parts, presence, publicUrl: () => settings.publicUrl ?? url }),
     openQueue(settings, parts),
     openLimits(settings),
-    openHost(settings, parts),
+    openHost(settings, parts, isOwners),
   ]);
   const logs = opened.use(
     openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written")),
@@ -143,12 +154,13 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   presence?.onReturn(() => masterKeys.check());
   const id = await machineId(settings, parts.random);
   const drivers = host && (await driversWith(host, settings, id, installation.accounts, parts, opened));
+  const refusesHost = hostPolicy(settings, { isOwners, isSandboxed: () => host?.capabilities.sandbox ?? true });
   let hostUrl = "";
   const containerUrl = async ({ linkHost }: DockerCompute): Promise<string> =>
     urlOf(linkHost, await openLink(settings, app, linkHost, "container"));
   const machine = drivers && {
     id,
-    compute: new ByImage({ ...drivers, refusesHost: () => refusesHost(settings, installation.accounts) }),
+    compute: new ByImage({ ...drivers, refusesHost }),
     workerUrl: (image: string) =>
       settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl(drivers.containers)),
     site: siteOf(settings),
@@ -156,9 +168,9 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const nodeUrl = () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port);
   const node = { id, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
   const { createApp } = await loadApp();
-  const app: App = opened.use(
-    createApp({ ...parts, store, vault, limits, queue, signals, logs, machine, node }, installation, settings),
-  );
+  const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
+  const ports = { store, vault, limits, queue, signals, logs, machine, node };
+  const app: App = opened.use(createApp({ ...parts, ...ports, refusesImage }, installation, settings));
   await app.http.listen({ port: settings.port, host: settings.host });
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);
@@ -228,15 +240,11 @@ async function driversWith(
   return { host, containers: opened.use(await openContainers(settings, machine, host, parts)) };
 }
 
-/** Programs of the machine's own files are for its owner: where others are served too, only an operator who says so lets them run. */
-async function refusesHost({ hostImages, host }: Settings, accounts: Accounts): Promise<string | undefined> {
-  if (hostImages === "on") return undefined;
-  if (hostImages === "off") return "images of the form 'host' are switched off here (MILLRACE_HOST_IMAGES=off)";
-  if (isLoopback(host) || (await accounts.list()).length <= 1) return undefined;
-  return "images of the form 'host' are not run where several accounts are served beyond this machine (MILLRACE_HOST_IMAGES=on allows them)";
-}
-
-async function openHost(settings: Settings, { clock, log }: Surroundings): Promise<HostCompute | undefined> {
+async function openHost(
+  settings: Settings,
+  { clock, log }: Surroundings,
+  isOwners: (account: string) => Promise<boolean>,
+): Promise<HostCompute | undefined> {
   if (settings.compute === "none") return undefined;
   return HostCompute.open({
     folder: join(settings.data, "instances"),
@@ -251,6 +259,8 @@ async function openHost(settings: Settings, { clock, log }: Surroundings): Promi
     library: fileURLToPath(new URL("../../worker", import.meta.url)),
     watchdogS: settings.watchdogS,
     output: { program: settings.outputMb.program * MIB, machine: settings.outputMb.machine * MIB },
+    roots: settings.hostRoots,
+    isOwners,
   });
 }
 

@@ -1,6 +1,6 @@
 /** Settings that are refused before anything is started with them. */
 import { expect, test } from "vitest";
-import { settingsFrom } from "./settings.ts";
+import { settingsFrom, settingTable, withoutSecrets } from "./settings.ts";
 
 const nodeUrl = (text: string) => settingsFrom({ MILLRACE_NODE_URL: text }).nodeUrl;
 
@@ -16,3 +16,27 @@ test.each(["10.0.0.5:7420", "ftp://a", "http://a/base", "http://a/?x=1", "http:/
     expect(() => nodeUrl(text)).toThrow("MILLRACE_NODE_URL must be a URL such as http://10.0.0.5:7420 without a path");
   },
 );
+
+test("folders of host images are absolute paths", () => {
+  expect(settingsFrom({ MILLRACE_HOST_ROOTS: "/srv/a:/srv/b" }).hostRoots).toEqual(["/srv/a", "/srv/b"]);
+  expect(settingsFrom({}).hostRoots).toBeUndefined();
+  expect(() => settingsFrom({ MILLRACE_HOST_ROOTS: "/srv/a:b" })).toThrow("absolute paths with colons between");
+});
+
+test("what is secret has no flag, and reaches no program that this one starts", () => {
+  const all = Object.fromEntries(Object.values(settingTable).map(({ variable }) => [variable, "x"]));
+  const left = withoutSecrets({ ...all, VAULT_TOKEN: "y" });
+  const flagless = Object.values(settingTable).filter(({ flag }) => flag === "");
+  expect(
+    Object.keys(all)
+      .filter((name) => !(name in left))
+      .sort(),
+  ).toEqual(flagless.map(({ variable }) => variable).sort());
+  expect(left).toHaveProperty("VAULT_TOKEN", "y");
+});
+
+test("a flag does not set the URL of the database", () => {
+  expect(settingsFrom({ MILLRACE_DATABASE_URL: "postgres://a" }, { databaseUrl: "postgres://b" }).databaseUrl).toBe(
+    "postgres://a",
+  );
+});

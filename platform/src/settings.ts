@@ -1,6 +1,6 @@
 /** Every setting of the server, as data: its flag, its variable, its default and what it does. */
 import { homedir } from "node:os";
-import { join, resolve } from "node:path";
+import { isAbsolute, join, resolve } from "node:path";
 
 interface Setting {
   flag: string;
@@ -28,7 +28,7 @@ export const settingTable = {
     about: "folder that holds everything",
   },
   databaseUrl: {
-    flag: "database-url",
+    flag: "",
     variable: "MILLRACE_DATABASE_URL",
     value: "URL",
     about: "postgres://… keeps store and queue there instead of in the data folder",
@@ -39,6 +39,12 @@ export const settingTable = {
     value: "SECONDS",
     default: "10",
     about: "how long PostgreSQL may take for one statement before what needs it is answered with 503",
+  },
+  databaseUrlFile: {
+    flag: "database-url-file",
+    variable: "MILLRACE_DATABASE_URL_FILE",
+    value: "FILE",
+    about: "file that holds the same URL, for whoever keeps passwords out of variables too",
   },
   apiKey: {
     flag: "",
@@ -152,7 +158,13 @@ export const settingTable = {
     variable: "MILLRACE_HOST_IMAGES",
     value: "MODE",
     default: "auto",
-    about: "who may run `host` images: auto allows them on loopback or with one account; on; off",
+    about: "whose `host` images run: auto means the owner's account, the first one; on means every account's; off",
+  },
+  hostRoots: {
+    flag: "host-roots",
+    variable: "MILLRACE_HOST_ROOTS",
+    value: "DIRS",
+    about: "folders that those of `host` images must lie in, with colons between; any but the machine's own by default",
   },
   hostApp: {
     flag: "host-app",
@@ -247,6 +259,7 @@ export type Settings = {
   data: string;
   databaseUrl: string | undefined;
   databaseTimeoutS: number;
+  databaseUrlFile: string | undefined;
   apiKey: string | undefined;
   masterKey: string | undefined;
   masterKeyCommand: string | undefined;
@@ -264,6 +277,7 @@ export type Settings = {
   docker: string;
   sandbox: "auto" | "optional";
   hostImages: "auto" | "on" | "off";
+  hostRoots: string[] | undefined;
   hostApp: "read-only" | "writable";
   watchdogS: number;
   outputMb: { program: number; machine: number };
@@ -278,6 +292,14 @@ export type Settings = {
   logDays: number;
   logLevel: string;
 };
+
+/** Variables for a program that this process starts: whatever it needs, but none of the secrets of this one. */
+export function withoutSecrets(env: Record<string, string | undefined>): Record<string, string | undefined> {
+  const secret: Set<string> = new Set(SECRET.map((name) => settingTable[name].variable));
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !secret.has(name)));
+}
+
+const SECRET = ["databaseUrl", "apiKey", "masterKey", "masterKeyCommand", "webhookSecret"] as const;
 
 /** Flags win over variables, variables over defaults. An empty variable counts as absent. */
 export function settingsFrom(
@@ -297,8 +319,9 @@ export function settingsFrom(
     port,
     host: read("host")!,
     data: resolve(read("data")!),
-    databaseUrl: read("databaseUrl"),
     databaseTimeoutS: number("databaseTimeoutS", 1, 3600),
+    databaseUrl: env[settingTable.databaseUrl.variable] || undefined,
+    databaseUrlFile: read("databaseUrlFile"),
     apiKey: read("apiKey"),
     masterKey: read("masterKey"),
     masterKeyCommand: read("masterKeyCommand"),
@@ -318,6 +341,7 @@ export function settingsFrom(
     docker: read("docker")!,
     sandbox: oneOf("MILLRACE_SANDBOX", read("sandbox")!, ["auto", "optional"]),
     hostImages: oneOf("MILLRACE_HOST_IMAGES", read("hostImages")!, ["auto", "on", "off"]),
+    hostRoots: foldersIn("MILLRACE_HOST_ROOTS", read("hostRoots")),
     hostApp: oneOf("MILLRACE_HOST_APP", read("hostApp")!, ["read-only", "writable"]),
     watchdogS: integerIn("MILLRACE_WATCHDOG_S", read("watchdogS")!, 1, 86_400),
     outputMb: outputIn(read("outputMb")!),
@@ -348,6 +372,13 @@ function outputIn(text: string): Settings["outputMb"] {
   if (!program || !machine || more.length > 0 || machine < program)
     throw new Error(`MILLRACE_OUTPUT_MB must be two whole numbers such as 12,1024, the larger one last, not '${text}'`);
   return { program, machine };
+}
+
+function foldersIn(name: string, text: string | undefined): string[] | undefined {
+  const folders = text?.split(":");
+  const wrong = folders?.find((folder) => !isAbsolute(folder));
+  if (wrong !== undefined) throw new Error(`${name} must be absolute paths with colons between, not '${text}'`);
+  return folders;
 }
 
 function integerIn(name: string, text: string, least: number, most: number): number {

@@ -75,8 +75,8 @@ async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void>
   // Its worker goes on asking at the same address.
   const args = ["--port", new URL(first.url).port];
   const place = await gather(first, await ownerKey(folder.path));
-  const where = databaseUrl ? ["--database-url", databaseUrl] : [];
-  const variables = await millrace(folder.path, "worker-env", place.endpoint, "--url", first.url, ...where);
+  const where = { data: folder.path, database: databaseUrl };
+  const variables = await millrace(where, "worker-env", place.endpoint, "--url", first.url);
   await killedWhileFinalizing(first, place, 0);
 
   await using second = await startServer(folder.path, { env, args });

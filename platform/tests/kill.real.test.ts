@@ -26,7 +26,7 @@ async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void>
   const random = new SeededRandom(seed);
   const env: Record<string, string> = databaseUrl ? { MILLRACE_DATABASE_URL: databaseUrl } : {};
   const start = () => startServer(folder.path, { env });
-  const load = await prepare(folder, start, databaseUrl ? ["--database-url", databaseUrl] : []);
+  const load = await prepare(folder, start, databaseUrl);
   const begun = realClock.monotonic();
   const rounds: { acknowledged: number; held: number; startMs: number }[] = [];
   for (let kill = 0; kill < KILLS; kill++) {
@@ -59,12 +59,12 @@ async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void>
   );
 }
 
-async function prepare(folder: Folder, start: () => Promise<Server>, place: string[]): Promise<Load> {
+async function prepare(folder: Folder, start: () => Promise<Server>, database?: string): Promise<Load> {
   await using server = await start();
   const key = await ownerKey(folder.path);
   const body = { name: "ledger", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
   const endpoint = (await server.call("POST", "/v2/serverless", { key, body })).json.id as string;
-  const { MILLRACE_WORKER_KEY } = await millrace(folder.path, "worker-env", endpoint, ...place);
+  const { MILLRACE_WORKER_KEY } = await millrace({ data: folder.path, database }, "worker-env", endpoint);
   const workers = Array.from({ length: WORKERS }, (_, i) => ({
     name: `worker-${i}`,
     key: MILLRACE_WORKER_KEY,

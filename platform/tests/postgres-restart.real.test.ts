@@ -29,8 +29,8 @@ test(`ask 14: ${RESTARTS} restarts of PostgreSQL under load lose nothing that wa
   const key = await ownerKey(folder.path);
   const body = { name: "load", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
   const endpoint = (await server.call("POST", "/v2/serverless", { key, body })).json.id as string;
-  const place = ["--database-url", postgres.url];
-  const { MILLRACE_WORKER_KEY: workerKey } = await millrace(folder.path, "worker-env", endpoint, ...place);
+  const place = { data: folder.path, database: postgres.url };
+  const { MILLRACE_WORKER_KEY: workerKey } = await millrace(place, "worker-env", endpoint);
   const load: Load = {
     server,
     endpoint,

@@ -90,10 +90,15 @@ export async function startServer(
   };
 }
 
+/** Where a command finds an installation: in this folder or, with `database`, there. */
+export type InstallationPlace = string | { data: string; database: string | undefined };
+
 /** Runs one command of the command line; its standard output is JSON. */
 // biome-ignore lint/suspicious/noExplicitAny: a test reads what it expects, and fails when it is not there
-export async function millrace(data: string, ...args: string[]): Promise<any> {
-  const { code, stdout, stderr } = await run(launcher, [...args, "--data", data, "--json"]);
+export async function millrace(place: InstallationPlace, ...args: string[]): Promise<any> {
+  const { data, database } = typeof place === "string" ? { data: place, database: undefined } : place;
+  const env: Record<string, string> = database ? { MILLRACE_DATABASE_URL: database } : {};
+  const { code, stdout, stderr } = await run(launcher, [...args, "--data", data, "--json"], { env });
   if (code !== 0) throw new Error(`millrace ${args.join(" ")} ended with ${code}: ${stderr}`);
   return JSON.parse(stdout);
 }

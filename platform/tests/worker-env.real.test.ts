@@ -5,7 +5,7 @@ import { stay } from "../src/kernel/clock.ts";
 import { apiKeyText } from "../src/kernel/ids.ts";
 import { realRandom } from "../src/kernel/random.ts";
 import { freshDatabase } from "./database.ts";
-import { millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
+import { type InstallationPlace, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 import { call } from "./world.ts";
 
 const CPU = { name: "by hand", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
@@ -13,7 +13,7 @@ const CPU = { name: "by hand", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 
 const createEndpoint = async (server: Server, key: string): Promise<string> =>
   (await server.call("POST", "/v2/serverless", { key, body: CPU })).json.id;
 
-const urlFor = async (folder: string, endpoint: string, ...more: string[]): Promise<string> =>
+const urlFor = async (folder: InstallationPlace, endpoint: string, ...more: string[]): Promise<string> =>
   (await millrace(folder, "worker-env", endpoint, ...more)).MILLRACE_URL;
 
 test("the variables name the port that the server listens on, as long as it runs, and --url wins", async () => {
@@ -74,10 +74,10 @@ test("on PostgreSQL from a folder of no server, the variables name a node that r
     env: { MILLRACE_API_KEY: key, MILLRACE_DATABASE_URL: database.url },
   });
   const endpoint = await createEndpoint(server, key);
-  const place = ["--database-url", database.url];
-  expect(await urlFor(folder.path, endpoint, ...place)).toBe(server.url);
-  const { RUNPOD_API_KEY } = await millrace(folder.path, "worker-env", endpoint, ...place);
+  const place = { data: folder.path, database: database.url };
+  expect(await urlFor(place, endpoint)).toBe(server.url);
+  const { RUNPOD_API_KEY } = await millrace(place, "worker-env", endpoint);
   expect((await server.call("GET", `/v2/${endpoint}/health`, { key: RUNPOD_API_KEY })).status).toBe(200);
-  expect(await urlFor(elsewhere.path, endpoint, ...place)).toBe("http://10.9.8.7:7420");
+  expect(await urlFor({ ...place, data: elsewhere.path }, endpoint)).toBe("http://10.9.8.7:7420");
   await server.end("SIGTERM");
 });

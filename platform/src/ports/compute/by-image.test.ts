@@ -37,11 +37,14 @@ test("the machine's own files run on the host, every other image in a container"
   expect((await both.list()).map(({ id }) => id).sort()).toEqual(["i0", "i1", "i2", "i3", "i4"]);
 });
 
-test("where the machine's own files are not run, their images are refused with the reason and others are not", async () => {
+test("where the machine's own files are not run for an account, their images are refused with the reason and others are not", async () => {
   const { host, containers } = setup();
-  const both = new ByImage({ host, containers, refusesHost: async () => "not here" });
-  await expect(both.prepare("host:/srv/app", () => {})).rejects.toThrow("not here");
-  await both.prepare("alpine", () => {});
+  const refusesHost = async (account: string) => (account === "owner" ? undefined : "not for you");
+  const both = new ByImage({ host, containers, refusesHost });
+  await expect(both.start("a", spec("host:/srv/app"))).rejects.toThrow("not for you");
+  expect(await both.list()).toEqual([]);
+  await both.start("b", { ...spec("host:/srv/app"), account: "owner" });
+  await both.start("c", spec("alpine"));
 });
 
 test("an image is prepared where it will run", async () => {

@@ -17,8 +17,8 @@ export const isHostImage = (image: string): boolean => image === "host" || image
 export interface Drivers {
   host: Compute;
   containers: Compute;
-  /** Why images of the machine's own files are not run here now; undefined when they are. */
-  refusesHost?: () => Promise<string | undefined>;
+  /** Why images of the machine's own files are not run for this account now; undefined when they are. */
+  refusesHost?: (account: string) => Promise<string | undefined>;
 }
 
 export class ByImage implements Compute {
@@ -69,14 +69,14 @@ export class ByImage implements Compute {
   }
 
   async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
-    const reason = isHostImage(image) ? await this.#drivers.refusesHost?.() : undefined;
-    if (reason !== undefined) throw new StartRefused(reason);
     await this.driverOf(image).prepare(image, progress, credential);
   }
 
   /** An id belongs to one image for ever, so a second start finds the driver of the first. */
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
     const driver = this.driverOf(spec.image);
+    const reason = isHostImage(spec.image) ? await this.#drivers.refusesHost?.(spec.account) : undefined;
+    if (reason !== undefined) throw new StartRefused(reason);
     const instance = await driver.start(id, spec);
     this.#places.set(id, driver);
     return instance;

@@ -5,19 +5,23 @@ import { keepPrivately, readPrivate, replacePrivately } from "../../kernel/priva
 import type { Random } from "../../kernel/random.ts";
 
 const KEY_BYTES = 32;
+const COMMAND = "MILLRACE_MASTER_KEY_COMMAND";
 
 export interface MasterKeySource {
   /** Keys as base64, newest first, separated by commas. */
   text?: string;
   /** A command that prints the same. */
   command?: string;
+  /** What the command finds in its environment. */
+  environment?: Record<string, string | undefined>;
   /** A file with one key a line, newest first; made at the first start. */
   file: string;
 }
 
 export async function loadMasterKeys(source: MasterKeySource, random: Random): Promise<Uint8Array[]> {
   if (source.text) return parse(source.text, "MILLRACE_MASTER_KEY");
-  if (source.command) return parse(await output(source.command), "the output of MILLRACE_MASTER_KEY_COMMAND");
+  if (source.command)
+    return parse(await output(source.command, source.environment), "the output of MILLRACE_MASTER_KEY_COMMAND");
   return parse(await readOrCreate(source.file, random), source.file);
 }
 
@@ -43,8 +47,10 @@ function parse(text: string, origin: string): Uint8Array[] {
   return keys;
 }
 
-async function output(command: string): Promise<string> {
-  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", command]);
+/** The command comes by a variable: on a command line every user of the machine would read what stands in it. */
+async function output(command: string, environment: MasterKeySource["environment"] = {}): Promise<string> {
+  const env = { ...environment, [COMMAND]: command };
+  const { stdout } = await promisify(execFile)("/bin/sh", ["-c", `eval "unset ${COMMAND}; $${COMMAND}"`], { env });
   return stdout;
 }
 

@@ -13,6 +13,7 @@ import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { shownGpu } from "./compute.ts";
 import { changesNothing, created, refuseNewSecrets, updated } from "./fields.ts";
+import { type RefusesImage, refuseImage } from "./images.ts";
 import { healthPathOf } from "./listening.ts";
 import { type Endpoint, type EndpointType, endpoints, type KeptEndpoint, type Removal, removals } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
@@ -40,6 +41,8 @@ export class EndpointService implements Handlers<Operations> {
   readonly #removed: Remains[] = [];
   readonly #changed: ((id: string) => void)[] = [];
   readonly #remembered: Remembered<EndpointItem>;
+
+  #refusesImage: RefusesImage = async () => undefined;
 
   readonly #types = new Map<string, EndpointType>();
 
@@ -75,6 +78,11 @@ export class EndpointService implements Handlers<Operations> {
     this.#changed.push(changed);
   }
 
+  /** Says which images are refused here, and why. */
+  refuseImages(refuses: RefusesImage): void {
+    this.#refusesImage = refuses;
+  }
+
   /** Every endpoint of every account. */
   all(): AsyncGenerator<EndpointItem> {
     return this.#endpoints.all();
@@ -92,6 +100,7 @@ export class EndpointService implements Handlers<Operations> {
     // Templates come later; until then no id can name one.
     if (body.templateId !== undefined) throw problem("not-found", "template not found");
     const doc = created(body);
+    await refuseImage(this.#refusesImage, doc.image, caller.account);
     const createdAt = this.#clock.now();
     const place = { id: resourceId(this.#random), account: caller.account, createdAt };
     const first = { ...place, release: doc.release };
@@ -113,6 +122,7 @@ export class EndpointService implements Handlers<Operations> {
     for (;;) {
       const item = await this.own(caller, params.id!);
       refuseNewSecrets(caller, item.doc, body);
+      await refuseImage(this.#refusesImage, body.image, item.account);
       const set = updated(item.doc, body);
       if (changesNothing(item.doc, set)) return this.#shown(item);
       try {

@@ -16,17 +16,16 @@ import {
   type Output,
   StartRefused,
 } from "../compute.ts";
-import { BridgeNetwork } from "./bridge-network.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { type Device, findGpus, type GpuMode } from "./gpus.ts";
-import { findFolder } from "./host-image.ts";
+import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
 import { HostInstance } from "./host-instance.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { Launcher, type LauncherOptions, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
+import { openNetwork } from "./open-network.ts";
 import { type OutputLimits, segmentWithin, shareOf } from "./output-file.ts";
-import { SharedNetwork } from "./shared-network.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface HostOptions extends Omit<LauncherOptions, "key"> {
@@ -41,6 +40,10 @@ export interface HostOptions extends Omit<LauncherOptions, "key"> {
   watchdogS: number;
   /** How much of the disk what programs write may take. */
   output: OutputLimits;
+  /** Folders that images must lie in; any where nothing is said. */
+  roots?: readonly string[];
+  /** Whether an account is that of the installation's owner, as every account is where nothing is said. */
+  isOwners?: (account: string) => Promise<boolean>;
 }
 
 const LOOK_MS = 2_000;
@@ -107,7 +110,7 @@ export class HostCompute implements Compute {
     });
     if ("cannot" in cgroups)
       options.log.warn({}, `instances run without limits and are never frozen: ${cgroups.cannot}`);
-    const network = launcher.sandboxed ? await openNetwork(options, key, seed) : new SharedNetwork();
+    const network = await openNetwork(options, { key, seed, sandboxed: launcher.sandboxed });
     const devices = await findGpus({
       mode: options.gpus,
       types: options.gpuTypes,
@@ -200,11 +203,18 @@ export class HostCompute implements Compute {
   }
 
   async prepare(image: string, _progress: (line: string) => void): Promise<void> {
-    await this.#appOf(image);
+    await existingFolder(image);
   }
 
-  #appOf(image: string): Promise<string | undefined> {
-    return findFolder(image, dirname(this.#options.folder), this.#launcher.changesUser);
+  /** Why the folder of an image is not given to programs of this account, as it is now. One that is not there yet may come. */
+  refuses(image: string, account: string): Promise<string | undefined> {
+    return refusalOf(this.#appOf(image, account));
+  }
+
+  async #appOf(image: string, account: string): Promise<HostFolder | undefined> {
+    const { folder, roots, isOwners = async () => true } = this.#options;
+    const rules = { data: dirname(folder), roots, asAnother: this.#launcher.changesUser };
+    return findFolder(image, rules, await isOwners(account));
   }
 
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
@@ -221,7 +231,7 @@ export class HostCompute implements Compute {
   }
 
   async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
-    const app = await this.#appOf(spec.image);
+    const app = await this.#appOf(spec.image, spec.account);
     this.#launcher.check(spec);
     const place = await this.#choosePlace(id, spec);
     const folder = this.#folderOf(id);
@@ -388,12 +398,3 @@ const memberOf = (instance: HostInstance): Member => ({
 });
 
 async function* nothing(): AsyncIterable<Output> {}
-
-async function openNetwork({ folder, clock, log }: HostOptions, key: string, seed: number): Promise<InstanceNetwork> {
-  try {
-    return await BridgeNetwork.open({ key, file: join(folder, ".network"), seed, clock });
-  } catch (error) {
-    log.warn({}, `instances share the machine's network: ${(error as Error).message}`);
-    return new SharedNetwork();
-  }
-}

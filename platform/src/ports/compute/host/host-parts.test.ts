@@ -1,13 +1,21 @@
 /** The parts of the host driver that decide without touching the machine. */
+import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { LONGEST_LINE, StartRefused } from "../compute.ts";
 import { ruleset } from "./bridge-network.ts";
 import { findGpus, parseNvidia, typeOf } from "./gpus.ts";
-import { findFolder, folderIn, isInside } from "./host-image.ts";
+import { folderIn, isInside } from "./host-image.ts";
 import { exitFrom } from "./instance-folder.ts";
 import { cutLines, parsePosition, segmentWithin, shareOf } from "./output-file.ts";
 import { parseStat } from "./processes.ts";
-import { environmentText, reachableNameServers, sandboxArguments, unusableNames, type View } from "./sandbox.ts";
+import {
+  environmentText,
+  reachableNameServers,
+  sandboxArguments,
+  unusableNames,
+  type View,
+  withEnvironment,
+} from "./sandbox.ts";
 import { seccompFilter } from "./seccomp.ts";
 import { parseListeners } from "./shared-network.ts";
 import { addressOf, chooseSubnet, LAST_INSTANCE, overlap, parseSubnet, routedSubnets, subnetText } from "./subnet.ts";
@@ -116,11 +124,15 @@ describe("images", () => {
     expect(isInside("/ab", "/a")).toBe(false);
     expect(isInside("/a/..b", "/a")).toBe(true);
   });
+});
 
-  test("a file is no folder, and a missing one is none either", async () => {
-    for (const path of ["/etc/hostname", "/nowhere"])
-      await expect(findFolder(`host:${path}`, "/data", false)).rejects.toThrow(`no folder ${path}`);
-  });
+test("a program begins in the folder that was looked at, and in none that took its place", () => {
+  const [shell, ...args] = withEnvironment(["true"], { waits: false, app: "1:2" });
+  const { status, stderr } = spawnSync(shell!, args, { encoding: "utf8" });
+  expect([status, stderr]).toEqual([
+    125,
+    expect.stringContaining("the folder of the image was replaced while this started"),
+  ]);
 });
 
 describe("variables", () => {

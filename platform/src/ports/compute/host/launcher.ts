@@ -9,6 +9,7 @@ import { type InstanceSpec, StartRefused } from "../compute.ts";
 import { mountedFolders } from "../volumes.ts";
 import { Descriptors, removeNamed } from "./descriptors.ts";
 import type { Device } from "./gpus.ts";
+import type { HostFolder } from "./host-folder.ts";
 import { LAUNCH, MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 import { plainLibrary } from "./library.ts";
@@ -59,7 +60,7 @@ export interface Launch {
   id: string;
   spec: InstanceSpec;
   folder: InstanceFolder;
-  app: string | undefined;
+  app: HostFolder | undefined;
   cgroups: readonly string[];
   /** Bytes of each file of its output. */
   segment: number;
@@ -164,13 +165,16 @@ export class Launcher {
       `${this.#prefix}${launch.id}`,
     );
     const filter = this.#filter === undefined ? undefined : files.open(this.#filter, "r");
-    const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd], launch.ownNetwork);
+    const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd], {
+      waits: launch.ownNetwork,
+      app: this.sandboxed ? launch.app?.identity : undefined,
+    });
     const command = this.sandboxed ? this.#sandbox(launch, user, { library, mounts }, program) : program;
     const { folder, cgroups, segment } = launch;
     const args = [LAUNCH[1], folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)];
     const child = spawnOrRefuse(args, {
       detached: true,
-      cwd: this.sandboxed ? "/" : (launch.app ?? "/"),
+      cwd: this.sandboxed ? "/" : (launch.app?.path ?? "/"),
       env: TOOL_ENVIRONMENT,
       stdio: this.#cover(["ignore", "ignore", "ignore", variables, filter ?? "ignore"], files.open("/dev/null", "r")),
     });
@@ -195,7 +199,7 @@ export class Launcher {
     const bubblewrap = this.#bubblewrap as Bubblewrap;
     const view = sandboxArguments({
       system: this.#system,
-      app,
+      app: app?.path,
       appWritable: this.#options.writableApp,
       node: process.execPath,
       etc: makeEtc(folder, user ?? process.getuid!(), ownNetwork),

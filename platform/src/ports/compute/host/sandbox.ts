@@ -185,8 +185,19 @@ export function environmentText(env: Readonly<Record<string, string>>): string {
     .join("");
 }
 
-/** Reads the variables from descriptor 3 and becomes the program; first, where `network.sh` says when, waits for the network. */
-export const withEnvironment = (command: readonly string[], waits: boolean): string[] => [
-  ...["/bin/sh", "-c", `${waits ? "read -r _ <&5 && " : ""}. /dev/fd/3 && exec "$@" 3<&- 5<&-`, "millrace"],
+/**
+ * Reads the variables from descriptor 3 and becomes the program; first, where `network.sh` says when, waits for the network. `app` is what
+ * was found at the folder's path before: whatever took its place meanwhile, such as a link to another one, is not run.
+ */
+export const withEnvironment = (
+  command: readonly string[],
+  { waits, app }: { waits: boolean; app?: string | undefined },
+): string[] => [
+  ...["/bin/sh", "-c", `${waits ? "read -r _ <&5 && " : ""}${app ? sameFolder(app) : ""}${BECOME}`, "millrace"],
   ...command,
 ];
+
+const BECOME = '. /dev/fd/3 && exec "$@" 3<&- 5<&-';
+
+const sameFolder = (identity: string) =>
+  `{ [ "$(stat -c %d:%i ${APP})" = ${identity} ] || { echo "the folder of the image was replaced while this started" >&2; exit 125; }; } && `;

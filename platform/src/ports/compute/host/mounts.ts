@@ -1,0 +1,36 @@
+/** What is mounted on this machine, as the kernel tells it. */
+import { readFile } from "node:fs/promises";
+import { isInside } from "./host-image.ts";
+
+/** File systems that show the kernel and its devices. */
+const KERNEL = /^(proc|sysfs|devtmpfs|devpts|cgroup2?|debugfs|tracefs|securityfs|bpf|configfs|efivarfs|mqueue|pstore)$/;
+
+export interface MountPoint {
+  path: string;
+  type: string;
+}
+
+/** Lines of `/proc/self/mountinfo`: the fifth word is the place, with octal escapes; the type comes after a lone dash. */
+export function parseMounts(text: string): MountPoint[] {
+  return text.split("\n").flatMap((line) => {
+    const [before = "", after = ""] = line.split(" - ");
+    const place = before.split(" ")[4];
+    const type = after.split(" ")[0];
+    return place && type
+      ? [{ path: place.replace(/\\(\d{3})/g, (_, octal) => String.fromCharCode(Number.parseInt(octal, 8))), type }]
+      : [];
+  });
+}
+
+/** What of the kernel's a folder would show: it is on such a file system, or one is mounted below it. */
+export async function kernelMountIn(folder: string): Promise<string | undefined> {
+  const mounts = parseMounts(await readFile("/proc/self/mountinfo", "utf8"));
+  const under = mounts.filter(({ path }) => isInside(folder, path)).reduce<MountPoint | undefined>(longest, undefined);
+  const shown = [...(under ? [under] : []), ...mounts.filter(({ path }) => isInside(path, folder))];
+  const found = shown.find(({ type }) => KERNEL.test(type));
+  return found && `${found.path} (${found.type})`;
+}
+
+/** Of two at one place, the later one is on top. */
+const longest = (best: MountPoint | undefined, next: MountPoint) =>
+  best && best.path.length > next.path.length ? best : next;

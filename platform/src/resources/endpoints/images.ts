@@ -1,0 +1,17 @@
+/** Images that an endpoint cannot have here, whatever they hold. */
+import { problem } from "../../kernel/problem.ts";
+
+export interface ImageRefusal {
+  /** Nothing of the kind for this account, or not this one for anybody. */
+  code: "forbidden" | "invalid";
+  reason: string;
+}
+
+export type RefusesImage = (image: string, account: string) => Promise<ImageRefusal | undefined>;
+
+/** Refuses an image when it is sent, with the reason that a start would give. */
+export async function refuseImage(refuses: RefusesImage, image: string | undefined, account: string): Promise<void> {
+  const refusal = image === undefined ? undefined : await refuses(image, account);
+  if (refusal?.code === "forbidden") throw problem("forbidden", refusal.reason);
+  if (refusal) throw problem("invalid", "Request validation failed.", { errors: [`$.image: ${refusal.reason}`] });
+}

@@ -1,0 +1,110 @@
+/** Programs of the machine's own files, as a server runs them: for its owner, from folders that are nobody else's. */
+import { chmod, cp, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { stay } from "../src/kernel/clock.ts";
+import { missingForTests } from "../src/ports/compute/host/machine.ts";
+import {
+  type Folder,
+  launcher,
+  millrace,
+  ownerKey,
+  root,
+  run,
+  type Server,
+  startServer,
+  temporaryFolder,
+} from "./process.ts";
+
+const CPU = { cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+const PASSWORD = "hunter2hunter2";
+const missing = await missingForTests();
+
+let folder: Folder;
+let server: Server;
+let owner: string;
+let home: string;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  // As a checkout below a home that is closed to others.
+  home = join(folder.path, "home");
+  await mkdir(home, { mode: 0o700 });
+  await cp(join(root, "examples", "echo"), join(home, "echo"), { recursive: true });
+  await chmod(join(home, "echo"), 0o755);
+  server = await startServer(join(folder.path, "data"), { env: { MILLRACE_COMPUTE: "host" } });
+  owner = await ownerKey(join(folder.path, "data"));
+});
+
+afterAll(async () => {
+  await server?.end("SIGTERM");
+  await folder?.[Symbol.asyncDispose]();
+});
+
+const create = (key: string, image: string, more: object = {}) =>
+  server.call("POST", "/v2/serverless", {
+    key,
+    body: { name: "program", image, ...CPU, args: "node worker.ts", ...more },
+  });
+
+test("the README's first job runs from a checkout below a home that is closed to others", async ({ skip }) => {
+  skip(missing !== undefined, missing);
+  const { json, status, text } = await create(owner, `host:${home}/echo`);
+  expect([status, text]).toEqual([201, text]);
+  const done = await server.call("POST", `/v2/${json.id}/runsync`, {
+    key: owner,
+    body: { input: { prompt: "hello" } },
+  });
+  expect(done.json).toMatchObject({ status: "COMPLETED", output: { prompt: "hello" } });
+  await server.call("DELETE", `/v2/serverless/${json.id}`, { key: owner });
+});
+
+test("another account runs none, and the machine's own folders are nobody's", async () => {
+  const { key } = await millrace(join(folder.path, "data"), "accounts", "create", "second");
+  expect((await create(key, `host:${home}/echo`)).json.detail).toMatch("for the installation's owner alone");
+  const refused = ["/proc", "/run", "/", join(folder.path, "data"), folder.path].map(async (path) => {
+    const { status, json } = await create(owner, `host:${path}`);
+    return [status, json.errors?.length];
+  });
+  expect(await Promise.all(refused)).toEqual(refused.map(() => [422, 1]));
+});
+
+test("a folder that became a link to another one is refused at the start, with the reason", async ({ skip }) => {
+  skip(missing !== undefined, missing);
+  const path = join(folder.path, "swapped");
+  await cp(join(home, "echo"), path, { recursive: true });
+  await chmod(path, 0o755);
+  const { json } = await create(owner, `host:${path}`, { workers: { min: 0, max: 1 } });
+  await rename(path, `${path}.old`);
+  await symlink("/etc", path);
+  const { id } = (await server.call("POST", `/v2/${json.id}/run`, { key: owner, body: { input: {} } })).json;
+  const why = async () => (await server.call("GET", `/v2/${json.id}/status/${id}`, { key: owner })).json.waitReason;
+  while (!(await why())?.startsWith("boot failed")) await stay(50);
+  expect(await why()).toBe(`boot failed: ${path} is the machine's own folder /etc: name a folder of a project`);
+  await server.call("DELETE", `/v2/serverless/${json.id}`, { key: owner });
+  await rm(path);
+});
+
+test("the URL of a database is taken from a file, and not from the command line", async () => {
+  const file = join(folder.path, "database-url");
+  const nowhere = `postgres://millrace:${PASSWORD}@127.0.0.1:1/none`;
+  await writeFile(file, `${nowhere}\n`, { mode: 0o600 });
+  const place = ["accounts", "list", "--data", join(folder.path, "none")];
+  const byFile = await run(launcher, [...place, "--database-url-file", file]);
+  expect([byFile.code, byFile.stderr]).toEqual([1, expect.stringMatching(/database cannot be reached/)]);
+  const byFlag = await run(launcher, [...place, "--database-url", nowhere]);
+  expect([byFlag.code, byFlag.stderr]).toEqual([1, expect.stringMatching(/set MILLRACE_DATABASE_URL, or write/)]);
+  for (const { stderr } of [byFile, byFlag]) expect(stderr).not.toContain(PASSWORD);
+});
+
+test("a command for the master key finds none of the server's secrets, nor stands on a command line", async () => {
+  const seen = join(folder.path, "seen");
+  const command = `env >${seen}; tr '\\0' ' ' </proc/$$/cmdline >>${seen}; openssl rand -base64 32`;
+  const env = { MILLRACE_MASTER_KEY_COMMAND: command, MILLRACE_WEBHOOK_SECRET: PASSWORD, VAULT_TOKEN: "kept" };
+  const place = ["accounts", "list", "--data", join(folder.path, "other")];
+  expect(await run(launcher, place, { env })).toMatchObject({ code: 0 });
+  const text = await readFile(seen, "utf8");
+  expect(text).toContain("VAULT_TOKEN=kept");
+  expect(text).not.toContain(PASSWORD);
+  expect(text).not.toContain("openssl");
+});
