@@ -159,11 +159,12 @@ function standing({ job, end }: RequestState, isDraft: boolean) {
 const errorOf = (job: Job | undefined, isEnded: boolean) =>
   isEnded && job?.reason !== undefined ? { error: job.reason } : {};
 
-async function readRequests({ reader }: BatchRouteParts, { request, reply }: Asked): Promise<RequestText[]> {
+async function readRequests({ reader }: BatchRouteParts, { caller, request, reply }: Asked): Promise<RequestText[]> {
   refuseTooLarge(request, BODY_LIMIT);
   const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock: reader.clock });
   if (bytes.length === 0) throw problem("malformed", "the request body is empty; a JSON array of requests is required");
-  const requests = bytes.length > LARGE_BYTES ? await reader.large.requests(bytes) : readBatchBody(bytes);
+  const requests =
+    bytes.length > LARGE_BYTES ? await reader.large.requests(bytes, caller.account) : readBatchBody(bytes);
   if (requests.some(({ body }) => Buffer.byteLength(body) > reader.limits.run)) throw tooLarge(reader.limits.run);
   return Promise.all(
     requests.map(async ({ body, terms }) => {

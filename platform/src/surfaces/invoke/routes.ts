@@ -267,7 +267,7 @@ async function submissionOf(
   mode: Submission["mode"],
 ): Promise<Submission> {
   const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
-  const { digest, ...read } = await readSubmission(reader, request, reply.raw, limit);
+  const { digest, ...read } = await readSubmission(reader, request, reply.raw, { limit, whose: caller.account });
   // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
   await endpoints.ownForInvocation(caller, endpoint.id);
   const key = idempotencyKey(request);

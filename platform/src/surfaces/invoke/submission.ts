@@ -25,13 +25,13 @@ export async function readSubmission(
   { large, vault, clock }: SubmissionReader,
   request: IncomingMessage,
   response: ServerResponse,
-  limit: number,
+  { limit, whose }: { limit: number; whose: string },
 ): Promise<Read & { digest: () => string }> {
   refuseTooLarge(request, limit);
   const bytes = await readBody(request, response, { limit, clock });
   if (bytes.length === 0)
     throw problem("malformed", "the request body is empty; a JSON object with 'input' is required");
-  const read = bytes.length > LARGE_BYTES ? await readLarge(large, bytes) : readSmall(bytes);
+  const read = bytes.length > LARGE_BYTES ? await readLarge(large, bytes, whose) : readSmall(bytes);
   const digest = () => hash("sha256", read.body, "base64url");
   const sealed = read.terms.hasCredential ? await sealCredential(vault, read.body) : undefined;
   return sealed === undefined ? { ...read, digest } : { ...read, body: sealed, sealed: true, digest };
@@ -42,7 +42,7 @@ function readSmall(bytes: Buffer): Read {
   return { terms: readRequest(value), body: text };
 }
 
-async function readLarge(large: LargeJson, buffer: Buffer): Promise<Read> {
-  const { terms, bytes } = await large.request(buffer);
+async function readLarge(large: LargeJson, buffer: Buffer, whose: string): Promise<Read> {
+  const { terms, bytes } = await large.request(buffer, whose);
   return { terms, body: bytes };
 }

@@ -23,8 +23,13 @@ const COST_OF_LINE = 512;
 const NEW_LINE = 0x0a;
 const SPACE = 0x20;
 
+export interface LineParts extends LongResultParts {
+  /** Whose lines they are: long ones of several are read in turns. */
+  whose: string;
+}
+
 /** Groups of lines, each read when the one before has been dealt with. */
-export async function* readLines(parts: LongResultParts, bytes: Buffer): AsyncGenerator<Reported[]> {
+export async function* readLines(parts: LineParts, bytes: Buffer): AsyncGenerator<Reported[]> {
   refuseTooMany(bytes);
   const slices = new Slices(SLICE);
   let group: Reported[] = [];
@@ -58,7 +63,7 @@ function* linesOf(bytes: Buffer): Generator<Buffer> {
   }
 }
 
-function readLine(parts: LongResultParts, line: Buffer) {
+function readLine(parts: LineParts, line: Buffer) {
   const idEnd = endOfWord(line, 0);
   const attemptEnd = endOfWord(line, idEnd + 1);
   const result = line.subarray(attemptEnd + 1);
@@ -74,8 +79,10 @@ function endOfWord(line: Buffer, start: number): number {
   return end === -1 ? line.length : end;
 }
 
-function reportIn(parts: LongResultParts, result: Buffer): Report | Promise<Report> {
+function reportIn(parts: LineParts, result: Buffer): Report | Promise<Report> {
   if (result.length > parts.outputLimit) return longReport(parts, [result], result);
   // A copy of its own: the thread gets it, and what stands around it stays.
-  return result.length > LARGE_BYTES ? parts.large.report(new Uint8Array(result)) : readReport(result.toString());
+  return result.length > LARGE_BYTES
+    ? parts.large.report(new Uint8Array(result), parts.whose)
+    : readReport(result.toString());
 }

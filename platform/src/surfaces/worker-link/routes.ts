@@ -141,7 +141,7 @@ async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promis
 async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const { call, search, request, reply } = asked;
   const bytes = await readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock });
-  for await (const reports of readLines(parts, bytes)) await report(parts, call, reports);
+  for await (const reports of readLines({ ...parts, whose: call.endpoint }, bytes)) await report(parts, call, reports);
   const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
@@ -225,12 +225,16 @@ function sendNothing({ desk }: WorkerLinkParts, call: WorkerCall, reply: Reply):
 
 /** Results are never refused: what cannot be read or is too long fails the job with the reason. */
 async function done(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
-  const reported = { id: job, report: await reportOf(parts, request, reply), attempt: countIn(search, "attempt") };
+  const reported = {
+    id: job,
+    report: await reportOf(parts, call, request, reply),
+    attempt: countIn(search, "attempt"),
+  };
   await report(parts, call, [reported]);
   return reply.type(JSON_TYPE).send("{}");
 }
 
-async function reportOf(parts: WorkerLinkParts, request: Request, reply: Reply): Promise<Report> {
+async function reportOf(parts: WorkerLinkParts, call: WorkerCall, request: Request, reply: Reply): Promise<Report> {
   const { clock, outputLimit: limit, largeLimit } = parts;
   const rest = () => bodyPieces(request, reply.raw, clock);
   if (largeLimit > limit && announcedLength(request) > limit) return sentAgain(takeLarge(parts, rest()));
@@ -238,7 +242,7 @@ async function reportOf(parts: WorkerLinkParts, request: Request, reply: Reply):
   if (bytes instanceof Overflow) {
     return sentAgain(longReport(parts, followedBy(bytes.came, rest()), bytes.came));
   }
-  return bytes.length > LARGE_BYTES ? parts.large.report(bytes) : readReport(bytes.toString());
+  return bytes.length > LARGE_BYTES ? parts.large.report(bytes, call.endpoint) : readReport(bytes.toString());
 }
 
 async function* followedBy(first: Uint8Array, rest: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {

@@ -1,0 +1,42 @@
+/** Large bodies: nobody waits for all that another account sends. */
+import { expect, test } from "vitest";
+import { LargeJson } from "./large-json.ts";
+
+const body = (bytes: number) => Buffer.from(`{"input":{"text":"${"x".repeat(bytes)}"}}`);
+const MB = 1024 * 1024;
+
+/** Sends them all at once and returns whose were read, in that order. */
+async function orderOf(sent: [whose: string, bytes: number][]): Promise<string[]> {
+  await using large = new LargeJson();
+  const order: string[] = [];
+  await Promise.all(
+    sent.map(async ([whose, bytes]) => {
+      await large.request(body(bytes), whose);
+      order.push(whose);
+    }),
+  );
+  return order;
+}
+
+test("of many large bodies of one account and one of another, that one comes after two at most", async () => {
+  const hostile = Array.from({ length: 6 }, (): [string, number] => ["hostile", 4 * MB]);
+  expect((await orderOf([...hostile, ["witness", 2 * MB]])).indexOf("witness")).toBeLessThanOrEqual(2);
+});
+
+test("a body of 300 KB does not wait for longer ones", async () => {
+  const order = await orderOf([
+    ["hostile", 19 * MB],
+    ["hostile", 19 * MB],
+    ["witness", 300_000],
+  ]);
+  expect(order.indexOf("witness")).toBeLessThan(2);
+});
+
+test("what waits when the server ends is refused", async () => {
+  const large = new LargeJson();
+  const asked = [1, 2, 3].map(() => large.request(body(2 * MB), "account"));
+  const settled = Promise.allSettled(asked);
+  await large[Symbol.asyncDispose]();
+  expect((await settled).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
+  await expect(large.request(body(2 * MB), "account")).rejects.toThrow("the server is being ended");
+});
