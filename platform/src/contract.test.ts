@@ -25,6 +25,11 @@ const requests = Object.entries(operations as Record<string, Operation>).flatMap
   [operation.in, operation.query].flatMap((schema) => (schema ? [[name, schema as unknown as Json] as const] : [])),
 );
 
+test("an operation that reads something says that it may refuse what it reads", () => {
+  const reading = Object.entries(operations as Record<string, Operation>).filter(([, one]) => one.in ?? one.query);
+  expect(reading.filter(([, { refuses }]) => !refuses.includes(422)).map(([name]) => name)).toEqual([]);
+});
+
 const unions = requests.flatMap(([name, schema]) =>
   [...schemasIn(schema)]
     .filter(([, { anyOf, oneOf }]) => anyOf ?? oneOf)

@@ -14,6 +14,7 @@ const table = {
   "too-large": { status: 413, title: "Payload Too Large" },
   "unsupported-media-type": { status: 415, title: "Unsupported Media Type" },
   "range-not-satisfiable": { status: 416, title: "Range Not Satisfiable" },
+  "expectation-failed": { status: 417, title: "Expectation Failed" },
   invalid: { status: 422, title: "Unprocessable Entity" },
   "rate-limited": { status: 429, title: "Too Many Requests" },
   "headers-too-large": { status: 431, title: "Request Header Fields Too Large" },

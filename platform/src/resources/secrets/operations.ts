@@ -23,7 +23,7 @@ export const secretOperations = {
     status: 200,
     scope: "secrets:read",
     narrowed: "refused",
-    refuses: [],
+    refuses: [422],
   },
   createSecret: {
     method: "POST",

@@ -60,6 +60,35 @@ describe("Expect: 100-continue", () => {
   });
 });
 
+describe("what Node would refuse without a word", () => {
+  const get = `GET ${SSH_KEYS} HTTP/1.1\r\n`;
+
+  test("a request that names no host is told so", async () => {
+    await using world = await setup();
+    const { status, problem } = read(await world.raw(`${get}Authorization: Bearer ${world.key}\r\n\r\n`));
+    expect([status, problem]).toEqual([
+      400,
+      { title: "Bad Request", status: 400, detail: "The request has no Host header, which HTTP/1.1 requires." },
+    ]);
+    const old = `GET ${SSH_KEYS} HTTP/1.0\r\nAuthorization: Bearer ${world.key}\r\n\r\n`;
+    expect(await world.raw(old)).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+  });
+
+  test("an expectation that is not 100-continue is told that it cannot be met", async () => {
+    await using world = await setup();
+    const { status, problem } = read(
+      await world.raw(`${get}Host: millrace\r\nExpect: 200-ok\r\nConnection: close\r\n\r\n`),
+    );
+    expect([status, problem]).toEqual([
+      417,
+      {
+        ...{ title: "Expectation Failed", status: 417 },
+        detail: "'Expect' may be 100-continue, and nothing else can be expected.",
+      },
+    ]);
+  });
+});
+
 describe("slow clients", () => {
   test("a body that stalls for 15 seconds is given up with 408", async () => {
     await using world = await setup();

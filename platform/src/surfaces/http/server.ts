@@ -74,6 +74,8 @@ function openServer(
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEADERS_TIMEOUT_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
+    // See `refusalAtOnce`.
+    requireHostHeader: false,
     shouldUpgradeCallback: (request) => server.listening && ahead?.mayUpgrade(request as Request) === true,
   });
   const viaTable: RequestListener = (request, response) => {
@@ -84,6 +86,8 @@ function openServer(
   lingering.watch(server);
   server.on("request", (request: Request, response: ServerResponse) => {
     lingering.came(request);
+    const refusal = refusalAtOnce(request);
+    if (refusal) return refuse(response, refusal);
     // A server that is closing has stopped listening; Fastify refuses what still comes on open connections.
     if (!server.listening) return viaRouter(request, response);
     const found = ahead?.find(request);
@@ -99,7 +103,29 @@ function openServer(
     waitsForContinue.add(request);
     server.emit("request", request, response);
   });
+  server.on("checkExpectation", (request: Request, response: ServerResponse) => {
+    expectsTooMuch.add(request);
+    server.emit("request", request, response);
+  });
   return server;
+}
+
+const expectsTooMuch = new WeakSet<Request>();
+
+/** What Node would refuse by itself, without a word why. */
+function refusalAtOnce(request: Request): Problem | undefined {
+  const { host, expect } = request.headers;
+  if (host === undefined && request.httpVersion === "1.1")
+    return problem("malformed", "The request has no Host header, which HTTP/1.1 requires.");
+  if (expect !== undefined && expectsTooMuch.has(request))
+    return problem("expectation-failed", "'Expect' may be 100-continue, and nothing else can be expected.");
+  return undefined;
+}
+
+/** Before it is known whose surface a request is for. */
+function refuse(response: ServerResponse, refusal: Problem): void {
+  const { contentType, body } = problemJson(refusal);
+  new Reply(response).code(refusal.status).type(contentType).header("Connection", "close").send(body);
 }
 
 /** Fastify finds the route; the answer is ours from there on. */

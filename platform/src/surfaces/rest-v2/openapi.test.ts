@@ -125,6 +125,7 @@ const ownRefusals: Record<string, [status: number, call: { body?: unknown; query
     [400, { body: { name: "runpod_token", value: "v" } }],
     [409, { body: { name: "made", value: "v" } }],
   ],
+  listSecrets: [[422, { query: `?name=${"x".repeat(192)}` }]],
   listEndpoints: [[422, { query: "?limit=0" }]],
   getWorkerLogs: [[422, { query: "?tail=5001" }]],
   listEndpointReleases: [[422, { query: "?limit=0" }]],
