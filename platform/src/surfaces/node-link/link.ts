@@ -7,7 +7,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { ServerEvent } from "../../kernel/operation.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
-import type { LogLine, Logs, Query } from "../../ports/logs/logs.ts";
+import type { LogLine, Logs } from "../../ports/logs/logs.ts";
 import { workerLog } from "../../resources/workers/model.ts";
 import type { WorkerRecords } from "../../resources/workers/records.ts";
 import { EventStream } from "../http/events.ts";
@@ -16,7 +16,7 @@ import type { Answering, Reply, Request } from "../http/reply.ts";
 import { type Ahead, refusalText } from "../http/server.ts";
 import { dial } from "../proxy/connections.ts";
 import { type NodePasses, PASS_HEADER } from "./pass.ts";
-import { type Asked, askedBy, TUNNEL } from "./paths.ts";
+import { type Asked, askedBy, logQueryIn, TUNNEL } from "./paths.ts";
 
 export interface NodeLinkParts {
   /** The machine whose workers this node acts on. */
@@ -127,13 +127,14 @@ export class NodeLink implements Ahead {
     const stream = workerLog(endpoint, worker);
     if (!((await logs.has(stream)) || (await this.#keeps(endpoint, worker))))
       throw problem("not-found", "worker not found");
+    const from = logQueryIn(query);
     const following = new AbortController();
     const gone = following.signal;
     this.#followers.add(following);
     gone.addEventListener("abort", () => this.#followers.delete(following), { once: true });
     reply.raw.once("close", () => following.abort());
     if (reply.raw.destroyed) following.abort();
-    const lines = logs.follow(stream, JSON.parse(query.get("from") ?? "{}") as Query, gone);
+    const lines = logs.follow(stream, from, gone);
     await new EventStream(asEvents(lines), { gone, clock, isHead: false }).send(reply);
   }
 

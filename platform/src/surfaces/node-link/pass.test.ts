@@ -153,6 +153,19 @@ test("a request is passed on once: whoever asks a node for what is not on its ma
   expect([log.status, log.json.detail]).toEqual([404, "worker not found"]);
 });
 
+test("a log is asked for from somewhere: what says not from where is refused, and is no fault", async () => {
+  const { nodes, of } = await setup();
+  await using _ = nodes;
+  const odd = ["", "{", "null", "[]", "5", "{}", '{"from":null}', '{"from":{}}', '{"from":{"tail":"x"}}'];
+  const source = '{"from":{"tail":1},"source":"nobody"}';
+  for (const from of [...odd, '{"from":{"after":{}}}', '{"from":{"tail":-1}}', source, undefined]) {
+    const path = of("first", "log") + (from === undefined ? "" : `?from=${encodeURIComponent(from)}`);
+    const { status } = await nodes.first.call("GET", path, { headers: { [PASS_HEADER]: passFor(nodes, path) } });
+    expect([400, 422], from).toContain(status);
+  }
+  expect(nodes.first.logged.filter((line) => line.includes("fault"))).toEqual([]);
+});
+
 test("a worker is reached under its own endpoint alone", async () => {
   const { nodes, of } = await setup();
   await using _ = nodes;

@@ -1,4 +1,8 @@
 /** What one node asks of another: a connection to a worker of its machine, or a worker's log. */
+import { parseJsonText } from "../../kernel/json.ts";
+import { oneOf, t } from "../../kernel/schema.ts";
+import { assertValid } from "../../kernel/validate.ts";
+import { logSources, type Query } from "../../ports/logs/logs.ts";
 
 export interface Asked {
   machine: string;
@@ -25,4 +29,16 @@ export function askedBy(url: string): Asked | undefined {
   const [, machine, endpoint, worker, what, query] = PATH.exec(url) ?? [];
   if (!machine || !endpoint || !worker) return undefined;
   return { machine, endpoint, worker, what: what as Asked["what"], query: new URLSearchParams(query) };
+}
+
+const place = t.Union([
+  t.Object({ tail: t.Integer({ minimum: 0 }) }),
+  t.Object({ since: t.Number() }),
+  t.Object({ after: t.Object({ ts: t.Number(), sequence: t.Optional(t.Integer()) }) }),
+]);
+const logQuery = t.Object({ from: place, source: t.Optional(oneOf(logSources)) });
+
+/** Where in a log to begin, as `from` says. */
+export function logQueryIn(query: URLSearchParams): Query {
+  return assertValid(logQuery, parseJsonText(query.get("from") ?? "{}")) as Query;
 }
