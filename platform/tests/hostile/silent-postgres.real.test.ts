@@ -10,7 +10,7 @@ test("while PostgreSQL is silent every request is answered with 503, and afterwa
   await using folder = await temporaryFolder();
   await using database = await freshDatabase();
   await using proxy = await cuttableProxy(database.url);
-  const env = { MILLRACE_DATABASE_URL: proxy.url, MILLRACE_DATABASE_TIMEOUT_S: "2", MILLRACE_LOG_LEVEL: "warn" };
+  const env = { MILLRACE_DATABASE_URL: proxy.url, MILLRACE_DATABASE_TIMEOUT_S: "4", MILLRACE_LOG_LEVEL: "warn" };
   await using server = await startServer(folder.path, { env });
   onTestFailed(() => console.log(server.log().slice(-3000)));
   const key = await ownerKey(folder.path);
@@ -19,10 +19,8 @@ test("while PostgreSQL is silent every request is answered with 503, and afterwa
     return (await server.call("POST", "/v2/serverless", { key, body })).json.id as string;
   };
   const [queue, app] = [await create("QUEUE"), await create("LOAD_BALANCER")];
-  const { MILLRACE_WORKER_KEY: worker } = await millrace(
-    folder.path,
-    ...["worker-env", queue, "--database-url", database.url],
-  );
+  const place = { data: folder.path, database: database.url };
+  const { MILLRACE_WORKER_KEY: worker } = await millrace(place, "worker-env", queue);
   const submit = (name: string) =>
     server.call("POST", `/v2/${queue}/run`, { key, body: { input: {} }, headers: { "idempotency-key": name } });
   expect((await submit("before")).status).toBe(200);

@@ -63,7 +63,7 @@ export async function openStage({ env, ...options }: StartOptions = {}): Promise
   });
   const owner = party(await ownerKey(data));
   const hostile = party((await millrace(data, "accounts", "create", "hostile")).key);
-  const witness = await Witness.open(server.url, await witnessKey(data), join(apps, "witness"));
+  const witness = opened.use(await Witness.open(server.url, await witnessKey(data), join(apps, "witness")));
   const kept = opened.move();
   return {
     server,

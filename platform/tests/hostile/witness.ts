@@ -1,4 +1,6 @@
 /** An account that uses the product as anybody does, again and again, and notes how long each request took. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { stay } from "../../src/kernel/clock.ts";
 import { type Answer, call } from "../world.ts";
 
@@ -17,9 +19,17 @@ export interface Testimony {
 
 type Request = () => Promise<string | undefined>;
 
-export class Witness {
+/** A server that has nothing to do with the product: how much slower it gets is what the machine is to blame for. */
+const CONTROL = `const server = require("node:http").createServer((request, response) => response.end("ok"));
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));
+process.stdin.on("end", () => process.exit()).resume();`;
+const CONTROL_KIND = "asks a server of nobody's";
+
+export class Witness implements Disposable {
   readonly #url: string;
   readonly #key: string;
+  readonly #control = spawn(process.execPath, ["--eval", CONTROL], { stdio: ["pipe", "pipe", "inherit"] });
+  #controlUrl = "";
   #queue = "";
   #app = "";
 
@@ -28,9 +38,15 @@ export class Witness {
     this.#key = key;
   }
 
+  [Symbol.dispose](): void {
+    this.#control.kill();
+  }
+
   /** With a worker of each kind that is ready. */
   static async open(url: string, key: string, folder: string): Promise<Witness> {
     const witness = new Witness(url, key);
+    const [port] = (await once(witness.#control.stdout, "data")) as [Buffer];
+    witness.#controlUrl = `http://127.0.0.1:${port.toString().trim()}`;
     const base = { image: `host:${folder}`, cpu: [{ id: "cpu3c", vcpuCount: 2 }], workers: { min: 1, max: 1 } };
     witness.#queue = await witness.#create({ ...base, name: "jobs", cmd: ["node", "small-worker.mjs"] });
     const scaling = { type: "REQUEST_COUNT", requestCount: 100 };
@@ -68,6 +84,7 @@ export class Witness {
   }
 
   readonly #requests: Record<string, Request> = {
+    [CONTROL_KIND]: async () => said(await call(this.#controlUrl, "GET", "/", {}), 200),
     "reads an endpoint": async () => said(await this.#call("GET", `/v2/serverless/${this.#queue}`), 200),
     "runs a job": async () => {
       const answer = await this.#call("POST", `/v2/${this.#queue}/runsync`, { input: {} });
@@ -107,11 +124,20 @@ export function percentile(values: readonly number[], share: number): number {
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))]!;
 }
 
-/** How many times as long as in peace the slowest of a hundred requests took, for the kind of request that suffered most. */
+/** How many times as long as in peace the slowest of a hundred requests of a kind took. */
+function growth(kind: string, idle: Testimony, attacked: Testimony): number {
+  return percentile(attacked.seen.get(kind)!, 0.99) / percentile(idle.seen.get(kind)!, 0.99);
+}
+
+/** The growth of the kind of request that suffered most, beyond what a server of nobody's suffered from the machine at the same time. */
 export function worstRatio(idle: Testimony, attacked: Testimony): { kind: string; ratio: number; p99: number } {
-  const ratios = [...attacked.seen].map(([kind, took]) => {
-    const p99 = percentile(took, 0.99);
-    return { kind, p99, ratio: p99 / percentile(idle.seen.get(kind)!, 0.99) };
-  });
+  const machine = Math.max(1, growth(CONTROL_KIND, idle, attacked));
+  const ratios = [...attacked.seen.keys()]
+    .filter((kind) => kind !== CONTROL_KIND)
+    .map((kind) => ({
+      kind,
+      p99: percentile(attacked.seen.get(kind)!, 0.99),
+      ratio: growth(kind, idle, attacked) / machine,
+    }));
   return ratios.reduce((worst, one) => (one.ratio > worst.ratio ? one : worst));
 }
