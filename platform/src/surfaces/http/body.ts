@@ -69,7 +69,7 @@ export async function readBody(
   }
 
   function stalled(): void {
-    refuse(problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`));
+    refuse(bodyStalled());
   }
 
   /** Nobody is left to read this; it keeps a client's going away from looking like a fault of ours. */
@@ -83,11 +83,13 @@ export async function readBody(
   return promise;
 }
 
+export const bodyStalled = () => problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`);
+
 const brokenOff = () => problem("malformed", "The request body ended before its announced length.");
 
 const watches = new WeakMap<Clock, StallWatch>();
 
-function watchOf(clock: Clock): StallWatch {
+export function watchOf(clock: Clock): StallWatch {
   let watch = watches.get(clock);
   if (!watch) {
     watch = new StallWatch(clock, STALL_MS);

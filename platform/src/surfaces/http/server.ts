@@ -5,6 +5,7 @@ import type { Duplex } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
+import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
 import type { DirectRoutes } from "./direct-routes.ts";
 import { Lingering } from "./linger.ts";
@@ -76,7 +77,8 @@ function openServer(
     maxHeaderSize: MAX_HEADER_BYTES,
     // See `refusalAtOnce`.
     requireHostHeader: false,
-    shouldUpgradeCallback: (request) => server.listening && ahead?.mayUpgrade(request as Request) === true,
+    shouldUpgradeCallback: (request) =>
+      server.listening && !ambiguityOf(request) && ahead?.mayUpgrade(request as Request) === true,
   });
   const viaTable: RequestListener = (request, response) => {
     const route = direct.find(request.method!, request.url!);
@@ -112,17 +114,17 @@ function openServer(
 
 const expectsTooMuch = new WeakSet<Request>();
 
-/** What Node would refuse by itself, without a word why. */
+/** What can be understood in two ways, and what Node would refuse by itself, without a word why. */
 function refusalAtOnce(request: Request): Problem | undefined {
   const { host, expect } = request.headers;
   if (host === undefined && request.httpVersion === "1.1")
     return problem("malformed", "The request has no Host header, which HTTP/1.1 requires.");
   if (expect !== undefined && expectsTooMuch.has(request))
     return problem("expectation-failed", "'Expect' may be 100-continue, and nothing else can be expected.");
-  return undefined;
+  return ambiguityOf(request);
 }
 
-/** Before it is known whose surface a request is for. */
+/** Before it is known whose surface a request is for; where the next one begins may be in doubt too. */
 function refuse(response: ServerResponse, refusal: Problem): void {
   const { contentType, body } = problemJson(refusal);
   new Reply(response).code(refusal.status).type(contentType).header("Connection", "close").send(body);

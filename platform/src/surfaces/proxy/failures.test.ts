@@ -4,11 +4,13 @@ import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
+import { idle } from "../../../tests/idle.ts";
 import { WAIT_FOR_ANY_MS } from "../../fleet/balancer.ts";
 
 const MIB = 1_048_576;
 const LIMIT = 30 * MIB;
 const PROCESSING_MS = 330_000;
+const STALL_MS = 15_000;
 
 const mirror: RequestListener = (request, response) => void request.pipe(response);
 
@@ -264,6 +266,59 @@ describe("a client that goes away", () => {
     await begun.promise;
     client.destroy();
     expect(await broken.promise).toBe(true);
+  });
+});
+
+describe("a body of which nothing more comes", () => {
+  test("is given up after 15 s: 408, and the worker sees it break off", async () => {
+    await using world = await setupBalanced();
+    const [begun, broken] = [Promise.withResolvers<void>(), Promise.withResolvers<boolean>()];
+    world.worker("w1", (request) => {
+      request.once("data", () => begun.resolve());
+      request.once("close", () => broken.resolve(!request.complete));
+      request.on("error", () => {});
+    });
+    const client = world.begin("POST", "/x", ["Content-Length: 1000", "Connection: close"]);
+    client.write("the beginning");
+    await begun.promise;
+    await world.clock.armed(STALL_MS);
+    await world.clock.advance(STALL_MS);
+    expect(await broken.promise).toBe(true);
+    const [answer] = await once(client.setEncoding("latin1"), "data");
+    expect(answer).toMatch(/^HTTP\/1.1 408 [\s\S]*The request body stalled for 15 seconds/);
+    client.destroy();
+    expect(world.app.balancer.demand(world.endpoint).inFlight).toBe(0);
+  });
+
+  test("may be waited for once the worker answers: the two may take turns", async () => {
+    await using world = await setupBalanced();
+    world.worker("w1", (request, response) => void request.pipe(response));
+    const client = world.begin("POST", "/x", ["Transfer-Encoding: chunked", "Connection: close"]).setEncoding("latin1");
+    const heard = async (words: string) => {
+      for (let text = ""; !text.includes(words); ) text += (await once(client, "data"))[0];
+    };
+    client.write("5\r\nfirst\r\n");
+    await heard("first");
+    await world.clock.armed(STALL_MS);
+    await world.clock.advance(STALL_MS);
+    client.write("6\r\nsecond\r\n0\r\n\r\n");
+    await heard("second");
+    client.destroy();
+  });
+
+  test("is the worker's to wait for while the worker itself takes nothing", async () => {
+    await using world = await setupBalanced();
+    const taken = Promise.withResolvers<void>();
+    const app: RequestListener = (request, response) => void taken.promise.then(() => request.pipe(response));
+    // Of a socket the system would take what the worker does not.
+    world.worker("w1", app, { over: "streams" });
+    const body = Buffer.alloc(MIB, "mill");
+    const asked = world.ask("POST", "/x", { body });
+    await world.clock.armed(PROCESSING_MS);
+    await idle();
+    await world.clock.advance(STALL_MS);
+    taken.resolve();
+    expect((await asked).text.length).toBe(body.length);
   });
 });
 

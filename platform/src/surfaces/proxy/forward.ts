@@ -5,7 +5,7 @@ import type { Dispatcher } from "undici";
 import type { Slot } from "../../fleet/balancer.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
-import { hasBody, tooLarge, waitsForContinue } from "../http/body.ts";
+import { bodyStalled, hasBody, tooLarge, waitsForContinue, watchOf } from "../http/body.ts";
 import { type AnswerTo, BODY_LIMIT, beginAnswer, passOver, tooMuch } from "./answer.ts";
 import { connectionsTo, DialRefused, ORIGIN } from "./connections.ts";
 import type { RawHeaders } from "./headers.ts";
@@ -25,9 +25,9 @@ export function forward(passing: Passing): Promise<void> {
   const { request, slot, target, headers, clock } = passing;
   if (waitsForContinue.delete(request)) passing.response.writeContinue();
   const method = request.method as Dispatcher.HttpMethod;
-  const body = bodyOf(request);
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const forwarding = new Forwarding(passing, resolve, reject);
+  const body = bodyOf(request, { clock, stalled: () => forwarding.bodyStalled() });
   connectionsTo(slot, clock).dispatch({ origin: ORIGIN, method, path: target, headers, body }, forwarding);
   return promise;
 }
@@ -89,6 +89,11 @@ class Forwarding implements Dispatcher.DispatchHandler {
     this.#reject(this.#broken ?? (isProblem(error) ? error : failed(slot, error)));
   }
 
+  /** Once the worker answers, the two may take turns, and the silence of one of them may be what the other waits for. */
+  bodyStalled(): void {
+    if (!this.#passing.response.headersSent) this.#break(bodyStalled());
+  }
+
   readonly #goOn = () => this.#controller?.resume();
 
   readonly #hungUp = () => this.#break(problem("request-timeout", "the client went away"));
@@ -108,11 +113,11 @@ class Forwarding implements Dispatcher.DispatchHandler {
 const readBefore = new WeakMap<IncomingMessage, Buffer | null>();
 
 /** Small bodies are here already and leave in one piece; others stream, of which nothing is read before there is a connection. */
-function bodyOf(request: IncomingMessage): Buffer | Readable | null {
+function bodyOf(request: IncomingMessage, watched: Watched): Buffer | Readable | null {
   if (!hasBody(request)) return null;
   const before = readBefore.get(request);
   if (before !== undefined) return before;
-  if (!isHere(request)) return Readable.from(streamed(request), { objectMode: false });
+  if (!isHere(request)) return Readable.from(streamed(request, watched), { objectMode: false });
   const body = request.read() as Buffer | null;
   readBefore.set(request, body);
   return body;
@@ -123,14 +128,30 @@ function isHere({ complete, readableLength, headers }: IncomingMessage): boolean
   return complete || readableLength === Number(headers["content-length"]);
 }
 
+interface Watched {
+  clock: Clock;
+  /** Called when the client sends nothing although the worker takes what comes. */
+  stalled(): void;
+}
+
 /** Counted as it goes, for a body in chunks announces no length. */
-async function* streamed(request: IncomingMessage): AsyncIterable<Buffer> {
+async function* streamed(request: IncomingMessage, { clock, stalled }: Watched): AsyncIterable<Buffer> {
   let sent = 0;
-  // The request is not destroyed when this ends early: its socket would go with it, and nobody would read the answer.
-  for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-    sent += (chunk as Buffer).length;
-    if (sent > BODY_LIMIT) throw tooLarge(BODY_LIMIT);
-    yield chunk as Buffer;
+  const watch = watchOf(clock);
+  const arriving = { heardAt: clock.monotonic(), stalled };
+  watch.add(arriving);
+  try {
+    // The request is not destroyed when this ends early: its socket would go with it, and nobody would read the answer.
+    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
+      watch.delete(arriving);
+      sent += (chunk as Buffer).length;
+      if (sent > BODY_LIMIT) throw tooLarge(BODY_LIMIT);
+      yield chunk as Buffer;
+      arriving.heardAt = clock.monotonic();
+      watch.add(arriving);
+    }
+  } finally {
+    watch.delete(arriving);
   }
 }
 
@@ -145,6 +166,9 @@ export const wasNotSent = (error: unknown): boolean => isProblem(error) && error
 
 export function failed({ backend, gone }: Slot, error: Error): Problem {
   const worker = `worker ${backend.worker}`;
+  // Nothing was sent, and it is not the worker's fault.
+  if ((error as NodeJS.ErrnoException).code === "UND_ERR_INVALID_ARG")
+    return problem("malformed", `the request cannot be passed on: ${error.message}`, { cause: error });
   if (gone.aborted)
     return problem("bad-gateway", `${worker} ended: ${(gone.reason as Error).message}`, { cause: error });
   const what = error instanceof DialRefused ? "refused the connection" : "broke the connection";

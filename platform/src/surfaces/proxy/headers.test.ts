@@ -4,6 +4,10 @@ import { requestHeaders, responseHeaders, type Sender, withoutKey } from "./head
 
 const KEY = "mlr_0123456789abcdef";
 
+/** Every character as `%xx`. */
+const encoded = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+
 /** Pairs as one list, as node:http has them. */
 const raw = (...pairs: [string, string][]) => pairs.flat();
 
@@ -32,6 +36,10 @@ describe("to the worker", () => {
     const given = raw(
       ["Connection", "close, X-Hop"],
       ["X-Hop", "1"],
+      ["connection", "keep-alive"],
+      ["Connection", "X-Other,, x-THIRD "],
+      ["X-Other", "2"],
+      ["X-Third", "3"],
       ["Keep-Alive", "timeout=5"],
       ["TE", "trailers"],
       ["Transfer-Encoding", "chunked"],
@@ -50,6 +58,7 @@ describe("to the worker", () => {
     ["Api-Key", `Bearer ${KEY}`],
     ["Cookie", `token=${KEY}`],
     ["Sec-WebSocket-Protocol", `millrace, ${KEY}`],
+    ["Referer", `https://a.test/?api_key=${encoded(KEY)}`],
   ])("the caller's key is not sent: %s: %s", (name, value) => expect(sent(raw([name, value]))).toEqual([]));
 
   test("it is sent to an endpoint that asks for it", () => {
@@ -77,11 +86,16 @@ describe("to the worker", () => {
     ]);
   });
 
-  test("what a proxy before us said of it is kept", () => {
-    const given = raw(["X-Forwarded-For", "1.2.3.4"], ["X-Forwarded-Proto", "https"], ["X-Forwarded-Host", "out.side"]);
+  test("what proxies before us said of it is kept", () => {
+    const given = raw(
+      ["X-Forwarded-For", "1.2.3.3"],
+      ["X-Forwarded-For", "1.2.3.4"],
+      ["X-Forwarded-Proto", "https"],
+      ["X-Forwarded-Host", "out.side"],
+    );
     const sender = { remote: "10.0.0.9", key: KEY, keepsAuthorization: false, prefix: "" };
     expect(pairs(requestHeaders(given, sender))).toEqual([
-      ["x-forwarded-for", "1.2.3.4, 10.0.0.9"],
+      ["x-forwarded-for", "1.2.3.3, 1.2.3.4, 10.0.0.9"],
       ["x-forwarded-proto", "https"],
       ["x-forwarded-host", "out.side"],
     ]);
@@ -91,8 +105,18 @@ describe("to the worker", () => {
     [`/a?api_key=${KEY}`, "/a"],
     [`/a?x=1&api_key=${KEY}&y=2`, "/a?x=1&y=2"],
     [`/a?token=${KEY}`, "/a"],
+    [`/a?api_key=${encoded(KEY)}&y=2`, "/a?y=2"],
+    [`/a?%61pi_key=${encoded(encoded(KEY))}`, "/a"],
+    [`/a?auth=Bearer%20${KEY}`, "/a"],
+    [`/a?${KEY}=1&y=2`, "/a?y=2"],
     ["/a?api_key=another", "/a?api_key=another"],
+    ["/a%20b?x=%zz&y=%25", "/a%20b?x=%zz&y=%25"],
   ])("the key in a query is not sent: %s", (target, expected) => expect(withoutKey(target, KEY)).toBe(expected));
+
+  test.each([[`/a/${KEY}/b`], [`/a/${encoded(KEY)}`], [`/a;key=${KEY}?x=1`], [`/a/${encoded(encoded(KEY))}?x=1`]])(
+    "the key in a path is refused, for a path without it is another one: %s",
+    (target) => expect(() => withoutKey(target, KEY)).toThrow("Authorization"),
+  );
 });
 
 describe("to the client", () => {
@@ -110,6 +134,8 @@ describe("to the client", () => {
       ["X-Mine", "1"],
       ["X-Runpod-Worker-Id", "forged"],
       ["Connection", "close"],
+      ["Connection", "X-Hop"],
+      ["X-Hop", "1"],
     );
     expect(received(given, "host")).toEqual([["content-type", "a/b"], ["x-mine", "1"], ...named]);
   });

@@ -1,4 +1,5 @@
 /** The headers that a request takes to a worker and an answer brings back: what belongs to one connection, one caller or one origin stays there. */
+import { problem } from "../../kernel/problem.ts";
 import type { Form } from "./address.ts";
 
 /** Flat pairs of name and value, in their order, as node:http has them. */
@@ -59,30 +60,48 @@ export function requestHeaders(raw: readonly string[], sender: Sender): RawHeade
     const name = raw[i]!.toLowerCase();
     const value = raw[i + 1]!;
     if (name === "host") host = value;
-    if (FORWARDED.has(name)) forwarded.set(name, value);
+    if (FORWARDED.has(name)) forwarded.set(name, joined(forwarded.get(name), value));
     else if (HOP_BY_HOP.has(name) || dropped?.has(name) || name === "expect" || workerHeaders.has(name)) continue;
-    else if (!sender.keepsAuthorization && (name === "authorization" || value.includes(sender.key))) continue;
+    else if (!sender.keepsAuthorization && (name === "authorization" || holds(value, sender.key))) continue;
     else if (name === "cookie") keepCookies(kept, value);
     else kept.push(raw[i]!, value);
   }
   const { remote = "unknown", prefix } = sender;
-  const earlier = forwarded.get("x-forwarded-for");
-  kept.push("X-Forwarded-For", earlier ? `${earlier}, ${remote}` : remote);
+  kept.push("X-Forwarded-For", joined(forwarded.get("x-forwarded-for"), remote));
   kept.push("X-Forwarded-Proto", forwarded.get("x-forwarded-proto") ?? "http");
   kept.push("X-Forwarded-Host", forwarded.get("x-forwarded-host") ?? host);
   if (prefix) kept.push("X-Forwarded-Prefix", `${forwarded.get("x-forwarded-prefix") ?? ""}${prefix}`);
   return kept;
 }
 
-/** `?api_key=<the caller's key>` is no business of the worker either. */
+/** `?api_key=<the caller's key>` is no business of the worker either. In a path the key cannot be left out, and is refused. */
 export function withoutKey(target: string, key: string): string {
-  if (!target.includes(key)) return target;
-  const mark = target.indexOf("?");
-  const pairs = target.slice(mark + 1).split("&");
-  const kept = pairs.filter((pair) => pair.slice(pair.indexOf("=") + 1) !== key);
-  if (mark < 0 || kept.length === pairs.length) return target;
-  return target.slice(0, mark) + (kept.length > 0 ? `?${kept.join("&")}` : "");
+  if (!holds(target, key)) return target;
+  const [path = "", ...query] = target.split("?");
+  const kept = query
+    .join("?")
+    .split("&")
+    .filter((pair) => !holds(pair, key));
+  const rest = kept.length > 0 ? `${path}?${kept.join("&")}` : path;
+  if (!holds(rest, key)) return rest;
+  throw problem("malformed", "the API key must not stand in the path, which the worker sees: send it as Authorization");
 }
+
+/** Encoded once more by each of a few programs on its way, a text is still the same. */
+const ENCODINGS_AT_MOST = 3;
+
+function holds(text: string, key: string): boolean {
+  if (text.includes(key)) return true;
+  let decoded = text;
+  for (let i = 0; i < ENCODINGS_AT_MOST && decoded.includes("%"); i++) {
+    decoded = decoded.replace(/%([\da-f]{2})/gi, (_, hex) => String.fromCharCode(Number.parseInt(hex, 16)));
+    if (decoded.includes(key)) return true;
+  }
+  return false;
+}
+
+/** A list may stand in several lines (RFC 9110, 5.3). */
+const joined = (before: string | undefined, value: string) => (before ? `${before}, ${value}` : value);
 
 /** `own` are the headers that the platform puts on this answer. */
 export function responseHeaders(raw: readonly string[], form: Form, own: Record<string, unknown>): RawHeaders {
@@ -110,16 +129,17 @@ export function responseHeaders(raw: readonly string[], form: Form, own: Record<
   return kept;
 }
 
-/** `Connection: close, x-mine` makes `x-mine` a header of this connection. */
+/** `Connection: close, x-mine` makes `x-mine` a header of this connection; each of several such headers counts. */
 function namesInConnection(raw: readonly string[]): Set<string> | undefined {
+  let names: Set<string> | undefined;
   for (let i = 0; i < raw.length; i += 2) {
     if (raw[i]!.length !== "connection".length || raw[i]!.toLowerCase() !== "connection") continue;
     const value = raw[i + 1]!;
     if (value === "close" || value === "keep-alive") continue;
-    const names = value.split(",").map((name) => name.trim().toLowerCase());
-    return new Set(names);
+    names ??= new Set();
+    for (const name of value.split(",")) names.add(name.trim().toLowerCase());
   }
-  return undefined;
+  return names;
 }
 
 function keepCookies(kept: RawHeaders, value: string): void {
