@@ -78,7 +78,7 @@ function openServer(
     // See `refusalAtOnce`.
     requireHostHeader: false,
     shouldUpgradeCallback: (request) =>
-      server.listening && !ambiguityOf(request) && ahead?.mayUpgrade(request as Request) === true,
+      server.listening && !refusalAtOnce(request as Request) && ahead?.mayUpgrade(request as Request) === true,
   });
   const viaTable: RequestListener = (request, response) => {
     const route = direct.find(request.method!, request.url!);
@@ -114,7 +114,7 @@ function openServer(
 
 const expectsTooMuch = new WeakSet<Request>();
 
-/** What can be understood in two ways, and what Node would refuse by itself, without a word why. */
+/** What nobody may take further, and what Node would refuse by itself, without a word why. */
 function refusalAtOnce(request: Request): Problem | undefined {
   const { host, expect } = request.headers;
   if (host === undefined && request.httpVersion === "1.1")
@@ -124,7 +124,7 @@ function refusalAtOnce(request: Request): Problem | undefined {
   return ambiguityOf(request);
 }
 
-/** Before it is known whose surface a request is for; where the next one begins may be in doubt too. */
+/** Before it is known whose surface a request is for. */
 function refuse(response: ServerResponse, refusal: Problem): void {
   const { contentType, body } = problemJson(refusal);
   new Reply(response).code(refusal.status).type(contentType).header("Connection", "close").send(body);
