@@ -17,6 +17,7 @@ import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
 import { DockerCompute } from "./ports/compute/docker/docker-compute.ts";
 import { engineAddresses } from "./ports/compute/docker/engine.ts";
 import { HostCompute } from "./ports/compute/host/host-compute.ts";
+import { DataDisk, type Disk } from "./ports/disk.ts";
 import { tryLockFolder } from "./ports/sqlite/folder-lock.ts";
 import type { Store } from "./ports/store/store.ts";
 import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
@@ -74,17 +75,18 @@ export interface Installation extends Services, AsyncDisposable {
 interface InstallationOptions {
   thread?: boolean;
   publicUrl?: () => string;
-  presence?: Presence;
+  presence?: Presence | undefined;
+  disk?: Disk;
 }
 
 export async function openInstallation(
   settings: Settings,
-  { thread = true, publicUrl, presence, ...given }: Partial<Surroundings> & InstallationOptions = {},
+  { thread = true, publicUrl, presence, disk, ...given }: Partial<Surroundings> & InstallationOptions = {},
 ): Promise<Installation> {
   const parts = { ...real, ...given };
   await makeDataFolder(settings);
   await using opened = new AsyncDisposableStack();
-  const [store, { openServices }] = await Promise.all([openStore(settings, thread), loadApp()]);
+  const [store, { openServices }] = await Promise.all([openStore(settings, { thread, disk }), loadApp()]);
   opened.use(store);
   const { masterKey: text, masterKeyCommand: command } = settings;
   const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };
@@ -138,15 +140,16 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   let url = "";
   await makeDataFolder(settings);
   const presence = await enter(settings, parts, opened);
+  const disk = opened.use(await DataDisk.open(settings.data, parts));
   const isOwners = async (account: string): Promise<boolean> => installation.accounts.isFirst(account);
   const [installation, { queue, signals }, limits, host] = await openTogether(opened, [
-    openInstallation(settings, { ...parts, presence, publicUrl: () => settings.publicUrl ?? url }),
-    openQueue(settings, parts),
+    openInstallation(settings, { ...parts, presence, disk, publicUrl: () => settings.publicUrl ?? url }),
+    openQueue(settings, { ...parts, disk }),
     openLimits(settings),
     openHost(settings, parts, isOwners),
   ]);
   const logs = opened.use(
-    openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written")),
+    openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written"), disk),
   );
   const newOwnerKey = await ensureOwnerKey(settings, installation, parts.random);
   const { store, vault, masterKeys } = installation;
@@ -164,6 +167,8 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     workerUrl: (image: string) =>
       settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl(drivers.containers)),
     site: siteOf(settings),
+    // Where workers are on record elsewhere, their start alone needs this disk, and says so.
+    refusal: () => (settings.databaseUrl ? undefined : disk.refusal),
   };
   const nodeUrl = () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port);
   const node = { id, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };

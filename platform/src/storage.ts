@@ -3,6 +3,7 @@ import { join } from "node:path";
 import type { Clock } from "./kernel/clock.ts";
 import { MIB } from "./kernel/operation.ts";
 import type { Random } from "./kernel/random.ts";
+import { anyDisk, type Disk } from "./ports/disk.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import { MemoryLimits } from "./ports/limits/memory-limits.ts";
 import { FileLogs } from "./ports/logs/file-logs.ts";
@@ -22,8 +23,11 @@ export type { Presence };
 /** How long PostgreSQL is waited for. */
 const patienceIn = ({ databaseTimeoutS }: Settings) => ({ answerMs: databaseTimeoutS * 1000 });
 
-export async function openStore(settings: Settings, thread: boolean): Promise<Store> {
-  if (!settings.databaseUrl) return SqliteStore.open(join(settings.data, "store.db"), { thread });
+export async function openStore(
+  settings: Settings,
+  { thread, disk }: { thread: boolean; disk?: Disk | undefined },
+): Promise<Store> {
+  if (!settings.databaseUrl) return SqliteStore.open(join(settings.data, "store.db"), { thread, disk });
   const { PostgresStore } = await import("./ports/store/postgres-store.ts");
   return PostgresStore.open(settings.databaseUrl, patienceIn(settings));
 }
@@ -42,11 +46,11 @@ export interface OpenQueue extends AsyncDisposable {
 /** The queue and its signals: both in this process, or both in PostgreSQL. */
 export async function openQueue(
   settings: Settings,
-  { clock, random }: { clock: Clock; random: Random },
+  { clock, random, disk }: { clock: Clock; random: Random; disk?: Disk },
 ): Promise<OpenQueue> {
   await using opened = new AsyncDisposableStack();
   if (!settings.databaseUrl) {
-    const queue = opened.use(await SqliteQueue.open(settings.data, { clock, random }));
+    const queue = opened.use(await SqliteQueue.open(settings.data, { clock, random, ...(disk && { disk }) }));
     const signals = opened.use(new MemorySignals());
     const kept = opened.move();
     return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
@@ -62,10 +66,10 @@ export async function openQueue(
 }
 
 /** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */
-export function openLogs(settings: Settings, failed: (error: unknown) => void): Logs {
+export function openLogs(settings: Settings, failed: (error: unknown) => void, disk: Disk = anyDisk): Logs {
   const { data, logFileMb, logFiles, logTotalMb } = settings;
   const limits = { fileBytes: logFileMb * MIB, files: logFiles, total: logTotalMb * MIB };
-  return new FileLogs(join(data, "logs"), { failed, limits });
+  return new FileLogs(join(data, "logs"), { failed, limits, disk });
 }
 
 /** A server's place on the data, beside other servers only where these share a database, and never beside a rotation of the master key. */

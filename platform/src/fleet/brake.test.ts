@@ -35,3 +35,9 @@ test("the newest failure gives the reason", () => {
   ];
   expect(brakeOf(failures)).toEqual({ until: 2005, failures: 2, reason: "new" });
 });
+
+test("a full disk brakes nothing for longer than a moment, however often it stood in the way", () => {
+  const reason = "could not be started: the server's disk is full";
+  const failures = Array.from({ length: 8 }, (_, n) => ({ at: n * 1000, reason }));
+  expect(brakeOf(failures)?.until).toBe(8000);
+});

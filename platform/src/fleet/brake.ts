@@ -1,4 +1,5 @@
 /** The crash-loop brake: workers that fail at their start are started again ever more slowly, until one of them proves healthy. */
+import { DISK_IS_FULL } from "../ports/disk.ts";
 import type { EndpointType } from "../resources/endpoints/model.ts";
 
 export interface Failure {
@@ -35,6 +36,8 @@ export const isProven = (type: EndpointType, wellMs: number): boolean => wellMs 
 export function brakeOf(failures: readonly Failure[]): Brake | undefined {
   if (failures.length === 0) return undefined;
   const newest = failures.reduce((last, next) => (next.at >= last.at ? next : last));
-  const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** (failures.length - 1));
+  // A full disk says nothing about the program: it is tried again as soon as there may be room.
+  const own = failures.filter(({ reason }) => !reason.includes(DISK_IS_FULL)).length;
+  const delayMs = Math.min(LONGEST_DELAY_MS, FIRST_DELAY_MS * 2 ** Math.max(0, own - 1));
   return { until: newest.at + delayMs, failures: failures.length, reason: newest.reason };
 }

@@ -90,7 +90,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#attention = new Attention(parts);
     const endpoint = (id: string) => this.#book.find(id);
     this.warmUps = new FleetWarmUps({ ...parts, endpoint, act: (worker) => this.#act(worker) });
-    this.#reasons = new WaitReasons({ ...parts, progressOf: (worker) => this.#keeper?.progressOf(worker) });
+    const refusal = () => machine?.refusal?.();
+    this.#reasons = new WaitReasons({ ...parts, refusal, progressOf: (worker) => this.#keeper?.progressOf(worker) });
     const { reach = () => Promise.reject(new Error("other machines are not reached from here")) } = parts;
     const elsewhere = new Elsewhere({ balancer, reach });
     this.#machines = new Machines({
@@ -112,6 +113,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       activeAt: (endpoint, worker) => this.#activeAt(endpoint, worker),
       act: (worker) => this.#act(worker),
       thawHere: (worker) => this.#thawHere(worker),
+      refusal,
     });
     this.#stopListening = [
       signals.listen("fleet:work", () => void this.#ticking?.soon()),

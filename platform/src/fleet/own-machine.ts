@@ -8,4 +8,6 @@ export interface OwnMachine {
   /** Where workers of an image reach this server; asked once the image is prepared. */
   workerUrl: (image: string) => string | Promise<string>;
   site: WorkerSite;
+  /** Why nothing new is begun here, such as a full disk; undefined when nothing is in the way. */
+  refusal?: () => string | undefined;
 }

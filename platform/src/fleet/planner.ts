@@ -31,6 +31,8 @@ export interface PlannerParts {
   /** Thaws a worker before that is on record; false for one of another node's machine. */
   thawHere: (worker: WorkerItem) => Promise<boolean>;
   frozen: FrozenLimits;
+  /** Why no worker can be put on record; undefined when nothing is in the way. */
+  refusal: () => string | undefined;
 }
 
 export interface FrozenLimits {
@@ -142,7 +144,8 @@ export class Planner {
 
   /** A write that somebody else was faster with is left to the next pass. */
   async #carryOut(endpoint: Item<KeptEndpoint>, step: Step): Promise<void> {
-    const { records, act, clock } = this.#parts;
+    const { records, act, clock, refusal } = this.#parts;
+    if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;
     switch (step.do) {
       case "add":
         return act(await this.#insert(endpoint, { state: "PLACED", ...placed(step.place), reason: null }));

@@ -9,6 +9,7 @@ import { isHeldUp, waitSentence } from "./wait-sentence.ts";
 export interface WaitReasonParts {
   clock: Clock;
   log: Log;
+  refusal: () => string | undefined;
   /** What was last said of the image that a worker of this machine waits for. */
   progressOf: (worker: string) => string | undefined;
 }
@@ -37,6 +38,7 @@ export class WaitReasons {
       busy: serving.filter(([, jobs]) => jobs > 0).length,
       progressOf: this.#parts.progressOf,
       onlyLowPriority,
+      refusal: this.#parts.refusal(),
       now: this.#parts.clock.now(),
     });
   }

@@ -15,6 +15,8 @@ export interface WaitFacts {
   progressOf: (worker: string) => string | undefined;
   /** Only jobs wait that start no workers. */
   onlyLowPriority: boolean;
+  /** Why no worker is started for anybody. */
+  refusal?: string | undefined;
   now: number;
 }
 
@@ -84,6 +86,7 @@ function whyNotMore(facts: WaitFacts): string | undefined {
   return (
     failureIn(workers) ??
     startIn(facts, workers) ??
+    facts.refusal ??
     workers.find(({ doc }) => doc.state === "WANTED")?.doc.reason ??
     undefined
   );

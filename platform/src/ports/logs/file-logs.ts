@@ -1,6 +1,7 @@
 /** Logs in files: what is appended waits in memory for a moment, and is written in the background or dropped, never waited for. */
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
+import { anyDisk, type Disk } from "../disk.ts";
 import { Followers, readLines } from "./followers.ts";
 import { cutLines, isStreamName, type LogLine, type Logs, type NewLine, type Query } from "./logs.ts";
 import { type FileLimits, LOG_FILE, namesIn, StreamFiles } from "./stream-files.ts";
@@ -61,6 +62,7 @@ export class FileLogs implements Logs {
   readonly #failed: (error: unknown) => void;
   readonly #streams = new Map<string, Stream>();
   readonly #followers = new Followers();
+  readonly #disk: Disk;
   readonly #due = new Set<Stream>();
   #size = 0;
   #writers = 0;
@@ -69,7 +71,8 @@ export class FileLogs implements Logs {
   #removal: Promise<void> = Promise.resolve();
   #isClosed = false;
 
-  constructor(folder: string, parts: { failed: (error: unknown) => void; limits?: Partial<LogLimits> }) {
+  constructor(folder: string, parts: { failed: (error: unknown) => void; limits?: Partial<LogLimits>; disk?: Disk }) {
+    this.#disk = parts.disk ?? anyDisk;
     this.#folder = folder;
     this.#limits = { ...STANDARD, ...parts.limits };
     this.#failed = parts.failed;
@@ -207,6 +210,8 @@ export class FileLogs implements Logs {
     stream.waiting = [];
     stream.next = undefined;
     try {
+      // The last room is not for lines.
+      if (this.#disk.refusal !== undefined) throw Object.assign(new Error(this.#disk.refusal), { code: "ENOSPC" });
       const files = await this.#files(stream);
       const lines = await files.write(waiting.map((one) => withNote(one, stream.fault)));
       stream.fault = undefined;

@@ -68,6 +68,7 @@ export class EmbeddedQueue implements Queue {
   }
 
   async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
+    this.#journal.refuseNew();
     const stashed = hasLarge(jobs) ? await stashBodies(this.#journal, jobs) : (jobs as NewStashedJob[]);
     const enqueued = await this.#decide(stashed, (decision) =>
       stashed.map((job) => this.#known(job, decision) ?? this.#insert(job, decision)),

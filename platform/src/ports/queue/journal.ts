@@ -64,6 +64,8 @@ export interface Written {
 
 export interface Journal {
   readonly outputs: LargeOutputs;
+  /** Throws while no new jobs are taken on, before anything is decided on them. */
+  refuseNew(): void;
   /** Puts a large payload where entries can refer to it; durable once resolved. */
   stash(payload: Payload): Promise<Stashed>;
   /** Removes stashed payloads that no entry came to refer to. */

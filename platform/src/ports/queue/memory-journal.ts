@@ -44,6 +44,10 @@ export class MemoryJournal implements Journal {
   #lowest = 0;
   #highest = 0;
 
+  refuseNew(): void {
+    // Memory is its disk.
+  }
+
   async stash(payload: Payload): Promise<Stashed> {
     return typeof payload === "string" ? payload : Buffer.from(payload).toString();
   }

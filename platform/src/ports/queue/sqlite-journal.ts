@@ -2,9 +2,10 @@
 import type { DatabaseSync } from "node:sqlite";
 import { realClock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
+import { anyDisk, type Disk } from "../disk.ts";
 import { Scrubber } from "../sqlite/scrubber.ts";
 import { sql } from "../sqlite/statement.ts";
-import { type Flusher, GroupCommit, openForReading } from "../sqlite/writer.ts";
+import { type Flusher, GroupCommit, openForReading, refuseNew } from "../sqlite/writer.ts";
 import { pack } from "./entry-wire.ts";
 import type { Payload } from "./job.ts";
 import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
@@ -46,6 +47,7 @@ export class SqliteJournal implements Journal {
   readonly #reader: DatabaseSync;
   readonly #files: PayloadFiles;
   readonly #scrubber: Scrubber;
+  readonly #disk: Disk;
   readonly outputs: LargeOutputs = {
     stage: (pieces) => this.#files.write(pieces),
     unstage: (key) => this.discard([{ file: key }]),
@@ -54,23 +56,34 @@ export class SqliteJournal implements Journal {
   };
   #failed: () => void = () => {};
 
-  private constructor(flusher: Flusher, reader: DatabaseSync, files: PayloadFiles) {
+  private constructor(flusher: Flusher, reader: DatabaseSync, files: PayloadFiles, disk: Disk) {
     // Entries are decided on what earlier entries made: when one batch fails, those behind it rest on nothing.
-    this.#writer = new GroupCommit(flusher, { failTogether: () => this.#failed() });
+    this.#writer = new GroupCommit(flusher, { failTogether: () => this.#failed(), disk });
     this.#scrubber = new Scrubber(() => this.#writer.checkpoint(), realClock);
     this.#reader = reader;
     this.#files = files;
+    this.#disk = disk;
   }
 
-  static async open(file: string, folder: string, flusher: Flusher, random: Random): Promise<SqliteJournal> {
+  static async open(
+    file: string,
+    folder: string,
+    flusher: Flusher,
+    random: Random,
+    disk: Disk = anyDisk,
+  ): Promise<SqliteJournal> {
     const files = await PayloadFiles.open(folder, random);
-    const journal = new SqliteJournal(flusher, openForReading(file), files);
+    const journal = new SqliteJournal(flusher, openForReading(file), files, disk);
     await files.sweep((name) => journal.#refersTo(name));
     return journal;
   }
 
   get flushes(): number {
     return this.#writer.flushes;
+  }
+
+  refuseNew(): void {
+    refuseNew(this.#disk);
   }
 
   async stash(payload: Payload): Promise<Stashed> {

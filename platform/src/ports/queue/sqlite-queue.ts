@@ -1,6 +1,7 @@
 /** The queue of a single process on SQLite: the queue in memory plus a journal. */
 import { join } from "node:path";
 import type { Random } from "../../kernel/random.ts";
+import type { Disk } from "../disk.ts";
 import { NearFlusher } from "../sqlite/near-flusher.ts";
 import { type Command, type Flusher, threadFlusher } from "../sqlite/writer.ts";
 import { EmbeddedQueue } from "./embedded-queue.ts";
@@ -12,6 +13,7 @@ import { program } from "./sqlite-program.ts";
 interface Surroundings {
   clock: MonotonicClock;
   random: Random;
+  disk?: Disk;
   writing?: keyof typeof WRITING;
 }
 
@@ -34,10 +36,10 @@ export class SqliteQueue extends EmbeddedQueue {
     this.#journal = journal;
   }
 
-  static async open(folder: string, { clock, random, writing = "near" }: Surroundings): Promise<SqliteQueue> {
+  static async open(folder: string, { clock, random, disk, writing = "near" }: Surroundings): Promise<SqliteQueue> {
     const file = join(folder, "queue.db");
     const flusher = await WRITING[writing](file, clock);
-    return new SqliteQueue(await SqliteJournal.open(file, join(folder, "payloads"), flusher, random), clock);
+    return new SqliteQueue(await SqliteJournal.open(file, join(folder, "payloads"), flusher, random, disk), clock);
   }
 
   /** How many flushes were made since the queue was opened. */

@@ -1,9 +1,11 @@
 /** Group commit for SQLite: commands go to one writer, and each answer comes after the commit that holds it. */
+import { statSync } from "node:fs";
 import { getCompileCacheDir } from "node:module";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
 import { problem } from "../../kernel/problem.ts";
+import { anyDisk, type Disk, isFull } from "../disk.ts";
 
 /** A command's name and its input, as they cross to the writer's thread. */
 export interface Command {
@@ -20,30 +22,34 @@ export interface Program {
   commands: Record<string, (db: DatabaseSync, input: never) => unknown>;
 }
 
-export type Flushed = { outputs: unknown[] } | { failed: string };
+export type Flushed = { outputs: unknown[] } | { failed: string; isFull?: boolean };
 
 /** Runs batches on a connection: the same code in the thread and, for simulations, without one. */
 export class BatchRunner {
   readonly #db: DatabaseSync;
   readonly #program: Program;
+  readonly #place: WrittenPlace;
 
   constructor(file: string, program: Program, db = openDatabase(file)) {
     this.#db = db;
     migrate(this.#db, program.migrations, file);
     this.#program = program;
+    this.#place = new WrittenPlace(`${file}-wal`);
   }
 
   /** `committing` is called when all is done but the flush. */
   run(batch: Command[], committing?: () => void): Flushed {
     try {
+      if (this.#place.wasGone) this.#place.check();
       this.#db.exec("BEGIN IMMEDIATE");
       const outputs = batch.map(({ name, input }) => this.#program.commands[name]!(this.#db, input as never));
       committing?.();
       this.#db.exec("COMMIT");
+      this.#place.check();
       return { outputs };
     } catch (error) {
-      if (this.#db.isTransaction) this.#db.exec("ROLLBACK");
-      return { failed: (error as Error).message };
+      rollBack(this.#db);
+      return { failed: (error as Error).message, ...(isFull(error) && { isFull: true }) };
     }
   }
 
@@ -54,6 +60,10 @@ export class BatchRunner {
     try {
       const { busy } = this.#db.prepare("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number };
       return busy === 0;
+    } catch (error) {
+      // What is in the log stays there until there is room for it elsewhere.
+      if (isFull(error)) return false;
+      throw error;
     } finally {
       this.#db.exec(`PRAGMA busy_timeout = ${BUSY_WAIT_MS}`);
     }
@@ -61,6 +71,33 @@ export class BatchRunner {
 
   close(): void {
     this.#db.close();
+  }
+}
+
+/** Some failures end the transaction themselves. */
+function rollBack(db: DatabaseSync): void {
+  try {
+    if (db.isTransaction) db.exec("ROLLBACK");
+  } catch {
+    // Whatever it says, the reason of the failure says more; the next one begins anew.
+  }
+}
+
+/** What is written to a file that has no name any more is lost with this process, and nothing else would say so. */
+class WrittenPlace {
+  readonly #file: string;
+  #inode: number | undefined;
+  wasGone = false;
+
+  constructor(file: string) {
+    this.#file = file;
+  }
+
+  check(): void {
+    const inode = statSync(this.#file, { throwIfNoEntry: false })?.ino;
+    this.#inode ??= inode;
+    this.wasGone = inode === undefined || inode !== this.#inode;
+    if (this.wasGone) throw new Error("the data folder was moved or removed while the server ran");
   }
 }
 
@@ -98,7 +135,7 @@ function migrate(db: DatabaseSync, migrations: readonly string[], file: string):
     db.exec(`PRAGMA user_version = ${migrations.length}`);
     db.exec("COMMIT");
   } catch (error) {
-    db.exec("ROLLBACK");
+    rollBack(db);
     throw error;
   }
 }
@@ -126,6 +163,7 @@ export interface Flusher {
 export class GroupCommit {
   readonly #flusher: Flusher;
   readonly #failTogether: (() => void) | undefined;
+  readonly #disk: Disk;
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
@@ -136,9 +174,13 @@ export class GroupCommit {
    * `failTogether`: a failed batch takes down what waits behind it, because that was decided on what the batch would make. It
    * is called before anybody hears of the failure, so that nothing can be decided on the same ground in between.
    */
-  constructor(flusher: Flusher, { failTogether }: { failTogether?: () => void } = {}) {
+  constructor(
+    flusher: Flusher,
+    { failTogether, disk = anyDisk }: { failTogether?: (() => void) | undefined; disk?: Disk | undefined } = {},
+  ) {
     this.#flusher = flusher;
     this.#failTogether = failTogether;
+    this.#disk = disk;
   }
 
   run<Output>(name: string, input: unknown): Promise<Output> {
@@ -176,14 +218,21 @@ export class GroupCommit {
   }
 
   async #flush(batch: Waiting[]): Promise<Flushed> {
+    const commands = batch.map(({ command }) => command);
     try {
-      const flushed = await this.#flusher.flush(batch.map(({ command }) => command));
+      let flushed = await this.#flusher.flush(commands);
+      if ("failed" in flushed && flushed.isFull && this.#disk.release()) flushed = await this.#flusher.flush(commands);
       this.flushes++;
       return flushed;
     } catch (error) {
       return { failed: (error as Error).message };
     }
   }
+}
+
+/** Nothing new is begun where there is no room left for its end. */
+export function refuseNew({ refusal }: Disk): void {
+  if (refusal !== undefined) throw problem("unavailable", `The data folder could not be written: ${refusal}`);
 }
 
 function settle(batch: Waiting[], flushed: Flushed): void {

@@ -1,9 +1,10 @@
 /** The store in one SQLite file: written by group commit in a thread, read on the calling thread. */
 import type { DatabaseSync } from "node:sqlite";
 import { type Clock, realClock } from "../../kernel/clock.ts";
+import { anyDisk, type Disk } from "../disk.ts";
 import { Scrubber } from "../sqlite/scrubber.ts";
 import { sql } from "../sqlite/statement.ts";
-import { GroupCommit, inlineFlusher, openForReading, threadFlusher } from "../sqlite/writer.ts";
+import { GroupCommit, inlineFlusher, openForReading, refuseNew, threadFlusher } from "../sqlite/writer.ts";
 import { type Committed, fromRow, program, type Row } from "./sqlite-program.ts";
 import {
   type Lease,
@@ -15,23 +16,32 @@ import {
   WriteRefused,
 } from "./store.ts";
 
+interface StoreOptions {
+  thread?: boolean;
+  clock?: Clock;
+  disk?: Disk | undefined;
+}
+
 export class SqliteStore implements Store {
   readonly #writer: GroupCommit;
   readonly #reader: DatabaseSync;
   readonly #scrubber: Scrubber;
+  readonly #disk: Disk;
 
-  private constructor(writer: GroupCommit, reader: DatabaseSync, clock: Clock) {
+  private constructor(writer: GroupCommit, reader: DatabaseSync, clock: Clock, disk: Disk) {
+    this.#disk = disk;
     this.#writer = writer;
     this.#reader = reader;
     this.#scrubber = new Scrubber(() => writer.checkpoint(), clock);
   }
 
   /** `thread: false` suits a command that runs once and ends; a server keeps its event loop free. */
-  static async open(file: string, { thread = true, clock = realClock } = {}): Promise<SqliteStore> {
+  static async open(file: string, options: StoreOptions = {}): Promise<SqliteStore> {
+    const { thread = true, clock = realClock, disk = anyDisk } = options;
     const flusher = thread
       ? await threadFlusher(file, new URL("./sqlite-program.ts", import.meta.url))
       : inlineFlusher(file, program);
-    const store = new SqliteStore(new GroupCommit(flusher), openForReading(file), clock);
+    const store = new SqliteStore(new GroupCommit(flusher, { disk }), openForReading(file), clock, disk);
     // A crash may have come before what was removed last had left the log.
     if (thread) store.#scrubber.soon();
     return store;
@@ -43,6 +53,7 @@ export class SqliteStore implements Store {
   }
 
   async commit(writes: Write[]): Promise<StoredRecord[]> {
+    if (writes.every((write) => write.do === "insert")) refuseNew(this.#disk);
     const outcome = await this.#writer.run<Committed>("commit", writes);
     if ("refused" in outcome) throw new WriteRefused(outcome.refused, outcome.index);
     if (writes.some((write) => write.do !== "insert")) this.#scrubber.soon();

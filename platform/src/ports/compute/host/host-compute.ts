@@ -7,6 +7,7 @@ import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../../kernel/background.ts";
 import type { Clock } from "../../../kernel/clock.ts";
 import type { Log } from "../../../kernel/log.ts";
+import { DISK_IS_FULL, isFull } from "../../disk.ts";
 import {
   type Capabilities,
   type Capacity,
@@ -25,7 +26,7 @@ import { Launcher, type LauncherOptions, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { openNetwork } from "./open-network.ts";
-import { type OutputLimits, segmentWithin, shareOf } from "./output-file.ts";
+import { type OutputLimits, segmentBeside } from "./output-file.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface HostOptions extends Omit<LauncherOptions, "key"> {
@@ -177,7 +178,6 @@ export class HostCompute implements Compute {
 
   #failed = (error: unknown) => this.#options.log.error({ err: error }, "looking after instances failed");
 
-  #running = () => [...this.#instances.values()].filter(({ isEnded }) => !isEnded);
   #folderOf = (id: string) => new InstanceFolder(join(this.#options.folder, id));
 
   #follow(id: string, folder: InstanceFolder, kept: ConstructorParameters<typeof HostInstance>[2]): HostInstance {
@@ -186,6 +186,7 @@ export class HostCompute implements Compute {
       cgroups: this.#cgroups,
       sandboxed: this.#launcher.sandboxed,
       changed: () => this.#tell(instance),
+      failed: this.#failed,
     });
     this.#instances.set(id, instance);
     return instance;
@@ -263,14 +264,13 @@ export class HostCompute implements Compute {
       this.#instances.delete(id);
       await folder.remove();
       await this.#clear(id);
-      throw error;
+      throw isFull(error) ? new Error(DISK_IS_FULL, { cause: error }) : error;
     }
   }
 
   #segmentOfNext(): number {
-    const kept = [...this.#instances.values()].map(({ kept: { segment = 0 } }) => shareOf(segment));
-    const coming = (this.#starting.size - 1) * this.#options.output.program;
-    return segmentWithin(this.#options.output, coming + kept.reduce((sum, share) => sum + share, 0));
+    const segments = [...this.#instances.values()].map(({ kept: { segment = 0 } }) => segment);
+    return segmentBeside(this.#options.output, segments, this.#starting.size - 1);
   }
 
   /** One after another, so that no two instances get the same device, port or address. */
@@ -382,7 +382,7 @@ export class HostCompute implements Compute {
     await this.#duty?.[Symbol.asyncDispose]();
     this.#listeners.clear();
     for (const instance of this.#instances.values()) instance.letGo();
-    const isLeft = this.#running().length > 0;
+    const isLeft = [...this.#instances.values()].some(({ isEnded }) => !isEnded);
     await this.#watchdog.leave(isLeft);
     await this.#network.letGo();
     if (isLeft) return;

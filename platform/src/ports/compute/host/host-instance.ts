@@ -2,6 +2,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
+import { DISK_IS_FULL } from "../../disk.ts";
 import type { Exit, Instance, InstanceState, Output } from "../compute.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { EXIT, type InstanceFolder, type KeptInstance } from "./instance-folder.ts";
@@ -38,6 +39,7 @@ export interface InstanceParts {
   /** The program runs in namespaces of its own. */
   sandboxed: boolean;
   changed: (instance: HostInstance) => void;
+  failed: (error: unknown) => void;
 }
 
 export class HostInstance {
@@ -87,7 +89,7 @@ export class HostInstance {
   #watch(): void {
     try {
       this.#watcher = watch(this.folder.path, { persistent: false }, (_, name) => {
-        if (name === EXIT) void this.look();
+        if (name === EXIT) this.look().catch(this.#parts.failed);
         if (name !== null && isSegment(name)) this.#stir();
       });
       this.#watcher.on("error", () => {});
@@ -131,7 +133,7 @@ export class HostInstance {
   async #unseenExit(): Promise<Exit> {
     const reason = (await this.folder.hasRoom())
       ? "its end was not seen: the machine restarted, or the process that watched it was ended"
-      : "its end was not seen: the server's disk is full";
+      : `its end was not seen: ${DISK_IS_FULL}`;
     await this.folder.keepReason(reason);
     await this.folder.keepExit(KILLED);
     return { code: null, signal: "SIGKILL", at: this.#parts.clock.now(), reason };

@@ -27,6 +27,14 @@ export function segmentWithin({ program, machine }: OutputLimits, promised: numb
   return Math.max(SMALLEST_SEGMENT, Math.floor(Math.min(program, left / 8) / KEPT_SEGMENTS));
 }
 
+/** That of one more beside these, and beside others of which nothing is known yet. */
+export function segmentBeside(limits: OutputLimits, segments: readonly number[], others: number): number {
+  return segmentWithin(
+    limits,
+    segments.reduce((sum, segment) => sum + shareOf(segment), others * limits.program),
+  );
+}
+
 /** Positions had a number before the offset once, which was 0 for most; the others begin anew. */
 export function parsePosition(text: string | undefined): number {
   const [before, offset] = (text ?? "0").split(":").map(Number);
