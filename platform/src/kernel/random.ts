@@ -32,6 +32,11 @@ export class SeededRandom implements Random {
     this.#state = seed >>> 0;
   }
 
+  /** Goes on as one with this seed would from its start. */
+  reseed(seed: number): void {
+    this.#state = seed >>> 0;
+  }
+
   /** A number in [0, 1). */
   fraction(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;

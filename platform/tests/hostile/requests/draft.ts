@@ -1,0 +1,192 @@
+/** A request before it becomes bytes: valid as it is made, with real ids, and open to be changed in every part. */
+import type { SeededRandom } from "../../../src/kernel/random.ts";
+import { PASS_HEADER } from "../../../src/surfaces/node-link/pass.ts";
+import { CPU, type Person, type Place } from "./population.ts";
+import type { Named, Route } from "./routes.ts";
+import type { SchemaValues } from "./schema-values.ts";
+
+export interface Draft {
+  route: Route;
+  person: Person;
+  method: string;
+  /** By name, as they stand in the path. */
+  params: Record<string, string>;
+  /** Once it is set, the path is this. */
+  path?: string;
+  query: [string, string][];
+  headers: [string, string][];
+  /** A value is sent as JSON, text and bytes as they are. */
+  body: { value: unknown } | { text: string | Buffer } | undefined;
+  /** These bytes instead of all that. */
+  raw?: Buffer;
+  /** What was done to it, in words. */
+  changes: string[];
+  /** It names something of the other account. */
+  isForeign: boolean;
+  /** Its framing is as HTTP wants it: the answer is about the request, and the connection lives on. */
+  isFramed: boolean;
+  /** Not all of its body comes: the server waits for it. */
+  isShort: boolean;
+}
+
+export interface Scene {
+  place: Place;
+  chance: SeededRandom;
+  values: SchemaValues;
+}
+
+/** So many are always left to be asked about. */
+const FEW = 3;
+const NEVER_CHANGED = new Set(["PATCH", "DELETE", "PUT"]);
+/** What would end, empty or take what must stay. */
+const TAKES = /\/(purge-queue|cancel|retry|job-|status|batch|runsync|openai)/;
+
+export function validDraft({ place, chance, values }: Scene, route: Route, person: Person): Draft {
+  const params = paramsOf(route, person, chance, place);
+  const query = Object.entries(route.query)
+    .filter(() => chance.chance(0.3))
+    .map(([name, schema]): [string, string] => [name, String(values.fitting(schema))]);
+  const draft: Draft = {
+    ...{
+      route,
+      person,
+      method: route.method,
+      params,
+      query,
+      headers: [],
+      body: bodyOf(route, person, params, chance, values),
+    },
+    ...{ changes: [], isForeign: false, isFramed: true, isShort: false },
+  };
+  draft.headers = headersOf(draft, place, chance);
+  return draft;
+}
+
+export function pathOf({ path, route, params }: Draft): string {
+  return path ?? route.path.replace(/\{(\w+)\}/g, (_, name: string) => params[name]!);
+}
+
+export function targetOf(draft: Draft): string {
+  const search = draft.query.map(([name, value]) => `${escaped(name)}=${escaped(value)}`).join("&");
+  return pathOf(draft) + (search ? `?${search}` : "");
+}
+
+/** What is escaped already stays as it is. */
+const escaped = (text: string) => text.toWellFormed().replace(/[^\w.~%+,{}":[\]-]/gu, encodeURIComponent);
+
+function paramsOf(route: Route, person: Person, chance: SeededRandom, place: Place): Record<string, string> {
+  const names = Object.entries(route.params);
+  const endpoint = endpointFor(route, person, chance);
+  return Object.fromEntries(names.map(([name, named]) => [name, idFor(named, endpoint, route, person, chance, place)]));
+}
+
+function endpointFor(route: Route, { owns, app, byHand, kept }: Person, chance: SeededRandom): string {
+  if (route.of === "app" || route.key === "node") return app;
+  if (route.key === "worker") return byHand.endpoint;
+  const own = chance.pick([...owns.endpoint, byHand.endpoint]);
+  const isSafe = !NEVER_CHANGED.has(route.method) && !TAKES.test(route.path);
+  if (route.name === "deleteEndpoint") return owns.endpoint.length > FEW ? owns.endpoint[0]! : "gone";
+  if (route.name === "updateEndpoint") return owns.endpoint.length > 0 ? chance.pick(owns.endpoint) : "gone";
+  if (route.path.includes("/workers")) return chance.pick([app, own]);
+  return isSafe ? chance.pick([own, kept.endpoint]) : own;
+}
+
+function idFor(
+  named: Named,
+  endpoint: string,
+  route: Route,
+  person: Person,
+  chance: SeededRandom,
+  place: Place,
+): string {
+  const { owns, kept, byHand } = person;
+  if (named === "endpoint") return endpoint;
+  if (named === "machine") return place.machine;
+  if (named === "rest") return chance.pick(["hello", "v1/chat/completions", "echo", "a/b?c=d", "v1/models"]);
+  if (named === "worker") return route.key === "worker" ? byHand.worker : chance.pick(owns.worker);
+  const isRead = route.method === "GET";
+  if (named === "secret" && isRead) return chance.pick([kept.secret, ...owns.secret]);
+  // A job, batch or request is kept together with its endpoint.
+  const fitting = owns[named].filter((id) => !id.includes("@") || id.endsWith(`@${endpoint}`));
+  return (fitting.length > 0 ? chance.pick(fitting) : "gone").split("@")[0]!;
+}
+
+function headersOf({ route, body, person, method }: Draft, place: Place, chance: SeededRandom): [string, string][] {
+  const headers: [string, string][] = [["Host", new URL(place.url).host]];
+  if (route.key === "account") headers.push(["Authorization", `Bearer ${person.key}`]);
+  if (route.key === "worker") headers.push(["Authorization", person.byHand.key]);
+  if (body) headers.push(["Content-Type", "application/json"]);
+  if (route.key === "node" && method === "GET" && route.path.endsWith("connection"))
+    headers.push(["Connection", "Upgrade"], ["Upgrade", "millrace-worker"]);
+  if (route.headers.includes("Idempotency-Key") && chance.chance(0.3))
+    headers.push(["Idempotency-Key", `key-${chance.below(50)}`]);
+  return headers;
+}
+
+/** Last, since it speaks for the path and query as they are sent. */
+export function withPass(draft: Draft, { passes }: Place): void {
+  if (draft.route.key === "node") draft.headers.push([PASS_HEADER, passes.issue(draft.method, targetOf(draft))]);
+}
+
+type Example = (person: Person, chance: SeededRandom) => Record<string, unknown> | unknown[];
+
+/** A worker may be started for each; those that no machine can start are never more than a few. */
+const WORKERS = { min: 0, max: 1 };
+
+/** What the rules beyond the schema want; the rest is made from the schema. */
+const examples: Record<string, Example> = {
+  createEndpoint: ({ mark }, chance) => ({
+    ...CPU,
+    ...{ name: `made ${mark}`, image: "example/nothing:1", env: { MARK: mark }, workers: WORKERS },
+    type: chance.pick(["QUEUE", "QUEUE", "LOAD_BALANCER"]),
+    ...(chance.chance(0.5) ? { timeout: 60_000, flashboot: "FLASHBOOT", ports: ["8080/http"], disk: 10 } : {}),
+  }),
+  updateEndpoint: ({ mark }, chance) =>
+    chance.pick([
+      { name: `new ${mark}` },
+      { env: { MARK: `${mark} ${chance.below(9)}` } },
+      { workers: { max: 1 } },
+      { timeout: 9000 },
+    ]),
+  createSecret: ({ mark, hiddenMark }, chance) => ({
+    name: `s${chance.below(1e6)}`,
+    value: hiddenMark,
+    description: mark,
+  }),
+  updateSecret: ({ mark, hiddenMark }, chance) =>
+    chance.pick([{ value: hiddenMark }, { description: mark }, { value: hiddenMark, description: "" }]),
+  createApiKey: ({ mark, owns }, chance) => ({
+    name: `made ${mark}`,
+    scopes: chance.pick([["read-only"], ["serverless:invoke", "secrets:read"]]),
+    ...(chance.chance(0.3) && owns.endpoint.length > 0 ? { endpoints: [owns.endpoint[0]] } : {}),
+  }),
+  updateSshKeys: ({ mark }) => ({ keys: [`ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 ${mark}`] }),
+};
+
+function bodyOf(
+  route: Route,
+  person: Person,
+  params: Record<string, string>,
+  chance: SeededRandom,
+  values: SchemaValues,
+): Draft["body"] {
+  if (route.text) return { text: linesFor(person, chance) };
+  if (!route.body || (route.method === "GET" && chance.chance(0.8))) return undefined;
+  const example = examples[route.name]?.(person, chance);
+  if (example)
+    return { value: chance.chance(0.2) ? { ...(values.fitting(route.body) as object), ...example } : example };
+  const value = values.fitting(route.body);
+  const isSubmission = /\/(run|runsync|batch|requests)$/.test(route.path) && route.method === "POST";
+  if (!isSubmission) return { value };
+  const job = { input: { mark: person.mark, prompt: "x" } };
+  // The endpoint of what must stay is asked plainly.
+  if (params.endpoint === person.kept.endpoint) return { value: job };
+  return { value: Array.isArray(value) ? [job, job] : { ...(value as object), ...job, webhook: undefined } };
+}
+
+/** For /job-exchange: `<job id> <attempt> <result>`. */
+function linesFor({ owns, mark }: Person, chance: SeededRandom): string {
+  const line = () =>
+    `${chance.pick([...owns.job, "gone"]).split("@")[0]} ${1 + chance.below(2)} ${JSON.stringify({ output: mark })}`;
+  return Array.from({ length: chance.below(4) }, line).join("\n");
+}

@@ -1,0 +1,141 @@
+/** What must be true of every answer: it is declared, it has its form, and it shows nothing that its reader may not see. */
+import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
+import formats from "ajv-formats";
+import { type Draft, targetOf } from "./draft.ts";
+import type { Answer, Outcome } from "./exchange.ts";
+import type { Person } from "./population.ts";
+import { components, HTTP_REFUSALS, type Route } from "./routes.ts";
+import type { Schema } from "./schema-values.ts";
+
+/** Words of languages, libraries and databases that mean nothing to whoever asked. */
+const INTERNALS =
+  /node:internal|node_modules|\bat (?:async )?[\w.<>]+ \(|\.ts:\d+|platform\/src|SQLITE_|byte sequence|duplicate key|syntax error at|(?:Type|Reference|Range|Syntax)Error|\bECONN|\bENO[A-Z]{3}|\[object /;
+
+const GATEWAY_FAULTS = [502, 503, 504];
+/** Given before it is known whose surface a request is for. */
+const OF_HTTP = [408, 417, 431];
+
+/** The parts of a request by which it becomes one to another route. */
+const ELSEWHERE = new Set(["a parameter of the path", "the path", "the method", "raw bytes", "the framing"]);
+
+export class Judge {
+  readonly #ajv = new Ajv2020({ strict: false, validateFormats: true });
+  readonly #validators = new Map<Schema, ValidateFunction>();
+
+  constructor() {
+    (formats as unknown as (ajv: Ajv2020) => void)(this.#ajv);
+    this.#ajv.addSchema({ $id: "contract", components: { schemas: components } });
+  }
+
+  /** What is wrong, in words that are the same for the same fault; empty when all is well. */
+  faultsOf(draft: Draft, outcome: Outcome, other: Person): string[] {
+    if (outcome.kind === "let go") return [];
+    if (outcome.kind === "silent") return ["was not answered"];
+    if (outcome.kind === "closed") return draft.isFramed ? [`lost its connection (${outcome.why})`] : [];
+    const { answer } = outcome;
+    return [
+      ...this.#statusFaults(draft, answer),
+      ...this.#formFaults(draft, answer),
+      ...seenFaults(draft, answer, other),
+    ];
+  }
+
+  #statusFaults(draft: Draft, { status }: Answer): string[] {
+    const { route, isForeign } = draft;
+    if (isOfApp(draft) && route.form === "flat" && status < 500) return [];
+    if (status >= 500 && !mayFault(draft, status))
+      return [`was answered with ${status}${isNul(draft) ? " about NUL" : ""}`];
+    if (isForeign && status < 300 && !isElsewhere(draft))
+      return [`was answered with ${status} about what is another's`];
+    if (isElsewhere(draft) || status >= 500) return [];
+    const declared = [...Object.keys(route.success).map(Number), ...route.refusals];
+    const known = draft.changes.length === 0 ? declared : [...declared, ...HTTP_REFUSALS, 101];
+    return known.includes(status) ? [] : [`was answered with ${status}, which is not declared`];
+  }
+
+  #formFaults(draft: Draft, answer: Answer): string[] {
+    const { route } = draft;
+    const isOfProgram = isOfApp(draft) || answer.headers.get("content-type")?.startsWith("text/html");
+    if (!answer.isWhole || draft.method === "HEAD" || isOfProgram || answer.status === 101) return [];
+    if (answer.status >= 400) return refusalFaults(route, answer, isElsewhere(draft));
+    const schema = isElsewhere(draft) ? undefined : route.success[answer.status];
+    return schema ? this.#bodyFaults(schema, answer) : [];
+  }
+
+  #bodyFaults(schema: Schema, { text, status }: Answer): string[] {
+    let validate = this.#validators.get(schema);
+    if (!validate) {
+      validate = this.#ajv.compile(referring(schema) as object);
+      this.#validators.set(schema, validate);
+    }
+    const value = parsed(text);
+    if (value === undefined) return [`was answered with ${status} and no JSON`];
+    return validate(value)
+      ? []
+      : [`was answered with ${status} and a body off its schema: ${this.#ajv.errorsText(validate.errors)}`];
+  }
+}
+
+/** References of the document lead into the schema that holds them all. */
+function referring(schema: unknown): unknown {
+  if (Array.isArray(schema)) return schema.map(referring);
+  if (typeof schema !== "object" || schema === null) return schema;
+  const entries = Object.entries(schema).map(([key, value]) =>
+    key === "$ref" ? [key, `contract${value as string}`] : [key, referring(value)],
+  );
+  return Object.fromEntries(entries);
+}
+
+const isElsewhere = ({ changes }: Draft) => changes.some((change) => ELSEWHERE.has(change));
+
+/** The most likely fault of all has a name of its own, or it would hide the others. */
+const isNul = (draft: Draft) => /%00|\0/.test(targetOf(draft));
+
+const isOfApp = ({ route, params, person }: Draft) =>
+  route.of === "app" || Object.values(params).some((id) => person.balanced.has(id));
+
+const mayFault = (draft: Draft, status: number) =>
+  draft.route.faults.includes(status) || (isOfApp(draft) && GATEWAY_FAULTS.includes(status));
+
+function refusalFaults(route: Route, { text, headers, status }: Answer, isOther: boolean): string[] {
+  const type = headers.get("content-type") ?? "none";
+  const value = parsed(text) as Record<string, unknown> | undefined;
+  if (typeof value !== "object" || value === null) return [`was refused with ${status} and no JSON (${type})`];
+  const isProblem = type.startsWith("application/problem+json");
+  if (!isOther && route.form !== "open" && isProblem !== (route.form === "problem") && !OF_HTTP.includes(status))
+    return status === 400 ? [] : [`was refused with ${status} in the form of another surface (${type})`];
+  const said = isProblem ? [value.title, value.detail] : openAiWords(value);
+  if (said.some((word) => typeof word !== "string" || word === ""))
+    return [`was refused with ${status} without a reason`];
+  if (isProblem && value.status !== status) return [`was refused with ${status} that calls itself ${value.status}`];
+  if (isProblem && status === 429 && !headers.has("retry-after"))
+    return ["was refused with 429 that says not for how long"];
+  return status === 405 && !headers.has("allow") ? ["was refused with 405 that says not what is allowed"] : [];
+}
+
+function openAiWords({ error, message }: Record<string, unknown>): unknown[] {
+  return typeof error === "object" && error !== null ? [(error as { message?: unknown }).message] : [error, message];
+}
+
+function seenFaults({ route, person }: Draft, { text, status, headers }: Answer, other: Person): string[] {
+  const all = `${[...headers.values()].join("\n")}\n${text}`;
+  const faults: string[] = [];
+  // Whoever holds a node's pass is the installation itself.
+  if (route.key !== "node") {
+    if (all.includes(other.mark)) faults.push("shows what another account made");
+    if (all.includes(other.key) || all.includes(other.byHand.key)) faults.push("shows another account's key");
+  }
+  if (all.includes(person.hiddenMark) || all.includes(other.hiddenMark)) faults.push("shows a secret's value");
+  const isDocument = route.form === "open" || headers.get("content-type")?.startsWith("text/");
+  const internal = isDocument ? undefined : INTERNALS.exec(text)?.[0];
+  if (internal) faults.push(`shows internals with ${status}: ${internal}`);
+  return faults;
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,99 @@
+/** What was acknowledged must be there at the end, and what was removed must not. */
+import { isDeepStrictEqual } from "node:util";
+import { call } from "../../world.ts";
+import { type Draft, targetOf } from "./draft.ts";
+import type { Outcome } from "./exchange.ts";
+import type { Person } from "./population.ts";
+import type { Named } from "./routes.ts";
+
+const MOST_REMEMBERED = 200;
+const paths = { endpoint: "/v2/serverless", secret: "/v2/account/secrets" } as const;
+
+type Made = { id?: string; type?: string; requestIds?: string[] };
+
+/** Takes note of what an answer brought about. */
+export function note(draft: Draft, outcome: Outcome, removed: Set<string>): void {
+  forget(draft, outcome, removed);
+  if (outcome.kind !== "answered" || outcome.answer.status > 299 || !outcome.answer.isWhole) return;
+  const { person, route, params, changes } = draft;
+  if (
+    draft.raw ||
+    draft.path !== undefined ||
+    draft.method !== route.method ||
+    changes.includes("a parameter of the path")
+  )
+    return;
+  const made = recordIn(outcome.answer.text);
+  const add = (named: Named, id: string | undefined) => {
+    if (id) remember(person.owns[named], id);
+  };
+  if (route.name === "createEndpoint") person.owns.endpoint.push(...(made.id ? [made.id] : []));
+  if (made.id && made.type === "LOAD_BALANCER") person.balanced.add(made.id);
+  if (route.name === "createSecret") person.owns.secret.push(...(made.id ? [made.id] : []));
+  if (route.name === "createApiKey") person.owns.apiKey.push(...(made.id ? [made.id] : []));
+  if (route.path === "/v2/{endpoint}/run" && params.endpoint === person.kept.endpoint) keep(draft, made.id);
+  else if (/\/(run|runsync)$/.test(route.path)) add("job", made.id && `${made.id}@${params.endpoint}`);
+  if (route.path === "/v2/{endpoint}/batch" && route.method === "POST") {
+    add("batch", made.id && `${made.id}@${params.endpoint}`);
+    for (const id of made.requestIds ?? []) add("request", `${id}@${params.endpoint}`);
+  }
+}
+
+/** A job whose terms were changed may have been told to end. */
+function keep({ person, changes }: Draft, id: string | undefined): void {
+  if (id && !changes.some((change) => /value|JSON|body/.test(change))) person.kept.jobs.add(id);
+}
+
+/** Whether a removal that was not plainly refused came to pass is not known: nobody asks about it any more. */
+function forget(draft: Draft, outcome: Outcome, removed: Set<string>): void {
+  const { method, person, route } = draft;
+  const isRemoval = method === "DELETE" || route.method === "DELETE";
+  if (!isRemoval || (outcome.kind === "answered" && outcome.answer.status >= 400 && outcome.answer.status < 500))
+    return;
+  const target = targetOf(draft);
+  for (const named of ["endpoint", "secret", "apiKey"] as const) {
+    for (const id of person.owns[named].filter((id) => target.includes(id))) {
+      person.owns[named].splice(person.owns[named].indexOf(id), 1);
+      const isSure = outcome.kind === "answered" && outcome.answer.status === 204 && named !== "apiKey";
+      if (isSure) removed.add(`${paths[named]}/${id}`);
+    }
+  }
+}
+
+function recordIn(text: string): Made {
+  try {
+    return (JSON.parse(text) as Made) ?? {};
+  } catch {
+    return {};
+  }
+}
+
+function remember(ids: string[], id: string): void {
+  if (!ids.includes(id)) ids.push(id);
+  if (ids.length > MOST_REMEMBERED) ids.shift();
+}
+
+/** What is not as it was acknowledged, in words. */
+export async function losses(url: string, person: Person, removed: Set<string>): Promise<string[]> {
+  const { owns, kept, key } = person;
+  const ask = (path: string) => call(url, "GET", path, { key });
+  const lost: string[] = [];
+  const expect = async (path: string, status: number) => {
+    const answer = await ask(path);
+    if (answer.status !== status) lost.push(`${path} is answered with ${answer.status}, not ${status}`);
+    return answer.json;
+  };
+  for (const [path, record] of kept.records)
+    if (!isDeepStrictEqual(await expect(path, 200), record)) lost.push(`${path} is not as it was`);
+  for (const named of ["endpoint", "secret"] as const)
+    for (const id of owns[named]) await expect(`${paths[named]}/${id}`, 200);
+  for (const path of removed) await expect(path, 404);
+  const { apiKeys } = (await ask("/v2/account/api-keys")).json as { apiKeys: { id: string }[] };
+  for (const id of [kept.apiKey, ...owns.apiKey])
+    if (!apiKeys.some((known) => known.id === id)) lost.push("an API key is gone");
+  for (const id of kept.jobs) {
+    const job = await expect(`/v2/${kept.endpoint}/status/${id}`, 200);
+    if (job?.status !== "IN_QUEUE") lost.push(`job ${id} is ${job?.status}`);
+  }
+  return lost;
+}

@@ -1,0 +1,53 @@
+/** A server of its own with two accounts, for requests to be generated to. */
+import { chmod, cp, mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { openInstallation } from "../../../src/main.ts";
+import { settingsFrom } from "../../../src/settings.ts";
+import { ownerKey, type Server, startServer, temporaryFolder } from "../../process.ts";
+import { DEBUGGABLE } from "./memory.ts";
+import { type Person, type Place, placeOf, settle } from "./population.ts";
+
+const APP = fileURLToPath(new URL("../../fixtures/small-app.mjs", import.meta.url));
+
+export interface World extends AsyncDisposable {
+  server: Server;
+  place: Place;
+  people: readonly [Person, Person];
+}
+
+/** No limits of rate: what is counted here is what gets through to the routes. */
+const SETTINGS = {
+  MILLRACE_COMPUTE: "host",
+  MILLRACE_HOST_IMAGES: "on",
+  MILLRACE_RATE_LIMITS: "off",
+  MILLRACE_LOG_LEVEL: "warn",
+};
+
+export async function openWorld(databaseUrl: string | undefined): Promise<World> {
+  await using opened = new AsyncDisposableStack();
+  const folder = opened.use(await temporaryFolder());
+  const [data, apps] = [join(folder.path, "data"), join(folder.path, "apps")];
+  await mkdir(apps);
+  await cp(APP, join(apps, "small-app.mjs"));
+  // Programs run as users of their own.
+  for (const path of [folder.path, apps]) await chmod(path, 0o755);
+  const database: Record<string, string> = databaseUrl ? { MILLRACE_DATABASE_URL: databaseUrl } : {};
+  const server = opened.use(await startServer(data, { env: { ...SETTINGS, ...DEBUGGABLE, ...database } }));
+  // In order, so that its programs end with it.
+  opened.defer(async () => {
+    if (server.process.exitCode === null) await server.end("SIGTERM");
+  });
+  await using installation = await openInstallation(settingsFrom({ MILLRACE_DATA: data, ...database }), {
+    thread: false,
+  });
+  const place = await placeOf(server.url, data, installation);
+  const stranger = await installation.accounts.create("stranger", "stranger@localhost");
+  const strangersKey = (await installation.account.issueKey(stranger, { scopes: ["all"] })).key;
+  const people = [
+    await settle(place, "owner", await ownerKey(data), apps, installation),
+    await settle(place, "stranger", strangersKey, apps, installation),
+  ] as const;
+  const kept = opened.move();
+  return { server, place, people, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
