@@ -16,6 +16,7 @@ import { nobodyWarmsUp, type WarmUps } from "./jobs/warm-up.ts";
 import { Webhooks } from "./jobs/webhooks.ts";
 import { WorkerDesk } from "./jobs/worker-desk.ts";
 import type { WorkerEvents } from "./jobs/worker-events.ts";
+import { parseRanges } from "./kernel/addresses.ts";
 import { every } from "./kernel/background.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { resourceId } from "./kernel/ids.ts";
@@ -151,6 +152,8 @@ export interface AppSettings {
   /** What the frozen workers of a machine may have of its memory; half of it by default. */
   frozenMb?: number;
   webhookPrivate?: string;
+  /** What is not public and may be reached all the same; nothing by default. */
+  reachable?: string;
   webhookSecret?: string;
   domain?: string;
   publicUrl?: string;
@@ -222,7 +225,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const webhooks = new Webhooks({
     ...parts,
     failed,
-    post: createPost({ allowPrivate: settings.webhookPrivate === "allow" }),
+    post: createPost({ allowPrivate: settings.webhookPrivate === "allow", reachable: parseRanges(settings.reachable) }),
     secret: settings.webhookSecret,
     record: (reading) => Buffer.from(jobRecord({ ...reading, link: outputs.link(reading.job) })).toString(),
     accountOf: async (endpoint) => (await endpoints.find(endpoint))?.account,

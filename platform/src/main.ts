@@ -7,6 +7,7 @@ import { fileURLToPath } from "node:url";
 import pino from "pino";
 import type { App, Services, Surroundings } from "./app.ts";
 import { hostPolicy, imagePolicy } from "./guards/host-images.ts";
+import { parseRanges } from "./kernel/addresses.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText, resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
@@ -16,6 +17,7 @@ import { type Random, realRandom } from "./kernel/random.ts";
 import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
 import { DockerCompute } from "./ports/compute/docker/docker-compute.ts";
 import { engineAddresses } from "./ports/compute/docker/engine.ts";
+import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
 import { HostCompute } from "./ports/compute/host/host-compute.ts";
 import { DataDisk, type Disk } from "./ports/disk.ts";
 import { tryLockFolder } from "./ports/sqlite/folder-lock.ts";
@@ -263,10 +265,15 @@ async function openHost(
     writableApp: settings.hostApp === "writable",
     library: fileURLToPath(new URL("../../worker", import.meta.url)),
     watchdogS: settings.watchdogS,
+    egress: await egressOf(settings),
     output: { program: settings.outputMb.program * MIB, machine: settings.outputMb.machine * MIB },
     roots: settings.hostRoots,
     isOwners,
   });
+}
+
+async function egressOf({ reachable, workerUrl }: Settings): Promise<Egress> {
+  return { reachable: parseRanges(reachable), doors: await doorsOf(workerUrl), nameServers: await nameServersOf() };
 }
 
 function siteOf({ dataCenter, publicUrl, host }: Settings): WorkerSite {

@@ -215,6 +215,12 @@ export const settingTable = {
     value: "allow",
     about: "'allow' lets webhooks reach private addresses",
   },
+  reachable: {
+    flag: "reachable",
+    variable: "MILLRACE_REACHABLE",
+    value: "RANGES",
+    about: "private ranges that webhooks and programs may reach: 10.1.0.0/16,192.168.1.5, or 'all'",
+  },
   webhookSecret: { flag: "", variable: "MILLRACE_WEBHOOK_SECRET", value: "TEXT", about: "signs webhooks when set" },
   logFileMb: {
     flag: "log-file-mb",
@@ -285,6 +291,7 @@ export type Settings = {
   frozenMb: number | undefined;
   stream: "auto" | "array" | "object";
   webhookPrivate: string | undefined;
+  reachable: string | undefined;
   webhookSecret: string | undefined;
   logFileMb: number;
   logFiles: number;
@@ -312,11 +319,8 @@ export function settingsFrom(
   };
   const number = (name: keyof typeof settingTable, least: number, most: number) =>
     integerIn(settingTable[name].variable, read(name)!, least, most);
-  const port = Number(read("port"));
-  if (!Number.isInteger(port) || port < 0 || port > 65_535)
-    throw new Error(`the port must be a number from 0 to 65535, not '${read("port")}'`);
   return {
-    port,
+    port: number("port", 0, 65_535),
     host: read("host")!,
     data: resolve(read("data")!),
     databaseTimeoutS: number("databaseTimeoutS", 1, 3600),
@@ -349,6 +353,7 @@ export function settingsFrom(
     frozenMb: read("frozenMb") === undefined ? undefined : number("frozenMb", 0, 100_000_000),
     stream: oneOf("MILLRACE_STREAM", read("stream")!, ["auto", "array", "object"]),
     webhookPrivate: read("webhookPrivate"),
+    reachable: read("reachable"),
     webhookSecret: read("webhookSecret"),
     logFileMb: number("logFileMb", 1, 1024),
     logFiles: number("logFiles", 1, 1000),

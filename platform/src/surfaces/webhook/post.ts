@@ -1,76 +1,88 @@
 /** Sending a webhook: one address looked up once, checked, connected to; no redirects; nothing private unless allowed. */
-import { lookup as dnsLookup } from "node:dns";
-import { request as httpRequest } from "node:http";
+import { lookup as systemLookup } from "node:dns";
+import { Resolver } from "node:dns/promises";
+import { type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { BlockList, isIP, type LookupFunction } from "node:net";
+import { isIP, type LookupFunction } from "node:net";
+import { networkInterfaces } from "node:os";
 import type { Post } from "../../jobs/webhooks.ts";
+import { isSpecial, type Range, within } from "../../kernel/addresses.ts";
 
 const TIMEOUT_MS = 10_000;
+/** What a target says is not kept; a short answer is let come to its end. */
+const ANSWER_BYTES = 64 * 1024;
 
-/** Addresses that belong to this machine, its network or no one: a caller must not reach them through us. */
-const privateAddresses = new BlockList();
-for (const [network, prefix] of [
-  ["0.0.0.0", 8],
-  ["10.0.0.0", 8],
-  ["100.64.0.0", 10],
-  ["127.0.0.0", 8],
-  ["169.254.0.0", 16],
-  ["172.16.0.0", 12],
-  ["192.0.0.0", 24],
-  ["192.168.0.0", 16],
-  ["198.18.0.0", 15],
-  ["224.0.0.0", 4],
-  ["240.0.0.0", 4],
-] as const) {
-  privateAddresses.addSubnet(network, prefix, "ipv4");
-}
-for (const [network, prefix] of [
-  ["::", 128],
-  ["::1", 128],
-  ["64:ff9b::", 96],
-  ["fc00::", 7],
-  ["fe80::", 10],
-  ["ff00::", 8],
-] as const) {
-  privateAddresses.addSubnet(network, prefix, "ipv6");
-}
-
+/** Nobody reaches this machine or its network through us, also not at an address that is public. */
 export function isPrivate(address: string): boolean {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(address)?.[1];
-  if (mapped) return isPrivate(mapped);
-  return privateAddresses.check(address, isIP(address) === 6 ? "ipv6" : "ipv4");
+  return isSpecial(address) || ownAddresses().has(address);
+}
+
+function ownAddresses(): Set<string> {
+  const interfaces = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
+  return new Set(interfaces.map(({ address }) => address));
+}
+
+type Found = { address: string; family: number };
+
+/**
+ * Not by the system's resolver, which keeps one of a few threads for as long as a name server is silent: four such names would stop
+ * everything that reads or writes files. Where all addresses are allowed, strangers choose none.
+ */
+async function find(host: string, bySystem: boolean): Promise<Found[]> {
+  if (bySystem || !host.includes(".")) return findBySystem(host);
+  const resolver = new Resolver({ timeout: TIMEOUT_MS / 4, tries: 2 });
+  const asked = await Promise.allSettled([resolver.resolve4(host), resolver.resolve6(host)]);
+  const found = asked.flatMap((answer, i) =>
+    answer.status === "fulfilled" ? answer.value.map((address) => ({ address, family: i === 0 ? 4 : 6 })) : [],
+  );
+  if (found.length === 0 && asked[0].status === "rejected") throw asked[0].reason;
+  return found;
+}
+
+function findBySystem(host: string): Promise<Found[]> {
+  return new Promise((resolve, reject) =>
+    systemLookup(host, { all: true }, (error, addresses) => (error ? reject(error) : resolve(addresses))),
+  );
 }
 
 /** Checks the very address that is connected to: a name that answers differently the second time gains nothing. */
-function checkedLookup(allowPrivate: boolean): LookupFunction {
+function checkedLookup(mayReach: (address: string) => boolean, bySystem: boolean): LookupFunction {
   return (host, options, done) => {
-    dnsLookup(host, { ...options, all: true }, (error, addresses) => {
-      if (error) return done(error, "", 0);
-      const usable = allowPrivate ? addresses : addresses.filter(({ address }) => !isPrivate(address));
-      const first = usable[0];
+    const choose = (addresses: Found[]) => {
+      const first = addresses.find(({ address }) => mayReach(address));
       if (!first) return done(refused(host), "", 0);
       return options.all
-        ? (done as (e: null, a: typeof usable) => void)(null, [first])
+        ? (done as (e: null, a: Found[]) => void)(null, [first])
         : done(null, first.address, first.family);
-    });
+    };
+    find(host, bySystem).then(choose, (error: NodeJS.ErrnoException) => done(error, "", 0));
   };
 }
 
-export function createPost({ allowPrivate }: { allowPrivate: boolean }): Post {
+export interface PostOptions {
+  /** All of them. */
+  allowPrivate: boolean;
+  /** These of them. */
+  reachable: readonly Range[];
+}
+
+export function createPost({ allowPrivate, reachable }: PostOptions): Post {
+  const isAllowed = within(reachable);
+  const mayReach = (address: string) => allowPrivate || isAllowed(address) || !isPrivate(address);
   return (url, body, headers) =>
     new Promise((resolve, reject) => {
+      let status: number | undefined;
       const target = new URL(url);
       const literal = target.hostname.replace(/^\[|\]$/g, "");
       // A literal address is never looked up, so it is checked here.
-      if (isIP(literal) && !allowPrivate && isPrivate(literal)) return reject(refused(literal));
+      if (isIP(literal) && !mayReach(literal)) return reject(refused(literal));
       const send = target.protocol === "https:" ? httpsRequest : httpRequest;
-      const request = send(
+      const request: ClientRequest = send(
         target,
         {
           method: "POST",
           agent: false,
-          lookup: checkedLookup(allowPrivate),
-          timeout: TIMEOUT_MS,
+          lookup: checkedLookup(mayReach, allowPrivate),
           signal: AbortSignal.timeout(TIMEOUT_MS),
           headers: {
             ...headers,
@@ -80,15 +92,29 @@ export function createPost({ allowPrivate }: { allowPrivate: boolean }): Post {
           },
         },
         (response) => {
-          response.resume();
-          resolve({ status: response.statusCode ?? 0 });
+          status = response.statusCode ?? 0;
+          // Only then, so that as many are under way as are counted.
+          response.once("close", () => resolve({ status: status! }));
+          drop(response);
         },
       );
-      request.on("error", reject);
+      // What it answered counts, also when that does not come to an end.
+      request.on("error", (error) => (status === undefined ? reject(error) : resolve({ status })));
       return request.end(body);
     });
 }
 
+function drop(response: IncomingMessage): void {
+  let bytes = 0;
+  response.on("error", () => {});
+  response.on("data", (piece: Buffer) => {
+    bytes += piece.length;
+    if (bytes > ANSWER_BYTES) response.destroy();
+  });
+}
+
 function refused(host: string): Error {
-  return new Error(`'${host}' is a private address; MILLRACE_WEBHOOK_PRIVATE=allow permits such targets`);
+  return new Error(
+    `'${host}' is not a public address; MILLRACE_REACHABLE names others that webhooks and programs may reach, and MILLRACE_WEBHOOK_PRIVATE=allow permits all to webhooks`,
+  );
 }

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
 import { StartRefused } from "../compute.ts";
+import { type Egress, egressRules, ingressRules } from "../egress.ts";
 import { connectTo } from "./connection.ts";
 import { Dialer } from "./dialer.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
@@ -47,6 +48,7 @@ export interface BridgeOptions {
   file: string;
   seed: number;
   clock: Clock;
+  egress: Egress;
 }
 
 export const bridgeName = (key: string) => `mr${key}`;
@@ -60,8 +62,8 @@ export const tableName = (key: string) => `millrace_${key}`;
 export const hardwareAddress = (key: string, index: number) =>
   ["02", ...(key + index.toString(16).padStart(4, "0")).match(/../g)!].join(":");
 
-/** Rules for one bridge. What comes from instances reaches the machine at the link's ports alone, and no other instance. */
-export function ruleset(key: string, subnet: Subnet, linkPorts: readonly number[]): string {
+/** Rules for one bridge. What comes from instances reaches the machine at the link's ports alone, no other instance, and no other network but the internet. */
+export function ruleset(key: string, subnet: Subnet, linkPorts: readonly number[], egress: Egress): string {
   const bridge = `"${bridgeName(key)}"`;
   const ports = linkPorts.length > 0 ? `elements = { ${linkPorts.join(", ")} }` : "";
   return `table inet ${tableName(key)}
@@ -78,8 +80,13 @@ table inet ${tableName(key)} {
     type filter hook forward priority -10; policy accept;
     oifname ${bridge} ct state established,related accept
     oifname ${bridge} reject
-    iifname ${bridge} ip daddr 169.254.0.0/16 reject
     iifname ${bridge} meta nfproto ipv6 reject
+    ${egressRules(bridge, egress).join("\n    ")}
+  }
+  chain output {
+    type filter hook output priority -10; policy accept;
+    oifname ${bridge} ct state established,related accept
+    ${ingressRules(bridge).join("\n    ")}
   }
   chain outgoing {
     type nat hook postrouting priority srcnat; policy accept;
@@ -104,10 +111,12 @@ export class BridgeNetwork implements InstanceNetwork {
   readonly #tools: Tools;
   readonly #clock: Clock;
   readonly #file: string;
+  readonly #egress: Egress;
   readonly #linkPorts = new Set<number>();
   readonly #insides = new Map<number, Inside>();
 
-  private constructor(subnet: Subnet, tools: Tools, { key, clock, file }: BridgeOptions) {
+  private constructor(subnet: Subnet, tools: Tools, { key, clock, file, egress }: BridgeOptions) {
+    this.#egress = egress;
     this.#key = key;
     this.#subnet = subnet;
     this.#tools = tools;
@@ -166,7 +175,7 @@ export class BridgeNetwork implements InstanceNetwork {
   }
 
   async #applyRules(): Promise<void> {
-    await runTool(this.#tools.nft, ["-f", "-"], ruleset(this.#key, this.#subnet, [...this.#linkPorts]));
+    await runTool(this.#tools.nft, ["-f", "-"], ruleset(this.#key, this.#subnet, [...this.#linkPorts], this.#egress));
   }
 
   /** Docker forbids all forwarding but its own, and leaves a chain for what others need. Its containers stay out of reach. */

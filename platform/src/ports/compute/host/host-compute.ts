@@ -5,8 +5,6 @@ import { availableParallelism, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../../kernel/background.ts";
-import type { Clock } from "../../../kernel/clock.ts";
-import type { Log } from "../../../kernel/log.ts";
 import { DISK_IS_FULL, isFull } from "../../disk.ts";
 import {
   type Capabilities,
@@ -25,13 +23,11 @@ import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { Launcher, type LauncherOptions, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
-import { openNetwork } from "./open-network.ts";
+import { type NetworkOptions, openNetwork } from "./open-network.ts";
 import { type OutputLimits, segmentBeside } from "./output-file.ts";
 import { Watchdog } from "./watchdog.ts";
 
-export interface HostOptions extends Omit<LauncherOptions, "key"> {
-  clock: Clock;
-  log: Log;
+export interface HostOptions extends Omit<LauncherOptions, "key">, NetworkOptions {
   gpus: GpuMode;
   /** Names of the catalog's GPU types. */
   gpuTypes: readonly string[];

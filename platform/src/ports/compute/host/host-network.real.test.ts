@@ -16,6 +16,7 @@ import { missingForTests } from "./machine.ts";
 import { runTool } from "./tools.ts";
 
 const missing = await missingForTests();
+const NOTHING = { reachable: [], doors: [], nameServers: [] };
 let world: HostWorld;
 
 beforeEach(({ skip }) => skip(missing !== undefined, missing));
@@ -45,13 +46,43 @@ test("a program that listens on its own loopback alone is dialled all the same, 
 test("the world beyond the machine is reached, and does not reach back", async () => {
   await using beyond = await anotherMachine();
   const id = newId();
-  const script = `const socket = require("node:net").connect(9000, "${beyond.address}");
-    socket.on("data", (text) => { console.log(String(text)); process.exit(); }).on("error", ({ code }) => { console.log(code); process.exit(); });`;
   const spec = specOf(world, []);
-  await world.compute.start(id, { ...spec, entrypoint: ["node"], cmd: ["-e", script] });
+  await world.compute.start(id, { ...spec, entrypoint: ["node"], cmd: ["-e", askScript(beyond.address)] });
   await ended(world.compute, id);
   // What it sees of the caller is the machine, not the instance.
   expect((await linesOf(world.compute, id)).lines).toEqual([beyond.neighbour]);
+  await world.compute.remove(id);
+});
+
+test("what is not public is out of reach but where the operator says otherwise", async () => {
+  await using beyond = await anotherMachine();
+  const egress = { reachable: [], doors: [{ address: beyond.address, port: 9000 }], nameServers: [] };
+  for (const [allowed, expected] of [
+    [NOTHING, "ECONNREFUSED"],
+    [egress, beyond.neighbour],
+  ] as const) {
+    await using strict = await openHost({ egress: allowed });
+    const id = newId();
+    const cmd = ["-e", askScript(beyond.address)];
+    await strict.compute.start(id, { ...specOf(strict, []), entrypoint: ["node"], cmd });
+    await ended(strict.compute, id);
+    expect((await linesOf(strict.compute, id)).lines).toEqual([expected]);
+    await strict.compute.remove(id);
+  }
+});
+
+test("other users of the machine do not reach in", async () => {
+  const id = newId();
+  await world.compute.start(id, specOf(world, [{ echoOn: 80 }], { ports: [80] }));
+  await linesOf(world.compute, id, { limit: 1 });
+  const { address } = JSON.parse(await readFile(join(world.data, "instances", id, "spec.json"), "utf8"));
+  const host = world.compute.linkHost.replace(/\d+$/, String(address));
+  const script = `require("node:net").connect(80, "${host}", () => process.exit(7)).on("error", () => process.exit(5))`;
+  const codes = [0, 65_534].map(async (uid) => {
+    const child = spawn(process.execPath, ["-e", script], { uid, gid: uid, cwd: "/", stdio: "ignore" });
+    return (await once(child, "exit"))[0];
+  });
+  expect(await Promise.all(codes)).toEqual([7, 5]);
   await world.compute.remove(id);
 });
 
@@ -63,6 +94,7 @@ test("rules that somebody flushed come back", async () => {
     file: join(world.data, "instances", ".network"),
     seed: 1,
     clock: realClock,
+    egress: NOTHING,
   });
   await network.openLink(4_711);
   await runTool("/usr/sbin/nft", ["delete", "table", "inet", `millrace_${key}`]);
@@ -89,7 +121,13 @@ test("a bridge of a release that left it its own choice keeps the address that i
   const [first, second] = [await old.plug("02:00:00:00:00:02"), await old.plug("02:00:00:00:00:01")];
   const before = await linkAddress(old.bridge);
   expect(before).toBe(second.address);
-  const network = await BridgeNetwork.open({ key: old.key, file: old.file, seed: 1, clock: realClock });
+  const network = await BridgeNetwork.open({
+    key: old.key,
+    file: old.file,
+    seed: 1,
+    clock: realClock,
+    egress: NOTHING,
+  });
   await second.unplug();
   expect(await linkAddress(old.bridge)).toBe(before);
   await first.unplug();
@@ -99,7 +137,13 @@ test("a bridge of a release that left it its own choice keeps the address that i
 
 test("a bridge that a killed server left half made is completed", async () => {
   await using old = await oldBridge();
-  const network = await BridgeNetwork.open({ key: old.key, file: old.file, seed: 1, clock: realClock });
+  const network = await BridgeNetwork.open({
+    key: old.key,
+    file: old.file,
+    seed: 1,
+    clock: realClock,
+    egress: NOTHING,
+  });
   expect(await runTool("/usr/sbin/ip", ["-4", "address", "show", "up", "dev", old.bridge])).toContain(
     ` ${network.linkHost}/`,
   );
@@ -122,6 +166,10 @@ test("an instance that takes the place of another is reached at once", async () 
   }
   await world.compute.remove(neighbour);
 });
+
+/** Prints what the machine there says, or why it is not reached. */
+const askScript = (address: string) => `const socket = require("node:net").connect(9000, "${address}");
+    socket.on("data", (text) => { console.log(String(text)); process.exit(); }).on("error", ({ code }) => { console.log(code); process.exit(); });`;
 
 const bridge = ({ data }: HostWorld) => bridgeName(keyOf(join(data, "instances")).key);
 const linkAddress = async (link: string) => (await readFile(`/sys/class/net/${link}/address`, "utf8")).trim();

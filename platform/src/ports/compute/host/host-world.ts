@@ -62,5 +62,6 @@ export const hostDefaults = (data: string): HostOptions => ({
   writableApp: false,
   library: join(import.meta.dirname, "../../../../../worker"),
   watchdogS: 60,
+  egress: { reachable: ["198.51.100.2/32"], doors: [], nameServers: [] },
   output: { program: 12_000_000, machine: 1_000_000_000 },
 });

@@ -1,0 +1,66 @@
+/** Which addresses are public: the special-purpose registries of IANA, and what an operator lets through all the same. */
+import { BlockList, isIP, isIPv4 } from "node:net";
+
+/** IPv4: what is not reached globally, and what leads on to other addresses. */
+export const SPECIAL_IPV4 = [
+  "0.0.0.0/8", // this network
+  "10.0.0.0/8", // private
+  "100.64.0.0/10", // shared by customers of a provider, and by overlay networks
+  "127.0.0.0/8", // loopback
+  "169.254.0.0/16", // link-local, with the metadata services of clouds
+  "172.16.0.0/12", // private
+  "192.0.0.0/24", // protocol assignments
+  "192.0.2.0/24", // documentation
+  "192.88.99.0/24", // relays of 6to4
+  "192.168.0.0/16", // private
+  "198.18.0.0/15", // measurements
+  "198.51.100.0/24", // documentation
+  "203.0.113.0/24", // documentation
+  "224.0.0.0/4", // multicast
+  "240.0.0.0/4", // reserved, with broadcast
+] as const;
+
+/** IPv6: all but 2000::/3, which has everything that is given out, and of that what is special or has an IPv4 address inside. */
+export const SPECIAL_IPV6 = [
+  "::/3", // unspecified, loopback, mapped and translated IPv4, discard
+  "2001::/23", // protocol assignments, with Teredo
+  "2001:db8::/32", // documentation
+  "2002::/16", // 6to4
+  "3fff::/20", // documentation
+  "4000::/2", // not given out, with segment routing
+  "8000::/1", // not given out, private, link-local, multicast
+] as const;
+
+export type Range = `${string}/${number}`;
+
+/** The setting of what may be reached: `10.0.0.0/8,192.168.1.5`, or `all`. Throws with what is wrong with it. */
+export function parseRanges(text = ""): Range[] {
+  if (text === "all") return ["0.0.0.0/0", "::/0"];
+  const words = text.split(",").map((word) => word.trim());
+  return words.filter((word) => word !== "").map(parseRange);
+}
+
+function parseRange(text: string): Range {
+  const [, address = "", prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
+  const most = isIPv4(address) ? 32 : 128;
+  if (isIP(address) === 0 || Number(prefix ?? most) > most)
+    throw new Error(`MILLRACE_REACHABLE: '${text}' is not an address, nor a range such as 10.0.0.0/8`);
+  return `${address}/${Number(prefix ?? most)}`;
+}
+
+/** Says of an address whether one of the ranges has it. */
+export function within(ranges: readonly string[]): (address: string) => boolean {
+  // One for each: a list takes an IPv4 address for its form in IPv6 too, and that is in `::/3`.
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() };
+  for (const range of ranges) {
+    const [address, prefix] = range.split("/") as [string, string];
+    const family = familyOf(address);
+    lists[family].addSubnet(address, Number(prefix), family);
+  }
+  return (address) => lists[familyOf(address)].check(address, familyOf(address));
+}
+
+const familyOf = (address: string) => (isIPv4(address) ? "ipv4" : "ipv6");
+
+/** Belongs to one machine, one network or no one. */
+export const isSpecial = within([...SPECIAL_IPV4, ...SPECIAL_IPV6]);

@@ -1,0 +1,53 @@
+/** What programs reach from a bridge of this machine, and who reaches them: lines of rules for `nft`. */
+import { lookup } from "node:dns/promises";
+import { readFile } from "node:fs/promises";
+import { isIPv4 } from "node:net";
+import { type Range, SPECIAL_IPV4, SPECIAL_IPV6 } from "../../kernel/addresses.ts";
+
+export interface Door {
+  address: string;
+  port: number;
+}
+
+export interface Egress {
+  /** What is not public and may be reached all the same. */
+  reachable: readonly Range[];
+  /** Where workers are told to ask this installation for work, if that is not at the bridge. */
+  doors: readonly Door[];
+  /** Name servers of this machine, wherever they are: they are asked for names and nothing else. */
+  nameServers: readonly string[];
+}
+
+const setOf = (elements: readonly string[]) => `{ ${elements.join(", ")} }`;
+
+/** For a chain of `forward`. The internet is reached, and of all other addresses those that the operator names. */
+export function egressRules(bridge: string, { reachable, doors, nameServers }: Egress): string[] {
+  const from = `iifname ${bridge}`;
+  const to = (range: string) => `${from} ${isIPv4(range.split("/")[0]!) ? "ip" : "ip6"} daddr ${range}`;
+  return [
+    ...reachable.map((range) => `${to(range)} accept`),
+    ...doors.map(({ address, port }) => `${to(address)} tcp dport ${port} accept`),
+    ...nameServers.map((address) => `${to(address)} meta l4proto { tcp, udp } th dport 53 accept`),
+    `${from} ip daddr ${setOf(SPECIAL_IPV4)} reject`,
+    `${from} ip6 daddr ${setOf(SPECIAL_IPV6)} reject`,
+  ];
+}
+
+/** For a chain of `output`: the server runs as root where there are such rules, and nobody else on this machine has business there. */
+export const ingressRules = (bridge: string): string[] => [`oifname ${bridge} meta skuid != 0 reject`];
+
+const RESOLVER_FILES = ["/etc/resolv.conf", "/run/systemd/resolve/resolv.conf"];
+
+/** What a URL leads to, as far as it can be known now. */
+export async function doorsOf(url: string | undefined): Promise<Door[]> {
+  if (url === undefined) return [];
+  const { hostname, port, protocol } = new URL(url);
+  const found = await lookup(hostname.replace(/^\[|\]$/g, ""), { all: true }).catch(() => []);
+  return found.map(({ address }) => ({ address, port: Number(port) || (protocol === "https:" ? 443 : 80) }));
+}
+
+export async function nameServersOf(files: readonly string[] = RESOLVER_FILES): Promise<string[]> {
+  const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => "")));
+  const named = texts.flatMap((text) => [...text.matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, address]) => address!));
+  return [...new Set(named)].filter((address) => isIPv4(address) && !address.startsWith("127."));
+}
