@@ -1,5 +1,6 @@
 /** `millrace serve`: runs the server until it is told to stop. */
-import { holding } from "@millrace/platform/kernel/clock.ts";
+import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
+import { LastGuard } from "@millrace/platform/last-guard.ts";
 import { ownerKeyFile, processSettings, serve } from "@millrace/platform/main.ts";
 import { settingTable } from "@millrace/platform/settings.ts";
 import { Command } from "commander";
@@ -15,13 +16,16 @@ export function serveCommand(): Command {
   return command.addOption(refusedDatabaseUrl()).action(async (flags: Record<string, string | undefined>) => {
     const settings = processSettings(flags);
     const server = await serve(settings);
+    const exit = (code: number) => process.exit(code);
+    const end = () => holding(server[Symbol.asyncDispose]());
+    const streams = [process.stdout, process.stderr];
+    new LastGuard({ process, streams, log: server.log, clock: realClock, end, exit });
+    const failed = (error: unknown) => {
+      console.error(`millrace: could not end in order: ${(error as Error).message}`);
+      exit(1);
+    };
     // Before the line that says it is ready: whoever waits for it may end the server in the same moment.
-    for (const signal of ["SIGTERM", "SIGINT"] as const) {
-      process.once(signal, async () => {
-        await holding(server[Symbol.asyncDispose]());
-        process.exit(0);
-      });
-    }
+    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => end().then(() => exit(0), failed));
     if (server.newOwnerKey) {
       console.log(`your API key, shown this once and kept in ${ownerKeyFile(settings)}: ${server.newOwnerKey}`);
     }

@@ -19,6 +19,7 @@ import type { WorkerEvents } from "./jobs/worker-events.ts";
 import { parseRanges } from "./kernel/addresses.ts";
 import { every } from "./kernel/background.ts";
 import type { Clock } from "./kernel/clock.ts";
+import { floating } from "./kernel/floating.ts";
 import { resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
 import { handlersOf } from "./kernel/operation.ts";
@@ -196,7 +197,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
-  void removing.soon();
+  floating(removing.soon(), failed);
 
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("malformed", "The request path is not valid.");
@@ -254,7 +255,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const link = { ...parts, desk, keys: workerKeys, large, ...limits };
   const serverWith = (first: Ahead): FastifyInstance => {
     const direct = new DirectRoutes();
-    const server = createServer({ clock, direct, badPath, unknown, ahead: first });
+    const server = createServer({ clock, direct, badPath, unknown, ahead: first, log: parts.log });
     mountDocs(server);
     mountRestV2(server, restV2);
     mountInvoke(server, direct, invoking);

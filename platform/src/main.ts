@@ -49,11 +49,14 @@ export function processSettings(flags: Record<string, string | undefined> = {}):
 
 /** Lines go to standard error: standard output is for people and for scripts that wait for "listening on". */
 function createLog(level: string): Log {
-  return pino(
-    { level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime },
-    pino.destination({ dest: 2, sync: false }),
-  );
+  const destination = pino.destination({ dest: 2, sync: false, maxLength: UNWRITTEN_LOG });
+  // A disk that is full, or nobody who reads: to say so there would fail in the same way.
+  destination.on("error", () => {});
+  return pino({ level, base: undefined, timestamp: pino.stdTimeFunctions.isoTime }, destination);
 }
+
+/** Lines that cannot be written now are kept up to so many bytes. */
+const UNWRITTEN_LOG = 4 * MIB;
 
 export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
 export const ownerKeyFile = (settings: Settings) => join(settings.data, "api-key");
@@ -134,6 +137,7 @@ export interface RunningServer extends AsyncDisposable {
   url: string;
   /** The owner's key, when it was made in this start. */
   newOwnerKey: string | undefined;
+  log: Log;
 }
 
 export async function serve(settings: Settings, given: Partial<Surroundings> = {}): Promise<RunningServer> {
@@ -191,7 +195,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   opened.use(await announce(settings.data, { url, workerUrl }));
   app.fleet?.start();
   const running = opened.move();
-  return { url, newOwnerKey, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  return { url, newOwnerKey, log: parts.log, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** Where a worker that is started by hand reaches a server that runs on this installation; undefined when none does. */

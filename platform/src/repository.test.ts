@@ -19,6 +19,7 @@ import {
   wrongDirections,
 } from "../tests/repository-rules.ts";
 import { readSourceTree, root, type SourceFile, sourceFile } from "../tests/source-tree.ts";
+import { asyncListeners, errorsUnheard, promisesLetGo } from "../tests/unguarded-rules.ts";
 
 /** Which parts of the platform a part may import, beside itself. */
 const mayImport = {
@@ -35,6 +36,7 @@ const mayImport = {
   "server-address.ts": ["kernel"],
   "storage.ts": ["kernel", "ports", "settings.ts"],
   "app.ts": ["kernel", "ports", "jobs", "resources", "fleet", "guards", "contract.ts", "surfaces", "settings.ts"],
+  "last-guard.ts": ["kernel"],
   "main.ts": [
     "kernel",
     "ports",
@@ -122,6 +124,12 @@ test(`no file has more than ${LONGEST_FILE} lines without a decision record`, ()
 
 test("every file opens with a sentence that says what it is for", () => {
   expect(withoutOpening(files)).toEqual([]);
+});
+
+test("no failure reaches nobody: promises are awaited or float with somebody who hears of them", () => {
+  expect(promisesLetGo(files)).toEqual([]);
+  expect(asyncListeners(files)).toEqual([]);
+  expect(errorsUnheard(files)).toEqual([]);
 });
 
 /** A tree of made-up files, each with its text. */
@@ -278,6 +286,30 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/surfaces/proxy/x.ts uses .writeHead",
       "platform/src/surfaces/proxy/x.ts uses .statusMessage",
     ]);
+  });
+
+  test("a promise let go, an async listener or timer, an emitter whose errors nobody hears", () => {
+    const sample = tree({
+      "platform/src/a.ts": "void this.#look(); signals.listen(x, () => void duty?.soon()); function f(): void {}",
+      "platform/src/b.ts": "const cut = () => void socket.destroy(); type F = () => void; return void (await x());",
+      "platform/src/c.ts":
+        'process.once("SIGTERM", async () => {}); clock.after(5, async () => {}); setImmediate(async () => {});',
+      "platform/src/d.ts": 'const go = async () => {}; socket.on("data", (data) => take(data));',
+      "platform/src/e.ts": 'import { spawn } from "node:child_process";\nspawn("x");',
+      "platform/src/f.ts": 'import { spawn } from "node:child_process";\nspawn("x").on("error", failed);',
+      "platform/src/g.ts": 'import { connect } from "./here.ts";\nconnect();',
+      "platform/src/h.test.ts": "void nothing();",
+    });
+    expect(promisesLetGo(sample)).toEqual([
+      "platform/src/a.ts lets go of what this.#look promises",
+      "platform/src/a.ts lets go of what duty?.soon promises",
+    ]);
+    expect(asyncListeners(sample)).toEqual([
+      "platform/src/c.ts gives once an async function",
+      "platform/src/c.ts gives after an async function",
+      "platform/src/c.ts gives setImmediate an async function",
+    ]);
+    expect(errorsUnheard(sample)).toEqual(["platform/src/e.ts hears no errors of its spawn"]);
   });
 
   test("a long file without a record, a record that is missing, and an exception that nobody needs", () => {

@@ -241,7 +241,7 @@ function raw(port: number, request: string): Promise<string> {
   return promise;
 }
 
-function recordingLog(): { log: Log; logged: string[] } {
+export function recordingLog(): { log: Log; logged: string[] } {
   const logged: string[] = [];
   const write = (fields: object, message: string) => void logged.push(JSON.stringify({ message, ...fields }, spellOut));
   return { log: { info: write, warn: write, error: write }, logged };

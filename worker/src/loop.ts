@@ -66,8 +66,8 @@ export class Loop {
   start(): void {
     // The first job may be waiting already, so asking for it comes first.
     this.#pump();
-    void this.#listenForStops();
-    void this.#pingAgainAndAgain();
+    this.#background(this.#listenForStops());
+    this.#background(this.#pingAgainAndAgain());
   }
 
   /** Takes nothing more; what runs is finished and reported. */
@@ -102,11 +102,16 @@ export class Loop {
     while (this.#outbox.hasNews && this.#carrying < LANES) {
       // With nothing left that could end meanwhile, the same request may wait for work.
       const hold = this.#running.size === 0 && this.#holding < LANES;
-      void this.#exchange(this.#outbox.takeBatch(), Math.min(this.#free, this.#share), hold);
+      this.#background(this.#exchange(this.#outbox.takeBatch(), Math.min(this.#free, this.#share), hold));
     }
     while (this.#free > 0 && this.#holding < LANES) {
-      void this.#exchange(undefined, Math.min(this.#free, this.#share), true);
+      this.#background(this.#exchange(undefined, Math.min(this.#free, this.#share), true));
     }
+  }
+
+  /** A fault of ours in one of them must not end the process, and with it every job that runs here. */
+  #background(work: Promise<void>): void {
+    work.catch((error: Error) => this.#parts.log(`an unforeseen fault: ${error.stack ?? error.message}`));
   }
 
   async #exchange(batch: Batch | undefined, take: number, wanted: boolean): Promise<void> {
@@ -141,16 +146,18 @@ export class Loop {
 
   #afterPause(): void {
     const paused = this.#pauseMs;
-    this.#clock.after(paused, async () => {
-      try {
-        await this.#link.ping(this.#busyWith());
-        this.#pauseMs = 0;
-        this.#plan();
-      } catch {
-        this.#pauseMs = Math.min(LONGEST_PAUSE_MS, paused * 2);
-        if (!this.#isOver) this.#afterPause();
-      }
-    });
+    this.#clock.after(paused, () => this.#background(this.#tryAgain(paused)));
+  }
+
+  async #tryAgain(paused: number): Promise<void> {
+    try {
+      await this.#link.ping(this.#busyWith());
+      this.#pauseMs = 0;
+      this.#plan();
+    } catch {
+      this.#pauseMs = Math.min(LONGEST_PAUSE_MS, paused * 2);
+      if (!this.#isOver) this.#afterPause();
+    }
   }
 
   #begin(job: Job): void {
@@ -172,7 +179,7 @@ export class Loop {
     if (result?.refresh) this.drain();
     if (result) {
       if (result.text.length <= LARGE_LENGTH) this.#outbox.end({ id, attempt, text: result.text });
-      else void this.#sendAside(id, attempt, result.text);
+      else this.#background(this.#sendAside(id, attempt, result.text));
     }
     this.#plan();
   }

@@ -1,5 +1,6 @@
 /** Load balancing: which worker of an endpoint takes a request, and the requests that wait until one can. */
 import type { Clock, Timer } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Affinity } from "./affinity.ts";
@@ -271,7 +272,7 @@ export class Balancer implements Disposable {
     const abandon = () => waiting.refuse(problem("request-timeout", "the client went away"));
     const late = () => {
       if (insists) waiting.refuse(this.#tooLate(group, affinity.worker));
-      else void this.#noWorkers(endpoint, group).then(waiting.refuse);
+      else floating(this.#noWorkers(endpoint, group).then(waiting.refuse), reject);
     };
     group.waiting.add(waiting);
     const untilMs = since + (insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS);

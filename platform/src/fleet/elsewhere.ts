@@ -1,5 +1,7 @@
 /** Load-balanced workers on other nodes' machines: in this node's balancer as those nodes tell of them, reached by way of those nodes. */
+
 import type { Duplex } from "node:stream";
+import { floating } from "../kernel/floating.ts";
 import type { Backend, Standing, Told } from "./balanced-group.ts";
 import type { Balancer } from "./balancer.ts";
 import type { Peer } from "./machines.ts";
@@ -67,7 +69,7 @@ export class Elsewhere {
 
   #stand(worker: string, { endpoint, standing }: Known, reason: string): void {
     if (standing === "frozen") this.#balancer.freeze(endpoint, worker);
-    else if (standing === "leaving") void this.#balancer.drain(endpoint, worker);
+    else if (standing === "leaving") floating(this.#balancer.drain(endpoint, worker), () => {});
     else this.#balancer.doubt(endpoint, worker, reason);
   }
 

@@ -5,6 +5,7 @@ import type { WorkerCall, WorkerDesk } from "../jobs/worker-desk.ts";
 import type { WorkerEvents } from "../jobs/worker-events.ts";
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Logs } from "../ports/logs/logs.ts";
@@ -116,10 +117,10 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       refusal,
     });
     this.#stopListening = [
-      signals.listen("fleet:work", () => void this.#ticking?.soon()),
+      signals.listen("fleet:work", () => this.#background(this.#ticking?.soon())),
       signals.listen("fleet:endpoints", () => this.#book.forget()),
       signals.listen("fleet:loads", () => this.#background(this.#learn())),
-      ...(machine ? [signals.listen(`fleet:${machine.id}`, () => void this.#ticking?.soon())] : []),
+      ...(machine ? [signals.listen(`fleet:${machine.id}`, () => this.#background(this.#ticking?.soon()))] : []),
     ];
   }
 
@@ -127,7 +128,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   start(): void {
     const { clock, failed } = this.#parts;
     this.#ticking = every(clock, TICK_MS, (now) => this.#inTurn(() => this.#tick(now)), failed);
-    void this.#ticking.soon();
+    this.#background(this.#ticking?.soon());
   }
 
   /** A job came. */
@@ -280,7 +281,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   #act({ id, doc }: WorkerItem): void {
-    if (doc.machine === this.#parts.machine?.id) void this.#keeper!.tend(id);
+    if (doc.machine === this.#parts.machine?.id) this.#background(this.#keeper!.tend(id));
     else this.#parts.signals.emit(`fleet:${doc.machine}`);
   }
 
@@ -357,7 +358,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   #background(work: Promise<void> | undefined): void {
-    work?.catch(this.#parts.failed);
+    if (work) floating(work, this.#parts.failed);
   }
 }
 

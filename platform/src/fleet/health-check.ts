@@ -2,6 +2,7 @@
 import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
 import type { Listening } from "../resources/endpoints/listening.ts";
 import { connection } from "./connection.ts";
 import {
@@ -57,7 +58,8 @@ export class HealthCheck implements Disposable {
     if (this.#over || this.#probing) return;
     this.#timer?.cancel();
     this.#probing = true;
-    void this.#probe();
+    // Whoever listens reports what fails there, and the next check has its timer.
+    floating(this.#probe(), () => {});
   }
 
   [Symbol.dispose](): void {

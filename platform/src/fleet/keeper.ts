@@ -2,6 +2,7 @@
 import { holderName } from "../jobs/holder.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Instance } from "../ports/compute/compute.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
@@ -73,16 +74,20 @@ export class Keeper {
     this.#hindrances = new Hindrances(parts);
     this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
     parts.rotation.tell({
-      ready: (id) => void this.answered(id).catch(parts.failed),
-      failed: (id, reason) => void this.giveUp(id, reason),
-      drained: (id) => void this.tend(id),
-      ailing: (id) => void this.#lookAt(id).catch(parts.failed),
+      ready: (id) => this.#background(this.answered(id)),
+      failed: (id, reason) => this.#background(this.giveUp(id, reason)),
+      drained: (id) => this.#background(this.tend(id)),
+      ailing: (id) => this.#background(this.#lookAt(id)),
     });
   }
 
   /** What was last said of the image that a worker waits for. */
   progressOf(worker: string): string | undefined {
     return this.#booter.progressOf(worker);
+  }
+
+  #background(work: Promise<void>): void {
+    floating(work, this.#parts.failed);
   }
 
   /** Brings a worker to where its record says it is, now or right after what is being done with it. */
@@ -139,16 +144,17 @@ export class Keeper {
   async tick(now: number, heard: ReadonlyMap<string, HolderState>): Promise<void> {
     for (const worker of (await this.#own()).values()) {
       const { id, doc } = worker;
-      if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker)) void this.tend(id);
+      if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker))
+        this.#background(this.tend(id));
       // Load-balanced ones do not ask: their health is asked for.
       const isAsked = this.#parts.rotation.has(id);
       const holder = heard.get(id);
       if (doc.state === "STARTING" && !isAsked && holder) await this.answered(id);
       const silentMs = isAsked ? 0 : this.#patience.silentMs(worker, now, holder);
-      if (await this.#hindrances.look(worker, silentMs)) void this.tend(id);
+      if (await this.#hindrances.look(worker, silentMs)) this.#background(this.tend(id));
       const patience = () => this.#patience.overWith(worker, now, holder);
       const reason = isAsked ? (this.#freezer.overdue(id) ?? this.#hindrances.overdue(id)) : await patience();
-      if (reason !== undefined) void this.giveUp(id, reason);
+      if (reason !== undefined) this.#background(this.giveUp(id, reason));
     }
   }
 
@@ -365,7 +371,7 @@ export class Keeper {
     this.#exits.set(instance.id, instance);
     // Whoever waits for its answer is told at once, and how it ended.
     this.#parts.rotation.leave(instance.id, instance.exit ? exitText(instance.exit) : "ended");
-    void this.tend(instance.id);
+    this.#background(this.tend(instance.id));
   }
 
   async #own(): Promise<Map<string, WorkerItem>> {

@@ -14,7 +14,8 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   const clock = new FakeClock();
   const compute = new FakeCompute(clock);
   const balancer = new Balancer({ clock });
-  const rotation = new Rotation({ clock, balancer, dial: (worker, port) => compute.dial(worker, port) });
+  const failed = (error: unknown) => expect.fail(String(error));
+  const rotation = new Rotation({ clock, balancer, failed, dial: (worker, port) => compute.dial(worker, port) });
   const probes: string[] = [];
   let health = 200;
   const answer: RequestListener = ({ method, url }, response) => {

@@ -1,6 +1,7 @@
 /** Workers of load-balancing endpoints between their start and their end: health-checked, and in the balancer while they are well. */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
 import { listeningOf } from "../resources/endpoints/listening.ts";
 import type { Balancer } from "./balancer.ts";
 import { HealthCheck } from "./health-check.ts";
@@ -40,6 +41,7 @@ export interface RotationParts {
   balancer: Balancer;
   /** A connection to a port of a worker. */
   dial(worker: string, port: number): Promise<Duplex>;
+  failed: (error: unknown) => void;
 }
 
 interface Member {
@@ -124,7 +126,11 @@ export class Rotation implements Disposable {
       member.leaving = true;
       check[Symbol.dispose]();
       const drained = balancer.drain(endpoint, worker);
-      if (isBusy) void drained.then(() => this.#listener.drained(worker));
+      if (isBusy)
+        floating(
+          drained.then(() => this.#listener.drained(worker)),
+          this.#parts.failed,
+        );
     }
     return isBusy;
   }

@@ -1,6 +1,7 @@
 /** Requests that wait for a job's end: they wait on an event, never by polling, and are forgotten when the client hangs up. */
 import { every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
 import type { Gone } from "../kernel/gone.ts";
 import type { Job, Payload } from "../ports/queue/job.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -27,6 +28,7 @@ export class Waiters implements AsyncDisposable {
   readonly #signals: Signals;
   readonly #clock: Clock;
   readonly #look: (id: string) => Promise<Ended | undefined>;
+  readonly #failed: (error: unknown) => void;
   readonly #looking: AsyncDisposable | undefined;
 
   /** `look` reads a job that ended elsewhere; undefined while it has not ended. */
@@ -39,6 +41,7 @@ export class Waiters implements AsyncDisposable {
     this.#signals = parts.signals;
     this.#clock = parts.clock;
     this.#look = parts.look;
+    this.#failed = parts.failed;
     if (!parts.signals.reliable)
       this.#looking = every(parts.clock, LOOK_EVERY_MS, () => this.lookAgain(), parts.failed);
   }
@@ -62,7 +65,7 @@ export class Waiters implements AsyncDisposable {
     // Where every end is made in this process, whoever makes it tells; elsewhere it is heard of.
     const stopListening = this.#signals.reliable
       ? () => undefined
-      : this.#signals.listen(`ended:${id}`, () => void this.#lookAt(id));
+      : this.#signals.listen(`ended:${id}`, () => floating(this.#lookAt(id), this.#failed));
     gone.addEventListener("abort", leave);
     const waiting = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, waiting.add(heard));

@@ -2,6 +2,7 @@
 import { createHmac } from "node:crypto";
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
 import { Remembered } from "../kernel/remembered.ts";
@@ -99,7 +100,7 @@ export class Webhooks implements AsyncDisposable {
   #hear(): void {
     if (!this.#isMine || this.#listed > MANY_ENDPOINTS) return;
     this.#heard = true;
-    void this.#ticking.soon();
+    floating(this.#ticking.soon(), this.#parts.failed);
   }
 
   async #list(now: number): Promise<void> {
@@ -163,7 +164,7 @@ export class Webhooks implements AsyncDisposable {
   /** The endpoint may have more for the target, and its account for others. */
   #goOn({ account, endpoint }: Turn): void {
     this.#rounds.add(account, endpoint);
-    if (this.#isMine) void this.#ticking.soon();
+    if (this.#isMine) floating(this.#ticking.soon(), this.#parts.failed);
   }
 
   async #send({ job: id, url, tries }: Outgoing): Promise<void> {

@@ -42,6 +42,33 @@ test("the interval counts from the end of a run, so runs never overlap", async (
   await duty[Symbol.asyncDispose]();
 });
 
+test("a run that fails again and again is tried less often, up to a bound, until it succeeds", async () => {
+  const { clock, ticks, failures, failed } = setup();
+  let broken = true;
+  const tick = (now: number) => {
+    ticks.push(now);
+    if (broken) throw new Error(`at ${now}`);
+  };
+  await using _duty = every(clock, 4000, tick, failed);
+  await clock.advance(4000 + 4000 + 8000 + 10_000 + 10_000);
+  expect(ticks).toEqual([4000, 8000, 16_000, 26_000, 36_000]);
+  broken = false;
+  await clock.advance(10_000 + 4000);
+  expect(ticks.slice(5)).toEqual([46_000, 50_000]);
+  expect(failures).toHaveLength(5);
+});
+
+test("a duty that comes seldom is not tried more often because it fails", async () => {
+  const { clock, ticks, failed } = setup();
+  const tick = (now: number) => {
+    ticks.push(now);
+    throw new Error("no");
+  };
+  await using _duty = every(clock, 3_600_000, tick, failed);
+  await clock.advance(3 * 3_600_000);
+  expect(ticks).toHaveLength(3);
+});
+
 test("a failing run is reported, and the next one comes all the same", async () => {
   const { clock, ticks, failures, failed } = setup();
   await using _duty = every(

@@ -1,11 +1,16 @@
 /** Background duties: each is a `tick(now)` that is safe to repeat; the loop around it is written once, here. */
 import type { Clock, Timer } from "./clock.ts";
+import { floating } from "./floating.ts";
 
 export interface Duty extends AsyncDisposable {
   /** Runs the duty now, or right after the run in progress, and resolves when that run is over. */
   soon(): Promise<void>;
 }
 
+/** A duty that fails again and again is tried less often, but never less than this. */
+const LONGEST_BACK_OFF_MS = 10_000;
+
+/** `failed` hears of each run that fails. */
 export function every(
   clock: Clock,
   intervalMs: number,
@@ -15,15 +20,27 @@ export function every(
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
   let disposed = false;
+  let failures = 0;
 
   async function run(): Promise<void> {
     timer?.cancel();
     try {
       await tick(clock.now());
+      failures = 0;
     } catch (error) {
+      failures++;
       failed(error);
     }
-    if (!disposed) timer = clock.after(intervalMs, () => void start());
+    if (!disposed) startAfter(pauseMs());
+  }
+
+  function pauseMs(): number {
+    const backedOff = intervalMs * 2 ** Math.max(0, failures - 1);
+    return Math.max(intervalMs, Math.min(backedOff, LONGEST_BACK_OFF_MS));
+  }
+
+  function startAfter(delayMs: number): void {
+    timer = clock.after(delayMs, () => floating(start(), failed));
   }
 
   function start(): Promise<void> {
@@ -33,7 +50,7 @@ export function every(
     return running;
   }
 
-  timer = clock.after(intervalMs, () => void start());
+  startAfter(intervalMs);
   return {
     async soon() {
       await running;

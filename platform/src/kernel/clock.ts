@@ -55,6 +55,11 @@ export function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
 
+/** Runs `action` at the end of this turn. */
+export function soon(action: () => void): void {
+  setImmediate(action);
+}
+
 let thisTurn: Promise<void> | undefined;
 
 /** The end of this turn, at which all who asked for it go on together. */

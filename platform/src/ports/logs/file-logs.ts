@@ -1,6 +1,8 @@
 /** Logs in files: what is appended waits in memory for a moment, and is written in the background or dropped, never waited for. */
+
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
+import { floating } from "../../kernel/floating.ts";
 import { anyDisk, type Disk } from "../disk.ts";
 import { Followers, readLines } from "./followers.ts";
 import { cutLines, isStreamName, type LogLine, type Logs, type NewLine, type Query } from "./logs.ts";
@@ -189,7 +191,7 @@ export class FileLogs implements Logs {
   #schedule(stream: Stream): void {
     stream.next ??= Promise.withResolvers();
     this.#due.add(stream);
-    if (this.#writers < WRITERS) void this.#write();
+    if (this.#writers < WRITERS) floating(this.#write(), this.#failed);
   }
 
   /** What arrives while a stream is written forms its next write. */

@@ -3,6 +3,7 @@ import { Socket } from "node:net";
 import { Client, type ClientConfig, DatabaseError } from "pg";
 import { every } from "../../kernel/background.ts";
 import { type Clock, realClock } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
 
 /** How long PostgreSQL may take for one statement, unless an operator says otherwise. */
 export const ANSWER_MS = 10_000;
@@ -106,6 +107,9 @@ export async function openConnection(
     async () => void (await query("SELECT 1")),
     () => {},
   );
-  void ended.then(() => looking[Symbol.asyncDispose]());
+  floating(
+    ended.then(() => looking[Symbol.asyncDispose]()),
+    () => {},
+  );
   return { ended, query, [Symbol.asyncDispose]: () => endBy(() => client.end()) };
 }

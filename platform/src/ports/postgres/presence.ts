@@ -1,5 +1,6 @@
 /** Who is at work on a database: any number of servers, or one command that must be alone with it. */
 import { type Clock, realClock, type Timer } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type OwnConnection, openConnection, type Patience } from "./connection.ts";
 import { translated } from "./pool.ts";
@@ -69,7 +70,10 @@ export class PostgresPresence implements AsyncDisposable {
     }
     this.#client = client;
     this.#reconnectMs = FIRST_RECONNECT_MS;
-    void client.ended.then(() => this.#lost());
+    floating(
+      client.ended.then(() => this.#lost()),
+      () => {},
+    );
     return true;
   }
 

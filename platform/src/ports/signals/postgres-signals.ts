@@ -1,5 +1,6 @@
 /** Signals between nodes through PostgreSQL: heard at once within a node, gathered for a few milliseconds for the others. */
 import type { Clock, Timer } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
 import { requestId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { textArray } from "../postgres/arrays.ts";
@@ -131,7 +132,10 @@ export class PostgresSignals implements Signals {
       await client[Symbol.asyncDispose]();
       throw error;
     }
-    void client.ended.then(() => this.#lost(client));
+    floating(
+      client.ended.then(() => this.#lost(client)),
+      () => {},
+    );
     this.#client = client;
     this.#reconnectMs = FIRST_RECONNECT_MS;
   }

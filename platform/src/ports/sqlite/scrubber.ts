@@ -1,5 +1,6 @@
 /** Takes text that was removed or replaced out of the write-ahead log, where it would stay readable until overwritten. */
 import type { Clock, Timer } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
 
 /** Removals that come close together share one run, and one that was put off is tried again. */
 const SOON_MS = 1_000;
@@ -17,7 +18,7 @@ export class Scrubber {
   }
 
   soon(): void {
-    if (!this.#closed) this.#timer ??= this.#clock.after(SOON_MS, () => void this.now());
+    if (!this.#closed) this.#timer ??= this.#clock.after(SOON_MS, () => floating(this.now(), () => {}));
   }
 
   /** Resolves after one try; as long as a try fails, the next comes by itself. */

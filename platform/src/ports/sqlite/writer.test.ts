@@ -1,4 +1,4 @@
-/** What a batch does when there is no room for it, or nothing any more to write to. */
+/** What a batch does when the disk fails, when there is no room for it, or nothing any more to write to. */
 import { mkdtemp, rename, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -50,4 +50,37 @@ test("without room that is held back it is refused, and so is what fails for ano
   const { writer } = setup([FULL, FULL, FULL, { failed: "disk I/O error" }]);
   for (const reason of [/disk is full/, /disk is full/, /disk I\/O error/])
     await expect(writer.run("note", "a note")).rejects.toThrow(reason);
+});
+
+/** A disk on which every write fails. */
+const broken: Flusher = {
+  flush: async (): Promise<Flushed> => ({ failed: "disk I/O error" }),
+  checkpoint: async () => true,
+  close: async () => {},
+};
+
+const REFUSED = { code: "unavailable", detail: "The data folder could not be written: disk I/O error" };
+
+test("a failed write is refused to everybody who waits, after memory was read anew, and the next one is tried", async () => {
+  let anew = 0;
+  const writer = new GroupCommit(broken, { failTogether: () => void anew++ });
+  await Promise.all([1, 2].map((n) => expect(writer.run("write", n)).rejects.toMatchObject(REFUSED)));
+  await expect(writer.run("write", 3)).rejects.toMatchObject(REFUSED);
+  expect(anew).toBe(2);
+  await writer.close();
+});
+
+test("where memory cannot be read anew either, that is told once, everybody is refused, and closing works", async () => {
+  const told: [string, unknown][] = [];
+  const fault = new Error("malformed database");
+  const writer = new GroupCommit(broken, {
+    failTogether: () => {
+      throw fault;
+    },
+    lost: (reason, cause) => told.push([reason, cause]),
+  });
+  await Promise.all([1, 2].map((n) => expect(writer.run("write", n)).rejects.toMatchObject(REFUSED)));
+  await expect(writer.run("write", 3)).rejects.toMatchObject({ detail: "The server is shutting down." });
+  expect(told).toEqual([["what is kept could not be read anew after a write that failed", fault]]);
+  await writer.close();
 });

@@ -4,6 +4,7 @@ import { getCompileCacheDir } from "node:module";
 import { dirname } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { Worker } from "node:worker_threads";
+import { cannotGoOn } from "../../kernel/cannot-go-on.ts";
 import { problem } from "../../kernel/problem.ts";
 import { anyDisk, type Disk, isFull } from "../disk.ts";
 
@@ -156,6 +157,14 @@ export interface Flusher {
   close(): Promise<void>;
 }
 
+interface Failing {
+  failTogether?: (() => void) | undefined;
+  /** Where something is held back for a batch that finds no room. */
+  disk?: Disk | undefined;
+  /** Told when nothing here can be trusted any more. */
+  lost?: (reason: string, cause: unknown) => void;
+}
+
 /**
  * No timer forms batches: a command that finds the writer idle starts a flush at once, and what arrives during that flush
  * forms the next one. The busier the disk, the larger the batches.
@@ -164,6 +173,7 @@ export class GroupCommit {
   readonly #flusher: Flusher;
   readonly #failTogether: (() => void) | undefined;
   readonly #disk: Disk;
+  readonly #lost: (reason: string, cause: unknown) => void;
   #waiting: Waiting[] = [];
   #flushing: Promise<void> | undefined;
   #closed = false;
@@ -174,11 +184,9 @@ export class GroupCommit {
    * `failTogether`: a failed batch takes down what waits behind it, because that was decided on what the batch would make. It
    * is called before anybody hears of the failure, so that nothing can be decided on the same ground in between.
    */
-  constructor(
-    flusher: Flusher,
-    { failTogether, disk = anyDisk }: { failTogether?: (() => void) | undefined; disk?: Disk | undefined } = {},
-  ) {
+  constructor(flusher: Flusher, { failTogether, lost = cannotGoOn, disk = anyDisk }: Failing = {}) {
     this.#flusher = flusher;
+    this.#lost = lost;
     this.#failTogether = failTogether;
     this.#disk = disk;
   }
@@ -210,11 +218,21 @@ export class GroupCommit {
       const flushed = await this.#flush(batch);
       if ("failed" in flushed && this.#failTogether) {
         batch.push(...this.#waiting.splice(0));
-        this.#failTogether();
+        this.#startAnew(this.#failTogether);
       }
       settle(batch, flushed);
     }
     this.#flushing = undefined;
+  }
+
+  /** Memory that is ahead of the disk, and cannot be read anew, answers nobody any more. */
+  #startAnew(failTogether: () => void): void {
+    try {
+      failTogether();
+    } catch (error) {
+      this.#closed = true;
+      this.#lost("what is kept could not be read anew after a write that failed", error);
+    }
   }
 
   async #flush(batch: Waiting[]): Promise<Flushed> {
@@ -260,6 +278,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   // The thread answers in the order it was asked.
   const pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
   let dead: Error | undefined;
+  let closing = false;
   thread.on("message", (message) => {
     pending.shift()?.resolve(message);
     if (pending.length === 0) thread.unref();
@@ -267,7 +286,9 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   thread.on("error", (error) => fail(error as Error));
   thread.on("exit", (code) => fail(new Error(`the writer thread ended with code ${code}`)));
 
+  /** A thread that nobody told to end does not come back: nothing could be written until the next start. */
   function fail(error: Error): void {
+    if (!dead && !closing) cannotGoOn("the thread that writes to the disk ended", error);
     dead ??= error;
     for (const { reject } of pending.splice(0)) reject(dead);
   }
@@ -287,6 +308,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
     checkpoint: () => ask({ checkpoint: true }) as Promise<boolean>,
     async close() {
       if (dead) return;
+      closing = true;
       const ended = new Promise((resolve) => thread.once("exit", resolve));
       thread.ref();
       thread.postMessage({ close: true });

@@ -2,8 +2,12 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { describe, expect, test } from "vitest";
-import { InterceptedStore, setup, type World } from "../../../tests/world.ts";
-import { turn } from "../../kernel/clock.ts";
+import { InterceptedStore, recordingLog, setup, type World } from "../../../tests/world.ts";
+import { FakeClock, turn } from "../../kernel/clock.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { DirectRoutes } from "./direct-routes.ts";
+import type { Answering } from "./reply.ts";
+import { createServer } from "./server.ts";
 
 const SSH_KEYS = "/v2/account/ssh-keys";
 
@@ -219,5 +223,50 @@ describe("shutdown", () => {
     await world.call("GET", SSH_KEYS);
     await world[Symbol.asyncDispose]();
     expect(world.clock.waiting).toBe(0);
+  });
+});
+
+describe("a failure in answering that nobody foresaw", () => {
+  const faults: [string, Answering][] = [
+    [
+      "is thrown at once",
+      () => {
+        throw new Error("a bug");
+      },
+    ],
+    ["comes later", () => turn().then(() => Promise.reject(new Error("a bug")))],
+  ];
+
+  test.each(faults)("%s: it ends its own request, is logged, and nothing else happens", async (_when, answer) => {
+    const { log, logged } = recordingLog();
+    const direct = new DirectRoutes();
+    direct.add(["GET"], "/broken", answer);
+    direct.add(["GET"], "/fine", (_request, reply) => reply.send("fine"));
+    const app = createServer({ clock: new FakeClock(), direct, badPath: answer, unknown: () => answer, log });
+    const url = `${await app.listen({ port: 0 })}/v2/abcdefghij0123`;
+    await expect(fetch(`${url}/broken?api_key=secret`)).rejects.toThrow();
+    await expect(fetch(`${url}/%zz`)).rejects.toThrow();
+    expect(await (await fetch(`${url}/fine`)).text()).toBe("fine");
+    expect(logged.filter((line) => line.includes("could not be answered"))).toHaveLength(2);
+    expect(logged.join()).not.toContain("secret");
+    await app.close();
+  });
+
+  test("writing behind the end of an answer harms nobody", async () => {
+    const direct = new DirectRoutes();
+    direct.add(["GET"], "/late", (_request, { raw }) => {
+      raw.end("answer");
+      raw.write("more");
+    });
+    const app = createServer({
+      clock: new FakeClock(),
+      direct,
+      badPath: () => {},
+      unknown: () => () => {},
+      log: silentLog,
+    });
+    const url = `${await app.listen({ port: 0 })}/v2/abcdefghij0123`;
+    expect(await (await fetch(`${url}/late`)).text()).toBe("answer");
+    await app.close();
   });
 });

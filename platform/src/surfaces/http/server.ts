@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
@@ -29,6 +30,7 @@ export interface ServerParts {
   /** Answers a request of which it could not be found out whose it is: nobody may take it for one that is not there. */
   unknown(why: unknown): Answering;
   direct: DirectRoutes;
+  log: Log;
   ahead?: Ahead;
 }
 
@@ -48,16 +50,19 @@ export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
   upgrade: (request, socket, head) => (first.mayUpgrade(request) ? first : second).upgrade(request, socket, head),
 });
 
-export function createServer({ clock, badPath, unknown, direct, ahead }: ServerParts): FastifyInstance {
+export function createServer({ clock, badPath, unknown, direct, ahead, log }: ServerParts): FastifyInstance {
   const lingering = new Lingering(clock);
+  const answered = guarded(log);
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
-    serverFactory: (viaRouter) => openServer({ direct, ahead, unknown }, lingering, viaRouter),
+    serverFactory: (viaRouter) => openServer({ direct, ahead, unknown }, lingering, answered, viaRouter),
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
-    frameworkErrors: (_error, request, reply) =>
-      void viaFastify(badPath)(request as FastifyRequest, reply as FastifyReply),
+    frameworkErrors: (_error, { raw }, reply) => {
+      reply.hijack();
+      answered(badPath, raw as Request, reply.raw, {});
+    },
   });
   // Fastify would judge bodies and their types before we know who asks: to it no method has one, and the pipeline reads them.
   for (const method of BODY_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
@@ -68,6 +73,7 @@ export function createServer({ clock, badPath, unknown, direct, ahead }: ServerP
 function openServer(
   { direct, ahead, unknown }: Pick<ServerParts, "direct" | "ahead" | "unknown">,
   lingering: Lingering,
+  answered: Answered,
   viaRouter: RequestListener,
 ): Server {
   const server: Server = createHttpServer({
@@ -82,23 +88,23 @@ function openServer(
   });
   const viaTable: RequestListener = (request, response) => {
     const route = direct.find(request.method!, request.url!);
-    if (route) route.answer(request as Request, new Reply(response), route.params);
+    if (route) answered(route.answer, request as Request, response, route.params);
     else viaRouter(request, response);
   };
   lingering.watch(server);
   server.on("request", (request: Request, response: ServerResponse) => {
     lingering.came(request);
+    // Writing behind the end of an answer is told of here, and is nobody's but that answer's.
+    response.on("error", ignored);
     const refusal = refusalAtOnce(request);
     if (refusal) return refuse(response, refusal);
     // A server that is closing has stopped listening; Fastify refuses what still comes on open connections.
     if (!server.listening) return viaRouter(request, response);
     const found = ahead?.find(request);
     if (found === undefined) return viaTable(request, response);
-    if (!(found instanceof Promise)) return void found(request, new Reply(response), {});
-    void found.catch(unknown).then((answer) => {
-      if (answer) answer(request, new Reply(response), {});
-      else viaTable(request, response);
-    });
+    if (!(found instanceof Promise)) return answered(found, request, response, {});
+    const go = (answer?: Answering) => (answer ? answered(answer, request, response, {}) : viaTable(request, response));
+    found.then(go, (why) => go(unknown(why)));
   });
   server.on("upgrade", (request: Request, socket: Duplex, head: Buffer) => ahead?.upgrade(request, socket, head));
   server.on("checkContinue", (request: Request, response: ServerResponse) => {
@@ -128,6 +134,22 @@ function refusalAtOnce(request: Request): Problem | undefined {
 function refuse(response: ServerResponse, refusal: Problem): void {
   const { contentType, body } = problemJson(refusal);
   new Reply(response).code(refusal.status).type(contentType).header("Connection", "close").send(body);
+}
+
+const ignored = () => {};
+
+type Answered = (answer: Answering, request: Request, response: ServerResponse, params: Params) => void;
+
+/** A failure in answering a request that nobody foresaw ends that request, and no other. */
+function guarded(log: Log): Answered {
+  return async (answer, request, response, params) => {
+    try {
+      await answer(request, new Reply(response), params);
+    } catch (error) {
+      log.error({ err: error, path: request.url.split("?", 1)[0] }, "a request could not be answered, and was cut off");
+      response.destroy();
+    }
+  };
 }
 
 /** Fastify finds the route; the answer is ours from there on. */

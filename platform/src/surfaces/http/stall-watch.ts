@@ -1,5 +1,5 @@
 /** Notices bodies of which nothing more comes: one timer for all of them, and none for those that are here within their turn. */
-import { type Clock, type Timer, turn } from "../../kernel/clock.ts";
+import { type Clock, soon, type Timer } from "../../kernel/clock.ts";
 
 /** A body on its way. */
 export interface Arriving {
@@ -24,7 +24,7 @@ export class StallWatch {
     this.#arriving.add(body);
     if (this.#planned || this.#timer) return;
     this.#planned = true;
-    void turn().then(() => {
+    soon(() => {
       this.#planned = false;
       this.#look();
     });

@@ -2,6 +2,7 @@
 import { Worker } from "node:worker_threads";
 import type { Report } from "../../jobs/report.ts";
 import type { RequestTerms } from "../../jobs/request.ts";
+import { floating } from "../../kernel/floating.ts";
 import type { Scanned } from "../../kernel/json-scan.ts";
 import { type ProblemCode, problem } from "../../kernel/problem.ts";
 import { Turns } from "../../kernel/turns.ts";
@@ -73,7 +74,7 @@ export class LargeJson implements AsyncDisposable {
     return {
       push: async (piece) => (await ask("piece", piece)).goesOn,
       end: async () => (await ask("end")).scanned!,
-      [Symbol.dispose]: () => void ask("forget").catch(() => undefined),
+      [Symbol.dispose]: () => floating(ask("forget"), () => {}),
     };
   }
 

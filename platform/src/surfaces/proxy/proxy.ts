@@ -1,4 +1,5 @@
 /** The proxy: what is addressed to a load-balancing endpoint goes through the guards and the balancer to a worker. */
+
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
@@ -8,6 +9,7 @@ import type { Asking, Balancer, Slot } from "../../fleet/balancer.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { EndpointType, KeptEndpoint } from "../../resources/endpoints/model.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
@@ -66,9 +68,8 @@ export class EndpointProxy implements Ahead {
     socket.once("close", () => this.#tunnels.delete(socket));
     const stopWatching = watchForHangUp(socket);
     const reply = new Reply(responseOn(request, socket));
-    void this.#serve(this.#addressOf(request)!, request, reply, (passing) =>
-      tunnel({ ...passing, socket, head, stopWatching }),
-    );
+    const pass = (passing: Passing) => tunnel({ ...passing, socket, head, stopWatching });
+    floating(this.#serve(this.#addressOf(request)!, request, reply, pass), () => socket.destroy());
   }
 
   /** A WebSocket has no end that one could wait for. */

@@ -1,6 +1,7 @@
 /** The worker link listens at as many addresses as workers need. */
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
+import { silentLog } from "../../kernel/log.ts";
 import { DirectRoutes } from "../http/direct-routes.ts";
 import { closeServer, createServer as createHttp } from "../http/server.ts";
 import { LinkListener } from "./link-listener.ts";
@@ -8,7 +9,7 @@ import { LinkListener } from "./link-listener.ts";
 function setup() {
   const clock = new FakeClock();
   const direct = new DirectRoutes();
-  const http = createHttp({ clock, direct, badPath: () => {}, unknown: () => () => {} });
+  const http = createHttp({ clock, direct, badPath: () => {}, unknown: () => () => {}, log: silentLog });
   http.get("/", () => "the link");
   const listener = new LinkListener(() => http);
   return {

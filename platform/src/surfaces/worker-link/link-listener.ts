@@ -43,6 +43,8 @@ export class LinkListener {
     const door = createServer((connection) => link.server.emit("connection", connection));
     door.listen(port, host);
     await once(door, "listening");
+    // Whoever cannot be let in now comes again.
+    door.on("error", () => {});
     this.#doors.push(door);
     return portOf(door);
   }

@@ -1,5 +1,6 @@
 /** The containers of one installation: each request names one of them by its label or name, and no other container is ever touched. */
 import type { Clock } from "../../../kernel/clock.ts";
+import { floating } from "../../../kernel/floating.ts";
 import { StartRefused } from "../compute.ts";
 import { type Container, containerName, type containerRequest, isOf, type Labels, label } from "./container.ts";
 import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
@@ -74,7 +75,7 @@ export class Containers {
   async stop(container: Container, graceMs: number, clock: Clock): Promise<void> {
     const ended = found(this.#api.call("POST", `/containers/${container.Id}/wait`));
     if (container.State.Paused) await this.unpause(container.Id);
-    const timer = clock.after(graceMs, () => void this.#kill(container, "SIGKILL").catch(() => {}));
+    const timer = clock.after(graceMs, () => floating(this.#kill(container, "SIGKILL"), () => {}));
     try {
       await Promise.all([this.#kill(container, container.Config.StopSignal || "SIGTERM"), ended]);
     } finally {

@@ -236,6 +236,8 @@ export class DockerCompute implements Compute {
     const host = container.NetworkSettings.Networks[networkName(this.#options.installation)]?.IPAddress;
     if (!host) throw new Error(`nobody listens on port ${port} of ${id}: it has ended`);
     const socket = connect({ host, port, noDelay: true });
+    // Until somebody uses it, and listens, its errors are nobody's.
+    socket.on("error", () => {});
     try {
       await once(socket, "connect");
       return socket;

@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../../../kernel/clock.ts";
+import { floating } from "../../../kernel/floating.ts";
 import type { Answer, Ask } from "./dialer-process.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
 
@@ -71,7 +72,7 @@ export class Dialer {
 
   #closeWhenIdle(): void {
     this.#idle?.cancel();
-    this.#idle = this.#clock.after(IDLE_MS, () => void this.close());
+    this.#idle = this.#clock.after(IDLE_MS, () => floating(this.close(), () => {}));
   }
 
   /** The instance's network is left at once; connections that were made stay. */

@@ -2,6 +2,7 @@
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
+import { floating } from "../../../kernel/floating.ts";
 import { DISK_IS_FULL } from "../../disk.ts";
 import type { Exit, Instance, InstanceState, Output } from "../compute.ts";
 import type { Cgroups } from "./cgroups.ts";
@@ -89,7 +90,7 @@ export class HostInstance {
   #watch(): void {
     try {
       this.#watcher = watch(this.folder.path, { persistent: false }, (_, name) => {
-        if (name === EXIT) this.look().catch(this.#parts.failed);
+        if (name === EXIT) floating(this.look(), this.#parts.failed);
         if (name !== null && isSegment(name)) this.#stir();
       });
       this.#watcher.on("error", () => {});
@@ -189,9 +190,10 @@ export class HostInstance {
     const over = Promise.withResolvers<void>();
     const timer = this.#parts.clock.after(graceMs, over.resolve);
     let waits = true;
-    void Promise.race([this.whenEnded, over.promise]).then(() => {
+    const noLonger = () => {
       waits = false;
-    });
+    };
+    floating(Promise.race([this.whenEnded, over.promise]).then(noLonger), noLonger);
     await this.thaw();
     await this.#ask(() => waits);
     await Promise.race([this.whenEnded, over.promise]);

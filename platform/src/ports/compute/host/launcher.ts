@@ -178,7 +178,9 @@ export class Launcher {
       env: TOOL_ENVIRONMENT,
       stdio: this.#cover(["ignore", "ignore", "ignore", variables, filter ?? "ignore"], files.open("/dev/null", "r")),
     });
-    const ended = once(child, "exit");
+    // What is awaited hears of its own errors; this hears of those before and after.
+    child.on("error", () => {});
+    const ended = new Promise((resolve) => child.once("exit", resolve));
     await once(child, "spawn");
     child.unref();
     return { identity: await identityOf(child.pid!), ended };

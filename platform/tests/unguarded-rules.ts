@@ -1,0 +1,41 @@
+/** Places from which a failure would reach nobody but the process: promises let go, async listeners, and emitters whose errors nobody hears. */
+import { codeOf, isTest, isTool, type SourceFile } from "./source-tree.ts";
+
+const products = (files: SourceFile[]) => files.filter(({ path }) => !isTest(path) && !isTool(path));
+
+function found(files: SourceFile[], pattern: RegExp, say: (match: RegExpExecArray) => string | undefined): string[] {
+  return products(files).flatMap(({ path, text }) =>
+    [...codeOf(text).matchAll(pattern)].flatMap((match) => say(match) ?? []).map((what) => `${path} ${what}`),
+  );
+}
+
+/** What returns no promise may be marked as used for what it does. */
+const RETURNS_NO_PROMISE = /\.(?:destroy|off)$/;
+
+/** `void` makes a promise nobody's; `floating` of the kernel asks who hears of its failure. */
+export function promisesLetGo(files: SourceFile[]): string[] {
+  return found(files, /\bvoid\s+([\w.#!?]+)\(/g, ([, callee]) =>
+    RETURNS_NO_PROMISE.test(callee!) ? undefined : `lets go of what ${callee} promises`,
+  );
+}
+
+const LISTENING =
+  /\b(on|once|addListener|prependListener|addEventListener|after|listen|onChange|setTimeout|setInterval|setImmediate|queueMicrotask|nextTick|soon)\(\s*(?:[^\s,()]+\s*,\s*)?async\b/g;
+
+/** Whoever calls a listener or a timer's action does not look at what it returns. */
+export function asyncListeners(files: SourceFile[]): string[] {
+  return found(files, LISTENING, ([, word]) => `gives ${word} an async function`);
+}
+
+const MAKES_AN_EMITTER =
+  /\b(new Worker|new Client|new Pool|new Socket|spawn|fork|createServer|createHttpServer|createConnection|connect|request)\(/g;
+
+const FROM = /^node:(?:worker_threads|child_process|net|http|https|tls|fs)$|^pg$/;
+
+/** A file that makes what emits errors says what becomes of them. */
+export function errorsUnheard(files: SourceFile[]): string[] {
+  const makers = files.filter(({ imports }) => imports.some(({ to, typeOnly }) => !typeOnly && FROM.test(to)));
+  return found(makers, MAKES_AN_EMITTER, (match) =>
+    /["']error["']/.test(match.input) ? undefined : `hears no errors of its ${match[1]}`,
+  );
+}
