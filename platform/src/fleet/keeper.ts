@@ -23,7 +23,7 @@ import type { WorkerItem } from "./plan.ts";
 import type { Rotation } from "./rotation.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
 import type { FleetWarmUps } from "./warm-ups.ts";
-import { exitText, type WorkerLog } from "./worker-log.ts";
+import { exitText, type WorkerLog, withoutItsWords } from "./worker-log.ts";
 
 export interface KeeperParts extends Omit<OwnMachine, "id"> {
   machine: string;
@@ -191,7 +191,7 @@ export class Keeper {
     const { workerLog, records, clock, changed, log, rotation } = this.#parts;
     const isBalanced = rotation.has(id);
     workerLog.say(worker, `failed: ${reason}`);
-    log.warn({ endpoint: worker.doc.endpoint, worker: id, reason }, "a worker failed");
+    log.warn({ endpoint: worker.doc.endpoint, worker: id, reason: withoutItsWords(reason) }, "a worker failed");
     await this.#clear(worker, how);
     const failedAt = clock.now();
     const failed = await records.insist(worker, "fail", { reason, failedAt, keyId: null });

@@ -5,6 +5,7 @@ import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
 import { isHeldUp, waitSentence } from "./wait-sentence.ts";
+import { withoutItsWords } from "./worker-log.ts";
 
 export interface WaitReasonParts {
   clock: Clock;
@@ -50,7 +51,7 @@ export class WaitReasons {
     if (news === this.#said.get(endpoint)) return;
     if (news === undefined) this.#said.delete(endpoint);
     else this.#said.set(endpoint, news);
-    if (reason !== undefined) this.#parts.log.info({ endpoint, reason }, "jobs wait");
+    if (reason !== undefined) this.#parts.log.info({ endpoint, reason: withoutItsWords(reason) }, "jobs wait");
   }
 
   forget(endpoint: string): void {

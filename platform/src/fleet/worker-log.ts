@@ -11,6 +11,8 @@ interface Following {
   over: Promise<void>;
 }
 
+/** What the words of a program begin with in a reason. */
+const LAST_LINES = ", last lines: ";
 /** How long the last words of a program that has ended are waited for. */
 const LAST_WORDS_MS = 1000;
 const READ_LINES = 40;
@@ -65,7 +67,7 @@ export class WorkerLog {
     const text = lines.slice(-SHOWN_LINES);
     return text.length === 0
       ? `${how}, it wrote nothing`
-      : `${how}, last lines: ${text.join(" | ").slice(-SHOWN_OF_LINES)}`;
+      : `${how}${LAST_LINES}${text.join(" | ").slice(-SHOWN_OF_LINES)}`;
   }
 
   /** Its endpoint is gone, and with it all that was ever said about its workers. */
@@ -97,6 +99,16 @@ export class WorkerLog {
 
 const lossOf = (bytes: number) =>
   `${bytes} bytes of output were dropped: they came faster than they could be read, and only so much is kept`;
+
+/** After these comes what the program said. */
+const ITS_WORDS = [LAST_LINES, "warm-up failed: ", "not fit to work: "];
+
+/** A reason for the server's own log. What a program says is its account's, and may hold its secrets. */
+export function withoutItsWords(reason: string): string {
+  const [words] = ITS_WORDS.filter((start) => reason.includes(start));
+  if (words === undefined) return reason;
+  return `${reason.slice(0, reason.indexOf(words))}${words === LAST_LINES ? "" : words.replace(/: $/, "")}`;
+}
 
 const streamOf = ({ id, doc }: WorkerItem) => workerLog(doc.endpoint, id);
 

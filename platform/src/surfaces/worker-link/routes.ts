@@ -310,7 +310,8 @@ async function stop(parts: WorkerLinkParts, { call, reply }: Asked): Promise<Rep
 async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Asked): Promise<Reply> {
   if (search.get("status") === "unhealthy") {
     const [check, reason] = [search.get("check"), search.get("reason")];
-    log.warn({ ...call, check, reason }, "a worker says that it is not fit to work");
+    // What it says is its account's, which finds it in the reasons of jobs and workers.
+    log.warn({ ...call }, "a worker says that it is not fit to work");
     await desk.unfit(call, `not fit to work: ${check ?? "a check"} failed: ${reason ?? "no reason given"}`);
   } else {
     await desk.ping(call, listedIn(call, search), search.get("runpod_version") ?? undefined);
