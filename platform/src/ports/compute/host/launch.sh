@@ -16,9 +16,9 @@ echo "$stat" >"$folder/identity"
 
 # The program alone writes to the pipe: this shell would report how it ended there.
 {
-  exec 6>&1 >/dev/null
+  exec 9>&1 >/dev/null
   (
-    exec >&6 2>&6 6>&-
+    exec >&9 2>&9 9>&-
     IFS=:
     for cgroup in $cgroups; do echo 0 >"$cgroup/cgroup.procs" || exit 125; done
     unset IFS
@@ -31,4 +31,4 @@ echo "$stat" >"$folder/identity"
   # One small write: a reader that finds a line end has found all of it. Before the pipe is closed, which processes that the program left
   # behind may hold open.
   echo "$status" >"$folder/exit"
-} 2>/dev/null | exec /bin/sh "${0%launch.sh}keep.sh" "$folder" "$segment" 3<&- 4<&-
+} 2>/dev/null | exec /bin/sh "${0%launch.sh}keep.sh" "$folder" "$segment" 3<&- 4<&- 6<&-

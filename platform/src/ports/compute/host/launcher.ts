@@ -32,8 +32,9 @@ import {
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import { type Bubblewrap, findBubblewrap, TOOL_ENVIRONMENT } from "./tools.ts";
 
-/** Descriptors that `launch.sh` hands on: 3 has the variables, then comes the filter of system calls. */
+/** Descriptors that `launch.sh` hands on: 3 has the variables, then comes the filter of system calls; `network.sh` takes 5 for itself. */
 const SECCOMP_FD = 4;
+const ARGUMENTS_FD = 6;
 
 /** Without a sandbox the server's own Node is found where it is. */
 const PLAIN_PATH = `${dirname(process.execPath)}:${TOOL_ENVIRONMENT.PATH}`;
@@ -169,14 +170,21 @@ export class Launcher {
       waits: launch.ownNetwork,
       app: this.sandboxed ? launch.app?.identity : undefined,
     });
-    const command = this.sandboxed ? this.#sandbox(launch, user, { library, mounts }, program) : program;
+    const view = this.sandboxed ? this.#viewOf(launch, user, { library, mounts }) : undefined;
+    const command = view ? this.#sandbox(user, program) : program;
+    const rest = view
+      ? ["ignore" as const, files.nameless(view.join("\0"), undefined, `${this.#prefix}${launch.id}-view`)]
+      : [];
     const { folder, cgroups, segment } = launch;
     const args = [LAUNCH[1], folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)];
     const child = spawnOrRefuse(args, {
       detached: true,
       cwd: this.sandboxed ? "/" : (launch.app?.path ?? "/"),
       env: TOOL_ENVIRONMENT,
-      stdio: this.#cover(["ignore", "ignore", "ignore", variables, filter ?? "ignore"], files.open("/dev/null", "r")),
+      stdio: this.#cover(
+        ["ignore", "ignore", "ignore", variables, filter ?? "ignore", ...rest],
+        files.open("/dev/null", "r"),
+      ),
     });
     // What is awaited hears of its own errors; this hears of those before and after.
     child.on("error", () => {});
@@ -192,14 +200,13 @@ export class Launcher {
     return Array.from({ length }, (_, fd) => stdio[fd] ?? (this.#inherited.includes(fd) ? nowhere : "ignore"));
   }
 
-  #sandbox(
+  /** What bubblewrap is told by a file: a program sees its command, which would name the data folder. */
+  #viewOf(
     { id, spec, folder, app, devices, ownNetwork }: Launch,
     user: number | undefined,
     shown: Pick<View, "library" | "mounts">,
-    program: readonly string[],
   ): string[] {
-    const bubblewrap = this.#bubblewrap as Bubblewrap;
-    const view = sandboxArguments({
+    return sandboxArguments({
       system: this.#system,
       app: app?.path,
       appWritable: this.#options.writableApp,
@@ -210,10 +217,14 @@ export class Launcher {
       devices: [...new Set(devices.flatMap(({ files }) => files))],
       seccomp: this.#filter === undefined ? undefined : SECCOMP_FD,
       ...shown,
-      limitsScratch: bubblewrap.limitsScratch,
+      limitsScratch: (this.#bubblewrap as Bubblewrap).limitsScratch,
       asRoot: user !== undefined,
     });
-    return [bubblewrap.file, ...view, "--", ...(user === undefined ? [] : dropTo(user)), ...program];
+  }
+
+  #sandbox(user: number | undefined, program: readonly string[]): string[] {
+    const { file } = this.#bubblewrap as Bubblewrap;
+    return [file, "--args", String(ARGUMENTS_FD), "--", ...(user === undefined ? [] : dropTo(user)), ...program];
   }
 
   #plainLibrary(): Promise<string> | undefined {

@@ -263,6 +263,12 @@ describe("a program cannot act", () => {
       expect((await shell(command)).text, command).toMatch(/not permitted|must be superuser|denied|umount failed/);
   });
 
+  test("no process inside tells in its command where the server keeps its data", async () => {
+    const { text } = await shell("cat /proc/[0-9]*/cmdline | tr '\\0' ' '");
+    expect(text).toContain("bwrap");
+    expect(text).not.toContain(world.data);
+  });
+
   test("on processes that are not its own, or see them", async () => {
     const { text } = await shell(`kill -0 ${process.pid} 2>&1; ls /proc | grep -E '^[0-9]+$'`);
     const numbers = text.split("\n").filter((line) => /^\d+$/.test(line));
