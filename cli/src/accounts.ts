@@ -1,7 +1,8 @@
 /** `millrace accounts`: the accounts of an installation. */
 import { timestamp } from "@millrace/platform/kernel/clock.ts";
 import { finishRemovals } from "@millrace/platform/main.ts";
-import { Command } from "commander";
+import { parseQuotas, type Quotas, quotaText } from "@millrace/platform/resources/account/quotas.ts";
+import { Command, InvalidArgumentError } from "commander";
 import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
 
 interface Options extends PlaceOptions {
@@ -13,6 +14,7 @@ export function accountsCommand(): Command {
     .description("create, list and delete accounts; works while the server runs")
     .addCommand(createAccount())
     .addCommand(listAccounts())
+    .addCommand(setQuota())
     .addCommand(deleteAccount());
 }
 
@@ -45,10 +47,32 @@ function listAccounts(): Command {
         createdAt: timestamp(account.createdAt),
       }));
       print({ accounts: listed }, options.json, () =>
-        listed.map(({ id, name, owner, createdAt }) => [id, name, owner, createdAt].join("  ")),
+        listed.map(({ id, name, owner, createdAt, quotas }) =>
+          [id, name, owner, createdAt, quotaText(quotas)].filter(Boolean).join("  "),
+        ),
       );
     }),
   );
+}
+
+function setQuota(): Command {
+  return common("quota", "set what an account may have, in place of what all may have")
+    .argument("<id or name>")
+    .argument("[quotas]", "such as workers=50,endpoints=20; nothing leaves it with what all may have", parseQuota, {})
+    .action((idOrName: string, quotas: Partial<Quotas>, options: Options) =>
+      inInstallation(options, async ({ accounts }) => {
+        await accounts.setQuotas(idOrName, quotas);
+        print({ account: idOrName, quotas }, options.json, () => [`${idOrName}  ${quotaText(quotas) || "as all"}`]);
+      }),
+    );
+}
+
+function parseQuota(text: string): Partial<Quotas> {
+  try {
+    return parseQuotas(text);
+  } catch (error) {
+    throw new InvalidArgumentError((error as Error).message);
+  }
 }
 
 function deleteAccount(): Command {

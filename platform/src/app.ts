@@ -33,6 +33,7 @@ import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
 import { accountOperations } from "./resources/account/operations.ts";
+import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
 import { AccountService } from "./resources/account/service.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
@@ -90,24 +91,27 @@ export interface Services {
   workerRecords: WorkerRecords;
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
+  quotas: QuotaBook;
 }
 
 export async function openServices(
-  parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string },
+  parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string; quotas?: Quotas },
 ): Promise<Services> {
   const releaseRecords = new ReleaseRecords(parts);
-  const secrets = new SecretService(parts);
+  const quotas = new QuotaBook(parts);
+  const secrets = new SecretService({ ...parts, quotas });
   const batchRecords = new BatchRecords(parts);
   const services = {
     releaseRecords,
     accounts: new Accounts(parts),
-    account: new AccountService(parts),
+    account: new AccountService({ ...parts, quotas }),
     secrets,
     masterKeys: new MasterKeys({ ...parts, secrets, batchRecords }),
-    endpoints: new EndpointService({ ...parts, releaseRecords }),
+    endpoints: new EndpointService({ ...parts, quotas, releaseRecords }),
     workerKeys: new WorkerKeys(parts),
     workerRecords: new WorkerRecords(parts),
     batchRecords,
+    quotas,
   };
   services.accounts.onRemoval((account) => services.endpoints.removeAccount(account));
   await Promise.all(Object.values(services).map((service) => service.prepare()));
@@ -313,7 +317,7 @@ const identityIn = ({ node, signals }: AppParts): NodeIdentity | undefined => (s
 /** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
 function createFleet(
   parts: AppParts,
-  { endpoints, secrets, workerKeys, workerRecords }: Services,
+  { endpoints, secrets, workerKeys, workerRecords, quotas }: Services,
   around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach">,
 ): Fleet | undefined {
   if (!parts.machine && parts.signals.reliable) return undefined;
@@ -325,6 +329,7 @@ function createFleet(
     endpoints,
     records: workerRecords,
     keys: workerKeys,
+    quotas,
     reveal: (account, name) => secrets.reveal(account, name),
     mine: leaseOf("fleet", parts),
   });

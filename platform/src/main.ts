@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import type { AddressInfo } from "node:net";
+import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pino from "pino";
@@ -26,6 +27,7 @@ import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
 import { addMasterKey, dropOldMasterKeys, loadMasterKeys } from "./ports/vault/master-keys.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
+import { parseQuotas, type Quotas, standardQuotas } from "./resources/account/quotas.ts";
 import { gpuTypeIds, isDataCenter } from "./resources/catalog/compute.ts";
 import type { WorkerSite } from "./resources/endpoints/worker-env.ts";
 import type { Rewrapped } from "./resources/secrets/master-keys.ts";
@@ -97,7 +99,7 @@ export async function openInstallation(
   const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };
   const keys = await loadMasterKeys(source, parts.random);
   const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
-  const services = await openServices({ ...parts, store, vault, publicUrl });
+  const services = await openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings) });
   const kept = opened.move();
   return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
@@ -279,6 +281,12 @@ async function openHost(
 async function egressOf({ reachable, workerUrl }: Settings): Promise<Egress> {
   return { reachable: parseRanges(reachable), doors: await doorsOf(workerUrl), nameServers: await nameServersOf() };
 }
+
+/** What fits this machine, but for what an operator says. */
+const quotasIn = ({ quotas }: Settings): Quotas => ({
+  ...standardQuotas(availableParallelism()),
+  ...parseQuotas(quotas),
+});
 
 function siteOf({ dataCenter, publicUrl, host }: Settings): WorkerSite {
   if (!isDataCenter(dataCenter))

@@ -72,6 +72,13 @@ export const settingTable = {
     default: "600,18000,200000",
     about: "requests per user a minute, an hour and a day, or 'off'",
   },
+  quotas: {
+    flag: "quotas",
+    variable: "MILLRACE_QUOTAS",
+    value: "QUOTAS",
+    about:
+      "what an account may have, such as workers=50,endpoints=20; by default 16 workers for each processor, 32 at least, and 1000 endpoints, keys and secrets",
+  },
   invokeLimits: {
     flag: "invoke-limits",
     variable: "MILLRACE_INVOKE_LIMITS",
@@ -271,6 +278,7 @@ export type Settings = {
   masterKey: string | undefined;
   masterKeyCommand: string | undefined;
   rateLimits: string;
+  quotas: string;
   invokeLimits: string;
   payloadLimits: string;
   publicUrl: string | undefined;
@@ -331,6 +339,7 @@ export function settingsFrom(
     masterKey: read("masterKey"),
     masterKeyCommand: read("masterKeyCommand"),
     rateLimits: read("rateLimits")!,
+    quotas: read("quotas") ?? "",
     invokeLimits: read("invokeLimits")!,
     payloadLimits: read("payloadLimits")!,
     publicUrl: read("publicUrl"),

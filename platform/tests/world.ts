@@ -15,6 +15,7 @@ import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/ports/store/store.ts";
 import { EnvelopeVault } from "../src/ports/vault/envelope-vault.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
+import type { Quotas } from "../src/resources/account/quotas.ts";
 import { counted, noteCalls } from "./idle.ts";
 import { WatchedClock } from "./watched-clock.ts";
 
@@ -86,6 +87,7 @@ export interface WorldOptions {
   machine?: string;
   frozenS?: number;
   frozenMb?: number;
+  quotas?: Quotas;
   signals?: MemorySignals;
 }
 
@@ -107,6 +109,7 @@ export async function setup({
   signals = new MemorySignals(),
   frozenS = 3600,
   frozenMb,
+  quotas,
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock();
   const random = found?.random ?? new SeededRandom(1);
@@ -117,7 +120,7 @@ export async function setup({
   let url = "";
   const machine = compute && { id, compute: compute(clock), workerUrl: () => url, site: SITE };
   const life = mortal(clock, logs);
-  const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl });
+  const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl, quotas });
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
   const parts = {

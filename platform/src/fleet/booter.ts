@@ -8,6 +8,7 @@ import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { instanceSpec } from "./boot.ts";
 import type { OwnMachine } from "./own-machine.ts";
+import { StartGate, startLimits } from "./start-gate.ts";
 import { StartTimes } from "./start-times.ts";
 import type { WorkerLog } from "./worker-log.ts";
 
@@ -31,9 +32,17 @@ export class Booter {
   readonly #parts: BooterParts;
   readonly #progress = new Map<string, string>();
   readonly times = new StartTimes();
+  readonly #gate: StartGate;
+  #vcpu: number | undefined;
 
   constructor(parts: BooterParts) {
     this.#parts = parts;
+    this.#gate = new StartGate(parts.clock, () => startLimits(this.#vcpu ?? 1));
+  }
+
+  /** A start of this worker that has not begun never does. */
+  giveUp(worker: string): void {
+    this.#gate.giveUp(worker);
   }
 
   /** What was last said of the image that a worker waits for. */
@@ -52,6 +61,9 @@ export class Booter {
         this.#progress.set(worker.id, line);
         workerLog.say(worker, `pulling image ${image}: ${line}`);
       });
+      this.#vcpu ??= await compute.capacity().then(({ vcpu }) => vcpu);
+      using turn = await this.#gate.enter(worker.account, worker.id);
+      if (!turn || isOver()) return undefined;
       return await this.#start(worker, endpoint, { placed, prepared: clock.now() }, isOver);
     } finally {
       this.#progress.delete(worker.id);

@@ -13,6 +13,7 @@ import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
+import type { QuotaBook } from "../resources/account/quotas.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { EndpointService } from "../resources/endpoints/service.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
@@ -54,6 +55,8 @@ export interface FleetParts {
   reach?: Reach;
   /** How long workers stay frozen, and with how much memory. */
   frozen: FrozenLimits;
+  /** How many workers accounts may have. */
+  quotas: QuotaBook;
   /** Of many nodes one plans. */
   mine?: (now: number) => Promise<boolean>;
 }

@@ -1,6 +1,7 @@
 /** The keeper makes the records of one machine's workers true: it boots, drains, ends and recovers them, each step repeatable. */
 import { holderName } from "../jobs/holder.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
+import { eachOf } from "../kernel/bounded.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
@@ -46,6 +47,8 @@ export interface KeeperParts extends Omit<OwnMachine, "id"> {
 const STOP_GRACE_MS = 5000;
 /** Nor does one whose jobs are gone, for which somebody waits. */
 const DELETED_GRACE_MS = 1000;
+/** More at once would take longer: most of an end is waiting, but the rest is work. */
+const ENDS_AT_ONCE = 64;
 /** A stop that does not end by then is not waited for. */
 const STOP_LIMIT_MS = 15_000;
 /** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
@@ -207,9 +210,9 @@ export class Keeper {
     const { compute } = this.#parts;
     const ofEndpoint = (owner: string) => endpoint === undefined || owner === endpoint;
     const own = [...(await this.#own()).values()].filter(({ doc }) => ofEndpoint(doc.endpoint));
-    await Promise.all(own.map((worker) => this.#end(worker, { graceMs: DELETED_GRACE_MS })));
+    await eachOf(own, ENDS_AT_ONCE, (worker) => this.#end(worker, { graceMs: DELETED_GRACE_MS }));
     const left = (await compute.list()).filter(({ kind, owner }) => kind === "worker" && ofEndpoint(owner));
-    await Promise.all(left.map((instance) => this.#removeUnknown(instance)));
+    await eachOf(left, ENDS_AT_ONCE, (instance) => this.#removeUnknown(instance));
   }
 
   /** Nothing more is begun; each worker gets a moment for the jobs it has, which else go back, and ends. */
@@ -348,6 +351,7 @@ export class Keeper {
   }
 
   #forget(id: string): void {
+    this.#booter.giveUp(id);
     for (const known of [this.#exits, this.#givenUp]) known.delete(id);
     for (const known of [this.#booter.times, this.#freezer, this.#patience]) known.forget(id);
   }

@@ -4,6 +4,7 @@ import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
 import { Room } from "./placer.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
+import { AccountShare } from "./share.ts";
 import { placeOf, Shelf } from "./shelf.ts";
 
 const NOW = 1_000_000;
@@ -81,6 +82,7 @@ interface Given {
   there?: boolean;
   frozenMb?: number;
   called?: string[];
+  quota?: number;
 }
 
 function factsOf({
@@ -93,6 +95,7 @@ function factsOf({
   there = true,
   frozenMb = 65_536,
   called = [],
+  quota = 1000,
 }: Given): Facts {
   const inProgress = Object.values(jobs).reduce((sum, count) => sum + count, 0);
   const waitingSince = waited.map((s) => NOW - s * 1000);
@@ -106,6 +109,10 @@ function factsOf({
     jobsOf: new Map(Object.entries(jobs)),
     idleSince: (id) => (idle[id] === undefined ? undefined : NOW - idle[id] * 1000),
     room,
+    share: new AccountShare(
+      quota,
+      workers.map(({ doc }) => doc),
+    ),
     shelf,
     called,
     isThere: () => there,
@@ -152,6 +159,33 @@ describe("starting", () => {
     expect(plan(factsOf({ waited: [0], endpoint }))).toEqual([
       { do: "want", reason: "no capacity: needs 2x NVIDIA A40, 1 of 1 free" },
     ]);
+  });
+
+  test("no more are started than the account may have, and one that is wanted says so", () => {
+    const endpoint = { workers: { min: 5, max: 5, idleTimeout: 10 }, cpu: [{ id: "cpu3c", vcpuCount: 1, memory: 1 }] };
+    const steps = plan(factsOf({ endpoint, quota: 2 }));
+    expect(steps.map((step) => step.do)).toEqual(["add", "add", "want"]);
+    expect(steps.at(-1)).toMatchObject({ reason: "account quota: 2 of 2 workers in use" });
+    const workers = [worker("a"), worker("b"), worker("w", { state: "WANTED", machine: null, reason: "none" })];
+    expect(plan(factsOf({ endpoint, quota: 2, workers }))).toEqual([
+      { do: "explain", worker: workers[2], reason: "account quota: 2 of 2 workers in use" },
+    ]);
+    expect(planned({ endpoint, quota: 3, workers })).toEqual(["place w"]);
+  });
+
+  test("workers that have no room are wanted up to what the account may have", () => {
+    const endpoint = {
+      ...{ workers: { min: 900, max: 1000, idleTimeout: 10 }, cpu: undefined },
+      gpu: { types: [GPU], count: 2, allowedCudaVersions: [], minCudaVersion: null },
+    };
+    expect(plan(factsOf({ endpoint, quota: 3 })).map((step) => step.do)).toEqual(["want", "want", "want"]);
+  });
+
+  test("a frozen worker is thawed only if the account may have one more", () => {
+    const frozen = worker("f", { state: "FROZEN", frozenAt: NOW - 1000 });
+    const given = { endpoint: { flashboot: "FLASHBOOT" as const }, waited: [0], workers: [frozen] };
+    expect(planned({ ...given, quota: 1 })).toEqual(["thaw f"]);
+    expect(planned({ ...given, quota: 0 })).not.toContain("thaw f");
   });
 
   test("a wanted worker is placed when there is room, and not wanted any more when the job is gone", () => {

@@ -15,6 +15,7 @@ import {
   unattendedJobs,
   wantedWorkers,
 } from "./scaler.ts";
+import type { AccountShare } from "./share.ts";
 import type { Shelf } from "./shelf.ts";
 
 export type WorkerItem = Item<KeptWorker>;
@@ -29,6 +30,8 @@ export interface Facts {
   idleSince: (worker: string) => number | undefined;
   /** What is free; places that the plan takes are no longer free for the next endpoint. */
   room: Room;
+  /** What the endpoint's account may still have. */
+  share: AccountShare;
   /** Frozen workers, of all endpoints; those that the plan thaws or ends are no longer among them. */
   shelf: Shelf;
   /** Frozen workers that requests insist on. */
@@ -145,7 +148,7 @@ function thawSteps(
   all: readonly WorkerItem[],
   { policy, crew, wanted }: { policy: ScalingPolicy; crew: Crew; wanted: number },
 ): Step[] {
-  const { endpoint, load, shelf, called } = facts;
+  const { endpoint, load, shelf, called, share } = facts;
   const frozen = frozenOf(facts, current).reverse();
   const first = frozen.filter(({ id }) => called.includes(id));
   // Those that wait for room are not on their way, and not needed when a frozen one can take their place.
@@ -154,8 +157,9 @@ function thawSteps(
   const needed = Math.max(wanted - coming.starting - coming.ready, unattendedJobs(policy, load, coming));
   const count = Math.min(Math.max(needed, first.length), endpoint.workers.max - (livingOf(facts, all) - unplaced));
   const order = [...first, ...frozen.filter((worker) => !first.includes(worker))];
-  return order.slice(0, Math.max(0, count)).map((worker) => {
+  return order.slice(0, Math.max(0, Math.min(count, share.left))).map((worker) => {
     shelf.take(worker);
+    share.take();
     return { do: "thaw", worker };
   });
 }
@@ -258,15 +262,22 @@ function startSteps(
   more: number,
   thawed: number,
 ): Step[] {
-  const { endpoint, now } = facts;
+  const { endpoint, now, share } = facts;
   const brake = brakeOf(failuresOf(current));
   const starting = current.filter(({ doc }) => STARTING.includes(doc.state)).length;
   const allowed = brake === undefined ? more : brake.until > now ? 0 : 1 - starting;
   const count = Math.min(more, allowed, endpoint.workers.max - livingOf(facts, all) - thawed);
-  return Array.from({ length: Math.max(0, count) }).flatMap((): Step[] => {
+  const steps: Step[] = [];
+  let wanted = current.filter(({ doc }) => doc.state === "WANTED").length;
+  for (let n = 0; n < count; n++) {
+    // Of those that cannot be, one is enough to say why.
+    if (share.isUsedUp ? wanted > 0 : wanted >= share.quota) break;
     const found = findPlace(facts);
-    return found.place ? [{ do: "add", place: found.place }] : [...found.ends, { do: "want", reason: found.reason }];
-  });
+    if (found.place) steps.push({ do: "add", place: found.place });
+    else steps.push(...found.ends, { do: "want", reason: found.reason });
+    if (!found.place) wanted++;
+  }
+  return steps;
 }
 
 /** Those that run or will. Frozen ones stand beside, but for those of an older release, which are about to end. */
@@ -280,11 +291,16 @@ function livingOf({ endpoint }: Facts, all: readonly WorkerItem[]): number {
 function findPlace({
   endpoint,
   room,
+  share,
   shelf,
 }: Facts): { place: Place } | { place?: undefined; reason: string; ends: Step[] } {
+  if (share.isUsedUp) return { reason: share.reason, ends: [] };
   const need = needOf(endpoint);
   const place = room.take(need);
-  if (!("reason" in place)) return { place };
+  if (!("reason" in place)) {
+    share.take();
+    return { place };
+  }
   const evicted = shelf.makeRoom(need);
   if (!evicted) return { reason: place.reason, ends: [] };
   const ends = evicted.map((worker): Step => ({ do: "drain", worker, reason: "another worker needs its room" }));

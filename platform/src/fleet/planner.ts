@@ -6,6 +6,7 @@ import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Demand, HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
+import type { QuotaBook } from "../resources/account/quotas.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
@@ -14,6 +15,7 @@ import type { Balancer } from "./balancer.ts";
 import type { Roll } from "./machines.ts";
 import { type Place, Room } from "./placer.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
+import { AccountShare } from "./share.ts";
 import { placeOf, Shelf, type ShelfLimits } from "./shelf.ts";
 
 export interface PlannerParts {
@@ -33,6 +35,7 @@ export interface PlannerParts {
   frozen: FrozenLimits;
   /** Why no worker can be put on record; undefined when nothing is in the way. */
   refusal: () => string | undefined;
+  quotas: QuotaBook;
 }
 
 export interface FrozenLimits {
@@ -102,8 +105,10 @@ export class Planner {
     const isThere = (machine: string | null) => there.has(machine);
     const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isThere(doc.machine));
     const shelf = new Shelf(frozen, room, endingPlaces(survey), this.#shelfLimits(survey.roll));
+    const shareOf = this.#shares(all);
     for (const endpoint of endpoints) {
-      const steps = plan(this.#factsOf(endpoint, survey, { room, shelf, isThere }));
+      const share = await shareOf(endpoint.account);
+      const steps = plan(this.#factsOf(endpoint, survey, { room, share, shelf, isThere }));
       for (const step of steps) await this.#carryOut(endpoint, step);
     }
     for (const { worker, reason } of shelf.overflow()) await this.#end(worker, reason);
@@ -120,13 +125,31 @@ export class Planner {
     for (const worker of workers) await this.#end(worker, "its endpoint was deleted");
   }
 
+  /** What each account may still have, the same for all plans of one pass. */
+  #shares(workers: readonly WorkerItem[]): (account: string) => Promise<AccountShare> {
+    const byAccount = Map.groupBy(workers, ({ account }) => account);
+    const shares = new Map<string, AccountShare>();
+    return async (account) => {
+      const known = shares.get(account);
+      if (known) return known;
+      const own = (byAccount.get(account) ?? []).map(({ doc }) => doc);
+      const share = new AccountShare((await this.#parts.quotas.of(account)).workers, own);
+      shares.set(account, share);
+      return share;
+    };
+  }
+
   #shelfLimits({ machines }: Roll): ShelfLimits {
     const { forMs, memoryMb } = this.#parts.frozen;
     const half = new Map(machines.map(({ id, capacity }) => [id, Math.floor(capacity.memoryMb / 2)]));
     return { forMs, memoryMb: (machine) => memoryMb ?? half.get(machine) ?? 0 };
   }
 
-  #factsOf({ id, doc }: Item<KeptEndpoint>, survey: Survey, places: Pick<Facts, "room" | "shelf" | "isThere">): Facts {
+  #factsOf(
+    { id, doc }: Item<KeptEndpoint>,
+    survey: Survey,
+    places: Pick<Facts, "room" | "share" | "shelf" | "isThere">,
+  ): Facts {
     const { now, demand, workers, roll } = survey;
     const jobsOf = survey.jobsOf.get(id) ?? new Map<string, number>();
     return {

@@ -45,6 +45,10 @@ export class Collection<T extends Document> {
     return records.map((record) => this.#read(record)!);
   }
 
+  count(account: string): Promise<number> {
+    return this.#store.count(this.#kept.kind, account);
+  }
+
   /** Every record, page by page. */
   async *all(account?: string): AsyncGenerator<Item<T>> {
     for (let after: Position | undefined, more = true; more; ) {

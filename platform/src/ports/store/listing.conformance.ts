@@ -28,6 +28,18 @@ export function listingConformance(open: OpenStore): void {
     expect(await listIds(opened.store, { account: "c" })).toEqual([]);
   });
 
+  test("records are counted by kind and account", async () => {
+    await using opened = await open();
+    await seed(opened.store, { id: "r1", account: "a" });
+    await seed(opened.store, { id: "r2", account: "a" });
+    await seed(opened.store, { id: "r3", account: "b" });
+    await seed(opened.store, { id: "r4", account: "a", kind: "other" });
+    const counts = ["a", "b", "c"].map((account) => opened.store.count("thing", account));
+    expect(await Promise.all(counts)).toEqual([2, 1, 0]);
+    await opened.store.commit([removeOf("r1")]);
+    expect(await opened.store.count("thing", "a")).toBe(1);
+  });
+
   test("pages follow one another without a gap, also where one moment spans two pages", async () => {
     await using opened = await open();
     await seedAll(opened.store, { a: 1, b: 2, c: 2, d: 2, e: 3 });

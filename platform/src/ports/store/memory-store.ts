@@ -50,6 +50,10 @@ export class MemoryStore implements Store {
       .map(shown);
   }
 
+  async count(kind: string, account: string): Promise<number> {
+    return [...this.#rows.values()].filter((row) => row.kind === kind && row.account === account).length;
+  }
+
   async scrub(): Promise<void> {}
 
   async removeAccount(account: string): Promise<void> {

@@ -90,6 +90,11 @@ export class PostgresStore implements Store {
     );
   }
 
+  async count(kind: string, account: string): Promise<number> {
+    const text = "SELECT count(*)::int AS n FROM records WHERE kind = $1 AND account = $2";
+    return (await query<{ n: number }>(this.#pool, text, [kind, account]))[0]!.n;
+  }
+
   /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
   async scrub(): Promise<void> {}
 

@@ -85,6 +85,11 @@ export class SqliteStore implements Store {
     return (rows as unknown as Row[]).map(fromRow);
   }
 
+  async count(kind: string, account: string): Promise<number> {
+    const counted = this.#sql("SELECT count(*) AS n FROM records WHERE kind = ? AND account = ?").get(kind, account);
+    return (counted as { n: number }).n;
+  }
+
   scrub(): Promise<void> {
     return this.#scrubber.now();
   }

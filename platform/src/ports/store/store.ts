@@ -77,6 +77,8 @@ export interface Store extends AsyncDisposable {
   find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined>;
   /** Newest first. A record inserted or removed between two pages never moves, repeats or hides another. */
   list(listing: Listing): Promise<StoredRecord[]>;
+  /** How many records of a kind an account has, without reading them. */
+  count(kind: string, account: string): Promise<number>;
   /**
    * Text that was removed or replaced is in no file any more once this resolves, unless somebody reads an older state at this moment:
    * then it goes a little later. Without being asked, a store does the same soon after each removal and replacement.

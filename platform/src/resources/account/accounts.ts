@@ -101,11 +101,14 @@ export class Accounts {
     return owner;
   }
 
-  async list(): Promise<{ id: string; name: string; owner: string; createdAt: number }[]> {
+  async list(): Promise<
+    { id: string; name: string; owner: string; createdAt: number; quotas: NonNullable<Account["quotas"]> }[]
+  > {
     const listed = [];
     for await (const { id, createdAt, doc } of this.#accounts.all()) {
       const owner = await this.#users.get(doc.ownerId);
-      listed.push({ id, name: doc.name, owner: owner?.doc.email ?? doc.ownerId, createdAt });
+      const { name, ownerId, quotas = {} } = doc;
+      listed.push({ id, name, owner: owner?.doc.email ?? ownerId, createdAt, quotas });
     }
     return listed;
   }
@@ -117,6 +120,16 @@ export class Accounts {
       (await this.#accounts.get(idOrName)) ?? (await this.#accounts.findEverywhere("name", idOrName.toLowerCase()));
     if (!account) throw problem("not-found", `No account has the id or name '${idOrName}'.`);
     return { account: account.id, user: account.doc.ownerId };
+  }
+
+  /** What it may have beyond or below what all may; an empty set leaves it with that. */
+  async setQuotas(idOrName: string, quotas: NonNullable<Account["quotas"]>): Promise<void> {
+    const { account } = await this.ownerOf(idOrName);
+    for (let done = false; !done; ) {
+      const item = await this.#accounts.get(account);
+      if (!item) throw problem("not-found", `No account has the id or name '${idOrName}'.`);
+      done = await this.#accounts.patch(item, { quotas }).then(() => true, wasChanged);
+    }
   }
 
   /** Removes the account and everything it has, for good. The first account stays: it is how the owner gets in. */
@@ -166,4 +179,10 @@ export class Accounts {
       await this.#keys.insert({ id, account, createdAt: this.#clock.now(), doc });
     }
   }
+}
+
+/** Somebody else was faster: the change is made again on what is there now. */
+function wasChanged(error: unknown): false {
+  if (error instanceof WriteRefused && error.reason === "changed") return false;
+  throw error;
 }

@@ -5,7 +5,12 @@ import { closed, dateTime, name, nullable, oneOf, t } from "../../kernel/schema.
 import { type Grant, grants } from "../../kernel/scope.ts";
 
 /** An account owns resources; other accounts cannot tell that they exist. */
-export type Account = { name: string; ownerId: string };
+export type Account = {
+  name: string;
+  ownerId: string;
+  /** Where it may have more or less than the installation's accounts have anyway. */
+  quotas?: Partial<Record<"workers" | "endpoints" | "keys" | "secrets", number>>;
+};
 
 export const accounts: Kept<Account> = {
   kind: "account",

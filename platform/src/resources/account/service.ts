@@ -10,6 +10,7 @@ import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import { type ApiKey, apiKeys, type KeptApiKey, type KeptSshKeys, type KeyUse, keyUses, sshKeys } from "./model.ts";
 import type { accountOperations } from "./operations.ts";
+import type { QuotaBook } from "./quotas.ts";
 
 const LISTED_AT_MOST = 10_000;
 
@@ -24,8 +25,10 @@ export class AccountService implements Handlers<Operations> {
   readonly #sshKeys: Collection<KeptSshKeys>;
   readonly #clock: Clock;
   readonly #random: Random;
+  readonly #quotas: QuotaBook;
 
-  constructor(parts: { store: Store; clock: Clock; random: Random }) {
+  constructor(parts: { store: Store; clock: Clock; random: Random; quotas: QuotaBook }) {
+    this.#quotas = parts.quotas;
     this.#store = parts.store;
     this.#keys = new Collection(parts.store, apiKeys);
     this.#uses = new Collection(parts.store, keyUses);
@@ -71,7 +74,9 @@ export class AccountService implements Handlers<Operations> {
     if (expiresAt !== undefined && expiresAt <= this.#clock.now()) {
       throw problem("rule-broken", "'expiresAt' is in the past: the key could never be used.");
     }
-    return this.issueKey(caller, { ...body, expiresAt });
+    const { account } = caller;
+    const count = () => this.#keys.count(account);
+    return this.#quotas.within(account, "keys", count, () => this.issueKey(caller, { ...body, expiresAt }));
   }
 
   /** Makes a key without asking whether anyone may: for the command line, which already holds the data itself. */

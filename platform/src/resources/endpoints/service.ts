@@ -9,6 +9,7 @@ import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import type { QuotaBook } from "../account/quotas.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import { shownGpu } from "./compute.ts";
@@ -35,6 +36,7 @@ export class EndpointService implements Handlers<Operations> {
   readonly #endpoints: Collection<KeptEndpoint>;
   readonly #removals: Collection<Removal>;
   readonly #releases: ReleaseRecords;
+  readonly #quotas: QuotaBook;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #publicUrl: () => string;
@@ -51,12 +53,14 @@ export class EndpointService implements Handlers<Operations> {
     clock: Clock;
     random: Random;
     releaseRecords: ReleaseRecords;
+    quotas: QuotaBook;
     publicUrl?: () => string;
   }) {
     this.#store = parts.store;
     this.#endpoints = new Collection(parts.store, endpoints);
     this.#removals = new Collection(parts.store, removals);
     this.#releases = parts.releaseRecords;
+    this.#quotas = parts.quotas;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
@@ -104,10 +108,13 @@ export class EndpointService implements Handlers<Operations> {
     const createdAt = this.#clock.now();
     const place = { id: resourceId(this.#random), account: caller.account, createdAt };
     const first = { ...place, release: doc.release };
-    await this.#store.commit([
+    await this.#refuseTooMany(caller.account, doc.workers.min);
+    const writes = [
       this.#endpoints.inserting({ ...place, doc }),
       this.#releases.inserting(first, { at: createdAt, user: caller.user, diff: [] }),
-    ]);
+    ];
+    const count = () => this.#endpoints.count(caller.account);
+    await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
     for (const changed of this.#changed) changed(place.id);
     return this.#shown({ ...place, version: 1, doc });
   }
@@ -124,6 +131,7 @@ export class EndpointService implements Handlers<Operations> {
       refuseNewSecrets(caller, item.doc, body);
       await refuseImage(this.#refusesImage, body.image, item.account);
       const set = updated(item.doc, body);
+      if (body.workers?.min !== undefined) await this.#refuseTooMany(item.account, body.workers.min);
       if (changesNothing(item.doc, set)) return this.#shown(item);
       try {
         await this.#store.commit([this.#endpoints.patching(item, set), ...this.#releasing(caller, item, set)]);
@@ -134,6 +142,11 @@ export class EndpointService implements Handlers<Operations> {
         if (!(error instanceof WriteRefused)) throw error;
       }
     }
+  }
+
+  /** Workers that are always kept: those that jobs ask for beyond them wait for the quota. */
+  #refuseTooMany(account: string, asked: number): Promise<void> {
+    return this.#quotas.refuseBeyond(account, "workers", { field: "workers.min", asked });
   }
 
   /** The release that a change makes, if it makes one, for the same commit. */

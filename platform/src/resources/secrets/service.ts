@@ -9,6 +9,7 @@ import type { Random } from "../../kernel/random.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
+import type { QuotaBook } from "../account/quotas.ts";
 import { type KeptSecret, type Secret, secrets } from "./model.ts";
 import type { secretOperations } from "./operations.ts";
 
@@ -31,7 +32,10 @@ export class SecretService implements Handlers<Operations> {
   readonly #clock: Clock;
   readonly #random: Random;
 
-  constructor(parts: { store: Store; vault: Vault; clock: Clock; random: Random }) {
+  readonly #quotas: QuotaBook;
+
+  constructor(parts: { store: Store; vault: Vault; clock: Clock; random: Random; quotas: QuotaBook }) {
+    this.#quotas = parts.quotas;
     this.#store = parts.store;
     this.#secrets = new Collection(parts.store, secrets);
     this.#values = new Collection(parts.store, secretValues);
@@ -68,7 +72,8 @@ export class SecretService implements Handlers<Operations> {
         this.#secrets.inserting({ ...place, doc }),
         this.#values.inserting({ ...place, doc: { sealed } }),
       ];
-      await this.#store.commit(written);
+      const count = () => this.#secrets.count(caller.account);
+      await this.#quotas.within(caller.account, "secrets", count, () => this.#store.commit(written));
     } catch (error) {
       throw nameTaken(error, body.name);
     }
