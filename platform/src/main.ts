@@ -21,6 +21,7 @@ import { engineAddresses } from "./ports/compute/docker/engine.ts";
 import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
 import { HostCompute } from "./ports/compute/host/host-compute.ts";
 import { DataDisk, type Disk } from "./ports/disk.ts";
+import { missingText } from "./ports/sqlite/damage-report.ts";
 import { tryLockFolder } from "./ports/sqlite/folder-lock.ts";
 import type { Store } from "./ports/store/store.ts";
 import { EnvelopeVault } from "./ports/vault/envelope-vault.ts";
@@ -33,7 +34,7 @@ import type { WorkerSite } from "./resources/endpoints/worker-env.ts";
 import type { Rewrapped } from "./resources/secrets/master-keys.ts";
 import { announce, announced, isLoopback, nodeUrlOf, publicIpIn, urlOf } from "./server-address.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "./settings.ts";
-import { enter, lockAlone, openLimits, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
+import { enter, findDamage, lockAlone, openLimits, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
 
 export type { Settings };
 
@@ -92,6 +93,7 @@ export async function openInstallation(
 ): Promise<Installation> {
   const parts = { ...real, ...given };
   await makeDataFolder(settings);
+  if (!disk) await lookForDamage(settings);
   await using opened = new AsyncDisposableStack();
   const [store, { openServices }] = await Promise.all([openStore(settings, { thread, disk }), loadApp()]);
   opened.use(store);
@@ -102,6 +104,16 @@ export async function openInstallation(
   const services = await openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings) });
   const kept = opened.move();
   return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** A command opens what a server that crashed left, unless one runs: what it has open is not for others to judge. */
+async function lookForDamage(settings: Settings): Promise<void> {
+  using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
+  if (lock) await findDamage(settings, real.clock.now(), sayToCaller);
+}
+
+function sayToCaller(text: string): void {
+  process.stderr.write(`millrace: ${text}\n`);
 }
 
 const LOOK_FOR_REMOVALS_MS = 200;
@@ -149,6 +161,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   await makeDataFolder(settings);
   const presence = await enter(settings, parts, opened);
   const disk = opened.use(await DataDisk.open(settings.data, parts));
+  const suspects = await findDamage(settings, parts.clock.now(), (text) => parts.log.error({}, text));
   const isOwners = async (account: string): Promise<boolean> => installation.accounts.isFirst(account);
   const [installation, { queue, signals }, limits, host] = await openTogether(opened, [
     openInstallation(settings, { ...parts, presence, disk, publicUrl: () => settings.publicUrl ?? url }),
@@ -159,6 +172,9 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const logs = opened.use(
     openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written"), disk),
   );
+  const found = await queue.find(suspects, parts.clock.now());
+  const missing = suspects.filter((_, index) => found[index] === undefined);
+  if (missing.length > 0) parts.log.error({}, missingText(missing));
   const newOwnerKey = await ensureOwnerKey(settings, installation, parts.random);
   const { store, vault, masterKeys } = installation;
   await masterKeys.check();
@@ -220,6 +236,7 @@ export async function rotateMasterKey(
   await using opened = new AsyncDisposableStack();
   opened.use(await lockAlone(settings));
   const file = settings.masterKey || settings.masterKeyCommand ? undefined : masterKeyFile(settings);
+  await findDamage(settings, real.clock.now(), sayToCaller);
   if (file) await addMasterKey(file, random);
   progress();
   const { masterKeys } = opened.use(await openInstallation(settings, { thread: false, random }));

@@ -13,7 +13,9 @@ import type { Queue } from "./ports/queue/queue.ts";
 import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
 import { MemorySignals } from "./ports/signals/memory-signals.ts";
 import type { Signals } from "./ports/signals/signals.ts";
+import { damageText, jobsIn } from "./ports/sqlite/damage-report.ts";
 import { lockFolder, tryLockFolder } from "./ports/sqlite/folder-lock.ts";
+import { keepDamaged } from "./ports/sqlite/wal-check.ts";
 import { SqliteStore } from "./ports/store/sqlite-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Settings } from "./settings.ts";
@@ -36,6 +38,23 @@ export async function openLimits(settings: Settings): Promise<Limits> {
   if (!settings.databaseUrl) return new MemoryLimits();
   const { PostgresLimits } = await import("./ports/limits/postgres-limits.ts");
   return PostgresLimits.open(settings.databaseUrl, patienceIn(settings));
+}
+
+/** Looks for damage before anything is opened, by which it would be gone without a trace; to be called under the folder's lock. */
+export async function findDamage(
+  { data, databaseUrl }: Settings,
+  now: number,
+  say: (text: string) => void,
+): Promise<string[]> {
+  if (databaseUrl) return [];
+  const suspects: string[] = [];
+  for (const database of [join(data, "store.db"), join(data, "queue.db")]) {
+    const damage = await keepDamaged(database, now);
+    if (!damage) continue;
+    say(damageText(database, damage));
+    suspects.push(...jobsIn(damage));
+  }
+  return suspects;
 }
 
 export interface OpenQueue extends AsyncDisposable {

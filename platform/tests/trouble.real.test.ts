@@ -1,5 +1,5 @@
 /** A server in trouble: a disk that does not write or is full, a second server, a huge body, a restart in the middle of work. */
-import { chmod, writeFile } from "node:fs/promises";
+import { chmod, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { describe, expect, test } from "vitest";
@@ -99,6 +99,35 @@ test("a full disk refuses new work with 503 and its reason, loses nothing, and i
   }
   for (const id of kept) expect((await endpoint.status(id)).status).toBe("COMPLETED");
 }, 120_000);
+
+test("a damaged log is kept, and the start after it says what is missing", async () => {
+  await using folder = await temporaryFolder();
+  const file = join(folder.path, "queue.db-wal");
+  const jobs: string[] = [];
+  let endpoint = "";
+  {
+    await using server = await startServer(folder.path);
+    const on = await endpointOn(folder.path, server);
+    endpoint = on.id;
+    while (jobs.length < 8) jobs.push(await on.submit());
+    await server.end("SIGKILL");
+  }
+  const bytes = await readFile(file);
+  // In the middle of what was written: all behind it is lost to SQLite.
+  bytes[bytes.indexOf(jobs[4]!)]! ^= 0xff;
+  await writeFile(file, bytes);
+  await using server = await startServer(folder.path);
+  const key = await ownerKey(folder.path);
+  const status = async (job: string) => (await server.call("GET", `/v2/${endpoint}/status/${job}`, { key })).status;
+  const lost: string[] = [];
+  for (const job of jobs) if ((await status(job)) === 404) lost.push(job);
+  expect(lost.length).toBeGreaterThan(0);
+  expect(await status(jobs[0]!)).toBe(200);
+  expect(server.log()).toContain("the log of queue.db is damaged at byte");
+  for (const job of lost.slice(1)) expect(server.log()).toContain(job);
+  const [kept] = (await readdir(folder.path)).filter((name) => name.startsWith("queue.db-wal.damaged-"));
+  expect((await readFile(join(folder.path, kept!))).equals(bytes)).toBe(true);
+});
 
 test("a second server on the same folder is refused with the reason, and the first is not disturbed", async () => {
   await using folder = await temporaryFolder();
