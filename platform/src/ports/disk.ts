@@ -28,8 +28,9 @@ export function isFull(error: unknown): boolean {
 }
 
 export async function hasRoom(folder: string, bytes = LEAST_BYTES): Promise<boolean> {
-  const { bavail, bsize } = await statfs(folder);
-  return bavail * bsize >= bytes;
+  const { bavail, bfree, bsize } = await statfs(folder);
+  // Some file systems keep a part for root alone.
+  return (process.getuid!() === 0 ? bfree : bavail) * bsize >= bytes;
 }
 
 /** What those who write to the data folder ask. */
