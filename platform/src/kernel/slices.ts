@@ -27,3 +27,8 @@ export async function inSlices<T>(items: Iterable<T>, most: number, work: (item:
     await slices.did(1);
   }
 }
+
+/** The items in their order, so many in each. */
+export function* slicesOf<T>(items: readonly T[], most: number): Generator<T[]> {
+  for (let at = 0; at < items.length; at += most) yield items.slice(at, at + most);
+}

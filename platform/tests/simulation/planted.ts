@@ -240,8 +240,16 @@ function forgettingRetries(queue: Queue): Queue {
 function purgingRunning(journal: Journal): Journal {
   return overriding(journal, {
     write(entries) {
-      const running = (endpoint: string) =>
-        journal.list({ endpoint, states: ["IN_PROGRESS"], offset: 0, limit: 100, now: 0 }).rows.map(({ id }) => id);
+      const running = (endpoint: string) => {
+        const ids: string[] = [];
+        journal.live(
+          () => false,
+          (row) => {
+            if (row.endpoint === endpoint && row.state === "IN_PROGRESS") ids.push(row.id);
+          },
+        );
+        return ids;
+      };
       return journal.write(
         entries.map((entry) =>
           entry.do === "remove"

@@ -1,4 +1,5 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
+import { slicesOf } from "../../kernel/slices.ts";
 import { DeadlineHeap } from "./deadline-heap.ts";
 import {
   changeFields,
@@ -15,6 +16,7 @@ import {
   waitingJob,
   waitsAs,
 } from "./decision.ts";
+import { dropJobs, REMOVED_AT_ONCE, removeRows } from "./embedded-removal.ts";
 import { dueJobs, HolderBook, type MonotonicClock } from "./holder-book.ts";
 import { isKept, isLive, type Job, type NewJob } from "./job.ts";
 import { fromRow, type Journal, rowReader } from "./journal.ts";
@@ -121,29 +123,34 @@ export class EmbeddedQueue implements Queue {
 
   async list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }> {
     await this.#lateClaims.write();
-    const { rows, total } = this.#journal.list(filter);
+    const { rows, total } = await this.#journal.list(filter);
     return { jobs: rows.map(fromRow), total };
   }
 
   async purge(endpoint: string, until: number): Promise<string[]> {
-    const waiting = [...this.#live.values()].filter((job) => job.endpoint === endpoint && job.lane === "waiting");
-    if (waiting.length === 0) return [];
-    const ids = waiting.map(({ id }) => id);
+    const purged: string[] = [];
     const lanes = this.#lanes.of(endpoint);
-    const shown = waiting.map(({ shown, state, policy }) => shown ?? { state, policy });
-    for (const job of waiting) this.#drop(job);
-    await this.#journal.write([{ do: "remove", ids, rememberUntil: until }]);
-    for (const job of shown) lanes.count(job, -1);
-    return ids;
+    // What a worker takes between two slices is not purged.
+    for (const slice of slicesOf([...lanes.everyWaiting()], REMOVED_AT_ONCE)) {
+      const waiting = slice.filter((job) => job.lane === "waiting" && this.#live.get(job.id) === job);
+      const ids = waiting.map(({ id }) => id);
+      if (ids.length === 0) continue;
+      const shown = waiting.map(({ shown, state, policy }) => shown ?? { state, policy });
+      for (const job of waiting) this.#drop(job);
+      await this.#journal.write([{ do: "remove", ids, rememberUntil: until }]);
+      for (const job of shown) lanes.count(job, -1);
+      purged.push(...ids);
+    }
+    return purged;
   }
 
   async removeEndpoint(endpoint: string): Promise<void> {
-    for (const job of [...this.#live.values()]) if (job.endpoint === endpoint) this.#drop(job);
-    this.#lanes.delete(endpoint);
-    this.#holders.removeEndpoint(endpoint);
     this.#removing.add(endpoint);
     try {
-      await this.#journal.write([{ do: "removeEndpoint", endpoint }]);
+      await dropJobs(this.#live.values(), endpoint, (job) => this.#drop(job));
+      this.#lanes.delete(endpoint);
+      this.#holders.removeEndpoint(endpoint);
+      await removeRows(this.#journal, endpoint);
     } finally {
       this.#removing.delete(endpoint);
     }
@@ -155,21 +162,15 @@ export class EmbeddedQueue implements Queue {
     return resealBodies(this.#journal, change, (id) => this.#room.release(this.#live.get(id)));
   }
 
-  async renew(holder: string, endpoint: string, forMs: number): Promise<void> {
-    this.#holders.renew(holder, endpoint, forMs);
-  }
+  renew: Queue["renew"] = async (...call) => this.#holders.renew(...call);
 
-  async retire(holder: string): Promise<void> {
-    this.#holders.retire(holder);
-  }
+  retire: Queue["retire"] = async (holder) => this.#holders.retire(holder);
 
   async holders(endpoint?: string): Promise<HolderState[]> {
     return this.#holders.alive(endpoint);
   }
 
-  async held(holder: string): Promise<Job[]> {
-    return this.#holders.held(holder);
-  }
+  held: Queue["held"] = async (holder) => this.#holders.held(holder);
 
   async due(now: number, limit: number): Promise<Due[]> {
     // Not awaited: a lost claim only means that the job waits again.

@@ -49,7 +49,8 @@ export type Entry =
   /** Another body for a job that is still there. */
   | { do: "body"; id: string; body: Stashed }
   | { do: "remove"; ids: string[]; rememberUntil: number }
-  | { do: "removeEndpoint"; endpoint: string }
+  /** Up to so many of its jobs; the result is how many. When there are fewer, nothing is left of it. */
+  | { do: "removeEndpoint"; endpoint: string; limit: number }
   | { do: "count"; endpoint: string; count: Partial<Record<Counter, number>> }
   | { do: "message"; message: Outgoing }
   | { do: "settle"; job: string; url: string; next: { tries: number; dueAt: number } | "done" }
@@ -86,7 +87,7 @@ export interface Journal {
   body(id: string): Promise<Payload | undefined>;
   read(id: string, parts: readonly Part[]): Promise<Written | undefined>;
   wasPurged(id: string, now: number): boolean;
-  list(filter: JobFilter): { rows: JobRow[]; total: number };
+  list(filter: JobFilter): Promise<{ rows: JobRow[]; total: number }>;
   chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[];
   counters(endpoint: string): Record<Counter, number>;
   tellers(now: number): string[];

@@ -58,6 +58,11 @@ export class Lanes {
     for (const job of this.#normal) if (job.lane === "waiting") yield job;
   }
 
+  /** Of either priority, without changing anything. */
+  *everyWaiting(): Generator<LiveJob> {
+    for (const lane of [this.#normal, this.#low]) for (const job of lane) if (job.lane === "waiting") yield job;
+  }
+
   /** From how a job was shown to how it is shown now; null stands for not at all. */
   recount(before: Job | null, now: Pick<Job, "state" | "policy">): void {
     if (before) this.count(before, -1);

@@ -101,7 +101,7 @@ export class MemoryJournal implements Journal {
     return (this.#purged.get(id) ?? Number.NEGATIVE_INFINITY) > now;
   }
 
-  list({ endpoint, states, offset, limit, now }: JobFilter): { rows: JobRow[]; total: number } {
+  async list({ endpoint, states, offset, limit, now }: JobFilter): Promise<{ rows: JobRow[]; total: number }> {
     const rows = [...this.#jobs.values()]
       .map(({ row }) => row)
       .filter((row) => row.endpoint === endpoint && (!states || states.includes(row.state)))
@@ -169,7 +169,8 @@ export class MemoryJournal implements Journal {
         return undefined;
       case "removeEndpoint":
         for (const { row } of this.#jobs.values()) if (row.endpoint === entry.endpoint) this.#remove(row.id);
-        return this.#counters.delete(entry.endpoint);
+        this.#counters.delete(entry.endpoint);
+        return 0;
       case "count":
         return this.#counters.set(entry.endpoint, added(this.counters(entry.endpoint), entry.count));
       case "message":

@@ -59,6 +59,23 @@ export function removalConformance(open: OpenQueue): void {
     expect(await claimIds(queue, { endpoint: "other" })).toEqual(["other"]);
   });
 
+  test.each(["purge", "removal"])("others write in the middle of a long %s", async (kind) => {
+    await using opened = await open();
+    const { queue } = opened;
+    await enqueue(queue, ...numbered(1500));
+    let isOver = false;
+    const removing = kind === "purge" ? queue.purge(ENDPOINT, END) : queue.removeEndpoint(ENDPOINT);
+    const over = removing.then(() => {
+      isOver = true;
+    });
+    await queue.enqueue([newJob("other", { endpoint: "other" })]);
+    expect(isOver).toBe(false);
+    await over;
+    expect(await claimIds(queue)).toEqual([]);
+    expect(await queue.list({ endpoint: ENDPOINT, offset: 0, limit: 9, now: NOW })).toEqual({ jobs: [], total: 0 });
+    expect(await claimIds(queue, { endpoint: "other" })).toEqual(["other"]);
+  });
+
   test("removing an endpoint that has nothing is no error", async () => {
     await using opened = await open();
     await expect(opened.queue.removeEndpoint("nowhere")).resolves.toBeUndefined();

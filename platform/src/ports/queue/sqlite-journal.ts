@@ -12,6 +12,7 @@ import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
 import { PayloadFiles } from "./payload-files.ts";
 import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, OutgoingAsk, OutgoingPage, Part } from "./queue.ts";
+import { type Listed, SqliteLists } from "./sqlite-lists.ts";
 import type { Results } from "./sqlite-program.ts";
 
 interface Row {
@@ -46,6 +47,7 @@ export class SqliteJournal implements Journal {
   readonly #writer: GroupCommit;
   readonly #reader: DatabaseSync;
   readonly #files: PayloadFiles;
+  readonly #lists: SqliteLists;
   readonly #scrubber: Scrubber;
   readonly #disk: Disk;
   readonly outputs: LargeOutputs = {
@@ -56,11 +58,12 @@ export class SqliteJournal implements Journal {
   };
   #failed: () => void = () => {};
 
-  private constructor(flusher: Flusher, reader: DatabaseSync, files: PayloadFiles, disk: Disk) {
+  private constructor(flusher: Flusher, file: string, files: PayloadFiles, disk: Disk) {
     // Entries are decided on what earlier entries made: when one batch fails, those behind it rest on nothing.
     this.#writer = new GroupCommit(flusher, { failTogether: () => this.#failed(), disk });
     this.#scrubber = new Scrubber(() => this.#writer.checkpoint(), realClock);
-    this.#reader = reader;
+    this.#reader = openForReading(file);
+    this.#lists = new SqliteLists(file);
     this.#files = files;
     this.#disk = disk;
   }
@@ -73,7 +76,7 @@ export class SqliteJournal implements Journal {
     disk: Disk = anyDisk,
   ): Promise<SqliteJournal> {
     const files = await PayloadFiles.open(folder, random);
-    const journal = new SqliteJournal(flusher, openForReading(file), files, disk);
+    const journal = new SqliteJournal(flusher, file, files, disk);
     await files.sweep((name) => journal.#refersTo(name));
     return journal;
   }
@@ -193,17 +196,8 @@ export class SqliteJournal implements Journal {
     return this.#sql("SELECT 1 FROM purged WHERE id = ? AND until > ?").get(id, now) !== undefined;
   }
 
-  list({ endpoint, states, offset, limit, now }: JobFilter): { rows: JobRow[]; total: number } {
-    const where = `endpoint = ? AND (expires_at IS NULL OR expires_at > ?)
-      ${states ? `AND state IN (${states.map(() => "?").join(", ")})` : ""}`;
-    const values = [endpoint, now, ...(states ?? [])];
-    const rows = this.#sql(
-      `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT ? OFFSET ?`,
-    ).all(...values, limit, offset) as unknown as Row[];
-    const { total } = this.#sql(`SELECT count(*) AS total FROM jobs WHERE ${where}`).get(...values) as {
-      total: number;
-    };
-    return { rows: rows.map(fromSql), total };
+  list(filter: JobFilter): Promise<Listed> {
+    return this.#lists.list(filter);
   }
 
   chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[] {
@@ -263,6 +257,7 @@ export class SqliteJournal implements Journal {
     // In this order: when the last batch fails, what is on the disk is read once more.
     await this.#writer.close();
     this.#reader.close();
+    await this.#lists.close();
   }
 
   #part(id: string, part: Part): Stashed | undefined {

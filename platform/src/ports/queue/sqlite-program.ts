@@ -69,7 +69,7 @@ function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
     case "remove":
       return remove(db, entry, freed);
     case "removeEndpoint":
-      return removeEndpoint(db, entry.endpoint, freed);
+      return removeEndpoint(db, entry, freed);
     case "count":
       return count(db, entry);
     case "message": {
@@ -172,10 +172,15 @@ function removeJob(db: DatabaseSync, id: string, freed: string[]): void {
   dropAside(db, "job = ?", id, freed);
 }
 
-function removeEndpoint(db: DatabaseSync, endpoint: string, freed: string[]): void {
-  const doomed = sql(db, "SELECT id FROM jobs WHERE endpoint = ?").all(endpoint) as { id: string }[];
+function removeEndpoint(
+  db: DatabaseSync,
+  { endpoint, limit }: Extract<Entry, { do: "removeEndpoint" }>,
+  freed: string[],
+): number {
+  const doomed = sql(db, "SELECT id FROM jobs WHERE endpoint = ? LIMIT ?").all(endpoint, limit) as { id: string }[];
   for (const { id } of doomed) removeJob(db, id, freed);
-  sql(db, "DELETE FROM counters WHERE endpoint = ?").run(endpoint);
+  if (doomed.length < limit) sql(db, "DELETE FROM counters WHERE endpoint = ?").run(endpoint);
+  return doomed.length;
 }
 
 function count(db: DatabaseSync, { endpoint, count }: Extract<Entry, { do: "count" }>): void {

@@ -1,11 +1,10 @@
 /** Large JSON bodies are read in threads, accounts in turns: parsing 19 MB would stop the event loop for about 200 ms. */
-import { Worker } from "node:worker_threads";
 import type { Report } from "../../jobs/report.ts";
 import type { RequestTerms } from "../../jobs/request.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Scanned } from "../../kernel/json-scan.ts";
 import { type ProblemCode, problem } from "../../kernel/problem.ts";
-import { Turns } from "../../kernel/turns.ts";
+import { TurnThread } from "../../kernel/turn-thread.ts";
 import type { BatchRequest } from "./batch-body.ts";
 
 /** Shorter bodies are read where they are: handing them over would cost more than it saves. */
@@ -39,9 +38,13 @@ export interface LargeScan extends Disposable {
   end(): Promise<Scanned>;
 }
 
+type Unnumbered = Omit<WholeQuestion, "id"> | Omit<ScanQuestion, "id">;
+
+const THREAD = new URL("./large-json-thread.ts", import.meta.url);
+
 export class LargeJson implements AsyncDisposable {
-  readonly #light = new ReadingThread();
-  readonly #heavy = new ReadingThread();
+  readonly #light = new TurnThread<Unnumbered, Answer>(THREAD);
+  readonly #heavy = new TurnThread<Unnumbered, Answer>(THREAD);
   #nextScan = 1;
 
   /** `whose` says who waits behind whom: bodies of one party are read in their order, those of several in turns. */
@@ -87,74 +90,5 @@ export class LargeJson implements AsyncDisposable {
     const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
     const thread = own.byteLength > HEAVY_BYTES ? this.#heavy : this.#light;
     return (await thread.ask({ kind, bytes: own }, [own.buffer as ArrayBuffer], whose)) as WholeAnswer;
-  }
-}
-
-const ENDING = "the server is being ended; try again";
-
-interface Asked {
-  question: Omit<WholeQuestion, "id"> | Omit<ScanQuestion, "id">;
-  moved: ArrayBuffer[];
-  resolve(answer: Answer): void;
-  reject(error: unknown): void;
-}
-
-/** One question at a time: what waits can still be taken in turns. */
-class ReadingThread {
-  #thread: Worker | undefined;
-  #lastId = 0;
-  #asked: Asked | undefined;
-  #isOver = false;
-  readonly #waiting = new Turns<Asked>();
-
-  ask(question: Asked["question"], moved: ArrayBuffer[], whose: string): Promise<Answer> {
-    return new Promise((resolve, reject) => {
-      this.#waiting.add(whose, { question, moved, resolve, reject });
-      this.#askNext();
-    });
-  }
-
-  async end(): Promise<void> {
-    this.#isOver = true;
-    await this.#thread?.terminate();
-  }
-
-  #askNext(): void {
-    if (this.#asked) return;
-    this.#asked = this.#waiting.next();
-    if (!this.#asked) return;
-    const { question, moved } = this.#asked;
-    if (this.#isOver) this.#settle(({ reject }) => reject(problem("unavailable", ENDING)));
-    else this.#running().postMessage({ id: ++this.#lastId, ...question }, moved);
-  }
-
-  /** Started by the first large body: most installations never see one. */
-  #running(): Worker {
-    if (this.#thread) return this.#thread;
-    const thread = new Worker(new URL("./large-json-thread.ts", import.meta.url));
-    thread.unref();
-    thread.on("message", (answer: Answer) => {
-      if (answer.id !== this.#lastId) return;
-      this.#settle(({ resolve }) => resolve(answer));
-    });
-    thread.on("error", (error) => this.#lost(thread, error));
-    thread.on("exit", () => this.#lost(thread, new Error("the thread that reads large bodies ended")));
-    this.#thread = thread;
-    return thread;
-  }
-
-  /** What it was at is lost, and perhaps what ended it; a new one goes on with what waits. */
-  #lost(thread: Worker, cause: unknown): void {
-    if (this.#thread !== thread) return;
-    this.#thread = undefined;
-    const error = problem("unavailable", "the request could not be read; try again", { cause });
-    this.#settle(({ reject }) => reject(error));
-  }
-
-  #settle(tell: (asked: Asked) => void): void {
-    const asked = this.#asked;
-    this.#asked = undefined;
-    if (asked) tell(asked);
-    this.#askNext();
   }
 }

@@ -1,0 +1,26 @@
+/** Removals of the embedded queue in slices, so that others read and write in between: removing a job takes as long as making it. */
+import { Slices } from "../../kernel/slices.ts";
+import type { Journal } from "./journal.ts";
+import type { LiveJob } from "./live-job.ts";
+
+export const REMOVED_AT_ONCE = 250;
+const SEEN_AT_ONCE = 10_000;
+/** Letting go of a job costs as much as looking at so many. */
+const COST_OF_REMOVAL = 50;
+
+export async function dropJobs(jobs: Iterable<LiveJob>, endpoint: string, drop: (job: LiveJob) => void): Promise<void> {
+  const slices = new Slices(SEEN_AT_ONCE);
+  for (const job of jobs) {
+    const isMeant = job.endpoint === endpoint;
+    if (isMeant) drop(job);
+    const others = slices.did(isMeant ? COST_OF_REMOVAL : 1);
+    if (others) await others;
+  }
+}
+
+export async function removeRows(journal: Journal, endpoint: string): Promise<void> {
+  let removed: number;
+  do {
+    [removed] = (await journal.write([{ do: "removeEndpoint", endpoint, limit: REMOVED_AT_ONCE }])) as [number];
+  } while (removed >= REMOVED_AT_ONCE);
+}
