@@ -36,8 +36,16 @@ export interface Scene {
 
 export const CPU = { cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 
+/** The one address of this machine that webhooks may reach: targets of scenes listen there. */
+export const WEBHOOK_HOST = "127.0.0.9";
+
 /** Programs of the second account may run here: what they can do from inside their sandbox is what scenes are about. */
-const SETTINGS = { MILLRACE_COMPUTE: "host", MILLRACE_HOST_IMAGES: "on", MILLRACE_LOG_LEVEL: "warn" };
+const SETTINGS = {
+  MILLRACE_COMPUTE: "host",
+  MILLRACE_HOST_IMAGES: "on",
+  MILLRACE_LOG_LEVEL: "warn",
+  MILLRACE_REACHABLE: `${WEBHOOK_HOST}/32`,
+};
 
 export async function openStage({ env, ...options }: StartOptions = {}): Promise<Stage> {
   await using opened = new AsyncDisposableStack();
