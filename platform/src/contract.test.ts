@@ -59,6 +59,22 @@ describe.each(unions)("$at", ({ union }) => {
   });
 });
 
+/** Keywords with schemas in them that are not walked through. */
+const UNSEEN = [
+  "allOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "prefixItems",
+  "contains",
+  "propertyNames",
+  "dependentSchemas",
+].concat(["unevaluatedProperties", "unevaluatedItems", "$ref", "$dynamicRef", "$defs"]);
+
+/** `(a+)+` and the like, which try every way to part a text that does not fit. */
+const REPEATS_A_REPETITION = /\((?:[^()\\]|\\.)*[+*](?:[^()\\]|\\.)*\)[+*{]/;
+
 describe("everything that a caller sends is bounded", () => {
   const places = requests.flatMap(([name, schema]) =>
     [...schemasIn(schema)].map(([path, found]) => ({ at: `${name} ${path}`, found })),
@@ -77,6 +93,26 @@ describe("everything that a caller sends is bounded", () => {
   test("maps, and objects name their fields", () => {
     const open = places.filter(({ found }) => found.type === "object" && !("maxProperties" in found));
     expect(open.filter(({ found }) => "patternProperties" in found || !("properties" in found))).toEqual([]);
+  });
+  test("nothing is hidden from these checks behind a keyword that they do not look into", () => {
+    const used = new Set(places.flatMap(({ found }) => Object.keys(found)));
+    expect([...used].filter((keyword) => UNSEEN.includes(keyword))).toEqual([]);
+  });
+  test("patterns are read in one go, and texts that must fit one are short", () => {
+    const patterns = places.filter(({ found }) => "pattern" in found);
+    expect(patterns.length).toBeGreaterThan(3);
+    const long = patterns.filter(({ found }) => !((found.maxLength as number) <= 16_384));
+    expect(long.map(({ at }) => at)).toEqual([]);
+    const keys = places.flatMap(({ found }) => Object.keys((found.patternProperties as Json) ?? {}));
+    const all = [...patterns.map(({ found }) => found.pattern as string), ...keys];
+    expect(all.filter((pattern) => REPEATS_A_REPETITION.test(pattern))).toEqual([]);
+  });
+  test("a query in full is short: no list in it has more items than a line has room for", () => {
+    const queries = Object.values(operations as Record<string, Operation>).flatMap(({ query }) => query ?? []);
+    const lists = queries.flatMap((query) =>
+      [...schemasIn(query as unknown as Json)].filter(([, { type }]) => type === "array"),
+    );
+    expect(lists.filter(([, { maxItems }]) => (maxItems as number) > 1000)).toEqual([]);
   });
   test("lists whose items are compared with each other are short", () => {
     const compared = places.filter(({ found }) => found.uniqueItems);

@@ -83,8 +83,8 @@ test("two chunks that arrive at once after a restart are both kept", async () =>
   const restarted = start();
   const call = worker("w1");
   await Promise.all([
-    restarted.desk.stream(call, { id, text: '{"output":1}' }),
-    restarted.desk.stream(call, { id, text: '{"output":2}' }),
+    restarted.desk.stream(call, { id, chunks: ['{"output":1}'] }),
+    restarted.desk.stream(call, { id, chunks: ['{"output":2}'] }),
   ]);
   const chunks = await restarted.queue.chunks(id, { attempt: 0, sequence: 0 }, 10);
   expect(chunks.map(({ sequence, text }) => [sequence, text])).toEqual([

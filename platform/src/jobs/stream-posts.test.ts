@@ -3,13 +3,13 @@ import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
 import { idle } from "../../tests/idle.ts";
 import type { Queue } from "../ports/queue/queue.ts";
-import { CHUNK_BYTES } from "./chunks.ts";
+import { CHUNK_BYTES, chunksOf } from "./chunks.ts";
 
 const one = { limit: 1, waitMs: 0, gone: here };
 
 const post = (id: string, output: unknown, sequence?: number, attempt = 1) => ({
   id,
-  text: JSON.stringify({ output }),
+  chunks: chunksOf(JSON.stringify({ output })),
   ...(sequence === undefined ? {} : { numbered: { attempt, sequence } }),
 });
 

@@ -5,7 +5,6 @@ import { inSlices } from "../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Change, Chunk, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
-import { chunksOf } from "./chunks.ts";
 import type { EngineParts } from "./engine.ts";
 import { workerOf } from "./holder.ts";
 import { changeReported, claimingBack, failing, givingUpHolder, handingBack } from "./moves.ts";
@@ -32,7 +31,8 @@ export interface Reported {
 /** A post of a streaming job. Our own worker library says which of an attempt's posts it is, counted from 1; others cannot. */
 export interface Streamed {
   id: string;
-  text: string;
+  /** The chunks that it becomes. */
+  chunks: readonly string[];
   numbered?: { attempt: number; sequence: number };
 }
 
@@ -164,7 +164,7 @@ export class WorkerDesk {
   }
 
   /** Chunks of a streaming job, in the order in which they come. A numbered post that comes twice is kept once. */
-  async stream(call: WorkerCall, { id, text, numbered }: Streamed): Promise<void> {
+  async stream(call: WorkerCall, { id, chunks: posted, numbered }: Streamed): Promise<void> {
     const session = this.#heard(call);
     const isMeant = (begun: Begun | undefined) => !numbered || begun?.job.attempt === numbered.attempt;
     let begun = session.begun.get(id);
@@ -178,7 +178,7 @@ export class WorkerDesk {
     session.seen.add(id);
     const { attempt } = begun.job;
     const chunks: Chunk[] = [];
-    for (const [piece, part] of chunksOf(text).entries()) {
+    for (const [piece, part] of posted.entries()) {
       const key = numbered && { key: `${numbered.sequence}.${piece}` };
       chunks.push({ id, attempt, sequence: begun.nextChunk++, text: part, ...key });
     }

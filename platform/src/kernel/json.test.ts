@@ -156,3 +156,19 @@ test("a path shows plain names after a dot and others in brackets", () => {
   expect(memberPath("$", "")).toBe('$[""]');
   expect(memberPath("$", 'a"b')).toBe('$["a\\"b"]');
 });
+
+describe("how many values a body holds", () => {
+  const members = (count: number) => `{${Array.from({ length: count }, (_, i) => `"${i}":0`).join(",")}}`;
+
+  test("more than any shape needs are refused before they are read", () => {
+    const refused = { code: "invalid", errors: ["$: holds more than 25000 values"] };
+    for (const text of [members(25_002), `[${"{},".repeat(30_000)}{}]`, `{"a":[${"[],".repeat(30_000)}[]]}`])
+      expect(() => parseJson(Buffer.from(text))).toThrow(expect.objectContaining(refused));
+    expect(Object.keys(parseJson(Buffer.from(members(25_001))) as object)).toHaveLength(25_001);
+  });
+
+  test("commas within texts are none of them", () => {
+    const text = ',"\\,'.repeat(30_000);
+    expect(parseJson(Buffer.from(JSON.stringify({ text })))).toEqual({ text });
+  });
+});

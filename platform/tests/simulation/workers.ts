@@ -63,7 +63,7 @@ abstract class Worker extends Process {
       const reported: Reported = { id: job, report, ...(attempt === undefined ? {} : { attempt }) };
       void request(this, (server) => server.report(this.call, [reported]), LONGEST_REQUEST_MS);
       const numbered = attempt === undefined ? undefined : { attempt, sequence: part + 1 };
-      await this.#stream({ id: job, text: `{"output":"${name} ${part}"}`, numbered });
+      await this.#stream({ id: job, chunks: [`{"output":"${name} ${part}"}`], numbered });
     }
   }
 

@@ -1,5 +1,6 @@
 /** The thread that reads large bodies, one after another. */
 import { parentPort } from "node:worker_threads";
+import { chunksOf } from "../../jobs/chunks.ts";
 import { readReport, SCANNED } from "../../jobs/report.ts";
 import { readRequest } from "../../jobs/request.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
@@ -7,6 +8,7 @@ import { JsonScan } from "../../kernel/json-scan.ts";
 import { Problem } from "../../kernel/problem.ts";
 import { readBatchBody } from "./batch-body.ts";
 import type { Question, ScanAnswer, ScanQuestion, WholeAnswer, WholeQuestion } from "./large-json.ts";
+import { wantsStream } from "./openai-input.ts";
 
 const port = parentPort!;
 
@@ -20,6 +22,8 @@ const readers: Record<WholeQuestion["kind"], (question: WholeQuestion) => WholeA
   request: readLargeRequest,
   requests: readLargeRequests,
   report: readLargeReport,
+  chunks: ({ id, bytes }) => ({ id, bytes, chunks: chunksOf(textOf(bytes)) }),
+  openAi: readLargeInput,
 };
 
 /** Bodies that are on their way in. */
@@ -35,9 +39,12 @@ function scanOn({ id, kind, scan: number, bytes }: ScanQuestion): ScanAnswer {
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf];
 
+/** Parsers of the request skip it; those of the worker may not. */
+const withoutMark = (sent: Uint8Array) =>
+  BYTE_ORDER_MARK.every((byte, i) => sent[i] === byte) ? sent.subarray(3) : sent;
+
 function readLargeRequest({ id, bytes: sent }: WholeQuestion): WholeAnswer {
-  // Parsers of the request skip the mark; those of the worker may not.
-  const bytes = BYTE_ORDER_MARK.every((byte, i) => sent[i] === byte) ? sent.subarray(3) : sent;
+  const bytes = withoutMark(sent);
   try {
     return { id, bytes, terms: readRequest(parseKeptJson(bytes).value) };
   } catch (error) {
@@ -58,8 +65,19 @@ function refused(id: number, bytes: Uint8Array, error: unknown): WholeAnswer {
   return { id, bytes, refused: { code: known.code, detail: known.detail } };
 }
 
+const textOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+
+function readLargeInput({ id, bytes: sent }: WholeQuestion): WholeAnswer {
+  const bytes = withoutMark(sent);
+  try {
+    return { id, bytes, wantsStream: wantsStream(parseKeptJson(bytes).value) };
+  } catch (error) {
+    return refused(id, bytes, error);
+  }
+}
+
 function readLargeReport({ id, bytes }: WholeQuestion): WholeAnswer {
-  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();
+  const text = textOf(bytes);
   const report = readReport(text);
   const whole = report.kind === "end" && report.result === text.trim();
   // The text need not travel back when the bytes already are what it says.

@@ -12,7 +12,11 @@ export const LARGE_BYTES = 256 * 1024;
 /** Those up to this length have a thread of their own, so that none of them waits for a longer one. */
 const HEAVY_BYTES = 1024 * 1024;
 
-export type WholeQuestion = { id: number; kind: "request" | "requests" | "report"; bytes: Uint8Array };
+export type WholeQuestion = {
+  id: number;
+  kind: "request" | "requests" | "report" | "chunks" | "openAi";
+  bytes: Uint8Array;
+};
 
 /** Of a body that comes in pieces: the next piece, the end of it, or that nobody wants to know any more. */
 export type ScanQuestion = { id: number; kind: "piece" | "end" | "forget"; scan: number; bytes?: Uint8Array };
@@ -22,6 +26,8 @@ export type Question = WholeQuestion | ScanQuestion;
 export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { terms: RequestTerms }
   | { requests: BatchRequest[] }
+  | { chunks: string[] }
+  | { wantsStream: boolean }
   /** `whole`: the body itself is the result object. */
   | { report: Report; whole: boolean }
   | { refused: { code: ProblemCode; detail: string } }
@@ -58,6 +64,18 @@ export class LargeJson implements AsyncDisposable {
     const answer = await this.#askWhole("requests", bytes, whose);
     if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
     return (answer as Extract<Answer, { requests: BatchRequest[] }>).requests;
+  }
+
+  /** What one post of a streaming job becomes. */
+  async chunks(bytes: Uint8Array, whose: string): Promise<string[]> {
+    return ((await this.#askWhole("chunks", bytes, whose)) as Extract<Answer, { chunks: string[] }>).chunks;
+  }
+
+  /** A body that is passed on as it came. */
+  async openAi(bytes: Uint8Array, whose: string): Promise<{ wantsStream: boolean; bytes: Uint8Array }> {
+    const answer = await this.#askWhole("openAi", bytes, whose);
+    if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
+    return answer as Extract<Answer, { wantsStream: boolean }>;
   }
 
   async report(bytes: Uint8Array, whose: string): Promise<Report> {

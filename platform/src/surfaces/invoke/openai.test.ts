@@ -15,6 +15,19 @@ test("a request becomes a job with its route and body, and the worker's one item
   expect([status, json]).toEqual([200, { id: "c1", object: "chat.completion" }]);
 });
 
+test("a long body is read aside and reaches the worker as it came; a broken one is refused", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const text = "é".repeat(200 * 1024);
+  const answer = world.invoke("POST", COMPLETIONS, { body: `\ufeff{"text":"${text}", "stream": false}` });
+  const job = (await worker.take())!;
+  expect(job.input).toEqual({ openai_route: "/v1/chat/completions", openai_input: { text, stream: false } });
+  await worker.done(job.id, { output: ["fine"] });
+  expect((await answer).json).toBe("fine");
+  const { status, json } = await world.invoke("POST", COMPLETIONS, { body: `{"text":"${text}"` });
+  expect([status, json.error]).toEqual([400, expect.stringContaining("is not valid JSON")]);
+});
+
 test("a GET has no body, and its query stays on the route", async () => {
   await using world = await setupJobs();
   const worker = await world.worker();

@@ -2,6 +2,7 @@
 import type { EndpointTerms, Engine } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
+import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
@@ -12,17 +13,20 @@ import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JsonText } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
+import { LARGE_BYTES } from "./large-json.ts";
+import { type OpenAiInput, openAiBody, wantsStream } from "./openai-input.ts";
 import type { SubmissionReader } from "./submission.ts";
 
 export interface OpenAiParts {
   engine: Engine;
   streams: Streams;
   outputs: Outputs;
-  reader: Pick<SubmissionReader, "limits">;
+  reader: Pick<SubmissionReader, "limits" | "large">;
   clock: Clock;
 }
 
 interface Asked {
+  caller: Pick<Caller, "account">;
   endpoint: EndpointTerms;
   request: Request;
   reply: Reply;
@@ -36,26 +40,31 @@ const ENDING = "the server is being ended; the job goes on";
 export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown> {
   const { engine } = parts;
   const { endpoint, request, reply, params } = asked;
-  const body = request.method === "POST" ? await readInput(parts, request, reply) : undefined;
-  const input = { openai_route: routeOf(request, params["*"]!), ...(body === undefined ? {} : { openai_input: body }) };
+  const input = request.method === "POST" ? await readInput(parts, asked) : undefined;
+  const body = openAiBody(routeOf(request, params["*"]!), input?.text);
   const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
-  const job = await engine.submit({ endpoint, terms, body: JSON.stringify({ input }), mode: "runsync" });
+  const job = await engine.submit({ endpoint, terms, body, mode: "runsync" });
   reply.header("X-Job-Id", job.id);
   const gone = new ClientGone(reply);
-  const wantsStream = (body as { stream?: unknown } | undefined)?.stream === true;
   try {
-    return wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
+    return input?.wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
   } finally {
     // Nobody reads what a client that hung up was waiting for; a job that has ended is not changed by this.
     if (gone.aborted && !reply.raw.writableFinished) await engine.cancel(endpoint.id, job.id).catch(() => undefined);
   }
 }
 
-async function readInput({ clock, reader }: OpenAiParts, request: Request, reply: Reply): Promise<unknown> {
+async function readInput({ clock, reader }: OpenAiParts, { caller, request, reply }: Asked): Promise<OpenAiInput> {
   const limit = reader.limits.runsync;
   refuseTooLarge(request, limit);
   const bytes = await readBody(request, reply.raw, { limit, clock });
-  return bytes.length === 0 ? {} : parseKeptJson(bytes).value;
+  if (bytes.length === 0) return { text: "{}", wantsStream: false };
+  if (bytes.length > LARGE_BYTES) {
+    const { bytes: text, ...asked } = await reader.large.openAi(bytes, caller.account);
+    return { text, ...asked };
+  }
+  const { text, value } = parseKeptJson(bytes);
+  return { text, wantsStream: wantsStream(value) };
 }
 
 /** `/v2/{id}/openai/v1/models?limit=2` asks for `/v1/models?limit=2`. */

@@ -1,5 +1,6 @@
 /** The worker link: the public worker protocol, and a batched form of it for our own worker library. */
 import type { FastifyInstance } from "fastify";
+import { chunksOf } from "../../jobs/chunks.ts";
 import { holderName, workerOf } from "../../jobs/holder.ts";
 import { KEPT_OF_TOO_LONG, type Report, readReport, tooLong } from "../../jobs/report.ts";
 import { warmUpId } from "../../jobs/warm-up.ts";
@@ -296,7 +297,11 @@ async function stream(parts: WorkerLinkParts, { call, job, search, request, repl
   if (bytes instanceof Overflow) {
     const report = tooLong(parts.outputLimit, bytes.came.toString("utf8", 0, KEPT_OF_TOO_LONG));
     await parts.desk.report(call, [{ id: job, report, attempt }]);
-  } else await parts.desk.stream(call, { id: job, text: bytes.toString(), numbered });
+  } else {
+    const chunks =
+      bytes.length > LARGE_BYTES ? await parts.large.chunks(bytes, call.endpoint) : chunksOf(bytes.toString());
+    await parts.desk.stream(call, { id: job, chunks, numbered });
+  }
   return reply.type(JSON_TYPE).send("{}");
 }
 

@@ -1,0 +1,174 @@
+/** The general stall watch: whatever a limited account or its worker sends to any route, nobody else waits for it. */
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { operations } from "../../src/contract.ts";
+import { stay } from "../../src/kernel/clock.ts";
+import { DEFAULT_BODY_LIMIT, MIB, type Operation, pathParameters } from "../../src/kernel/operation.ts";
+import { type Folder, millrace, ownerKey, temporaryFolder } from "../process.ts";
+import { call } from "../world.ts";
+import { startWatched, type WatchedServer } from "./loop-watch.ts";
+import { worstValues, wrapped } from "./worst-bodies.ts";
+
+/** Of the processor's time, in one turn. What a server without requests takes for its duties is allowed on top. */
+const MOST_MS = 50;
+/** The machine may be busy, and code is slow when it runs for the first time: the best of a few tries counts. */
+const TRIES = 3;
+
+let folder: Folder;
+let server: WatchedServer;
+let key: string;
+let endpoint: string;
+let worker: { key: string; id: string };
+let idleMs: number;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  const data = join(folder.path, "data");
+  const env = { MILLRACE_LOG_LEVEL: "warn", MILLRACE_RATE_LIMITS: "off" };
+  server = await startWatched(data, { env });
+  key = await ownerKey(data);
+  const body = { name: "stall", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+  endpoint = (await server.call("POST", "/v2/serverless", { key, body })).json.id;
+  const variables = await millrace(data, "worker-env", endpoint);
+  worker = { key: variables.MILLRACE_API_KEY, id: variables.MILLRACE_WORKER_ID };
+  idleMs = await longestDuring(() => stay(500));
+});
+
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+});
+
+async function longestDuring(work: () => Promise<unknown>): Promise<number> {
+  let best = Number.POSITIVE_INFINITY;
+  for (let tries = 0; tries < TRIES && best > MOST_MS; tries++) {
+    await server.longestTurn();
+    await work();
+    await stay(20);
+    best = Math.min(best, await server.longestTurn());
+  }
+  return best;
+}
+
+interface Sent {
+  method: string;
+  path: string;
+  body?: string;
+  by?: string;
+}
+
+async function send({ method, path, body, by = key }: Sent): Promise<number> {
+  return (await call(server.url, method, path, { key: by, body })).status;
+}
+
+async function expectNobodyWaits(sent: Sent | (() => Promise<Sent>)): Promise<void> {
+  const longest = await longestDuring(async () => {
+    const status = await send(typeof sent === "function" ? await sent() : sent);
+    // A fault would be no measurement.
+    expect(status).not.toBe(500);
+  });
+  expect(longest - idleMs).toBeLessThan(MOST_MS);
+}
+
+/** A job that the worker has. */
+async function begun(): Promise<string> {
+  const { json } = await server.call("POST", `/v2/${endpoint}/run`, { key, body: { input: {} } });
+  await call(server.url, "GET", `/v2/${endpoint}/job-take-batch/${worker.id}?batch_size=100`, { key: worker.key });
+  return json.id;
+}
+
+describe("operations of the contract", () => {
+  const withBody = Object.entries(operations as Record<string, Operation>).filter(([, operation]) => operation.in);
+
+  test.each(withBody)(
+    "%s, with the worst bodies that it takes",
+    async (_name, { method, path, bodyLimit, in: shape }) => {
+      const bytes = (bodyLimit ?? DEFAULT_BODY_LIMIT) - 64;
+      const fields = Object.keys((shape as { properties?: object }).properties ?? {});
+      const field = fields.find((name) => ["cpu", "keys", "value", "scopes"].includes(name)) ?? fields[0] ?? "name";
+      const url = pathParameters(path).reduce((url, name) => url.replace(`{${name}}`, endpoint), path);
+      for (const value of Object.values(worstValues))
+        for (const names of [[], [field]])
+          await expectNobodyWaits({ method, path: url, body: wrapped(value(bytes), names) });
+    },
+  );
+
+  test("queries with as many parameters as fit", async () => {
+    for (const query of ["a&".repeat(15_000), `limit=${"1".repeat(30_000)}`, `cursor=${"%41".repeat(10_000)}`])
+      await expectNobodyWaits({ method: "GET", path: `/v2/serverless?${query}` });
+  });
+});
+
+/** Long bodies cost this test as well: those that were the worst where they are read. */
+const LONG = ["short members", "long text"];
+
+describe.each(LONG)("calls of an endpoint, with %s", (kind) => {
+  const value = worstValues[kind]!;
+
+  test.each([
+    ["run", 256 * 1024 - 64, ["input", "x"]],
+    ["run", 10 * MIB - 64, ["input", "x"]],
+    ["batch", 10 * MIB - 64, ["requests"]],
+  ])("/%s of %i bytes", async (route, bytes, names) => {
+    const body = wrapped(value(bytes), names);
+    await expectNobodyWaits({ method: "POST", path: `/v2/${endpoint}/${route}`, body });
+    await server.call("POST", `/v2/${endpoint}/purge-queue`, { key });
+  });
+
+  test("/openai of 20 MB, which is held for its worker", async () => {
+    const body = wrapped(value(20 * MIB - 64), ["messages"]);
+    const longest = await longestDuring(async () => {
+      const letGo = new AbortController();
+      const path = `/v2/${endpoint}/openai/v1/chat/completions`;
+      const answer = call(server.url, "POST", path, { key, body, signal: letGo.signal }).catch(() => undefined);
+      const waiting = async () => (await server.call("GET", `/v2/${endpoint}/health`, { key })).json.jobs.inQueue > 0;
+      while (!(await waiting())) await stay(50);
+      letGo.abort();
+      await answer;
+      await server.call("POST", `/v2/${endpoint}/purge-queue`, { key });
+    });
+    expect(longest - idleMs).toBeLessThan(MOST_MS);
+  });
+
+  test("results and chunks of a worker", async () => {
+    const by = worker.key;
+    const body = wrapped(value(20 * MIB - 64), ["output"]);
+    for (const route of ["job-done", "job-stream"])
+      await expectNobodyWaits(async () => {
+        const path = `/v2/${endpoint}/${route}/${worker.id}/${await begun()}`;
+        await server.longestTurn();
+        return { method: "POST", path, body, by };
+      });
+  });
+});
+
+test("lines of an exchange, and jobs in a ping", async () => {
+  const by = worker.key;
+  const path = `/v2/${endpoint}/job-exchange/${worker.id}?take=0`;
+  for (const line of ["a 1 {}\n", "\n", `a 1 ${wrapped(worstValues["short members"]!(200_000), ["output"])}\n`]) {
+    await expectNobodyWaits({ method: "POST", path, body: line.repeat((20 * MIB) / line.length), by });
+    await expectNobodyWaits({ method: "POST", path, body: line.repeat(Math.min(9999, (20 * MIB) / line.length)), by });
+  }
+  const listed = Array.from({ length: 5000 }, (_, i) => i.toString(36)).join(",");
+  await expectNobodyWaits({ method: "GET", path: `/v2/${endpoint}/ping/${worker.id}?job_id=${listed}`, by });
+});
+
+test("five thousand requests of a batch: gathered, listed, sent, listed as jobs, and purged", async () => {
+  const body = `[${'{"input":{}},'.repeat(4999)}{"input":{}}]`;
+  const [first] = (await server.call("POST", `/v2/${endpoint}/batch`, { key, body })).json.requestIds;
+  expect(first).toBeTruthy();
+  await expectNobodyWaits({ method: "POST", path: `/v2/${endpoint}/batch`, body });
+  const { batches } = (await server.call("GET", `/v2/${endpoint}/batch`, { key })).json;
+  const path = `/v2/${endpoint}/batch/${batches[0].id}`;
+  await expectNobodyWaits({ method: "GET", path: `${path}/requests?limit=1000` });
+  expect(
+    await longestDuring(async () => {
+      await send({ method: "POST", path: `${path}/finalize` });
+      await stay(1500);
+    }),
+  ).toBeLessThan(MOST_MS + idleMs);
+  await expectNobodyWaits({ method: "GET", path: `/v2/${endpoint}/requests?limit=1000` });
+  await server.longestTurn();
+  await send({ method: "POST", path: `/v2/${endpoint}/purge-queue` });
+  expect(await server.longestTurn()).toBeLessThan(MOST_MS + idleMs);
+});
