@@ -3,19 +3,25 @@ import { parentPort } from "node:worker_threads";
 import { chunksOf } from "../../jobs/chunks.ts";
 import { readReport, SCANNED } from "../../jobs/report.ts";
 import { readRequest } from "../../jobs/request.ts";
+import { realClock } from "../../kernel/clock.ts";
+import { openCollector } from "../../kernel/collector.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { JsonScan } from "../../kernel/json-scan.ts";
 import { Problem } from "../../kernel/problem.ts";
 import { readBatchBody } from "./batch-body.ts";
 import type { Question, ScanAnswer, ScanQuestion, WholeAnswer, WholeQuestion } from "./large-json.ts";
 import { wantsStream } from "./openai-input.ts";
+import { Leftovers } from "./leftovers.ts";
 
 const port = parentPort!;
+const leftovers = new Leftovers(realClock, openCollector());
 
 port.on("message", (question: Question) => {
   if ("scan" in question) return port.postMessage(scanOn(question));
   const answer = readers[question.kind](question);
+  const { byteLength } = answer.bytes;
   port.postMessage(answer, [answer.bytes.buffer as ArrayBuffer]);
+  leftovers.add(byteLength);
 });
 
 const readers: Record<WholeQuestion["kind"], (question: WholeQuestion) => WholeAnswer> = {
