@@ -7,6 +7,7 @@ import { parseArgs } from "node:util";
 import { stay, timestamp } from "../../src/kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../src/kernel/random.ts";
 import { noiseOf } from "./noise.ts";
+import type { Requests } from "./requests/campaign.ts";
 import { type Size, sizeOf } from "./requests/size.ts";
 import { allScenes } from "./scenes.ts";
 import { openStage, type Scene, type Stage } from "./stage.ts";
@@ -37,30 +38,54 @@ interface Played {
   said?: string;
 }
 
-/** Plays scenes until it is over, each list of them in an order of its own, so that every two come to be together. */
-async function play(
-  stage: Stage,
-  scenes: Scene[],
-  played: Map<string, Played>,
-  chance: SeededRandom,
-  isOver: () => boolean,
-) {
-  while (!isOver()) {
-    for (const scene of shuffled(scenes, chance)) {
-      if (isOver()) return;
-      const count = played.get(scene.name)!;
-      count.times++;
-      await scene.attack(stage).catch((error: Error) => {
-        count.failed++;
-        count.said = error.message.slice(0, 300);
-      });
-    }
+/** Scenes in an order of chance, all of them before one comes again, and none beside itself: it may know the names of its things. */
+class Deck {
+  readonly #scenes: readonly Scene[];
+  readonly #chance: SeededRandom;
+  readonly #played = new Set<Scene>();
+  #left: Scene[] = [];
+
+  constructor(scenes: readonly Scene[], chance: SeededRandom) {
+    this.#scenes = scenes;
+    this.#chance = chance;
+  }
+
+  /** Undefined while each that is left is being played. */
+  draw(): Scene | undefined {
+    if (this.#left.length === 0) this.#left = shuffled(this.#scenes, this.#chance);
+    const at = this.#left.findIndex((scene) => !this.#played.has(scene));
+    const [scene] = at < 0 ? [] : this.#left.splice(at, 1);
+    if (scene) this.#played.add(scene);
+    return scene;
+  }
+
+  putBack(scene: Scene): void {
+    this.#played.delete(scene);
   }
 }
 
 function shuffled<T>(items: readonly T[], chance: SeededRandom): T[] {
   const keyed = items.map((item) => ({ item, key: chance.fraction() }));
   return keyed.sort((one, other) => one.key - other.key).map(({ item }) => item);
+}
+
+const LOOK_MS = 100;
+
+async function play(stage: Stage, deck: Deck, played: Map<string, Played>, isOver: () => boolean): Promise<void> {
+  while (!isOver()) {
+    const scene = deck.draw();
+    if (!scene) {
+      await stay(LOOK_MS);
+      continue;
+    }
+    const count = played.get(scene.name)!;
+    count.times++;
+    await scene.attack(stage).catch((error: Error) => {
+      count.failed++;
+      count.said = error.message.slice(0, 300);
+    });
+    deck.putBack(scene);
+  }
 }
 
 function merge(all: Testimony, more: Testimony): void {
@@ -86,63 +111,95 @@ function timesOf(idle: Seen, attacked: Seen): Times[] {
 
 const shown = ({ p50, p99 }: Times["idle"]) => `${p50.toFixed(1)}/${p99.toFixed(1)} ms`;
 
-function say(minute: number, times: Times[], testimony: Testimony, { rssMb, descriptors }: Size): void {
+function say(when: string, idle: Testimony, testimony: Testimony, { rssMb, descriptors }: Size): void {
+  const { requests, failures, seen } = testimony;
   console.log(
-    `minute ${minute}: ${testimony.requests} requests of the witness, ${testimony.failures.length} failures, ` +
+    `${when}: ${requests} requests of the witness, ${failures.length} failures, ` +
       `${rssMb} MB, ${descriptors} descriptors, load ${loadavg()[0]!.toFixed(1)}`,
   );
-  for (const { kind, idle, attacked, ratio } of times)
-    console.log(`  ${kind}: p50/p99 ${shown(idle)} idle, ${shown(attacked)} attacked, ratio ${ratio.toFixed(2)}`);
-  for (const failure of testimony.failures.slice(0, 5)) console.log(`  FAILED ${failure}`);
+  for (const { kind, idle: before, attacked, ratio } of timesOf(idle.seen, seen))
+    console.log(`  ${kind}: p50/p99 ${shown(before)} idle, ${shown(attacked)} attacked, ratio ${ratio.toFixed(2)}`);
+  const worst = worstRatio(idle, testimony);
+  console.log(`  worst, beyond what the machine is to blame for: ${worst.ratio.toFixed(2)} (${worst.kind})`);
+  for (const failure of failures.slice(0, 5)) console.log(`  FAILED ${failure}`);
+}
+
+interface Hour {
+  stage: Stage;
+  noise: Requests;
+  idle: Testimony;
+  /** Of all minutes together. */
+  attacked: Testimony;
+  played: Map<string, Played>;
+  before: Size;
+}
+
+const hasEnded = ({ server }: Stage) => server.process.exitCode !== null || server.process.signalCode !== null;
+
+async function attack({ stage, noise, idle, attacked, played }: Hour, scenes: Scene[]): Promise<void> {
+  const endsAt = performance.now() + minutes * MINUTE_MS;
+  const isOver = () => hasEnded(stage) || performance.now() > endsAt;
+  const deck = new Deck(scenes, new SeededRandom(seed));
+  const attacks = Array.from({ length: Number(values.together) }, () => play(stage, deck, played, isOver));
+  if (!values.quiet) attacks.push(noise.send(Number.POSITIVE_INFINITY, isOver));
+  for (let minute = 1; !isOver(); minute++) {
+    const left = Math.max(0, Math.min(MINUTE_MS, endsAt - performance.now()));
+    const testimony = await stage.witness.watch(stay(left), 1);
+    merge(attacked, testimony);
+    if (!hasEnded(stage)) say(`minute ${minute}`, idle, testimony, await sizeOf(stage.server.process.pid!));
+  }
+  await Promise.all(attacks);
+}
+
+async function report({ stage, noise, idle, attacked, played, before }: Hour): Promise<boolean> {
+  const after = hasEnded(stage) ? undefined : await sizeOf(stage.server.process.pid!);
+  const { tally } = noise;
+  const defects = [...tally.defects.values()];
+  console.log(`\n${[...played.values()].reduce((sum, { times }) => sum + times, 0)} scenes played:`);
+  for (const [name, { times, failed, said }] of played)
+    console.log(`  ${times} times, ${failed} answered wrongly: ${name}${said ? ` (${said})` : ""}`);
+  console.log(`${tally.sent} generated requests, ${defects.length} defects`);
+  for (const { what, times, example } of defects) console.log(`  ${times} times: ${what}\n${example}`);
+  say("in all", idle, attacked, after ?? { rssMb: 0, descriptors: 0 });
+  console.log(`restarts: ${after ? "none" : "THE SERVER ENDED"}`);
+  if (!after) console.log(stage.server.log().slice(-5000));
+  const worst = worstRatio(idle, attacked);
+  // A scene that was never answered as it should be was no attack at all.
+  const neverWell = [...played].filter(([, { times, failed }]) => times > 0 && times === failed).map(([name]) => name);
+  const { requests, failures } = attacked;
+  const isWell = after !== undefined && failures.length === 0 && worst.ratio <= RATIO && neverWell.length === 0;
+  await keep({
+    ...{
+      seed,
+      minutes,
+      together: values.together,
+      isWell,
+      worst,
+      before,
+      after,
+      defects,
+      neverWell,
+      requests,
+      failures,
+    },
+    ...{ times: timesOf(idle.seen, attacked.seen), generated: tally.sent, outcomes: tally.outcomes },
+    played: Object.fromEntries(played),
+  });
+  return isWell && defects.length === 0;
 }
 
 async function hour(): Promise<boolean> {
   const scenes = (await allScenes()).filter(({ name }) => name.includes(values.scenes));
   console.log(`${scenes.length} scenes, ${values.together} together, for ${minutes} minutes, --seed ${seed}`);
   await using stage = await openStage();
-  const pid = stage.server.process.pid!;
   const idle = await stage.witness.watch(stay(IDLE_MS));
-  const before = await sizeOf(pid);
-  const endsAt = performance.now() + minutes * MINUTE_MS;
-  const hasEnded = () => stage.server.process.exitCode !== null || stage.server.process.signalCode !== null;
-  const isOver = () => hasEnded() || performance.now() > endsAt;
-  const played = new Map<string, Played>(scenes.map(({ name }) => [name, { times: 0, failed: 0 }]));
+  const before = await sizeOf(stage.server.process.pid!);
   using noise = await noiseOf(stage, seed);
-  const attacks = Array.from({ length: Number(values.together) }, (_, i) =>
-    play(stage, scenes, played, new SeededRandom(seed + i), isOver),
-  );
-  if (!values.quiet) attacks.push(noise.send(Number.POSITIVE_INFINITY, isOver));
-  const all: Testimony = { requests: 0, failures: [], seen: new Map() };
-  for (let minute = 1; !isOver(); minute++) {
-    const left = Math.min(MINUTE_MS, endsAt - performance.now());
-    const testimony = await stage.witness.watch(stay(Math.max(0, left)), 1);
-    merge(all, testimony);
-    if (!hasEnded()) say(minute, timesOf(idle.seen, testimony.seen), testimony, await sizeOf(pid));
-  }
-  await Promise.all(attacks);
-  const after = hasEnded() ? undefined : await sizeOf(pid);
-  const times = timesOf(idle.seen, all.seen);
-  const worst = worstRatio(idle, all);
-  const defects = [...noise.tally.defects.values()];
-  console.log(`\n${[...played.values()].reduce((sum, { times }) => sum + times, 0)} scenes played:`);
-  for (const [name, { times, failed, said }] of played)
-    console.log(`  ${times} times, ${failed} answered wrongly: ${name}${said ? ` (${said})` : ""}`);
-  console.log(`${noise.tally.sent} generated requests, ${defects.length} defects`);
-  for (const { what, times, example } of defects) console.log(`  ${times} times: ${what}\n${example}`);
-  say(minutes, times, all, after ?? { rssMb: 0, descriptors: 0 });
-  console.log(
-    `restarts: ${hasEnded() ? "THE SERVER ENDED" : "none"}; worst ratio ${worst.ratio.toFixed(2)} (${worst.kind})`,
-  );
-  if (hasEnded()) console.log(stage.server.log().slice(-5000));
-  const neverWell = [...played].filter(([, { times, failed }]) => times > 0 && times === failed).map(([name]) => name);
-  const isWell = !hasEnded() && all.failures.length === 0 && worst.ratio <= RATIO && neverWell.length === 0;
-  const result = {
-    ...{ seed, minutes, together: values.together, isWell, times, worst, before, after, defects, neverWell },
-    ...{ requests: all.requests, failures: all.failures, generated: noise.tally.sent, outcomes: noise.tally.outcomes },
-    played: Object.fromEntries(played),
-  };
-  await keep(result);
-  return isWell && defects.length === 0;
+  const played = new Map<string, Played>(scenes.map(({ name }) => [name, { times: 0, failed: 0 }]));
+  const attacked: Testimony = { requests: 0, failures: [], seen: new Map() };
+  const run = { stage, noise, idle, attacked, played, before };
+  await attack(run, scenes);
+  return report(run);
 }
 
 async function keep(result: object): Promise<void> {

@@ -20,6 +20,8 @@ export interface Campaign {
   together: number;
   /** Between an answer and the next request. */
   pauseMs?: number;
+  /** Told of each defect when it is first seen. */
+  found?: ((defect: Defect) => void) | undefined;
 }
 
 export interface Defect {
@@ -121,13 +123,13 @@ export class Requests implements Disposable {
 
   #blame(draft: Draft, outcome: Outcome, what: string, index: number): void {
     const known = this.tally.defects.get(what);
-    if (known) known.times++;
-    else
-      this.tally.defects.set(what, {
-        what: `${draft.route.name} ${what}`,
-        times: 1,
-        example: told(draft, outcome, index),
-      });
+    if (known) {
+      known.times++;
+      return;
+    }
+    const defect = { what: `${draft.route.name} ${what}`, times: 1, example: told(draft, outcome, index) };
+    this.tally.defects.set(what, defect);
+    this.#campaign.found?.(defect);
   }
 }
 

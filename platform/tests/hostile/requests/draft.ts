@@ -3,7 +3,7 @@ import type { SeededRandom } from "../../../src/kernel/random.ts";
 import { PASS_HEADER } from "../../../src/surfaces/node-link/pass.ts";
 import { CPU, type Person, type Place } from "./population.ts";
 import type { Named, Route } from "./routes.ts";
-import type { SchemaValues } from "./schema-values.ts";
+import { asText, type SchemaValues } from "./schema-values.ts";
 
 export interface Draft {
   route: Route;
@@ -45,7 +45,7 @@ export function validDraft({ place, chance, values }: Scene, route: Route, perso
   const params = paramsOf(route, person, chance, place);
   const query = Object.entries(route.query)
     .filter(() => chance.chance(0.3))
-    .map(([name, schema]): [string, string] => [name, String(values.fitting(schema))]);
+    .map(([name, schema]): [string, string] => [name, asText(values.fitting(schema))]);
   const draft: Draft = {
     ...{
       route,

@@ -9,7 +9,7 @@ const { values } = parseArgs({
     requests: { type: "string", default: "100000" },
     seed: { type: "string" },
     database: { type: "string", default: "sqlite" },
-    together: { type: "string", default: "96" },
+    together: { type: "string", default: "32" },
   },
 });
 const seed = Number(values.seed ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());

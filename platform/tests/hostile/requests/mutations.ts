@@ -5,6 +5,7 @@ import { pathOf } from "./draft.ts";
 import { HEADERS, JSON_ODDITIES, METHODS, NUMBERS, SEGMENTS } from "./odd-words.ts";
 import type { Person } from "./population.ts";
 import { changeFraming, sendRaw } from "./raw-bytes.ts";
+import { asText } from "./schema-values.ts";
 
 interface Change {
   /** How often it is done, beside the others. */
@@ -159,9 +160,9 @@ function changePath(draft: Draft, { chance }: Scene): boolean {
 function changeQuery(draft: Draft, { chance, values }: Scene): boolean {
   const declared = Object.entries(draft.route.query);
   const odd = () =>
-    String(
-      chance.pick([
-        values.odd() as string,
+    asText(
+      chance.pick<unknown>([
+        values.odd(),
         "%00",
         "%zz",
         "%ff",
@@ -189,7 +190,7 @@ function changeQuery(draft: Draft, { chance, values }: Scene): boolean {
     const given = draft.query.filter(([known]) => known !== name);
     for (let i = 0; i < 6; i++) {
       ways.push(() => {
-        draft.query = [...given, [name, String(chance.chance(0.5) ? values.edge(schema) : odd())]];
+        draft.query = [...given, [name, asText(chance.chance(0.5) ? values.edge(schema) : odd())]];
         return 0;
       });
     }

@@ -4,7 +4,7 @@ import { type Draft, targetOf } from "./draft.ts";
 import type { Bytes } from "./exchange.ts";
 
 /** However busy the machine, a request that is all there is answered within this. */
-export const ANSWER_MS = 20_000;
+export const ANSWER_MS = 60_000;
 
 const SHORT_MS = 100;
 const LONG_MS = 1500;

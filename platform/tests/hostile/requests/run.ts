@@ -38,11 +38,12 @@ const WARM_UP = 0.05;
 const REPORT_MS = 10_000;
 
 export async function runRequests(options: RunOptions): Promise<Report> {
-  const { requests, seeds, databaseUrl, together = 96, settleMs = 60_000, say } = options;
+  const { requests, seeds, databaseUrl, together = 32, settleMs = 60_000, say } = options;
   await using world = await openWorld(databaseUrl);
   const { server, place, people } = world;
   const pid = server.process.pid!;
-  using sending = new Requests({ place, people, seeds, together });
+  const found = ({ what, example }: Defect) => say?.(`${what}\n${example}`);
+  using sending = new Requests({ place, people, seeds, together, found });
   const began = performance.now();
   await sending.send(Math.ceil(requests * WARM_UP));
   using inside = await Debugger.open(server);
@@ -61,11 +62,11 @@ export async function runRequests(options: RunOptions): Promise<Report> {
   }
   const seconds = Math.round((performance.now() - began) / 1000);
   const { sent, outcomes, byRoute, slowestMs, slowest, defects } = sending.tally;
-  const found = [...defects.values(), ...(await leftBehind(world, sending.tally))];
+  const all = [...defects.values(), ...(await leftBehind(world, sending.tally))];
   const after = hasEnded(world) ? before : await vitalsWhenSettled(inside, before, settleMs);
-  found.push(...grown(before, after));
+  all.push(...grown(before, after));
   const routes = Object.keys(byRoute).length;
-  return { requests: sent, seeds, seconds, outcomes, routes, slowestMs, slowest, before, most, after, defects: found };
+  return { requests: sent, seeds, seconds, outcomes, routes, slowestMs, slowest, before, most, after, defects: all };
 }
 
 const hasEnded = ({ server }: World) => server.process.exitCode !== null || server.process.signalCode !== null;

@@ -55,6 +55,9 @@ const ODD: readonly unknown[] = [
   ...[[], {}, [[]], [null], { "": "" }, { length: 5 }, { toString: 1 }, { toJSON: 1 }, ["a", "a"], { id: {} }],
 ];
 
+/** As it stands in a query: `String` would call what an odd object has as its `toString`. */
+export const asText = (value: unknown) => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
+
 export class SchemaValues {
   readonly #components: Record<string, Schema>;
   readonly #chance: SeededRandom;
