@@ -103,12 +103,11 @@ export class QuotaBook {
 
   #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
     const turn = (this.#turns.get(key) ?? Promise.resolve()).then(work);
-    const over = turn.then(
-      () => undefined,
-      () => undefined,
-    );
+    const forget = () => {
+      if (this.#turns.get(key) === over) this.#turns.delete(key);
+    };
+    const over: Promise<void> = turn.then(forget, forget);
     this.#turns.set(key, over);
-    void over.then(() => this.#turns.get(key) === over && this.#turns.delete(key));
     return turn;
   }
 }
