@@ -55,6 +55,7 @@ import { workerOperations } from "./resources/workers/operations.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 import { WorkerService } from "./resources/workers/service.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
+import { Doorkeeper } from "./surfaces/http/doorkeeper.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import type { Answering } from "./surfaces/http/reply.ts";
 import { type Ahead, closeServer, createServer, inTurn } from "./surfaces/http/server.ts";
@@ -148,6 +149,8 @@ export interface AppSettings {
   /** None by default. */
   invokeLimits?: string;
   payloadLimits: string;
+  /** Connections of clients and workers at once. */
+  connections: number;
   /** How long the log of something that writes no more is kept. */
   logDays: number;
   /** What `/stream` answers when the request does not say. */
@@ -172,7 +175,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed, ...services });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
-  const pipeline = new Pipeline({ ...parts, limiter });
+  const doorkeeper = new Doorkeeper({ clock, most: settings.connections });
+  const pipeline = new Pipeline({ ...parts, limiter, doorkeeper });
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
   const told = { events: eventsFor(() => fleet), warmUps: warmUpsOf(() => fleet) };
   const desk = new WorkerDesk({ ...parts, ...told, failed, waiters: engine.waiters });
@@ -256,10 +260,10 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     fleet,
   };
   const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
-  const link = { ...parts, desk, keys: workerKeys, large, ...limits };
+  const link = { ...parts, desk, keys: workerKeys, large, doorkeeper, ...limits };
   const serverWith = (first: Ahead): FastifyInstance => {
     const direct = new DirectRoutes();
-    const server = createServer({ clock, direct, badPath, unknown, ahead: first, log: parts.log });
+    const server = createServer({ clock, log, doorkeeper, direct, badPath, unknown, ahead: first });
     mountDocs(server);
     mountRestV2(server, restV2);
     mountInvoke(server, direct, invoking);
@@ -267,7 +271,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     return server;
   };
   const http = serverWith(nodeLink ? inTurn(ahead, nodeLink) : ahead);
-  const workerLink = new LinkListener(() => serverWith(ahead));
+  const workerLink = new LinkListener(() => serverWith(ahead), log);
   return {
     http,
     workerLink,
@@ -286,6 +290,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       await engine[Symbol.asyncDispose]();
       workerLink.close();
       await Promise.all([http, workerLink.server].map((server) => server && closeServer(server, clock)));
+      await doorkeeper[Symbol.asyncDispose]();
       balancer[Symbol.dispose]();
       await removing[Symbol.asyncDispose]();
       await expiring[Symbol.asyncDispose]();

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import pino from "pino";
 import type { App, Services, Surroundings } from "./app.ts";
+import { connectionsWithin, descriptorLimit } from "./descriptor-limit.ts";
 import { hostPolicy, imagePolicy } from "./guards/host-images.ts";
 import { parseRanges } from "./kernel/addresses.ts";
 import { realClock, stay } from "./kernel/clock.ts";
@@ -199,7 +200,10 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const { createApp } = await loadApp();
   const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
   const ports = { store, vault, limits, queue, signals, logs, machine, node };
-  const app: App = opened.use(createApp({ ...parts, ...ports, refusesImage }, installation, settings));
+  const connections = settings.connections ?? connectionsWithin(descriptorLimit());
+  const app: App = opened.use(
+    createApp({ ...parts, ...ports, refusesImage }, installation, { ...settings, connections }),
+  );
   await app.http.listen({ port: settings.port, host: settings.host });
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);

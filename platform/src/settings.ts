@@ -95,6 +95,13 @@ export const settingTable = {
     about:
       "MB allowed in a /run body, a /runsync body, a result, and a result that is kept apart behind a URL; 0 keeps none apart",
   },
+  connections: {
+    flag: "connections",
+    variable: "MILLRACE_CONNECTIONS",
+    value: "N",
+    about:
+      "connections of clients and workers at once, of which an account may hold as many as are free; default: by the machine's limit on open files, at most 10000",
+  },
   publicUrl: {
     flag: "public-url",
     variable: "MILLRACE_PUBLIC_URL",
@@ -281,6 +288,7 @@ export type Settings = {
   quotas: string;
   invokeLimits: string;
   payloadLimits: string;
+  connections: number | undefined;
   publicUrl: string | undefined;
   domain: string | undefined;
   corsOrigins: string | undefined;
@@ -342,6 +350,7 @@ export function settingsFrom(
     quotas: read("quotas") ?? "",
     invokeLimits: read("invokeLimits")!,
     payloadLimits: read("payloadLimits")!,
+    connections: read("connections") === undefined ? undefined : number("connections", 10, 1_000_000),
     publicUrl: read("publicUrl"),
     domain: read("domain")
       ?.toLowerCase()

@@ -79,6 +79,7 @@ export interface WorldOptions {
   domain?: string;
   corsOrigins?: string;
   invokeLimits?: string;
+  connections?: number;
   /** What the server runs workers on; without it there is none. */
   compute?: (clock: WatchedClock) => Compute;
   /** What a server finds that comes after another one, or beside it. */
@@ -103,6 +104,7 @@ export async function setup({
   domain,
   corsOrigins,
   invokeLimits = "off",
+  connections = 10_000,
   compute,
   found,
   machine: id = "machine",
@@ -138,6 +140,7 @@ export async function setup({
   const app = createApp(parts, services, {
     rateLimits,
     payloadLimits,
+    connections,
     logDays: 7,
     frozenS,
     frozenMb,

@@ -67,3 +67,15 @@ export function problem(code: ProblemCode, detail: string, extras?: Extras): Pro
 export function isProblem(error: unknown, code?: ProblemCode): error is Problem {
   return error instanceof Problem && (code === undefined || error.code === code);
 }
+
+/** Whether this process, or the machine, has as many files and connections open as it may. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: unknown; cause?: unknown };
+  return code === "EMFILE" || code === "ENFILE" || (cause !== undefined && isOutOfDescriptors(cause));
+}
+
+/** It passes by itself: nothing was done, and trying again is right. */
+export function outOfDescriptors(cause: unknown): Problem {
+  const why = "The server has as many files and connections open as this machine allows it";
+  return problem("unavailable", `${why}; try again in a moment.`, { cause, headers: { "Retry-After": "1" } });
+}

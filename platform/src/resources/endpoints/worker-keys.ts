@@ -39,12 +39,15 @@ const REMEMBERED_MS = 1000;
 const CALLS: Caller["grants"] = ["serverless:invoke"];
 const DIGESTS = ["digest", "callDigest"] as const;
 
+/** What a key opens. */
+type Opening = Pick<WorkerKey, "endpoint" | "worker"> & { account: string };
+
 export class WorkerKeys {
   readonly #keys: Collection<WorkerKey>;
   readonly #clock: Clock;
   readonly #random: Random;
   /** What a key opens, by the key itself: no worker's request should cost a hash. */
-  readonly #remembered: Remembered<WorkerKey>;
+  readonly #remembered: Remembered<Opening>;
   readonly #accounts: Collection<Account>;
   readonly #callers: Remembered<Caller>;
   /** Grows with every removal: what was read before one may be out of date, and is not remembered. */
@@ -73,9 +76,11 @@ export class WorkerKeys {
     return { id, key, callKey };
   }
 
-  async opens(key: string, endpoint: string, worker: string): Promise<boolean> {
+  /** The account whose worker's routes it opens; undefined when it does not. */
+  async opens(key: string, endpoint: string, worker: string): Promise<string | undefined> {
     const found = this.#remembered.get(key) ?? (await this.#find(key));
-    return found?.endpoint === endpoint && (found.worker === undefined || found.worker === worker);
+    const isRight = found?.endpoint === endpoint && (found.worker === undefined || found.worker === worker);
+    return isRight ? found.account : undefined;
   }
 
   /** Who calls with a call key, as far as that was found out a moment ago. */
@@ -139,10 +144,13 @@ export class WorkerKeys {
     this.#callers.clear();
   }
 
-  async #find(key: string): Promise<WorkerKey | undefined> {
+  async #find(key: string): Promise<Opening | undefined> {
     const removals = this.#removals;
     const found = await this.#keys.findEverywhere("digest", keyDigest(key));
-    if (found && removals === this.#removals) this.#remembered.set(key, found.doc);
-    return found?.doc;
+    if (!found) return undefined;
+    const { endpoint, worker } = found.doc;
+    const opening = { account: found.account, endpoint, ...(worker === undefined ? {} : { worker }) };
+    if (removals === this.#removals) this.#remembered.set(key, opening);
+    return opening;
   }
 }

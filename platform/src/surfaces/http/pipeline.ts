@@ -16,10 +16,11 @@ import {
   type Operations,
   type ServerEvent,
 } from "../../kernel/operation.ts";
-import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
+import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { assertValid } from "../../kernel/validate.ts";
 import { hasBody, readBody, refuseTooLarge } from "./body.ts";
+import type { Doorkeeper } from "./doorkeeper.ts";
 import { EventStream } from "./events.ts";
 import { readQuery } from "./query.ts";
 import type { Params, Reply, Request } from "./reply.ts";
@@ -34,6 +35,7 @@ const ROUTED_METHODS = [...METHODS, "OPTIONS"] as const;
 
 export class Pipeline {
   readonly #limiter: RateLimiter;
+  readonly #doorkeeper: Doorkeeper;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
@@ -41,8 +43,9 @@ export class Pipeline {
   readonly #streams = new Set<AbortController>();
   #isClosing = false;
 
-  constructor(parts: { limiter: RateLimiter; clock: Clock; random: Random; log: Log }) {
+  constructor(parts: { limiter: RateLimiter; doorkeeper: Doorkeeper; clock: Clock; random: Random; log: Log }) {
     this.#limiter = parts.limiter;
+    this.#doorkeeper = parts.doorkeeper;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#log = parts.log;
@@ -127,6 +130,7 @@ export class Pipeline {
     let caller: Caller | undefined;
     try {
       caller = await surface.authenticate(request.headers);
+      this.#doorkeeper.admit(request.socket, caller.account);
       if (surface.limited) Object.assign(reply.headers, await this.#limiter.count(caller));
       const result = await work(caller);
       return result instanceof EventStream ? await result.send(reply) : render(reply, result);
@@ -155,6 +159,7 @@ export class Pipeline {
   /** What nobody foresaw becomes a 500 that names a log line and nothing else. */
   #asProblem(error: unknown, id: string): Problem {
     if (isProblem(error)) return error;
+    if (isOutOfDescriptors(error)) return outOfDescriptors(error);
     this.#log.error({ requestId: id, err: error }, "unforeseen fault");
     return problem("internal", `An unexpected error occurred. It is in the server's log under the id ${id}.`, {
       cause: error,

@@ -6,8 +6,11 @@ import { InterceptedStore, recordingLog, setup, type World } from "../../../test
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { DirectRoutes } from "./direct-routes.ts";
+import { Doorkeeper } from "./doorkeeper.ts";
 import type { Answering } from "./reply.ts";
 import { createServer } from "./server.ts";
+
+const around = (clock = new FakeClock()) => ({ clock, doorkeeper: new Doorkeeper({ clock, most: 100 }) });
 
 const SSH_KEYS = "/v2/account/ssh-keys";
 
@@ -242,7 +245,7 @@ describe("a failure in answering that nobody foresaw", () => {
     const direct = new DirectRoutes();
     direct.add(["GET"], "/broken", answer);
     direct.add(["GET"], "/fine", (_request, reply) => reply.send("fine"));
-    const app = createServer({ clock: new FakeClock(), direct, badPath: answer, unknown: () => answer, log });
+    const app = createServer({ ...around(), direct, badPath: answer, unknown: () => answer, log });
     const url = `${await app.listen({ port: 0 })}/v2/abcdefghij0123`;
     await expect(fetch(`${url}/broken?api_key=secret`)).rejects.toThrow();
     await expect(fetch(`${url}/%zz`)).rejects.toThrow();
@@ -259,7 +262,7 @@ describe("a failure in answering that nobody foresaw", () => {
       raw.write("more");
     });
     const app = createServer({
-      clock: new FakeClock(),
+      ...around(),
       direct,
       badPath: () => {},
       unknown: () => () => {},

@@ -1,6 +1,6 @@
 /** The HTTP server: direct routes with one Fastify instance behind them, with bounds on headers, idle time and shutdown, and no opinion on bodies. */
 import { createServer as createHttpServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { Socket } from "node:net";
+import type { Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
@@ -9,14 +9,18 @@ import { type Problem, problem } from "../../kernel/problem.ts";
 import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
 import type { DirectRoutes } from "./direct-routes.ts";
+import type { Doorkeeper } from "./doorkeeper.ts";
 import { Lingering } from "./linger.ts";
 import { problemJson } from "./problem-json.ts";
+import { refusalText } from "./refusal-text.ts";
 import { type Answering, type Params, Reply, type Request } from "./reply.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
 /** A whole request must have arrived by then; 97 MiB in 10 minutes is a very slow line. */
 const REQUEST_TIMEOUT_MS = 600_000;
 const KEEP_ALIVE_MS = 72_000;
+/** How late a client that is too slow may be noticed. */
+const CHECK_MS = 15_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 const SHUTDOWN_GRACE_MS = 5000;
 const BODY_METHODS = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
@@ -25,6 +29,7 @@ const LAST_WORDS_MS = 2000;
 
 export interface ServerParts {
   clock: Clock;
+  doorkeeper: Doorkeeper;
   /** Answers a request whose path the router cannot even read, such as `/%zz`. */
   badPath: Answering;
   /** Answers a request of which it could not be found out whose it is: nobody may take it for one that is not there. */
@@ -50,13 +55,14 @@ export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
   upgrade: (request, socket, head) => (first.mayUpgrade(request) ? first : second).upgrade(request, socket, head),
 });
 
-export function createServer({ clock, badPath, unknown, direct, ahead, log }: ServerParts): FastifyInstance {
+export function createServer(parts: ServerParts): FastifyInstance {
+  const { clock, badPath, log } = parts;
   const lingering = new Lingering(clock);
   const answered = guarded(log);
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
-    serverFactory: (viaRouter) => openServer({ direct, ahead, unknown }, lingering, answered, viaRouter),
+    serverFactory: (viaRouter) => openServer(parts, lingering, answered, viaRouter),
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
     frameworkErrors: (_error, { raw }, reply) => {
@@ -71,7 +77,7 @@ export function createServer({ clock, badPath, unknown, direct, ahead, log }: Se
 }
 
 function openServer(
-  { direct, ahead, unknown }: Pick<ServerParts, "direct" | "ahead" | "unknown">,
+  { direct, ahead, unknown, doorkeeper, log }: ServerParts,
   lingering: Lingering,
   answered: Answered,
   viaRouter: RequestListener,
@@ -80,7 +86,10 @@ function openServer(
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
     headersTimeout: HEADERS_TIMEOUT_MS,
+    connectionsCheckingInterval: CHECK_MS,
     maxHeaderSize: MAX_HEADER_BYTES,
+    keepAlive: true,
+    keepAliveInitialDelay: KEEP_ALIVE_MS,
     // See `refusalAtOnce`.
     requireHostHeader: false,
     shouldUpgradeCallback: (request) =>
@@ -91,9 +100,7 @@ function openServer(
     if (route) answered(route.answer, request as Request, response, route.params);
     else viaRouter(request, response);
   };
-  lingering.watch(server);
-  server.on("request", (request: Request, response: ServerResponse) => {
-    lingering.came(request);
+  const answer = (request: Request, response: ServerResponse) => {
     // Writing behind the end of an answer is told of here, and is nobody's but that answer's.
     response.on("error", ignored);
     const refusal = refusalAtOnce(request);
@@ -105,8 +112,18 @@ function openServer(
     if (!(found instanceof Promise)) return answered(found, request, response, {});
     const go = (answer?: Answering) => (answer ? answered(answer, request, response, {}) : viaTable(request, response));
     found.then(go, (why) => go(unknown(why)));
+  };
+  lingering.watch(server);
+  doorkeeper.watch(server);
+  survive(server, log);
+  server.on("request", (request: Request, response: ServerResponse) => {
+    lingering.came(request);
+    doorkeeper.came(request, response, () => answer(request, response));
   });
-  server.on("upgrade", (request: Request, socket: Duplex, head: Buffer) => ahead?.upgrade(request, socket, head));
+  server.on("upgrade", (request: Request, socket: Duplex, head: Buffer) => {
+    doorkeeper.becomes(socket as Socket);
+    ahead?.upgrade(request, socket, head);
+  });
   server.on("checkContinue", (request: Request, response: ServerResponse) => {
     waitsForContinue.add(request);
     server.emit("request", request, response);
@@ -150,6 +167,13 @@ function guarded(log: Log): Answered {
       response.destroy();
     }
   };
+}
+
+/** A connection that could not be accepted, since no descriptor was free, is somebody's bad luck, and not the end of the server. */
+export function survive(server: NetServer, log: Log): void {
+  server.once("listening", () =>
+    server.on("error", (error) => log.error({ err: error }, "a connection could not be accepted")),
+  );
 }
 
 /** Fastify finds the route; the answer is ours from there on. */
@@ -199,15 +223,6 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, clock
   socket.end(refusalText(brokenRequest(error)));
   const cut = clock.after(LAST_WORDS_MS, () => socket.destroy());
   socket.once("close", cut.cancel);
-}
-
-/** A refusal as bytes, for whoever has a socket and no response. */
-export function refusalText(refusal: Problem): string {
-  const { contentType, body } = problemJson(refusal);
-  return (
-    `HTTP/1.1 ${refusal.status} ${refusal.title}\r\nContent-Type: ${contentType}\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
-  );
 }
 
 function brokenRequest(error: NodeJS.ErrnoException) {

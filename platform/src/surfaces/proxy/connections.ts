@@ -7,6 +7,7 @@ import type { Backend } from "../../fleet/balanced-group.ts";
 import type { Slot } from "../../fleet/balancer.ts";
 import { connection } from "../../fleet/connection.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { isOutOfDescriptors, outOfDescriptors } from "../../kernel/problem.ts";
 
 /** Some servers close an idle connection after 2 s without a word; one that we close first is never written to too late. */
 const IDLE_MS = 1000;
@@ -58,6 +59,8 @@ export async function dial(backend: Backend, clock: Clock): Promise<Duplex> {
     if ("setNoDelay" in worker) (worker as Socket).setNoDelay(true);
     return worker;
   } catch (error) {
+    // That is nothing that the worker did.
+    if (isOutOfDescriptors(error)) throw outOfDescriptors(error);
     throw new DialRefused((error as Error).message, { cause: error });
   }
 }

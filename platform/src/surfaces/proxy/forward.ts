@@ -165,6 +165,7 @@ export const tooSlow = ({ backend }: Slot) =>
 export const wasNotSent = (error: unknown): boolean => isProblem(error) && error.cause instanceof DialRefused;
 
 export function failed({ backend, gone }: Slot, error: Error): Problem {
+  if (isProblem(error)) return error;
   const worker = `worker ${backend.worker}`;
   // Nothing was sent, and it is not the worker's fault.
   if ((error as NodeJS.ErrnoException).code === "UND_ERR_INVALID_ARG")

@@ -1,5 +1,5 @@
 /** The OpenAPI document for programs, and a page of it for people. Both are open: they hold nothing of any account. */
-import { createReadStream } from "node:fs";
+import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import type { FastifyInstance } from "fastify";
@@ -28,9 +28,10 @@ const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
 export function mountDocs(app: FastifyInstance): void {
-  let document: string | undefined;
+  let document: Buffer | undefined;
   app.get("/v2/openapi.json", (_request, reply) => {
-    document ??= JSON.stringify(openApiDocument());
+    // As bytes, of which all answers share one copy.
+    document ??= Buffer.from(JSON.stringify(openApiDocument()));
     return reply.type("application/json; charset=utf-8").send(document);
   });
   app.get("/docs", (_request, reply) =>
@@ -39,11 +40,17 @@ export function mountDocs(app: FastifyInstance): void {
   app.get("/docs/start.js", (_request, reply) => reply.type("text/javascript; charset=utf-8").send(startScript));
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   for (const [name, type] of Object.entries(assets)) {
-    app.get(`/docs/${name}`, (_request, reply) =>
-      reply
+    let file: Promise<Buffer> | undefined;
+    app.get(`/docs/${name}`, async (_request, reply) => {
+      // Read once: a file open for each answer that nobody reads would take the server's descriptors.
+      file ??= readFile(join(folder, name)).catch((error) => {
+        file = undefined;
+        throw error;
+      });
+      return reply
         .type(type)
         .header("Cache-Control", "public, max-age=86400")
-        .send(createReadStream(join(folder, name))),
-    );
+        .send(await file);
+    });
   }
 }

@@ -2,17 +2,21 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { FastifyInstance } from "fastify";
+import type { Log } from "../../kernel/log.ts";
+import { survive } from "../http/server.ts";
 
 export class LinkListener {
   readonly #create: () => FastifyInstance;
+  readonly #log: Log;
   #link: FastifyInstance | undefined;
   readonly #ports = new Map<string, number>();
   readonly #doors: Server[] = [];
   #opening: Promise<unknown> = Promise.resolve();
 
   /** The server that answers is made with the first address: where workers reach the server itself there is none. */
-  constructor(create: () => FastifyInstance) {
+  constructor(create: () => FastifyInstance, log: Log) {
     this.#create = create;
+    this.#log = log;
   }
 
   /** What answers, once an address was opened. */
@@ -41,6 +45,7 @@ export class LinkListener {
       return portOf(link.server);
     }
     const door = createServer((connection) => link.server.emit("connection", connection));
+    survive(door, this.#log);
     door.listen(port, host);
     await once(door, "listening");
     // Whoever cannot be let in now comes again.

@@ -16,28 +16,35 @@ import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
 import { announcedLength, readBody } from "../http/body.ts";
 import { bodyPieces } from "../http/body-pieces.ts";
 import type { DirectRoutes } from "../http/direct-routes.ts";
+import type { Doorkeeper } from "../http/doorkeeper.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
 import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
+import { HeldCalls } from "./held-calls.ts";
 import { jobText, joined } from "./job-text.ts";
 import { longReport, takeLarge } from "./large-result.ts";
 import { BATCH_LIMIT, readLines } from "./lines.ts";
 
-export interface WorkerLinkParts {
+export interface WorkerLinkGiven {
   desk: WorkerDesk;
   keys: WorkerKeys;
   vault: Vault;
   queue: Pick<Queue, "outputs">;
   large: LargeJson;
+  doorkeeper: Doorkeeper;
   /** Bytes of a result that is read as a whole. */
   outputLimit: number;
   /** Bytes that a result may have at all. */
   largeLimit: number;
   clock: Clock;
   log: Log;
+}
+
+interface WorkerLinkParts extends WorkerLinkGiven {
+  holding: HeldCalls;
 }
 
 const HOLD_TAKE_MS = 20_000;
@@ -50,6 +57,8 @@ const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
 
 interface Asked {
   call: WorkerCall;
+  /** Whose worker it is. */
+  account: string;
   job: string;
   search: URLSearchParams;
   request: Request;
@@ -72,7 +81,8 @@ const routes: { method: "GET" | "POST"; path: string; work: Work }[] = [
   { method: "POST", path: "/job-exchange/:worker", work: exchange },
 ];
 
-export function mountWorkerLink(app: FastifyInstance, direct: DirectRoutes, parts: WorkerLinkParts): void {
+export function mountWorkerLink(app: FastifyInstance, direct: DirectRoutes, given: WorkerLinkGiven): void {
+  const parts = { ...given, holding: new HeldCalls() };
   for (const { method, path, work } of routes) {
     const answering: Answering = (request, reply, params) => answer(parts, work, request, reply, params);
     direct.add([method], path, answering);
@@ -96,19 +106,19 @@ async function answer(
 ): Promise<Reply> {
   try {
     const asked = readCall(request, reply, params);
-    await authenticate(parts, asked);
-    return await work(parts, asked);
+    return await work(parts, { ...asked, account: await authenticate(parts, asked) });
   } catch (error) {
     if (!isProblem(error))
       parts.log.error({ err: error, path: request.url.split("?", 1)[0] }, "unforeseen fault on the worker link");
     const refusal = isProblem(error) ? error : problem("unavailable", "the server had a fault; try again");
     const { contentType, body } = flatError(refusal);
+    Object.assign(reply.headers, refusal.headers);
     return reply.code(refusal.status).type(contentType).send(body);
   }
 }
 
 /** Some releases append `&name=value` to a URL without a query: what follows an `&` in the path is read as the query. */
-function readCall(request: Request, reply: Reply, params: Params): Asked {
+function readCall(request: Request, reply: Reply, params: Params): Omit<Asked, "account"> {
   const search = searchOf(request);
   const clean = (segment = "") => {
     const [value = "", ...rest] = segment.split("&");
@@ -121,12 +131,29 @@ function readCall(request: Request, reply: Reply, params: Params): Asked {
   return { call, job: clean(params.job), search, request, reply };
 }
 
-async function authenticate({ keys, clock, log }: WorkerLinkParts, { call, request }: Asked): Promise<void> {
+/** Whose worker asks. */
+async function authenticate(
+  { keys, clock, log, holding }: WorkerLinkParts,
+  { call, request }: Omit<Asked, "account">,
+): Promise<string> {
   const header = request.headers.authorization;
-  if (header !== undefined && (await keys.opens(keyOf(header), call.endpoint, workerOf(call.worker)))) return;
+  const account =
+    header === undefined ? undefined : await keys.opens(keyOf(header), call.endpoint, workerOf(call.worker));
+  if (account !== undefined) return account;
   log.warn({ ...call }, "a worker came with a key that does not open its routes of this endpoint");
-  await sleep(clock, WRONG_KEY_HOLD_MS);
+  await holding.holdStranger(() => sleep(clock, WRONG_KEY_HOLD_MS));
   throw problem("unauthenticated", "this key does not open the routes of this worker");
+}
+
+/** Only what is held is refused: a result never is, since the public worker package gives it up after any 4xx. */
+async function held<T>(
+  { doorkeeper, holding }: WorkerLinkParts,
+  { call, account, request }: Asked,
+  work: () => Promise<T>,
+): Promise<T> {
+  doorkeeper.admit(request.socket, account);
+  using _held = holding.hold(call.worker);
+  return await work();
 }
 
 async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promise<Reply> {
@@ -172,10 +199,12 @@ interface Handed {
 
 async function claim(
   parts: WorkerLinkParts,
-  { call, reply }: Asked,
+  asked: Asked,
   { limit, waitMs, withAttempt = false }: { limit: number; waitMs: number; withAttempt?: boolean },
 ): Promise<Handed[]> {
-  const claimed = await parts.desk.take(call, { limit, waitMs, gone: new ClientGone(reply) });
+  const { call, reply } = asked;
+  const taking = () => parts.desk.take(call, { limit, waitMs, gone: new ClientGone(reply) });
+  const claimed = await held(parts, asked, taking);
   const handed = await Promise.all(claimed.map((one) => handOut(parts, call, one, withAttempt)));
   return handed.filter((one) => one !== undefined);
 }
@@ -305,8 +334,10 @@ async function stream(parts: WorkerLinkParts, { call, job, search, request, repl
   return reply.type(JSON_TYPE).send("{}");
 }
 
-async function stop(parts: WorkerLinkParts, { call, reply }: Asked): Promise<Reply> {
-  const jobsToStop = await parts.desk.stops(call, { waitMs: HOLD_STOP_MS, gone: new ClientGone(reply) });
+async function stop(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
+  const { call, reply } = asked;
+  const stopping = () => parts.desk.stops(call, { waitMs: HOLD_STOP_MS, gone: new ClientGone(reply) });
+  const jobsToStop = await held(parts, asked, stopping);
   return jobsToStop.length === 0
     ? sendNothing(parts, call, reply)
     : reply.type(JSON_TYPE).send(JSON.stringify({ jobsToStop }));

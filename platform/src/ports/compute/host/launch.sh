@@ -23,6 +23,8 @@ echo "$stat" >"$folder/identity"
     for cgroup in $cgroups; do echo 0 >"$cgroup/cgroup.procs" || exit 125; done
     unset IFS
     ulimit -c 0
+    # The server has raised its own limit on open files as far as it goes, and programs that close all they may have would take minutes.
+    ulimit -S -n 65536 2>/dev/null || true
     umask 022
     # When the whole machine runs out of memory, programs go before the server.
     echo 500 >/proc/self/oom_score_adj 2>/dev/null || true

@@ -1,0 +1,199 @@
+/** Who has how many of the server's connections: there is always one left for somebody else. */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import { every } from "../../kernel/background.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { problem } from "../../kernel/problem.ts";
+import { refusalText } from "./refusal-text.ts";
+
+/** Requests that a client may send ahead, before the one that it waits for is answered. */
+const SENT_AHEAD_AT_MOST = 100;
+/** A client that takes nothing of its answer for this long is given up. */
+const UNREAD_MS = 60_000;
+
+/** While all who are there ask for something at the same moment, so many more may come in: most of them will be idle in a moment. */
+const CROWDED = 1.5;
+
+/** An account, or an address as long as nobody has said who it is. */
+interface Party {
+  name: string;
+  guests: number;
+  /** Requests under way. */
+  asking: number;
+  /** Connections on which nothing is asked, the idlest first. */
+  idle: Set<Guest>;
+}
+
+interface Guest {
+  socket: Socket;
+  party: Party;
+  /** A request is under way. Those behind it wait, so that no more than one answer of a connection is in memory. */
+  asks: boolean;
+  /** It counts for its party. */
+  counts: boolean;
+  behind: (() => void)[];
+  /** Bytes that had left at the last look at which some waited. */
+  stuckAt: number | undefined;
+}
+
+const GUEST = Symbol("guest");
+type Known = Socket & { [GUEST]?: Guest };
+
+export interface DoorkeeperParts {
+  /** Connections at once, but for a moment. */
+  most: number;
+  clock: Clock;
+}
+
+/**
+ * Addresses are no measure: one may be a proxy that carries everybody. What is held open is counted by account, and each account may
+ * hold as many as are still free for others. What is idle is closed where room is needed, the idlest first, of whoever has most.
+ */
+export class Doorkeeper implements AsyncDisposable {
+  readonly #most: number;
+  readonly #guests = new Set<Guest>();
+  readonly #parties = new Map<string, Party>();
+  readonly #looking: AsyncDisposable;
+  #asking = 0;
+
+  constructor({ most, clock }: DoorkeeperParts) {
+    this.#most = most;
+    this.#looking = every(
+      clock,
+      UNREAD_MS,
+      () => this.#closeUnread(),
+      () => {},
+    );
+  }
+
+  watch(server: Server): void {
+    server.on("connection", (socket: Socket) => this.#enter(socket));
+  }
+
+  /** Lets a request through once those before it on its connection are answered. */
+  came({ socket }: IncomingMessage, response: ServerResponse, go: () => void): void {
+    const guest = (socket as Known)[GUEST];
+    if (guest) response.on("close", () => this.#answered(guest));
+    if (!guest) go();
+    else if (!guest.asks) this.#ask(guest, go);
+    else if (guest.behind.length < SENT_AHEAD_AT_MOST) guest.behind.push(go);
+    else socket.destroy();
+  }
+
+  /** A request that becomes something else than HTTP is under way for as long as its connection is there. */
+  becomes(socket: Socket): void {
+    const guest = (socket as Known)[GUEST];
+    if (guest && !guest.asks) this.#ask(guest, () => {});
+  }
+
+  /** Counts the request that is under way for its account, or refuses it. */
+  admit(socket: Socket, account: string): void {
+    const guest = (socket as Known)[GUEST];
+    if (!guest?.asks || guest.counts) return;
+    const party = guest.party.name === account ? guest.party : this.#move(guest, account);
+    const free = this.#most - this.#asking;
+    if (party.asking > 0 && party.asking >= free) throw tooMany(party.asking, this.#most);
+    party.asking++;
+    guest.counts = true;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#looking[Symbol.asyncDispose]();
+  }
+
+  #enter(socket: Socket): void {
+    const crowd = this.#guests.size;
+    if (crowd >= this.#most && !this.#makeRoom() && crowd >= this.#most * CROWDED) {
+      socket.end(refusalText(problem("unavailable", "The server has no connection free at the moment; try again.")));
+      socket.destroySoon();
+      return;
+    }
+    const party = this.#party(`address ${socket.remoteAddress}`);
+    const guest: Guest = { socket, party, asks: false, counts: false, behind: [], stuckAt: undefined };
+    (socket as Known)[GUEST] = guest;
+    this.#guests.add(guest);
+    party.guests++;
+    party.idle.add(guest);
+    socket.once("close", () => this.#leave(guest));
+  }
+
+  #ask(guest: Guest, go: () => void): void {
+    guest.asks = true;
+    guest.party.idle.delete(guest);
+    this.#asking++;
+    go();
+  }
+
+  #answered(guest: Guest): void {
+    if (!guest.asks) return;
+    this.#rest(guest);
+    const next = guest.behind.shift();
+    if (next) this.#ask(guest, next);
+    else if (this.#guests.has(guest)) {
+      guest.party.idle.add(guest);
+      if (this.#guests.size > this.#most) this.#makeRoom();
+    }
+  }
+
+  #rest(guest: Guest): void {
+    guest.asks = false;
+    this.#asking--;
+    if (guest.counts) guest.party.asking--;
+    guest.counts = false;
+  }
+
+  #leave(guest: Guest): void {
+    if (!this.#guests.delete(guest)) return;
+    guest.behind = [];
+    if (guest.asks) this.#rest(guest);
+    this.#part(guest);
+  }
+
+  #part(guest: Guest): void {
+    const { party } = guest;
+    party.idle.delete(guest);
+    if (--party.guests === 0) this.#parties.delete(party.name);
+  }
+
+  #move(guest: Guest, name: string): Party {
+    this.#part(guest);
+    guest.party = this.#party(name);
+    guest.party.guests++;
+    return guest.party;
+  }
+
+  #party(name: string): Party {
+    let party = this.#parties.get(name);
+    if (!party) {
+      party = { name, guests: 0, asking: 0, idle: new Set() };
+      this.#parties.set(name, party);
+    }
+    return party;
+  }
+
+  /** False when everybody is busy. */
+  #makeRoom(): boolean {
+    let most: Party | undefined;
+    for (const party of this.#parties.values()) if (party.idle.size > (most?.idle.size ?? 0)) most = party;
+    const [idlest] = most?.idle ?? [];
+    if (!idlest) return false;
+    this.#leave(idlest);
+    idlest.socket.destroy();
+    return true;
+  }
+
+  /** Of two looks at which bytes wait to be read, the second finds that none of them left. */
+  #closeUnread(): void {
+    for (const guest of this.#guests) {
+      const { socket, stuckAt } = guest;
+      const left = socket.bytesWritten - socket.writableLength;
+      guest.stuckAt = socket.writableLength > 0 ? left : undefined;
+      if (guest.stuckAt !== undefined && guest.stuckAt === stuckAt) socket.destroy();
+    }
+  }
+}
+
+function tooMany(held: number, most: number) {
+  const why = `too many requests at once: this account has ${held} under way, and no more of the server's ${most} connections are free`;
+  return problem("rate-limited", `${why}; end some of them, or try again later`, { headers: { "Retry-After": "5" } });
+}
