@@ -68,11 +68,11 @@ export class PostgresStore implements Store {
   }
 
   get(kind: string, id: string): Promise<StoredRecord | undefined> {
-    return this.#single.ask({ ...GET, values: [kind, id] });
+    return this.#single.ask({ ...GET, values: [kind, id].map(storable) });
   }
 
   find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
-    return this.#single.ask({ ...FIND, values: [kind, scope, name, value] });
+    return this.#single.ask({ ...FIND, values: [kind, scope, name, value].map(storable) });
   }
 
   list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
@@ -80,8 +80,8 @@ export class PostgresStore implements Store {
     const value = (given: unknown) => `$${values.push(given)}`;
     const where = [
       "kind = $1",
-      ...(account === undefined ? [] : [`account = ${value(account)}`]),
-      ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(after.id)})`] : []),
+      ...(account === undefined ? [] : [`account = ${value(storable(account))}`]),
+      ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(storable(after.id))})`] : []),
     ].join(" AND ");
     return query<StoredRecord>(
       this.#pool,
@@ -126,6 +126,9 @@ export class PostgresStore implements Store {
     await endPool(this.#pool);
   }
 }
+
+/** A text of PostgreSQL can hold neither U+0000 nor half a surrogate pair, and no record has them in a name: whoever asks finds nothing. */
+const storable = (text: string) => text.toWellFormed().replaceAll("\u0000", "\ufffd");
 
 /** Known to each connection by their names, since planning them takes longer than doing them. */
 const GET: Statement = { name: "get_record", text: `SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2` };

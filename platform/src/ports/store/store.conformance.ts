@@ -43,6 +43,17 @@ function recordCases(open: OpenStore): void {
     expect(await opened.store.get("thing", "r1")).toBeUndefined();
   });
 
+  test("whoever asks for a name with text that no database can hold finds nothing", async () => {
+    await using opened = await open();
+    await opened.store.commit([insertOf({ id: "r1", unique: [nameKey("n")] })]);
+    for (const odd of ["r1\u0000", "\u0000", "r1\ud800"]) {
+      expect(await opened.store.get("thing", odd)).toBeUndefined();
+      expect(await opened.store.find("thing", nameKey(odd))).toBeUndefined();
+      expect(await opened.store.list({ kind: "thing", account: odd, limit: 9 })).toEqual([]);
+      expect(await opened.store.list({ kind: "thing", after: { createdAt: -1, id: odd }, limit: 9 })).toEqual([]);
+    }
+  });
+
   test("an id is taken within its kind and free in another", async () => {
     await using opened = await open();
     await seed(opened.store, { id: "r1" });
