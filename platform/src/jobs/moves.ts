@@ -1,6 +1,8 @@
 /** The engine's rules as pure functions: from a job and a time to the change that a move makes. */
+
 import { type Job, type JobMove, jobLifecycle, type LargeOutput, type Payload } from "../ports/queue/job.ts";
 import type { Change } from "../ports/queue/queue.ts";
+import { workerOf } from "./holder.ts";
 import type { Report } from "./report.ts";
 
 /** Runs in all, when workers die under a job. */
@@ -75,6 +77,11 @@ export function givingUpHolder(job: Job, now: number, reason: string): Change {
     return failing(job, undefined, now, { reason: `${reason}; given up after ${job.spent} attempts` });
   }
   return returning(job, now, reason);
+}
+
+/** The same for many jobs of one holder, each with what it did. */
+export function givingUp(lost: readonly { job: Job; why: string }[], holder: string, now: number): Change[] {
+  return lost.map(({ job, why }) => givingUpHolder(job, now, `worker ${workerOf(holder)} ${why}`));
 }
 
 function returning(job: Job, now: number, reason: string): Change {

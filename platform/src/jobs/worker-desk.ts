@@ -6,8 +6,7 @@ import { type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Change, Chunk, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { EngineParts } from "./engine.ts";
-import { workerOf } from "./holder.ts";
-import { changeReported, claimingBack, failing, givingUpHolder, handingBack } from "./moves.ts";
+import { changeReported, claimingBack, failing, givingUp, handingBack } from "./moves.ts";
 import { Overruns } from "./overruns.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
@@ -127,7 +126,7 @@ export class WorkerDesk {
   /** Ends a job that was taken and cannot be handed to any worker. */
   async fail({ endpoint, worker }: WorkerCall, job: Job, reason: string): Promise<void> {
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
-    await this.#endOrReturn(session, failing(job, undefined, this.#clock.now(), { reason }));
+    await this.#endOrReturn(session, [failing(job, undefined, this.#clock.now(), { reason })]);
   }
 
   /** Results and progress. A report that comes late, twice or from someone else changes nothing. */
@@ -197,7 +196,7 @@ export class WorkerDesk {
     session.listed.delete(warmUpId(call));
     const held = await this.#queue.held(call.worker);
     const lost = omittedTwice(session, held, listed);
-    for (const { job, why } of lost) await this.#giveUp(session, job, `worker ${workerOf(call.worker)} ${why}`);
+    await this.#endOrReturn(session, givingUp(lost, call.worker, this.#clock.now()));
     const holds = new Set(held.map(({ id }) => id));
     const others = [...listed].filter((id) => !holds.has(id));
     await inSlices(others, LOOKED_FOR_AT_ONCE, (id) => this.#claimBack(call, session, id));
@@ -241,9 +240,9 @@ export class WorkerDesk {
     const { worker, endpoint } = call;
     const session = this.#sessions.of(worker, endpoint, this.#clock.monotonic());
     const jobs = await this.#queue.held(worker);
-    const reason = `worker ${workerOf(worker)} ${how} while processing the job`;
+    const lost = jobs.map((job) => ({ job, why: `${how} while processing the job` }));
     if (orderly) await this.handBack(call, jobs);
-    else for (const job of jobs) await this.#giveUp(session, job, reason);
+    else await this.#endOrReturn(session, givingUp(lost, worker, this.#clock.now()));
     this.#sessions.forget(worker);
     await this.#queue.retire(worker);
   }
@@ -377,18 +376,15 @@ export class WorkerDesk {
     return chunks.at(-1)?.sequence ?? 0;
   }
 
-  async #giveUp(session: Session, job: Job, reason: string): Promise<void> {
-    await this.#endOrReturn(session, givingUpHolder(job, this.#clock.now(), reason));
-  }
-
-  /** Takes a job from a worker that is not at it. */
-  async #endOrReturn(session: Session, change: Change): Promise<void> {
-    session.begun.delete(change.id);
-    const [outcome] = await this.#queue.apply([change]);
-    if (!outcome!.applied) return;
-    const { job } = outcome!;
-    if (job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
-    else this.#waiters.tell({ job, result: undefined });
+  /** Takes jobs from a worker that is not at them, however many it had in one write. */
+  async #endOrReturn(session: Session, changes: Change[]): Promise<void> {
+    for (const { id } of changes) session.begun.delete(id);
+    for (const outcome of changes.length > 0 ? await this.#queue.apply(changes) : []) {
+      if (!outcome.applied) continue;
+      const { job } = outcome;
+      if (job.state === "IN_QUEUE") this.#signals.emit(`work:${job.endpoint}`);
+      else this.#waiters.tell({ job, result: undefined });
+    }
   }
 
   async #read({ endpoint }: WorkerCall, id: string): Promise<Job | undefined> {

@@ -1,5 +1,5 @@
 /** What pings say: who is alive, what each is busy with, and which jobs it is not at. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { HOLD_TAKE_MS, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
 import { listsAreTrusted } from "../../jobs/sessions.ts";
 
@@ -56,6 +56,14 @@ describe("alive", () => {
     expect((await other.take())!.id).toBe(at.id);
     expect(await at.world.status(at.id)).toMatchObject({ workerId: other.id, retries: 1 });
     expect((await at.world.invoke("GET", "/health")).json.jobs.retried).toBe(1);
+  });
+
+  test("however many jobs a worker loses, they are written at once, and its ping waits for one write", async () => {
+    await using at = await running(20);
+    const apply = vi.spyOn(at.world.queue, "apply");
+    for (let i = 0; i < 2; i++) await ping(at.worker, []);
+    expect(apply.mock.calls.map(([changes]) => changes.length)).toEqual([20]);
+    for (const id of at.ids) expect((await at.world.status(id)).status).toBe("IN_QUEUE");
   });
 
   test("a worker that says it is unfit loses its jobs at once, and the log says so in words of the server", async () => {
