@@ -5,7 +5,7 @@ import { operations } from "../../src/contract.ts";
 import { stay } from "../../src/kernel/clock.ts";
 import { DEFAULT_BODY_LIMIT, MIB, type Operation, pathParameters } from "../../src/kernel/operation.ts";
 import { type Folder, millrace, ownerKey, temporaryFolder } from "../process.ts";
-import { call } from "../world.ts";
+import { type Answer, call } from "../world.ts";
 import { startWatched, type WatchedServer } from "./loop-watch.ts";
 import { worstValues, wrapped } from "./worst-bodies.ts";
 
@@ -122,9 +122,15 @@ describe.each(LONG)("calls of an endpoint, with %s", (kind) => {
       const path = `/v2/${endpoint}/openai/v1/chat/completions`;
       const answer = call(server.url, "POST", path, { key, body, signal: letGo.signal }).catch(() => undefined);
       const waiting = async () => (await server.call("GET", `/v2/${endpoint}/health`, { key })).json.jobs.inQueue > 0;
-      while (!(await waiting())) await stay(50);
+      let answered: Answer | undefined;
+      const noted = answer.then((given) => {
+        answered = given;
+      });
+      while (!answered && !(await waiting())) await stay(50);
+      // Refused, it would not have been read.
+      expect(answered).toBeUndefined();
       letGo.abort();
-      await answer;
+      await noted;
       await server.call("POST", `/v2/${endpoint}/purge-queue`, { key });
     });
     expect(longest - idleMs).toBeLessThan(MOST_MS);
