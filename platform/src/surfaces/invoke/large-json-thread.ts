@@ -10,8 +10,8 @@ import { JsonScan } from "../../kernel/json-scan.ts";
 import { Problem } from "../../kernel/problem.ts";
 import { readBatchBody } from "./batch-body.ts";
 import type { Question, ScanAnswer, ScanQuestion, WholeAnswer, WholeQuestion } from "./large-json.ts";
-import { wantsStream } from "./openai-input.ts";
 import { Leftovers } from "./leftovers.ts";
+import { wantsStream } from "./openai-input.ts";
 
 const port = parentPort!;
 const leftovers = new Leftovers(realClock, openCollector());
