@@ -278,7 +278,8 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   // The thread answers in the order it was asked.
   const pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
   let dead: Error | undefined;
-  let closing = false;
+  /** Whether anybody relies on it: one that cannot begin is refused to whoever opens it. */
+  let isInUse = false;
   thread.on("message", (message) => {
     pending.shift()?.resolve(message);
     if (pending.length === 0) thread.unref();
@@ -288,7 +289,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
 
   /** A thread that nobody told to end does not come back: nothing could be written until the next start. */
   function fail(error: Error): void {
-    if (!dead && !closing) cannotGoOn("the thread that writes to the disk ended", error);
+    if (!dead && isInUse) cannotGoOn("the thread that writes to the disk ended", error);
     dead ??= error;
     for (const { reject } of pending.splice(0)) reject(dead);
   }
@@ -303,12 +304,13 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   }
 
   await ask();
+  isInUse = true;
   return {
     flush: (batch) => ask({ batch }) as Promise<Flushed>,
     checkpoint: () => ask({ checkpoint: true }) as Promise<boolean>,
     async close() {
       if (dead) return;
-      closing = true;
+      isInUse = false;
       const ended = new Promise((resolve) => thread.once("exit", resolve));
       thread.ref();
       thread.postMessage({ close: true });
