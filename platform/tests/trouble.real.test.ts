@@ -73,6 +73,8 @@ test("a full disk refuses new work with 503 and its reason, loses nothing, and i
   const endpoint = await endpointOn(data, server);
   const kept = [await endpoint.submit({ number: 0 })];
   expect(await endpoint.take()).toBe(kept[0]);
+  // Jobs are listed from the disk: by then the claim is written (decision 0007).
+  await endpoint.call("GET", "/requests");
   const filling = "x".repeat(150_000);
   let refused: { status: number; text: string } | undefined;
   for (let i = 1; i < 200 && !refused; i++) {
