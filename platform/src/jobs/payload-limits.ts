@@ -11,6 +11,12 @@ export interface PayloadLimits {
   large: number;
 }
 
+/**
+ * Bodies that a worker takes at once: they are in memory until they are sent, and those of a thousand jobs would fill it. As much as
+ * its results may have together.
+ */
+export const TAKEN_BYTES = 32 * MIB;
+
 /** A body is read as one text, and Node's texts end at 512 MB. */
 const MOST_MB = 256;
 const LARGE_MB = 256;

@@ -8,6 +8,7 @@ import type { Signals } from "../ports/signals/signals.ts";
 import type { EngineParts } from "./engine.ts";
 import { changeReported, claimingBack, failing, givingUp, handingBack } from "./moves.ts";
 import { Overruns } from "./overruns.ts";
+import { TAKEN_BYTES } from "./payload-limits.ts";
 import { Pollers } from "./pollers.ts";
 import type { Report } from "./report.ts";
 import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
@@ -280,7 +281,8 @@ export class WorkerDesk {
   async #claim({ endpoint, worker }: WorkerCall, session: Session, limit: number): Promise<Claimed[]> {
     const fair = limit === 1 ? 1 : await this.#fairShare(endpoint, limit);
     if (isWithheld(session)) return [];
-    const ask = { endpoint, holder: worker, limit: fair, now: this.#clock.now(), except: [...session.listed] };
+    const now = this.#clock.now();
+    const ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except: [...session.listed] };
     const asked = this.#queue.claim(ask);
     session.claims.add(asked);
     const claimed = await asked.finally(() => session.claims.delete(asked));

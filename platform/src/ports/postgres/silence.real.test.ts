@@ -5,7 +5,7 @@ import { freshDatabase } from "../../../tests/database.ts";
 import { FakeClock, realClock } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { PostgresLimits } from "../limits/postgres-limits.ts";
-import { apply, claimIds, ENDPOINT, enqueue, finish, NOW, newJob, running } from "../queue/conformance-jobs.ts";
+import { ANY, apply, claimIds, ENDPOINT, enqueue, finish, NOW, newJob, running } from "../queue/conformance-jobs.ts";
 import { PostgresQueue } from "../queue/postgres-queue.ts";
 import { PostgresSignals } from "../signals/postgres-signals.ts";
 import { listener } from "../signals/signals.conformance.ts";
@@ -52,7 +52,7 @@ test("whatever is asked of a silent database is refused, and done once it speaks
     store.list({ kind: "thing", limit: 9 }),
     ...MANY.map((i) => limits.take(`user${i}`, WINDOW, NOW)),
     ...MANY.map((i) => queue.enqueue([newJob(`lost${i}`)])),
-    queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, now: NOW }),
+    queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, bytes: ANY, now: NOW }),
     queue.apply([finish("runs")]),
     queue.renew("w1", ENDPOINT, 10),
     queue.read("waits", NOW),

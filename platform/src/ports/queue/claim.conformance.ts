@@ -5,6 +5,7 @@ import {
   cancel,
   claim,
   claimIds,
+  ENDPOINT,
   enqueue,
   fail,
   giveBack,
@@ -17,6 +18,8 @@ import {
   retry,
   running,
 } from "./conformance-jobs.ts";
+
+const bodyOf = (length: number) => `{"input":"${"x".repeat(length - 12)}"}`;
 
 export function claimConformance(open: OpenQueue): void {
   test("an empty queue gives nothing", async () => {
@@ -101,6 +104,42 @@ export function claimConformance(open: OpenQueue): void {
     expect(await claimIds(opened.queue, { limit: 1, except: ["a", "b"] })).toEqual(["c"]);
     expect(await claimIds(opened.queue, { except: ["a", "b", "d"] })).toEqual([]);
     expect(await claimIds(opened.queue)).toEqual(["a", "b", "d"]);
+  });
+
+  /** Kept inline, apart, or in files, as adapters like. */
+  const lengths = [1000, 50_000, 300_000, 1_500_000];
+
+  test.for(lengths)("bodies of %i bytes: one at least, then as many as fit", async (length) => {
+    await using opened = await open();
+    const ids = numbered(7);
+    for (const id of ids) await opened.queue.enqueue([newJob(id, { body: bodyOf(length) })]);
+    expect(await claimIds(opened.queue, { bytes: length * 3 - 1 })).toEqual(ids.slice(0, 2));
+    expect(await claimIds(opened.queue, { bytes: length - 1 })).toEqual(ids.slice(2, 3));
+    expect(await claimIds(opened.queue, { bytes: length * 3, except: [ids[3]!] })).toEqual(ids.slice(4));
+    const [last] = await claim(opened.queue, { bytes: 0 });
+    expect(last!.job.id).toBe(ids[3]);
+    expect(Buffer.byteLength(last!.body)).toBe(length);
+  });
+
+  test("what did not fit waits as if nobody had asked for it", async () => {
+    await using opened = await open();
+    const long = bodyOf(100_000);
+    await opened.queue.enqueue([newJob("short"), newJob("long", { body: long }), lowPriority("low"), newJob("last")]);
+    expect(await claimIds(opened.queue, { bytes: 50_000 })).toEqual(["short"]);
+    expect(await opened.queue.read("long", NOW)).toMatchObject({ job: { state: "IN_QUEUE", attempt: 0, spent: 0 } });
+    expect(await opened.queue.counts(ENDPOINT)).toMatchObject({ inQueue: 3, inProgress: 1 });
+    expect(await claimIds(opened.queue)).toEqual(["long", "last", "low"]);
+  });
+
+  test("what is too long for one who asks is for others who ask at the same time", async () => {
+    await using opened = await open();
+    await opened.queue.enqueue(numbered(6).map((id) => newJob(id, { body: bodyOf(100_000) })));
+    const asks = ["w1", "w2", "w3"].map((holder) => claimIds(opened.queue, { holder, limit: 9, bytes: 200_000 }));
+    expect((await Promise.all(asks)).toSorted()).toEqual([
+      ["j0", "j1"],
+      ["j2", "j3"],
+      ["j4", "j5"],
+    ]);
   });
 
   test("a job is claimed by one holder, however many ask at once", async () => {

@@ -2,7 +2,7 @@
 import { expect } from "vitest";
 import { turn } from "../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
-import { cancel, ENDPOINT, fail, finish, giveBack, NOW, newJob, retry } from "./conformance-jobs.ts";
+import { ANY, cancel, ENDPOINT, fail, finish, giveBack, NOW, newJob, retry } from "./conformance-jobs.ts";
 import type { Job } from "./job.ts";
 import type { Change, Queue } from "./queue.ts";
 
@@ -82,7 +82,7 @@ export class History {
   async #claim(queue: Queue, holder: string): Promise<void> {
     const limit = 1 + this.#random.below(4);
     const asked = this.#clock++;
-    const claimed = await queue.claim({ endpoint: ENDPOINT, holder, limit, now: NOW });
+    const claimed = await queue.claim({ endpoint: ENDPOINT, holder, limit, bytes: ANY, now: NOW });
     expect(claimed.length).toBeLessThanOrEqual(limit);
     for (const { job, body } of claimed) {
       expect(body).toBe(newJob(job.id).body);

@@ -5,6 +5,8 @@ import type { Ask, Change, Claimed, Outcome, Outgoing, OutgoingAsk, Queue, Readi
 /** When every job of the suite is made unless a case says otherwise. */
 export const NOW = 1_750_000_000_000;
 export const ENDPOINT = "ep";
+/** Bytes of bodies that are claimed together where a case is not about them. */
+export const ANY = 1024 * 1024 * 1024;
 
 /** A queue opened for one test; disposing it removes its data too. */
 export interface OpenedQueue extends AsyncDisposable {
@@ -48,7 +50,7 @@ export function numbered(count: number, prefix = "j"): string[] {
 }
 
 export function claim(queue: Queue, ask: Partial<Ask> = {}): Promise<Claimed[]> {
-  return queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, now: NOW, ...ask });
+  return queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, bytes: ANY, now: NOW, ...ask });
 }
 
 /** Claims and returns only the ids. */

@@ -17,6 +17,7 @@ import {
   waitsAs,
 } from "./decision.ts";
 import { dropJobs, REMOVED_AT_ONCE, removeRows } from "./embedded-removal.ts";
+import { FittingBodies } from "./fitting-bodies.ts";
 import { dueJobs, HolderBook, type MonotonicClock } from "./holder-book.ts";
 import { isKept, isLive, type Job, type NewJob } from "./job.ts";
 import { fromRow, type Journal, rowReader } from "./journal.ts";
@@ -81,11 +82,11 @@ export class EmbeddedQueue implements Queue {
   }
 
   async claim(ask: Ask): Promise<Claimed[]> {
-    const claimed = this.#lanes.of(ask.endpoint).take(ask.limit, ask.except);
+    const bodies = new FittingBodies(this.#journal, ask.bytes);
+    const claimed = this.#lanes.of(ask.endpoint).take(ask.limit, ask.except, (job) => bodies.add(job));
     if (claimed.length === 0) return [];
-    const bodies = claimed.map(({ id, body }) => body ?? this.#journal.body(id));
     for (const job of claimed) this.#begin(job, ask);
-    return Promise.all(claimed.map(snapshot).map(async (job, i) => ({ job, body: (await bodies[i])! })));
+    return bodies.readFor(claimed.map(snapshot));
   }
 
   async apply(changes: Change[]): Promise<Outcome[]> {

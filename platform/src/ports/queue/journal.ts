@@ -57,6 +57,12 @@ export type Entry =
   | { do: "chunks"; chunks: Chunk[] }
   | { do: "expire"; now: number; limit: number };
 
+/** A body that is there, and perhaps still to be read. */
+export interface StoredBody {
+  bytes: number;
+  read(): Payload | Promise<Payload | undefined>;
+}
+
 /** A job as it is written down, with the parts asked for, all of one moment. */
 export interface Written {
   row: JobRow;
@@ -83,8 +89,8 @@ export interface Journal {
   findKey(scoped: string): { id: string; digest: string } | undefined;
   /** Up to so many jobs whose bodies hold a sealed credential, by id. */
   sealed(after: string, limit: number): string[];
-  /** The body of a job that was not removed. */
-  body(id: string): Promise<Payload | undefined>;
+  /** The body of a job that was not removed: how long it is, without reading one that has a file of its own. */
+  body(id: string): StoredBody | undefined;
   read(id: string, parts: readonly Part[]): Promise<Written | undefined>;
   wasPurged(id: string, now: number): boolean;
   list(filter: JobFilter): Promise<{ rows: JobRow[]; total: number }>;

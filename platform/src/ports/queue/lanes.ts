@@ -26,17 +26,28 @@ export class Lanes {
     else putBetween(lane, job);
   }
 
-  /** The next waiting jobs, without those that are excepted. */
-  take(limit: number, except: readonly string[] = []): LiveJob[] {
+  /** The next waiting jobs, without those that are excepted, up to the first that does not fit. */
+  take(limit: number, except: readonly string[] = [], fits: (job: LiveJob) => boolean = () => true): LiveJob[] {
     const taken: LiveJob[] = [];
-    const passed: LiveJob[] = [];
-    while (taken.length < limit) {
-      const job = this.#next();
-      if (!job) break;
-      if (except.length > 0 && except.includes(job.id)) passed.push(job);
-      else taken.push(job);
+    const left: LiveJob[] = [];
+    try {
+      while (taken.length < limit) {
+        const job = this.#next();
+        if (!job) break;
+        if (except.length > 0 && except.includes(job.id)) left.push(job);
+        else {
+          taken.push(job);
+          if (fits(job)) continue;
+          left.push(taken.pop()!);
+          break;
+        }
+      }
+    } catch (error) {
+      left.push(...taken);
+      throw error;
+    } finally {
+      for (const job of left.reverse()) this.put(job);
     }
-    for (const job of passed) this.put(job);
     return taken;
   }
 

@@ -1,6 +1,14 @@
 /** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
 import { jobLifecycle, type Payload } from "./job.ts";
-import { type Entry, fromRow, type JobRow, type Journal, type Stashed, type Written } from "./journal.ts";
+import {
+  type Entry,
+  fromRow,
+  type JobRow,
+  type Journal,
+  type Stashed,
+  type StoredBody,
+  type Written,
+} from "./journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
 import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, OutgoingAsk, OutgoingPage, Part } from "./queue.ts";
 
@@ -86,8 +94,9 @@ export class MemoryJournal implements Journal {
       .slice(0, limit);
   }
 
-  async body(id: string): Promise<Payload | undefined> {
-    return this.#jobs.get(id)?.body;
+  body(id: string): StoredBody | undefined {
+    const kept = this.#jobs.get(id);
+    return kept && { bytes: Buffer.byteLength(kept.body), read: () => kept.body };
   }
 
   async read(id: string, parts: readonly Part[]): Promise<Written | undefined> {

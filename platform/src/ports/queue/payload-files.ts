@@ -1,5 +1,5 @@
 /** Large payloads as files: on the disk for good before a row refers to them, and gone after no row does. */
-import { constants } from "node:fs";
+import { constants, statSync } from "node:fs";
 import { mkdir, open, readdir, readFile, unlink } from "node:fs/promises";
 import { join } from "node:path";
 import { requestId } from "../../kernel/ids.ts";
@@ -50,6 +50,11 @@ export class PayloadFiles {
 
   async read(name: string): Promise<Buffer | undefined> {
     return readFile(join(this.#folder, name)).catch(missing);
+  }
+
+  /** Answered at once, as the database is asked too; nothing for a file that is gone. */
+  bytes(name: string): number {
+    return statSync(join(this.#folder, name), { throwIfNoEntry: false })?.size ?? 0;
   }
 
   /** A stretch of a file, read as fast as somebody takes it. Once it is open, its removal takes nothing from whoever reads. */

@@ -2,28 +2,37 @@
 import { bigintArray, textArray } from "../postgres/arrays.ts";
 import type { Sql, Statement } from "../postgres/pool.ts";
 import { ADD_COUNTS, COLUMNS, FIELDS, type JobRow, NOT_AWAITED, toJob } from "./postgres-jobs.ts";
+import { APART } from "./postgres-payloads.ts";
 import type { Ask, Claimed } from "./queue.ts";
+
+/** Neither a long text nor a piece is read for it: rows know how long they are. */
+const BODY_BYTES = `CASE WHEN body <> '${APART}' THEN octet_length(body)
+  ELSE (SELECT sum(octet_length(bytes)) FROM job_payloads WHERE job = jobs.id AND part = 'body') END`;
 
 /**
  * One scan for each endpoint takes as many jobs as all its askers want, passing over what other nodes are taking; its rows are
  * then dealt out. Jobs are numbered through all scans as if each found what it wants: `$5` are the numbers of the first job of
- * each asker, and so tell whose a number is.
+ * each asker, and so tell whose a number is. What is too long for its asker stays where it is.
  */
 const CLAIM: Statement = {
   name: "claim",
   text: `
-    WITH dealt AS MATERIALIZED (
-      SELECT id, number, asker, ($6::text[])[asker] AS holder, ($7::bigint[])[asker] AS now
+    WITH found AS MATERIALIZED (
+      SELECT id, number, asker, bytes, sum(bytes) OVER (PARTITION BY asker ORDER BY number) AS bytes_so_far
       FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS scan (endpoint, before, total) CROSS JOIN LATERAL (
-        SELECT id, number, width_bucket(number, $5::bigint[]) AS asker FROM (
-          SELECT id, scan.before + row_number() OVER (ORDER BY low, position) AS number FROM (
-            SELECT id, low, position FROM jobs
+        SELECT id, bytes, number, width_bucket(number, $5::bigint[]) AS asker FROM (
+          SELECT id, bytes, scan.before + row_number() OVER (ORDER BY low, position) AS number FROM (
+            SELECT id, low, position, ${BODY_BYTES} AS bytes FROM jobs
             WHERE endpoint = scan.endpoint AND state = 'IN_QUEUE' AND ($4::text[] IS NULL OR id <> ALL ($4::text[]))
             ORDER BY low, position LIMIT scan.total FOR UPDATE SKIP LOCKED
-          ) AS found
+          ) AS waiting
         ) AS numbered
-      ) AS dealt
+      ) AS found
       WHERE ${NOT_AWAITED}
+    ),
+    dealt AS (
+      SELECT id, number, asker, ($6::text[])[asker] AS holder, ($7::bigint[])[asker] AS now
+      FROM found WHERE bytes_so_far <= ($9::bigint[])[asker] OR bytes_so_far = bytes
     ),
     begun AS (
       UPDATE jobs SET state = 'IN_PROGRESS', holder = dealt.holder, barred = NULL, attempt = attempt + 1, spent = spent + 1,
@@ -36,8 +45,10 @@ const CLAIM: Statement = {
       SELECT endpoint, $8, -count(*), -count(*) FILTER (WHERE low), count(*), 0, 0, 0 FROM begun GROUP BY endpoint ORDER BY endpoint
       ${ADD_COUNTS}
     )
-    SELECT asker, number, ${FIELDS}, body FROM begun`,
+    SELECT asker, number, ${FIELDS}, body, (SELECT count(*) FROM found) - (SELECT count(*) FROM begun) AS left_over FROM begun`,
 };
+
+type Begun = JobRow & { asker: number; number: number; body: string; left_over: number };
 
 /** Asks of one endpoint, which share a scan. */
 type Scan = number[];
@@ -45,14 +56,25 @@ type Scan = number[];
 /** Bodies that are kept apart are still to be fetched. */
 export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): Promise<Claimed[][]> {
   const claimed: Claimed[][] = asks.map(() => []);
-  for (const scans of inRounds(asks)) {
-    const parameters = parametersOf(scans.map((scan) => scan.map((n) => asks[n]!)));
-    const begun = await sql<JobRow & { asker: number; number: number; body: string }>(CLAIM, [...parameters, slot]);
+  const rounds = inRounds(asks);
+  for (const scans of rounds) {
+    const parameters = parametersOf(
+      scans.map((scan) => scan.map((n) => asks[n]!)),
+      slot,
+    );
+    const begun = await sql<Begun>(CLAIM, parameters);
     begun.sort((one, other) => one.number - other.number);
     const askers = scans.flat();
     for (const row of begun) claimed[askers[row.asker - 1]!]!.push({ job: toJob(row), body: row.body });
+    // What was too long for one asker is for those who came behind it and found nothing.
+    if (begun[0]?.left_over) rounds.push(...withoutServed(scans, claimed));
   }
   return claimed;
+}
+
+function withoutServed(scans: readonly Scan[], claimed: readonly Claimed[][]): Scan[][] {
+  const hungry = scans.map((scan) => scan.filter((n) => claimed[n]!.length === 0)).filter((scan) => scan.length > 0);
+  return hungry.length > 0 ? [hungry] : [];
 }
 
 /** Each round is a list of scans, one for each endpoint. */
@@ -68,7 +90,7 @@ function inRounds(asks: readonly Ask[]): Scan[][] {
   return shared.size > 0 ? [[...shared.values()], ...rounds] : rounds;
 }
 
-function parametersOf(scans: readonly (readonly Ask[])[]): unknown[] {
+function parametersOf(scans: readonly (readonly Ask[])[], slot: number): unknown[] {
   const totals = scans.map((asks) => asks.reduce((sum, { limit }) => sum + limit, 0));
   const asks = scans.flat();
   const { except } = asks[0]!;
@@ -80,6 +102,8 @@ function parametersOf(scans: readonly (readonly Ask[])[]): unknown[] {
     bigintArray(sumsBefore(asks.map(({ limit }) => limit)).map((before) => before + 1)),
     textArray(asks.map(({ holder }) => holder)),
     bigintArray(asks.map(({ now }) => now)),
+    slot,
+    bigintArray(asks.map(({ bytes }) => bytes)),
   ];
 }
 

@@ -6,6 +6,7 @@ import { realRandom, SeededRandom } from "../../kernel/random.ts";
 import { openPool, query } from "../postgres/pool.ts";
 import { History, printedSeed } from "./conformance-history.ts";
 import {
+  ANY,
   apply,
   claimIds,
   ENDPOINT,
@@ -91,7 +92,7 @@ test("an outage is named as such, loses nothing acknowledged, and is over by its
   await proxy.cut();
   const refused = [
     queue.enqueue([newJob("lost")]),
-    queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, now: NOW }),
+    queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, bytes: ANY, now: NOW }),
     queue.apply([finish("runs")]),
     queue.read("waits", NOW),
     queue.renew("w1", ENDPOINT, 10),

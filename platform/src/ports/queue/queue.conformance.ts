@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { applyConformance } from "./apply.conformance.ts";
 import { claimConformance } from "./claim.conformance.ts";
-import { enqueue, NOW, newJob, numbered, type OpenQueue } from "./conformance-jobs.ts";
+import { ANY, enqueue, NOW, newJob, numbered, type OpenQueue } from "./conformance-jobs.ts";
 import { demandConformance } from "./demand.conformance.ts";
 import { holderConformance } from "./holder.conformance.ts";
 import { idempotencyConformance } from "./idempotency.conformance.ts";
@@ -67,7 +67,7 @@ function enqueueCases(open: OpenQueue): void {
     await enqueue(opened.queue, "j1");
     await opened.queue.enqueue([newJob("k1", { endpoint: "other" })]);
     expect((await opened.queue.list({ endpoint: "other", offset: 0, limit: 9, now: NOW })).total).toBe(1);
-    const claimed = await opened.queue.claim({ endpoint: "other", holder: "w1", limit: 9, now: NOW });
+    const claimed = await opened.queue.claim({ endpoint: "other", holder: "w1", limit: 9, bytes: ANY, now: NOW });
     expect(claimed.map(({ job }) => job.id)).toEqual(["k1"]);
   });
 
@@ -76,7 +76,7 @@ function enqueueCases(open: OpenQueue): void {
     const odd = "a\u0000b\ud800";
     const asked = [
       opened.queue.read(odd, NOW),
-      opened.queue.claim({ endpoint: odd, holder: odd, limit: 1, now: NOW }),
+      opened.queue.claim({ endpoint: odd, holder: odd, limit: 1, bytes: ANY, now: NOW }),
       opened.queue.apply([{ id: odd, when: { states: ["IN_PROGRESS"], holder: odd }, set: { reason: odd } }]),
       opened.queue.append(odd, [{ id: odd, attempt: 1, sequence: 1, text: "{}" }]),
       opened.queue.renew(odd, odd, 1),

@@ -46,6 +46,8 @@ export interface Ask {
   endpoint: string;
   holder: string;
   limit: number;
+  /** How long the bodies may be together: one job is given however long its own is, then as many as fit. */
+  bytes: number;
   now: number;
   /** Jobs that this holder must not get, since it may still be busy with an earlier attempt at them. */
   except?: readonly string[];
@@ -191,7 +193,7 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   /** Durable once resolved. A known idempotency key returns the first job. */
   enqueue(jobs: NewJob[]): Promise<Enqueued[]>;
   /**
-   * Up to `limit` waiting jobs, begun for this holder: normal before low priority, returned before new, else oldest first. No job
+   * Up to `limit` waiting jobs whose bodies fit into `bytes`, begun for this holder: normal before low priority, returned before new, else oldest first. No job
    * is ever held by two. Written at the next `due` at the latest: a claim lost in a crash leaves the job waiting, and its worker may
    * claim it back.
    */

@@ -32,7 +32,7 @@ async function changedBodies(
 ): Promise<BodyEntry[]> {
   const entries: BodyEntry[] = [];
   for (const id of ids) {
-    const body = await journal.body(id);
+    const body = await journal.body(id)?.read();
     const made = body === undefined ? undefined : change(body, id);
     if (made === undefined) continue;
     const stashed: Stashed = isLarge(made) ? await journal.stash(made) : made;

@@ -8,7 +8,7 @@ import { sql } from "../sqlite/statement.ts";
 import { type Flusher, GroupCommit, openForReading, refuseNew } from "../sqlite/writer.ts";
 import { pack } from "./entry-wire.ts";
 import type { Payload } from "./job.ts";
-import type { Entry, JobRow, Journal, Stashed, Written } from "./journal.ts";
+import type { Entry, JobRow, Journal, Stashed, StoredBody, Written } from "./journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
 import { PayloadFiles } from "./payload-files.ts";
 import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, OutgoingAsk, OutgoingPage, Part } from "./queue.ts";
@@ -172,8 +172,11 @@ export class SqliteJournal implements Journal {
     return rows.map(({ id }) => id);
   }
 
-  async body(id: string): Promise<Payload | undefined> {
-    return this.#load(this.#part(id, "body"));
+  body(id: string): StoredBody | undefined {
+    const stashed = this.#part(id, "body");
+    if (stashed === undefined) return undefined;
+    if (typeof stashed === "string") return { bytes: Buffer.byteLength(stashed), read: () => stashed };
+    return { bytes: this.#files.bytes(stashed.file), read: () => this.#files.read(stashed.file) };
   }
 
   async read(id: string, parts: readonly Part[]): Promise<Written | undefined> {

@@ -34,14 +34,26 @@ export class Reply {
     return this.header("Content-Type", contentType);
   }
 
-  /** Without a body, nothing at all goes with 204: public clients try to parse whatever they get. */
-  send(body?: string | Uint8Array): this {
-    if (body !== undefined) this.headers["Content-Length"] = Buffer.byteLength(body);
+  /** Without a body, nothing at all goes with 204: public clients try to parse whatever they get. Pieces are not joined in memory. */
+  send(body?: string | Uint8Array | readonly Uint8Array[]): this {
+    if (body !== undefined) this.headers["Content-Length"] = lengthOf(body);
     else if (this.status !== 204) this.headers["Content-Length"] = 0;
     // Node stops telling of a body that nobody has begun to read when the answer is out, and its bytes could not be counted.
     if (!this.raw.req.complete) this.raw.req.resume();
     writeHead(this.raw, this.status, this.headers);
-    this.raw.end(body);
+    if (Array.isArray(body)) this.#endWith(body);
+    else this.raw.end(body);
     return this;
   }
+
+  #endWith(pieces: readonly Uint8Array[]): void {
+    this.raw.cork();
+    for (const piece of pieces) this.raw.write(piece);
+    this.raw.end();
+  }
+}
+
+function lengthOf(body: string | Uint8Array | readonly Uint8Array[]): number {
+  if (typeof body === "string") return Buffer.byteLength(body);
+  return body instanceof Uint8Array ? body.byteLength : body.reduce((sum, { byteLength }) => sum + byteLength, 0);
 }

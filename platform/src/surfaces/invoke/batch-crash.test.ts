@@ -7,7 +7,9 @@ import { type Answer, InterceptedStore, setup } from "../../../tests/world.ts";
 describe("nothing is lost and nothing is done twice:", () => {
   /** What workers would be given, in order: a job that is there twice is given twice. */
   const taken = async ({ queue, endpoint, clock }: JobWorld) =>
-    (await queue.claim({ endpoint, holder: "w", limit: 10_000, now: clock.now() })).map(({ job }) => job.id);
+    (await queue.claim({ endpoint, holder: "w", limit: 10_000, bytes: 1024 * 1024, now: clock.now() })).map(
+      ({ job }) => job.id,
+    );
 
   test.each([0, 1, 2, 3, 4, 5])(
     "a finalize that breaks off at write %i is finished by the server",

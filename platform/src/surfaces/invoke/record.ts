@@ -48,12 +48,18 @@ const WHITE_SPACE = new Set([0x20, 0x09, 0x0a, 0x0d]);
 
 /** Puts `rest` (`"key":…}`) into a JSON object given as text or bytes. */
 export function splice(object: Payload, rest: string): string | Uint8Array {
-  if (typeof object === "string") {
-    const open = object.slice(0, object.lastIndexOf("}")).trimEnd();
-    return `${open}${open.endsWith("{") ? "" : ","}${rest}`;
-  }
+  return typeof object === "string" ? spliceText(object, rest) : Buffer.concat(spliced(object, rest));
+}
+
+export function spliceText(object: string, rest: string): string {
+  const open = object.slice(0, object.lastIndexOf("}")).trimEnd();
+  return `${open}${open.endsWith("{") ? "" : ","}${rest}`;
+}
+
+/** The same as two pieces, the long one not copied. */
+export function spliced(object: Uint8Array, rest: string): Uint8Array[] {
   let end = object.lastIndexOf(CLOSING_BRACE);
   while (WHITE_SPACE.has(object[end - 1]!)) end--;
   const isEmpty = object[end - 1] === OPENING_BRACE;
-  return Buffer.concat([object.subarray(0, end), Buffer.from(`${isEmpty ? "" : ","}${rest}`)]);
+  return [object.subarray(0, end), Buffer.from(`${isEmpty ? "" : ","}${rest}`)];
 }

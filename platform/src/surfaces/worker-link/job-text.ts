@@ -2,19 +2,21 @@
 import { openCredential } from "../../jobs/credential.ts";
 import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
-import { splice } from "../invoke/record.ts";
+import { spliced, spliceText } from "../invoke/record.ts";
 
-export async function jobText({ job, body }: Claimed, vault: Vault, withAttempt = false): Promise<string | Uint8Array> {
+/** In pieces when it is long, and never whole for a second time. */
+export type JobText = string | Uint8Array[];
+
+export async function jobText({ job, body }: Claimed, vault: Vault, withAttempt = false): Promise<JobText> {
   const readable = job.sealed ? await openCredential(vault, body) : body;
-  return splice(readable, withAttempt ? `"id":"${job.id}","attempt":${job.attempt}}` : `"id":"${job.id}"}`);
+  const own = withAttempt ? `"id":"${job.id}","attempt":${job.attempt}}` : `"id":"${job.id}"}`;
+  return typeof readable === "string" ? spliceText(readable, own) : spliced(readable, own);
 }
 
-/** Several of them between `open` and `close`, joined as text, or as bytes when one of them is large. */
-export function joined(
-  texts: (string | Uint8Array)[],
-  [open, between, close]: [string, string, string],
-): string | Uint8Array {
+/** Several of them between `open` and `close`: one text, or pieces when one of them is in pieces. */
+export function joined(texts: JobText[], [open, between, close]: [string, string, string]): JobText {
   if (texts.every((text) => typeof text === "string")) return `${open}${texts.join(between)}${close}`;
-  const parts = texts.flatMap((text, i) => [Buffer.from(i === 0 ? open : between), Buffer.from(text as Uint8Array)]);
-  return Buffer.concat([...parts, Buffer.from(close)]);
+  const piecesOf = (text: JobText) => (typeof text === "string" ? [Buffer.from(text)] : text);
+  const parts = texts.flatMap((text, i) => [Buffer.from(i === 0 ? open : between), ...piecesOf(text)]);
+  return [...parts, Buffer.from(close)];
 }

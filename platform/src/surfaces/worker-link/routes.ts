@@ -24,7 +24,7 @@ import { viaFastify } from "../http/server.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
 import { HeldCalls } from "./held-calls.ts";
-import { jobText, joined } from "./job-text.ts";
+import { type JobText, jobText, joined } from "./job-text.ts";
 import { longReport, takeLarge } from "./large-result.ts";
 import { BATCH_LIMIT, readLines } from "./lines.ts";
 
@@ -194,7 +194,7 @@ async function report({ desk, queue, log }: WorkerLinkParts, call: WorkerCall, r
 /** A job as its worker gets it. */
 interface Handed {
   job: Job;
-  text: string | Uint8Array;
+  text: JobText;
 }
 
 async function claim(
@@ -235,7 +235,7 @@ async function sendJobs(
   call: WorkerCall,
   handed: Handed[],
   reply: Reply,
-  text: string | Uint8Array,
+  text: JobText,
 ): Promise<Reply> {
   if (reply.raw.destroyed || reply.raw.socket?.destroyed || reply.raw.socket?.writableEnded) {
     await desk.handBack(

@@ -224,3 +224,17 @@ describe("URLs as workers make them", () => {
     expect([raw.json.id, bearer.json.id]).toEqual(jobs);
   });
 });
+
+test("as many long jobs as fit into memory are given at once, then the others", async () => {
+  await using world = await setupJobs();
+  const worker = await world.worker();
+  const text = "x".repeat(9 * 1024 * 1024);
+  const ids: string[] = [];
+  for (let i = 0; i < 4; i++) ids.push(await world.submit({ text }));
+  ids.push(await world.submit({ text: "short" }));
+  const linesTaken = async () =>
+    (await worker.ask("POST job-exchange", { query: "&take=1000" })).text.trim().split("\n");
+  const first = await linesTaken();
+  expect(first.map((line) => /"id":"([^"]*)","attempt":1}$/.exec(line)?.[1])).toEqual(ids.slice(0, 3));
+  expect(idsIn((await batch(worker, 1000)).json)).toEqual(ids.slice(3));
+});
