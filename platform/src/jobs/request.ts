@@ -1,5 +1,6 @@
 /** What a caller of /run or /runsync asks for: read from the parsed body, refused with a reason. Runs in any thread. */
 import { problem } from "../kernel/problem.ts";
+import { unstorable } from "../kernel/storable.ts";
 
 /** Everything the body says apart from the input itself. */
 export interface RequestTerms {
@@ -65,6 +66,8 @@ function readUrl(body: Json, name: "webhook" | "webhookV2"): string[] {
   if (typeof url !== "string" || !URL.canParse(url) || !/^https?:/i.test(url)) {
     throw problem("malformed", `'${name}' must be an http or https URL`);
   }
+  const fault = unstorable(url);
+  if (fault) throw problem("malformed", `'${name}' ${fault}`);
   if (Buffer.byteLength(url) > WEBHOOK_BYTES) {
     throw problem("malformed", `'${name}' must have at most ${WEBHOOK_BYTES} bytes`);
   }

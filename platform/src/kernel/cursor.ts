@@ -1,6 +1,7 @@
 /** Pages: opaque cursors that only the listing which issued them takes back. */
 import { problem } from "./problem.ts";
 import { t } from "./schema.ts";
+import { isStorable } from "./storable.ts";
 
 export const DEFAULT_PAGE = 1000;
 
@@ -40,7 +41,8 @@ export function decodeCursor(listing: string, cursor: string | undefined): Posit
   if (cursor === undefined) return undefined;
   try {
     const [from, createdAt, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as [string, number, string];
-    if (from === listing && Number.isSafeInteger(createdAt) && typeof id === "string") return { createdAt, id };
+    const isPlace = Number.isSafeInteger(createdAt) && typeof id === "string" && isStorable(id);
+    if (from === listing && isPlace) return { createdAt, id };
   } catch {
     // Not one of ours; refused below like any other foreign cursor.
   }

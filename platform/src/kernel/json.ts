@@ -1,5 +1,6 @@
 /** JSON as it arrives from outside: parsed strictly, and searched for text that no store could keep. */
 import { problem } from "./problem.ts";
+import { unstorable } from "./storable.ts";
 
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: false });
 
@@ -114,12 +115,6 @@ function findUnstorableText(text: string, value: unknown): string[] {
 }
 
 const holdsText = (value: unknown) => typeof value === "string" || (typeof value === "object" && value !== null);
-
-function unstorable(text: string): string | undefined {
-  if (text.includes("\0")) return "must not contain the character U+0000";
-  if (!text.isWellFormed()) return "must not contain half of a surrogate pair";
-  return undefined;
-}
 
 /** A JSON path: `$.name` for plain names, `$["odd name"]` for others. */
 export function memberPath(path: string, key: string): string {

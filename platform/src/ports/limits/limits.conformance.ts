@@ -30,6 +30,14 @@ export function limitsConformance(name: string, open: () => Promise<OpenedLimits
       expect(verdicts.map(({ windows }) => windows[0]!.resetMs)).toEqual([MINUTE, 58_000, 1, MINUTE]);
     });
 
+    test("a user whose name no database can hold is counted too", async () => {
+      await using opened = await open();
+      const take = (user: string) => opened.limits.take(user, [perMinute(1)], START);
+      expect((await take("a\u0000\ud800")).allowed).toBe(true);
+      expect((await take("a\u0000\ud800")).allowed).toBe(false);
+      expect((await take("a")).allowed).toBe(true);
+    });
+
     test("every window is told, in the order of the policy", async () => {
       await using opened = await open();
       const [, second] = await takeInTurn(opened.limits, [perMinute(5), perHour(10)], [0, 1_000]);

@@ -1,6 +1,7 @@
 /** Connections to PostgreSQL for every adapter that uses it, with its errors translated into ours. */
 import { type CustomTypesConfig, Pool, type PoolClient, type QueryConfig, types } from "pg";
 import { isProblem, problem } from "../../kernel/problem.ts";
+import { storable } from "../../kernel/storable.ts";
 import { readBigints } from "./arrays.ts";
 import { connectionsTo, isItsWord, type Patience } from "./connection.ts";
 
@@ -60,7 +61,13 @@ export function query<Row = unknown>(pool: Pool, statement: string | Statement, 
 
 function configOf(statement: string | Statement, values: unknown[] | undefined): QueryConfig {
   const { name, text } = typeof statement === "string" ? { name: undefined, text: statement } : statement;
-  return { text, ...(name ? { name } : {}), ...(values ? { values } : {}) };
+  return { text, ...(name ? { name } : {}), ...(values ? { values: values.map(acceptable) } : {}) };
+}
+
+/** PostgreSQL refuses statements with texts that it cannot hold: whatever is asked for by such a text is asked for by another, and not found. */
+function acceptable(value: unknown): unknown {
+  if (typeof value === "string") return storable(value);
+  return Array.isArray(value) ? value.map(acceptable) : value;
 }
 
 /**

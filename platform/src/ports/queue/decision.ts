@@ -1,4 +1,5 @@
 /** Parts of the embedded queue's decisions that need no memory of their own. */
+import { storable, storableJson } from "../../kernel/storable.ts";
 import type { Job, JobPolicy, NewJob, Payload } from "./job.ts";
 import { type Entry, isLarge, type Journal, type Stashed, toRow, type Written } from "./journal.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
@@ -122,6 +123,9 @@ export function fits(job: Job, { states, holder, attempt }: Change["when"]): boo
 /** Does to a job's own fields what a change says. */
 export function changeFields(job: LiveJob, { set, clear = [], lower, also }: StashedChange): void {
   Object.assign(job, set);
+  if (set.reason !== undefined) job.reason = storable(set.reason);
+  if (set.error !== undefined) job.error = storable(set.error);
+  if (set.deliveries !== undefined) job.deliveries = JSON.parse(storableJson(set.deliveries));
   for (const field of clear) (job as unknown as Record<string, unknown>)[field] = undefined;
   if (lower?.retentionMs !== undefined && lower.retentionMs < job.policy.retentionMs)
     job.policy = { ...job.policy, retentionMs: lower.retentionMs };

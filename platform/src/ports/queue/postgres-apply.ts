@@ -1,7 +1,8 @@
 /** Changes in PostgreSQL, many of them in each statement, and what became of them. */
+import { storable } from "../../kernel/storable.ts";
 import type { Sql, Statement } from "../postgres/pool.ts";
 import { Round } from "./postgres-change.ts";
-import { COLUMNS, clean, type JobRow, toJob } from "./postgres-jobs.ts";
+import { COLUMNS, type JobRow, toJob } from "./postgres-jobs.ts";
 import { takeStaged } from "./postgres-outputs.ts";
 import { isApart, replacePieces } from "./postgres-payloads.ts";
 import type { Change, Outcome } from "./queue.ts";
@@ -13,7 +14,7 @@ export const FIND: Statement = { name: "find_jobs", text: `SELECT ${COLUMNS} FRO
  * and another writer may have the jobs and wait for the counters.
  */
 export async function lockJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
-  await sql("SELECT FROM jobs WHERE id = ANY ($1) ORDER BY id FOR UPDATE", [changes.map(({ id }) => clean(id))]);
+  await sql("SELECT FROM jobs WHERE id = ANY ($1) ORDER BY id FOR UPDATE", [changes.map(({ id }) => id)]);
 }
 
 /** Results that are kept apart are written too, and staged outputs taken: that takes a transaction. */
@@ -27,8 +28,8 @@ export async function applyInRounds(sql: Sql, changes: readonly Change[], slot: 
     for (const n of numbers) {
       const { id, result, set } = changes[n]!;
       if (!outcomes[n]) refused.push(n);
-      else if (isApart(result)) await replacePieces(sql, clean(id), "result", result);
-      if (outcomes[n] && set.large) await takeStaged(sql, clean(id), set.large.key);
+      else if (isApart(result)) await replacePieces(sql, id, "result", result);
+      if (outcomes[n] && set.large) await takeStaged(sql, id, set.large.key);
     }
     if (refused.length > 0) await explain(sql, changes, refused, outcomes);
   }
@@ -37,7 +38,7 @@ export async function applyInRounds(sql: Sql, changes: readonly Change[], slot: 
 
 /** Fills in what the refused changes found instead. */
 async function explain(sql: Sql, changes: readonly Change[], refused: number[], outcomes: Outcome[]): Promise<void> {
-  const ids = refused.map((n) => clean(changes[n]!.id));
+  const ids = refused.map((n) => storable(changes[n]!.id));
   const rows = await sql<JobRow>(FIND, [ids]);
   const found = new Map(rows.map((row) => [row.id, toJob(row)]));
   for (const [i, n] of refused.entries()) {

@@ -1,4 +1,5 @@
 /** One statement for each shape of change in PostgreSQL: a compare-and-set of many jobs, with their counts, messages and removals. */
+import { storableJson } from "../../kernel/storable.ts";
 import { bigintArray, textArray } from "../postgres/arrays.ts";
 import type { Statement } from "../postgres/pool.ts";
 import type { JobState } from "./job.ts";
@@ -81,7 +82,7 @@ const isNumber = (type: string) => type === "bigint" || type === "integer";
 function arrayOf({ type, value }: Given, changes: readonly Change[], sets: readonly Columns["set"][]): Buffer {
   const values = changes.map((change, n) => value(change, sets[n]!));
   if (isNumber(type)) return bigintArray(values as number[]);
-  return textArray(type === "text" ? (values as string[]) : values.map((one) => JSON.stringify(one)));
+  return textArray(type === "text" ? (values as string[]) : values.map((one) => storableJson(one)));
 }
 
 const NEW_VALUE: Record<string, (name: string) => string> = {

@@ -1,17 +1,9 @@
 /** Enqueueing in PostgreSQL: jobs, their keys and their counts in one statement. */
+import { storable } from "../../kernel/storable.ts";
 import { bigintArray, textArray } from "../postgres/arrays.ts";
 import type { Sql, Statement } from "../postgres/pool.ts";
 import type { Job, NewJob } from "./job.ts";
-import {
-  ADD_COUNTS,
-  COLUMNS,
-  clean,
-  type JobRow,
-  policyColumns,
-  rowsOf,
-  rowsParameter,
-  toJob,
-} from "./postgres-jobs.ts";
+import { ADD_COUNTS, COLUMNS, type JobRow, policyColumns, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
 import { APART, isApart } from "./postgres-payloads.ts";
 import type { Enqueued } from "./queue.ts";
 
@@ -167,7 +159,7 @@ export async function findKnown(sql: Sql, jobs: readonly NewJob[]): Promise<(Enq
 /** The job as the statement makes it. */
 export function newlyQueued({ id, endpoint, policy, createdAt, webhooks, sealed }: NewJob): Job {
   const job: Job = {
-    id: clean(id),
+    id: storable(id),
     endpoint,
     state: "IN_QUEUE",
     policy,

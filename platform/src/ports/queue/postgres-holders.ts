@@ -1,6 +1,7 @@
 /** Those who hold jobs, in PostgreSQL, and what they and the clock make due. Who is alive is told by the database's own clock. */
+import { storable } from "../../kernel/storable.ts";
 import type { Sql, Statement } from "../postgres/pool.ts";
-import { COLUMNS, clean, type JobRow, NOT_AWAITED, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
+import { COLUMNS, type JobRow, NOT_AWAITED, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
 import type { Due, DueReason } from "./queue.ts";
 
 /** After an outage, workers get this long to be heard of before their jobs are given to others. */
@@ -74,7 +75,7 @@ const RUNNING_DUE: Statement = {
 
 /** The last word about a holder counts. */
 export async function renewHolders(sql: Sql, renewals: readonly Renewal[]): Promise<void> {
-  const last = new Map(renewals.map((renewal) => [clean(renewal.holder), renewal]));
+  const last = new Map(renewals.map((renewal) => [storable(renewal.holder), renewal]));
   await sql(RENEW, [rowsParameter([...last.values()])]);
 }
 

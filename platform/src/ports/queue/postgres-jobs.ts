@@ -1,4 +1,5 @@
 /** The queue's tables in PostgreSQL, and jobs as their rows. */
+import { storableJson } from "../../kernel/storable.ts";
 import type { Job, JobPolicy } from "./job.ts";
 import type { JobFields } from "./queue.ts";
 
@@ -257,18 +258,8 @@ export function rowsOf(parameter: string, types: Record<string, string>): string
            WHERE n BETWEEN 0 AND 2000000000)`;
 }
 
-/** Characters that a text of PostgreSQL cannot hold are replaced: nothing of ours has them, only names that clients make up. */
-export function clean(text: string): string {
-  return text.toWellFormed().replaceAll("\u0000", "\ufffd");
-}
-
-const UNCLEAN = /\\u(0000|d[89a-f])/;
-
 export function rowsParameter(rows: object[]): string {
-  const numbered = rows.map((row, n) => ({ n, ...row }));
-  const text = JSON.stringify(numbered);
-  if (!UNCLEAN.test(text)) return text;
-  return JSON.stringify(numbered, (_, value) => (typeof value === "string" ? clean(value) : value));
+  return storableJson(rows.map((row, n) => ({ n, ...row })));
 }
 
 /** Adds to an endpoint's counts. Slots are written in one order, so that no two writers wait for each other. */

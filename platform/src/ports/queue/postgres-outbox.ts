@@ -1,7 +1,6 @@
 /** The outbox in PostgreSQL: read from one endpoint to the next and from one target to the next, whatever each of them has. */
 import type { Sql, Statement } from "../postgres/pool.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
-import { clean } from "./postgres-jobs.ts";
 import type { Outgoing, OutgoingAsk, OutgoingPage } from "./queue.ts";
 
 /** What `targetOf` makes of a URL, near enough. */
@@ -49,7 +48,7 @@ export async function tellers(sql: Sql, now: number): Promise<string[]> {
 }
 
 export async function outgoing(sql: Sql, ask: OutgoingAsk): Promise<OutgoingPage> {
-  return pageOf(await sql<Outgoing>(OUTGOING, [clean(ask.endpoint), clean(ask.after ?? "")]), ask);
+  return pageOf(await sql<Outgoing>(OUTGOING, [ask.endpoint, ask.after ?? ""]), ask);
 }
 
 export async function settle(
@@ -58,7 +57,7 @@ export async function settle(
   url: string,
   next: { tries: number; dueAt: number } | "done",
 ): Promise<void> {
-  const which = [clean(job), clean(url)];
+  const which = [job, url];
   if (next === "done") await sql("DELETE FROM outbox WHERE job = $1 AND url = $2", which);
   else {
     const set = [...which, next.tries, next.dueAt];

@@ -1,7 +1,9 @@
 /** The queue in PostgreSQL, for any number of nodes: every decision is a statement, and what comes in together goes out together. */
+
 import { realClock } from "../../kernel/clock.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { isStorable } from "../../kernel/storable.ts";
 import { Batcher, Lane, regroup } from "../postgres/batcher.ts";
 import type { Patience } from "../postgres/connection.ts";
 import { migrate } from "../postgres/migrate.ts";
@@ -12,7 +14,7 @@ import { claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
-import { COLUMNS, clean, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
+import { COLUMNS, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
 import { outgoing, settle, tellers } from "./postgres-outbox.ts";
 import { PostgresOutputs } from "./postgres-outputs.ts";
 import { APART, appendChunks, isApart, readJob, readPieces, resealSlice, writePieces } from "./postgres-payloads.ts";
@@ -115,29 +117,30 @@ export class PostgresQueue implements Queue {
   }
 
   async read(id: string, now: number, parts: readonly Part[] = []): Promise<Reading | "purged" | undefined> {
-    const reading = await this.#read(clean(id), parts);
+    if (!isStorable(id)) return undefined;
+    const reading = await this.#read(id, parts);
     if (reading && isKept(reading.job, now)) return reading;
-    const purged = await this.#sql("SELECT FROM purged_jobs WHERE id = $1 AND until > $2", [clean(id), now]);
+    const purged = await this.#sql("SELECT FROM purged_jobs WHERE id = $1 AND until > $2", [id, now]);
     return purged.length > 0 ? "purged" : undefined;
   }
 
   async find(ids: readonly string[], now: number): Promise<(Job | undefined)[]> {
-    const rows = await this.#sql<JobRow>(FIND, [ids.map(clean)]);
+    const rows = await this.#sql<JobRow>(FIND, [ids]);
     const jobs = new Map(rows.map((row) => [row.id, toJob(row)]));
-    return ids.map((id) => jobs.get(clean(id))).map((job) => (job && isKept(job, now) ? job : undefined));
+    return ids.map((id) => jobs.get(id)).map((job) => (job && isKept(job, now) ? job : undefined));
   }
 
   async chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]> {
     return this.#sql<Chunk>(
       `SELECT job AS id, attempt, sequence, text FROM job_chunks
        WHERE job = $1 AND (attempt, sequence) > ($2, $3) ORDER BY attempt, sequence LIMIT $4`,
-      [clean(id), after.attempt, after.sequence, limit],
+      [id, after.attempt, after.sequence, limit],
     );
   }
 
   async list({ endpoint, states, offset, limit, now }: JobFilter): Promise<{ jobs: Job[]; total: number }> {
     const where = `endpoint = $1 AND (expires_at IS NULL OR expires_at > $2) AND ($3::text[] IS NULL OR state = ANY ($3))`;
-    const values = [clean(endpoint), now, states ?? null];
+    const values = [endpoint, now, states ?? null];
     const [rows, [count]] = await Promise.all([
       this.#sql<JobRow>(
         `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5`,
@@ -153,7 +156,7 @@ export class PostgresQueue implements Queue {
     const terms = { upTo: sequence!.last, until, slot: this.#slot("alone") };
     const purged: string[] = [];
     for (;;) {
-      const slice = await this.#transaction((sql) => purgeSlice(sql, clean(endpoint), terms));
+      const slice = await this.#transaction((sql) => purgeSlice(sql, endpoint, terms));
       purged.push(...slice);
       if (slice.length < SLICE) return purged;
     }
@@ -161,12 +164,11 @@ export class PostgresQueue implements Queue {
 
   /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
   async removeEndpoint(endpoint: string): Promise<void> {
-    const name = clean(endpoint);
     this.#told.clear();
-    while ((await this.#transaction((sql) => removeSlice(sql, name))) === SLICE);
+    while ((await this.#transaction((sql) => removeSlice(sql, endpoint))) === SLICE);
     await this.#transaction(async (sql) => {
-      await sql("DELETE FROM job_counters WHERE endpoint = $1", [name]);
-      await sql("DELETE FROM holders WHERE endpoint = $1", [name]);
+      await sql("DELETE FROM job_counters WHERE endpoint = $1", [endpoint]);
+      await sql("DELETE FROM holders WHERE endpoint = $1", [endpoint]);
     });
   }
 
@@ -196,7 +198,7 @@ export class PostgresQueue implements Queue {
     this.#told.forget(holder);
     // A renewal that was sent before must not come after.
     await this.#renewals.idle();
-    await this.#sql("DELETE FROM holders WHERE holder = $1", [clean(holder)]);
+    await this.#sql("DELETE FROM holders WHERE holder = $1", [holder]);
   }
 
   async holders(endpoint?: string): Promise<HolderState[]> {
@@ -204,13 +206,13 @@ export class PostgresQueue implements Queue {
       `SELECT holder, endpoint, until - ${DATABASE_NOW} AS "leftMs",
          (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs
        FROM holders WHERE ($1::text IS NULL OR endpoint = $1) AND until > ${DATABASE_NOW}`,
-      [endpoint === undefined ? null : clean(endpoint)],
+      [endpoint ?? null],
     );
   }
 
   async held(holder: string): Promise<Job[]> {
     const rows = await this.#sql<JobRow>(`SELECT ${COLUMNS} FROM jobs WHERE holder = $1 AND state = 'IN_PROGRESS'`, [
-      clean(holder),
+      holder,
     ]);
     return rows.map(toJob);
   }
@@ -229,7 +231,7 @@ export class PostgresQueue implements Queue {
   }
 
   async counts(endpoint: string): Promise<Counts> {
-    const [counts] = await this.#sql<Counts>(COUNTS, [clean(endpoint)]);
+    const [counts] = await this.#sql<Counts>(COUNTS, [endpoint]);
     return counts!;
   }
 

@@ -2,7 +2,20 @@
 import { describe, expect, test } from "vitest";
 import { applyConformance } from "./apply.conformance.ts";
 import { claimConformance } from "./claim.conformance.ts";
-import { ANY, enqueue, NOW, newJob, numbered, type OpenQueue } from "./conformance-jobs.ts";
+import {
+  ANY,
+  apply,
+  enqueue,
+  fail,
+  NOW,
+  newJob,
+  numbered,
+  type OpenQueue,
+  outgoing,
+  reading,
+  running,
+  text,
+} from "./conformance-jobs.ts";
 import { demandConformance } from "./demand.conformance.ts";
 import { holderConformance } from "./holder.conformance.ts";
 import { idempotencyConformance } from "./idempotency.conformance.ts";
@@ -87,5 +100,45 @@ function enqueueCases(open: OpenQueue): void {
     await enqueue(opened.queue, "j1");
     expect((await Promise.all(asked)).slice(0, 3)).toEqual([undefined, [], [{ applied: false }]]);
     expect(await opened.queue.read("j1", NOW)).toBeDefined();
+  });
+
+  test("what no database can hold of what is said about a job is replaced, and its payloads stay as they were", async () => {
+    await using opened = await open();
+    const [odd, clean] = ["a\u0000b\ud800", "a\ufffdb\ufffd"];
+    const json = JSON.stringify({ input: { text: odd } });
+    await running(opened.queue, newJob("j1", { body: json, webhooks: ["https://a.example"] }));
+    await opened.queue.append("w1", [{ id: "j1", attempt: 1, sequence: 1, text: json }]);
+    const delivery = { url: odd, at: NOW, error: odd };
+    const set = { reason: odd, error: odd, deliveries: [delivery] };
+    await apply(opened.queue, fail("j1", { set, result: json }));
+    const seen = await reading(opened.queue, "j1");
+    for (const job of [seen.job, (await opened.queue.find(["j1"], NOW))[0]])
+      expect(job).toMatchObject({
+        reason: clean,
+        error: clean,
+        deliveries: [{ ...delivery, url: clean, error: clean }],
+      });
+    expect([seen.body, seen.result].map(text)).toEqual([json, json]);
+    expect((await opened.queue.chunks("j1", { attempt: 0, sequence: 0 }, 9)).map((chunk) => chunk.text)).toEqual([
+      json,
+    ]);
+  });
+
+  test("whoever asks for what no database can hold finds nothing", async () => {
+    await using opened = await open();
+    await enqueue(opened.queue, "a\ufffd");
+    const { queue } = opened;
+    for (const odd of ["a\u0000", "\ud800"]) {
+      expect(await queue.find([odd], NOW)).toEqual([undefined]);
+      expect(await queue.read(odd, NOW, ["body"])).toBeUndefined();
+      expect(await queue.list({ endpoint: odd, offset: 0, limit: 9, now: NOW })).toEqual({ jobs: [], total: 0 });
+      expect(await queue.purge(odd, NOW)).toEqual([]);
+      expect(await queue.counts(odd)).toMatchObject({ inQueue: 0, completed: 0 });
+      expect(await queue.holders(odd)).toEqual([]);
+      expect(await outgoing(queue, NOW, { endpoint: odd, after: odd })).toEqual([]);
+      await queue.settle(odd, odd, "done");
+      await queue.removeEndpoint(odd);
+    }
+    expect(await queue.read("a\ufffd", NOW)).toBeDefined();
   });
 }

@@ -109,6 +109,19 @@ test("a node hears its own signals once, without the database", async () => {
   expect(own.heard).toEqual([1]);
 });
 
+test("what others say on the channel is not heard, and what nodes say after it is", async () => {
+  await using world = await setup();
+  const here = listener(world.signals, "work:a");
+  const foreign = ["", "hello", "null", "[]", '{"topics":5}', '{"topics":[null]}', '{"topics":[["work:a","x"],[5,1]]}'];
+  const stranger = new Client({ connectionString: world.database.url });
+  await stranger.connect();
+  for (const payload of foreign) await stranger.query("SELECT pg_notify('millrace_signals', $1)", [payload]);
+  await stranger.query("SELECT pg_notify('millrace_signals', $1)", ['{"from":"other","topics":[["work:a",2]]}']);
+  await stranger.end();
+  await here.total(2);
+  expect(here.heard).toEqual([2]);
+});
+
 test("what is still gathered goes out when the node closes", async () => {
   await using world = await setup();
   const closing = await PostgresSignals.open(world.database.url, { clock: new FakeClock(), random: realRandom });

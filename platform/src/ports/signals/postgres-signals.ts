@@ -14,8 +14,8 @@ const CHANNEL = "millrace_signals";
 const GATHER_MS = 3;
 /** A node that has just sent one gathers for longer: under load every message costs as much as a job, and few are enough. */
 const BUSY_GATHER_MS = 10;
-/** PostgreSQL refuses payloads of 8000 bytes and more. */
-const PAYLOAD_BYTES = 7_900;
+/** PostgreSQL refuses payloads of 8000 bytes and more; this much of one is left to the topics. */
+const TOPICS_BYTES = 7_800;
 /** While the database is away no more than this is gathered: signals are hints, and whoever waits looks by itself. */
 const MOST_GATHERED = 10_000;
 const FIRST_RECONNECT_MS = 100;
@@ -143,8 +143,7 @@ export class PostgresSignals implements Signals {
   #hear(payload: string): void {
     // Its own come back to it, and are most of what a node hears: they are told by their beginning.
     if (payload.startsWith(opening(this.#node))) return;
-    const { topics } = JSON.parse(payload) as { topics: [Topic, number][] };
-    for (const [topic, count] of topics) this.#local.emit(topic, count);
+    for (const [topic, count] of topicsIn(payload)) this.#local.emit(topic, count);
   }
 
   #lost(client: OwnConnection): void {
@@ -174,6 +173,16 @@ export class PostgresSignals implements Signals {
 
 const opening = (from: string) => `{"from":${JSON.stringify(from)},`;
 
+/** Whoever may connect to the database may say anything on the channel: what no node of ours said is not heard. */
+function topicsIn(payload: string): [Topic, number][] {
+  try {
+    const { topics } = JSON.parse(payload) as { topics: [Topic, number][] };
+    return topics.filter(([topic, count]) => typeof topic === "string" && Number.isSafeInteger(count));
+  } catch {
+    return [];
+  }
+}
+
 /** As few messages as their size allows. */
 function payloadsOf(from: string, gathered: Iterable<[Topic, number]>): string[] {
   const payloads: string[] = [];
@@ -183,7 +192,9 @@ function payloadsOf(from: string, gathered: Iterable<[Topic, number]>): string[]
   for (const entry of gathered) {
     const text = JSON.stringify(entry);
     const length = Buffer.byteLength(text) + 1;
-    if (topics.length > 0 && bytes + length > PAYLOAD_BYTES - 100) {
+    // Too long for any message, it would keep all others from being sent.
+    if (length > TOPICS_BYTES) continue;
+    if (topics.length > 0 && bytes + length > TOPICS_BYTES) {
       close();
       topics = [];
       bytes = 0;

@@ -83,6 +83,18 @@ export function signalsConformance(name: string, open: () => Promise<OpenedSigna
       expect(listener(opened.signals, "work:a").heard).toEqual([]);
     });
 
+    test("topics that are odd or long harm no others", async (context) => {
+      await using opened = await open();
+      if (typeof opened.another !== "function") return context.skip(opened.another.cannot);
+      await using other = await opened.another();
+      const odd = listener(other, "work:a\u0000\ud800");
+      const plain = listener(other, "work:a");
+      opened.signals.emit(`stop:${"long".repeat(5_000)}`);
+      opened.signals.emit("work:a\u0000\ud800");
+      opened.signals.emit("work:a");
+      await Promise.all([odd.total(1), plain.total(1)]);
+    });
+
     test("another node hears of it too, once", async (context) => {
       await using opened = await open();
       if (typeof opened.another !== "function") return context.skip(opened.another.cannot);

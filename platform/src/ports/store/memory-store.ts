@@ -1,5 +1,6 @@
 /** The store in memory: for tests, and the plainest statement of what the port means. */
 import type { Document } from "../../kernel/document.ts";
+import { storableJson } from "../../kernel/storable.ts";
 import {
   type Lease,
   type Listing,
@@ -137,8 +138,8 @@ const rowKey = (kind: string, id: string) => JSON.stringify([kind, id]);
 const uniqueKey = (kind: string, { scope, name, value }: UniqueKey) => JSON.stringify([kind, scope, name, value]);
 const compareText = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
 
-/** A copy with what any store would keep: no undefined, no dates, no class instances. */
-const asJson = (doc: Document): Document => JSON.parse(JSON.stringify(doc));
+/** A copy with what any store would keep: no undefined, no dates, no class instances, no text that a database cannot hold. */
+const asJson = (doc: Document): Document => JSON.parse(storableJson(doc));
 
 /** Callers get copies: a document changed in place must not change the store. */
 function shown({ kind, id, account, createdAt, version, doc }: Row): StoredRecord {

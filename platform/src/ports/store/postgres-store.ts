@@ -1,4 +1,5 @@
 /** The store in PostgreSQL: one transaction per commit, for any number of nodes. */
+import { isStorable, storableJson } from "../../kernel/storable.ts";
 import { Batcher } from "../postgres/batcher.ts";
 import type { Patience } from "../postgres/connection.ts";
 import { migrate } from "../postgres/migrate.ts";
@@ -67,21 +68,22 @@ export class PostgresStore implements Store {
     });
   }
 
-  get(kind: string, id: string): Promise<StoredRecord | undefined> {
-    return this.#single.ask({ ...GET, values: [kind, id].map(storable) });
+  async get(kind: string, id: string): Promise<StoredRecord | undefined> {
+    return isStorable(id) ? this.#single.ask({ ...GET, values: [kind, id] }) : undefined;
   }
 
-  find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
-    return this.#single.ask({ ...FIND, values: [kind, scope, name, value].map(storable) });
+  async find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
+    return isStorable(value) ? this.#single.ask({ ...FIND, values: [kind, scope, name, value] }) : undefined;
   }
 
-  list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
+  async list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
+    if (account !== undefined && !isStorable(account)) return [];
     const values: unknown[] = [kind, limit];
     const value = (given: unknown) => `$${values.push(given)}`;
     const where = [
       "kind = $1",
-      ...(account === undefined ? [] : [`account = ${value(storable(account))}`]),
-      ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(storable(after.id))})`] : []),
+      ...(account === undefined ? [] : [`account = ${value(account)}`]),
+      ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(after.id)})`] : []),
     ].join(" AND ");
     return query<StoredRecord>(
       this.#pool,
@@ -126,9 +128,6 @@ export class PostgresStore implements Store {
     await endPool(this.#pool);
   }
 }
-
-/** A text of PostgreSQL can hold neither U+0000 nor half a surrogate pair, and no record has them in a name: whoever asks finds nothing. */
-const storable = (text: string) => text.toWellFormed().replaceAll("\u0000", "\ufffd");
 
 /** Known to each connection by their names, since planning them takes longer than doing them. */
 const GET: Statement = { name: "get_record", text: `SELECT ${COLUMNS} FROM records WHERE kind = $1 AND id = $2` };
@@ -183,7 +182,7 @@ function apply(sql: Sql, write: Write, index: number): Promise<StoredRecord> {
 
 async function insert(sql: Sql, record: NewRecord, index: number): Promise<StoredRecord> {
   const { kind, id, account, createdAt, unique } = record;
-  const doc = JSON.stringify(record.doc);
+  const doc = storableJson(record.doc);
   const inserted = await sql(
     `INSERT INTO records (kind, id, account, created_at, version, doc) VALUES ($1, $2, $3, $4, 1, $5)
      ON CONFLICT DO NOTHING RETURNING 1`,
@@ -200,7 +199,7 @@ async function patch(sql: Sql, write: Extract<Write, { do: "patch" }>, index: nu
   const [record] = await sql<StoredRecord>(
     `UPDATE records SET doc = (doc || $4) - $5::text[], version = version + 1
      WHERE kind = $1 AND id = $2 AND version = coalesce($3, version) RETURNING ${COLUMNS}`,
-    [kind, id, ifVersion, JSON.stringify(set), [...cleared, ...(write.unset ?? [])]],
+    [kind, id, ifVersion, storableJson(set), [...cleared, ...(write.unset ?? [])]],
   );
   if (!record) throw await refusal(sql, write, index);
   if (unique) await replaceKeys(sql, record, unique, index);

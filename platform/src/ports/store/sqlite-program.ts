@@ -1,5 +1,7 @@
 /** What runs beside the store's SQLite file: its tables and the commands that write them. */
+
 import type { DatabaseSync } from "node:sqlite";
+import { storableJson } from "../../kernel/storable.ts";
 import { sql } from "../sqlite/statement.ts";
 import type { Program } from "../sqlite/writer.ts";
 import type { Lease, NewRecord, RefusalReason, StoredRecord, UniqueKey, Write } from "./store.ts";
@@ -63,7 +65,7 @@ function apply(db: DatabaseSync, write: Write): Row | RefusalReason {
 
 function insert(db: DatabaseSync, record: NewRecord): Row | RefusalReason {
   const { kind, id, account, createdAt } = record;
-  const row: Row = { kind, id, account, created_at: createdAt, version: 1, doc: JSON.stringify(record.doc) };
+  const row: Row = { kind, id, account, created_at: createdAt, version: 1, doc: storableJson(record.doc) };
   const inserted = sql(
     db,
     `INSERT INTO records (kind, id, account, created_at, version, doc)
@@ -76,7 +78,7 @@ function insert(db: DatabaseSync, record: NewRecord): Row | RefusalReason {
 function patch(db: DatabaseSync, row: Row, write: Extract<Write, { do: "patch" }>): Row | RefusalReason {
   const changed = { ...JSON.parse(row.doc), ...write.set };
   for (const name of write.unset ?? []) delete changed[name];
-  const patched: Row = { ...row, version: row.version + 1, doc: JSON.stringify(changed) };
+  const patched: Row = { ...row, version: row.version + 1, doc: storableJson(changed) };
   const { kind, id, version, doc } = patched;
   sql(db, "UPDATE records SET doc = ?, version = ? WHERE kind = ? AND id = ?").run(doc, version, kind, id);
   if (!write.unique) return patched;

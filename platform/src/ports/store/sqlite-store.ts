@@ -1,6 +1,7 @@
 /** The store in one SQLite file: written by group commit in a thread, read on the calling thread. */
 import type { DatabaseSync } from "node:sqlite";
 import { type Clock, realClock } from "../../kernel/clock.ts";
+import { isStorable } from "../../kernel/storable.ts";
 import { anyDisk, type Disk } from "../disk.ts";
 import { Scrubber } from "../sqlite/scrubber.ts";
 import { sql } from "../sqlite/statement.ts";
@@ -61,11 +62,13 @@ export class SqliteStore implements Store {
   }
 
   async get(kind: string, id: string): Promise<StoredRecord | undefined> {
+    if (!isStorable(id)) return undefined;
     const row = this.#sql("SELECT * FROM records WHERE kind = ? AND id = ?").get(kind, id) as Row | undefined;
     return row && fromRow(row);
   }
 
   async find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
+    if (!isStorable(value)) return undefined;
     const row = this.#sql(
       `SELECT records.* FROM unique_keys JOIN records USING (kind, id)
        WHERE kind = ? AND scope = ? AND name = ? AND value = ?`,
@@ -74,6 +77,7 @@ export class SqliteStore implements Store {
   }
 
   async list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
+    if (account !== undefined && !isStorable(account)) return [];
     const where = `kind = :kind ${account === undefined ? "" : "AND account = :account"}
       ${after ? "AND (created_at, id) < (:createdAt, :id)" : ""}`;
     const rows = this.#sql(`SELECT * FROM records WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT :limit`).all({

@@ -45,13 +45,31 @@ function recordCases(open: OpenStore): void {
 
   test("whoever asks for a name with text that no database can hold finds nothing", async () => {
     await using opened = await open();
-    await opened.store.commit([insertOf({ id: "r1", unique: [nameKey("n")] })]);
+    const like = insertOf({ id: "r1\ufffd", account: "r1\ufffd", unique: [nameKey("r1\ufffd")] });
+    await opened.store.commit([insertOf({ id: "r1", unique: [nameKey("n")] }), like]);
     for (const odd of ["r1\u0000", "\u0000", "r1\ud800"]) {
       expect(await opened.store.get("thing", odd)).toBeUndefined();
       expect(await opened.store.find("thing", nameKey(odd))).toBeUndefined();
       expect(await opened.store.list({ kind: "thing", account: odd, limit: 9 })).toEqual([]);
       expect(await opened.store.list({ kind: "thing", after: { createdAt: -1, id: odd }, limit: 9 })).toEqual([]);
     }
+  });
+
+  test("what no database can hold of a document is replaced", async () => {
+    await using opened = await open();
+    const odd = { why: "a\u0000b\ud800", list: ["\udc00"], map: { "k\u0000": 1 }, json: '"\\u0000"', pair: "🌊" };
+    const clean = { why: "a\ufffdb\ufffd", list: ["\ufffd"], map: { "k\ufffd": 1 }, json: '"\\u0000"', pair: "🌊" };
+    const written = [
+      ...(await opened.store.commit([insertOf({ id: "inserted", doc: odd }), insertOf({ id: "patched" })])),
+      ...(await opened.store.commit([patchOf("patched", odd)])),
+    ];
+    expect([written[0]!.doc, written[2]!.doc]).toEqual([clean, clean]);
+    for (const id of ["inserted", "patched"]) expect((await opened.store.get("thing", id))!.doc).toEqual(clean);
+    await expect(opened.store.commit([patchOf("a\u0000", odd)])).rejects.toMatchObject({ reason: "missing" });
+    await expect(opened.store.commit([removeOf("a\u0000")])).rejects.toMatchObject({ reason: "missing" });
+    expect(await opened.store.count("thing", "a\u0000")).toBe(0);
+    await opened.store.removeAccount("a\u0000");
+    expect(await opened.store.count("thing", "a")).toBe(2);
   });
 
   test("an id is taken within its kind and free in another", async () => {

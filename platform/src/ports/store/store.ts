@@ -13,7 +13,7 @@ export interface NewRecord {
   id: string;
   account: string;
   createdAt: number;
-  /** Kept as JSON: what JSON cannot say, such as undefined, is not kept. The order of its keys may change. */
+  /** Kept as JSON: what JSON cannot say, such as undefined, is not kept, and what no database can hold of a text is replaced. The order of its keys may change. */
   doc: Document;
   unique: UniqueKey[];
 }

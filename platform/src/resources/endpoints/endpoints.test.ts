@@ -199,8 +199,10 @@ describe("list", () => {
 
   const foreign = Buffer.from(JSON.stringify(["pods", 1, "aaaaaaaaaaaaaa"])).toString("base64url");
   const noPlace = Buffer.from(JSON.stringify(["endpoints", "yesterday", "a"])).toString("base64url");
+  const unstorable = Buffer.from(JSON.stringify(["endpoints", 1, "a\u0000"])).toString("base64url");
   test.each([
     ["of another listing", foreign],
+    ["with text that no database can hold", unstorable],
     ["that names no place", noPlace],
     ["that is none", "abc"],
     ["in odd letters", "%25%00"],

@@ -120,6 +120,8 @@ describe.each(RUNS)("%s", (path) => {
     [{ webhook: "ftp://x" }, "'webhook' must be an http or https URL"],
     [{ webhook: 5 }, "'webhook' must be an http or https URL"],
     [{ webhookV2: "not a URL" }, "'webhookV2' must be an http or https URL"],
+    [{ webhook: "https://a.example/\u0000" }, "'webhook' must not contain the character U+0000"],
+    [{ webhookV2: "https://a.example/\ud800" }, "'webhookV2' must not contain half of a surrogate pair"],
     [{ webhook: `https://${"a".repeat(2000)}` }, "'webhook' must have at most 2000 bytes"],
   ])("400: %j", async (rest, reason) => {
     await using world = await setupJobs();

@@ -137,3 +137,16 @@ test("a key issued by the command line's service works until its endpoint is del
   await world.call("DELETE", `/v2/serverless/${id}`);
   expect(await refusal(world, `/v2/${id}/ping/w1`, key)).toBe(401);
 });
+
+test("a worker with a name that no database can hold works like any other, under one that can", async () => {
+  await using world = await setupJobs();
+  const { key } = await world.services.workerKeys.issue(world.owner.account, world.endpoint);
+  const as = (method: string, path: string, body?: unknown) => world.invoke(method, path, { key, body });
+  const job = await world.submit();
+  expect((await as("GET", "/job-take/w%00?gpu=none")).json.id).toBe(job);
+  expect((await world.status(job)).workerId).toBe("w\ufffd");
+  expect((await as("GET", "/ping/w%00?status=unhealthy&check=%00&reason=%00")).status).toBe(200);
+  expect((await as("GET", "/job-take/w%00?gpu=none")).json.id).toBe(job);
+  expect((await as("POST", `/job-done/w%00/${job}`, { error: "a\u0000" })).status).toBe(200);
+  expect(await world.status(job)).toMatchObject({ status: "FAILED", error: "a\u0000" });
+});

@@ -9,6 +9,7 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import { jobIdParts } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
+import { storable } from "../../kernel/storable.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Claimed, Queue } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
@@ -120,15 +121,16 @@ async function answer(
 /** Some releases append `&name=value` to a URL without a query: what follows an `&` in the path is read as the query. */
 function readCall(request: Request, reply: Reply, params: Params): Omit<Asked, "account"> {
   const search = searchOf(request);
-  const clean = (segment = "") => {
+  const named = (segment = "") => storable(withoutQuery(segment));
+  const withoutQuery = (segment: string) => {
     const [value = "", ...rest] = segment.split("&");
     if (rest.length === 0) return value;
     for (const [name, text] of new URLSearchParams(rest.join("&"))) search.append(name, text);
     return value;
   };
   const { endpoint = "" } = params;
-  const call = { endpoint, worker: holderName(endpoint, clean(params.worker)) };
-  return { call, job: clean(params.job), search, request, reply };
+  const call = { endpoint, worker: holderName(endpoint, named(params.worker)) };
+  return { call, job: named(params.job), search, request, reply };
 }
 
 /** Whose worker asks. */
