@@ -17,6 +17,9 @@ import { PostgresPresence } from "./presence.ts";
 /** Shorter than any wait of a test, and long enough for a statement on a busy machine. */
 const patience = { answerMs: 1000 };
 const WINDOW = [{ name: "minute", seconds: 60, quota: 1000 }];
+/** Of this test's database alone: others run beside it on the same server. */
+const ADVISORY_LOCKS = `SELECT 1 FROM pg_locks JOIN pg_database ON pg_database.oid = database
+  WHERE locktype = 'advisory' AND datname = current_database()`;
 /** More than a pool has connections. */
 const MANY = Array.from({ length: 40 }, (_, i) => i);
 
@@ -89,7 +92,7 @@ test("a statement that takes too long is broken off, and costs neither its conne
   });
   await expect(slow).rejects.toMatchObject({ code: "unavailable", cause: { code: "57014" } });
   expect(await query(pool, "SELECT pg_backend_pid() AS pid")).toEqual([before]);
-  expect(await query(pool, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory'")).toEqual([]);
+  expect(await query(pool, ADVISORY_LOCKS)).toEqual([]);
 });
 
 test("whoever waits for a connection of a pool that others have is refused in time", async () => {
