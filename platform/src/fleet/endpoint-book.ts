@@ -25,6 +25,11 @@ export class EndpointBook {
     return this.#known.get(id) ?? this.learn(id);
   }
 
+  /** Whose it is, as far as that is known without asking. */
+  accountOf(id: string): string | undefined {
+    return this.#known.get(id)?.account;
+  }
+
   async learn(id: string): Promise<Item<KeptEndpoint> | undefined> {
     this.#newer.add(id);
     const item = await this.#endpoints.find(id);

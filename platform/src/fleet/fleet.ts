@@ -29,6 +29,7 @@ import type { OwnMachine } from "./own-machine.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
 import { Rotation } from "./rotation.ts";
+import { Rounds } from "./rounds.ts";
 import { WaitReasons } from "./wait-reasons.ts";
 import { FleetWarmUps } from "./warm-ups.ts";
 import { WorkerLog } from "./worker-log.ts";
@@ -76,6 +77,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #stopListening: (() => void)[];
   readonly #attention: Attention;
   readonly #woken = new Set<string>();
+  readonly #rounds: Rounds;
+  #isPlanDue = false;
   readonly #reasons: WaitReasons;
   /** For the desk: what new workers must do first. */
   readonly warmUps: FleetWarmUps;
@@ -118,6 +121,11 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       act: (worker) => this.#act(worker),
       thawHere: (worker) => this.#thawHere(worker),
       refusal,
+    });
+    this.#rounds = new Rounds({
+      planner: this.#planner,
+      book: this.#book,
+      planned: (endpoints, survey) => this.#note(endpoints, survey),
     });
     this.#stopListening = [
       signals.listen("fleet:work", () => this.#background(this.#ticking?.soon())),
@@ -215,29 +223,52 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     const holders = await this.#parts.queue.holders(undefined);
     // First, so that the plan is made on what hinders workers now.
     await this.#keeper?.tick(now, new Map(holders.map((holder) => [workerOf(holder.holder), holder])));
-    if (!(await this.#isMine(now))) return void (await this.#machines.roll());
+    if (!(await this.#isMine(now))) {
+      this.#rounds.drop();
+      return void (await this.#machines.roll());
+    }
     const survey = await this.#planner.survey(holders);
     await this.#book.refresh();
     this.#attention.forgetOld();
-    await this.#plan(this.#book.needed(survey), survey);
+    this.#rounds.sweep(this.#book.needed(survey), survey);
+    await this.#planRound();
   }
 
   /** Those that something happened to are planned for at once; the others are looked at by the tick. */
   #wake(endpoint: string): void {
     if (this.#closed || !this.#ticking) return;
     this.#woken.add(endpoint);
-    if (this.#woken.size === 1) this.#background(this.#inTurn(() => this.#planWoken()));
+    this.#planSoon();
   }
 
-  async #planWoken(): Promise<void> {
+  #planSoon(): void {
+    if (this.#isPlanDue) return;
+    this.#isPlanDue = true;
+    const work = () => {
+      this.#isPlanDue = false;
+      return this.#planNext();
+    };
+    this.#background(this.#inTurn(work));
+  }
+
+  async #planNext(): Promise<void> {
     const woken = [...this.#woken];
     this.#woken.clear();
     await this.#prepared();
     if (this.#closed) return;
-    if (await this.#isMine(this.#parts.clock.now())) {
-      const survey = await this.#planner.survey();
-      return this.#plan(new Set([...woken, ...endpointsWithoutRoom(survey)]), survey);
-    }
+    if (!(await this.#isMine(this.#parts.clock.now()))) return this.#leaveToOthers(woken);
+    if (woken.length > 0) this.#rounds.wake(woken, await this.#planner.survey());
+    await this.#planRound();
+  }
+
+  /** The rest gets a turn of its own: a tick, and whoever is woken, comes in between. */
+  async #planRound(): Promise<void> {
+    if (await this.#rounds.next()) this.#planSoon();
+  }
+
+  async #leaveToOthers(woken: readonly string[]): Promise<void> {
+    this.#rounds.drop();
+    if (woken.length === 0) return;
     await this.#machines.tell(this.#parts.clock.now());
     const served = new Set((await this.#parts.records.all()).filter(serves).map(({ doc }) => doc.endpoint));
     const asks = (endpoint: string) => !served.has(endpoint) || this.#parts.balancer.demand(endpoint).inFlight > 0;
@@ -251,17 +282,6 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   async #learn(): Promise<void> {
     if (!this.#closed) await this.#machines.roll();
-  }
-
-  async #plan(ids: Iterable<string>, survey: Survey): Promise<void> {
-    const endpoints: Item<KeptEndpoint>[] = [];
-    for (const id of ids) {
-      const endpoint = await this.#book.find(id);
-      if (endpoint) endpoints.push(endpoint);
-      else await this.#planner.endAll(survey.workers.get(id) ?? []);
-    }
-    await this.#planner.plan(endpoints, survey);
-    await this.#note(endpoints, survey);
   }
 
   /** What follows from a plan for those who wait: when to look again, and a line in the log when the reason is a new one. */
@@ -364,10 +384,6 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     if (work) floating(work, this.#parts.failed);
   }
 }
-
-/** Whatever happened may have made room for their workers. */
-const endpointsWithoutRoom = ({ workers }: Survey) =>
-  [...workers].filter(([, own]) => own.some(({ doc }) => doc.state === "WANTED")).map(([endpoint]) => endpoint);
 
 const jobsOf = (holders: readonly HolderState[]) =>
   new Map(holders.filter((holder) => !isSilent(holder)).map(({ holder, jobs }) => [workerOf(holder), jobs]));

@@ -181,6 +181,13 @@ describe("starting", () => {
     expect(plan(factsOf({ endpoint, quota: 3 })).map((step) => step.do)).toEqual(["want", "want", "want"]);
   });
 
+  test("of an account that has as many without room elsewhere, one is wanted, which says why", () => {
+    const endpoint = { workers: { min: 5, max: 5, idleTimeout: 10 } };
+    const elsewhere = ["x", "y", "z"].map((id) => worker(id, { state: "WANTED", machine: null }).doc);
+    const facts = { ...factsOf({ endpoint, there: false }), share: new AccountShare(3, elsewhere) };
+    expect(plan(facts).map((step) => step.do)).toEqual(["want"]);
+  });
+
   test("a frozen worker is thawed only if the account may have one more", () => {
     const frozen = worker("f", { state: "FROZEN", frozenAt: NOW - 1000 });
     const given = { endpoint: { flashboot: "FLASHBOOT" as const }, waited: [0], workers: [frozen] };

@@ -271,11 +271,13 @@ function startSteps(
   let wanted = current.filter(({ doc }) => doc.state === "WANTED").length;
   for (let n = 0; n < count; n++) {
     // Of those that cannot be, one is enough to say why.
-    if (share.isUsedUp ? wanted > 0 : wanted >= share.quota) break;
+    if (wanted > 0 && !share.hasLine) break;
     const found = findPlace(facts);
     if (found.place) steps.push({ do: "add", place: found.place });
     else steps.push(...found.ends, { do: "want", reason: found.reason });
-    if (!found.place) wanted++;
+    if (found.place) continue;
+    share.standInLine();
+    wanted++;
   }
   return steps;
 }

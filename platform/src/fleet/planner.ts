@@ -1,6 +1,7 @@
 /** The planner gathers what is known of endpoints that need workers, plans for each, and writes the plan into the records. */
 import { workerOf } from "../jobs/holder.ts";
 import { isSilent } from "../jobs/silence.ts";
+import { eachOf } from "../kernel/bounded.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
@@ -45,7 +46,7 @@ export interface FrozenLimits {
   memoryMb?: number;
 }
 
-/** What a pass over endpoints is decided on. */
+/** What plans are decided on. */
 export interface Survey {
   now: number;
   demand: ReadonlyMap<string, Demand>;
@@ -55,7 +56,16 @@ export interface Survey {
   roll: Roll;
 }
 
-/** No endpoint gets more workers than these in one pass for jobs that waited too long. */
+/** One view of what is free, which every plan made on it takes from. */
+export interface View extends Pick<Facts, "room" | "shelf" | "isThere"> {
+  survey: Survey;
+  shareOf: (account: string) => Promise<AccountShare>;
+}
+
+/** Writes of plans that are under way at once. */
+const WRITES_AT_ONCE = 8;
+
+/** No endpoint gets more workers than these at once for jobs that waited too long. */
 const MOST_WAITING = 100;
 
 export class Planner {
@@ -97,21 +107,26 @@ export class Planner {
     };
   }
 
-  /** Plans for these endpoints, in turn, on one view of what is free. */
-  async plan(endpoints: Iterable<Item<KeptEndpoint>>, survey: Survey): Promise<void> {
+  begin(survey: Survey): View {
     const all = [...survey.workers.values()].flat();
     const room = new Room(survey.roll.machines, all.flatMap(placeOf));
     const there = new Set<string | null>(survey.roll.machines.map(({ id }) => id));
     const isThere = (machine: string | null) => there.has(machine);
     const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isThere(doc.machine));
     const shelf = new Shelf(frozen, room, endingPlaces(survey), this.#shelfLimits(survey.roll));
-    const shareOf = this.#shares(all);
+    return { survey, room, shelf, isThere, shareOf: this.#shares(all) };
+  }
+
+  /** Decides for these endpoints, one after the other, and then writes for several at once. */
+  async plan(endpoints: Iterable<Item<KeptEndpoint>>, { survey, shareOf, ...places }: View): Promise<void> {
+    const plans: { endpoint: Item<KeptEndpoint>; steps: Step[] }[] = [];
     for (const endpoint of endpoints) {
       const share = await shareOf(endpoint.account);
-      const steps = plan(this.#factsOf(endpoint, survey, { room, share, shelf, isThere }));
-      for (const step of steps) await this.#carryOut(endpoint, step);
+      plans.push({ endpoint, steps: plan(this.#factsOf(endpoint, survey, { ...places, share })) });
     }
-    for (const { worker, reason } of shelf.overflow()) await this.#end(worker, reason);
+    const writes = plans.flatMap(({ endpoint, steps }) => steps.map((step) => ({ endpoint, step })));
+    await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step }) => this.#carryOut(endpoint, step));
+    for (const { worker, reason } of places.shelf.letGoOverflow()) await this.#end(worker, reason);
   }
 
   /** A worker ends what it has and gets nothing more, whichever machine it is on. */
@@ -120,12 +135,12 @@ export class Planner {
     if (worker && workerLifecycle.can(worker.doc.state, "drain")) await this.#end(worker, reason);
   }
 
-  /** Of an endpoint that is no more. */
+  /** Of endpoints that are no more. */
   async endAll(workers: readonly WorkerItem[]): Promise<void> {
-    for (const worker of workers) await this.#end(worker, "its endpoint was deleted");
+    await eachOf(workers, WRITES_AT_ONCE, (worker) => this.#end(worker, "its endpoint was deleted"));
   }
 
-  /** What each account may still have, the same for all plans of one pass. */
+  /** What each account may still have, the same for all plans on one view. */
   #shares(workers: readonly WorkerItem[]): (account: string) => Promise<AccountShare> {
     const byAccount = Map.groupBy(workers, ({ account }) => account);
     const shares = new Map<string, AccountShare>();
@@ -165,7 +180,7 @@ export class Planner {
     };
   }
 
-  /** A write that somebody else was faster with is left to the next pass. */
+  /** A write that somebody else was faster with is left to the next plan. */
   async #carryOut(endpoint: Item<KeptEndpoint>, step: Step): Promise<void> {
     const { records, act, clock, refusal } = this.#parts;
     if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;

@@ -4,10 +4,12 @@ import type { KeptWorker } from "../resources/workers/model.ts";
 export class AccountShare {
   readonly quota: number;
   #used: number;
+  #unplaced: number;
 
   constructor(quota: number, workers: readonly KeptWorker[]) {
     this.quota = quota;
     this.#used = workers.filter(takesPlace).length;
+    this.#unplaced = workers.filter(({ state }) => state === "WANTED").length;
   }
 
   get left(): number {
@@ -25,6 +27,15 @@ export class AccountShare {
 
   take(): void {
     this.#used++;
+  }
+
+  /** Whether one more may stand in line for a place; that it cannot have one is said by a single one of each endpoint. */
+  get hasLine(): boolean {
+    return !this.isUsedUp && this.#unplaced < this.quota;
+  }
+
+  standInLine(): void {
+    this.#unplaced++;
   }
 }
 

@@ -49,7 +49,7 @@ describe("memory", () => {
   const overflow = (frozen: WorkerItem[], memoryMb: number) =>
     ids(
       shelfOf(frozen, { memoryMb })
-        .shelf.overflow()
+        .shelf.letGoOverflow()
         .map((one) => one.worker),
     );
 
@@ -74,16 +74,16 @@ describe("memory", () => {
   test("is given to an idle worker in the place of an older one, but not of one with priority", () => {
     const idle = worker("idle", 0, { state: "READY" });
     const { shelf } = shelfOf([worker("old", 1)], { memoryMb: 4096 });
-    expect([shelf.put(idle), ids(shelf.overflow().map((one) => one.worker))]).toEqual([undefined, ["old"]]);
+    expect([shelf.put(idle), ids(shelf.letGoOverflow().map((one) => one.worker))]).toEqual([undefined, ["old"]]);
     const full = shelfOf([worker("priority", 1, { keptLast: true })], { memoryMb: 4096 });
     expect(full.shelf.put(idle)).toEqual({ reason: "frozen workers may hold 4096 MB" });
-    expect(full.shelf.overflow()).toEqual([]);
+    expect(full.shelf.letGoOverflow()).toEqual([]);
   });
 
   test("that would never be enough for a worker costs the others nothing", () => {
     const { shelf } = shelfOf([worker("small", 1)], { memoryMb: 4096 });
     expect(shelf.put(worker("large", 0, { state: "READY", memoryMb: 8192 }))).toBeDefined();
-    expect(shelf.overflow()).toEqual([]);
+    expect(shelf.letGoOverflow()).toEqual([]);
   });
 });
 

@@ -44,12 +44,14 @@ export class Shelf {
     return now - (doc.frozenAt ?? now) >= this.#limits.forMs;
   }
 
-  /** Those for which there is no memory any more, with the reason. */
-  overflow(): { worker: WorkerItem; reason: string }[] {
+  /** Those for which there is no memory any more, with the reason; they are no longer among the others. */
+  letGoOverflow(): { worker: WorkerItem; reason: string }[] {
     const machines = new Set([...this.#frozen].map(({ doc }) => doc.machine!));
-    return [...machines].flatMap((machine) =>
+    const overflow = [...machines].flatMap((machine) =>
       this.#tooMany(machine).map((worker) => ({ worker, reason: this.#boundOf(machine) })),
     );
+    for (const { worker } of overflow) this.take(worker);
+    return overflow;
   }
 
   /**
