@@ -184,8 +184,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const drivers = host && (await driversWith(host, settings, id, installation.accounts, parts, opened));
   const refusesHost = hostPolicy(settings, { isOwners, isSandboxed: () => host?.capabilities.sandbox ?? true });
   let hostUrl = "";
-  const containerUrl = async ({ linkHost }: DockerCompute): Promise<string> =>
-    urlOf(linkHost, await openLink(settings, app, linkHost, "container"));
+  const containerUrl = (containers: DockerCompute) => openLink(settings, app, containers, "container");
   const machine = drivers && {
     id,
     compute: new ByImage({ ...drivers, refusesHost }),
@@ -209,7 +208,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   url = urlOf(settings.host, port);
   if (drivers) {
     const { host, containers } = drivers;
-    hostUrl = isLoopback(host.linkHost) ? url : await openHostLink(settings, app, host);
+    hostUrl = isLoopback(host.linkHost) ? url : await openLink(settings, app, host, "worker");
     // Containers that outlived the last server ask there already. Without an engine or a network there are none.
     if (!settings.workerUrl) await containerUrl(containers).catch(() => {});
   }
@@ -330,6 +329,7 @@ async function openContainers(
     addresses: engineAddresses(settings.docker, process.env),
     installation,
     volumes: volumesFolder(settings),
+    egress: await egressOf(settings),
     clock,
     log,
     gpus,
@@ -346,13 +346,13 @@ async function machineId({ data }: Settings, random: Random): Promise<string> {
 }
 
 /** Workers with a network of their own reach the worker link and the API at this machine's end of it, and nothing else of the machine. */
-async function openHostLink(settings: Settings, app: App, host: HostCompute): Promise<string> {
-  const port = await openLink(settings, app, host.linkHost, "worker");
-  await host.openLink(port);
-  return urlOf(host.linkHost, port);
-}
-
-async function openLink({ data }: Settings, { workerLink }: App, host: string, whose: string): Promise<number> {
+async function openLink(
+  { data }: Settings,
+  { workerLink }: App,
+  driver: HostCompute | DockerCompute,
+  whose: string,
+): Promise<string> {
+  const host = driver.linkHost;
   const file = join(data, `${whose}-link-port`);
   // The one of the last time: workers that outlived it still ask there.
   const last = Number(await readPrivate(file).catch(() => "0"));
@@ -362,7 +362,8 @@ async function openLink({ data }: Settings, { workerLink }: App, host: string, w
     });
   });
   if (port !== last) await replacePrivately(file, `${port}\n`);
-  return port;
+  await driver.openLink(port);
+  return urlOf(host, port);
 }
 
 /** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */

@@ -9,6 +9,7 @@ import type { Step } from "../src/ports/compute/conformance-world.ts";
 import { containerName } from "../src/ports/compute/docker/container.ts";
 import { DockerCompute, type DockerOptions } from "../src/ports/compute/docker/docker-compute.ts";
 import { EngineApi } from "../src/ports/compute/docker/engine-api.ts";
+import { INTERNET_ALONE } from "../src/ports/compute/egress.ts";
 import { TEST_IMAGE } from "./real-docker.ts";
 
 /** Removed by the tests that make any. */
@@ -43,6 +44,7 @@ export const openDriver = (installation: string, more: Partial<DockerOptions> = 
     addresses: [inject("dockerSocket")],
     installation,
     volumes: TEST_VOLUMES,
+    egress: INTERNET_ALONE,
     clock: realClock,
     log: silentLog,
     ...more,

@@ -1,7 +1,7 @@
 /** What programs reach from a bridge of this machine, and who reaches them: lines of rules for `nft`. */
 import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
-import { isIPv4 } from "node:net";
+import { isIP, isIPv4 } from "node:net";
 import { type Range, SPECIAL_IPV4, SPECIAL_IPV6 } from "../../kernel/addresses.ts";
 
 export interface Door {
@@ -18,20 +18,27 @@ export interface Egress {
   nameServers: readonly string[];
 }
 
+/** What programs reach where nobody says anything. */
+export const INTERNET_ALONE: Egress = { reachable: [], doors: [], nameServers: [] };
+
 const setOf = (elements: readonly string[]) => `{ ${elements.join(", ")} }`;
 
+const fromTo = (bridge: string, range: string) =>
+  `iifname ${bridge} ${isIPv4(range.split("/")[0]!) ? "ip" : "ip6"} daddr ${range}`;
+
+/** Where programs ask for work and for names. For chains of `input` and of `forward`: both may be on this machine or elsewhere. */
+export const serviceRules = (bridge: string, { doors, nameServers }: Egress): string[] => [
+  ...doors.map(({ address, port }) => `${fromTo(bridge, address)} tcp dport ${port} accept`),
+  ...nameServers.map((address) => `${fromTo(bridge, address)} meta l4proto { tcp, udp } th dport 53 accept`),
+];
+
 /** For a chain of `forward`. The internet is reached, and of all other addresses those that the operator names. */
-export function egressRules(bridge: string, { reachable, doors, nameServers }: Egress): string[] {
-  const from = `iifname ${bridge}`;
-  const to = (range: string) => `${from} ${isIPv4(range.split("/")[0]!) ? "ip" : "ip6"} daddr ${range}`;
-  return [
-    ...reachable.map((range) => `${to(range)} accept`),
-    ...doors.map(({ address, port }) => `${to(address)} tcp dport ${port} accept`),
-    ...nameServers.map((address) => `${to(address)} meta l4proto { tcp, udp } th dport 53 accept`),
-    `${from} ip daddr ${setOf(SPECIAL_IPV4)} reject`,
-    `${from} ip6 daddr ${setOf(SPECIAL_IPV6)} reject`,
-  ];
-}
+export const egressRules = (bridge: string, egress: Egress): string[] => [
+  ...egress.reachable.map((range) => `${fromTo(bridge, range)} accept`),
+  ...serviceRules(bridge, egress),
+  `iifname ${bridge} ip daddr ${setOf(SPECIAL_IPV4)} reject`,
+  `iifname ${bridge} ip6 daddr ${setOf(SPECIAL_IPV6)} reject`,
+];
 
 /** For a chain of `output`: the server runs as root where there are such rules, and nobody else on this machine has business there. */
 export const ingressRules = (bridge: string): string[] => [`oifname ${bridge} meta skuid != 0 reject`];
@@ -49,5 +56,5 @@ export async function doorsOf(url: string | undefined): Promise<Door[]> {
 export async function nameServersOf(files: readonly string[] = RESOLVER_FILES): Promise<string[]> {
   const texts = await Promise.all(files.map((file) => readFile(file, "utf8").catch(() => "")));
   const named = texts.flatMap((text) => [...text.matchAll(/^\s*nameserver\s+(\S+)/gm)].map(([, address]) => address!));
-  return [...new Set(named)].filter((address) => isIPv4(address) && !address.startsWith("127."));
+  return [...new Set(named)].filter((address) => isIP(address) !== 0 && !/^127\.|^::1$|%/.test(address));
 }

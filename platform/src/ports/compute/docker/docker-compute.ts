@@ -16,6 +16,7 @@ import {
   type RegistryCredential,
   StartRefused,
 } from "../compute.ts";
+import type { Egress } from "../egress.ts";
 import { mountedFolders } from "../volumes.ts";
 import {
   type Container,
@@ -28,13 +29,14 @@ import {
   portsOf,
   statusOf,
 } from "./container.ts";
+import { ContainerNetwork } from "./container-network.ts";
 import { Containers, refusal } from "./containers.ts";
 import { Engine } from "./engine.ts";
 import { EngineRefused } from "./engine-api.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
 import { hasImage, pullImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
-import { type Addresses, ensureNetwork, findNetwork, networkName } from "./network.ts";
+import { networkName } from "./network.ts";
 import { OneAtATime } from "./one-at-a-time.ts";
 import { pause } from "./pause.ts";
 import { StateBook } from "./state-book.ts";
@@ -47,6 +49,8 @@ export interface DockerOptions {
   installation: string;
   /** Where volumes are kept; the engine must see the same folder. */
   volumes: string;
+  /** What containers reach beyond the internet. */
+  egress: Egress;
   clock: Clock;
   log: Log;
   gpus?: readonly Gpu[];
@@ -70,18 +74,16 @@ export class DockerCompute implements Compute {
   readonly capabilities: Capabilities = { freeze: true, ownNetwork: true, sandbox: true, limits: true, volumes: true };
   readonly #options: DockerOptions;
   readonly #engine: Engine;
+  readonly #network: ContainerNetwork;
   readonly #book = new StateBook();
   /** What was seen later must also be told later: nobody looks while another does. */
   readonly #looks = new OneAtATime();
   readonly #deviceClaims = new OneAtATime();
-  /** Two that make the network at once refuse each other. */
-  readonly #networks = new OneAtATime();
   readonly #starting = new Map<string, Promise<Instance>>();
   readonly #removing = new Set<string>();
   readonly #disposed = new AbortController();
   readonly #watchdog: Watchdog | undefined;
   #following: Promise<void> | undefined;
-  #addresses: Required<Addresses> | undefined;
   #limitsDisk = true;
 
   /** Resolves also when there is no engine: one may be installed later. */
@@ -94,13 +96,18 @@ export class DockerCompute implements Compute {
   private constructor(options: DockerOptions) {
     this.#options = options;
     this.#engine = new Engine(options.addresses);
+    this.#network = new ContainerNetwork({ ...options, engine: this.#engine });
     this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
   }
 
   /** The machine's address on the containers' network, known once the first image was prepared. */
   get linkHost(): string {
-    if (!this.#addresses) throw new Error("no container was prepared yet");
-    return this.#addresses.Gateway;
+    return this.#network.linkHost;
+  }
+
+  /** Lets containers reach the server at this port of `linkHost`. */
+  openLink(port: number): Promise<void> {
+    return this.#network.openLink(port);
   }
 
   async capacity(): Promise<Capacity> {
@@ -113,7 +120,7 @@ export class DockerCompute implements Compute {
 
   async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
     const { api } = await this.#engine.find();
-    await this.#network();
+    await this.#network.ensure();
     if (await hasImage(api, image)) return;
     const { clock } = this.#options;
     await pullImage(api, { image, progress, clock, ...(credential && { credential }) });
@@ -140,7 +147,7 @@ export class DockerCompute implements Compute {
   }
 
   async #make(id: string, spec: InstanceSpec): Promise<void> {
-    await this.#network();
+    await this.#network.ensure();
     if (spec.gpus.length === 0) return this.#create(id, spec);
     await this.#deviceClaims.run(async () => {
       await this.#checkDevices(spec.gpus);
@@ -260,16 +267,14 @@ export class DockerCompute implements Compute {
   async [Symbol.asyncDispose](): Promise<void> {
     this.#disposed.abort();
     this.#watchdog?.[Symbol.dispose]();
-    await this.#following;
+    await Promise.all([this.#following, this.#network[Symbol.asyncDispose]()]);
   }
 
   async #follow(): Promise<void> {
     const { installation, clock, log } = this.#options;
     let isFirst = true;
     const connected = async () => {
-      const { api } = await this.#engine.find();
-      // Only looked for: an installation that runs no container leaves nothing on the engine.
-      this.#addresses = (await findNetwork(api, installation)) ?? this.#addresses;
+      await this.#network.find();
       const instances = await this.#looks.run(() => this.#lookAtAll(isFirst));
       isFirst = false;
       if (instances.some(({ kind, state }) => kind === "worker" && state !== "exited"))
@@ -361,14 +366,6 @@ export class DockerCompute implements Compute {
 
   async #address(): Promise<string> {
     return (await this.#engine.find()).api.address;
-  }
-
-  async #network(): Promise<void> {
-    const { api } = await this.#engine.find();
-    const { installation, log } = this.#options;
-    await this.#networks.run(async () => {
-      this.#addresses = await ensureNetwork(api, { installation, before: this.#addresses, log });
-    });
   }
 
   async #place(): Promise<Place> {

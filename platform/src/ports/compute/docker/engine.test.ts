@@ -8,6 +8,7 @@ import { expect, test } from "vitest";
 import { type Clock, FakeClock } from "../../../kernel/clock.ts";
 import { silentLog } from "../../../kernel/log.ts";
 import { StartRefused } from "../compute.ts";
+import { INTERNET_ALONE } from "../egress.ts";
 import { DockerCompute } from "./docker-compute.ts";
 import { engineAddresses } from "./engine.ts";
 import { EngineApi, EngineAway, EngineRefused, isNotFound, linesIn } from "./engine-api.ts";
@@ -43,7 +44,14 @@ test("the setting names the engine; `auto` looks where Docker and Podman are, an
 });
 
 const openAt = (addresses: string[], clock = new FakeClock()) =>
-  DockerCompute.open({ addresses, installation: "test", volumes: "/nowhere", clock, log: silentLog });
+  DockerCompute.open({
+    addresses,
+    installation: "test",
+    volumes: "/nowhere",
+    egress: INTERNET_ALONE,
+    clock,
+    log: silentLog,
+  });
 
 test("without an engine there are no instances to list, stop or remove and no capacity, and a start says what to install", async () => {
   await using compute = await openAt(["/no/docker.sock", "/no/podman.sock"]);

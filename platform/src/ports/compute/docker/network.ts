@@ -4,7 +4,11 @@ import type { Log } from "../../../kernel/log.ts";
 import { label } from "./container.ts";
 import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
 
+const BRIDGE_NAME = "com.docker.network.bridge.name";
+
 interface Network {
+  Id: string;
+  Options?: Record<string, string>;
   IPAM: { Config?: Addresses[] };
 }
 
@@ -12,6 +16,13 @@ interface Network {
 export interface Addresses {
   Subnet?: string;
   Gateway?: string;
+}
+
+/** A network as it is on the engine. */
+export interface FoundNetwork {
+  addresses: Required<Addresses>;
+  /** The machine's link to it, unless the engine chose another name and does not tell. */
+  bridge: string;
 }
 
 export const networkName = (installation: string) => `millrace-${installation}`;
@@ -28,7 +39,7 @@ export interface NetworkOptions {
 }
 
 /** Makes the network when it is not there. */
-export async function ensureNetwork(api: EngineApi, options: NetworkOptions): Promise<Required<Addresses>> {
+export async function ensureNetwork(api: EngineApi, options: NetworkOptions): Promise<FoundNetwork> {
   const name = networkName(options.installation);
   const found = await findNetwork(api, options.installation);
   if (found) return found;
@@ -38,11 +49,16 @@ export async function ensureNetwork(api: EngineApi, options: NetworkOptions): Pr
   return made;
 }
 
-export async function findNetwork(api: EngineApi, installation: string): Promise<Required<Addresses> | undefined> {
+export async function findNetwork(api: EngineApi, installation: string): Promise<FoundNetwork | undefined> {
   const network = await look(api, networkName(installation));
   const addresses = network?.IPAM.Config?.find(({ Gateway, Subnet }) => Gateway?.includes(".") && Subnet);
-  return addresses && { Subnet: addresses.Subnet!, Gateway: addresses.Gateway!.split("/")[0]! };
+  if (!network || !addresses) return undefined;
+  const { Subnet, Gateway } = addresses as Required<Addresses>;
+  return { addresses: { Subnet, Gateway: Gateway.split("/")[0]! }, bridge: bridgeOf(network) };
 }
+
+/** Docker names one after its network where it was not told a name. */
+const bridgeOf = ({ Id, Options }: Network) => Options?.[BRIDGE_NAME] ?? `br-${Id.slice(0, 12)}`;
 
 async function look(api: EngineApi, name: string): Promise<Network | undefined> {
   try {
@@ -54,9 +70,10 @@ async function look(api: EngineApi, name: string): Promise<Network | undefined> 
 }
 
 async function make(api: EngineApi, { installation, before, log }: NetworkOptions): Promise<void> {
+  const named = { [BRIDGE_NAME]: bridgeName(installation) };
   const apart = {
     "com.docker.network.bridge.enable_icc": "false",
-    "com.docker.network.bridge.name": bridgeName(installation),
+    ...named,
   };
   const wanted = {
     Name: networkName(installation),
@@ -64,11 +81,12 @@ async function make(api: EngineApi, { installation, before, log }: NetworkOption
     Driver: "bridge",
     Labels: { [label.installation]: installation },
   };
-  // From what is best to what any engine can: the old addresses may be taken by now; Podman knows no such options, and Docker
-  // cannot keep containers apart on a kernel without br_netfilter.
+  // From what is best to what any engine can: the old addresses may be taken by now; Docker cannot keep containers apart on a kernel without
+  // br_netfilter, and older Podmans know no such options.
   const attempts = [
     ...(before ? [{ ...wanted, Options: apart, IPAM: { Config: [before] } }] : []),
     { ...wanted, Options: apart },
+    { ...wanted, Options: named },
     wanted,
   ];
   for (const body of attempts) {

@@ -70,6 +70,7 @@ test.concurrent("a container reaches the server at the link host", async () => {
   server.listen(0, world.compute.linkHost);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
+  await world.compute.openLink(port);
   await world.compute.start("caller", shell(`wget -q -O - http://${world.compute.linkHost}:${port}/`));
   expect((await linesOf(world.compute, "caller")).lines).toEqual(["the worker link"]);
   server.close();

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
 import { StartRefused } from "../compute.ts";
-import { type Egress, egressRules, ingressRules } from "../egress.ts";
+import { type Egress, egressRules, ingressRules, serviceRules } from "../egress.ts";
 import { connectTo } from "./connection.ts";
 import { Dialer } from "./dialer.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
@@ -74,6 +74,7 @@ table inet ${tableName(key)} {
     type filter hook input priority -10; policy accept;
     iifname ${bridge} ct state established,related accept
     iifname ${bridge} ip daddr ${addressOf(subnet, GATEWAY)} tcp dport @link accept
+    ${serviceRules(bridge, egress).join("\n    ")}
     iifname ${bridge} reject
   }
   chain forward {
@@ -166,11 +167,9 @@ export class BridgeNetwork implements InstanceNetwork {
     await this.#applyRules();
   }
 
+  /** The rules are set anew in one step, whether or not they are still whole. */
   async renew(): Promise<void> {
-    const table = await runTool(this.#tools.nft, ["list", "table", "inet", tableName(this.#key)]).catch(
-      () => undefined,
-    );
-    if (table === undefined) await this.#applyRules();
+    await this.#applyRules();
     await this.#passDocker("-I");
   }
 
