@@ -13,6 +13,7 @@ import { parseRanges } from "./kernel/addresses.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText, resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
+import { ifNotThere } from "./kernel/not-there.ts";
 import { MIB } from "./kernel/operation.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
@@ -355,7 +356,7 @@ async function openLink(
   const host = driver.linkHost;
   const file = join(data, `${whose}-link-port`);
   // The one of the last time: workers that outlived it still ask there.
-  const last = Number(await readPrivate(file).catch(() => "0"));
+  const last = Number(await readPrivate(file).catch(ifNotThere("0")));
   const port = await workerLink.open(host, last).catch((error: Error) => {
     throw new Error(`cannot listen for workers at ${host}, set MILLRACE_WORKER_URL: ${error.message}`, {
       cause: error,

@@ -1,5 +1,6 @@
 /** Ends an installation's workers when its server has died and none has come back: a process of its own that the server holds by a pipe. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { Clock } from "../../../kernel/clock.ts";
@@ -26,7 +27,10 @@ export class Watchdog implements Disposable {
 
   /** Starts it with the first worker; one that has died is replaced with the next. */
   guard(engine: string): Promise<void> {
-    this.#guarding ??= this.#start(engine);
+    this.#guarding ??= this.#start(engine).catch((error) => {
+      this.#guarding = undefined;
+      throw error;
+    });
     return this.#guarding;
   }
 
@@ -47,6 +51,7 @@ export class Watchdog implements Disposable {
     program.once("error", () => {
       this.#guarding = undefined;
     });
+    await once(program, "spawn");
     program.unref();
     program.stdin!.on("error", () => {});
     (program.stdin as unknown as { unref(): void }).unref();

@@ -3,6 +3,7 @@ import { access, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
+import { ifNotThere } from "../../../kernel/not-there.ts";
 import { StartRefused } from "../compute.ts";
 import { type Egress, egressRules, ingressRules, serviceRules } from "../egress.ts";
 import { connectTo } from "./connection.ts";
@@ -278,7 +279,7 @@ async function findTools(): Promise<Tools> {
 }
 
 async function keptSubnet(file: string): Promise<Subnet | undefined> {
-  return parseSubnet(await readFile(file, "utf8").catch(() => ""));
+  return parseSubnet(await readFile(file, "utf8").catch(ifNotThere("")));
 }
 
 async function freshSubnet({ ip }: Tools, seed: number): Promise<Subnet> {

@@ -254,7 +254,8 @@ export class HostCompute implements Compute {
       const instance = this.#follow(id, folder, kept);
       launched.ended.then(() => instance.look()).catch(this.#failed);
       this.#tell(instance);
-      await instance.follow(launched.identity);
+      // It runs. What could not be looked at now is looked at again.
+      await instance.follow(launched.identity).catch(this.#failed);
       return instance.view();
     } catch (error) {
       this.#instances.delete(id);

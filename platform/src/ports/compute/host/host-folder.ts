@@ -1,6 +1,7 @@
 /** Which folders of this machine programs may be given: looked at anew at each start, since a folder may have changed since the last. */
 import { opendir, realpath, stat } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
+import { ifNotThere } from "../../../kernel/not-there.ts";
 import { StartRefused } from "../compute.ts";
 import { folderIn, isInside } from "./host-image.ts";
 import { kernelMountIn } from "./mounts.ts";
@@ -146,7 +147,7 @@ async function socketIn(folder: string): Promise<string | undefined> {
   for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
     const below: string[] = [];
     for (const parent of level) {
-      const entries = await opendir(parent, { bufferSize: 256 }).catch(() => undefined);
+      const entries = await opendir(parent, { bufferSize: 256 }).catch(ifNotThere(undefined));
       for await (const entry of entries ?? []) {
         if (entry.isSocket()) return join(parent, entry.name);
         if (entry.isDirectory() && !PASSED_BY.has(entry.name)) below.push(join(parent, entry.name));

@@ -104,7 +104,11 @@ export class HostInstance {
     if (this.#exit || this.#gone) return;
     this.#stir();
     if ((await this.folder.exit()) === undefined && (await this.#isLaunched())) return;
-    this.#ending ??= this.#end();
+    this.#ending ??= this.#end().catch((error) => {
+      // The next look tries again.
+      this.#ending = undefined;
+      throw error;
+    });
     await this.#ending;
   }
 

@@ -191,7 +191,8 @@ export class Launcher {
     const ended = new Promise((resolve) => child.once("exit", resolve));
     await once(child, "spawn");
     child.unref();
-    return { identity: await identityOf(child.pid!), ended };
+    // It runs, and writes down itself who it is.
+    return { identity: await identityOf(child.pid!).catch(() => undefined), ended };
   }
 
   /** What this process was itself given by whoever started it, and would hand on, leads nowhere instead. */

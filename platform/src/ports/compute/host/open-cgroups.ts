@@ -1,6 +1,7 @@
 /** Chooses the control groups of this machine: those that still hold instances, or new ones of the version that it has. */
 import { readFile, writeFile } from "node:fs/promises";
 import type { Clock } from "../../../kernel/clock.ts";
+import { ifNotThere } from "../../../kernel/not-there.ts";
 import type { CgroupPlace, Cgroups } from "./cgroups.ts";
 import { CgroupsV1 } from "./cgroups-v1.ts";
 import { CgroupsV2 } from "./cgroups-v2.ts";
@@ -37,7 +38,7 @@ export async function openCgroups(options: CgroupOptions): Promise<Cgroups | { c
 
 /** This process may be in another group than the one before it, below which instances still are. */
 async function keptGroups(file: string, clock: Clock): Promise<Cgroups | undefined> {
-  const bases = (await readFile(file, "utf8").catch(() => "")).split("\n").filter((line) => line !== "");
+  const bases = (await readFile(file, "utf8").catch(ifNotThere(""))).split("\n").filter((line) => line !== "");
   if (bases.length === 0) return undefined;
   return bases.length === 1 ? CgroupsV2.at(bases[0]!, clock) : CgroupsV1.at(bases, clock);
 }

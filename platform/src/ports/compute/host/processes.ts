@@ -1,5 +1,6 @@
 /** What the machine says about its processes: who lives, since when, below whom. */
 import { readdir, readFile } from "node:fs/promises";
+import { ifNotThere } from "../../../kernel/not-there.ts";
 
 /** A process told apart from a later one with the same number: by its start, in clock ticks since the machine's. */
 export interface Identity {
@@ -85,7 +86,9 @@ const CLOSES_ITSELF = 0o2000000;
 /** Descriptors above the standard three that programs started by this process would inherit. Node opens none of its own that way. */
 export async function inheritedDescriptors(): Promise<number[]> {
   const numbers = (await readdir("/proc/self/fdinfo")).map(Number).filter((fd) => fd > 2);
-  const texts = await Promise.all(numbers.map((fd) => readFile(`/proc/self/fdinfo/${fd}`, "utf8").catch(() => "")));
+  const texts = await Promise.all(
+    numbers.map((fd) => readFile(`/proc/self/fdinfo/${fd}`, "utf8").catch(ifNotThere(""))),
+  );
   const flags = texts.map((text) =>
     Number.parseInt(/^flags:\s*(\d+)/m.exec(text)?.[1] ?? CLOSES_ITSELF.toString(8), 8),
   );
@@ -104,6 +107,6 @@ export function sendSignal(pid: number, signal: NodeJS.Signals): void {
 export const numbersIn = (text: string): number[] => (text.match(/\d+/g) ?? []).map(Number);
 
 /** A file of a process, or undefined when it is gone or another's. */
-async function readProcess(pid: number, name: string): Promise<string | undefined> {
-  return readFile(`/proc/${pid}/${name}`, "utf8").catch(() => undefined);
+export async function readProcess(pid: number | "self", name: string): Promise<string | undefined> {
+  return readFile(`/proc/${pid}/${name}`, "utf8").catch(ifNotThere(undefined));
 }

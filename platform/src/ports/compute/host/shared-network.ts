@@ -1,9 +1,11 @@
 /** The machine's own network, where instances have none of their own: a port belongs to whoever listens on it first. */
-import { readdir, readFile, readlink } from "node:fs/promises";
+import { readdir, readlink } from "node:fs/promises";
 import type { Duplex } from "node:stream";
+import { ifNotThere } from "../../../kernel/not-there.ts";
 import { StartRefused } from "../compute.ts";
 import { connectTo } from "./connection.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
+import { readProcess } from "./processes.ts";
 
 interface Listener {
   host: string;
@@ -35,14 +37,14 @@ function hostOf(hex: string): string {
 
 /** Everything that listens in the network of a process; `self` is this one. */
 export async function listenersSeenBy(pid: number | "self"): Promise<Listener[]> {
-  const texts = ["tcp", "tcp6"].map((name) => readFile(`/proc/${pid}/net/${name}`, "utf8").catch(() => ""));
-  return (await Promise.all(texts)).flatMap(parseListeners);
+  const texts = await Promise.all(["net/tcp", "net/tcp6"].map((name) => readProcess(pid, name)));
+  return texts.flatMap((text) => parseListeners(text ?? ""));
 }
 
 async function socketsOf(pid: number): Promise<string[]> {
   const folder = `/proc/${pid}/fd`;
-  const names = await readdir(folder).catch(() => []);
-  const targets = await Promise.all(names.map((name) => readlink(`${folder}/${name}`).catch(() => "")));
+  const names = await readdir(folder).catch(ifNotThere([]));
+  const targets = await Promise.all(names.map((name) => readlink(`${folder}/${name}`).catch(ifNotThere(""))));
   return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []);
 }
 

@@ -28,7 +28,8 @@ const execute = promisify(execFile);
 /** Runs a tool to its end and gives what it printed. Fails with what it said. */
 export async function runTool(file: string, args: readonly string[], input?: string): Promise<string> {
   const running = execute(file, [...args], { env: TOOL_ENVIRONMENT, timeout: 20_000, maxBuffer: 16_777_216 });
-  if (input !== undefined) running.child.stdin!.end(input);
+  // Without a free descriptor there is no pipe to it, and one that ends early reads nothing from its own: either way it tells why itself.
+  running.child.stdin?.on("error", () => {}).end(input);
   try {
     return (await running).stdout;
   } catch (error) {

@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../../kernel/clock.ts";
+import { ifNotThere } from "../../../kernel/not-there.ts";
 import { isAlive, parseStat, sendSignal, withGroup } from "./processes.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
 
@@ -54,7 +55,7 @@ export class Watchdog {
   }
 
   async #living() {
-    const line = await readFile(this.#file("watchdog"), "utf8").catch(() => "");
+    const line = await readFile(this.#file("watchdog"), "utf8").catch(ifNotThere(""));
     const identity = parseStat(line);
     return identity && (await isAlive(identity)) ? identity : undefined;
   }
