@@ -35,7 +35,7 @@ test(`kill -9, ${KILLS} times: everything answered is there after the restart (s
   await expectValues(folder.path, known);
   const answered = known.filter(({ answered }) => answered !== undefined);
   console.log(`${KILLS} kills, ${answered.length} secrets answered, ${known.length - answered.length} never answered`);
-}, 120_000);
+}, 600_000);
 
 /** Several writers at once, each creating and updating secrets of its own, until the server dies under them. */
 async function writeUntilKilled(server: Server, key: string, known: Known[], random: SeededRandom): Promise<void> {

@@ -149,7 +149,7 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
     await using again = await start(at);
     await expectSecrets(at, sealed);
     expect(await credentialsTaken(at, again, sealed)).toEqual(sealed.credentials);
-  }, 180_000);
+  }, 600_000);
 
   test("keys from outside: the new one is put in front, and the old one is not needed after the rotation", async () => {
     await using at = await place();

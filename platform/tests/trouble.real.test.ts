@@ -100,7 +100,7 @@ test("a full disk refuses new work with 503 and its reason, loses nothing, and i
     await endpoint.done(id, { output: 1 });
   }
   for (const id of kept) expect((await endpoint.status(id)).status).toBe("COMPLETED");
-}, 120_000);
+}, 600_000);
 
 test("a damaged log is kept, and the start after it says what is missing", async () => {
   await using folder = await temporaryFolder();
@@ -173,7 +173,7 @@ test("bodies of 20 MB in flight are whole in the end, and small requests are ans
     for (const { input } of json) if (input.text) lengths.push(input.text.length);
   }
   expect(lengths).toEqual(bodies.map(() => text.length));
-}, 120_000);
+}, 600_000);
 
 describe.each([["SIGKILL"], ["SIGTERM"]] as const)("after a restart by %s", (signal) => {
   test("a worker's result is accepted, though the claim may never have reached the disk", async () => {
