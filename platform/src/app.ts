@@ -230,7 +230,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const large = new LargeJson();
   const reader = { ...parts, large, limits: payloadLimits };
   const outputs = new Outputs({ ...parts, engine, urlOf: (endpoint) => endpoints.urlOf(endpoint) });
-  const streams = new Streams({ ...parts, engine, outputs });
+  const streams = new Streams({ ...parts, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });
   const webhooks = new Webhooks({
     ...parts,
     failed,

@@ -18,10 +18,41 @@ function readChunk(text: string): { output?: unknown; metrics?: unknown } {
   try {
     const value: unknown = JSON.parse(text);
     const isChunk = typeof value === "object" && value !== null && !Array.isArray(value) && "output" in value;
-    return isChunk ? (value as { output: unknown }) : { output: value };
+    return isChunk && isShortBeside(value) ? (value as { output: unknown }) : { output: value };
   } catch {
     return { output: text };
   }
+}
+
+/** What stands beside the output is repeated with each piece of it. */
+const BESIDE_LENGTH = 64 * 1024;
+
+function isShortBeside({ output: _, ...rest }: { output: unknown }): boolean {
+  return JSON.stringify(rest).length <= BESIDE_LENGTH;
+}
+
+/** The output of a handler that streamed nothing, as chunks: those from a place on, as many as fit, and whether more follow. */
+export function outputChunks(output: unknown, from: number, most: number): { texts: string[]; more: boolean } {
+  const pieces = piecesOf(output).slice(from);
+  const texts: string[] = [];
+  let bytes = 0;
+  for (const piece of pieces) {
+    const text = JSON.stringify({ output: piece });
+    bytes += Buffer.byteLength(text);
+    if (bytes > most && texts.length > 0) break;
+    texts.push(text);
+  }
+  return { texts, more: texts.length < pieces.length };
+}
+
+function piecesOf(output: unknown): unknown[] {
+  if (output === undefined || (Array.isArray(output) && output.length === 0)) return [];
+  const text = JSON.stringify(output);
+  return Buffer.byteLength(text) <= CHUNK_BYTES ? [output] : splitText(typeof output === "string" ? output : text);
+}
+
+export function outputIn(result: string): unknown {
+  return (JSON.parse(result) as { output?: unknown }).output;
 }
 
 /** Pieces whose JSON text has at most 1 MB each. A character is never cut in two. */

@@ -1,10 +1,11 @@
 /** Reading a stream: chunks after a position, waiting for the next on an event. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
+import { MIB } from "../kernel/operation.ts";
 import { type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Chunk, Queue } from "../ports/queue/queue.ts";
 import type { Signals, Topic } from "../ports/signals/signals.ts";
-import { CHUNK_BYTES, splitText } from "./chunks.ts";
+import { outputChunks } from "./chunks.ts";
 import type { Engine } from "./engine.ts";
 import type { Outputs } from "./outputs.ts";
 
@@ -31,6 +32,17 @@ export interface StreamView {
 }
 
 const READ_AT_ONCE = 200;
+/** An answer is in memory until it is sent, and a reader asks again: a chunk has 1 MB. */
+const READ_BYTES = 4 * MIB;
+/** Longer results are read in a thread. */
+const READ_HERE = 256 * 1024;
+
+/** Reads the output of a result as chunks, wherever that holds nobody up. */
+export type ReadOutput = (
+  result: Payload,
+  ask: { from: number; most: number; whose: string },
+) => Promise<{ texts: string[]; more: boolean }>;
+
 /** Where signals may be lost, whoever waits looks for itself this often. */
 const LOOK_EVERY_MS = 1000;
 
@@ -40,14 +52,23 @@ export class Streams {
   readonly #engine: Engine;
   readonly #queue: Queue;
   readonly #outputs: Outputs;
+  readonly #readOutput: ReadOutput;
   readonly #signals: Signals;
   readonly #clock: Clock;
   /** How each of those who wait is let go. */
   readonly #waits = new Set<() => void>();
   #closed = false;
 
-  constructor(parts: { engine: Engine; queue: Queue; outputs: Outputs; signals: Signals; clock: Clock }) {
+  constructor(parts: {
+    engine: Engine;
+    queue: Queue;
+    outputs: Outputs;
+    readOutput: ReadOutput;
+    signals: Signals;
+    clock: Clock;
+  }) {
     this.#outputs = parts.outputs;
+    this.#readOutput = parts.readOutput;
     this.#engine = parts.engine;
     this.#queue = parts.queue;
     this.#signals = parts.signals;
@@ -83,15 +104,34 @@ export class Streams {
 
   /** The job is read before its chunks: a chunk that comes in between is then seen, and an end never hides one. */
   async #look(endpoint: string, id: string, after: Position): Promise<StreamView> {
+    const { job } = await this.#engine.read(endpoint, id);
+    const found = await this.#queue.chunks(id, after, READ_AT_ONCE, READ_BYTES);
+    const isOver = jobLifecycle.isFinal(job.state);
+    if (!isOver || (await this.#hasMore(id, found))) return { job, chunks: found, isLast: false };
+    return this.#lookAtEnd(endpoint, job, after, found);
+  }
+
+  async #hasMore(id: string, found: readonly Chunk[]): Promise<boolean> {
+    const last = found.at(-1);
+    return last !== undefined && (await this.#queue.chunks(id, last, 1)).length > 0;
+  }
+
+  async #lookAtEnd(endpoint: string, { id }: Job, after: Position, found: Chunk[]): Promise<StreamView> {
+    // Read anew with its result: both are of one moment.
     const { job, result } = await this.#engine.read(endpoint, id, ["result"]);
-    const found = await this.#queue.chunks(id, after, READ_AT_ONCE + 1);
-    const isLast = jobLifecycle.isFinal(job.state) && found.length <= READ_AT_ONCE;
-    if (!isLast) return { job, chunks: found.slice(0, READ_AT_ONCE), isLast };
-    const isWhole = found.length === 0;
-    const chunks = isWhole ? this.#wholeOutput(job, after, result) : found;
+    if (!jobLifecycle.isFinal(job.state)) return { job, chunks: found, isLast: false };
+    const isWhole = found.length === 0 && job.state === "COMPLETED" && !(await this.#hasStreamed(job, after));
+    const { chunks, more } = isWhole ? await this.#wholeOutput(job, after, result) : { chunks: found, more: false };
+    if (more) return { job, chunks, isLast: false, isWhole };
     const error = errorOf(job, result);
-    if (error === undefined) return { job, chunks, isLast, isWhole, result };
-    return { job, chunks, isLast, result, error, errorAt: await this.#behind(job, chunks.at(-1) ?? after) };
+    if (error === undefined) return { job, chunks, isLast: true, isWhole, result };
+    return { job, chunks, isLast: true, result, error, errorAt: await this.#behind(job, chunks.at(-1) ?? after) };
+  }
+
+  /** Asked when there is nothing after the position: then there is something before it, or nothing at all. */
+  async #hasStreamed({ id, attempt }: Job, after: Position): Promise<boolean> {
+    if (after.attempt < attempt || after.sequence === 0) return false;
+    return (await this.#queue.chunks(id, { attempt, sequence: 0 }, 1)).length > 0;
   }
 
   /** The place right behind the last chunk, or undefined where there is no chunk at the position: then it is that place itself. */
@@ -102,15 +142,18 @@ export class Streams {
   }
 
   /** A handler that streamed nothing gives its whole output as the stream, once; or a link to it. */
-  #wholeOutput(job: Job, after: Position, result: Payload | undefined): Chunk[] {
-    const { id, attempt, state } = job;
-    const nothingRead = after.attempt < attempt || (after.attempt === attempt && after.sequence === 0);
-    if (state !== "COMPLETED" || !nothingRead) return [];
+  async #wholeOutput(
+    job: Job,
+    after: Position,
+    result: Payload | undefined,
+  ): Promise<{ chunks: Chunk[]; more: boolean }> {
+    const { id, attempt, endpoint } = job;
+    const from = after.attempt < attempt ? 0 : after.sequence;
     const link = this.#outputs.link(job);
-    return piecesOf(link ?? outputIn(result)).map((piece, i) => ({
-      ...{ id, attempt, sequence: i + 1 },
-      text: JSON.stringify({ output: piece }),
-    }));
+    const { texts, more } = link
+      ? outputChunks(link, from, READ_BYTES)
+      : await this.#readOutput(result ?? "{}", { from, most: READ_BYTES, whose: endpoint });
+    return { chunks: texts.map((text, i) => ({ id, attempt, sequence: from + i + 1, text })), more };
   }
 
   #nextChange(id: string, waitMs: number, gone: Gone) {
@@ -132,20 +175,19 @@ export class Streams {
   }
 }
 
-function errorOf({ state, reason }: Job, result: Payload | undefined): string | undefined {
+/** What is long is not read for it: the job knows how the error begins. */
+export function errorOf({ state, reason, error }: Job, result: Payload | undefined): string | undefined {
   if (state === "COMPLETED") return undefined;
   if (result === undefined) return reason;
+  if (result.length > READ_HERE) return error ?? reason;
   return (JSON.parse(Buffer.from(result).toString()) as { error?: string }).error ?? reason;
 }
 
-function outputIn(result: Payload | undefined): unknown {
-  if (result === undefined) return undefined;
-  return (JSON.parse(typeof result === "string" ? result : Buffer.from(result).toString()) as { output?: unknown })
-    .output;
-}
-
-function piecesOf(output: unknown): unknown[] {
-  if (output === undefined || (Array.isArray(output) && output.length === 0)) return [];
-  const text = JSON.stringify(output);
-  return Buffer.byteLength(text) <= CHUNK_BYTES ? [output] : splitText(typeof output === "string" ? output : text);
+/** The number of an attempt's last chunk. */
+export async function lastSequence(queue: Pick<Queue, "chunks">, id: string, attempt: number): Promise<number> {
+  for (let sequence = 0; ; ) {
+    const last = (await queue.chunks(id, { attempt, sequence }, READ_AT_ONCE, READ_BYTES)).at(-1);
+    if (!last) return sequence;
+    sequence = last.sequence;
+  }
 }

@@ -14,6 +14,7 @@ import type { Report } from "./report.ts";
 import { type Begun, isStuck, isWithheld, listsAreTrusted, omittedTwice, type Session, Sessions } from "./sessions.ts";
 import { LOST_AFTER_MS, OpenQuestion } from "./silence.ts";
 import { StopCalls } from "./stop-calls.ts";
+import { lastSequence } from "./stream.ts";
 import type { Waiters } from "./waiters.ts";
 import { beginWarmUp, nobodyWarmsUp, noticeWarmUp, reportWarmUp, type WarmUps, warmUpId } from "./warm-up.ts";
 import { Withheld } from "./withheld.ts";
@@ -374,8 +375,7 @@ export class WorkerDesk {
   }
 
   async #lastChunk({ id, attempt }: Job): Promise<number> {
-    const chunks = await this.#queue.chunks(id, { attempt, sequence: 0 }, Number.MAX_SAFE_INTEGER);
-    return chunks.at(-1)?.sequence ?? 0;
+    return lastSequence(this.#queue, id, attempt);
   }
 
   /** Takes jobs from a worker that is not at them, however many it had in one write. */

@@ -17,7 +17,7 @@ import {
   waitsAs,
 } from "./decision.ts";
 import { dropJobs, REMOVED_AT_ONCE, removeRows } from "./embedded-removal.ts";
-import { FittingBodies } from "./fitting-bodies.ts";
+import { FittingBodies } from "./fitting.ts";
 import { dueJobs, HolderBook, type MonotonicClock } from "./holder-book.ts";
 import { isKept, isLive, type Job, type NewJob } from "./job.ts";
 import { fromRow, type Journal, rowReader } from "./journal.ts";
@@ -118,8 +118,8 @@ export class EmbeddedQueue implements Queue {
     return ids.map((id) => this.#readJob(id)?.job).map((job) => (job && isKept(job, now) ? job : undefined));
   }
 
-  async chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]> {
-    return this.#journal.chunks(id, after, limit);
+  async chunks(...asked: Parameters<Queue["chunks"]>): Promise<Chunk[]> {
+    return this.#journal.chunks(...asked);
   }
 
   async list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }> {

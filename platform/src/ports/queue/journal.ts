@@ -9,6 +9,7 @@ import type {
   OutgoingAsk,
   OutgoingPage,
   Part,
+  Place,
   Reading,
 } from "./queue.ts";
 
@@ -94,7 +95,7 @@ export interface Journal {
   read(id: string, parts: readonly Part[]): Promise<Written | undefined>;
   wasPurged(id: string, now: number): boolean;
   list(filter: JobFilter): Promise<{ rows: JobRow[]; total: number }>;
-  chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[];
+  chunks(id: string, after: Place, limit: number, bytes?: number): Chunk[];
   counters(endpoint: string): Record<Counter, number>;
   tellers(now: number): string[];
   outgoing(ask: OutgoingAsk): OutgoingPage;

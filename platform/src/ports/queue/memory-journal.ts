@@ -1,4 +1,6 @@
 /** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
+
+import { fittingChunks } from "./fitting.ts";
 import { jobLifecycle, type Payload } from "./job.ts";
 import {
   type Entry,
@@ -10,7 +12,17 @@ import {
   type Written,
 } from "./journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
-import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, OutgoingAsk, OutgoingPage, Part } from "./queue.ts";
+import type {
+  Chunk,
+  Counter,
+  JobFilter,
+  LargeOutputs,
+  Outgoing,
+  OutgoingAsk,
+  OutgoingPage,
+  Part,
+  Place,
+} from "./queue.ts";
 
 interface Kept {
   row: JobRow;
@@ -119,12 +131,13 @@ export class MemoryJournal implements Journal {
     return { rows: rows.slice(offset, offset + limit), total: rows.length };
   }
 
-  chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[] {
-    return (this.#chunks.get(id) ?? [])
+  chunks(id: string, after: Place, limit: number, bytes?: number): Chunk[] {
+    const found = (this.#chunks.get(id) ?? [])
       .filter((chunk) => isAfter(chunk, after))
       .sort((a, b) => a.attempt - b.attempt || a.sequence - b.sequence)
       .slice(0, limit)
       .map(({ key: _, ...chunk }) => chunk);
+    return fittingChunks(found, bytes);
   }
 
   counters(endpoint: string): Record<Counter, number> {

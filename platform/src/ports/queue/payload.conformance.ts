@@ -120,6 +120,24 @@ export function payloadConformance(open: OpenQueue): void {
     expect(await opened.queue.chunks("j1", { attempt: 0, sequence: 0 }, 9)).toEqual([chunk]);
   });
 
+  test("of long chunks one at least is read, then as many as fit", async () => {
+    await using opened = await open();
+    await running(opened.queue, newJob("j1"));
+    const text = `"${"x".repeat(99_998)}"`;
+    await opened.queue.append(
+      "w1",
+      [1, 2, 3, 4, 5].map((sequence) => ({ id: "j1", attempt: 1, sequence, text })),
+    );
+    const read = async (sequence: number, limit: number, bytes?: number) =>
+      (await opened.queue.chunks("j1", { attempt: 1, sequence }, limit, bytes)).map((chunk) => chunk.sequence);
+    expect(await read(0, 9, 1)).toEqual([1]);
+    expect(await read(1, 9, 300_000)).toEqual([2, 3, 4]);
+    expect(await read(1, 9, 299_999)).toEqual([2, 3]);
+    expect(await read(1, 1, 300_000)).toEqual([2]);
+    expect(await read(5, 9, 1)).toEqual([]);
+    expect(await read(0, 9)).toEqual([1, 2, 3, 4, 5]);
+  });
+
   test("a chunk under a key that its attempt has already is dropped, whatever else it says", async () => {
     await using opened = await open();
     await running(opened.queue, newJob("j1"));

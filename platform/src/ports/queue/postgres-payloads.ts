@@ -2,7 +2,7 @@
 import type { Sql, Statement } from "../postgres/pool.ts";
 import type { Payload } from "./job.ts";
 import { COLUMNS, type JobRow, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
-import type { Chunk, Part, Queue, Reading } from "./queue.ts";
+import type { Chunk, Part, Place, Queue, Reading } from "./queue.ts";
 
 /** Texts up to this length travel with the batch and stand in the job's row. */
 const INLINE_LENGTH = 32 * 1024;
@@ -101,4 +101,22 @@ const APPEND: Statement = {
 export async function appendChunks(sql: Sql, calls: readonly { holder: string; chunks: Chunk[] }[]): Promise<void> {
   const rows = calls.flatMap(({ holder, chunks }) => chunks.map((chunk) => ({ holder, ...chunk })));
   await sql(APPEND, [rowsParameter(rows)]);
+}
+
+/** Rows know how long they are: a text that does not fit is not read. */
+export async function readChunks(
+  sql: Sql,
+  job: string,
+  { attempt, sequence }: Place,
+  limit: number,
+  bytes = Number.MAX_SAFE_INTEGER,
+): Promise<Chunk[]> {
+  return sql<Chunk>(
+    `SELECT job AS id, attempt, sequence, text FROM (
+       SELECT *, sum(octet_length(text)) OVER (ORDER BY attempt, sequence) AS so_far FROM (
+         SELECT * FROM job_chunks WHERE job = $1 AND (attempt, sequence) > ($2, $3) ORDER BY attempt, sequence LIMIT $4
+       ) AS found
+     ) AS summed WHERE so_far <= $5 OR so_far = octet_length(text) ORDER BY attempt, sequence`,
+    [job, attempt, sequence, limit, bytes],
+  );
 }

@@ -17,7 +17,16 @@ import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenew
 import { COLUMNS, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
 import { outgoing, settle, tellers } from "./postgres-outbox.ts";
 import { PostgresOutputs } from "./postgres-outputs.ts";
-import { APART, appendChunks, isApart, readJob, readPieces, resealSlice, writePieces } from "./postgres-payloads.ts";
+import {
+  APART,
+  appendChunks,
+  isApart,
+  readChunks,
+  readJob,
+  readPieces,
+  resealSlice,
+  writePieces,
+} from "./postgres-payloads.ts";
 import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
 import type {
   Ask,
@@ -35,6 +44,7 @@ import type {
   OutgoingAsk,
   OutgoingPage,
   Part,
+  Place,
   Queue,
   Reading,
 } from "./queue.ts";
@@ -130,12 +140,8 @@ export class PostgresQueue implements Queue {
     return ids.map((id) => jobs.get(id)).map((job) => (job && isKept(job, now) ? job : undefined));
   }
 
-  async chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]> {
-    return this.#sql<Chunk>(
-      `SELECT job AS id, attempt, sequence, text FROM job_chunks
-       WHERE job = $1 AND (attempt, sequence) > ($2, $3) ORDER BY attempt, sequence LIMIT $4`,
-      [id, after.attempt, after.sequence, limit],
-    );
+  chunks(id: string, after: Place, limit: number, bytes?: number): Promise<Chunk[]> {
+    return readChunks(this.#sql, id, after, limit, bytes);
   }
 
   async list({ endpoint, states, offset, limit, now }: JobFilter): Promise<{ jobs: Job[]; total: number }> {

@@ -68,6 +68,9 @@ export interface Chunk {
   key?: string;
 }
 
+/** Where a chunk stands. */
+export type Place = Pick<Chunk, "attempt" | "sequence">;
+
 export interface HolderState {
   holder: string;
   endpoint: string;
@@ -206,7 +209,8 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   read(id: string, now: number, parts?: readonly Part[]): Promise<Reading | "purged" | undefined>;
   /** Many jobs at once, in the order of their ids; undefined where one is unknown or expired. */
   find(ids: readonly string[], now: number): Promise<(Job | undefined)[]>;
-  chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Promise<Chunk[]>;
+  /** Up to `limit`, in order; where `bytes` is given, one at least and then as many as have no more together. */
+  chunks(id: string, after: Place, limit: number, bytes?: number): Promise<Chunk[]>;
   list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }>;
   /** Removes the waiting jobs of an endpoint for good and returns their ids, which are remembered until `until`. */
   purge(endpoint: string, until: number): Promise<string[]>;

@@ -7,11 +7,22 @@ import { Scrubber } from "../sqlite/scrubber.ts";
 import { sql } from "../sqlite/statement.ts";
 import { type Flusher, GroupCommit, openForReading, refuseNew } from "../sqlite/writer.ts";
 import { pack } from "./entry-wire.ts";
+import { fittingChunks } from "./fitting.ts";
 import type { Payload } from "./job.ts";
 import type { Entry, JobRow, Journal, Stashed, StoredBody, Written } from "./journal.ts";
 import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
 import { PayloadFiles } from "./payload-files.ts";
-import type { Chunk, Counter, JobFilter, LargeOutputs, Outgoing, OutgoingAsk, OutgoingPage, Part } from "./queue.ts";
+import type {
+  Chunk,
+  Counter,
+  JobFilter,
+  LargeOutputs,
+  Outgoing,
+  OutgoingAsk,
+  OutgoingPage,
+  Part,
+  Place,
+} from "./queue.ts";
 import { type Listed, SqliteLists } from "./sqlite-lists.ts";
 import type { Results } from "./sqlite-program.ts";
 
@@ -203,11 +214,12 @@ export class SqliteJournal implements Journal {
     return this.#lists.list(filter);
   }
 
-  chunks(id: string, after: { attempt: number; sequence: number }, limit: number): Chunk[] {
-    return this.#sql(
+  chunks(id: string, after: Place, limit: number, bytes?: number): Chunk[] {
+    const rows = this.#sql(
       `SELECT job AS id, attempt, sequence, text FROM chunks
        WHERE job = ? AND (attempt, sequence) > (?, ?) ORDER BY attempt, sequence LIMIT ?`,
-    ).all(id, after.attempt, after.sequence, limit) as unknown as Chunk[];
+    ).iterate(id, after.attempt, after.sequence, limit);
+    return fittingChunks(rows as Iterable<unknown> as Iterable<Chunk>, bytes);
   }
 
   counters(endpoint: string): Record<Counter, number> {

@@ -1,6 +1,6 @@
 /** The thread that reads large bodies, one after another. */
 import { parentPort } from "node:worker_threads";
-import { chunksOf } from "../../jobs/chunks.ts";
+import { chunksOf, outputChunks, outputIn } from "../../jobs/chunks.ts";
 import { readReport, SCANNED } from "../../jobs/report.ts";
 import { readRequest } from "../../jobs/request.ts";
 import { realClock } from "../../kernel/clock.ts";
@@ -9,15 +9,17 @@ import { parseKeptJson } from "../../kernel/json.ts";
 import { JsonScan } from "../../kernel/json-scan.ts";
 import { Problem } from "../../kernel/problem.ts";
 import { readBatchBody } from "./batch-body.ts";
-import type { Question, ScanAnswer, ScanQuestion, WholeAnswer, WholeQuestion } from "./large-json.ts";
+import type { ChunksQuestion, Question, ScanAnswer, ScanQuestion, WholeAnswer, WholeQuestion } from "./large-json.ts";
 import { Leftovers } from "./leftovers.ts";
 import { wantsStream } from "./openai-input.ts";
+import { openAiAnswer, shownChunks } from "./shown-output.ts";
 
 const port = parentPort!;
 const leftovers = new Leftovers(realClock, openCollector());
 
 port.on("message", (question: Question) => {
   if ("scan" in question) return port.postMessage(scanOn(question));
+  if ("stored" in question) return port.postMessage(showChunks(question));
   const answer = readers[question.kind](question);
   const { byteLength } = answer.bytes;
   port.postMessage(answer, [answer.bytes.buffer as ArrayBuffer]);
@@ -30,7 +32,20 @@ const readers: Record<WholeQuestion["kind"], (question: WholeQuestion) => WholeA
   report: readLargeReport,
   chunks: ({ id, bytes }) => ({ id, bytes, chunks: chunksOf(textOf(bytes)) }),
   openAi: readLargeInput,
+  // What was sent is dropped: nobody needs it back.
+  output: ({ id, bytes, part }) => ({
+    id,
+    bytes: NOTHING(),
+    ...outputChunks(outputIn(textOf(bytes)), part!.from, part!.most),
+  }),
+  openAiAnswer: ({ id, bytes }) => ({ id, bytes: NOTHING(), answer: openAiAnswer(textOf(bytes)) }),
 };
+
+const NOTHING = () => new Uint8Array(0);
+
+function showChunks({ id, kind, stored }: ChunksQuestion) {
+  return { id, shown: shownChunks[kind](stored) };
+}
 
 /** Bodies that are on their way in. */
 const scans = new Map<number, JsonScan>();

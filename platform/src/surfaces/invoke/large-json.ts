@@ -1,11 +1,14 @@
 /** Large JSON bodies are read in threads, accounts in turns: parsing 19 MB would stop the event loop for about 200 ms. */
+import { outputChunks, outputIn } from "../../jobs/chunks.ts";
 import type { Report } from "../../jobs/report.ts";
 import type { RequestTerms } from "../../jobs/request.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Scanned } from "../../kernel/json-scan.ts";
 import { type ProblemCode, problem } from "../../kernel/problem.ts";
 import { TurnThread } from "../../kernel/turn-thread.ts";
+import type { Payload } from "../../ports/queue/job.ts";
 import type { BatchRequest } from "./batch-body.ts";
+import { type OpenAiAnswer, openAiAnswer, shownChunks } from "./shown-output.ts";
 
 /** Shorter bodies are read where they are: handing them over would cost more than it saves. */
 export const LARGE_BYTES = 256 * 1024;
@@ -14,20 +17,32 @@ const HEAVY_BYTES = 1024 * 1024;
 
 export type WholeQuestion = {
   id: number;
-  kind: "request" | "requests" | "report" | "chunks" | "openAi";
+  kind: "request" | "requests" | "report" | "chunks" | "openAi" | "output" | "openAiAnswer";
   bytes: Uint8Array;
+  /** Which chunks of an output are wanted. */
+  part?: { from: number; most: number };
 };
+
+/** Stored chunks, to be written as they are shown: as items of a stream, or as the events of an OpenAI client. */
+export type ChunksQuestion = { id: number; kind: "items" | "openAiEvents"; stored: StoredChunk[] };
+
+export interface StoredChunk {
+  text: string;
+  sequence: number;
+}
 
 /** Of a body that comes in pieces: the next piece, the end of it, or that nobody wants to know any more. */
 export type ScanQuestion = { id: number; kind: "piece" | "end" | "forget"; scan: number; bytes?: Uint8Array };
 
-export type Question = WholeQuestion | ScanQuestion;
+export type Question = WholeQuestion | ScanQuestion | ChunksQuestion;
 
 export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { terms: RequestTerms }
   | { requests: BatchRequest[] }
   | { chunks: string[] }
   | { wantsStream: boolean }
+  | { texts: string[]; more: boolean }
+  | { answer: OpenAiAnswer }
   /** `whole`: the body itself is the result object. */
   | { report: Report; whole: boolean }
   | { refused: { code: ProblemCode; detail: string } }
@@ -36,7 +51,7 @@ export type WholeAnswer = { id: number; bytes: Uint8Array } & (
 /** Whether it can still be JSON, and at the end what it is. */
 export type ScanAnswer = { id: number; goesOn: boolean; scanned?: Scanned };
 
-export type Answer = WholeAnswer | ScanAnswer;
+export type Answer = WholeAnswer | ScanAnswer | { id: number; shown: string[] };
 
 /** A body that is checked while it comes in. */
 export interface LargeScan extends Disposable {
@@ -44,7 +59,7 @@ export interface LargeScan extends Disposable {
   end(): Promise<Scanned>;
 }
 
-type Unnumbered = Omit<WholeQuestion, "id"> | Omit<ScanQuestion, "id">;
+type Unnumbered = Omit<WholeQuestion, "id"> | Omit<ScanQuestion, "id"> | Omit<ChunksQuestion, "id">;
 
 const THREAD = new URL("./large-json-thread.ts", import.meta.url);
 
@@ -78,6 +93,31 @@ export class LargeJson implements AsyncDisposable {
     return answer as Extract<Answer, { wantsStream: boolean }>;
   }
 
+  /** The output of a stored result as chunks, and whether more follow. */
+  async output(
+    result: Payload,
+    { whose, ...part }: { from: number; most: number; whose: string },
+  ): Promise<{ texts: string[]; more: boolean }> {
+    if (result.length <= LARGE_BYTES) return outputChunks(outputIn(textOf(result)), part.from, part.most);
+    const answer = await this.#askWhole("output", bytesOf(result), whose, part);
+    return answer as Extract<Answer, { texts: string[] }>;
+  }
+
+  /** What a stored result says to an OpenAI client. */
+  async openAiAnswer(result: Payload, whose: string): Promise<OpenAiAnswer> {
+    if (result.length <= LARGE_BYTES) return openAiAnswer(textOf(result));
+    return ((await this.#askWhole("openAiAnswer", bytesOf(result), whose)) as { answer: OpenAiAnswer }).answer;
+  }
+
+  /** Each chunk as it is shown. */
+  async shown(kind: ChunksQuestion["kind"], chunks: readonly StoredChunk[], whose: string): Promise<string[]> {
+    const stored = chunks.map(({ text, sequence }) => ({ text, sequence }));
+    const length = stored.reduce((sum, { text }) => sum + text.length, 0);
+    if (length <= LARGE_BYTES) return shownChunks[kind](stored);
+    const thread = length > HEAVY_BYTES ? this.#heavy : this.#light;
+    return ((await thread.ask({ kind, stored }, [], whose)) as { shown: string[] }).shown;
+  }
+
   async report(bytes: Uint8Array, whose: string): Promise<Report> {
     const answer = (await this.#askWhole("report", bytes, whose)) as Extract<Answer, { report: Report }>;
     return answer.whole && answer.report.kind === "end" ? { ...answer.report, result: answer.bytes } : answer.report;
@@ -104,9 +144,20 @@ export class LargeJson implements AsyncDisposable {
   }
 
   /** The bytes travel to the thread and back without being copied. */
-  async #askWhole(kind: WholeQuestion["kind"], bytes: Uint8Array, whose: string): Promise<WholeAnswer> {
+  async #askWhole(
+    kind: WholeQuestion["kind"],
+    bytes: Uint8Array,
+    whose: string,
+    part?: WholeQuestion["part"],
+  ): Promise<WholeAnswer> {
     const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
     const thread = own.byteLength > HEAVY_BYTES ? this.#heavy : this.#light;
-    return (await thread.ask({ kind, bytes: own }, [own.buffer as ArrayBuffer], whose)) as WholeAnswer;
+    return (await thread.ask({ kind, bytes: own, part }, [own.buffer as ArrayBuffer], whose)) as WholeAnswer;
   }
 }
+
+const textOf = (payload: Payload) => (typeof payload === "string" ? payload : Buffer.from(payload).toString());
+
+/** A copy: what is handed to the thread is gone here, and others may read the same result. */
+const bytesOf = (payload: Payload) =>
+  typeof payload === "string" ? new TextEncoder().encode(payload) : new Uint8Array(payload);

@@ -1,14 +1,14 @@
 /** The OpenAI-compatible route: a request becomes a job, and the job's stream becomes the answer. */
 import type { EndpointTerms, Engine } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
-import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
+import { BEGINNING, errorOf, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Gone } from "../../kernel/gone.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
-import { problem } from "../../kernel/problem.ts";
-import { type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
+import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
+import { drained } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JsonText } from "../http/pipeline.ts";
@@ -73,9 +73,8 @@ function routeOf(request: Request, path: string): string {
   return `/${path}${mark < 0 ? "" : request.url.slice(mark)}`;
 }
 
-/** Workers yield, and their only item is the answer. */
 async function whole(
-  { engine, outputs }: OpenAiParts,
+  { engine, outputs, reader }: OpenAiParts,
   { endpoint, reply }: Asked,
   id: string,
   gone: Gone,
@@ -87,16 +86,14 @@ async function whole(
   }
   const elsewhere = leadsElsewhere(outputs, job);
   if (elsewhere !== undefined) return failed(reply, 500, elsewhere);
-  const { output, error } = parsed(result);
-  if (job.state !== "COMPLETED") return failed(reply, 500, error ?? job.reason ?? `the job was ${job.state}`);
-  const answer = Array.isArray(output) && output.length === 1 ? output[0] : output;
-  const inner = (answer as { error?: unknown } | undefined)?.error;
-  return inner ? failed(reply, statusOf(inner), messageOf(inner)) : new JsonText(JSON.stringify(answer ?? null));
+  if (job.state !== "COMPLETED") return failed(reply, 500, errorOf(job, result) ?? `the job was ${job.state}`);
+  const answer = await reader.large.openAiAnswer(result ?? "{}", endpoint.id);
+  return "text" in answer ? new JsonText(answer.text) : failed(reply, answer.status, answer.message);
 }
 
 /** Text goes out as it comes in; the status stays open until the first of it, so that an early failure can still be told by it. */
 async function streamed(
-  { streams, outputs }: OpenAiParts,
+  { streams, outputs, reader }: OpenAiParts,
   { endpoint, reply }: Asked,
   id: string,
   gone: Gone,
@@ -114,11 +111,11 @@ async function streamed(
     if (failure !== undefined && !reply.raw.headersSent) return failed(reply, isLetGo ? 503 : 500, failure);
     startEvents(reply, id);
     if (failure !== undefined) reply.raw.write(`data: ${JSON.stringify(errorObject(failure))}\n\n`);
-    for (const chunk of view.chunks) {
-      const text = eventText((JSON.parse(chunk.text) as { output?: unknown }).output);
-      closing = text.trimEnd() || closing;
+    for (const text of await reader.large.shown("openAiEvents", view.chunks, endpoint.id)) {
+      closing = text.trimEnd().slice(-DONE.length) || closing;
       reply.raw.write(text);
     }
+    await drained(reply.raw, gone);
     position = view.chunks.at(-1) ?? position;
     if (isOver || isLetGo) break;
     if (view.chunks.length === 0) reply.raw.write(": waiting\n\n");
@@ -139,13 +136,6 @@ function startEvents(reply: Reply, id: string): void {
   reply.raw.flushHeaders();
 }
 
-/** Newer workers yield finished event text, older ones objects or lists of them. */
-function eventText(output: unknown): string {
-  if (typeof output === "string") return output;
-  const items = Array.isArray(output) ? output : [output];
-  return items.map((item) => (typeof item === "string" ? item : `data: ${JSON.stringify(item)}\n\n`)).join("");
-}
-
 function failed(reply: Reply, status: number, message: string): JsonText {
   reply.code(status);
   return new JsonText(JSON.stringify(errorObject(message)));
@@ -160,27 +150,8 @@ function leadsElsewhere(outputs: Outputs, job: Job): string | undefined {
 }
 
 /** Undefined when the job was completed. One that has not ended is let go because the server ends. */
-function failureOf({ job, result }: StreamView): string | undefined {
+function failureOf({ job, error }: StreamView): string | undefined {
   if (job.state === "COMPLETED") return undefined;
   if (!jobLifecycle.isFinal(job.state)) return ENDING;
-  return parsed(result).error ?? job.reason ?? `the job was ${job.state}`;
-}
-
-function statusOf(error: unknown): number {
-  const { code } = error as { code?: unknown };
-  return typeof code === "number" && code >= 400 && code < 600 ? code : 500;
-}
-
-function messageOf(error: unknown): string {
-  const { message } = error as { message?: unknown };
-  return typeof message === "string" ? message : JSON.stringify(error);
-}
-
-function parsed(result: Payload | undefined): { output?: unknown; error?: string } {
-  if (result === undefined) return {};
-  try {
-    return JSON.parse(Buffer.from(result).toString());
-  } catch (cause) {
-    throw problem("internal", "a stored result could not be read", { cause });
-  }
+  return error ?? `the job was ${job.state}`;
 }

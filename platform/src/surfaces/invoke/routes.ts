@@ -143,7 +143,12 @@ function routes(parts: InvokeParts): Route[] {
       scope: "serverless:invoke",
       work: async ({ endpoint }) => ({ removed: await engine.purge(endpoint.id), status: "completed" }),
     },
-    { methods: ["GET", "POST"], path: "/stream/:job", scope: "serverless:read", work: (asked) => stream(parts, asked) },
+    {
+      methods: ["GET", "POST"],
+      path: "/stream/:job",
+      scope: "serverless:read",
+      work: (asked) => stream({ ...parts, large: parts.reader.large }, asked),
+    },
     { methods: ["GET"], path: OUTPUT_PATH, scope: "serverless:read", work: (asked) => output(parts.outputs, asked) },
     { methods: ["GET", "POST"], path: "/openai/*", scope: "serverless:invoke", work: (asked) => openAi(parts, asked) },
     {

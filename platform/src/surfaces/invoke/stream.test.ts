@@ -115,6 +115,42 @@ test("an end is said with the last chunks, not before: clients stop at the first
   expect(second.headers.get("x-job-status")).toBe("FAILED");
 });
 
+test("an answer has as many long chunks as fit, and the end comes with the last of them", async () => {
+  await using world = await setupJobs();
+  const outputs = [..."abcdef"].map((letter) => letter.repeat(900_000));
+  const { id, worker } = await streaming(world, ...outputs);
+  await worker.done(id, { output: [] });
+  const first = await world.invoke("GET", `/stream/${id}`);
+  expect([first.json.status, outputsOf(first.json.stream)]).toEqual(["IN_PROGRESS", outputs.slice(0, 4)]);
+  const second = await world.invoke("GET", `/stream/${id}`);
+  expect([second.json.status, outputsOf(second.json.stream)]).toEqual(["COMPLETED", outputs.slice(4)]);
+});
+
+test("a long output of a handler that streamed nothing comes in several answers, and once", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world);
+  const output = "ab".repeat(4_500_000);
+  await worker.done(id, { output });
+  const given: string[] = [];
+  const states: string[] = [];
+  for (let i = 0; i < 4; i++) {
+    const { json } = await world.invoke("GET", `/stream/${id}`);
+    states.push(json.status);
+    given.push(outputsOf(json.stream).join(""));
+  }
+  expect(given.map((text) => text.length <= 4 * 1024 * 1024)).toEqual([true, true, true, true]);
+  expect(given.join("") === output).toBe(true);
+  expect(states).toEqual(["IN_PROGRESS", "IN_PROGRESS", "COMPLETED", "COMPLETED"]);
+});
+
+test("what stands beside an output is no way around the length of chunks", async () => {
+  await using world = await setupJobs();
+  const { id, worker } = await streaming(world);
+  await worker.ask("POST job-stream", { job: id, body: JSON.stringify({ output: 1, metrics: "x".repeat(2_500_000) }) });
+  const { json } = await world.invoke("GET", `/stream/${id}`);
+  expect(json.stream.length).toBe(3);
+});
+
 test("an explicit format wins over everything else", async () => {
   await using world = await setupJobs();
   const { id } = await streaming(world, 1);
@@ -225,8 +261,8 @@ test("output over 1 MB is split over several chunks, and none of it is lost", as
   const long = "ä\n".repeat(600_000);
   const list = Array.from({ length: 150_000 }, (_, i) => `item ${i}`);
   const { id } = await streaming(world, long, list);
-  const { json } = await read(world, id);
-  const outputs = outputsOf(json) as string[];
+  // More than one answer holds.
+  const outputs = outputsOf([...(await read(world, id)).json, ...(await read(world, id)).json]) as string[];
   for (const output of outputs) expect(Buffer.byteLength(JSON.stringify(output))).toBeLessThanOrEqual(1_048_576);
   const joined = outputs.join("");
   expect(joined.slice(0, long.length)).toBe(long);

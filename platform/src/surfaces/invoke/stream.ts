@@ -6,12 +6,12 @@ import { BEGINNING, type Position, type Streams, type StreamView } from "../../j
 import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts";
-import type { Chunk } from "../../ports/queue/queue.ts";
 import { drained, eventHeaders, eventText, KEEP_ALIVE_MS } from "../http/events.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
+import type { LargeJson } from "./large-json.ts";
 import { jobRecord } from "./record.ts";
 import { type StreamStandard, streamForm } from "./stream-form.ts";
 
@@ -20,6 +20,7 @@ export interface StreamParts {
   streams: Streams;
   outputs: Outputs;
   streamStandard: StreamStandard;
+  large: Pick<LargeJson, "shown">;
 }
 
 interface Asked {
@@ -47,7 +48,8 @@ async function poll(parts: StreamParts, { endpoint, job: id, request, reply }: A
       ? await nextUnread(parts, ask, reply)
       : await parts.streams.next(ask.endpoint, id, parsePosition(from), ask.waitMs, ask.gone);
   reply.header("X-Job-Status", shownState(view));
-  return new JsonText(JSON.stringify(form === "array" ? arrayForm(view) : objectForm(view)));
+  const items = await parts.large.shown("items", view.chunks, endpoint.id);
+  return new JsonText(form === "array" ? arrayForm(view, items) : objectForm(view, items));
 }
 
 interface Ask {
@@ -93,23 +95,21 @@ const shownState = ({ job, isLast }: StreamView): JobState =>
   isLast || !jobLifecycle.isFinal(job.state) ? job.state : "IN_PROGRESS";
 
 /** A failure is the last item, so that a reader of plain arrays sees it too. It has the keys that such a reader looks for. */
-function arrayForm({ job, chunks, error, errorAt }: StreamView): unknown[] {
-  const items = chunks.map(shownChunk);
-  if (!errorAt) return items;
+function arrayForm({ job, error, errorAt }: StreamView, items: readonly string[]): string {
+  if (!errorAt) return `[${items.join(",")}]`;
   const failure = JSON.stringify({ output: null, error, status: job.state });
-  return [...items, withMetrics(failure, errorAt.sequence)];
+  return `[${[...items, JSON.stringify(withMetrics(failure, errorAt.sequence))].join(",")}]`;
 }
 
-function objectForm(view: StreamView): object {
-  const { chunks, error } = view;
-  return { status: shownState(view), stream: chunks.map(shownChunk), ...(error === undefined ? {} : { error }) };
+function objectForm(view: StreamView, items: readonly string[]): string {
+  const { error } = view;
+  const failure = error === undefined ? "" : `,"error":${JSON.stringify(error)}`;
+  return `{"status":"${shownState(view)}","stream":[${items.join(",")}]${failure}}`;
 }
-
-const shownChunk = ({ text, sequence }: Chunk) => withMetrics(text, sequence);
 
 /** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
 async function events(
-  { engine, streams, outputs }: StreamParts,
+  { engine, streams, outputs, large }: StreamParts,
   { endpoint, job: id, request, reply }: Asked,
 ): Promise<Reply> {
   const resumed = request.headers["last-event-id"];
@@ -127,14 +127,15 @@ async function events(
       raw.write(eventText({ name: "reset", data: { attempt: view.job.attempt } }));
       continue;
     }
-    for (const chunk of view.chunks)
-      raw.write(eventText({ id: `${chunk.attempt}.${chunk.sequence}`, data: shownChunk(chunk) }));
+    const items = await large.shown("items", view.chunks, endpoint.id);
+    for (const [i, { attempt, sequence }] of view.chunks.entries())
+      raw.write(`id: ${attempt}.${sequence}\ndata: ${items[i]}\n\n`);
     position = view.chunks.at(-1) ?? position;
     if (view.chunks.length > 0) await drained(raw, gone);
     else if (jobLifecycle.isFinal(view.job.state)) {
-      raw.write(
-        `event: end\ndata: ${Buffer.from(jobRecord({ ...view, link: outputs.link(view.job) })).toString()}\n\n`,
-      );
+      raw.write("event: end\ndata: ");
+      raw.write(jobRecord({ ...view, link: outputs.link(view.job) }));
+      raw.write("\n\n");
       break;
     } else raw.write(": waiting\n\n");
   }

@@ -1,8 +1,8 @@
-/** The bodies of jobs that are claimed together: as many as fit, none of them read before that is known. */
+/** What is read together, as much as fits: the bodies of claimed jobs, none read before that is known, and chunks. */
 import type { Job } from "./job.ts";
 import type { Journal, StoredBody } from "./journal.ts";
 import type { LiveJob } from "./live-job.ts";
-import type { Claimed } from "./queue.ts";
+import type { Chunk, Claimed } from "./queue.ts";
 
 export class FittingBodies {
   readonly #journal: Pick<Journal, "body">;
@@ -30,4 +30,16 @@ export class FittingBodies {
     const read = this.#bodies.map((body) => (typeof body === "string" ? body : body?.read()));
     return Promise.all(jobs.map(async (job, i) => ({ job, body: (await read[i])! })));
   }
+}
+
+/** One at least, then as many as fit; those behind are not looked at. */
+export function fittingChunks(chunks: Iterable<Chunk>, most = Number.POSITIVE_INFINITY): Chunk[] {
+  const fitting: Chunk[] = [];
+  let bytes = 0;
+  for (const chunk of chunks) {
+    bytes += Buffer.byteLength(chunk.text);
+    if (bytes > most && fitting.length > 0) break;
+    fitting.push(chunk);
+  }
+  return fitting;
 }
