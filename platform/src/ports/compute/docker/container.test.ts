@@ -35,6 +35,12 @@ test("a container gets the real devices of its instance, by their ids, and no vi
   expect(requested(["virtual-1"])).toBeUndefined();
 });
 
+test("containers weigh by their processors, and no one as much as a server beside them", () => {
+  const sharesOf = (vcpu: number) =>
+    containerRequest("i", { ...spec, limits: { ...spec.limits, vcpu } }, place).HostConfig.CpuShares;
+  expect([0.01, 2, 8, 1000].map(sharesOf)).toEqual([2, 128, 512, 512]);
+});
+
 test("the disk is limited where the engine can", () => {
   expect(containerRequest("i", spec, place).HostConfig.StorageOpt).toEqual({ size: "3G" });
   expect(containerRequest("i", spec, { ...place, limitsDisk: false }).HostConfig).not.toHaveProperty("StorageOpt");

@@ -56,8 +56,16 @@ const MOST_PROCESSES = 4_096;
 /** Of what Docker gives by default: raw sockets forge packets on the bridge, and device nodes are nobody's business. */
 const DROPPED_CAPABILITIES = ["NET_RAW", "MKNOD"];
 
+/**
+ * What a container weighs where processors are short. A server beside it, be it in a container of its own, has 1024: it goes on
+ * answering while programs compute, and they share what is left by what they asked for.
+ */
+const SHARES_PER_PROCESSOR = 64;
+const LEAST_SHARES = 2;
+
 /** The body of the request that makes the container of an instance. */
 export function containerRequest(id: string, spec: InstanceSpec, place: Place, folders: readonly MountedFolder[] = []) {
+  const processors = Math.min(spec.limits.vcpu, place.processors);
   return {
     Image: spec.image,
     Hostname: id,
@@ -68,7 +76,8 @@ export function containerRequest(id: string, spec: InstanceSpec, place: Place, f
     Labels: labelsOf(id, spec, place.installation),
     HostConfig: {
       NetworkMode: place.network,
-      NanoCpus: Math.round(Math.min(spec.limits.vcpu, place.processors) * 1e9),
+      NanoCpus: Math.round(processors * 1e9),
+      CpuShares: Math.max(LEAST_SHARES, Math.round(processors * SHARES_PER_PROCESSOR)),
       Memory: spec.limits.memoryMb * MB,
       // The same again: no swap beyond it.
       MemorySwap: spec.limits.memoryMb * MB,
