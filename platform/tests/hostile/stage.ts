@@ -21,9 +21,11 @@ export interface Stage extends AsyncDisposable {
   owner: Party;
   /** A second account, rate-limited as any. */
   hostile: Party;
+  /** An account that has been busy for long: what it made within its rate limits by and by, it makes here at once. */
+  patient(): Promise<Party>;
   witness: Witness;
-  /** An endpoint of the hostile account, whose workers do what a file of `worker/` says. */
-  hostileEndpoint(behaviour: string, more?: object): Promise<string>;
+  /** An endpoint of the hostile account, or of another, whose workers do what a file of `worker/` says. */
+  hostileEndpoint(behaviour: string, more?: object, party?: Party): Promise<string>;
   /** Removes it, however its workers resist. */
   remove(endpoint: string): Promise<void>;
 }
@@ -71,17 +73,21 @@ export async function openStage({ env, ...options }: StartOptions = {}): Promise
   });
   const owner = party(await ownerKey(data));
   const hostile = party((await millrace(data, "accounts", "create", "hostile")).key);
-  const witness = opened.use(await Witness.open(server.url, await witnessKey(data), join(apps, "witness")));
+  const witness = opened.use(
+    await Witness.open(server.url, await unlimitedKey(data, "witness"), join(apps, "witness")),
+  );
   const kept = opened.move();
+  let patient: Promise<Party> | undefined;
   return {
     server,
     data,
     owner,
     hostile,
     witness,
-    async hostileEndpoint(behaviour, more = {}) {
+    patient: () => (patient ??= unlimitedKey(data, "patient").then(party)),
+    async hostileEndpoint(behaviour, more = {}, of = hostile) {
       const program = { image: `host:${join(apps, "hostile")}`, cmd: ["node", "main.mjs", behaviour] };
-      const { status, json, text } = await hostile.call("POST", "/v2/serverless", {
+      const { status, json, text } = await of.call("POST", "/v2/serverless", {
         name: behaviour,
         ...program,
         ...CPU,
@@ -99,7 +105,7 @@ export async function openStage({ env, ...options }: StartOptions = {}): Promise
 }
 
 /** Rate limits are not what is measured. */
-async function witnessKey(data: string): Promise<string> {
-  await millrace(data, "accounts", "create", "witness");
-  return (await millrace(data, "keys", "create", "--account", "witness", "--scopes", "all", "--exempt")).key;
+async function unlimitedKey(data: string, account: string): Promise<string> {
+  await millrace(data, "accounts", "create", account);
+  return (await millrace(data, "keys", "create", "--account", account, "--scopes", "all", "--exempt")).key;
 }

@@ -1,0 +1,49 @@
+/** Many who follow the log of one worker that has much to say. */
+import { stay } from "../../../src/kernel/clock.ts";
+import type { Scene, Stage } from "../stage.ts";
+
+const FOLLOWERS = 20;
+const ATTACK_MS = 1500;
+const LOOK_MS = 50;
+
+export const scenes: Scene[] = [
+  {
+    name: "a long log is followed by many, half of whom do not read it",
+    async attack(stage) {
+      const endpoint = await stage.hostileEndpoint("chatter", { workers: { min: 1, max: 1 } });
+      const worker = await workerOf(stage, endpoint);
+      const url = `${stage.server.url}/v2/serverless/${endpoint}/workers/${worker}/logs?tail=5000`;
+      const over = new AbortController();
+      const followers = Array.from({ length: FOLLOWERS }, (_, i) => follow(stage, url, over.signal, i % 2 === 0));
+      const bytes = Promise.all(followers);
+      await Promise.race([bytes, stay(ATTACK_MS)]);
+      over.abort();
+      if (Math.max(...(await bytes)) === 0) throw new Error("nobody was told of the log");
+      await stage.remove(endpoint);
+    },
+  },
+];
+
+/** How many bytes came. */
+async function follow({ hostile }: Stage, url: string, signal: AbortSignal, reads: boolean): Promise<number> {
+  let bytes = 0;
+  try {
+    const answer = await fetch(url, { headers: { authorization: `Bearer ${hostile.key}` }, signal });
+    if (answer.status !== 200) throw new Error(`a follower was answered ${answer.status}: ${await answer.text()}`);
+    if (!reads) await stay(ATTACK_MS);
+    for await (const chunk of answer.body!) bytes += chunk.length;
+  } catch (error) {
+    if (!signal.aborted) throw error;
+  }
+  return bytes;
+}
+
+async function workerOf({ hostile }: Stage, endpoint: string): Promise<string> {
+  for (let tries = 0; tries < 100; tries++) {
+    const { json } = await hostile.call("GET", `/v2/serverless/${endpoint}/workers`);
+    const [worker] = json.workers;
+    if (worker) return worker.id;
+    await stay(LOOK_MS);
+  }
+  throw new Error("the hostile worker never began");
+}

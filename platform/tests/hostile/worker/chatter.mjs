@@ -1,0 +1,4 @@
+/** A program that has much to say, and goes on. */
+const line = `${"word ".repeat(100)}\n`;
+process.stdout.write(line.repeat(5000));
+setInterval(() => process.stdout.write(line.repeat(100)), 20);
