@@ -35,9 +35,8 @@ export const scenes: Scene[] = [
       const answer = await fetch(`${server.url}/v2/${endpoint}/run`, { method: "POST", headers, body });
       return { status: answer.status, text: await answer.text() };
     };
-    await Promise.all(
-      Object.values(LARGE).flatMap((value) => [value, value].map((one) => expectStatus(OK, send(one)))),
-    );
+    const values = LARGE_VALUES.map((make) => make(LARGE));
+    await Promise.all([...values, ...values].map((value) => expectStatus(OK, send(value))));
   }),
   scene("long lists of jobs are read with every filter", async (stage, endpoint) => {
     await askAgainAndAgain(16, ATTACK_MS / 3, () => submit(stage, endpoint));
