@@ -2,7 +2,7 @@
 import { stay } from "../../../src/kernel/clock.ts";
 import type { Scene, Stage } from "../stage.ts";
 
-const FOLLOWERS = 20;
+const FOLLOWERS = 10;
 const ATTACK_MS = 1500;
 const LOOK_MS = 50;
 

@@ -3,7 +3,7 @@ import { eachOf } from "../../../src/kernel/bounded.ts";
 import { askAgainAndAgain, expectStatus } from "../callers.ts";
 import type { Scene } from "../stage.ts";
 
-const ENDPOINTS = 60;
+const ENDPOINTS = 40;
 const AT_ONCE = 8;
 const ATTACK_MS = 1000;
 

@@ -2,9 +2,9 @@
 import { askAgainAndAgain } from "../callers.ts";
 import type { Scene } from "../stage.ts";
 
-const CALLERS = 6;
+const CALLERS = 4;
 const ATTACK_MS = 1500;
-const BODY = new Uint8Array(8_000_000).fill(120);
+const BODY = new Uint8Array(4_000_000).fill(120);
 
 export const scenes: Scene[] = [
   {
