@@ -163,7 +163,7 @@ describe("the sandbox", () => {
     app: "/srv/x",
     appWritable: false,
     node: "/n/node",
-    etc: { hosts: "/i/etc-hosts" },
+    etc: { hosts: 10 },
     hostname: "i1",
     scratchBytes: 1_000,
     library: undefined,

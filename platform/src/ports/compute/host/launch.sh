@@ -33,4 +33,4 @@ echo "$stat" >"$folder/identity"
   # One small write: a reader that finds a line end has found all of it. Before the pipe is closed, which processes that the program left
   # behind may hold open.
   echo "$status" >"$folder/exit"
-} 2>/dev/null | exec /bin/sh "${0%launch.sh}keep.sh" "$folder" "$segment" 3<&- 4<&- 6<&-
+} 2>/dev/null | exec /bin/sh "${0%launch.sh}keep.sh" "$folder" "$segment" 3<&- 4<&- 6<&- 7<&- 8<&-

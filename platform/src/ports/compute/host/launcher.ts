@@ -2,7 +2,6 @@
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, writeFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../compute.ts";
@@ -32,9 +31,14 @@ import {
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import { type Bubblewrap, findBubblewrap, TOOL_ENVIRONMENT } from "./tools.ts";
 
-/** Descriptors that `launch.sh` hands on: 3 has the variables, then comes the filter of system calls; `network.sh` takes 5 for itself. */
+/** Descriptors that `launch.sh` hands on; `network.sh` takes 5 for itself, and `launch.sh` 9. */
+const VARIABLES_FD = 3;
 const SECCOMP_FD = 4;
 const ARGUMENTS_FD = 6;
+const ETC_FDS = { passwd: 7, group: 8, hosts: 10, "resolv.conf": 11 } as const;
+
+/** Where everybody may know of: a program sees where it comes from. It is the same for all installations of one version. */
+const COMMON_LIBRARY = "/run/millrace-library";
 
 /** Without a sandbox the server's own Node is found where it is. */
 const PLAIN_PATH = `${dirname(process.execPath)}:${TOOL_ENVIRONMENT.PATH}`;
@@ -160,31 +164,28 @@ export class Launcher {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
     const mounts = await mountedFolders(this.#options.volumes, launch.spec.mounts, RESERVED);
-    const variables = files.nameless(
-      environmentText(this.#environmentFor(launch)),
-      user,
-      `${this.#prefix}${launch.id}`,
-    );
-    const filter = this.#filter === undefined ? undefined : files.open(this.#filter, "r");
+    const memory = (text: string, owner?: number) => files.nameless(text, owner, `${this.#prefix}${launch.id}`);
+    const given = new Map<number, number>([
+      [VARIABLES_FD, memory(environmentText(this.#environmentFor(launch)), user)],
+    ]);
+    if (this.#filter !== undefined) given.set(SECCOMP_FD, files.open(this.#filter, "r"));
     const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd], {
       waits: launch.ownNetwork,
       app: this.sandboxed ? launch.app?.identity : undefined,
     });
-    const view = this.sandboxed ? this.#viewOf(launch, user, { library, mounts }) : undefined;
-    const command = view ? this.#sandbox(user, program) : program;
-    const rest = view
-      ? ["ignore" as const, files.nameless(view.join("\0"), undefined, `${this.#prefix}${launch.id}-view`)]
-      : [];
+    if (this.sandboxed) {
+      given.set(ARGUMENTS_FD, memory(this.#viewOf(launch, user, { library, mounts }).join("\0")));
+      const etc = etcFor(user ?? process.getuid!(), launch.ownNetwork);
+      for (const name of ETC_NAMES) given.set(ETC_FDS[name], memory(etc[name]));
+    }
+    const command = this.sandboxed ? this.#sandbox(user, program) : program;
     const { folder, cgroups, segment } = launch;
     const args = [LAUNCH[1], folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)];
     const child = spawnOrRefuse(args, {
       detached: true,
       cwd: this.sandboxed ? "/" : (launch.app?.path ?? "/"),
       env: TOOL_ENVIRONMENT,
-      stdio: this.#cover(
-        ["ignore", "ignore", "ignore", variables, filter ?? "ignore", ...rest],
-        files.open("/dev/null", "r"),
-      ),
+      stdio: this.#cover(given, files.open("/dev/null", "r")),
     });
     // What is awaited hears of its own errors; this hears of those before and after.
     child.on("error", () => {});
@@ -196,14 +197,14 @@ export class Launcher {
   }
 
   /** What this process was itself given by whoever started it, and would hand on, leads nowhere instead. */
-  #cover(stdio: ("ignore" | number)[], nowhere: number): ("ignore" | number)[] {
-    const length = Math.max(stdio.length, ...this.#inherited.map((fd) => fd + 1));
-    return Array.from({ length }, (_, fd) => stdio[fd] ?? (this.#inherited.includes(fd) ? nowhere : "ignore"));
+  #cover(given: ReadonlyMap<number, number>, nowhere: number): ("ignore" | number)[] {
+    const length = Math.max(...given.keys(), ...this.#inherited) + 1;
+    return Array.from({ length }, (_, fd) => given.get(fd) ?? (this.#inherited.includes(fd) ? nowhere : "ignore"));
   }
 
   /** What bubblewrap is told by a file: a program sees its command, which would name the data folder. */
   #viewOf(
-    { id, spec, folder, app, devices, ownNetwork }: Launch,
+    { id, spec, app, devices }: Launch,
     user: number | undefined,
     shown: Pick<View, "library" | "mounts">,
   ): string[] {
@@ -212,7 +213,7 @@ export class Launcher {
       app: app?.path,
       appWritable: this.#options.writableApp,
       node: process.execPath,
-      etc: makeEtc(folder, user ?? process.getuid!(), ownNetwork),
+      etc: ETC_FDS,
       hostname: id,
       scratchBytes: Math.ceil(spec.limits.diskGb * 2 ** 30),
       devices: [...new Set(devices.flatMap(({ files }) => files))],
@@ -231,7 +232,9 @@ export class Launcher {
   #plainLibrary(): Promise<string> | undefined {
     const { library, folder } = this.#options;
     if (library === undefined || !this.sandboxed) return undefined;
-    this.#library ??= plainLibrary(library, join(folder, ".library")).catch((error) => {
+    // Only root can make what no other user could have put there.
+    const place = this.changesUser ? COMMON_LIBRARY : join(folder, ".library");
+    this.#library ??= plainLibrary(library, place).catch((error) => {
       this.#library = undefined;
       throw error;
     });
@@ -281,20 +284,12 @@ function spawnOrRefuse(args: readonly string[], options: SpawnOptions): ChildPro
 
 const userOf = (name: string) => userFrom(createHash("sha256").update(name).digest().readUInt32LE());
 
-/** Files of `/etc` that are this instance's own, made on the machine to be shown inside. */
-function makeEtc(folder: InstanceFolder, user: number, ownNetwork: boolean): Record<string, string> {
-  const texts = {
-    passwd: passwdOf(user),
-    group: groupOf(user),
-    hosts: HOSTS,
-    "resolv.conf": resolvConf(ownNetwork),
-  };
-  const made = Object.entries(texts).map(([name, text]) => {
-    const file = folder.file(`etc-${name}`);
-    writeFileSync(file, text);
-    // Whatever this process forbids for its files, the program has to read these.
-    chmodSync(file, 0o644);
-    return [name, file] as const;
-  });
-  return Object.fromEntries(made);
-}
+const ETC_NAMES = Object.keys(ETC_FDS) as (keyof typeof ETC_FDS)[];
+
+/** Files of `/etc` that are an instance's own. */
+const etcFor = (user: number, ownNetwork: boolean): Record<keyof typeof ETC_FDS, string> => ({
+  passwd: passwdOf(user),
+  group: groupOf(user),
+  hosts: HOSTS,
+  "resolv.conf": resolvConf(ownNetwork),
+});

@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { chmod, mkdir, readdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { stripTypeScriptTypes } from "node:module";
 import { join } from "node:path";
+import { realRandom } from "../../../kernel/random.ts";
 
 interface Source {
   name: string;
@@ -14,8 +15,8 @@ export async function plainLibrary(library: string, folder: string): Promise<str
   const sources = await sourcesIn(join(library, "src"));
   const target = join(folder, digestOf(sources));
   if (await isMade(target)) return target;
-  const unfinished = `${target}.unfinished`;
-  await rm(unfinished, { recursive: true, force: true });
+  // Another server may make the same at this moment.
+  const unfinished = `${target}.${Buffer.from(realRandom.bytes(6)).toString("hex")}.unfinished`;
   const src = join(unfinished, "src");
   await mkdir(src, { recursive: true });
   const { name, version, type } = JSON.parse(await readFile(join(library, "package.json"), "utf8"));
@@ -23,9 +24,20 @@ export async function plainLibrary(library: string, folder: string): Promise<str
   await Promise.all(sources.map(({ name, text }) => writeReadable(join(src, asPlain(name)), plain(text))));
   await writeReadable(join(unfinished, MANIFEST), JSON.stringify(manifest));
   for (const made of [src, unfinished]) await chmod(made, 0o755);
-  await rm(target, { recursive: true, force: true });
-  await rename(unfinished, target);
+  await takePlace(unfinished, target);
   return target;
+}
+
+async function takePlace(unfinished: string, target: string): Promise<void> {
+  try {
+    await rename(unfinished, target);
+  } catch (error) {
+    if (await isMade(target)) return rm(unfinished, { recursive: true, force: true });
+    if ((error as NodeJS.ErrnoException).code !== "ENOTEMPTY") throw error;
+    // What a machine that lost its power left there.
+    await rm(target, { recursive: true, force: true });
+    await rename(unfinished, target);
+  }
 }
 
 const MANIFEST = "package.json";

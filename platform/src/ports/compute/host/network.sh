@@ -24,4 +24,4 @@ END
   echo connected
 }
 
-connect 3<&- 4<&- 6<&- | exec "$@" 5<&0 </dev/null
+connect 3<&- 4<&- 6<&- 7<&- 8<&- | exec "$@" 5<&0 </dev/null

@@ -2,7 +2,7 @@
 import { chmod, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer, type ListenOptions, type Server } from "node:net";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import type { InstanceSpec } from "../compute.ts";
 import { ended, linesOf, newId, specOf } from "../conformance-world.ts";
@@ -267,6 +267,16 @@ describe("a program cannot act", () => {
     const { text } = await shell("cat /proc/[0-9]*/cmdline | tr '\\0' ' '");
     expect(text).toContain("bwrap");
     expect(text).not.toContain(world.data);
+  });
+
+  test("no mount inside tells where the server keeps its data", async () => {
+    // Relative to the file system that it is on, which is all that the kernel tells.
+    const { text } = await shell("cat /proc/self/mountinfo; ls -l /proc/$$/fd");
+    expect(text).toContain(" /opt/millrace/worker ");
+    expect(text).not.toContain(basename(world.data));
+    // Nor is a descriptor left of those by which it was told what it sees.
+    const open = [...text.matchAll(/ (\d+) -> (?!\/dev\/null)/g)].map(([, fd]) => Number(fd));
+    expect(open.filter((fd) => fd > 2)).toEqual([]);
   });
 
   test("on processes that are not its own, or see them", async () => {

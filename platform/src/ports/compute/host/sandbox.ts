@@ -75,8 +75,8 @@ export interface View {
   node: string;
   /** The folder of the worker library. */
   library: string | undefined;
-  /** Files of `/etc` made for this instance: where they are on the machine, by name. */
-  etc: Readonly<Record<string, string>>;
+  /** Files of `/etc` made for this instance: the descriptor of each, by name. */
+  etc: Readonly<Record<string, number>>;
   hostname: string;
   scratchBytes: number;
   devices: readonly string[];
@@ -101,7 +101,8 @@ export function sandboxArguments(view: View): string[] {
     ...view.system,
     ...["--ro-bind", view.node, `${RUNTIME}/node`],
     ...(view.library === undefined ? [] : ["--ro-bind", view.library, LIBRARY, "--symlink", LIBRARY, LIBRARY_NAME]),
-    ...Object.entries(view.etc).flatMap(([name, source]) => ["--ro-bind", source, `/etc/${name}`]),
+    // No mounts, of which the kernel would tell where they come from.
+    ...Object.entries(view.etc).flatMap(([name, fd]) => ["--perms", "0644", "--file", String(fd), `/etc/${name}`]),
     ...["--proc", "/proc", "--dev", "/dev"],
     ...["--perms", "1777", ...size, "--tmpfs", "/dev/shm"],
     ...["--perms", "1777", ...size, "--tmpfs", "/tmp"],
