@@ -1,29 +1,65 @@
 /** The credential in a job's body, `s3Config.accessSecret`: sealed where the body is stored, readable where a worker gets it. */
 import { replaceSpans, type Span, valueSpans } from "../kernel/json-spans.ts";
+import { problem } from "../kernel/problem.ts";
 import type { Payload } from "../ports/queue/job.ts";
 import type { Sealed, Vault } from "../ports/vault/vault.ts";
 
 /** A credential in a body is sealed under this context, and never stored in clear. */
 const CREDENTIAL = "s3Config.accessSecret";
 
+/** A body that gives it more often would grow with each: sealed, a short text is some hundred bytes long. */
+const MOST_CREDENTIALS = 16;
+
+export type Opening = '"' | "{";
+
+/** Finds credentials in a long body, wherever that holds nobody up. */
+export type FindCredentials = (body: Uint8Array, opening: Opening) => Promise<Span[]>;
+
+const findHere: FindCredentials = async (body, opening) => credentialBytes(body, opening);
+
 /**
  * Undefined when there is none. Only the credential changes: everything else reaches the worker as it came, numbers too long for us
  * included.
  */
-export async function sealCredential(vault: Vault, body: Payload): Promise<string | undefined> {
-  const text = asText(body);
-  const spans = credentialsIn(text, '"');
+export async function sealCredential(vault: Vault, body: string): Promise<string | undefined>;
+export async function sealCredential(vault: Vault, body: Payload, find?: FindCredentials): Promise<Payload | undefined>;
+export async function sealCredential(vault: Vault, body: Payload, find = findHere): Promise<Payload | undefined> {
+  const spans = typeof body === "string" ? credentialsIn(body, '"') : await find(body, '"');
   if (spans.length === 0) return undefined;
-  const secret = await vault.seal(lastIn(text, spans) as string, CREDENTIAL);
-  return replaceSpans(text, spans, JSON.stringify(secret));
+  if (spans.length > MOST_CREDENTIALS)
+    throw problem("malformed", `'s3Config.accessSecret' is given ${spans.length} times; give it once`);
+  return replaced(body, spans, await vault.seal(valueAt(body, spans.at(-1)!) as string, CREDENTIAL));
 }
 
 /** The body as the worker gets it, its credential readable again. */
-export async function openCredential(vault: Vault, body: Payload): Promise<string> {
+export async function openCredential(vault: Vault, body: Payload, find = findHere): Promise<Payload> {
+  const spans = typeof body === "string" ? credentialsIn(body, "{") : await find(body, "{");
+  return replaced(body, spans, await vault.open(valueAt(body, spans.at(-1)!) as Sealed, CREDENTIAL));
+}
+
+/** Where credentials stand in a body of bytes, counted in bytes. */
+export function credentialBytes(body: Uint8Array, opening: Opening): Span[] {
   const text = asText(body);
-  const spans = credentialsIn(text, "{");
-  const secret = await vault.open(lastIn(text, spans) as Sealed, CREDENTIAL);
-  return replaceSpans(text, spans, JSON.stringify(secret));
+  let [at, bytes] = [0, 0];
+  const byteAt = (index: number) => {
+    bytes += Buffer.byteLength(text.slice(at, index));
+    at = index;
+    return bytes;
+  };
+  return credentialsIn(text, opening).map(([start, end]) => [byteAt(start), byteAt(end)]);
+}
+
+function valueAt(body: Payload, [start, end]: Span): unknown {
+  return JSON.parse(typeof body === "string" ? body.slice(start, end) : asText(body.subarray(start, end)));
+}
+
+function replaced(body: Payload, spans: readonly Span[], value: string | Sealed): Payload {
+  const replacement = JSON.stringify(value);
+  if (typeof body === "string") return replaceSpans(body, spans, replacement);
+  const starts = [0, ...spans.map(([, end]) => end)];
+  const ends = [...spans.map(([start]) => start), body.length];
+  const pieces = starts.map((start, i) => body.subarray(start, ends[i]));
+  return Buffer.concat(pieces.flatMap((piece, i) => (i === 0 ? [piece] : [Buffer.from(replacement), piece])));
 }
 
 /** The body with its credential under the newest master key, or undefined when it already is. */
@@ -35,7 +71,7 @@ export function rewrapCredential(vault: Vault, body: Payload): string | undefine
 }
 
 /** Where credentials stand, all of them: a key that is given twice hides the first from parsers, but not from the disk. */
-function credentialsIn(text: string, opening: '"' | "{"): Span[] {
+function credentialsIn(text: string, opening: Opening): Span[] {
   return valueSpans(text, ["s3Config", "accessSecret"]).filter(([start]) => text[start] === opening);
 }
 

@@ -1,6 +1,7 @@
 /** The thread that reads large bodies, one after another. */
 import { parentPort } from "node:worker_threads";
 import { chunksOf, outputChunks, outputIn } from "../../jobs/chunks.ts";
+import { credentialBytes } from "../../jobs/credential.ts";
 import { readReport, SCANNED } from "../../jobs/report.ts";
 import { readRequest } from "../../jobs/request.ts";
 import { realClock } from "../../kernel/clock.ts";
@@ -38,6 +39,7 @@ const readers: Record<WholeQuestion["kind"], (question: WholeQuestion) => WholeA
     bytes: NOTHING(),
     ...outputChunks(outputIn(textOf(bytes)), part!.from, part!.most),
   }),
+  credentials: ({ id, bytes, opening }) => ({ id, bytes: NOTHING(), credentials: credentialBytes(bytes, opening!) }),
   openAiAnswer: ({ id, bytes }) => ({ id, bytes: NOTHING(), answer: openAiAnswer(textOf(bytes)) }),
 };
 

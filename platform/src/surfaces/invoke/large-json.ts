@@ -1,9 +1,11 @@
 /** Large JSON bodies are read in threads, accounts in turns: parsing 19 MB would stop the event loop for about 200 ms. */
 import { outputChunks, outputIn } from "../../jobs/chunks.ts";
+import { credentialBytes, type Opening } from "../../jobs/credential.ts";
 import type { Report } from "../../jobs/report.ts";
 import type { RequestTerms } from "../../jobs/request.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Scanned } from "../../kernel/json-scan.ts";
+import type { Span } from "../../kernel/json-spans.ts";
 import { type ProblemCode, problem } from "../../kernel/problem.ts";
 import { TurnThread } from "../../kernel/turn-thread.ts";
 import type { Payload } from "../../ports/queue/job.ts";
@@ -17,10 +19,12 @@ const HEAVY_BYTES = 1024 * 1024;
 
 export type WholeQuestion = {
   id: number;
-  kind: "request" | "requests" | "report" | "chunks" | "openAi" | "output" | "openAiAnswer";
+  kind: "request" | "requests" | "report" | "chunks" | "openAi" | "output" | "openAiAnswer" | "credentials";
   bytes: Uint8Array;
   /** Which chunks of an output are wanted. */
   part?: { from: number; most: number };
+  /** What the credentials that are looked for begin with. */
+  opening?: Opening;
 };
 
 /** Stored chunks, to be written as they are shown: as items of a stream, or as the events of an OpenAI client. */
@@ -43,6 +47,7 @@ export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { wantsStream: boolean }
   | { texts: string[]; more: boolean }
   | { answer: OpenAiAnswer }
+  | { credentials: Span[] }
   /** `whole`: the body itself is the result object. */
   | { report: Report; whole: boolean }
   | { refused: { code: ProblemCode; detail: string } }
@@ -99,7 +104,7 @@ export class LargeJson implements AsyncDisposable {
     { whose, ...part }: { from: number; most: number; whose: string },
   ): Promise<{ texts: string[]; more: boolean }> {
     if (result.length <= LARGE_BYTES) return outputChunks(outputIn(textOf(result)), part.from, part.most);
-    const answer = await this.#askWhole("output", bytesOf(result), whose, part);
+    const answer = await this.#askWhole("output", bytesOf(result), whose, { part });
     return answer as Extract<Answer, { texts: string[] }>;
   }
 
@@ -107,6 +112,13 @@ export class LargeJson implements AsyncDisposable {
   async openAiAnswer(result: Payload, whose: string): Promise<OpenAiAnswer> {
     if (result.length <= LARGE_BYTES) return openAiAnswer(textOf(result));
     return ((await this.#askWhole("openAiAnswer", bytesOf(result), whose)) as { answer: OpenAiAnswer }).answer;
+  }
+
+  /** Where credentials stand in a body, which stays where it is. */
+  async credentials(body: Uint8Array, opening: Opening, whose: string): Promise<Span[]> {
+    if (body.byteLength <= LARGE_BYTES) return credentialBytes(body, opening);
+    const answer = await this.#askWhole("credentials", new Uint8Array(body), whose, { opening });
+    return (answer as Extract<Answer, { credentials: Span[] }>).credentials;
   }
 
   /** Each chunk as it is shown. */
@@ -148,11 +160,11 @@ export class LargeJson implements AsyncDisposable {
     kind: WholeQuestion["kind"],
     bytes: Uint8Array,
     whose: string,
-    part?: WholeQuestion["part"],
+    also: Pick<WholeQuestion, "part" | "opening"> = {},
   ): Promise<WholeAnswer> {
     const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
     const thread = own.byteLength > HEAVY_BYTES ? this.#heavy : this.#light;
-    return (await thread.ask({ kind, bytes: own, part }, [own.buffer as ArrayBuffer], whose)) as WholeAnswer;
+    return (await thread.ask({ kind, bytes: own, ...also }, [own.buffer as ArrayBuffer], whose)) as WholeAnswer;
   }
 }
 

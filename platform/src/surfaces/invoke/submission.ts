@@ -1,7 +1,7 @@
 /** From the body of /run or /runsync to a submission: read once, validated, and kept as it came. */
 import { hash } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { sealCredential } from "../../jobs/credential.ts";
+import { type FindCredentials, sealCredential } from "../../jobs/credential.ts";
 import type { Submission } from "../../jobs/engine.ts";
 import type { PayloadLimits } from "../../jobs/payload-limits.ts";
 import { readRequest } from "../../jobs/request.ts";
@@ -33,9 +33,15 @@ export async function readSubmission(
     throw problem("malformed", "the request body is empty; a JSON object with 'input' is required");
   const read = bytes.length > LARGE_BYTES ? await readLarge(large, bytes, whose) : readSmall(bytes);
   const digest = () => hash("sha256", read.body, "base64url");
-  const sealed = read.terms.hasCredential ? await sealCredential(vault, read.body) : undefined;
+  const sealed = read.terms.hasCredential ? await sealCredential(vault, read.body, findIn(large, whose)) : undefined;
   return sealed === undefined ? { ...read, digest } : { ...read, body: sealed, sealed: true, digest };
 }
+
+/** A copy goes to the thread: the body itself is stored. */
+const findIn =
+  (large: LargeJson, whose: string): FindCredentials =>
+  (body, opening) =>
+    large.credentials(body, opening, whose);
 
 function readSmall(bytes: Buffer): Read {
   const { text, value } = parseKeptJson(bytes);

@@ -71,3 +71,24 @@ test.each([
   expect([before, lost, after].map((id) => text.includes(id))).toEqual([true, false, true]);
   expect(await world.status(lost)).toMatchObject(failed);
 });
+
+test("a credential in a long body is sealed and opened, every one of them, and all else stays as it came", async () => {
+  await using world = await setupJobs();
+  const text = "ü".repeat(300_000);
+  const long = `{"input":{"n":1.00,"text":"${text}"},"s3Config":{"accessSecret":"first"},"s3Config":{"accessSecret":"gehéim"}}`;
+  const { json } = await world.invoke("POST", "/run", { body: long });
+  const stored = await world.queue.read(json.id, world.clock.now(), ["body"]);
+  expect(typeof stored === "object" && Buffer.from(stored.body!).includes("gehéim")).toBe(false);
+  const worker = await world.worker();
+  const taken = await worker.ask("GET job-take");
+  const own = `,"id":"${json.id}"}`;
+  expect(taken.text === `${long.replace("first", "gehéim").slice(0, -1)}${own}`).toBe(true);
+});
+
+test.each([0, 300_000])("a body of %i characters that repeats its credential to grow is refused", async (length) => {
+  await using world = await setupJobs();
+  const many = Array.from({ length: 17 }, () => '"accessSecret":"x"').join(",");
+  const body = `{"input":{"text":"${"x".repeat(length)}"},"s3Config":{${many}}}`;
+  const { status, text } = await world.invoke("POST", "/run", { body });
+  expect([status, text]).toEqual([400, expect.stringContaining("is given 17 times; give it once")]);
+});

@@ -1,14 +1,20 @@
 /** A job as a worker gets it: the caller's own body with our keys behind it, since the last of two equal keys counts. */
-import { openCredential } from "../../jobs/credential.ts";
+import { type FindCredentials, openCredential } from "../../jobs/credential.ts";
 import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
+import type { LargeJson } from "../invoke/large-json.ts";
 import { spliced, spliceText } from "../invoke/record.ts";
 
 /** In pieces when it is long, and never whole for a second time. */
 export type JobText = string | Uint8Array[];
 
-export async function jobText({ job, body }: Claimed, vault: Vault, withAttempt = false): Promise<JobText> {
-  const readable = job.sealed ? await openCredential(vault, body) : body;
+export async function jobText(
+  { job, body }: Claimed,
+  { vault, large }: { vault: Vault; large: LargeJson },
+  withAttempt = false,
+): Promise<JobText> {
+  const find: FindCredentials = (bytes, opening) => large.credentials(bytes, opening, job.endpoint);
+  const readable = job.sealed ? await openCredential(vault, body, find) : body;
   const own = withAttempt ? `"id":"${job.id}","attempt":${job.attempt}}` : `"id":"${job.id}"}`;
   return typeof readable === "string" ? spliceText(readable, own) : spliced(readable, own);
 }

@@ -213,14 +213,15 @@ async function claim(
 
 /** A job whose credential can no longer be opened would fare no better with another worker: it fails at once. */
 async function handOut(
-  { desk, vault, log }: WorkerLinkParts,
+  parts: WorkerLinkParts,
   call: WorkerCall,
   claimed: Claimed,
   withAttempt: boolean,
 ): Promise<Handed | undefined> {
+  const { desk, log } = parts;
   const { job } = claimed;
   try {
-    return { job, text: await jobText(claimed, vault, withAttempt) };
+    return { job, text: await jobText(claimed, parts, withAttempt) };
   } catch (error) {
     log.error({ err: error, job: job.id }, "a job's credential cannot be opened");
     await desk.fail(call, job, `s3Config.accessSecret can no longer be opened: ${(error as Error).message}`);
