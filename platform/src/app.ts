@@ -176,7 +176,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const authenticator = new Authenticator({ ...parts, failed, ...services });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
   const doorkeeper = new Doorkeeper({ clock, most: settings.connections });
-  const pipeline = new Pipeline({ ...parts, limiter, doorkeeper });
+  const large = new LargeJson();
+  const pipeline = new Pipeline({ ...parts, limiter, doorkeeper, large });
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
   const told = { events: eventsFor(() => fleet), warmUps: warmUpsOf(() => fleet) };
   const desk = new WorkerDesk({ ...parts, ...told, failed, waiters: engine.waiters });
@@ -227,7 +228,6 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const nodeLink =
     node && new NodeLink({ ...parts, machine: node.id, passes, balancer, records: services.workerRecords });
   const ahead = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
-  const large = new LargeJson();
   const reader = { ...parts, large, limits: payloadLimits };
   const outputs = new Outputs({ ...parts, engine, urlOf: (endpoint) => endpoints.urlOf(endpoint) });
   const streams = new Streams({ ...parts, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });

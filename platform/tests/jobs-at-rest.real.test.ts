@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { filesHolding, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 
-const ENDPOINT = { name: "attic", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+const ENDPOINT = { name: "attic", image: "nobody/nothing:1", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 /** Words that stand in every part of a job. */
 const WORDS = [
   "marzipan",

@@ -1,6 +1,6 @@
 /** Bodies that cost most to read, for any number of bytes: found by measuring, each the worst for some step on the way. */
 
-const filled = (unit: string, bytes: number) => unit.repeat(Math.max(0, Math.floor(bytes / unit.length)));
+const filled = (unit: string, bytes: number) => unit.repeat(Math.max(0, Math.floor(bytes / Buffer.byteLength(unit))));
 
 function members(bytes: number): string {
   const parts: string[] = [];

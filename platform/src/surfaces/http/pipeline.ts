@@ -29,13 +29,33 @@ import type { Surface } from "./surface.ts";
 
 type Handler = (call: Call) => Promise<unknown>;
 
+/** Longer bodies would hold up everybody else while they are read. */
+const LONG_BODY = 1024 * 1024;
 const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
 /** HEAD follows GET by itself; OPTIONS is refused like any other method that a path does not have. */
 const ROUTED_METHODS = [...METHODS, "OPTIONS"] as const;
 
+interface PipelineParts {
+  limiter: RateLimiter;
+  doorkeeper: Doorkeeper;
+  /** Reads long bodies beside everything else. */
+  large: { body(bytes: Uint8Array, schema: object, whose: string): Promise<unknown> };
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+interface Sender {
+  request: Request;
+  reply: Reply;
+  /** The account that it is sent for. */
+  whose: string;
+}
+
 export class Pipeline {
   readonly #limiter: RateLimiter;
   readonly #doorkeeper: Doorkeeper;
+  readonly #large: PipelineParts["large"];
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #log: Log;
@@ -43,7 +63,8 @@ export class Pipeline {
   readonly #streams = new Set<AbortController>();
   #isClosing = false;
 
-  constructor(parts: { limiter: RateLimiter; doorkeeper: Doorkeeper; clock: Clock; random: Random; log: Log }) {
+  constructor(parts: PipelineParts) {
+    this.#large = parts.large;
     this.#limiter = parts.limiter;
     this.#doorkeeper = parts.doorkeeper;
     this.#clock = parts.clock;
@@ -89,7 +110,7 @@ export class Pipeline {
     return this.answer(surface, request, reply, async (caller) => {
       requireOperation(caller, operation);
       const query = readQuery(operation.query, searchOf(request)) as Call["query"];
-      const body = (await this.#body(surface, operation, request, reply)) as Call["body"];
+      const body = (await this.#body(surface, operation, { request, reply, whose: caller.account })) as Call["body"];
       requireFields(caller, operation, body);
       if (operation.events) return this.#follow(handler, { caller, params, query, body }, request, reply);
       const result = await handler({ caller, params, query, body });
@@ -146,13 +167,14 @@ export class Pipeline {
   }
 
   /** Limits before reading, then the media type, then the bytes. */
-  async #body(surface: Surface, operation: Operation, request: Request, reply: Reply): Promise<unknown> {
+  async #body(surface: Surface, operation: Operation, { request, reply, whose }: Sender): Promise<unknown> {
     if (!operation.in) return undefined;
     const limit = operation.bodyLimit ?? DEFAULT_BODY_LIMIT;
     refuseTooLarge(request, limit);
     if (surface.strictMediaType && hasBody(request)) requireJson(request);
     const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock });
     if (bytes.length === 0) throw problem("malformed", "The request body is empty; a JSON object is required.");
+    if (bytes.length > LONG_BODY) return this.#large.body(bytes, operation.in, whose);
     return assertValid(operation.in, parseJson(bytes));
   }
 

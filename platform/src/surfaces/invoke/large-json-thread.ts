@@ -6,9 +6,10 @@ import { readReport, SCANNED } from "../../jobs/report.ts";
 import { readRequest } from "../../jobs/request.ts";
 import { realClock } from "../../kernel/clock.ts";
 import { openCollector } from "../../kernel/collector.ts";
-import { parseKeptJson } from "../../kernel/json.ts";
+import { parseJson, parseKeptJson } from "../../kernel/json.ts";
 import { JsonScan } from "../../kernel/json-scan.ts";
 import { Problem } from "../../kernel/problem.ts";
+import { assertValid } from "../../kernel/validate.ts";
 import { readBatchBody } from "./batch-body.ts";
 import type { ChunksQuestion, Question, ScanAnswer, ScanQuestion, WholeAnswer, WholeQuestion } from "./large-json.ts";
 import { Leftovers } from "./leftovers.ts";
@@ -33,6 +34,7 @@ const readers: Record<WholeQuestion["kind"], (question: WholeQuestion) => WholeA
   report: readLargeReport,
   chunks: ({ id, bytes }) => ({ id, bytes, chunks: chunksOf(textOf(bytes)) }),
   openAi: readLargeInput,
+  body: readLargeBody,
   // What was sent is dropped: nobody needs it back.
   output: ({ id, bytes, part }) => ({
     id,
@@ -83,9 +85,26 @@ function readLargeRequests({ id, bytes }: WholeQuestion): WholeAnswer {
   }
 }
 
+const schemas = new Map<string, object>();
+
+/** The same object for the same schema: each is compiled once. */
+function known(text: string): object {
+  const schema = schemas.get(text) ?? (JSON.parse(text) as object);
+  schemas.set(text, schema);
+  return schema;
+}
+
+function readLargeBody({ id, bytes, schema }: WholeQuestion): WholeAnswer {
+  try {
+    return { id, bytes: NOTHING(), value: assertValid(known(schema!), parseJson(bytes)) };
+  } catch (error) {
+    return refused(id, NOTHING(), error);
+  }
+}
+
 function refused(id: number, bytes: Uint8Array, error: unknown): WholeAnswer {
   const known = error instanceof Problem ? error : new Problem("malformed", "the request body could not be read");
-  return { id, bytes, refused: { code: known.code, detail: known.detail } };
+  return { id, bytes, refused: { code: known.code, detail: known.detail, errors: known.errors } };
 }
 
 const textOf = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString();

@@ -19,8 +19,10 @@ const HEAVY_BYTES = 1024 * 1024;
 
 export type WholeQuestion = {
   id: number;
-  kind: "request" | "requests" | "report" | "chunks" | "openAi" | "output" | "openAiAnswer" | "credentials";
+  kind: "request" | "requests" | "report" | "chunks" | "openAi" | "output" | "openAiAnswer" | "credentials" | "body";
   bytes: Uint8Array;
+  /** What a body is held to, as JSON. */
+  schema?: string;
   /** Which chunks of an output are wanted. */
   part?: { from: number; most: number };
   /** What the credentials that are looked for begin with. */
@@ -48,9 +50,10 @@ export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { texts: string[]; more: boolean }
   | { answer: OpenAiAnswer }
   | { credentials: Span[] }
+  | { value: unknown }
   /** `whole`: the body itself is the result object. */
   | { report: Report; whole: boolean }
-  | { refused: { code: ProblemCode; detail: string } }
+  | { refused: { code: ProblemCode; detail: string; errors?: string[] | undefined } }
 );
 
 /** Whether it can still be JSON, and at the end what it is. */
@@ -84,6 +87,14 @@ export class LargeJson implements AsyncDisposable {
     const answer = await this.#askWhole("requests", bytes, whose);
     if ("refused" in answer) throw problem(answer.refused.code, answer.refused.detail);
     return (answer as Extract<Answer, { requests: BatchRequest[] }>).requests;
+  }
+
+  /** A body of the REST API, held to its schema: what comes back is no longer than that allows. */
+  async body(bytes: Uint8Array, schema: object, whose: string): Promise<unknown> {
+    const answer = await this.#askWhole("body", bytes, whose, { schema: JSON.stringify(schema) });
+    if (!("refused" in answer)) return (answer as Extract<Answer, { value: unknown }>).value;
+    const { code, detail, errors } = answer.refused;
+    throw problem(code, detail, errors ? { errors } : {});
   }
 
   /** What one post of a streaming job becomes. */
@@ -160,7 +171,7 @@ export class LargeJson implements AsyncDisposable {
     kind: WholeQuestion["kind"],
     bytes: Uint8Array,
     whose: string,
-    also: Pick<WholeQuestion, "part" | "opening"> = {},
+    also: Pick<WholeQuestion, "part" | "opening" | "schema"> = {},
   ): Promise<WholeAnswer> {
     const own = bytes.byteLength === bytes.buffer.byteLength ? bytes : new Uint8Array(bytes);
     const thread = own.byteLength > HEAVY_BYTES ? this.#heavy : this.#light;
