@@ -59,6 +59,7 @@ async function until<T>(look: () => Promise<T | undefined | false>, what: string
   throw new Error(`never ${what}`);
 }
 
+// Only root can mount a small disk.
 test.skipIf(!isRoot)(
   "a full disk refuses what needs it, deletes and restarts all the same, and is forgotten with room",
   async () => {
