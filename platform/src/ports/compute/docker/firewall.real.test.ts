@@ -8,7 +8,7 @@ import { realClock } from "../../../kernel/clock.ts";
 import { silentLog } from "../../../kernel/log.ts";
 import { linesOf } from "../conformance-world.ts";
 import { INTERNET_ALONE, nameServersOf } from "../egress.ts";
-import { runTool } from "../host/tools.ts";
+import { runTool } from "../host/forker.ts";
 import { ContainerNetwork, tableName } from "./container-network.ts";
 import { Engine } from "./engine.ts";
 import { networkName } from "./network.ts";

@@ -2,7 +2,8 @@
 import { readFile } from "node:fs/promises";
 import type { Log } from "../../../kernel/log.ts";
 import { type Egress, egressRules, ingressRules, serviceRules } from "../egress.ts";
-import { find, runTool } from "../host/tools.ts";
+import { runTool } from "../host/forker.ts";
+import { find } from "../host/tools.ts";
 
 export interface Wall {
   bridge: string;

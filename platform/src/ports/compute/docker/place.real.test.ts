@@ -7,7 +7,7 @@ import { dockerSpec, dockerWorld, openDriver, shell } from "../../../../tests/do
 import { silentLog } from "../../../kernel/log.ts";
 import { StartRefused } from "../compute.ts";
 import { ended, found, linesOf } from "../conformance-world.ts";
-import { runTool } from "../host/tools.ts";
+import { runTool } from "../host/forker.ts";
 import { containerName, containerRequest, label } from "./container.ts";
 import { bridgeName, networkName } from "./network.ts";
 

@@ -8,6 +8,7 @@ import { StartRefused } from "../compute.ts";
 import { type Egress, egressRules, ingressRules, serviceRules } from "../egress.ts";
 import { connectTo } from "./connection.ts";
 import { Dialer } from "./dialer.ts";
+import { runTool } from "./forker.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { listenersSeenBy } from "./shared-network.ts";
 import {
@@ -21,7 +22,7 @@ import {
   type Subnet,
   subnetText,
 } from "./subnet.ts";
-import { find, runTool } from "./tools.ts";
+import { find } from "./tools.ts";
 
 const NETWORK_SCRIPT = join(import.meta.dirname, "network.sh");
 const LINK_PATIENCE_MS = 2_000;

@@ -1,8 +1,11 @@
 /** A server reduced to its driver, as a process of its own that a test can kill: starts what each line of its input says. */
 import { createInterface } from "node:readline";
+import { large } from "./forker.ts";
 import { HostCompute } from "./host-compute.ts";
 import { hostDefaults } from "./host-world.ts";
 
+// As a server that has grown does it: a process between it and its programs may be left behind too.
+large.bytes = 0;
 const [data, watchdogS] = process.argv.slice(2);
 const compute = await HostCompute.open({ ...hostDefaults(data!), watchdogS: Number(watchdogS) });
 process.stdout.write("open\n");

@@ -9,6 +9,7 @@ import { realClock, sleep, stay } from "../../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../../kernel/random.ts";
 import type { InstanceKind, InstanceSpec } from "../compute.ts";
 import { ended, found, linesOf, newId, specOf } from "../conformance-world.ts";
+import { runTool } from "./forker.ts";
 import { keyOf } from "./host-compute.ts";
 import { LAUNCH } from "./host-instance.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
@@ -17,7 +18,6 @@ import { launchedFrom } from "./launcher.ts";
 import { missingForTests } from "./machine.ts";
 import { type Identity, isAlive, numbersIn, parseStat, sendSignal } from "./processes.ts";
 import { foldersBelow } from "./remains.ts";
-import { runTool } from "./tools.ts";
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
 const KILLS = 8;

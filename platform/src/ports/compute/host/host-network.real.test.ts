@@ -10,10 +10,10 @@ import { realClock } from "../../../kernel/clock.ts";
 import { realRandom } from "../../../kernel/random.ts";
 import { ended, linesOf, newId, specOf } from "../conformance-world.ts";
 import { BridgeNetwork, bridgeName } from "./bridge-network.ts";
+import { runTool } from "./forker.ts";
 import { keyOf } from "./host-compute.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
 import { missingForTests } from "./machine.ts";
-import { runTool } from "./tools.ts";
 
 const missing = await missingForTests();
 const NOTHING = { reachable: [], doors: [], nameServers: [] };

@@ -1,18 +1,18 @@
 /** Starts programs: builds the sandbox around them, hands them their variables and lets go of them. */
-import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { createHash } from "node:crypto";
-import { once } from "node:events";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../compute.ts";
 import { mountedFolders } from "../volumes.ts";
-import { Descriptors, removeNamed } from "./descriptors.ts";
+import { type Bubblewrap, findBubblewrap } from "./bubblewrap.ts";
+import { removeNamed } from "./descriptors.ts";
+import { start } from "./forker.ts";
 import type { Device } from "./gpus.ts";
 import type { HostFolder } from "./host-folder.ts";
 import { LAUNCH, MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 import { plainLibrary } from "./library.ts";
-import { type Identity, identityOf, inheritedDescriptors, withCommand } from "./processes.ts";
+import { type Identity, identityOf, withCommand } from "./processes.ts";
 import {
   dropTo,
   environmentText,
@@ -29,7 +29,8 @@ import {
   withEnvironment,
 } from "./sandbox.ts";
 import { isFiltered, seccompFilter } from "./seccomp.ts";
-import { type Bubblewrap, findBubblewrap, TOOL_ENVIRONMENT } from "./tools.ts";
+import type { Given, Program, Started } from "./start-program.ts";
+import { TOOL_ENVIRONMENT } from "./tools.ts";
 
 /** Descriptors that `launch.sh` hands on; `network.sh` takes 5 for itself, and `launch.sh` 9. */
 const VARIABLES_FD = 3;
@@ -86,7 +87,6 @@ export class Launcher {
   readonly #bubblewrap: Bubblewrap | { cannot: string };
   readonly #system: readonly string[];
   readonly #filter: string | undefined;
-  readonly #inherited: readonly number[];
   /** Of names in memory, which all data folders share. */
   readonly #prefix: string;
   #library: Promise<string> | undefined;
@@ -97,13 +97,11 @@ export class Launcher {
     bubblewrap: Bubblewrap | { cannot: string },
     system: readonly string[],
     filter: string | undefined,
-    inherited: readonly number[],
   ) {
     this.#options = options;
     this.#bubblewrap = bubblewrap;
     this.#system = system;
     this.#filter = filter;
-    this.#inherited = inherited;
     this.#prefix = `millrace-${options.key}-`;
     this.#unsandboxed = options.unsandboxed;
     removeNamed(this.#prefix);
@@ -112,13 +110,7 @@ export class Launcher {
   static async open(options: LauncherOptions): Promise<Launcher> {
     const filter = isFiltered(process.arch) ? join(options.folder, ".seccomp") : undefined;
     if (filter && isFiltered(process.arch)) await writeFile(filter, seccompFilter(process.arch));
-    return new Launcher(
-      options,
-      options.bubblewrap ?? (await findBubblewrap()),
-      await systemView(),
-      filter,
-      await inheritedDescriptors(),
-    );
+    return new Launcher(options, options.bubblewrap ?? (await findBubblewrap()), await systemView(), filter);
   }
 
   allowUnsandboxed(): void {
@@ -160,46 +152,32 @@ export class Launcher {
   }
 
   async launch(launch: Launch): Promise<Launched> {
-    using files = new Descriptors();
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
     const mounts = await mountedFolders(this.#options.volumes, launch.spec.mounts, RESERVED);
-    const memory = (text: string, owner?: number) => files.nameless(text, owner, `${this.#prefix}${launch.id}`);
-    const given = new Map<number, number>([
-      [VARIABLES_FD, memory(environmentText(this.#environmentFor(launch)), user)],
-    ]);
-    if (this.#filter !== undefined) given.set(SECCOMP_FD, files.open(this.#filter, "r"));
+    const given: [number, Given][] = [
+      [VARIABLES_FD, { text: environmentText(this.#environmentFor(launch)), owner: user }],
+    ];
+    if (this.#filter !== undefined) given.push([SECCOMP_FD, { path: this.#filter }]);
     const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd], {
       waits: launch.ownNetwork,
       app: this.sandboxed ? launch.app?.identity : undefined,
     });
     if (this.sandboxed) {
-      given.set(ARGUMENTS_FD, memory(this.#viewOf(launch, user, { library, mounts }).join("\0")));
+      given.push([ARGUMENTS_FD, { text: this.#viewOf(launch, user, { library, mounts }).join("\0") }]);
       const etc = etcFor(user ?? process.getuid!(), launch.ownNetwork);
-      for (const name of ETC_NAMES) given.set(ETC_FDS[name], memory(etc[name]));
+      for (const name of ETC_NAMES) given.push([ETC_FDS[name], { text: etc[name] }]);
     }
     const command = this.sandboxed ? this.#sandbox(user, program) : program;
     const { folder, cgroups, segment } = launch;
-    const args = [LAUNCH[1], folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)];
-    const child = spawnOrRefuse(args, {
-      detached: true,
+    const { pid, ended } = await startOrRefuse({
+      command: [...LAUNCH, folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)],
       cwd: this.sandboxed ? "/" : (launch.app?.path ?? "/"),
-      env: TOOL_ENVIRONMENT,
-      stdio: this.#cover(given, files.open("/dev/null", "r")),
+      given,
+      name: `${this.#prefix}${launch.id}`,
     });
-    // What is awaited hears of its own errors; this hears of those before and after.
-    child.on("error", () => {});
-    const ended = new Promise((resolve) => child.once("exit", resolve));
-    await once(child, "spawn");
-    child.unref();
     // It runs, and writes down itself who it is.
-    return { identity: await identityOf(child.pid!).catch(() => undefined), ended };
-  }
-
-  /** What this process was itself given by whoever started it, and would hand on, leads nowhere instead. */
-  #cover(given: ReadonlyMap<number, number>, nowhere: number): ("ignore" | number)[] {
-    const length = Math.max(...given.keys(), ...this.#inherited) + 1;
-    return Array.from({ length }, (_, fd) => given.get(fd) ?? (this.#inherited.includes(fd) ? nowhere : "ignore"));
+    return { identity: await identityOf(pid).catch(() => undefined), ended };
   }
 
   /** What bubblewrap is told by a file: a program sees its command, which would name the data folder. */
@@ -273,9 +251,9 @@ async function launcherOf(folder: InstanceFolder): Promise<Identity | undefined>
   return (await folder.identity()) ?? (pid === undefined ? undefined : identityOf(pid));
 }
 
-function spawnOrRefuse(args: readonly string[], options: SpawnOptions): ChildProcess {
+async function startOrRefuse(program: Program): Promise<Started> {
   try {
-    return spawn(LAUNCH[0], args, options);
+    return await start(program);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "E2BIG") throw error;
     throw new StartRefused("the command is longer than this machine takes", { cause: error });

@@ -8,7 +8,7 @@ const here = (file: string) => JSON.stringify(new URL(file, import.meta.url).hre
 const PROGRAM = `
 import { openSync } from "node:fs";
 import { identityOf, isAlive, childrenOf, withGroup } from ${here("processes.ts")};
-import { runTool } from ${here("tools.ts")};
+import { runTool } from ${here("forker.ts")};
 import { Watchdog } from ${here("../docker/watchdog.ts")};
 import { listenersSeenBy } from ${here("shared-network.ts")};
 const self = await identityOf(process.pid);

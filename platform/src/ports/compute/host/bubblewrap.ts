@@ -1,0 +1,19 @@
+/** What keeps programs apart from the machine. */
+import { runTool } from "./forker.ts";
+import { find } from "./tools.ts";
+
+export interface Bubblewrap {
+  file: string;
+  /** It can limit the size of a `tmpfs`. */
+  limitsScratch: boolean;
+}
+
+/** Bubblewrap, or the reason why there is none that can be used. */
+export async function findBubblewrap(): Promise<Bubblewrap | { cannot: string }> {
+  const install = "install bubblewrap (apt-get install bubblewrap)";
+  const file = await find("bwrap");
+  if (!file) return { cannot: install };
+  const help = await runTool(file, ["--help"]).catch((error: Error) => error.message);
+  if (!help.includes("--perms")) return { cannot: `${install}, 0.5 or later` };
+  return { file, limitsScratch: help.includes("--size") };
+}
