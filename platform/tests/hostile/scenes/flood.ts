@@ -13,9 +13,8 @@ export const scenes: Scene[] = [
   {
     name: "a worker floods its output in every way there is",
     async attack(stage) {
-      const before = await instances(stage);
       const endpoint = await stage.hostileEndpoint("flood", { workers: { min: 1, max: 1 } });
-      const worker = await arrival(stage, before);
+      const worker = await arrival(stage, endpoint);
       await stay(FLOOD_MS);
       const bytes = await bytesOf(join(stage.data, "instances", worker));
       if (bytes > MOST_BYTES) throw new Error(`${bytes} bytes of its output are on the disk`);
@@ -24,13 +23,13 @@ export const scenes: Scene[] = [
   },
 ];
 
-const instances = async ({ data }: Stage) =>
-  (await readdir(join(data, "instances"))).filter((name) => !name.startsWith("."));
-
-async function arrival(stage: Stage, before: readonly string[]): Promise<string> {
+/** The worker whose folder is there. */
+async function arrival({ data, hostile }: Stage, endpoint: string): Promise<string> {
   for (let tries = 0; tries < 200; tries++) {
-    const [found] = (await instances(stage)).filter((name) => !before.includes(name));
-    if (found) return found;
+    const { workers } = (await hostile.call("GET", `/v2/serverless/${endpoint}/workers`)).json;
+    const there = await readdir(join(data, "instances"));
+    const found = workers.find(({ id }: { id: string }) => there.includes(id));
+    if (found) return found.id;
     await stay(LOOK_MS);
   }
   throw new Error("the hostile worker never began");
