@@ -1,7 +1,7 @@
 /** Generated requests by the thousand, as two accounts: made, changed, sent, judged, and counted. */
 import { stay } from "../../../src/kernel/clock.ts";
 import { SeededRandom } from "../../../src/kernel/random.ts";
-import { type Draft, type Scene, targetOf, validDraft, withPass } from "./draft.ts";
+import { type Draft, type Scene, sentAs, validDraft, withPass } from "./draft.ts";
 import { Connections, type Outcome } from "./exchange.ts";
 import { Judge } from "./judge.ts";
 import { note } from "./ledger.ts";
@@ -143,9 +143,9 @@ function removalDue({ owns }: Person): Route | undefined {
 function spare(draft: Draft): void {
   const { person, route, isForeign } = draft;
   const { kept } = person;
-  const target = targetOf(draft);
+  const { methods, target } = sentAs(draft);
   if (isForeign || ![kept.endpoint, kept.secret, kept.apiKey].some((id) => target.includes(id))) return;
-  if (draft.method === route.method) return;
+  if (methods.every((method) => method === route.method)) return;
   draft.method = route.method;
   draft.raw = undefined;
 }

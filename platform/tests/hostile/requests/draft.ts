@@ -71,6 +71,14 @@ export function targetOf(draft: Draft): string {
   return pathOf(draft) + (search ? `?${search}` : "");
 }
 
+/** What is sent, as far as it says what is to be done: bytes that were made first are not changed by what the draft is given later. */
+export function sentAs({ raw, method, ...draft }: Draft): { methods: string[]; target: string } {
+  const target = targetOf({ method, ...draft });
+  if (!raw) return { methods: [method], target };
+  const text = raw.toString("latin1");
+  return { methods: [method, ...(/^[A-Z]+(?= )/.exec(text.trimStart()) ?? [])], target: `${target} ${text}` };
+}
+
 /** What is escaped already stays as it is. */
 const escaped = (text: string) => text.toWellFormed().replace(/[^\w.~%+,{}":[\]-]/gu, encodeURIComponent);
 

@@ -1,7 +1,7 @@
 /** What was acknowledged must be there at the end, and what was removed must not. */
 import { isDeepStrictEqual } from "node:util";
 import { call } from "../../world.ts";
-import { type Draft, targetOf } from "./draft.ts";
+import { type Draft, sentAs } from "./draft.ts";
 import type { Outcome } from "./exchange.ts";
 import type { Person } from "./population.ts";
 import type { Named } from "./routes.ts";
@@ -46,11 +46,12 @@ function keep({ person, changes }: Draft, id: string | undefined): void {
 
 /** Whether a removal that was not plainly refused came to pass is not known: nobody asks about it any more. */
 function forget(draft: Draft, outcome: Outcome, removed: Set<string>): void {
-  const { method, person, route } = draft;
-  const isRemoval = method === "DELETE" || route.method === "DELETE";
-  if (!isRemoval || (outcome.kind === "answered" && outcome.answer.status >= 400 && outcome.answer.status < 500))
-    return;
-  const target = targetOf(draft);
+  const { person, route } = draft;
+  const { methods, target } = sentAs(draft);
+  const isRemoval = [...methods, route.method].includes("DELETE");
+  // Of several requests in one go only the first answer is known.
+  const isRefused = !draft.raw && outcome.kind === "answered" && /^4/.test(`${outcome.answer.status}`);
+  if (!isRemoval || isRefused) return;
   for (const named of ["endpoint", "secret", "apiKey"] as const) {
     for (const id of person.owns[named].filter((id) => target.includes(id))) {
       person.owns[named].splice(person.owns[named].indexOf(id), 1);
