@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Kept } from "../kernel/document.ts";
 import type { Capacity, Compute } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
-import { type Store, WriteRefused } from "../ports/store/store.ts";
+import type { Store } from "../ports/store/store.ts";
 import type { Load, LoadDemand } from "./balanced-group.ts";
 import type { Machine } from "./placer.ts";
 
@@ -151,7 +151,10 @@ export class Machines {
     const url = node?.url();
     const capacity = await own?.compute.capacity();
     const changed = url !== this.#url || JSON.stringify(capacity) !== JSON.stringify(this.#capacity);
-    if (own && capacity && changed) await put(this.#machines, own.id, now, { capacity, ...(url && { url }) });
+    if (own && capacity && changed) {
+      const doc = { capacity, ...(url && { url }) };
+      await this.#machines.put({ id: own.id, account: EVERYONE, createdAt: now, doc });
+    }
     this.#capacity = capacity;
     this.#url = url;
     if (!alone) await this.#say(now);
@@ -167,7 +170,7 @@ export class Machines {
       loads: loads(),
       ...(node && { workerUrl: node.workerUrl() }),
     };
-    await put(this.#sightings, this.#id, now, said);
+    await this.#sightings.put({ id: this.#id, account: EVERYONE, createdAt: now, doc: said });
     this.#saidLoads = JSON.stringify(said.loads);
   }
 
@@ -207,21 +210,4 @@ function demandAt(peers: readonly Peer[]): Map<string, LoadDemand> {
     });
   }
   return sum;
-}
-
-/** Writes what this node says of its own machine. */
-async function put<T extends Record<string, unknown>>(
-  collection: Collection<T>,
-  id: string,
-  now: number,
-  doc: T,
-): Promise<void> {
-  const known = await collection.get(id);
-  try {
-    if (known) await collection.patch(known, doc);
-    else await collection.insert({ id, account: EVERYONE, createdAt: now, doc });
-  } catch (error) {
-    // Only this node writes about its machine: someone else did so under the same name, and will not for long.
-    if (!(error instanceof WriteRefused)) throw error;
-  }
 }

@@ -8,6 +8,8 @@ export type Keys = Record<string, string | undefined>;
 /** How records of one kind are kept. Pure data and pure functions: it belongs to the model. */
 export interface Kept<T extends Document> {
   kind: string;
+  /** What callers call it; the kind by default. */
+  called?: string;
   /** Format number of documents written now. Raise it together with an upcast. */
   v: number;
   /** Upcast `n` turns a document of format `n` into format `n + 1`. */
@@ -16,6 +18,8 @@ export interface Kept<T extends Document> {
   unique?: (doc: T) => Keys;
   /** No two records of the whole installation share a value. */
   uniqueEverywhere?: (doc: T) => Keys;
+  /** Any number of records may share a value, and are listed by it; one record may have several values. */
+  listed?: (doc: T) => Record<string, string | readonly string[] | undefined>;
   /** Raise it when the keys are computed differently: they are then rebuilt at start. */
   keysVersion?: number;
 }

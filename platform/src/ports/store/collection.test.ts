@@ -145,7 +145,95 @@ describe("writing", () => {
   test("all records are walked, however many pages they take", async () => {
     const { store, tools } = setup();
     await store.commit(Array.from({ length: 1_001 }, (_, i) => tools.inserting(tool(`t${i}`, { name: `n${i}` }))));
-    expect(new Set((await Array.fromAsync(tools.all("a"))).map(({ id }) => id)).size).toBe(1_001);
+    expect(new Set((await Array.fromAsync(tools.all({ account: "a" }))).map(({ id }) => id)).size).toBe(1_001);
+  });
+});
+
+describe("lists by key", () => {
+  const listed: Kept<Tool> = { ...current, listed: ({ colour, serial }) => ({ colour: colour?.split(" "), serial }) };
+  const inColour = { key: { name: "colour", value: "red" } };
+
+  test("records are listed, walked and counted by what the model says, as it is now", async () => {
+    const { store } = setup();
+    const tools = new Collection(store, listed);
+    const saw = await tools.insert(tool("t1", { name: "saw", colour: "red blue" }));
+    await tools.insert(tool("t2", { name: "axe", colour: "red" }, "b"));
+    await tools.insert(tool("t3", { name: "file" }));
+    expect((await Array.fromAsync(tools.all(inColour))).map(({ id }) => id)).toEqual(["t2", "t1"]);
+    expect(await tools.count({ account: "a", ...inColour })).toBe(1);
+    await tools.patch(saw, { colour: "blue" });
+    expect((await tools.list({ ...inColour, limit: 10 })).map(({ id }) => id)).toEqual(["t2"]);
+  });
+
+  test("records that an earlier release wrote are on the lists after the first start", async () => {
+    const { store, tools } = setup();
+    await tools.prepare();
+    await tools.insert(tool("t1", { name: "saw", colour: "red" }));
+    const later = new Collection(store, { ...listed, keysVersion: 2 });
+    await later.prepare();
+    expect(await later.count(inColour)).toBe(1);
+  });
+});
+
+describe("changes", () => {
+  test("two changes at once both happen", async () => {
+    const { tools } = setup();
+    await tools.insert(tool("t1", { name: "saw", size: 0 }));
+    const grow = () => tools.change("t1", ({ doc }) => ({ set: { size: doc.size! + 1 } }));
+    await Promise.all(Array.from({ length: 20 }, grow));
+    expect((await tools.get("t1"))!.doc.size).toBe(20);
+  });
+
+  test("what is to be written with a change is written with it or not at all, and made again when it is behind", async () => {
+    const { tools } = setup();
+    await tools.insert(tool("t1", { name: "saw", size: 0 }));
+    await tools.insert(tool("t2", { name: "axe", size: 0 }));
+    let tries = 0;
+    const changed = await tools.change("t1", async ({ doc }) => {
+      const other = (await tools.get("t2"))!;
+      if (tries++ === 0) await tools.patch(other, { size: 5 });
+      return { set: { size: doc.size! + 1 }, also: [tools.patching(other, { colour: "red" })] };
+    });
+    expect(changed).toMatchObject({ version: 2, doc: { size: 1 } });
+    expect((await tools.get("t2"))!.doc).toMatchObject({ size: 5, colour: "red" });
+    expect(tries).toBe(2);
+  });
+
+  test("a decision of nothing leaves the record, one to remove it removes it, and there is none to change afterwards", async () => {
+    const { tools } = setup();
+    const saw = await tools.insert(tool("t1", { name: "saw" }));
+    expect(await tools.change("t1", () => undefined)).toEqual(saw);
+    expect(await tools.change("t1", () => ({ remove: true }))).toMatchObject({ id: "t1" });
+    expect(await tools.change("t1", () => ({ set: { size: 2 } }))).toBeUndefined();
+  });
+
+  test("a key that another record holds is no reason to try again", async () => {
+    const { tools } = setup();
+    await tools.insert(tool("t1", { name: "saw" }));
+    await tools.insert(tool("t2", { name: "axe" }));
+    await expect(tools.change("t2", () => ({ set: { name: "saw" } }))).rejects.toMatchObject({ reason: "key-taken" });
+  });
+
+  test("what belongs to somebody else does not exist, in the words that callers know", async () => {
+    const { store } = setup();
+    const tools = new Collection(store, { ...current, called: "power tool" });
+    await tools.insert(tool("t1", { name: "saw" }));
+    expect(await tools.owned({ account: "a" }, "t1")).toMatchObject({ id: "t1" });
+    const notFound = { code: "not-found", message: "power tool not found" };
+    await expect(tools.owned({ account: "b" }, "t1")).rejects.toMatchObject(notFound);
+    await expect(tools.changeOwned({ account: "b" }, "t1", () => ({ remove: true }))).rejects.toMatchObject(notFound);
+    await expect(tools.changeOwned({ account: "a" }, "t9", () => ({ remove: true }))).rejects.toMatchObject(notFound);
+    expect(await tools.get("t1")).toBeDefined();
+  });
+
+  test("a record of which there is one is put, whether it is there or not, by any number at once", async () => {
+    const { tools } = setup();
+    const sizes = Array.from({ length: 10 }, (_, size) => size);
+    await Promise.all(sizes.map((size) => tools.put(tool("only", { name: "saw", size }))));
+    expect(sizes).toContain((await tools.get("only"))!.doc.size);
+    await tools.removeIfThere("only");
+    await tools.removeIfThere("only");
+    expect(await tools.get("only")).toBeUndefined();
   });
 });
 

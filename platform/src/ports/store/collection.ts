@@ -1,6 +1,17 @@
 /** Records of one kind, typed: today's format over the store's documents, whichever release wrote them. */
 import { type Document, type Kept, type Keys, NewerFormat, upcast } from "../../kernel/document.ts";
-import { type Position, type Store, type StoredRecord, type UniqueKey, type Write, WriteRefused } from "./store.ts";
+import { type Problem, problem } from "../../kernel/problem.ts";
+import {
+  type ListKey,
+  type Position,
+  type RefusalReason,
+  type Selection,
+  type Store,
+  type StoredRecord,
+  type UniqueKey,
+  type Write,
+  WriteRefused,
+} from "./store.ts";
 
 /** A typed record together with what the store knows of it. */
 export interface Item<T> {
@@ -12,6 +23,19 @@ export interface Item<T> {
   /** Fields of the stored document that today's format gave up: the next patch removes them. */
   outgrown?: string[];
 }
+
+/** Which records are meant: all, or those of an account, with a key, or both. */
+export type Selected = Omit<Selection, "kind">;
+
+/** What becomes of a record; `also` is written in the same commit. */
+export type Decision<T> = ({ set: Partial<T> } | { remove: true }) & { also?: Write[] };
+
+type Decide<T> = (item: Item<T>) => Decision<T> | undefined | Promise<Decision<T> | undefined>;
+
+/** Reasons why what was read before a write is not what is there now. */
+const BEHIND: readonly RefusalReason[] = ["changed", "missing"];
+/** More than can be at one record at once. */
+const MOST_TRIES = 10_000;
 
 const EVERYWHERE = "*";
 const FORMAT_KIND = "format";
@@ -40,19 +64,19 @@ export class Collection<T extends Document> {
     return this.find(EVERYWHERE, name, value);
   }
 
-  async list(options: { account?: string; after?: Position; limit: number }): Promise<Item<T>[]> {
+  async list(options: Selected & { after?: Position | undefined; limit: number }): Promise<Item<T>[]> {
     const records = await this.#store.list({ kind: this.#kept.kind, ...options });
     return records.map((record) => this.#read(record)!);
   }
 
-  count(account: string): Promise<number> {
-    return this.#store.count(this.#kept.kind, account);
+  count(selected: Selected): Promise<number> {
+    return this.#store.count({ kind: this.#kept.kind, ...selected });
   }
 
-  /** Every record, page by page. */
-  async *all(account?: string): AsyncGenerator<Item<T>> {
+  /** Every record that is meant, page by page. */
+  async *all(selected: Selected = {}): AsyncGenerator<Item<T>> {
     for (let after: Position | undefined, more = true; more; ) {
-      const page: Item<T>[] = await this.list({ account, after, limit: PAGE });
+      const page: Item<T>[] = await this.list({ ...selected, after, limit: PAGE });
       yield* page;
       after = page.at(-1);
       more = page.length === PAGE;
@@ -74,11 +98,80 @@ export class Collection<T extends Document> {
     await this.#store.commit([this.removing(id)]);
   }
 
+  /** One that is already gone is no error: another node was faster. */
+  async removeIfThere(id: string): Promise<void> {
+    await this.#unlessRefused([this.removing(id)], ["missing"]);
+  }
+
+  /** Writes a record of which there is one, whoever wrote it before. Of two at once, either may be the last word. */
+  async put(item: { id: string; account: string; createdAt: number; doc: T }): Promise<Item<T>> {
+    for (;;) {
+      const known = await this.get(item.id);
+      const write = known ? this.patching(known, item.doc) : this.inserting(item);
+      const written = await this.#unlessRefused([write], [...BEHIND, "id-taken"]);
+      if (written) return this.#read(written[0])!;
+    }
+  }
+
+  /**
+   * Changes or removes a record as `decide` says of what it is now. When somebody else was faster it is read again and `decide` is asked
+   * again, so that two changes at once both happen. Undefined when there is no such record (any more); a decision of nothing leaves it.
+   */
+  async change(id: string, decide: Decide<T>): Promise<Item<T> | undefined> {
+    for (let left = MOST_TRIES; left > 0; left--) {
+      const item = await this.get(id);
+      const decision = item && (await decide(item));
+      if (!decision) return item;
+      const own = "remove" in decision ? this.removing(id, item.version) : this.patching(item, decision.set);
+      const written = await this.#unlessRefused([own, ...(decision.also ?? [])], BEHIND);
+      if (written) return this.#read(written[0]);
+    }
+    throw new Error(`${this.#kept.kind} ${id} could not be changed: what is to be written with it never fits`);
+  }
+
+  /** The same for a record that must be the account's. */
+  async changeOwned(owner: { account: string }, id: string, decide: Decide<T>): Promise<Item<T>> {
+    const changed = await this.change(id, (item) => {
+      if (item.account !== owner.account) throw this.notFound();
+      return decide(item);
+    });
+    if (!changed) throw this.notFound();
+    return changed;
+  }
+
+  /** Undefined when it was refused for one of these reasons. */
+  async #unlessRefused(writes: Write[], reasons: readonly RefusalReason[]): Promise<StoredRecord[] | undefined> {
+    try {
+      return await this.#store.commit(writes);
+    } catch (error) {
+      if (error instanceof WriteRefused && reasons.includes(error.reason)) return undefined;
+      throw error;
+    }
+  }
+
+  /** The record, if it is the account's: that of another one does not exist for it. */
+  async owned({ account }: { account: string }, id: string): Promise<Item<T>> {
+    const item = await this.get(id);
+    if (item?.account !== account) throw this.notFound();
+    return item;
+  }
+
+  notFound(): Problem {
+    const { kind, called = kind } = this.#kept;
+    return problem("not-found", `${called} not found`);
+  }
+
   inserting(item: { id: string; account: string; createdAt: number; doc: T }): Write {
     const { kind, v } = this.#kept;
     return {
       do: "insert",
-      record: { kind, ...item, doc: { ...item.doc, v }, unique: this.#keys(item.account, item.doc) },
+      record: {
+        kind,
+        ...item,
+        doc: { ...item.doc, v },
+        unique: this.#keys(item.account, item.doc),
+        listed: this.#listed(item.doc),
+      },
     };
   }
 
@@ -89,7 +182,6 @@ export class Collection<T extends Document> {
     const after = { ...item.doc, ...set };
     for (const name of unset) delete after[name];
     const outgrown = (item.outgrown ?? []).filter((name) => !(name in changes));
-    const unique = this.#keys(item.account, after);
     return {
       do: "patch",
       kind,
@@ -97,7 +189,8 @@ export class Collection<T extends Document> {
       ifVersion: item.version,
       set: changes,
       unset: [...unset, ...outgrown],
-      unique,
+      unique: this.#keys(item.account, after),
+      listed: this.#listed(after),
     };
   }
 
@@ -132,8 +225,8 @@ export class Collection<T extends Document> {
     const { kind } = this.#kept;
     for (let now: Item<T> | undefined = item; now; now = await this.get(item.id)) {
       const { id, account, version, doc } = now;
-      const unique = this.#keys(account, doc);
-      const refusal = await this.#attempt({ do: "patch", kind, id, ifVersion: version, set: {}, unique });
+      const keys = { unique: this.#keys(account, doc), listed: this.#listed(doc) };
+      const refusal = await this.#attempt({ do: "patch", kind, id, ifVersion: version, set: {}, ...keys });
       if (!refusal) return;
       if (refusal.reason === "key-taken") {
         const why = `${kind} ${id} cannot have its keys rebuilt, for another record holds one of them`;
@@ -154,6 +247,12 @@ export class Collection<T extends Document> {
 
   #keys(account: string, doc: T): UniqueKey[] {
     return [...keysIn(account, this.#kept.unique?.(doc)), ...keysIn(EVERYWHERE, this.#kept.uniqueEverywhere?.(doc))];
+  }
+
+  #listed(doc: T): ListKey[] {
+    return Object.entries(this.#kept.listed?.(doc) ?? {}).flatMap(([name, values]) =>
+      [values ?? []].flat().map((value) => ({ name, value })),
+    );
   }
 
   #read(record: StoredRecord | undefined): Item<T> | undefined {

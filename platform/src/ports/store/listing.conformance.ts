@@ -34,10 +34,10 @@ export function listingConformance(open: OpenStore): void {
     await seed(opened.store, { id: "r2", account: "a" });
     await seed(opened.store, { id: "r3", account: "b" });
     await seed(opened.store, { id: "r4", account: "a", kind: "other" });
-    const counts = ["a", "b", "c"].map((account) => opened.store.count("thing", account));
+    const counts = ["a", "b", "c"].map((account) => opened.store.count({ kind: "thing", account }));
     expect(await Promise.all(counts)).toEqual([2, 1, 0]);
     await opened.store.commit([removeOf("r1")]);
-    expect(await opened.store.count("thing", "a")).toBe(1);
+    expect(await opened.store.count({ kind: "thing", account: "a" })).toBe(1);
   });
 
   test("pages follow one another without a gap, also where one moment spans two pages", async () => {

@@ -4,7 +4,9 @@ import { storableJson } from "../../kernel/storable.ts";
 import {
   type Lease,
   type Listing,
+  type ListKey,
   type NewRecord,
+  type Selection,
   type Store,
   type StoredRecord,
   type UniqueKey,
@@ -14,6 +16,7 @@ import {
 
 interface Row extends StoredRecord {
   unique: UniqueKey[];
+  listed: ListKey[];
 }
 
 export class MemoryStore implements Store {
@@ -40,9 +43,8 @@ export class MemoryStore implements Store {
     return id === undefined ? undefined : this.get(kind, id);
   }
 
-  async list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
-    return [...this.#rows.values()]
-      .filter((row) => row.kind === kind && (account === undefined || row.account === account))
+  async list({ after, limit, ...selection }: Listing): Promise<StoredRecord[]> {
+    return this.#selected(selection)
       .sort((a, b) => b.createdAt - a.createdAt || compareText(b.id, a.id))
       .filter(
         (row) => !after || row.createdAt < after.createdAt || (row.createdAt === after.createdAt && row.id < after.id),
@@ -51,8 +53,16 @@ export class MemoryStore implements Store {
       .map(shown);
   }
 
-  async count(kind: string, account: string): Promise<number> {
-    return [...this.#rows.values()].filter((row) => row.kind === kind && row.account === account).length;
+  async count(selection: Selection): Promise<number> {
+    return this.#selected(selection).length;
+  }
+
+  #selected({ kind, account, key }: Selection): Row[] {
+    const hasKey = ({ listed }: Row) =>
+      !key || listed.some(({ name, value }) => name === key.name && value === key.value);
+    return [...this.#rows.values()].filter(
+      (row) => row.kind === kind && (account === undefined || row.account === account) && hasKey(row),
+    );
   }
 
   async scrub(): Promise<void> {}
@@ -98,7 +108,8 @@ class Draft {
   #insert(record: NewRecord, index: number): Row {
     const key = rowKey(record.kind, record.id);
     if (this.rows.has(key)) throw new WriteRefused("id-taken", index);
-    const row: Row = { ...record, doc: asJson(record.doc), unique: structuredClone(record.unique), version: 1 };
+    const keys = structuredClone({ unique: record.unique, listed: record.listed ?? [] });
+    const row: Row = { ...record, doc: asJson(record.doc), ...keys, version: 1 };
     this.#claimKeys(row, index);
     this.rows.set(key, row);
     return row;
@@ -107,8 +118,8 @@ class Draft {
   #patch(row: Row, patch: Extract<Write, { do: "patch" }>, index: number): Row {
     const changed: Document = { ...row.doc, ...patch.set };
     for (const name of patch.unset ?? []) delete changed[name];
-    const unique = structuredClone(patch.unique ?? row.unique);
-    const patched: Row = { ...row, doc: asJson(changed), version: row.version + 1, unique };
+    const keys = structuredClone({ unique: patch.unique ?? row.unique, listed: patch.listed ?? row.listed });
+    const patched: Row = { ...row, doc: asJson(changed), version: row.version + 1, ...keys };
     this.#freeKeys(row);
     this.#claimKeys(patched, index);
     this.rows.set(rowKey(row.kind, row.id), patched);

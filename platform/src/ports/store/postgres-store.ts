@@ -7,7 +7,9 @@ import { endPool, openPool, type Pool, query, type Sql, type Statement, transact
 import {
   type Lease,
   type Listing,
+  type ListKey,
   type NewRecord,
+  type Selection,
   type Store,
   type StoredRecord,
   type UniqueKey,
@@ -33,6 +35,13 @@ const migrations = [
    );
    CREATE INDEX unique_keys_by_record ON unique_keys (kind, id);
    CREATE TABLE leases (name text COLLATE "C" PRIMARY KEY, holder text NOT NULL, until bigint NOT NULL, fence bigint NOT NULL);`,
+  `CREATE TABLE list_keys (
+     kind text COLLATE "C" NOT NULL, name text COLLATE "C" NOT NULL, value text COLLATE "C" NOT NULL,
+     created_at bigint NOT NULL, id text COLLATE "C" NOT NULL,
+     PRIMARY KEY (kind, name, value, created_at, id),
+     FOREIGN KEY (kind, id) REFERENCES records ON DELETE CASCADE
+   );
+   CREATE INDEX list_keys_by_record ON list_keys (kind, id);`,
 ];
 
 const COLUMNS = `records.kind, records.id, records.account, records.created_at AS "createdAt", records.version, records.doc`;
@@ -76,25 +85,26 @@ export class PostgresStore implements Store {
     return isStorable(value) ? this.#single.ask({ ...FIND, values: [kind, scope, name, value] }) : undefined;
   }
 
-  async list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
-    if (account !== undefined && !isStorable(account)) return [];
-    const values: unknown[] = [kind, limit];
-    const value = (given: unknown) => `$${values.push(given)}`;
-    const where = [
-      "kind = $1",
-      ...(account === undefined ? [] : [`account = ${value(account)}`]),
-      ...(after ? [`(created_at, id) < (${value(after.createdAt)}, ${value(after.id)})`] : []),
-    ].join(" AND ");
+  async list({ after, limit, ...selection }: Listing): Promise<StoredRecord[]> {
+    const { tables, order, where, values } = selected(selection);
+    if (!values.every(isStorable)) return [];
+    const given: unknown[] = [...values, limit];
+    // Named by the table that gives the order: the other one's columns are equal, but have no index for it.
+    const place = `${order}.created_at, ${order}.id`;
+    const beyond = after ? ` AND (${place}) < ($${given.push(after.createdAt)}, $${given.push(after.id)})` : "";
     return query<StoredRecord>(
       this.#pool,
-      `SELECT ${COLUMNS} FROM records WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $2`,
-      values,
+      `SELECT ${COLUMNS} FROM ${tables} WHERE ${where}${beyond}
+       ORDER BY ${order}.created_at DESC, ${order}.id DESC LIMIT $${values.length + 1}`,
+      given,
     );
   }
 
-  async count(kind: string, account: string): Promise<number> {
-    const text = "SELECT count(*)::int AS n FROM records WHERE kind = $1 AND account = $2";
-    return (await query<{ n: number }>(this.#pool, text, [kind, account]))[0]!.n;
+  async count(selection: Selection): Promise<number> {
+    const { tables, where, values } = selected(selection);
+    if (!values.every(isStorable)) return 0;
+    const text = `SELECT count(*)::int AS n FROM ${tables} WHERE ${where}`;
+    return (await query<{ n: number }>(this.#pool, text, values))[0]!.n;
   }
 
   /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
@@ -127,6 +137,19 @@ export class PostgresStore implements Store {
   async [Symbol.asyncDispose](): Promise<void> {
     await endPool(this.#pool);
   }
+}
+
+/** A selection in SQL, with its values in their order. */
+function selected({ kind, account, key }: Selection) {
+  const values = [kind];
+  const value = (given: string) => `$${values.push(given)}`;
+  const order = key ? "list_keys" : "records";
+  const where = [
+    `${order}.kind = $1`,
+    ...(key ? [`name = ${value(key.name)}`, `value = ${value(key.value)}`] : []),
+    ...(account === undefined ? [] : [`account = ${value(account)}`]),
+  ].join(" AND ");
+  return { tables: key ? "list_keys JOIN records USING (kind, id)" : "records", order, where, values };
 }
 
 /** Known to each connection by their names, since planning them takes longer than doing them. */
@@ -190,6 +213,7 @@ async function insert(sql: Sql, record: NewRecord, index: number): Promise<Store
   );
   if (inserted.length === 0) throw new WriteRefused("id-taken", index);
   await claimKeys(sql, { kind, id }, unique, index);
+  await listUnder(sql, record, record.listed ?? []);
   return { kind, id, account, createdAt, version: 1, doc: JSON.parse(doc) };
 }
 
@@ -203,6 +227,7 @@ async function patch(sql: Sql, write: Extract<Write, { do: "patch" }>, index: nu
   );
   if (!record) throw await refusal(sql, write, index);
   if (unique) await replaceKeys(sql, record, unique, index);
+  if (write.listed) await listAnew(sql, record, write.listed);
   return record;
 }
 
@@ -264,6 +289,31 @@ async function freeKeys(sql: Sql, owner: { kind: string; id: string }, keys: Uni
     `DELETE FROM unique_keys
      WHERE kind = $1 AND id = $2 AND (scope, name, value) IN (SELECT * FROM unnest($3::text[], $4::text[], $5::text[]))`,
     [owner.kind, owner.id, ...columnsOf(keys)],
+  );
+}
+
+/** As with unique keys, those that stay are left alone. */
+async function listAnew(sql: Sql, record: StoredRecord, wanted: ListKey[]): Promise<void> {
+  const columns = [wanted.map(({ name }) => name), wanted.map(({ value }) => value)];
+  await sql(
+    `DELETE FROM list_keys WHERE kind = $1 AND id = $2
+     AND (name, value) NOT IN (SELECT * FROM unnest($3::text[], $4::text[]))`,
+    [record.kind, record.id, ...columns],
+  );
+  await listUnder(sql, record, wanted);
+}
+
+async function listUnder(
+  sql: Sql,
+  { kind, id, createdAt }: Pick<StoredRecord, "kind" | "id" | "createdAt">,
+  keys: ListKey[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  await sql(
+    `INSERT INTO list_keys (kind, id, created_at, name, value)
+     SELECT $1, $2, $3, name, value FROM unnest($4::text[], $5::text[]) AS given (name, value)
+     ON CONFLICT DO NOTHING`,
+    [kind, id, createdAt, keys.map(({ name }) => name), keys.map(({ value }) => value)],
   );
 }
 

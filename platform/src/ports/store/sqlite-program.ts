@@ -4,7 +4,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { storableJson } from "../../kernel/storable.ts";
 import { sql } from "../sqlite/statement.ts";
 import type { Program } from "../sqlite/writer.ts";
-import type { Lease, NewRecord, RefusalReason, StoredRecord, UniqueKey, Write } from "./store.ts";
+import type { Lease, ListKey, NewRecord, RefusalReason, StoredRecord, UniqueKey, Write } from "./store.ts";
 
 const migrations = [
   `CREATE TABLE records (
@@ -20,6 +20,11 @@ const migrations = [
    ) WITHOUT ROWID;
    CREATE INDEX unique_keys_by_record ON unique_keys (kind, id);
    CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, fence INTEGER NOT NULL) WITHOUT ROWID;`,
+  `CREATE TABLE list_keys (
+     kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, created_at INTEGER NOT NULL, id TEXT NOT NULL,
+     PRIMARY KEY (kind, name, value, created_at, id)
+   ) WITHOUT ROWID;
+   CREATE INDEX list_keys_by_record ON list_keys (kind, id);`,
 ];
 
 /** Documents travel as text: what a caller gets is what the file holds. */
@@ -72,6 +77,7 @@ function insert(db: DatabaseSync, record: NewRecord): Row | RefusalReason {
      VALUES (:kind, :id, :account, :created_at, :version, :doc) ON CONFLICT DO NOTHING`,
   ).run({ ...row });
   if (inserted.changes === 0) return "id-taken";
+  listUnder(db, row, record.listed ?? []);
   return claimKeys(db, row, record.unique) ?? row;
 }
 
@@ -81,6 +87,10 @@ function patch(db: DatabaseSync, row: Row, write: Extract<Write, { do: "patch" }
   const patched: Row = { ...row, version: row.version + 1, doc: storableJson(changed) };
   const { kind, id, version, doc } = patched;
   sql(db, "UPDATE records SET doc = ?, version = ? WHERE kind = ? AND id = ?").run(doc, version, kind, id);
+  if (write.listed) {
+    unlist(db, row);
+    listUnder(db, row, write.listed);
+  }
   if (!write.unique) return patched;
   freeKeys(db, row);
   return claimKeys(db, row, write.unique) ?? patched;
@@ -88,6 +98,7 @@ function patch(db: DatabaseSync, row: Row, write: Extract<Write, { do: "patch" }
 
 function remove(db: DatabaseSync, row: Row): Row {
   freeKeys(db, row);
+  unlist(db, row);
   sql(db, "DELETE FROM records WHERE kind = ? AND id = ?").run(row.kind, row.id);
   return row;
 }
@@ -105,8 +116,22 @@ function freeKeys(db: DatabaseSync, { kind, id }: Row): void {
   sql(db, "DELETE FROM unique_keys WHERE kind = ? AND id = ?").run(kind, id);
 }
 
+function listUnder(db: DatabaseSync, { kind, id, created_at }: Row, keys: ListKey[]): void {
+  const list = sql(
+    db,
+    "INSERT INTO list_keys (kind, name, value, created_at, id) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  for (const { name, value } of keys) list.run(kind, name, value, created_at, id);
+}
+
+function unlist(db: DatabaseSync, { kind, id }: Row): void {
+  sql(db, "DELETE FROM list_keys WHERE kind = ? AND id = ?").run(kind, id);
+}
+
 function removeAccount(db: DatabaseSync, account: string): void {
-  sql(db, "DELETE FROM unique_keys WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)").run(account);
+  const its = "WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)";
+  sql(db, `DELETE FROM unique_keys ${its}`).run(account);
+  sql(db, `DELETE FROM list_keys ${its}`).run(account);
   sql(db, "DELETE FROM records WHERE account = ?").run(account);
 }
 

@@ -10,6 +10,7 @@ import { type Committed, fromRow, program, type Row } from "./sqlite-program.ts"
 import {
   type Lease,
   type Listing,
+  type Selection,
   type Store,
   type StoredRecord,
   type UniqueKey,
@@ -76,21 +77,22 @@ export class SqliteStore implements Store {
     return row && fromRow(row);
   }
 
-  async list({ kind, account, after, limit }: Listing): Promise<StoredRecord[]> {
-    if (account !== undefined && !isStorable(account)) return [];
-    const where = `kind = :kind ${account === undefined ? "" : "AND account = :account"}
-      ${after ? "AND (created_at, id) < (:createdAt, :id)" : ""}`;
-    const rows = this.#sql(`SELECT * FROM records WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT :limit`).all({
-      kind,
-      limit,
-      ...(account === undefined ? {} : { account }),
-      ...(after ? { createdAt: after.createdAt, id: after.id } : {}),
-    });
+  async list({ after, limit, ...selection }: Listing): Promise<StoredRecord[]> {
+    const { from, where, values } = selected(selection);
+    if (!areStorable(values)) return [];
+    // Named by the table that gives the order: the other one's columns are equal, but have no index for it.
+    const [createdAt, id] = [`${from.order}.created_at`, `${from.order}.id`];
+    const beyond = after ? `AND (${createdAt}, ${id}) < (:createdAt, :id)` : "";
+    const rows = this.#sql(
+      `SELECT records.* FROM ${from.tables} WHERE ${where} ${beyond} ORDER BY ${createdAt} DESC, ${id} DESC LIMIT :limit`,
+    ).all({ ...values, limit, ...(after ? { createdAt: after.createdAt, id: after.id } : {}) });
     return (rows as unknown as Row[]).map(fromRow);
   }
 
-  async count(kind: string, account: string): Promise<number> {
-    const counted = this.#sql("SELECT count(*) AS n FROM records WHERE kind = ? AND account = ?").get(kind, account);
+  async count(selection: Selection): Promise<number> {
+    const { from, where, values } = selected(selection);
+    if (!areStorable(values)) return 0;
+    const counted = this.#sql(`SELECT count(*) AS n FROM ${from.tables} WHERE ${where}`).get(values);
     return (counted as { n: number }).n;
   }
 
@@ -122,3 +124,18 @@ export class SqliteStore implements Store {
     return sql(this.#reader, text);
   }
 }
+
+/** A selection in SQL, with its values by name. */
+function selected({ kind, account, key }: Selection) {
+  const from = key
+    ? { tables: "list_keys JOIN records USING (kind, id)", order: "list_keys" }
+    : { tables: "records", order: "records" };
+  const where = [
+    `${from.order}.kind = :kind`,
+    ...(key ? ["name = :name", "value = :value"] : []),
+    ...(account === undefined ? [] : ["account = :account"]),
+  ].join(" AND ");
+  return { from, where, values: { kind, ...key, ...(account === undefined ? {} : { account }) } };
+}
+
+const areStorable = (values: Record<string, string>) => Object.values(values).every(isStorable);

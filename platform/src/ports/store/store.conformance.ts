@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import type { Document } from "../../kernel/document.ts";
 import { insertOf, nameKey, patchOf, removeOf, seed, settled } from "./conformance-records.ts";
+import { keyListingConformance } from "./key-listing.conformance.ts";
 import { leaseConformance } from "./lease.conformance.ts";
 import { listingConformance } from "./listing.conformance.ts";
 import type { Store, Write } from "./store.ts";
@@ -25,6 +26,7 @@ export function storeConformance(name: string, open: OpenStore): void {
     describe("documents", () => documentCases(open));
     describe("accounts", () => accountCases(open));
     describe("listings", () => listingConformance(open));
+    describe("lists by key", () => keyListingConformance(open));
     describe("leases", () => leaseConformance(open));
     describe("restarts", () => restartCases(open));
   });
@@ -67,9 +69,9 @@ function recordCases(open: OpenStore): void {
     for (const id of ["inserted", "patched"]) expect((await opened.store.get("thing", id))!.doc).toEqual(clean);
     await expect(opened.store.commit([patchOf("a\u0000", odd)])).rejects.toMatchObject({ reason: "missing" });
     await expect(opened.store.commit([removeOf("a\u0000")])).rejects.toMatchObject({ reason: "missing" });
-    expect(await opened.store.count("thing", "a\u0000")).toBe(0);
+    expect(await opened.store.count({ kind: "thing", account: "a\u0000" })).toBe(0);
     await opened.store.removeAccount("a\u0000");
-    expect(await opened.store.count("thing", "a")).toBe(2);
+    expect(await opened.store.count({ kind: "thing", account: "a" })).toBe(2);
   });
 
   test("an id is taken within its kind and free in another", async () => {

@@ -8,6 +8,12 @@ export interface UniqueKey {
   value: string;
 }
 
+/** A value that any number of records of a kind may hold, and by which they are listed. */
+export interface ListKey {
+  name: string;
+  value: string;
+}
+
 export interface NewRecord {
   kind: string;
   id: string;
@@ -16,6 +22,8 @@ export interface NewRecord {
   /** Kept as JSON: what JSON cannot say, such as undefined, is not kept, and what no database can hold of a text is replaced. The order of its keys may change. */
   doc: Document;
   unique: UniqueKey[];
+  /** None by default. */
+  listed?: ListKey[];
 }
 
 export interface StoredRecord {
@@ -31,7 +39,17 @@ export interface StoredRecord {
 export type Write =
   | { do: "insert"; record: NewRecord }
   /** Changes the named fields, removing those set to undefined, and keeps all others, known to this release or not. */
-  | { do: "patch"; kind: string; id: string; ifVersion?: number; set: Document; unset?: string[]; unique?: UniqueKey[] }
+  | {
+      do: "patch";
+      kind: string;
+      id: string;
+      ifVersion?: number;
+      set: Document;
+      unset?: string[];
+      /** In the place of those that it has. */
+      unique?: UniqueKey[];
+      listed?: ListKey[];
+    }
   | { do: "remove"; kind: string; id: string; ifVersion?: number };
 
 export type RefusalReason = "id-taken" | "key-taken" | "missing" | "changed";
@@ -55,10 +73,15 @@ export interface Position {
   id: string;
 }
 
-export interface Listing {
+/** Records of a kind: all of them, or those of an account, with a key, or both. */
+export interface Selection {
   kind: string;
-  account?: string;
-  after?: Position;
+  account?: string | undefined;
+  key?: ListKey | undefined;
+}
+
+export interface Listing extends Selection {
+  after?: Position | undefined;
   limit: number;
 }
 
@@ -77,8 +100,8 @@ export interface Store extends AsyncDisposable {
   find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined>;
   /** Newest first. A record inserted or removed between two pages never moves, repeats or hides another. */
   list(listing: Listing): Promise<StoredRecord[]>;
-  /** How many records of a kind an account has, without reading them. */
-  count(kind: string, account: string): Promise<number>;
+  /** How many there are, without reading them. */
+  count(selection: Selection): Promise<number>;
   /**
    * Text that was removed or replaced is in no file any more once this resolves, unless somebody reads an older state at this moment:
    * then it goes a little later. Without being asked, a store does the same soon after each removal and replacement.

@@ -125,11 +125,8 @@ export class Accounts {
   /** What it may have beyond or below what all may; an empty set leaves it with that. */
   async setQuotas(idOrName: string, quotas: NonNullable<Account["quotas"]>): Promise<void> {
     const { account } = await this.ownerOf(idOrName);
-    for (let done = false; !done; ) {
-      const item = await this.#accounts.get(account);
-      if (!item) throw problem("not-found", `No account has the id or name '${idOrName}'.`);
-      done = await this.#accounts.patch(item, { quotas }).then(() => true, wasChanged);
-    }
+    if (await this.#accounts.change(account, () => ({ set: { quotas } }))) return;
+    throw problem("not-found", `No account has the id or name '${idOrName}'.`);
   }
 
   /** Removes the account and everything it has, for good. The first account stays: it is how the owner gets in. */
@@ -179,10 +176,4 @@ export class Accounts {
       await this.#keys.insert({ id, account, createdAt: this.#clock.now(), doc });
     }
   }
-}
-
-/** Somebody else was faster: the change is made again on what is there now. */
-function wasChanged(error: unknown): false {
-  if (error instanceof WriteRefused && error.reason === "changed") return false;
-  throw error;
 }

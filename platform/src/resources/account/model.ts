@@ -77,6 +77,7 @@ export type KeptApiKey = {
 
 export const apiKeys: Kept<KeptApiKey> = {
   kind: "api-key",
+  called: "API key",
   v: 1,
   uniqueEverywhere: ({ digest }) => ({ digest }),
 };

@@ -7,7 +7,7 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { type Grant, mayGrant } from "../../kernel/scope.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
-import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import type { Store } from "../../ports/store/store.ts";
 import { type ApiKey, apiKeys, type KeptApiKey, type KeptSshKeys, type KeyUse, keyUses, sshKeys } from "./model.ts";
 import type { accountOperations } from "./operations.ts";
 import type { QuotaBook } from "./quotas.ts";
@@ -19,7 +19,6 @@ type KeyRequest = Call<Operations["createApiKey"]>["body"];
 type NewKey = Omit<KeyRequest, "expiresAt"> & { expiresAt?: number };
 
 export class AccountService implements Handlers<Operations> {
-  readonly #store: Store;
   readonly #keys: Collection<KeptApiKey>;
   readonly #uses: Collection<KeyUse>;
   readonly #sshKeys: Collection<KeptSshKeys>;
@@ -29,7 +28,6 @@ export class AccountService implements Handlers<Operations> {
 
   constructor(parts: { store: Store; clock: Clock; random: Random; quotas: QuotaBook }) {
     this.#quotas = parts.quotas;
-    this.#store = parts.store;
     this.#keys = new Collection(parts.store, apiKeys);
     this.#uses = new Collection(parts.store, keyUses);
     this.#sshKeys = new Collection(parts.store, sshKeys);
@@ -48,19 +46,9 @@ export class AccountService implements Handlers<Operations> {
   }
 
   async updateSshKeys({ caller, body }: Call<Operations["updateSshKeys"]>): Promise<{ keys: string[] }> {
-    const { keys } = body;
-    const place = { id: caller.account, account: caller.account, createdAt: this.#clock.now() };
-    // A full replacement: of two at once, either may be the last word, so a lost race is simply run again.
-    for (;;) {
-      const kept = await this.#sshKeys.get(caller.account);
-      try {
-        if (kept) await this.#sshKeys.patch(kept, { keys });
-        else await this.#sshKeys.insert({ ...place, doc: { keys } });
-        return { keys };
-      } catch (error) {
-        if (!(error instanceof WriteRefused)) throw error;
-      }
-    }
+    const { account } = caller;
+    await this.#sshKeys.put({ id: account, account, createdAt: this.#clock.now(), doc: body });
+    return body;
   }
 
   async listApiKeys({ caller }: Pick<Call, "caller">): Promise<{ apiKeys: ApiKey[] }> {
@@ -75,7 +63,7 @@ export class AccountService implements Handlers<Operations> {
       throw problem("rule-broken", "'expiresAt' is in the past: the key could never be used.");
     }
     const { account } = caller;
-    const count = () => this.#keys.count(account);
+    const count = () => this.#keys.count({ account });
     return this.#quotas.within(account, "keys", count, () => this.issueKey(caller, { ...body, expiresAt }));
   }
 
@@ -103,14 +91,10 @@ export class AccountService implements Handlers<Operations> {
   }
 
   async deleteApiKey({ caller, params }: Pick<Call, "caller" | "params">): Promise<void> {
-    const key = await this.#keys.get(params.id!);
-    if (!key || key.account !== caller.account) throw problem("not-found", "API key not found");
-    const use = await this.#uses.get(key.id);
-    try {
-      await this.#store.commit([this.#keys.removing(key.id), ...(use ? [this.#uses.removing(key.id)] : [])]);
-    } catch (error) {
-      throw error instanceof WriteRefused ? problem("not-found", "API key not found", { cause: error }) : error;
-    }
+    await this.#keys.changeOwned(caller, params.id!, async ({ id }) => {
+      const use = await this.#uses.get(id);
+      return { remove: true, also: use ? [this.#uses.removing(id)] : [] };
+    });
   }
 }
 

@@ -8,7 +8,7 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
-import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import type { Store, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -113,9 +113,9 @@ export class EndpointService implements Handlers<Operations> {
       this.#endpoints.inserting({ ...place, doc }),
       this.#releases.inserting(first, { at: createdAt, user: caller.user, diff: [] }),
     ];
-    const count = () => this.#endpoints.count(caller.account);
+    const count = () => this.#endpoints.count({ account: caller.account });
     await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
-    for (const changed of this.#changed) changed(place.id);
+    this.#tell(place.id);
     return this.#shown({ ...place, version: 1, doc });
   }
 
@@ -125,23 +125,23 @@ export class EndpointService implements Handlers<Operations> {
 
   async updateEndpoint({ caller, params, body }: Call<Operations["updateEndpoint"]>): Promise<Endpoint> {
     if (body.templateId !== undefined) throw problem("not-found", "template not found");
-    // Two updates at once both succeed: the second reads again and applies its own change.
-    for (;;) {
-      const item = await this.own(caller, params.id!);
+    let isChanged = false;
+    const changed = await this.#endpoints.changeOwned(caller, params.id!, async (item) => {
+      permitted(caller, item.id, item);
       refuseNewSecrets(caller, item.doc, body);
       await refuseImage(this.#refusesImage, body.image, item.account);
       const set = updated(item.doc, body);
       if (body.workers?.min !== undefined) await this.#refuseTooMany(item.account, body.workers.min);
-      if (changesNothing(item.doc, set)) return this.#shown(item);
-      try {
-        await this.#store.commit([this.#endpoints.patching(item, set), ...this.#releasing(caller, item, set)]);
-        this.#remembered.delete(item.id);
-        for (const changed of this.#changed) changed(item.id);
-        return this.#shown({ ...item, doc: { ...item.doc, ...set } });
-      } catch (error) {
-        if (!(error instanceof WriteRefused)) throw error;
-      }
-    }
+      isChanged = !changesNothing(item.doc, set);
+      return isChanged ? { set, also: this.#releasing(caller, item, set) } : undefined;
+    });
+    if (isChanged) this.#tell(changed.id);
+    return this.#shown(changed);
+  }
+
+  #tell(id: string): void {
+    this.#remembered.delete(id);
+    for (const changed of this.#changed) changed(id);
   }
 
   /** Workers that are always kept: those that jobs ask for beyond them wait for the quota. */
@@ -159,28 +159,19 @@ export class EndpointService implements Handlers<Operations> {
 
   /** Gone for callers at once; what it left elsewhere is removed before the answer, or after a crash by `finishRemovals`. */
   async deleteEndpoint({ caller, params }: Call): Promise<void> {
-    // A release made meanwhile would be left behind: the removal then reads again.
-    for (let isGone = false; !isGone; ) isGone = await this.#remove(await this.own(caller, params.id!));
-    await this.#finishRemoval(params.id!);
-  }
-
-  /** False when somebody changed the endpoint first. */
-  async #remove({ id, account, version, doc }: EndpointItem): Promise<boolean> {
-    const releases = await this.#releases.removing({ id, account, release: doc.release });
-    try {
-      await this.#store.commit([this.#endpoints.removing(id, version), ...releases, this.#removing(id)]);
-    } catch (error) {
-      if (error instanceof WriteRefused) return false;
-      throw error;
-    }
+    const { id } = await this.#endpoints.changeOwned(caller, params.id!, async (item) => {
+      permitted(caller, item.id, item);
+      const releases = await this.#releases.removing({ ...item, release: item.doc.release });
+      return { remove: true, also: [...releases, this.#removing(item.id)] };
+    });
     this.#remembered.delete(id);
     this.#types.delete(id);
-    return true;
+    await this.#finishRemoval(id);
   }
 
   /** An account is about to go: what its endpoints left elsewhere goes with it, now or when a server next runs. */
   async removeAccount(account: string): Promise<void> {
-    for await (const { id } of this.#endpoints.all(account)) {
+    for await (const { id } of this.#endpoints.all({ account })) {
       await this.#store.commit([this.#endpoints.removing(id), this.#removing(id)]);
     }
   }
@@ -230,10 +221,7 @@ export class EndpointService implements Handlers<Operations> {
     for (const remove of this.#removed) await remove(id);
     // Its own record and its releases name variables of its containers.
     await this.#store.scrub();
-    await this.#removals.remove(id).catch((error) => {
-      // Another node was faster.
-      if (!(error instanceof WriteRefused)) throw error;
-    });
+    await this.#removals.removeIfThere(id);
   }
 
   /** What the URLs of its operations begin with. */

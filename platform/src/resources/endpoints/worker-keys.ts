@@ -6,7 +6,7 @@ import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
-import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import type { Store } from "../../ports/store/store.ts";
 import { type Account, accounts } from "../account/model.ts";
 
 export type WorkerKey = {
@@ -22,6 +22,8 @@ export const workerKeys: Kept<WorkerKey> = {
   kind: "worker-key",
   v: 1,
   uniqueEverywhere: ({ digest, callDigest }) => ({ digest, callDigest }),
+  listed: ({ endpoint }) => ({ endpoint }),
+  keysVersion: 2,
 };
 
 /** Both are worth nothing from the moment that the record is removed. */
@@ -121,7 +123,7 @@ export class WorkerKeys {
   }
 
   async removeEndpoint(endpoint: string): Promise<void> {
-    for await (const { id, doc } of this.#keys.all()) if (doc.endpoint === endpoint) await this.#remove(id);
+    for await (const { id } of this.#keys.all({ key: { name: "endpoint", value: endpoint } })) await this.#remove(id);
   }
 
   /** Removes keys of workers that are no more, such as those whose boot a crash cut short. Younger ones may yet get their worker. */
@@ -133,12 +135,7 @@ export class WorkerKeys {
   }
 
   async #remove(id: string): Promise<void> {
-    try {
-      await this.#keys.remove(id);
-    } catch (error) {
-      // Another node was faster.
-      if (!(error instanceof WriteRefused)) throw error;
-    }
+    await this.#keys.removeIfThere(id);
     this.#removals++;
     this.#remembered.clear();
     this.#callers.clear();

@@ -105,18 +105,12 @@ export class MasterKeys {
 
   async #retireOlder(): Promise<void> {
     const [current, ...older] = this.#vault.masters as [string, ...string[]];
-    for (;;) {
-      const noted = await this.#noted();
-      const { current: before, retired } = noted.doc;
+    await this.#noted();
+    await this.#known.change(ONLY, ({ doc: { current: before, retired } }) => {
       const all = new Set([...older, ...(before === current ? [] : [before]), ...retired]);
       all.delete(current);
-      try {
-        await this.#known.patch(noted, { current, retired: [...all].slice(0, RETIRED_AT_MOST) });
-        return;
-      } catch (error) {
-        if (!(error instanceof WriteRefused)) throw error;
-      }
-    }
+      return { set: { current, retired: [...all].slice(0, RETIRED_AT_MOST) } };
+    });
   }
 
   /** What is noted; at the first start of an installation, by whichever server comes first, its newest key. */

@@ -1,10 +1,9 @@
 /** The rules of secrets, true whichever surface asks. */
-import type { Caller } from "../../kernel/caller.ts";
 import { type Clock, timestamp } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { resourceId } from "../../kernel/ids.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
-import { isProblem, problem } from "../../kernel/problem.ts";
+import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
@@ -72,7 +71,7 @@ export class SecretService implements Handlers<Operations> {
         this.#secrets.inserting({ ...place, doc }),
         this.#values.inserting({ ...place, doc: { sealed } }),
       ];
-      const count = () => this.#secrets.count(caller.account);
+      const count = () => this.#secrets.count({ account: caller.account });
       await this.#quotas.within(caller.account, "secrets", count, () => this.#store.commit(written));
     } catch (error) {
       throw nameTaken(error, body.name);
@@ -81,24 +80,22 @@ export class SecretService implements Handlers<Operations> {
   }
 
   async getSecret({ caller, params }: Call): Promise<Secret> {
-    return shown(await this.#own(caller, params.id!));
+    return shown(await this.#secrets.owned(caller, params.id!));
   }
 
   /** Value first, description second, two writes: the specification says so, and says they are not atomic. */
   async updateSecret({ caller, params, body }: Call<Operations["updateSecret"]>): Promise<Secret> {
-    let secret = await this.#own(caller, params.id!);
+    let secret = await this.#secrets.owned(caller, params.id!);
     if (body.value !== undefined) secret = await this.#rotate(secret, body.value);
     if (body.description !== undefined) secret = await this.#describe(secret, body.description);
     return shown(secret);
   }
 
   async deleteSecret({ caller, params }: Call): Promise<void> {
-    const { id } = await this.#own(caller, params.id!);
-    try {
-      await this.#store.commit([this.#secrets.removing(id), this.#values.removing(id)]);
-    } catch (error) {
-      throw gone(error);
-    }
+    await this.#secrets.changeOwned(caller, params.id!, ({ id }) => ({
+      remove: true,
+      also: [this.#values.removing(id)],
+    }));
   }
 
   /** The value of this moment, for a boot; undefined when no such secret exists. */
@@ -125,38 +122,15 @@ export class SecretService implements Handlers<Operations> {
 
   async #rotate(secret: Item<KeptSecret>, value: string): Promise<Item<KeptSecret>> {
     const sealed = await this.#vault.seal(value, context(secret.account, secret.id));
-    return this.#retrying(secret, async (current) => {
-      const stored = await this.#values.get(current.id);
-      if (!stored) throw problem("not-found", "secret not found");
-      const set = { valueLastUpdatedAt: this.#clock.now() };
-      await this.#store.commit([this.#values.patching(stored, { sealed }), this.#secrets.patching(current, set)]);
-      return { ...current, version: current.version + 1, doc: { ...current.doc, ...set } };
+    return this.#secrets.changeOwned(secret, secret.id, async ({ id }) => {
+      const stored = await this.#values.get(id);
+      if (!stored) throw this.#secrets.notFound();
+      return { set: { valueLastUpdatedAt: this.#clock.now() }, also: [this.#values.patching(stored, { sealed })] };
     });
   }
 
   #describe(secret: Item<KeptSecret>, description: string): Promise<Item<KeptSecret>> {
-    return this.#retrying(secret, (current) => this.#secrets.patch(current, { description: description || null }));
-  }
-
-  /** Two updates at once both succeed: the one that came second reads again and applies its own change. */
-  async #retrying(
-    secret: Item<KeptSecret>,
-    change: (current: Item<KeptSecret>) => Promise<Item<KeptSecret>>,
-  ): Promise<Item<KeptSecret>> {
-    for (let current: Item<KeptSecret> | undefined = secret; current; current = await this.#secrets.get(secret.id)) {
-      try {
-        return await change(current);
-      } catch (error) {
-        if (!(error instanceof WriteRefused && error.reason === "changed")) throw gone(error);
-      }
-    }
-    throw problem("not-found", "secret not found");
-  }
-
-  async #own({ account }: Caller, id: string): Promise<Item<KeptSecret>> {
-    const secret = await this.#secrets.get(id);
-    if (!secret || secret.account !== account) throw problem("not-found", "secret not found");
-    return secret;
+    return this.#secrets.changeOwned(secret, secret.id, () => ({ set: { description: description || null } }));
   }
 }
 
@@ -168,12 +142,6 @@ function context(account: string, id: string): string {
 function nameTaken(error: unknown, name: string): unknown {
   const taken = error instanceof WriteRefused && error.reason === "key-taken";
   return taken ? problem("name-taken", `A secret named '${name}' already exists.`) : error;
-}
-
-function gone(error: unknown): unknown {
-  if (isProblem(error)) return error;
-  const missing = error instanceof WriteRefused && error.reason === "missing";
-  return missing ? problem("not-found", "secret not found", { cause: error }) : error;
 }
 
 function shown({ id, createdAt, doc }: Item<KeptSecret>): Secret {

@@ -77,11 +77,7 @@ export class WorkerRecords {
 
   /** One that is already gone is no error. */
   async remove(id: string): Promise<void> {
-    try {
-      await this.#workers.remove(id);
-    } catch (error) {
-      if (!(error instanceof WriteRefused)) throw error;
-    }
+    await this.#workers.removeIfThere(id);
     this.#note(id, undefined);
   }
 
