@@ -38,6 +38,7 @@ interface Guest {
 
 const GUEST = Symbol("guest");
 type Known = Socket & { [GUEST]?: Guest };
+const guestOf = (socket: Socket) => (socket as Known)[GUEST];
 
 export interface DoorkeeperParts {
   /** Connections at once, but for a moment. */
@@ -70,25 +71,46 @@ export class Doorkeeper implements AsyncDisposable {
     server.on("connection", (socket: Socket) => this.#enter(socket));
   }
 
-  /** Lets a request through once those before it on its connection are answered. */
-  came({ socket }: IncomingMessage, response: ServerResponse, go: () => void): void {
-    const guest = (socket as Known)[GUEST];
-    if (guest) response.on("close", () => this.#answered(guest));
-    if (!guest) go();
-    else if (!guest.asks) this.#ask(guest, go);
-    else if (guest.behind.length < SENT_AHEAD_AT_MOST) guest.behind.push(go);
-    else socket.destroy();
+  /** Lets a request through once those before it on its connection are answered. Nothing is made for one that need not wait. */
+  came<R extends IncomingMessage>(
+    request: R,
+    response: ServerResponse,
+    go: (request: R, r: ServerResponse) => void,
+  ): void {
+    const guest = guestOf(request.socket);
+    if (guest?.asks) {
+      if (guest.behind.length < SENT_AHEAD_AT_MOST) guest.behind.push(() => go(request, response));
+      else request.socket.destroy();
+      return;
+    }
+    if (guest) this.#ask(guest);
+    go(request, response);
+  }
+
+  /** To be called for each request that came, when its answer is closed. */
+  answered({ socket }: IncomingMessage): void {
+    const guest = guestOf(socket);
+    if (!guest?.asks) return;
+    this.#rest(guest);
+    const next = guest.behind.shift();
+    if (next) {
+      this.#ask(guest);
+      next();
+    } else if (this.#guests.has(guest)) {
+      guest.party.idle.add(guest);
+      if (this.#guests.size > this.#most) this.#makeRoom();
+    }
   }
 
   /** A request that becomes something else than HTTP is under way for as long as its connection is there. */
   becomes(socket: Socket): void {
-    const guest = (socket as Known)[GUEST];
-    if (guest && !guest.asks) this.#ask(guest, () => {});
+    const guest = guestOf(socket);
+    if (guest && !guest.asks) this.#ask(guest);
   }
 
   /** Counts the request that is under way for its account, or refuses it. */
   admit(socket: Socket, account: string): void {
-    const guest = (socket as Known)[GUEST];
+    const guest = guestOf(socket);
     if (!guest?.asks || guest.counts) return;
     const party = guest.party.name === account ? guest.party : this.#move(guest, account);
     const free = this.#most - this.#asking;
@@ -117,22 +139,10 @@ export class Doorkeeper implements AsyncDisposable {
     socket.once("close", () => this.#leave(guest));
   }
 
-  #ask(guest: Guest, go: () => void): void {
+  #ask(guest: Guest): void {
     guest.asks = true;
     guest.party.idle.delete(guest);
     this.#asking++;
-    go();
-  }
-
-  #answered(guest: Guest): void {
-    if (!guest.asks) return;
-    this.#rest(guest);
-    const next = guest.behind.shift();
-    if (next) this.#ask(guest, next);
-    else if (this.#guests.has(guest)) {
-      guest.party.idle.add(guest);
-      if (this.#guests.size > this.#most) this.#makeRoom();
-    }
   }
 
   #rest(guest: Guest): void {

@@ -11,14 +11,16 @@ const SPANS_AT_MOST = 5;
 /** More of them at once, and the next ones are cut at once: nobody holds thousands of connections by sending what is refused. */
 const LINGERING_AT_MOST = 256;
 
+/** The request that a connection brought last. */
+const LAST = Symbol("last request");
+type Bringing = Socket & { [LAST]?: IncomingMessage };
+
 /**
  * A connection that is closed while bytes wait unread is reset by the system, and the reset takes the answer with it before a client
  * that is busy sending has read it. So the line is closed on our side alone, and read until the body is over.
  */
 export class Lingering {
   readonly #clock: Clock;
-  /** The request that each connection brought last. */
-  readonly #requests = new WeakMap<Socket, IncomingMessage>();
   readonly #discarding = new Set<IncomingMessage>();
 
   constructor(clock: Clock) {
@@ -30,7 +32,7 @@ export class Lingering {
       const close = socket.destroySoon;
       // How Node closes a connection after the last answer on it.
       socket.destroySoon = () => {
-        const request = this.#requests.get(socket);
+        const request = (socket as Bringing)[LAST];
         if (request && this.#mayLinger(request)) socket.end();
         else close.call(socket);
       };
@@ -38,7 +40,7 @@ export class Lingering {
   }
 
   came(request: IncomingMessage): void {
-    this.#requests.set(request.socket, request);
+    (request.socket as Bringing)[LAST] = request;
   }
 
   /** To be called once the answer is out, where the request is not yet in. */

@@ -57,12 +57,11 @@ export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
 
 export function createServer(parts: ServerParts): FastifyInstance {
   const { clock, badPath, log } = parts;
-  const lingering = new Lingering(clock);
   const answered = guarded(log);
   const app = fastify({
     logger: false,
     forceCloseConnections: "idle",
-    serverFactory: (viaRouter) => openServer(parts, lingering, answered, viaRouter),
+    serverFactory: (viaRouter) => openServer(parts, answered, viaRouter),
     routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
     clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
     frameworkErrors: (_error, { raw }, reply) => {
@@ -72,13 +71,11 @@ export function createServer(parts: ServerParts): FastifyInstance {
   });
   // Fastify would judge bodies and their types before we know who asks: to it no method has one, and the pipeline reads them.
   for (const method of BODY_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  afterEachAnswer(app, lingering);
   return app;
 }
 
 function openServer(
-  { direct, ahead, unknown, doorkeeper, log }: ServerParts,
-  lingering: Lingering,
+  { direct, ahead, unknown, doorkeeper, clock, log }: ServerParts,
   answered: Answered,
   viaRouter: RequestListener,
 ): Server {
@@ -101,8 +98,6 @@ function openServer(
     else viaRouter(request, response);
   };
   const answer = (request: Request, response: ServerResponse) => {
-    // Writing behind the end of an answer is told of here, and is nobody's but that answer's.
-    response.on("error", ignored);
     const refusal = refusalAtOnce(request);
     if (refusal) return refuse(response, refusal);
     // A server that is closing has stopped listening; Fastify refuses what still comes on open connections.
@@ -113,12 +108,17 @@ function openServer(
     const go = (answer?: Answering) => (answer ? answered(answer, request, response, {}) : viaTable(request, response));
     found.then(go, (why) => go(unknown(why)));
   };
+  const lingering = new Lingering(clock);
   lingering.watch(server);
   doorkeeper.watch(server);
   survive(server, log);
+  const closed = afterEachAnswer(server, doorkeeper, lingering);
   server.on("request", (request: Request, response: ServerResponse) => {
+    // Writing behind the end of an answer is told of here, and is nobody's but that answer's.
+    response.on("error", ignored);
+    response.on("close", closed);
     lingering.came(request);
-    doorkeeper.came(request, response, () => answer(request, response));
+    doorkeeper.came(request, response, answer);
   });
   server.on("upgrade", (request: Request, socket: Duplex, head: Buffer) => {
     doorkeeper.becomes(socket as Socket);
@@ -159,12 +159,17 @@ type Answered = (answer: Answering, request: Request, response: ServerResponse, 
 
 /** A failure in answering a request that nobody foresaw ends that request, and no other. */
 function guarded(log: Log): Answered {
-  return async (answer, request, response, params) => {
+  const cutOff = (error: unknown, request: Request, response: ServerResponse) => {
+    log.error({ err: error, path: request.url.split("?", 1)[0] }, "a request could not be answered, and was cut off");
+    response.destroy();
+  };
+  // Not an async function, which would be a promise and two turns more for every request.
+  return (answer, request, response, params) => {
     try {
-      await answer(request, new Reply(response), params);
+      const answering = answer(request, new Reply(response), params);
+      if (answering instanceof Promise) answering.catch((error) => cutOff(error, request, response));
     } catch (error) {
-      log.error({ err: error, path: request.url.split("?", 1)[0] }, "a request could not be answered, and was cut off");
-      response.destroy();
+      cutOff(error, request, response);
     }
   };
 }
@@ -186,25 +191,22 @@ export function viaFastify(answer: Answering): (request: FastifyRequest, reply: 
 
 /**
  * An answer may be out before its request is in: the rest of a refused body still arrives to be thrown away. And where the server is
- * closing, Node closes the connections that are idle when that begins; those that fall idle later are closed here.
+ * closing, Node closes the connections that are idle when that begins; those that fall idle later are closed here. One function hears
+ * of every answer, since something is asked too often to make one for each.
  */
-function afterEachAnswer(app: FastifyInstance, lingering: Lingering): void {
-  let closing = false;
-  app.addHook("preClose", (done) => {
-    closing = true;
-    done();
-  });
+function afterEachAnswer(server: Server, doorkeeper: Doorkeeper, lingering: Lingering) {
   const closeIdle = () => {
-    if (closing) app.server.closeIdleConnections();
+    if (!server.listening) server.closeIdleConnections();
   };
-  function answered(this: ServerResponse): void {
-    if (this.req.complete) closeIdle();
+  return function closed(this: ServerResponse): void {
+    const { req } = this;
+    doorkeeper.answered(req);
+    if (req.complete) closeIdle();
     else {
-      this.req.once("close", closeIdle);
-      lingering.discard(this.req);
+      req.once("close", closeIdle);
+      lingering.discard(req);
     }
-  }
-  app.server.on("request", (_request: Request, response: ServerResponse) => response.on("close", answered));
+  };
 }
 
 /** Lets requests in flight finish, within bounds. */
