@@ -9,6 +9,8 @@ const CREDENTIAL = "s3Config.accessSecret";
 
 /** A body that gives it more often would grow with each: sealed, a short text is some hundred bytes long. */
 const MOST_CREDENTIALS = 16;
+/** No key of any storage is nearly as long, and to seal 10 MB would hold everybody up. */
+const LONGEST_CREDENTIAL = 64 * 1024;
 
 export type Opening = '"' | "{";
 
@@ -21,15 +23,26 @@ const findHere: FindCredentials = async (body, opening) => credentialBytes(body,
  * Undefined when there is none. Only the credential changes: everything else reaches the worker as it came, numbers too long for us
  * included.
  */
-export async function sealCredential(vault: Vault, body: string): Promise<string | undefined>;
-export async function sealCredential(vault: Vault, body: Payload, find?: FindCredentials): Promise<Payload | undefined>;
 export async function sealCredential(vault: Vault, body: Payload, find = findHere): Promise<Payload | undefined> {
-  const spans = typeof body === "string" ? credentialsIn(body, '"') : await find(body, '"');
+  return sealFound(vault, body, typeof body === "string" ? credentialsToSeal(body) : await find(body, '"'));
+}
+
+/** The same where somebody has found the credentials already. */
+export async function sealFound<Body extends Payload>(
+  vault: Vault,
+  body: Body,
+  spans: readonly Span[],
+): Promise<Body | undefined> {
   if (spans.length === 0) return undefined;
   if (spans.length > MOST_CREDENTIALS)
     throw problem("malformed", `'s3Config.accessSecret' is given ${spans.length} times; give it once`);
-  return replaced(body, spans, await vault.seal(valueAt(body, spans.at(-1)!) as string, CREDENTIAL));
+  const [start, end] = spans.at(-1)!;
+  if (end - start > LONGEST_CREDENTIAL)
+    throw problem("malformed", `'s3Config.accessSecret' is longer than ${LONGEST_CREDENTIAL} characters`);
+  return replaced(body, spans, await vault.seal(valueAt(body, [start, end]) as string, CREDENTIAL)) as Body;
 }
+
+export const credentialsToSeal = (body: string) => credentialsIn(body, '"');
 
 /** The body as the worker gets it, its credential readable again. */
 export async function openCredential(vault: Vault, body: Payload, find = findHere): Promise<Payload> {

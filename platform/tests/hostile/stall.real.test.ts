@@ -30,8 +30,7 @@ beforeAll(async () => {
   const env = { MILLRACE_LOG_LEVEL: "warn", MILLRACE_RATE_LIMITS: "off" };
   server = await startWatched(data, { env });
   key = await ownerKey(data);
-  const body = { name: "stall", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
-  endpoint = (await server.call("POST", "/v2/serverless", { key, body })).json.id;
+  endpoint = await newEndpoint();
   const variables = await millrace(data, "worker-env", endpoint);
   worker = { key: variables.MILLRACE_WORKER_KEY, id: variables.MILLRACE_WORKER_ID };
   idleMs = await longestDuring(() => stay(500));
@@ -41,6 +40,11 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]();
   await folder?.[Symbol.asyncDispose]();
 });
+
+async function newEndpoint(): Promise<string> {
+  const body = { name: "stall", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+  return (await server.call("POST", "/v2/serverless", { key, body })).json.id;
+}
 
 async function longestDuring(work: () => Promise<unknown>): Promise<number> {
   let best = Number.POSITIVE_INFINITY;
@@ -64,11 +68,12 @@ async function send({ method, path, body, by = key }: Sent): Promise<number> {
   return (await call(server.url, method, path, { key: by, body })).status;
 }
 
-async function expectNobodyWaits(sent: Sent | (() => Promise<Sent>)): Promise<void> {
+async function expectNobodyWaits(sent: Sent | (() => Promise<Sent>), expected?: number): Promise<void> {
   const longest = await longestDuring(async () => {
     const status = await send(typeof sent === "function" ? await sent() : sent);
     // A fault would be no measurement, and nothing is read for a stranger.
     expect([401, 500]).not.toContain(status);
+    expect(status).toBe(expected ?? status);
   });
   expect(longest - idleMs).toBeLessThan(MOST_MS);
 }
@@ -160,6 +165,27 @@ test("lines of an exchange, and jobs in a ping", async () => {
   }
   const listed = Array.from({ length: 5000 }, (_, i) => i.toString(36)).join(",");
   await expectNobodyWaits({ method: "GET", path: `/v2/${endpoint}/ping/${worker.id}?job_id=${listed}`, by });
+});
+
+describe("credentials", () => {
+  const request = (secret: string, padding: string) =>
+    `{"input":{"x":${padding}},"s3Config":{"accessSecret":"${secret}"}}`;
+  const members = worstValues["short members"]!;
+  const batch = (count: number, bytes: number) =>
+    `[${Array.from({ length: count }, (_, i) => request(`secret ${i}`, members(bytes / count - 200))).join(",")}]`;
+
+  test.each([
+    ["of one long request of a batch", "batch", 200, () => batch(1, 10 * MIB)],
+    ["of a hundred requests of a batch", "batch", 200, () => batch(100, 10 * MIB)],
+    ["of five thousand requests of a batch", "batch", 200, () => batch(5000, 10 * MIB)],
+    ["of five thousand short ones", "batch", 200, () => batch(5000, 1 * MIB)],
+    ["that is as long as a request may be", "run", 400, () => request("\\u00e9".repeat(1.6 * MIB), "0")],
+    ["that is as long as a batch may be", "batch", 400, () => `[${request("\\u00e9".repeat(1.6 * MIB), "0")}]`],
+  ])("%s", async (_which, route, expected, body) => {
+    // An endpoint has only so many batches at once.
+    const path = `/v2/${await newEndpoint()}/${route}`;
+    await expectNobodyWaits({ method: "POST", path, body: body() }, expected);
+  });
 });
 
 test("five thousand requests of a batch: gathered, listed, sent, listed as jobs, and purged", async () => {

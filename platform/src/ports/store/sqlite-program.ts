@@ -44,6 +44,23 @@ export function fromRow(row: Row): StoredRecord {
   return { kind, id, account, createdAt, version, doc: JSON.parse(row.doc) };
 }
 
+/** The same, its document read once somebody looks at it: most who write do not, and what they write together may be long. */
+export function writtenRow(row: Row): StoredRecord {
+  const { kind, id, account, created_at: createdAt, version } = row;
+  let doc: StoredRecord["doc"] | undefined;
+  return {
+    kind,
+    id,
+    account,
+    createdAt,
+    version,
+    get doc() {
+      doc ??= JSON.parse(row.doc) as StoredRecord["doc"];
+      return doc;
+    },
+  };
+}
+
 /** One commit. A refusal undoes what its earlier writes did, through a savepoint, and leaves the rest of the batch alone. */
 function commit(db: DatabaseSync, writes: Write[]): Committed {
   db.exec("SAVEPOINT one_commit");

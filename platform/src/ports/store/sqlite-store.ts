@@ -6,7 +6,7 @@ import { anyDisk, type Disk } from "../disk.ts";
 import { Scrubber } from "../sqlite/scrubber.ts";
 import { sql } from "../sqlite/statement.ts";
 import { GroupCommit, inlineFlusher, openForReading, refuseNew, threadFlusher } from "../sqlite/writer.ts";
-import { type Committed, fromRow, program, type Row } from "./sqlite-program.ts";
+import { type Committed, fromRow, program, type Row, writtenRow } from "./sqlite-program.ts";
 import {
   type Lease,
   type Listing,
@@ -59,7 +59,7 @@ export class SqliteStore implements Store {
     const outcome = await this.#writer.run<Committed>("commit", writes);
     if ("refused" in outcome) throw new WriteRefused(outcome.refused, outcome.index);
     if (writes.some((write) => write.do !== "insert")) this.#scrubber.soon();
-    return outcome.written.map(fromRow);
+    return outcome.written.map(writtenRow);
   }
 
   async get(kind: string, id: string): Promise<StoredRecord | undefined> {

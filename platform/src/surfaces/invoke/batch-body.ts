@@ -1,13 +1,16 @@
 /** From the body that brings requests of a batch to each of them: validated, and kept as it came. Runs in any thread. */
+import { credentialsToSeal } from "../../jobs/credential.ts";
 import { type RequestTerms, readRequest } from "../../jobs/request.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
-import { itemSpans, valueSpans } from "../../kernel/json-spans.ts";
+import { itemSpans, type Span, valueSpans } from "../../kernel/json-spans.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import { BATCH_LIMITS } from "../../resources/batches/model.ts";
 
 export interface BatchRequest {
   body: string;
   terms: RequestTerms;
+  /** Where credentials stand in the body, which are to be sealed. */
+  credentials: Span[];
 }
 
 /** A JSON array of requests, or an object with one as `requests`. */
@@ -24,7 +27,11 @@ export function readBatchBody(bytes: Uint8Array): BatchRequest[] {
     throw problem("malformed", `a batch has at most ${BATCH_LIMITS.requests} requests, and these are ${list.length}`);
   // Of a key that is given twice, parsers take the last.
   const start = isBare ? undefined : valueSpans(text, ["requests"]).at(-1)![0];
-  return itemSpans(text, start).map((span, i) => ({ body: text.slice(...span), terms: termsOf(list[i], i) }));
+  return itemSpans(text, start).map((span, i) => requestOf(text.slice(...span), termsOf(list[i], i)));
+}
+
+function requestOf(body: string, terms: RequestTerms): BatchRequest {
+  return { body, terms, credentials: terms.hasCredential ? credentialsToSeal(body) : [] };
 }
 
 function termsOf(request: unknown, i: number): RequestTerms {

@@ -1,13 +1,15 @@
 /** `/batch`: many requests gathered, sent to the queue together, and read together. */
 
-import { sealCredential } from "../../jobs/credential.ts";
+import { sealFound } from "../../jobs/credential.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
+import { inSlices } from "../../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
+import type { Vault } from "../../ports/vault/vault.ts";
 import { BATCH_LIMITS } from "../../resources/batches/model.ts";
 import type { RequestState } from "../../resources/batches/progress.ts";
 import type { RequestText } from "../../resources/batches/records.ts";
@@ -16,7 +18,7 @@ import type { EndpointService } from "../../resources/endpoints/service.ts";
 import { readBody, refuseTooLarge, tooLarge } from "../http/body.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Request } from "../http/reply.ts";
-import { readBatchBody } from "./batch-body.ts";
+import { type BatchRequest, readBatchBody } from "./batch-body.ts";
 import { LARGE_BYTES } from "./large-json.ts";
 import { splice } from "./record.ts";
 import { numberOf } from "./requests.ts";
@@ -27,6 +29,7 @@ const BODY_LIMIT = 10 * MIB;
 const ATTRIBUTES_LIMIT = 64 * 1024;
 const LIMIT = { least: 1, most: 1000, standard: 100 };
 const OFFSET = { least: 0, most: 1_000_000, standard: 0 };
+const SEALED_AT_ONCE = 100;
 /** A page of requests ends early when their results are longer than this together. */
 const RESULTS_LENGTH = 20 * MIB;
 
@@ -166,12 +169,17 @@ async function readRequests({ reader }: BatchRouteParts, { caller, request, repl
   const requests =
     bytes.length > LARGE_BYTES ? await reader.large.requests(bytes, caller.account) : readBatchBody(bytes);
   if (requests.some(({ body }) => Buffer.byteLength(body) > reader.limits.run)) throw tooLarge(reader.limits.run);
-  return Promise.all(
-    requests.map(async ({ body, terms }) => {
-      const sealed = terms.hasCredential ? await sealCredential(reader.vault, body) : undefined;
-      return sealed === undefined ? { body, terms } : { body: sealed, terms, sealed: true as const };
-    }),
-  );
+  return sealEach(reader.vault, requests);
+}
+
+/** Others come to their turn in between: a batch may have thousands of credentials. */
+async function sealEach(vault: Vault, requests: readonly BatchRequest[]): Promise<RequestText[]> {
+  const texts: RequestText[] = [];
+  await inSlices(requests, SEALED_AT_ONCE, async ({ body, terms, credentials }) => {
+    const sealed = await sealFound(vault, body, credentials);
+    texts.push(sealed === undefined ? { body, terms } : { body: sealed, terms, sealed: true });
+  });
+  return texts;
 }
 
 function pageAsked(request: Request): { offset: number; limit: number } {

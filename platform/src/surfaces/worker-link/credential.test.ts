@@ -92,3 +92,10 @@ test.each([0, 300_000])("a body of %i characters that repeats its credential to 
   const { status, text } = await world.invoke("POST", "/run", { body });
   expect([status, text]).toEqual([400, expect.stringContaining("is given 17 times; give it once")]);
 });
+
+test.each(["/run", "/batch"])("%s refuses a credential that is longer than any", async (path) => {
+  await using world = await setupJobs();
+  const request = `{"input":{},"s3Config":{"accessSecret":"${"x".repeat(64 * 1024)}"}}`;
+  const { status, text } = await world.invoke("POST", path, { body: path === "/batch" ? `[${request}]` : request });
+  expect([status, text]).toEqual([400, expect.stringContaining("is longer than 65536 characters")]);
+});
