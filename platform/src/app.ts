@@ -61,7 +61,7 @@ import type { Answering } from "./surfaces/http/reply.ts";
 import { type Ahead, closeServer, createServer, inTurn } from "./surfaces/http/server.ts";
 import { CrossOrigin, parseOrigins } from "./surfaces/invoke/cors.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
-import { jobRecord } from "./surfaces/invoke/record.ts";
+import { recordPieces } from "./surfaces/invoke/record.ts";
 import { mountInvoke } from "./surfaces/invoke/routes.ts";
 import { invokeSurface } from "./surfaces/invoke/surface.ts";
 import { NodeCalls } from "./surfaces/node-link/calls.ts";
@@ -236,7 +236,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     failed,
     post: createPost({ allowPrivate: settings.webhookPrivate === "allow", reachable: parseRanges(settings.reachable) }),
     secret: settings.webhookSecret,
-    record: (reading) => Buffer.from(jobRecord({ ...reading, link: outputs.link(reading.job) })).toString(),
+    record: (reading) => recordPieces({ ...reading, link: outputs.link(reading.job) }),
+    findInput: (body, endpoint) => large.input(body, endpoint),
     accountOf: async (endpoint) => (await endpoints.find(endpoint))?.account,
     mine: leaseOf("webhooks", parts),
   });

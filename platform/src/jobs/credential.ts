@@ -1,5 +1,5 @@
 /** The credential in a job's body, `s3Config.accessSecret`: sealed where the body is stored, readable where a worker gets it. */
-import { replaceSpans, type Span, valueSpans } from "../kernel/json-spans.ts";
+import { byteSpans, replaceSpans, type Span, valueSpans } from "../kernel/json-spans.ts";
 import { problem } from "../kernel/problem.ts";
 import type { Payload } from "../ports/queue/job.ts";
 import type { Sealed, Vault } from "../ports/vault/vault.ts";
@@ -53,13 +53,7 @@ export async function openCredential(vault: Vault, body: Payload, find = findHer
 /** Where credentials stand in a body of bytes, counted in bytes. */
 export function credentialBytes(body: Uint8Array, opening: Opening): Span[] {
   const text = asText(body);
-  let [at, bytes] = [0, 0];
-  const byteAt = (index: number) => {
-    bytes += Buffer.byteLength(text.slice(at, index));
-    at = index;
-    return bytes;
-  };
-  return credentialsIn(text, opening).map(([start, end]) => [byteAt(start), byteAt(end)]);
+  return byteSpans(text, credentialsIn(text, opening));
 }
 
 function valueAt(body: Payload, [start, end]: Span): unknown {

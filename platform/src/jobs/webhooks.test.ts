@@ -38,9 +38,9 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
       secret,
       mine,
       accountOf: async (endpoint) => endpoint.split("-")[0],
-      record: ({ job }) => JSON.stringify({ id: job.id, status: job.state }),
+      record: ({ job }) => [Buffer.from(JSON.stringify({ id: job.id, status: job.state }))],
       async post(url, body, headers) {
-        sent.push({ url, body, headers });
+        sent.push({ url, body: Buffer.concat(body).toString(), headers });
         for (const { count, resolve } of watches) if (sent.length >= count) resolve();
         if (silent?.test(url)) return silence(url, body, headers);
         const answer = answers.shift() ?? 200;
@@ -60,11 +60,11 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
     webhooks,
     /** Resolves once that many messages were sent. */
     sentInAll: (count: number) => new Promise<void>((resolve) => watches.push({ count, resolve })),
-    submit: (endpoint = "ep", hook = HOOK) =>
+    submit: (endpoint = "ep", hook = HOOK, body = '{"input":{"a":1}}') =>
       engine.submit({
         endpoint: { id: endpoint, executionTimeoutMs: 60_000 },
         terms: { ...terms, webhooks: [hook] },
-        body: '{"input":{"a":1}}',
+        body,
         mode: "run",
       }),
     async finish(body: string, endpoint = "ep") {
@@ -85,6 +85,14 @@ test("a completed and a failed job are both told of, with the input", async () =
   await world.finish('{"error":"no"}');
   await world.clock.advance(1000);
   expect(JSON.parse(world.sent[1]!.body)).toMatchObject({ status: "FAILED" });
+});
+
+test("the input is told of as it came, the last one where it is given twice", async () => {
+  const world = setup();
+  const { id } = await world.submit("ep", HOOK, '{"input":{}, "é":"€", "input": {"n":1.00, "x":1e400} }');
+  await world.finish('{"output":1}');
+  await world.clock.advance(1000);
+  expect(world.sent[0]!.body).toBe(`{"id":"${id}","status":"COMPLETED","input":{"n":1.00, "x":1e400}}`);
 });
 
 test("a message is sent when it is written, without waiting for the next look", async () => {

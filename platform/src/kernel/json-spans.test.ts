@@ -1,7 +1,7 @@
 /** Values are found in JSON text where a parser finds them, and replaced without touching anything else. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { itemSpans, replaceSpans, valueSpans } from "./json-spans.ts";
+import { byteSpans, itemSpans, replaceSpans, valueSpans } from "./json-spans.ts";
 import { realRandom } from "./random.ts";
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readInt32LE());
@@ -54,4 +54,11 @@ test.each([
 ])("the items of %s are found as they stand", (text, items) => {
   expect(itemSpans(text).map((span) => text.slice(...span))).toEqual(items);
   expect(items).toHaveLength(JSON.parse(text).length);
+});
+
+test("places in text are counted in bytes too", () => {
+  const text = '{"é":"ü","€":"😀"}';
+  const spans = [...valueSpans(text, ["é"]), ...valueSpans(text, ["€"])];
+  const bytes = Buffer.from(text);
+  expect(byteSpans(text, spans).map(([start, end]) => bytes.toString("utf8", start, end))).toEqual(['"ü"', '"😀"']);
 });

@@ -25,6 +25,17 @@ export function itemSpans(text: string, start = skipSpace(text, 0)): Span[] {
   return spans;
 }
 
+/** The same places, which follow one another, counted in bytes of UTF-8. */
+export function byteSpans(text: string, spans: readonly Span[]): Span[] {
+  let [at, bytes] = [0, 0];
+  const byteAt = (index: number) => {
+    bytes += Buffer.byteLength(text.slice(at, index));
+    at = index;
+    return bytes;
+  };
+  return spans.map(([start, end]) => [byteAt(start), byteAt(end)]);
+}
+
 export function replaceSpans(text: string, spans: readonly Span[], replacement: string): string {
   let from = 0;
   let replaced = "";

@@ -1,6 +1,6 @@
 /** Slices: others come to their turn between them, and not more often than needed. */
 import { expect, test } from "vitest";
-import { Slices } from "./slices.ts";
+import { bytesInSlices, Slices } from "./slices.ts";
 
 test("work below a slice waits for nothing, and a full slice for everybody else", async () => {
   const slices = new Slices(10);
@@ -11,4 +11,11 @@ test("work below a slice waits for nothing, and a full slice for everybody else"
   seen.push("we");
   expect(seen).toEqual(["another", "we"]);
   expect(slices.did(9)).toBeUndefined();
+});
+
+test("bytes in slices are the same bytes, none of them copied", () => {
+  const pieces = [Buffer.from("abcde"), Buffer.from(""), Buffer.from("fg")];
+  const slices = [...bytesInSlices(pieces, 2)];
+  expect(slices.map(String)).toEqual(["ab", "cd", "e", "fg"]);
+  expect(slices[0]!.buffer).toBe(pieces[0]!.buffer);
 });

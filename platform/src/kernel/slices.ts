@@ -28,6 +28,11 @@ export async function inSlices<T>(items: Iterable<T>, most: number, work: (item:
   }
 }
 
+/** The same bytes, in pieces of at most so many. */
+export function* bytesInSlices(pieces: Iterable<Uint8Array>, most: number): Generator<Uint8Array> {
+  for (const piece of pieces) for (let at = 0; at < piece.length; at += most) yield piece.subarray(at, at + most);
+}
+
 /** The items in their order, so many in each. */
 export function* slicesOf<T>(items: readonly T[], most: number): Generator<T[]> {
   for (let at = 0; at < items.length; at += most) yield items.slice(at, at + most);

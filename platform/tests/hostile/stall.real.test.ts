@@ -1,5 +1,10 @@
 /** The general stall watch: whatever a limited account or its worker sends to any route, nobody else waits for it. */
+import { createHmac } from "node:crypto";
+import { EventEmitter, once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { buffer } from "node:stream/consumers";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { operations } from "../../src/contract.ts";
 import { stay } from "../../src/kernel/clock.ts";
@@ -17,6 +22,8 @@ const TRIES = 3;
 /** Kinds of values that were the worst in long bodies. */
 const LONG = ["short members", "long text"];
 
+const WEBHOOK_SECRET = "between the two of us";
+
 let folder: Folder;
 let server: WatchedServer;
 let key: string;
@@ -27,7 +34,8 @@ let idleMs: number;
 beforeAll(async () => {
   folder = await temporaryFolder();
   const data = join(folder.path, "data");
-  const env = { MILLRACE_LOG_LEVEL: "warn", MILLRACE_RATE_LIMITS: "off" };
+  const webhooks = { MILLRACE_WEBHOOK_PRIVATE: "allow", MILLRACE_WEBHOOK_SECRET: WEBHOOK_SECRET };
+  const env = { MILLRACE_LOG_LEVEL: "warn", MILLRACE_RATE_LIMITS: "off", ...webhooks };
   server = await startWatched(data, { env });
   key = await ownerKey(data);
   endpoint = await newEndpoint();
@@ -79,8 +87,8 @@ async function expectNobodyWaits(sent: Sent | (() => Promise<Sent>), expected?: 
 }
 
 /** A job that the worker has. */
-async function begun(): Promise<string> {
-  const { json } = await server.call("POST", `/v2/${endpoint}/run`, { key, body: { input: {} } });
+async function begun(body: string | object = { input: {} }): Promise<string> {
+  const { json } = await server.call("POST", `/v2/${endpoint}/run`, { key, body });
   const path = `/v2/${endpoint}/job-take-batch/${worker.id}?batch_size=100`;
   expect((await call(server.url, "GET", path, { key: worker.key })).status).toBe(200);
   return json.id;
@@ -154,6 +162,41 @@ describe.each(LONG)("calls of an endpoint, with %s", (kind) => {
         return { method: "POST", path, body, by };
       });
   });
+});
+
+/** Takes webhooks, and says of each whether it is signed, and its first and last characters. */
+async function openTarget() {
+  const told = new EventEmitter();
+  const target = createServer(async (request, response) => {
+    const body = await buffer(request);
+    const [, seconds, signature] = /^t=(\d+),v1=(\w+)$/.exec(`${request.headers["x-millrace-signature"]}`)!;
+    const isSigned =
+      createHmac("sha256", WEBHOOK_SECRET).update(`${seconds}.`).update(body).digest("hex") === signature;
+    response.end();
+    told.emit("one", { isSigned, begins: body.toString("utf8", 0, 11), ends: body.toString("utf8", body.length - 4) });
+  });
+  await once(target.listen(0, "127.0.0.1"), "listening");
+  return {
+    url: `http://127.0.0.1:${(target.address() as AddressInfo).port}`,
+    next: async () => (await once(told, "one"))[0],
+    [Symbol.dispose]: () => void target.close(),
+  };
+}
+
+test.each([
+  ["in the input", (members: string) => `"input":${members}}`],
+  ["beside the input", (members: string) => `"input":{"0":0},${members.slice(1)}`],
+])("the end of a job as a webhook, with a long result and many members %s", async (_where, rest) => {
+  using target = await openTarget();
+  const request = `{"webhook":"${target.url}",${rest(worstValues["short members"]!(MIB - 1000))}`;
+  const body = wrapped(worstValues["long text"]!(19 * MIB), ["output"]);
+  const longest = await longestDuring(async () => {
+    const job = await begun(request);
+    const told = target.next();
+    await send({ method: "POST", path: `/v2/${endpoint}/job-done/${worker.id}/${job}`, body, by: worker.key });
+    expect(await told).toEqual({ isSigned: true, begins: '{"output":"', ends: ":0}}" });
+  });
+  expect(longest - idleMs).toBeLessThan(MOST_MS);
 });
 
 test("lines of an exchange, and jobs in a ping", async () => {

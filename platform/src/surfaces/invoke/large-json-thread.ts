@@ -2,6 +2,7 @@
 import { parentPort } from "node:worker_threads";
 import { chunksOf, outputChunks, outputIn } from "../../jobs/chunks.ts";
 import { credentialBytes } from "../../jobs/credential.ts";
+import { inputBytes } from "../../jobs/input.ts";
 import { readReport, SCANNED } from "../../jobs/report.ts";
 import { readRequest } from "../../jobs/request.ts";
 import { realClock } from "../../kernel/clock.ts";
@@ -42,6 +43,7 @@ const readers: Record<WholeQuestion["kind"], (question: WholeQuestion) => WholeA
     ...outputChunks(outputIn(textOf(bytes)), part!.from, part!.most),
   }),
   credentials: ({ id, bytes, opening }) => ({ id, bytes: NOTHING(), credentials: credentialBytes(bytes, opening!) }),
+  input: ({ id, bytes }) => ({ id, bytes: NOTHING(), input: inputBytes(bytes) }),
   openAiAnswer: ({ id, bytes }) => ({ id, bytes: NOTHING(), answer: openAiAnswer(textOf(bytes)) }),
 };
 

@@ -1,6 +1,7 @@
 /** Large JSON bodies are read in threads, accounts in turns: parsing 19 MB would stop the event loop for about 200 ms. */
 import { outputChunks, outputIn } from "../../jobs/chunks.ts";
 import { credentialBytes, type Opening } from "../../jobs/credential.ts";
+import { inputBytes } from "../../jobs/input.ts";
 import type { Report } from "../../jobs/report.ts";
 import type { RequestTerms } from "../../jobs/request.ts";
 import { floating } from "../../kernel/floating.ts";
@@ -19,7 +20,17 @@ const HEAVY_BYTES = 1024 * 1024;
 
 export type WholeQuestion = {
   id: number;
-  kind: "request" | "requests" | "report" | "chunks" | "openAi" | "output" | "openAiAnswer" | "credentials" | "body";
+  kind:
+    | "request"
+    | "requests"
+    | "report"
+    | "chunks"
+    | "openAi"
+    | "output"
+    | "openAiAnswer"
+    | "credentials"
+    | "input"
+    | "body";
   bytes: Uint8Array;
   /** What a body is held to, as JSON. */
   schema?: string;
@@ -50,6 +61,7 @@ export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { texts: string[]; more: boolean }
   | { answer: OpenAiAnswer }
   | { credentials: Span[] }
+  | { input: Span }
   | { value: unknown }
   /** `whole`: the body itself is the result object. */
   | { report: Report; whole: boolean }
@@ -130,6 +142,12 @@ export class LargeJson implements AsyncDisposable {
     if (body.byteLength <= LARGE_BYTES) return credentialBytes(body, opening);
     const answer = await this.#askWhole("credentials", new Uint8Array(body), whose, { opening });
     return (answer as Extract<Answer, { credentials: Span[] }>).credentials;
+  }
+
+  /** Where the input stands in a body, which stays where it is. */
+  async input(body: Uint8Array, whose: string): Promise<Span> {
+    if (body.byteLength <= LARGE_BYTES) return inputBytes(body);
+    return ((await this.#askWhole("input", new Uint8Array(body), whose)) as Extract<Answer, { input: Span }>).input;
   }
 
   /** Each chunk as it is shown. */

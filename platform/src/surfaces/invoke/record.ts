@@ -15,11 +15,20 @@ export interface Shown {
 
 /** Our keys come last: where a worker's result names one of them too, the last one counts. */
 export function jobRecord(shown: Shown): string | Uint8Array {
-  const own = JSON.stringify(ownFields(shown)).slice(1);
+  const own = ownKeys(shown);
   if (jobLifecycle.isFinal(shown.job.state) && shown.result !== undefined) return splice(shown.result, own);
   if (shown.progress !== undefined) return `{"output":${shown.progress},${own}`;
   return `{${own}`;
 }
+
+/** The same in pieces, of which a long result is one, as it is stored. */
+export function recordPieces(shown: Shown): Uint8Array[] {
+  const { job, result } = shown;
+  const isLong = result instanceof Uint8Array && jobLifecycle.isFinal(job.state);
+  return isLong ? spliced(result, ownKeys(shown)) : [Buffer.from(jobRecord(shown))];
+}
+
+const ownKeys = (shown: Shown) => JSON.stringify(ownFields(shown)).slice(1);
 
 function ownFields({ job, result, waitReason, link }: Shown): Record<string, unknown> {
   const { startedAt, queuedAt, endedAt, state, reason, error = reason, retried, holder, id } = job;

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
 import type { AddressInfo } from "node:net";
 import { networkInterfaces } from "node:os";
+import { buffer } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { parseRanges } from "../../kernel/addresses.ts";
 import { createPost, isPrivate } from "./post.ts";
@@ -41,7 +42,7 @@ test.each([
   ],
   ...["http://100.64.0.1", "http://169.254.169.254/latest", "http://[fe80::1]", "https://10.0.0.1"],
 ])("%s is refused", async (url) => {
-  await expect(strict(url, "{}", {})).rejects.toThrow("is not a public address; MILLRACE_REACHABLE");
+  await expect(strict(url, [Buffer.from("{}")], {})).rejects.toThrow("is not a public address; MILLRACE_REACHABLE");
 });
 
 test("the machine's own addresses are refused, public or not", () => {
@@ -52,8 +53,8 @@ test("the machine's own addresses are refused, public or not", () => {
 
 test("what the operator names is reached, and nothing beside it", async () => {
   await using server = await target((_, response) => response.writeHead(200).end("ok"));
-  expect(await local(`http://127.0.0.1:${server.port}`, "{}", {})).toEqual({ status: 200 });
-  await expect(local(`http://[::1]:${server.port}`, "{}", {})).rejects.toThrow("not a public address");
+  expect(await local(`http://127.0.0.1:${server.port}`, [Buffer.from("{}")], {})).toEqual({ status: 200 });
+  await expect(local(`http://[::1]:${server.port}`, [Buffer.from("{}")], {})).rejects.toThrow("not a public address");
 });
 
 test("a redirect leads nowhere", async () => {
@@ -62,7 +63,7 @@ test("a redirect leads nowhere", async () => {
     asked++;
     response.writeHead(307, { location: "http://169.254.169.254/" }).end();
   });
-  expect(await local(`http://127.0.0.1:${server.port}`, "{}", {})).toEqual({ status: 307 });
+  expect(await local(`http://127.0.0.1:${server.port}`, [Buffer.from("{}")], {})).toEqual({ status: 307 });
   expect(asked).toBe(1);
 });
 
@@ -76,6 +77,23 @@ test("an answer without end is broken off, and what it began with counts", async
     }
     write();
   });
-  expect(await local(`http://127.0.0.1:${server.port}`, "{}", {})).toEqual({ status: 200 });
+  expect(await local(`http://127.0.0.1:${server.port}`, [Buffer.from("{}")], {})).toEqual({ status: 200 });
   await closed.promise;
+});
+
+test("a long body arrives whole, in whatever pieces it is given", async () => {
+  const arrived = Promise.withResolvers<Buffer>();
+  await using server = await target(async (request, response) => {
+    arrived.resolve(await buffer(request));
+    response.end();
+  });
+  const pieces = ["{", "ü".repeat(3_000_000), "}"].map((text) => Buffer.from(text));
+  expect(await local(`http://127.0.0.1:${server.port}`, pieces, {})).toEqual({ status: 200 });
+  expect((await arrived.promise).equals(Buffer.concat(pieces))).toBe(true);
+});
+
+test("a target that answers before it has read all of a long body has answered", async () => {
+  await using server = await target((_, response) => response.writeHead(413, { connection: "close" }).end());
+  const body = [Buffer.alloc(20_000_000, " ")];
+  expect(await local(`http://127.0.0.1:${server.port}`, body, {})).toEqual({ status: 413 });
 });

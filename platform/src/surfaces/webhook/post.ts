@@ -5,12 +5,17 @@ import { type ClientRequest, request as httpRequest, type IncomingMessage } from
 import { request as httpsRequest } from "node:https";
 import { isIP, type LookupFunction } from "node:net";
 import { networkInterfaces } from "node:os";
+import { Readable } from "node:stream";
 import type { Post } from "../../jobs/webhooks.ts";
 import { isSpecial, type Range, within } from "../../kernel/addresses.ts";
+import { bytesInSlices } from "../../kernel/slices.ts";
 
 const TIMEOUT_MS = 10_000;
 /** What a target says is not kept; a short answer is let come to its end. */
 const ANSWER_BYTES = 64 * 1024;
+
+/** A body leaves no faster than it is taken, and is encrypted a little at a time. */
+const WRITTEN_AT_ONCE = 256 * 1024;
 
 /** Nobody reaches this machine or its network through us, also not at an address that is public. */
 export function isPrivate(address: string): boolean {
@@ -87,7 +92,7 @@ export function createPost({ allowPrivate, reachable }: PostOptions): Post {
           headers: {
             ...headers,
             "content-type": "application/json",
-            "content-length": Buffer.byteLength(body),
+            "content-length": body.reduce((sum, { byteLength }) => sum + byteLength, 0),
             "user-agent": "Millrace",
           },
         },
@@ -100,7 +105,7 @@ export function createPost({ allowPrivate, reachable }: PostOptions): Post {
       );
       // What it answered counts, also when that does not come to an end.
       request.on("error", (error) => (status === undefined ? reject(error) : resolve({ status })));
-      return request.end(body);
+      Readable.from(bytesInSlices(body, WRITTEN_AT_ONCE)).pipe(request);
     });
 }
 
