@@ -1,5 +1,6 @@
 /** WebSockets through the proxy, with a client and workers of a library of their own. */
 import { once } from "node:events";
+import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { WebSocket, WebSocketServer } from "ws";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
@@ -64,6 +65,25 @@ describe.each([["sockets"], ["streams"]] as const)("over %s", (over) => {
     expect(await message(client)).toBe("hello");
     client.terminate();
   });
+});
+
+test("one connection is not taken for a leak of listeners, even where the client sends ahead of the worker's consent", async () => {
+  await using world = await setupBalanced();
+  echoing(world, "w1");
+  const warnings: Error[] = [];
+  const hear = (warning: Error) => void warnings.push(warning);
+  process.on("warning", hear);
+  const client = connect(Number(new URL(world.url).port), "127.0.0.1");
+  const key = `Authorization: ${world.key}\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\nSec-WebSocket-Version: 13`;
+  client.write(
+    `GET /v2/${world.endpoint}/hello HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n${key}\r\n\r\n`,
+  );
+  client.write(Buffer.from([0x81, 0x80, 0, 0, 0, 0]));
+  expect(String((await once(client, "data"))[0])).toContain("101 Switching Protocols");
+  client.destroy();
+  await idle();
+  process.off("warning", hear);
+  expect(warnings).toEqual([]);
 });
 
 test("from zero workers, the connection waits for the worker that it calls for", async () => {

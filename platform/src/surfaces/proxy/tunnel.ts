@@ -18,6 +18,8 @@ export interface Upgrading extends Passing {
   stopWatching(): void;
 }
 
+/** Two pipelines listen at each end, which Node would take for a leak. */
+const LISTENERS_AT_MOST = 20;
 const SWITCH = ["Connection", "Upgrade", "Upgrade", "websocket"];
 
 /** An upgrade to anything else is not ours to make, and is answered as the plain request that it also is. */
@@ -120,6 +122,7 @@ async function joined(
   response.detachSocket(socket as never);
   if (rest.length > 0) worker.unshift(rest);
   if (head.length > 0) socket.unshift(head);
+  for (const end of [socket, worker]) end.setMaxListeners(LISTENERS_AT_MOST);
   // Either side may go at any time; the other one then goes too, and nobody is left to be told.
   await Promise.allSettled([pipeline(worker, socket), pipeline(socket, worker)]);
   socket.destroy();
