@@ -25,6 +25,7 @@ import type { Log } from "./kernel/log.ts";
 import { handlersOf } from "./kernel/operation.ts";
 import { problem } from "./kernel/problem.ts";
 import type { Random } from "./kernel/random.ts";
+import { Room } from "./kernel/room.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
@@ -54,6 +55,7 @@ import { workerLogsOf } from "./resources/workers/model.ts";
 import { workerOperations } from "./resources/workers/operations.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 import { WorkerService } from "./resources/workers/service.ts";
+import { bodyMemory } from "./surfaces/http/body-memory.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Doorkeeper } from "./surfaces/http/doorkeeper.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
@@ -136,6 +138,8 @@ export interface AppParts extends Surroundings {
   signals: Signals;
   vault: Vault;
   logs: Logs;
+  /** Memory for bodies and results; by default what the settings say. */
+  room?: Room;
   /** What this node runs workers on. Without it workers are started by hand, or by other nodes. */
   machine?: OwnMachine;
   /** Who this node is to others on the same store, by the id of its machine. */
@@ -151,6 +155,8 @@ export interface AppSettings {
   payloadLimits: string;
   /** Connections of clients and workers at once. */
   connections: number;
+  /** MB of bodies and results in memory at once; by default what the machine's memory takes. */
+  bodiesMb?: number;
   /** How long the log of something that writes no more is kept. */
   logDays: number;
   /** What `/stream` answers when the request does not say. */
@@ -176,8 +182,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const authenticator = new Authenticator({ ...parts, failed, ...services });
   const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
   const doorkeeper = new Doorkeeper({ clock, most: settings.connections });
+  const { room = new Room({ clock, bytes: bodyMemory(settings.bodiesMb, payloadLimits) }) } = parts;
   const large = new LargeJson();
-  const pipeline = new Pipeline({ ...parts, limiter, doorkeeper, large });
+  const pipeline = new Pipeline({ ...parts, limiter, doorkeeper, room, large });
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
   const told = { events: eventsFor(() => fleet), warmUps: warmUpsOf(() => fleet) };
   const desk = new WorkerDesk({ ...parts, ...told, failed, waiters: engine.waiters });
@@ -261,7 +268,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     fleet,
   };
   const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
-  const link = { ...parts, desk, keys: workerKeys, large, doorkeeper, ...limits };
+  const link = { ...parts, desk, keys: workerKeys, large, doorkeeper, room, ...limits };
   const serverWith = (first: Ahead): FastifyInstance => {
     const direct = new DirectRoutes();
     const server = createServer({ clock, log, doorkeeper, direct, badPath, unknown, ahead: first });

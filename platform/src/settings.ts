@@ -102,6 +102,13 @@ export const settingTable = {
     about:
       "connections of clients and workers at once, of which an account may hold as many as are free; default: by the machine's limit on open files, at most 10000",
   },
+  bodiesMb: {
+    flag: "bodies-mb",
+    variable: "MILLRACE_BODIES_MB",
+    value: "MB",
+    about:
+      "memory for bodies and results on their way, of which an account may hold as much as is free; default: an eighth of the machine's, 256 to 2048",
+  },
   publicUrl: {
     flag: "public-url",
     variable: "MILLRACE_PUBLIC_URL",
@@ -289,6 +296,7 @@ export type Settings = {
   invokeLimits: string;
   payloadLimits: string;
   connections: number | undefined;
+  bodiesMb: number | undefined;
   publicUrl: string | undefined;
   domain: string | undefined;
   corsOrigins: string | undefined;
@@ -351,6 +359,7 @@ export function settingsFrom(
     invokeLimits: read("invokeLimits")!,
     payloadLimits: read("payloadLimits")!,
     connections: read("connections") === undefined ? undefined : number("connections", 10, 1_000_000),
+    bodiesMb: read("bodiesMb") === undefined ? undefined : number("bodiesMb", 1, 1_000_000),
     publicUrl: read("publicUrl"),
     domain: read("domain")
       ?.toLowerCase()

@@ -4,6 +4,7 @@ import { type App, type AppSettings, createApp, openServices, type Services } fr
 import type { Clock } from "../src/kernel/clock.ts";
 import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
+import { Room } from "../src/kernel/room.ts";
 import type { Grant } from "../src/kernel/scope.ts";
 import type { Compute } from "../src/ports/compute/compute.ts";
 import { MemoryLimits } from "../src/ports/limits/memory-limits.ts";
@@ -60,6 +61,7 @@ export interface World extends AsyncDisposable {
   key: string;
   /** Every line logged so far, as text. */
   logged: string[];
+  room: Room;
   newKey(options?: KeyOptions): Promise<string>;
   /** A key of another account that may do everything there. */
   strangersKey(): Promise<string>;
@@ -80,6 +82,8 @@ export interface WorldOptions {
   corsOrigins?: string;
   invokeLimits?: string;
   connections?: number;
+  /** Memory for bodies and results; the least that a server takes holds two of 97 MB. */
+  bodiesMb?: number;
   /** What the server runs workers on; without it there is none. */
   compute?: (clock: WatchedClock) => Compute;
   /** What a server finds that comes after another one, or beside it. */
@@ -105,6 +109,7 @@ export async function setup({
   corsOrigins,
   invokeLimits = "off",
   connections = 10_000,
+  bodiesMb = 2048,
   compute,
   found,
   machine: id = "machine",
@@ -125,6 +130,7 @@ export async function setup({
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl, quotas });
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
+  const room = new Room({ clock, bytes: bodiesMb * 1024 * 1024 });
   const parts = {
     store,
     limits,
@@ -134,6 +140,7 @@ export async function setup({
     random,
     log,
     machine,
+    room,
     node: { id, url: () => url, workerUrl: () => url },
     ...life.parts,
   };
@@ -173,6 +180,7 @@ export async function setup({
     owner,
     key,
     logged,
+    room,
     newKey,
     strangersKey: async () => newKey({ of: await services.accounts.create("stranger", "s@localhost") }),
     call: (method, path, options) => call(url, method, path, { key, ...options }),

@@ -4,6 +4,7 @@ import type { Gone } from "../kernel/gone.ts";
 import { jobId, jobIdParts } from "../kernel/ids.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
+import type { Admit } from "../kernel/room.ts";
 import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
 import type { Change, Counts, Due, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -55,6 +56,18 @@ export interface EngineParts {
   wanted?: (endpoint: string) => void;
 }
 
+/** Somebody who waits for a job's end. */
+export interface Waiting {
+  waitMs: number;
+  gone: Gone;
+  /** Told the job's id once it is known to be there. */
+  known?: (id: string) => void;
+  /** Asked before a long result is loaded. */
+  admit?: Admit;
+  /** Told of a long result that is at hand. */
+  note?: (bytes: number) => void;
+}
+
 export class Engine implements AsyncDisposable {
   readonly #queue: Queue;
   readonly #signals: Signals;
@@ -95,48 +108,38 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * The job at its end, or as it is when the time is up. Listening begins before the job exists, so no end is missed.
-   * `accepted` is told the job's id once it is durable.
+   * The job at its end, or as it is when the time is up. Listening begins before the job exists, so no end is missed. The submission
+   * loses its body when that is durable: the wait may take minutes, through which nobody needs it.
    */
-  async submitAndWait(
-    submission: Submission,
-    waitMs: number,
-    gone: Gone,
-    id: string,
-    accepted?: (id: string) => void,
-  ): Promise<Ended> {
-    const wait = this.#waiting(submission.endpoint.id, id, waitMs, gone);
+  async submitAndWait(submission: Submission, waiting: Waiting, id: string): Promise<Ended> {
+    const endpoint = submission.endpoint.id;
+    const wait = this.#waiting(endpoint, id, waiting);
     try {
       const job = await this.submit(submission, id);
-      if (job.id !== id) return await this.waitFor(submission.endpoint.id, job.id, waitMs, gone, accepted);
-      accepted?.(id);
-      return (await wait.ended) ?? (await this.#now(submission.endpoint.id, id));
+      submission.body = "";
+      if (job.id !== id) return await this.waitFor(endpoint, job.id, waiting);
+      waiting.known?.(id);
+      return await this.#end(wait, endpoint, id, waiting);
     } finally {
       wait.leave();
     }
   }
 
   /** The same for a job that is there already. */
-  async waitFor(
-    endpoint: string,
-    id: string,
-    waitMs: number,
-    gone: Gone,
-    found?: (id: string) => void,
-  ): Promise<Ended> {
-    const wait = this.#waiting(endpoint, id, waitMs, gone);
+  async waitFor(endpoint: string, id: string, waiting: Waiting): Promise<Ended> {
+    const wait = this.#waiting(endpoint, id, waiting);
     try {
-      const { job, result } = await this.read(endpoint, id, ["result"]);
-      found?.(id);
+      const { job, result } = await this.read(endpoint, id, ["result"], waiting.admit);
+      waiting.known?.(id);
       if (jobLifecycle.isFinal(job.state)) return { job, result };
-      return (await wait.ended) ?? (await this.#now(endpoint, id));
+      return await this.#end(wait, endpoint, id, waiting);
     } finally {
       wait.leave();
     }
   }
 
-  async read(endpoint: string, id: string, parts: readonly Part[] = []): Promise<Reading> {
-    const reading = await this.#queue.read(id, this.#clock.now(), parts);
+  async read(endpoint: string, id: string, parts: readonly Part[] = [], admit?: Admit): Promise<Reading> {
+    const reading = await this.#queue.read(id, this.#clock.now(), parts, admit);
     if (reading === "purged") throw problem("not-found", "job not found: it was removed by purge-queue");
     if (!reading || reading.job.endpoint !== endpoint) throw this.#absent(id);
     return reading;
@@ -252,7 +255,7 @@ export class Engine implements AsyncDisposable {
   }
 
   /** Waits for an end, or for the end of everything that the endpoint has. */
-  #waiting(endpoint: string, id: string, waitMs: number, gone: Gone): Wait {
+  #waiting(endpoint: string, id: string, { waitMs, gone }: Waiting): Wait {
     const stopListening = this.#signals.listen(`removed:${endpoint}`, () =>
       this.waiters.tell({ job: removedJob(id, endpoint, this.#clock.now()), result: undefined }),
     );
@@ -260,19 +263,26 @@ export class Engine implements AsyncDisposable {
     return { ended: ended.finally(stopListening), leave };
   }
 
+  async #end(wait: Wait, endpoint: string, id: string, { admit, note }: Waiting): Promise<Ended> {
+    const ended = await wait.ended;
+    if (!ended || ended.isUnread) return this.#now(endpoint, id, admit);
+    if (ended.result) note?.(ended.result.length);
+    return ended;
+  }
+
   /** A job that was there and is no more was purged, or went with its endpoint. */
-  async #now(endpoint: string, id: string): Promise<Ended> {
-    const reading = await this.#queue.read(id, this.#clock.now(), ["result"]);
+  async #now(endpoint: string, id: string, admit: Admit | undefined): Promise<Ended> {
+    const reading = await this.#queue.read(id, this.#clock.now(), ["result"], admit);
     if (typeof reading === "object") return { job: reading.job, result: reading.result };
     return { job: removedJob(id, endpoint, this.#clock.now()), result: undefined };
   }
 
   /** For a waiter: the end of a job that ended somewhere else. */
   async #ended(id: string): Promise<Ended | undefined> {
-    const reading = await this.#queue.read(id, this.#clock.now(), ["result"]);
+    const reading = await this.#queue.read(id, this.#clock.now());
     if (reading === "purged") return { job: removedJob(id, "", this.#clock.now()), result: undefined };
     if (!reading || !jobLifecycle.isFinal(reading.job.state)) return undefined;
-    return { job: reading.job, result: reading.result };
+    return { job: reading.job, result: undefined, isUnread: true };
   }
 }
 

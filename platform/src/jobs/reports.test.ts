@@ -13,7 +13,7 @@ test("whoever waits for an end is told of it, although a report beside it needs 
   await desk.ping(worker("w1"), new Set([id]));
   await desk.ping(worker("w1"), new Set([id]));
   let told: string | undefined;
-  void engine.waitFor("ep", id, 60_000, here).then(({ job }) => {
+  void engine.waitFor("ep", id, { waitMs: 60_000, gone: here }).then(({ job }) => {
     told = job.state;
   });
   hold();

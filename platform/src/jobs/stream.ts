@@ -2,11 +2,12 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { MIB } from "../kernel/operation.ts";
+import { type Admit, UNCOUNTED_BYTES } from "../kernel/room.ts";
 import { type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Chunk, Queue } from "../ports/queue/queue.ts";
 import type { Signals, Topic } from "../ports/signals/signals.ts";
 import { outputChunks } from "./chunks.ts";
-import type { Engine } from "./engine.ts";
+import type { Engine, Waiting } from "./engine.ts";
 import type { Outputs } from "./outputs.ts";
 
 export interface Position {
@@ -86,13 +87,13 @@ export class Streams {
   }
 
   /** Returns as soon as there are chunks after the position or the job has ended, else when the time is up or the server ends. */
-  async next(endpoint: string, id: string, after: Position, waitMs: number, gone: Gone): Promise<StreamView> {
+  async next(endpoint: string, id: string, after: Position, { waitMs, gone, admit }: Waiting): Promise<StreamView> {
     const untilMs = this.#clock.monotonic() + waitMs;
     for (;;) {
       // Listening begins before looking, so that what comes in between is not missed.
       const change = this.#nextChange(id, untilMs - this.#clock.monotonic(), gone);
       try {
-        const view = await this.#look(endpoint, id, after);
+        const view = await this.#look(endpoint, id, after, admit);
         const isOver = this.#clock.monotonic() >= untilMs || gone.aborted || this.#closed;
         if (view.chunks.length > 0 || jobLifecycle.isFinal(view.job.state) || isOver) return view;
         await change.happened;
@@ -103,12 +104,21 @@ export class Streams {
   }
 
   /** The job is read before its chunks: a chunk that comes in between is then seen, and an end never hides one. */
-  async #look(endpoint: string, id: string, after: Position): Promise<StreamView> {
+  async #look(endpoint: string, id: string, after: Position, admit?: Admit): Promise<StreamView> {
     const { job } = await this.#engine.read(endpoint, id);
-    const found = await this.#queue.chunks(id, after, READ_AT_ONCE, READ_BYTES);
+    const found = await this.#chunks(id, after, admit);
     const isOver = jobLifecycle.isFinal(job.state);
     if (!isOver || (await this.#hasMore(id, found))) return { job, chunks: found, isLast: false };
-    return this.#lookAtEnd(endpoint, job, after, found);
+    return this.#lookAtEnd(endpoint, job, after, found, admit);
+  }
+
+  /** How long they are is known when they are here: until then they have all the room that they may need. */
+  async #chunks(id: string, after: Position, admit?: Admit): Promise<Chunk[]> {
+    const hold = await admit?.(READ_BYTES);
+    const found = await this.#queue.chunks(id, after, READ_AT_ONCE, READ_BYTES);
+    const length = found.reduce((sum, { text }) => sum + text.length, 0);
+    hold?.keep(length > UNCOUNTED_BYTES ? length : 0);
+    return found;
   }
 
   async #hasMore(id: string, found: readonly Chunk[]): Promise<boolean> {
@@ -116,9 +126,15 @@ export class Streams {
     return last !== undefined && (await this.#queue.chunks(id, last, 1)).length > 0;
   }
 
-  async #lookAtEnd(endpoint: string, { id }: Job, after: Position, found: Chunk[]): Promise<StreamView> {
+  async #lookAtEnd(
+    endpoint: string,
+    { id }: Job,
+    after: Position,
+    found: Chunk[],
+    admit: Admit | undefined,
+  ): Promise<StreamView> {
     // Read anew with its result: both are of one moment.
-    const { job, result } = await this.#engine.read(endpoint, id, ["result"]);
+    const { job, result } = await this.#engine.read(endpoint, id, ["result"], admit);
     if (!jobLifecycle.isFinal(job.state)) return { job, chunks: found, isLast: false };
     const isWhole = found.length === 0 && job.state === "COMPLETED" && !(await this.#hasStreamed(job, after));
     const { chunks, more } = isWhole ? await this.#wholeOutput(job, after, result) : { chunks: found, more: false };

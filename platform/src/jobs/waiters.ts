@@ -9,6 +9,8 @@ import type { Signals } from "../ports/signals/signals.ts";
 export interface Ended {
   job: Job;
   result: Payload | undefined;
+  /** The job ended elsewhere, and its result was not read: that is for whoever waits, when there is room for it. */
+  isUnread?: true;
 }
 
 /** Someone who waits for a job's end. */

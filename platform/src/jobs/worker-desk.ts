@@ -18,7 +18,7 @@ import { lastSequence } from "./stream.ts";
 import type { Waiters } from "./waiters.ts";
 import { beginWarmUp, nobodyWarmsUp, noticeWarmUp, reportWarmUp, type WarmUps, warmUpId } from "./warm-up.ts";
 import { Withheld } from "./withheld.ts";
-import { nobodyKeepsWorkers, type WorkerCall, type WorkerEvents } from "./worker-events.ts";
+import { nobodyKeepsWorkers, type Taking, type WorkerCall, type WorkerEvents } from "./worker-events.ts";
 
 export type { WorkerCall };
 
@@ -75,10 +75,7 @@ export class WorkerDesk {
   }
 
   /** Up to `limit` jobs, waiting up to `waitMs` for the first. A worker that is gone by then costs the job nothing. */
-  async take(
-    call: WorkerCall,
-    { limit, waitMs, gone }: { limit: number; waitMs: number; gone: Gone },
-  ): Promise<Claimed[]> {
+  async take(call: WorkerCall, { limit, waitMs, gone, admit }: Taking): Promise<Claimed[]> {
     const session = this.#heard(call);
     const { round } = session;
     const untilMs = this.#clock.monotonic() + holdOf(session, waitMs);
@@ -95,7 +92,7 @@ export class WorkerDesk {
         place.passOn();
         continue;
       }
-      const claimed = first ? [first] : await this.#claim(call, session, limit);
+      const claimed = first ? [first] : await this.#claim(call, session, { limit, admit });
       if (claimed.length === 0) {
         // What it was called for may be something that it must not have: then others are.
         if (session.listed.size > 0) place.passOn();
@@ -279,11 +276,16 @@ export class WorkerDesk {
     this.#stopCalls.close();
   }
 
-  async #claim({ endpoint, worker }: WorkerCall, session: Session, limit: number): Promise<Claimed[]> {
+  async #claim(
+    { endpoint, worker }: WorkerCall,
+    session: Session,
+    { limit, admit }: Pick<Taking, "limit" | "admit">,
+  ): Promise<Claimed[]> {
     const fair = limit === 1 ? 1 : await this.#fairShare(endpoint, limit);
     if (isWithheld(session)) return [];
     const now = this.#clock.now();
-    const ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except: [...session.listed] };
+    const except = [...session.listed];
+    const ask = { endpoint, holder: worker, limit: fair, bytes: TAKEN_BYTES, now, except, ...(admit ? { admit } : {}) };
     const asked = this.#queue.claim(ask);
     session.claims.add(asked);
     const claimed = await asked.finally(() => session.claims.delete(asked));

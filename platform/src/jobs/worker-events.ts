@@ -1,9 +1,21 @@
 /** What the desk hears of workers beyond their jobs, for whoever keeps workers. */
+import type { Gone } from "../kernel/gone.ts";
+import type { Admit } from "../kernel/room.ts";
 
 export interface WorkerCall {
   endpoint: string;
   /** The name under which the worker holds jobs; see `holderName`. */
   worker: string;
+}
+
+/** How a worker asks for jobs. */
+export interface Taking {
+  limit: number;
+  /** How long it waits for the first. */
+  waitMs: number;
+  gone: Gone;
+  /** Asked before long bodies are loaded; where it refuses, jobs come without them, to be handed back. */
+  admit?: Admit;
 }
 
 export interface WorkerEvents {

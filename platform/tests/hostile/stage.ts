@@ -41,11 +41,15 @@ export const CPU = { cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 /** The one address of this machine that webhooks may reach: targets of scenes listen there. */
 export const WEBHOOK_HOST = "127.0.0.9";
 
+/** What the server has for bodies and results: little, so that little is enough to fill it. */
+export const BODIES_MB = 256;
+
 /** Programs of the second account may run here: what they can do from inside their sandbox is what scenes are about. */
 const SETTINGS = {
   MILLRACE_COMPUTE: "host",
   MILLRACE_HOST_IMAGES: "on",
   MILLRACE_LOG_LEVEL: "warn",
+  MILLRACE_BODIES_MB: `${BODIES_MB}`,
   MILLRACE_REACHABLE: `${WEBHOOK_HOST}/32`,
 };
 

@@ -108,7 +108,7 @@ export class Server {
     const id = this.#engine.newId(submission.mode);
     this.#waits.add(id);
     try {
-      const { job, result } = await this.#engine.submitAndWait(submission, waitMs, gone, id);
+      const { job, result } = await this.#engine.submitAndWait({ ...submission }, { waitMs, gone }, id);
       const text = result as string | undefined;
       // A purged job has no record; that it is gone is told as CANCELLED.
       if (job.policy.retentionMs === 0) return this.#show({ id: job.id });

@@ -1,4 +1,5 @@
 /** The queue of a single process: decisions in memory, made durable by a journal before anyone sees them. */
+import type { Admit } from "../../kernel/room.ts";
 import { slicesOf } from "../../kernel/slices.ts";
 import { DeadlineHeap } from "./deadline-heap.ts";
 import {
@@ -33,7 +34,6 @@ import type {
   Demand,
   Due,
   Enqueued,
-  HolderState,
   JobFilter,
   Outcome,
   Part,
@@ -86,7 +86,7 @@ export class EmbeddedQueue implements Queue {
     const claimed = this.#lanes.of(ask.endpoint).take(ask.limit, ask.except, (job) => bodies.add(job));
     if (claimed.length === 0) return [];
     for (const job of claimed) this.#begin(job, ask);
-    return bodies.readFor(claimed.map(snapshot));
+    return bodies.readFor(claimed.map(snapshot), ask.admit);
   }
 
   async apply(changes: Change[]): Promise<Outcome[]> {
@@ -108,8 +108,8 @@ export class EmbeddedQueue implements Queue {
     await this.#journal.write([...claims, { do: "chunks", chunks: current }]);
   }
 
-  async read(id: string, now: number, parts: readonly Part[] = []): Promise<Reading | "purged" | undefined> {
-    const reading = parts.length > 0 ? await this.#readParts(id, parts) : this.#readJob(id);
+  async read(id: string, now: number, parts: readonly Part[] = [], admit?: Admit): ReturnType<Queue["read"]> {
+    const reading = parts.length > 0 ? await this.#readParts(id, parts, admit) : this.#readJob(id);
     if (reading && isKept(reading.job, now)) return reading;
     return this.#journal.wasPurged(id, now) ? "purged" : undefined;
   }
@@ -167,9 +167,7 @@ export class EmbeddedQueue implements Queue {
 
   retire: Queue["retire"] = async (holder) => this.#holders.retire(holder);
 
-  async holders(endpoint?: string): Promise<HolderState[]> {
-    return this.#holders.alive(endpoint);
-  }
+  holders: Queue["holders"] = async (endpoint) => this.#holders.alive(endpoint);
 
   held: Queue["held"] = async (holder) => this.#holders.held(holder);
 
@@ -392,9 +390,9 @@ export class EmbeddedQueue implements Queue {
     return row && { job: fromRow(row) };
   }
 
-  async #readParts(id: string, parts: readonly Part[]): Promise<Reading | undefined> {
+  async #readParts(id: string, parts: readonly Part[], admit?: Admit): Promise<Reading | undefined> {
     const shown = this.#readJob(id)?.job;
-    const written = await this.#journal.read(id, parts);
+    const written = await this.#journal.read(id, parts, admit);
     return written && { job: isOfMoment(written, shown) ? shown : fromRow(written.row), ...written.parts };
   }
 }

@@ -1,4 +1,5 @@
 /** What is read together, as much as fits: the bodies of claimed jobs, none read before that is known, and chunks. */
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
 import type { Job } from "./job.ts";
 import type { Journal, StoredBody } from "./journal.ts";
 import type { LiveJob } from "./live-job.ts";
@@ -8,7 +9,9 @@ export class FittingBodies {
   readonly #journal: Pick<Journal, "body">;
   readonly #most: number;
   readonly #bodies: (string | StoredBody | undefined)[] = [];
+  /** Of those that were added, and of the next one that did not fit. */
   #bytes = 0;
+  #added = 0;
 
   constructor(journal: Pick<Journal, "body">, most: number) {
     this.#journal = journal;
@@ -22,13 +25,27 @@ export class FittingBodies {
     this.#bytes += typeof body === "string" ? body.length : (body?.bytes ?? 0);
     if (this.#bytes > this.#most && this.#bodies.length > 0) return false;
     this.#bodies.push(body);
+    this.#added = this.#bytes;
     return true;
   }
 
   /** The jobs in the order in which their bodies were added. */
-  async readFor(jobs: readonly Job[]): Promise<Claimed[]> {
+  async readFor(jobs: readonly Job[], admit?: Admit): Promise<Claimed[]> {
+    const isLong = admit !== undefined && this.#added > UNCOUNTED_BYTES;
+    if (isLong && !(await isAdmitted(this.#added, admit))) return jobs.map((job) => ({ job, body: undefined }));
     const read = this.#bodies.map((body) => (typeof body === "string" ? body : body?.read()));
     return Promise.all(jobs.map(async (job, i) => ({ job, body: (await read[i])! })));
+  }
+}
+
+/** Whether what a claim found may be loaded; why not is for whoever refuses to say. */
+export async function isAdmitted(bytes: number, admit: Admit | undefined): Promise<boolean> {
+  if (!admit || bytes <= UNCOUNTED_BYTES) return true;
+  try {
+    await admit(bytes);
+    return true;
+  } catch {
+    return false;
   }
 }
 

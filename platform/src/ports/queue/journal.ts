@@ -1,4 +1,5 @@
 /** What the embedded queue needs from its journal: entries written in order, and what was written read back. */
+import type { Admit } from "../../kernel/room.ts";
 import type { Job, JobPolicy, Payload } from "./job.ts";
 import type {
   Chunk,
@@ -92,7 +93,8 @@ export interface Journal {
   sealed(after: string, limit: number): string[];
   /** The body of a job that was not removed: how long it is, without reading one that has a file of its own. */
   body(id: string): StoredBody | undefined;
-  read(id: string, parts: readonly Part[]): Promise<Written | undefined>;
+  /** See the queue's: `admit` is asked before what is long is loaded. */
+  read(id: string, parts: readonly Part[], admit?: Admit): Promise<Written | undefined>;
   wasPurged(id: string, now: number): boolean;
   list(filter: JobFilter): Promise<{ rows: JobRow[]; total: number }>;
   chunks(id: string, after: Place, limit: number, bytes?: number): Chunk[];

@@ -1,5 +1,5 @@
 /** A journal that writes nothing down: the queue's rules without a disk, for tests and simulations. */
-
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
 import { fittingChunks } from "./fitting.ts";
 import { jobLifecycle, type Payload } from "./job.ts";
 import {
@@ -111,7 +111,10 @@ export class MemoryJournal implements Journal {
     return kept && { bytes: Buffer.byteLength(kept.body), read: () => kept.body };
   }
 
-  async read(id: string, parts: readonly Part[]): Promise<Written | undefined> {
+  async read(id: string, parts: readonly Part[], admit?: Admit): Promise<Written | undefined> {
+    const there = this.#jobs.get(id);
+    const bytes = parts.reduce((sum, part) => sum + Buffer.byteLength(there?.[part] ?? ""), 0);
+    if (bytes > UNCOUNTED_BYTES) await admit?.(bytes);
     const kept = this.#jobs.get(id);
     if (!kept) return undefined;
     const found = parts.map((part) => [part, kept[part]]).filter(([, payload]) => payload !== undefined);

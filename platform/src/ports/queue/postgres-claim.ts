@@ -1,9 +1,10 @@
 /** Claims in PostgreSQL: all who ask at once share one statement, and no job is given to two. */
 import { bigintArray, textArray } from "../postgres/arrays.ts";
 import type { Sql, Statement } from "../postgres/pool.ts";
+import type { Job } from "./job.ts";
 import { ADD_COUNTS, COLUMNS, FIELDS, type JobRow, NOT_AWAITED, toJob } from "./postgres-jobs.ts";
 import { APART } from "./postgres-payloads.ts";
-import type { Ask, Claimed } from "./queue.ts";
+import type { Ask } from "./queue.ts";
 
 /** Neither a long text nor a piece is read for it: rows know how long they are. */
 const BODY_BYTES = `CASE WHEN body <> '${APART}' THEN octet_length(body)
@@ -31,48 +32,56 @@ const CLAIM: Statement = {
       WHERE ${NOT_AWAITED}
     ),
     dealt AS (
-      SELECT id, number, asker, ($6::text[])[asker] AS holder, ($7::bigint[])[asker] AS now
+      SELECT id, number, asker, bytes, ($6::text[])[asker] AS holder, ($7::bigint[])[asker] AS now
       FROM found WHERE bytes_so_far <= ($9::bigint[])[asker] OR bytes_so_far = bytes
     ),
     begun AS (
       UPDATE jobs SET state = 'IN_PROGRESS', holder = dealt.holder, barred = NULL, attempt = attempt + 1, spent = spent + 1,
         started_at = dealt.now, deadline = dealt.now + execution_ms
       FROM dealt WHERE jobs.id = dealt.id
-      RETURNING dealt.asker, dealt.number, ${COLUMNS}, jobs.body, jobs.low
+      RETURNING dealt.asker, dealt.number, dealt.bytes, ${COLUMNS}, jobs.body, jobs.low
     ),
     counted AS (
       INSERT INTO job_counters
       SELECT endpoint, $8, -count(*), -count(*) FILTER (WHERE low), count(*), 0, 0, 0 FROM begun GROUP BY endpoint ORDER BY endpoint
       ${ADD_COUNTS}
     )
-    SELECT asker, number, ${FIELDS}, body, (SELECT count(*) FROM found) - (SELECT count(*) FROM begun) AS left_over FROM begun`,
+    SELECT asker, number, coalesce(bytes, 0)::bigint AS bytes, ${FIELDS}, body, (SELECT count(*) FROM found) - (SELECT count(*) FROM begun) AS left_over FROM begun`,
 };
 
-type Begun = JobRow & { asker: number; number: number; body: string; left_over: number };
+type Row = JobRow & { asker: number; number: number; bytes: number; body: string; left_over: number };
+
+/** What its body is, or that it is kept apart and how long it is. */
+export interface Begun {
+  job: Job;
+  body: string;
+  bytes: number;
+}
 
 /** Asks of one endpoint, which share a scan. */
 type Scan = number[];
 
 /** Bodies that are kept apart are still to be fetched. */
-export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): Promise<Claimed[][]> {
-  const claimed: Claimed[][] = asks.map(() => []);
+export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): Promise<Begun[][]> {
+  const claimed: Begun[][] = asks.map(() => []);
   const rounds = inRounds(asks);
   for (const scans of rounds) {
     const parameters = parametersOf(
       scans.map((scan) => scan.map((n) => asks[n]!)),
       slot,
     );
-    const begun = await sql<Begun>(CLAIM, parameters);
+    const begun = await sql<Row>(CLAIM, parameters);
     begun.sort((one, other) => one.number - other.number);
     const askers = scans.flat();
-    for (const row of begun) claimed[askers[row.asker - 1]!]!.push({ job: toJob(row), body: row.body });
+    for (const row of begun)
+      claimed[askers[row.asker - 1]!]!.push({ job: toJob(row), body: row.body, bytes: row.bytes });
     // What was too long for one asker is for those who came behind it and found nothing.
     if (begun[0]?.left_over) rounds.push(...withoutServed(scans, claimed));
   }
   return claimed;
 }
 
-function withoutServed(scans: readonly Scan[], claimed: readonly Claimed[][]): Scan[][] {
+function withoutServed(scans: readonly Scan[], claimed: readonly Begun[][]): Scan[][] {
   const hungry = scans.map((scan) => scan.filter((n) => claimed[n]!.length === 0)).filter((scan) => scan.length > 0);
   return hungry.length > 0 ? [hungry] : [];
 }

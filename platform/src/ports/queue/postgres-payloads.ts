@@ -44,6 +44,18 @@ export async function readPieces(sql: Sql, job: string, part: Part): Promise<Buf
   }
 }
 
+/** How long the payloads are together; those that are kept apart are not read for it. */
+export async function bytesOf(sql: Sql, reading: Reading, parts: readonly Part[]): Promise<number> {
+  const apart = parts.filter((part) => reading[part] === APART);
+  const inline = parts.reduce((sum, part) => sum + Buffer.byteLength(reading[part] ?? ""), 0);
+  if (apart.length === 0) return inline;
+  const [row] = await sql<{ bytes: number }>(
+    "SELECT coalesce(sum(octet_length(bytes)), 0)::bigint AS bytes FROM job_payloads WHERE job = $1 AND part = ANY ($2)",
+    [reading.job.id, apart],
+  );
+  return inline + row!.bytes;
+}
+
 /** Bodies of so many jobs are changed in one transaction; those that are kept apart are read one by one. */
 const RESEAL_SLICE = 100;
 

@@ -3,14 +3,16 @@
 import { realClock } from "../../kernel/clock.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
 import { isStorable } from "../../kernel/storable.ts";
 import { Batcher, Lane, regroup } from "../postgres/batcher.ts";
 import type { Patience } from "../postgres/connection.ts";
 import { migrate } from "../postgres/migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "../postgres/pool.ts";
+import { isAdmitted } from "./fitting.ts";
 import { isKept, type Job, type NewJob } from "./job.ts";
 import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
-import { claimJobs } from "./postgres-claim.ts";
+import { type Begun, claimJobs } from "./postgres-claim.ts";
 import { demand } from "./postgres-demand.ts";
 import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
 import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
@@ -20,6 +22,7 @@ import { PostgresOutputs } from "./postgres-outputs.ts";
 import {
   APART,
   appendChunks,
+  bytesOf,
   isApart,
   readChunks,
   readJob,
@@ -60,7 +63,7 @@ export class PostgresQueue implements Queue {
   readonly #sql: Sql;
   readonly #set: number;
   readonly #enqueues: Batcher<NewJob[], Enqueued[]>;
-  readonly #claims: Batcher<Ask, Claimed[]>;
+  readonly #claims: Batcher<Ask, Begun[]>;
   readonly #changes: Batcher<Change[], Outcome[]>;
   readonly #chunks: Batcher<{ holder: string; chunks: Chunk[] }, void>;
   readonly #renewals: Batcher<Renewal, void>;
@@ -108,12 +111,13 @@ export class PostgresQueue implements Queue {
 
   async claim(ask: Ask): Promise<Claimed[]> {
     const claimed = await this.#claims.ask(ask);
-    return Promise.all(
-      claimed.map(async ({ job, body }) => ({
-        job,
-        body: body === APART ? (await readPieces(this.#sql, job.id, "body"))! : body,
-      })),
-    );
+    const read = async ({ job, body }: Begun) => ({
+      job,
+      body: body === APART ? await readPieces(this.#sql, job.id, "body") : body,
+    });
+    const bytes = claimed.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (await isAdmitted(bytes, ask.admit)) return Promise.all(claimed.map(read));
+    return claimed.map(({ job }) => ({ job, body: undefined }));
   }
 
   async apply(changes: Change[]): Promise<Outcome[]> {
@@ -126,9 +130,9 @@ export class PostgresQueue implements Queue {
     if (chunks.length > 0) await this.#chunks.ask({ holder, chunks });
   }
 
-  async read(id: string, now: number, parts: readonly Part[] = []): Promise<Reading | "purged" | undefined> {
+  async read(id: string, now: number, parts: readonly Part[] = [], admit?: Admit): ReturnType<Queue["read"]> {
     if (!isStorable(id)) return undefined;
-    const reading = await this.#read(id, parts);
+    const reading = await this.#read(id, parts, admit);
     if (reading && isKept(reading.job, now)) return reading;
     const purged = await this.#sql("SELECT FROM purged_jobs WHERE id = $1 AND until > $2", [id, now]);
     return purged.length > 0 ? "purged" : undefined;
@@ -313,9 +317,13 @@ export class PostgresQueue implements Queue {
     });
   }
 
-  async #read(id: string, parts: readonly Part[]): Promise<Reading | undefined> {
+  async #read(id: string, parts: readonly Part[], admit?: Admit): Promise<Reading | undefined> {
     const reading = await readJob(this.#sql, id, parts);
-    if (!reading || !parts.some((part) => reading[part] === APART)) return reading;
+    if (!reading) return undefined;
+    // Not in a transaction: it may have to wait.
+    const bytes = admit ? await bytesOf(this.#sql, reading, parts) : 0;
+    if (bytes > UNCOUNTED_BYTES) await admit!(bytes);
+    if (!parts.some((part) => reading[part] === APART)) return reading;
     // Job and pieces of one moment.
     return this.#transaction(async (sql) => {
       await sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");

@@ -1,5 +1,6 @@
 /** What every Queue does: the definition of the port, run against each adapter. */
 import { describe, expect, test } from "vitest";
+import { admissionConformance } from "./admission.conformance.ts";
 import { applyConformance } from "./apply.conformance.ts";
 import { claimConformance } from "./claim.conformance.ts";
 import {
@@ -31,6 +32,7 @@ export function queueConformance(name: string, open: OpenQueue): void {
   describe.concurrent(`${name} is a Queue`, () => {
     describe("enqueue", () => enqueueCases(open));
     describe("claim", () => claimConformance(open));
+    describe("admission", () => admissionConformance(open));
     describe("apply", () => applyConformance(open));
     describe("payloads and chunks", () => payloadConformance(open));
     describe("large outputs", () => outputConformance(open));

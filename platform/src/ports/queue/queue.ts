@@ -1,4 +1,5 @@
 /** The queue port: jobs, payloads, chunks, idempotency keys, endpoint counters and the webhook outbox, changed together. */
+import type { Admit } from "../../kernel/room.ts";
 import type { Job, JobState, LargeOutput, NewJob, Payload } from "./job.ts";
 
 /** Fields that a change may set. What `large` names must be staged, and belongs to the job from then on. */
@@ -51,11 +52,14 @@ export interface Ask {
   now: number;
   /** Jobs that this holder must not get, since it may still be busy with an earlier attempt at them. */
   except?: readonly string[];
+  /** Asked before bodies that are long together are loaded. Where it refuses, the jobs come without them, to be handed back. */
+  admit?: Admit;
 }
 
 export interface Claimed {
   job: Job;
-  body: Payload;
+  /** Absent when it was not admitted. */
+  body: Payload | undefined;
 }
 
 export interface Chunk {
@@ -205,8 +209,11 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   apply(changes: Change[]): Promise<Outcome[]>;
   /** Chunks of a running job, durable once resolved; those of an attempt that this holder no longer has are dropped. */
   append(holder: string, chunks: Chunk[]): Promise<void>;
-  /** Undefined when the job is unknown or expired; "purged" while its removal is remembered. */
-  read(id: string, now: number, parts?: readonly Part[]): Promise<Reading | "purged" | undefined>;
+  /**
+   * Undefined when the job is unknown or expired; "purged" while its removal is remembered. Parts that are long together are loaded when
+   * `admit`, which is told their bytes, has let them in, and not at all where it refuses, with its error.
+   */
+  read(id: string, now: number, parts?: readonly Part[], admit?: Admit): Promise<Reading | "purged" | undefined>;
   /** Many jobs at once, in the order of their ids; undefined where one is unknown or expired. */
   find(ids: readonly string[], now: number): Promise<(Job | undefined)[]>;
   /** Up to `limit`, in order; where `bytes` is given, one at least and then as many as have no more together. */

@@ -2,6 +2,7 @@
 import type { DatabaseSync } from "node:sqlite";
 import { realClock } from "../../kernel/clock.ts";
 import type { Random } from "../../kernel/random.ts";
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
 import { anyDisk, type Disk } from "../disk.ts";
 import { Scrubber } from "../sqlite/scrubber.ts";
 import { sql } from "../sqlite/statement.ts";
@@ -190,13 +191,20 @@ export class SqliteJournal implements Journal {
     return { bytes: this.#files.bytes(stashed.file), read: () => this.#files.read(stashed.file) };
   }
 
-  async read(id: string, parts: readonly Part[]): Promise<Written | undefined> {
+  async read(id: string, parts: readonly Part[], admit?: Admit): Promise<Written | undefined> {
+    let admitted = 0;
     for (let attempt = 1; ; attempt++) {
       const found = this.#inOneMoment(() => ({
         row: this.find(id),
         stashed: parts.map((part) => this.#part(id, part)),
       }));
       if (!found.row) return undefined;
+      const bytes = this.#bytesOf(found.stashed);
+      // Another look may find what is longer.
+      if (admit && bytes > Math.max(admitted, UNCOUNTED_BYTES)) {
+        await admit(bytes - admitted);
+        admitted = bytes;
+      }
       const payloads = await Promise.all(found.stashed.map((stashed) => this.#load(stashed)));
       // A file that has gone since belongs to a moment that has passed, and there is another one to be read.
       const gone = payloads.some((payload, i) => payload === undefined && found.stashed[i] !== undefined);
@@ -284,6 +292,12 @@ export class SqliteJournal implements Journal {
       | { text: string | null; file: string | null }
       | undefined;
     return aside?.file ? { file: aside.file } : (aside?.text ?? undefined);
+  }
+
+  #bytesOf(stashed: readonly (Stashed | undefined)[]): number {
+    const bytes = (one: Stashed | undefined) =>
+      typeof one === "object" ? this.#files.bytes(one.file) : Buffer.byteLength(one ?? "");
+    return stashed.reduce((sum, one) => sum + bytes(one), 0);
   }
 
   async #load(stashed: Stashed | undefined): Promise<Payload | undefined> {

@@ -4,16 +4,22 @@ import { createServer, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { expect, test } from "vitest";
 import { FakeClock, turn } from "../../kernel/clock.ts";
-import { readBody } from "./body.ts";
+import { ROOM_WAIT_MS, Room } from "../../kernel/room.ts";
+import { readBody, STALL_MS, waitsForContinue } from "./body.ts";
+import { RequestRoom } from "./request-room.ts";
 
 const LIMIT = 100_000;
 
 /** A server that reads bodies as the pipeline does, and a client's bare connection to it. */
 async function setup({ came = () => {} }: { came?: (request: IncomingMessage) => void } = {}) {
   const clock = new FakeClock();
+  const room = new Room({ bytes: 3 * LIMIT, clock });
   const bodies: Promise<Buffer>[] = [];
   const server = createServer((request, response) => {
-    const body = readBody(request, response, { limit: LIMIT, clock });
+    const ofRequest = new RequestRoom(room, "sender", response);
+    const body = readBody(request, response, { limit: LIMIT, clock, room: ofRequest }).finally(() =>
+      ofRequest[Symbol.dispose](),
+    );
     bodies.push(body);
     came(request);
     body.then(
@@ -26,8 +32,15 @@ async function setup({ came = () => {} }: { came?: (request: IncomingMessage) =>
   const connected = once(server, "connection") as Promise<[Socket]>;
   const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
   const [there] = await connected;
+  server.on("checkContinue", (request, response) => {
+    waitsForContinue.add(request);
+    server.emit("request", request, response);
+  });
   return {
+    clock,
+    room,
     socket,
+    there,
     /** Resolves when the server has this piece, so that the next one comes by itself. */
     async send(piece: string): Promise<void> {
       socket.write(piece);
@@ -92,4 +105,85 @@ test("a body longer than the limit is refused, also when it is already here", as
   await using world = await setup();
   world.socket.write(`${head(LIMIT + 1)}${LONG}x`);
   await expect(world.firstBody()).rejects.toMatchObject({ status: 413 });
+});
+
+const CHUNKED = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
+const LAST_CHUNK = "0\r\n\r\n";
+
+test("a long body has its place in memory from the beginning, and until it is answered", async () => {
+  await using world = await setup();
+  await world.send(`${head(LIMIT)}x`);
+  while (world.room.held === 0) await turn();
+  expect(world.room.held).toBe(LIMIT);
+  const answered = once(world.socket, "data");
+  await world.send(LONG.slice(1));
+  expect((await world.firstBody()).toString()).toBe(LONG);
+  await answered;
+  while (world.room.held > 0) await turn();
+});
+
+test("a client that hangs up in the middle of a long body gives its place back", async () => {
+  await using world = await setup();
+  await world.send(`${head(LIMIT)}x`);
+  while (world.room.held === 0) await turn();
+  world.socket.end();
+  await expect(world.firstBody()).rejects.toThrow("ended before");
+  while (world.room.held > 0) await turn();
+});
+
+test("short bodies, and those in chunks while they are short, are not counted", async () => {
+  await using world = await setup();
+  const full = world.room.note("others", 3 * LIMIT);
+  await world.send(`${CHUNKED}${chunk("x".repeat(60_000))}`);
+  await world.send(LAST_CHUNK);
+  expect(await world.firstBody()).toHaveLength(60_000);
+  expect(world.room.held).toBe(3 * LIMIT);
+  full[Symbol.dispose]();
+});
+
+test.each([
+  ["that announces its length", [`${head(LIMIT)}${LONG.slice(0, 99_000)}`], [LONG.slice(99_000)]],
+  ["in chunks", [CHUNKED, chunk(LONG.slice(0, 70_000))], [chunk(LONG.slice(70_000)), LAST_CHUNK]],
+])("a long body %s waits for its place, and does not stall meanwhile", async (_kind, before, after) => {
+  await using world = await setup();
+  const full = world.room.note("others", 3 * LIMIT);
+  for (const piece of before) await world.send(piece);
+  const body = world.firstBody();
+  while (world.clock.waiting === 0) await turn();
+  await world.clock.advance(STALL_MS + 1);
+  full[Symbol.dispose]();
+  await turn();
+  for (const piece of after) world.socket.write(piece);
+  expect((await body).toString()).toBe(LONG);
+});
+
+test.each([
+  ["that announces its length", [head(LIMIT)]],
+  ["in chunks", [CHUNKED, chunk(LONG.slice(0, 70_000))]],
+])("a long body %s for which there is no room in time is refused with the reason", async (_kind, pieces) => {
+  await using world = await setup();
+  world.room.note("others", 3 * LIMIT);
+  for (const piece of pieces) await world.send(piece);
+  const refused = expect(world.firstBody()).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "5" } });
+  while (world.clock.waiting === 0) await turn();
+  await world.clock.advance(ROOM_WAIT_MS);
+  await refused;
+});
+
+test("a client that waits for `100 Continue` is told to go on when there is room", async () => {
+  await using world = await setup();
+  const full = world.room.note("others", 3 * LIMIT);
+  await world.send(head(LIMIT).replace("\r\n\r\n", "\r\nExpect: 100-continue\r\n\r\n"));
+  while (world.clock.waiting === 0) await turn();
+  let said = "";
+  world.socket.on("data", (bytes) => {
+    said += bytes;
+  });
+  expect([said, world.there.bytesWritten]).toEqual(["", 0]);
+  full[Symbol.dispose]();
+  while (said === "") await turn();
+  expect(said).toContain("100 Continue");
+  world.socket.write(LONG);
+  expect((await world.firstBody()).toString()).toBe(LONG);
 });

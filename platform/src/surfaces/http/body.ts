@@ -1,14 +1,15 @@
 /** Request bodies: refused before they are read, or read with a limit. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { type Clock, sharedTurn, turn } from "../../kernel/clock.ts";
+import { type Clock, sharedTurn } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
+import { UNCOUNTED_BYTES } from "../../kernel/room.ts";
+import { FilledBody, GatheredBody } from "./arriving-bytes.ts";
+import type { RequestRoom } from "./request-room.ts";
 import { StallWatch } from "./stall-watch.ts";
 
 /** A client that sends nothing for this long is given up. */
 export const STALL_MS = 15_000;
-
-const COPIED_AT_ONCE = 16 * MIB;
 
 /** Marks a request whose client waits for `100 Continue` before it sends its body. */
 export const waitsForContinue = new WeakSet<IncomingMessage>();
@@ -23,49 +24,77 @@ export function refuseTooLarge(request: IncomingMessage, limit: number): void {
 interface Reading {
   limit: number;
   clock: Clock;
+  /** What the request may have of the memory. */
+  room: Pick<RequestRoom, "take">;
   /** Given what came of a body that is too large, before it is refused. */
   overflow?: (came: Buffer) => void;
 }
 
-export async function readBody(
-  request: IncomingMessage,
-  response: ServerResponse,
-  { limit, clock, overflow }: Reading,
-): Promise<Buffer> {
+/** Nothing more of a long body is read, nor asked for, before there is room for it. */
+export async function readBody(request: IncomingMessage, response: ServerResponse, reading: Reading): Promise<Buffer> {
+  const { limit, room, overflow } = reading;
+  const announced = Math.min(announcedLength(request), limit);
+  if (announced > UNCOUNTED_BYTES) {
+    const taken = room.take(announced);
+    if (taken instanceof Promise) await taken;
+  }
   if (waitsForContinue.delete(request)) response.writeContinue();
   // Most bodies come with their headers and are here when this turn ends: listening for one costs more than all else about it.
   if (!request.complete) await sharedTurn();
   if (request.complete) return bufferedBody(request, limit, overflow);
   if (request.destroyed) throw brokenOff();
+  return arrivingBody(request, reading);
+}
+
+function arrivingBody(request: IncomingMessage, { limit, clock, room, overflow }: Reading): Promise<Buffer> {
   const { promise, resolve, reject } = Promise.withResolvers<Buffer>();
   const watch = watchOf(clock);
   const arriving = { heardAt: clock.monotonic(), stalled };
-  const chunks: Buffer[] = [];
-  let received = 0;
+  const announced = announcedLength(request);
+  const body = announced > UNCOUNTED_BYTES && announced <= limit ? new FilledBody(announced) : new GatheredBody();
+  // Of one that does not say how long it is, all that it may have.
+  let isCounted = announced > 0;
   let over = false;
 
   function take(chunk: Buffer): void {
     if (over) return;
-    received += chunk.length;
-    chunks.push(chunk);
-    if (received > limit) tooMuch();
+    body.add(chunk);
     arriving.heardAt = clock.monotonic();
+    if (body.length > limit) tooMuch();
+    else if (!isCounted && body.length > UNCOUNTED_BYTES) count();
+  }
+
+  function count(): void {
+    isCounted = true;
+    const taken = room.take(limit);
+    if (!(taken instanceof Promise)) return;
+    // It is not the client that keeps us waiting.
+    watch.delete(arriving);
+    request.pause();
+    taken.then(goOn, refuse);
+  }
+
+  function goOn(): void {
+    if (over) return;
+    arriving.heardAt = clock.monotonic();
+    watch.add(arriving);
+    request.resume();
   }
 
   function tooMuch(): void {
-    overflow?.(Buffer.concat(chunks));
+    overflow?.(body.came());
     refuse(tooLarge(limit));
   }
 
   function finish(): void {
     over = true;
     watch.delete(arriving);
-    if (chunks.length === 1) resolve(chunks[0]!);
-    else resolve(received > COPIED_AT_ONCE ? joined(chunks, received) : Buffer.concat(chunks, received));
+    resolve(body.whole());
   }
 
   // The request is not destroyed: its socket would go with it, and nobody would read the answer.
   function refuse(refusal: Problem): void {
+    if (over) return;
     over = true;
     watch.delete(arriving);
     reject(refusal);
@@ -84,22 +113,6 @@ export async function readBody(
   watch.add(arriving);
   request.on("data", take).on("end", finish).on("error", abandoned).on("close", abandoned);
   return promise;
-}
-
-/** Others go on in between: to copy 97 MB takes 50 ms. */
-async function joined(chunks: readonly Buffer[], length: number): Promise<Buffer> {
-  const whole = Buffer.allocUnsafeSlow(length);
-  let at = 0;
-  let copied = 0;
-  for (const chunk of chunks) {
-    chunk.copy(whole, at);
-    at += chunk.length;
-    copied += chunk.length;
-    if (copied < COPIED_AT_ONCE) continue;
-    copied = 0;
-    await turn();
-  }
-  return whole;
 }
 
 export const bodyStalled = () => problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`);

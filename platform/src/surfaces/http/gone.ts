@@ -7,7 +7,7 @@ export class ClientGone implements Gone {
   aborted: boolean;
   readonly #heard = new Set<() => void>();
 
-  constructor({ raw }: Reply) {
+  constructor({ raw }: Pick<Reply, "raw">) {
     this.aborted = raw.destroyed;
     if (!this.aborted) raw.on("close", () => this.#leave());
   }

@@ -18,12 +18,14 @@ import {
 } from "../../kernel/operation.ts";
 import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import type { Room } from "../../kernel/room.ts";
 import { assertValid } from "../../kernel/validate.ts";
 import { hasBody, readBody, refuseTooLarge } from "./body.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { EventStream } from "./events.ts";
 import { readQuery } from "./query.ts";
 import type { Params, Reply, Request } from "./reply.ts";
+import { RequestRoom } from "./request-room.ts";
 import { viaFastify } from "./server.ts";
 import type { Surface } from "./surface.ts";
 
@@ -38,6 +40,7 @@ const ROUTED_METHODS = [...METHODS, "OPTIONS"] as const;
 interface PipelineParts {
   limiter: RateLimiter;
   doorkeeper: Doorkeeper;
+  room: Room;
   /** Reads long bodies beside everything else. */
   large: { body(bytes: Uint8Array, schema: object, whose: string): Promise<unknown> };
   clock: Clock;
@@ -50,11 +53,13 @@ interface Sender {
   reply: Reply;
   /** The account that it is sent for. */
   whose: string;
+  room: RequestRoom;
 }
 
 export class Pipeline {
   readonly #limiter: RateLimiter;
   readonly #doorkeeper: Doorkeeper;
+  readonly #room: Room;
   readonly #large: PipelineParts["large"];
   readonly #clock: Clock;
   readonly #random: Random;
@@ -67,6 +72,7 @@ export class Pipeline {
     this.#large = parts.large;
     this.#limiter = parts.limiter;
     this.#doorkeeper = parts.doorkeeper;
+    this.#room = parts.room;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#log = parts.log;
@@ -107,10 +113,11 @@ export class Pipeline {
     reply: Reply,
     params: Params,
   ): Promise<Reply> {
-    return this.answer(surface, request, reply, async (caller) => {
+    return this.answer(surface, request, reply, async (caller, room) => {
       requireOperation(caller, operation);
       const query = readQuery(operation.query, searchOf(request)) as Call["query"];
-      const body = (await this.#body(surface, operation, { request, reply, whose: caller.account })) as Call["body"];
+      const sender = { request, reply, whose: caller.account, room };
+      const body = (await this.#body(surface, operation, sender)) as Call["body"];
       requireFields(caller, operation, body);
       if (operation.events) return this.#follow(handler, { caller, params, query, body }, request, reply);
       const result = await handler({ caller, params, query, body });
@@ -142,18 +149,20 @@ export class Pipeline {
     surface: Surface,
     request: Request,
     reply: Reply,
-    work: (caller: Caller) => Promise<unknown>,
+    work: (caller: Caller, room: RequestRoom) => Promise<unknown>,
   ): Promise<Reply> {
     const startedMs = this.#clock.monotonic();
     const id = requestId(this.#random);
     reply.header("X-Request-Id", id);
     if (surface.crossOrigin) Object.assign(reply.headers, surface.crossOrigin(request.headers.origin));
     let caller: Caller | undefined;
+    let room: RequestRoom | undefined;
     try {
       caller = await surface.authenticate(request.headers);
       this.#doorkeeper.admit(request.socket, caller.account);
       if (surface.limited) Object.assign(reply.headers, await this.#limiter.count(caller));
-      const result = await work(caller);
+      room = new RequestRoom(this.#room, caller.account, reply.raw);
+      const result = await work(caller, room);
       return result instanceof EventStream ? await result.send(reply) : render(reply, result);
     } catch (error) {
       const refusal = this.#asProblem(error, id);
@@ -162,17 +171,18 @@ export class Pipeline {
       Object.assign(reply.headers, refusal.headers);
       return reply.code(refusal.status).type(contentType).send(body);
     } finally {
+      room?.[Symbol.dispose]();
       if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
     }
   }
 
   /** Limits before reading, then the media type, then the bytes. */
-  async #body(surface: Surface, operation: Operation, { request, reply, whose }: Sender): Promise<unknown> {
+  async #body(surface: Surface, operation: Operation, { request, reply, whose, room }: Sender): Promise<unknown> {
     if (!operation.in) return undefined;
     const limit = operation.bodyLimit ?? DEFAULT_BODY_LIMIT;
     refuseTooLarge(request, limit);
     if (surface.strictMediaType && hasBody(request)) requireJson(request);
-    const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock });
+    const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock, room });
     if (bytes.length === 0) throw problem("malformed", "The request body is empty; a JSON object is required.");
     if (bytes.length > LONG_BODY) return this.#large.body(bytes, operation.in, whose);
     return assertValid(operation.in, parseJson(bytes));

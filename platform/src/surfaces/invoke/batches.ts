@@ -5,7 +5,8 @@ import type { Outputs } from "../../jobs/outputs.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
-import { problem } from "../../kernel/problem.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
+import type { Admit } from "../../kernel/room.ts";
 import { inSlices } from "../../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
@@ -91,10 +92,10 @@ async function removeRequest({ batches }: BatchRouteParts, { endpoint, params }:
   return { id: params.request!, batchId: params.batch! };
 }
 
-async function rename({ batches, clock }: BatchRouteParts, { endpoint, params, request, reply }: Asked) {
+async function rename({ batches, clock }: BatchRouteParts, { endpoint, params, request, reply, room }: Asked) {
   await batches.own(endpoint, params.batch!);
   refuseTooLarge(request, ATTRIBUTES_LIMIT);
-  const bytes = await readBody(request, reply.raw, { limit: ATTRIBUTES_LIMIT, clock });
+  const bytes = await readBody(request, reply.raw, { limit: ATTRIBUTES_LIMIT, clock, room });
   const { displayName, ...others } = (bytes.length === 0 ? {} : (parseJson(bytes) ?? {})) as Record<string, unknown>;
   const isName = typeof displayName === "string" && displayName.length <= BATCH_LIMITS.displayName;
   if (!isName || Object.keys(others).length > 0)
@@ -111,14 +112,18 @@ async function list({ batches }: BatchRouteParts, { endpoint, request }: Asked) 
   return { batches: shown, total, ...asked, hasMore: asked.offset + shown.length < total };
 }
 
-async function listRequests(parts: BatchRouteParts, { endpoint, params, request }: Asked): Promise<JsonText> {
+async function listRequests(parts: BatchRouteParts, { endpoint, params, request, room }: Asked): Promise<JsonText> {
   const asked = pageAsked(request);
   const { states, status, total } = await parts.batches.requests(endpoint, params.batch!, asked);
   const shown: Buffer[] = [];
   let length = 0;
   for (const state of states) {
     if (length > RESULTS_LENGTH) break;
-    const text = Buffer.from(await shownRequest(parts, state, status === "DRAFT"));
+    // One that has results already does not wait for room: it ends here.
+    const admit: Admit = (bytes) => (length === 0 ? room.take(bytes) : room.takeAtOnce(bytes));
+    const read = await shownRequest(parts, state, status === "DRAFT", admit).catch(isFullAfter(length));
+    if (read === undefined) break;
+    const text = Buffer.from(read);
     length += text.length;
     shown.push(text);
   }
@@ -129,14 +134,21 @@ async function listRequests(parts: BatchRouteParts, { endpoint, params, request 
   return new JsonText(Buffer.concat([Buffer.from('{"requests":['), ...parted, end]));
 }
 
+/** A page without anything would never become another one. */
+const isFullAfter = (length: number) => (error: unknown) => {
+  if (length > 0 && (isProblem(error, "rate-limited") || isProblem(error, "unavailable"))) return undefined;
+  throw error;
+};
+
 /** With its output or error for as long as its result is kept. */
 async function shownRequest(
   { queue, clock, outputs }: BatchRouteParts,
   { id, job, end }: RequestState,
   isDraft: boolean,
+  admit: Admit,
 ): Promise<string | Uint8Array> {
   const isEnded = job !== undefined && jobLifecycle.isFinal(job.state);
-  const reading = isEnded ? await queue.read(id, clock.now(), ["result"]) : undefined;
+  const reading = isEnded ? await queue.read(id, clock.now(), ["result"], admit) : undefined;
   const result = typeof reading === "object" ? reading.result : undefined;
   // A result that is kept behind a URL is shown as that, as everywhere.
   const link = isEnded ? outputs.link(job) : undefined;
@@ -162,9 +174,12 @@ function standing({ job, end }: RequestState, isDraft: boolean) {
 const errorOf = (job: Job | undefined, isEnded: boolean) =>
   isEnded && job?.reason !== undefined ? { error: job.reason } : {};
 
-async function readRequests({ reader }: BatchRouteParts, { caller, request, reply }: Asked): Promise<RequestText[]> {
+async function readRequests(
+  { reader }: BatchRouteParts,
+  { caller, request, reply, room }: Asked,
+): Promise<RequestText[]> {
   refuseTooLarge(request, BODY_LIMIT);
-  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock: reader.clock });
+  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock: reader.clock, room });
   if (bytes.length === 0) throw problem("malformed", "the request body is empty; a JSON array of requests is required");
   const requests =
     bytes.length > LARGE_BYTES ? await reader.large.requests(bytes, caller.account) : readBatchBody(bytes);

@@ -1,10 +1,9 @@
 /** The OpenAI-compatible route: a request becomes a job, and the job's stream becomes the answer. */
-import type { EndpointTerms, Engine } from "../../jobs/engine.ts";
+import type { EndpointTerms, Engine, Waiting } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import { BEGINNING, errorOf, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Gone } from "../../kernel/gone.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
 import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
@@ -13,6 +12,7 @@ import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JsonText } from "../http/pipeline.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
+import { countedIn, type RequestRoom } from "../http/request-room.ts";
 import { LARGE_BYTES } from "./large-json.ts";
 import { type OpenAiInput, openAiBody, wantsStream } from "./openai-input.ts";
 import type { SubmissionReader } from "./submission.ts";
@@ -31,6 +31,7 @@ interface Asked {
   request: Request;
   reply: Reply;
   params: Params;
+  room: RequestRoom;
 }
 
 const KEEP_ALIVE_MS = 15_000;
@@ -39,25 +40,36 @@ const ENDING = "the server is being ended; the job goes on";
 
 export async function openAi(parts: OpenAiParts, asked: Asked): Promise<unknown> {
   const { engine } = parts;
-  const { endpoint, request, reply, params } = asked;
-  const input = request.method === "POST" ? await readInput(parts, asked) : undefined;
-  const body = openAiBody(routeOf(request, params["*"]!), input?.text);
-  const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
-  const job = await engine.submit({ endpoint, terms, body, mode: "runsync" });
+  const { endpoint, reply } = asked;
+  const { job, wantsStream } = await submitted(parts, asked);
   reply.header("X-Job-Id", job.id);
   const gone = new ClientGone(reply);
   try {
-    return input?.wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
+    return wantsStream ? await streamed(parts, asked, job.id, gone) : await whole(parts, asked, job.id, gone);
   } finally {
     // Nobody reads what a client that hung up was waiting for; a job that has ended is not changed by this.
     if (gone.aborted && !reply.raw.writableFinished) await engine.cancel(endpoint.id, job.id).catch(() => undefined);
   }
 }
 
-async function readInput({ clock, reader }: OpenAiParts, { caller, request, reply }: Asked): Promise<OpenAiInput> {
+/** Of the body nothing is left in memory when the job is stored: its end may take minutes. */
+async function submitted(parts: OpenAiParts, asked: Asked): Promise<{ job: Job; wantsStream: boolean }> {
+  const { endpoint, request, params, room } = asked;
+  const input = request.method === "POST" ? await readInput(parts, asked) : undefined;
+  const body = openAiBody(routeOf(request, params["*"]!), input?.text);
+  const terms = { errorRetries: 0, lowPriority: false, webhooks: [], hasCredential: false };
+  const job = await parts.engine.submit({ endpoint, terms, body, mode: "runsync" });
+  room.release();
+  return { job, wantsStream: input?.wantsStream ?? false };
+}
+
+async function readInput(
+  { clock, reader }: OpenAiParts,
+  { caller, request, reply, room }: Asked,
+): Promise<OpenAiInput> {
   const limit = reader.limits.runsync;
   refuseTooLarge(request, limit);
-  const bytes = await readBody(request, reply.raw, { limit, clock });
+  const bytes = await readBody(request, reply.raw, { limit, clock, room });
   if (bytes.length === 0) return { text: "{}", wantsStream: false };
   if (bytes.length > LARGE_BYTES) {
     const { bytes: text, ...asked } = await reader.large.openAi(bytes, caller.account);
@@ -75,11 +87,12 @@ function routeOf(request: Request, path: string): string {
 
 async function whole(
   { engine, outputs, reader }: OpenAiParts,
-  { endpoint, reply }: Asked,
+  { endpoint, reply, room }: Asked,
   id: string,
-  gone: Gone,
+  gone: ClientGone,
 ): Promise<unknown> {
-  const { job, result } = await engine.waitFor(endpoint.id, id, endpoint.executionTimeoutMs, gone);
+  const waiting: Waiting = { waitMs: endpoint.executionTimeoutMs, gone, ...countedIn(room) };
+  const { job, result } = await engine.waitFor(endpoint.id, id, waiting);
   if (gone.aborted) return reply;
   if (!jobLifecycle.isFinal(job.state)) {
     return failed(reply, 504, `the worker did not answer within ${endpoint.executionTimeoutMs} ms`);
@@ -94,14 +107,15 @@ async function whole(
 /** Text goes out as it comes in; the status stays open until the first of it, so that an early failure can still be told by it. */
 async function streamed(
   { streams, outputs, reader }: OpenAiParts,
-  { endpoint, reply }: Asked,
+  { endpoint, reply, room }: Asked,
   id: string,
-  gone: Gone,
+  gone: ClientGone,
 ): Promise<unknown> {
+  const waiting: Waiting = { waitMs: KEEP_ALIVE_MS, gone, ...countedIn(room) };
   let position: Position = BEGINNING;
   let closing = "";
   while (!gone.aborted) {
-    const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone);
+    const view = await streams.next(endpoint.id, id, position, waiting);
     if (gone.aborted) break;
     const elsewhere = view.isWhole ? leadsElsewhere(outputs, view.job) : undefined;
     const isOver = elsewhere !== undefined || (view.chunks.length === 0 && jobLifecycle.isFinal(view.job.state));
@@ -116,6 +130,7 @@ async function streamed(
       reply.raw.write(text);
     }
     await drained(reply.raw, gone);
+    room.release();
     position = view.chunks.at(-1) ?? position;
     if (isOver || isLetGo) break;
     if (view.chunks.length === 0) reply.raw.write(": waiting\n\n");

@@ -3,6 +3,7 @@ import type { Caller } from "../../kernel/caller.ts";
 import type { Method } from "../../kernel/operation.ts";
 import type { Scope } from "../../kernel/scope.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
+import type { RequestRoom } from "../http/request-room.ts";
 
 export interface Asked {
   caller: Caller;
@@ -11,6 +12,7 @@ export interface Asked {
   request: Request;
   reply: Reply;
   params: Params;
+  room: RequestRoom;
 }
 
 export interface Route {

@@ -3,13 +3,12 @@ import type { FastifyInstance } from "fastify";
 import type { Fleet } from "../../fleet/fleet.ts";
 import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
 import { requireScope } from "../../guards/scopes.ts";
-import type { Engine, Submission } from "../../jobs/engine.ts";
+import type { Engine, Submission, Waiting } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
-import type { Gone } from "../../kernel/gone.ts";
 import type { Method } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Job } from "../../ports/queue/job.ts";
@@ -24,6 +23,7 @@ import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
+import { countedIn } from "../http/request-room.ts";
 import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 import { batchRoutes } from "./batches.ts";
@@ -77,13 +77,13 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
     });
     const operation = limitedAs(path);
     const answerTo: Answering = (request, reply, params) =>
-      pipeline.answer(surface, request, reply, async (caller) => {
+      pipeline.answer(surface, request, reply, async (caller, room) => {
         const { endpoint: id = "", job = "" } = params;
         const { doc } = await endpoints.ownForInvocation(caller, id);
         // Whoever may submit jobs may read what became of them.
         requireScope(caller, scope, "serverless:invoke");
         const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
-        const asked = { caller, endpoint, job, request, reply, params };
+        const asked = { caller, endpoint, job, request, reply, params, room };
         if (!limiter) return work(asked);
         return limiter.within(caller, { id, workersMax: doc.workers.max }, operation, () => work(asked));
       });
@@ -170,23 +170,23 @@ async function run(parts: InvokeParts, asked: Asked): Promise<JsonText> {
 
 async function runSync(parts: InvokeParts, asked: Asked): Promise<unknown> {
   const { engine } = parts;
-  const { request, reply } = asked;
-  const given = searchOf(request).get("wait");
+  const given = searchOf(asked.request).get("wait");
   const waitMs = integerIn("wait", given, WAIT) ?? WAIT.standard;
   const mode = given === null ? "runsync" : "runsyncWithWait";
   const submission = await submissionOf(parts, asked, mode);
   const id = engine.newId(mode);
-  return held(parts, reply, (gone, known) => engine.submitAndWait(submission, waitMs, gone, id, known));
+  return held(parts, asked, waitMs, (waiting) => engine.submitAndWait(submission, waiting, id));
 }
 
-async function statusSync(parts: InvokeParts, { endpoint, job, request, reply }: Asked): Promise<unknown> {
+async function statusSync(parts: InvokeParts, asked: Asked): Promise<unknown> {
+  const { endpoint, job, request } = asked;
   const waitMs = integerIn("wait", searchOf(request).get("wait"), WAIT) ?? WAIT.standard;
-  return held(parts, reply, (gone, known) => parts.engine.waitFor(endpoint.id, job, waitMs, gone, known));
+  return held(parts, asked, waitMs, (waiting) => parts.engine.waitFor(endpoint.id, job, waiting));
 }
 
-async function status(parts: InvokeParts, { endpoint, job, request }: Asked): Promise<JsonText> {
+async function status(parts: InvokeParts, { endpoint, job, request, room }: Asked): Promise<JsonText> {
   const ttlMs = integerIn("ttl", searchOf(request).get("ttl"), RESULT_TTL);
-  const reading = await parts.engine.read(endpoint.id, job, ["result", "progress"]);
+  const reading = await parts.engine.read(endpoint.id, job, ["result", "progress"], countedIn(room).admit);
   if (ttlMs !== undefined) await parts.engine.shorten(endpoint.id, job, ttlMs);
   return new JsonText(await recordOf(parts, reading));
 }
@@ -223,17 +223,20 @@ function workerCounts(workers: readonly Worker[]) {
 /** Holds a request while a job runs. The client's going away ends the waiting at once; the job goes on. */
 async function held(
   parts: InvokeParts,
-  reply: Reply,
-  wait: (gone: Gone, known: (id: string) => void) => Promise<Ended>,
+  { reply, room }: Asked,
+  waitMs: number,
+  wait: (waiting: Waiting) => Promise<Ended>,
 ): Promise<unknown> {
   let early: Timer | undefined;
   // Not before the job is known to be there: a 200 cannot be taken back.
   const known = (id: string) => {
+    // The body that made it is stored.
+    room.release();
     reply.header("X-Job-Id", id);
     early = parts.clock.after(EARLY_HEADERS_MS, () => sendHeadersEarly(reply));
   };
   try {
-    const ended = await wait(new ClientGone(reply), known);
+    const ended = await wait({ waitMs, gone: new ClientGone(reply), known, ...countedIn(room) });
     const record = await recordOf(parts, ended);
     if (!reply.raw.headersSent) return new JsonText(record);
     return endEarlyReply(reply, record);
@@ -268,11 +271,12 @@ async function waitFacts({ engine, queue, fleet }: InvokeParts, endpoint: string
 
 async function submissionOf(
   { reader, endpoints }: InvokeParts,
-  { caller, endpoint, request, reply }: Asked,
+  { caller, endpoint, request, reply, room }: Asked,
   mode: Submission["mode"],
 ): Promise<Submission> {
   const limit = mode === "run" ? reader.limits.run : reader.limits.runsync;
-  const { digest, ...read } = await readSubmission(reader, request, reply.raw, { limit, whose: caller.account });
+  const whose = caller.account;
+  const { digest, ...read } = await readSubmission(reader, request, reply.raw, { limit, whose, room });
   // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
   await endpoints.ownForInvocation(caller, endpoint.id);
   const key = idempotencyKey(request);

@@ -1,9 +1,8 @@
 /** `/stream`: what a job has streamed and no answer has given yet, or all of it as server-sent events. */
 import { withMetrics } from "../../jobs/chunks.ts";
-import type { Engine } from "../../jobs/engine.ts";
+import type { Engine, Waiting } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
-import type { Gone } from "../../kernel/gone.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts";
 import { drained, eventHeaders, eventText, KEEP_ALIVE_MS } from "../http/events.ts";
@@ -11,6 +10,7 @@ import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
+import { countedIn, type RequestRoom } from "../http/request-room.ts";
 import type { LargeJson } from "./large-json.ts";
 import { jobRecord } from "./record.ts";
 import { type StreamStandard, streamForm } from "./stream-form.ts";
@@ -28,6 +28,7 @@ interface Asked {
   job: string;
   request: Request;
   reply: Reply;
+  room: RequestRoom;
 }
 
 const HOLD = { least: 1000, most: 300_000, standard: 10_000 };
@@ -39,14 +40,14 @@ export async function stream(parts: StreamParts, asked: Asked): Promise<unknown>
 }
 
 /** One cursor per job, moved after the answer is written: a client that vanished before has lost nothing. */
-async function poll(parts: StreamParts, { endpoint, job: id, request, reply }: Asked, form: "array" | "object") {
+async function poll(parts: StreamParts, { endpoint, job: id, request, reply, room }: Asked, form: "array" | "object") {
   const search = searchOf(request);
   const from = search.get("from");
-  const ask = { endpoint: endpoint.id, id, waitMs: holdMs(search.get("wait")), gone: new ClientGone(reply) };
+  const waiting = { waitMs: holdMs(search.get("wait")), gone: new ClientGone(reply), ...countedIn(room) };
   const view =
     from === null
-      ? await nextUnread(parts, ask, reply)
-      : await parts.streams.next(ask.endpoint, id, parsePosition(from), ask.waitMs, ask.gone);
+      ? await nextUnread(parts, { endpoint: endpoint.id, id, waiting }, reply)
+      : await parts.streams.next(endpoint.id, id, parsePosition(from), waiting);
   reply.header("X-Job-Status", shownState(view));
   const items = await parts.large.shown("items", view.chunks, endpoint.id);
   return new JsonText(form === "array" ? arrayForm(view, items) : objectForm(view, items));
@@ -55,19 +56,18 @@ async function poll(parts: StreamParts, { endpoint, job: id, request, reply }: A
 interface Ask {
   endpoint: string;
   id: string;
-  waitMs: number;
-  gone: Gone;
+  waiting: Waiting;
 }
 
 async function nextUnread(
   { engine, streams }: StreamParts,
-  { endpoint, id, waitMs, gone }: Ask,
+  { endpoint, id, waiting }: Ask,
   reply: Reply,
 ): Promise<StreamView> {
   for (;;) {
     await streams.answering.get(id);
     const after = cursorOf((await engine.read(endpoint, id)).job);
-    const view = await streams.next(endpoint, id, after, waitMs, gone);
+    const view = await streams.next(endpoint, id, after, waiting);
     const last = view.errorAt ?? view.chunks.at(-1);
     if (!last) return view;
     // Another answer may have given these chunks while this one was waiting for them.
@@ -110,17 +110,18 @@ function objectForm(view: StreamView, items: readonly string[]): string {
 /** Every chunk once, in order, from `Last-Event-ID` on; `reset` when a new attempt begins; `end` with the record. */
 async function events(
   { engine, streams, outputs, large }: StreamParts,
-  { endpoint, job: id, request, reply }: Asked,
+  { endpoint, job: id, request, reply, room }: Asked,
 ): Promise<Reply> {
   const resumed = request.headers["last-event-id"];
   let position = typeof resumed === "string" ? parsePosition(resumed) : BEGINNING;
   const { job } = await engine.read(endpoint.id, id);
   const gone = new ClientGone(reply);
   const { raw } = reply;
+  const waiting = { waitMs: KEEP_ALIVE_MS, gone, ...countedIn(room) };
   writeHead(raw, 200, { ...reply.headers, ...eventHeaders, "x-job-status": job.state });
   raw.flushHeaders();
   while (!gone.aborted && !streams.closed) {
-    const view = await streams.next(endpoint.id, id, position, KEEP_ALIVE_MS, gone).catch(() => undefined);
+    const view = await streams.next(endpoint.id, id, position, waiting).catch(() => undefined);
     if (!view) break;
     if (position.attempt > 0 && view.job.attempt > position.attempt) {
       position = { attempt: view.job.attempt, sequence: 0 };
@@ -138,6 +139,7 @@ async function events(
       raw.write("\n\n");
       break;
     } else raw.write(": waiting\n\n");
+    room.release();
   }
   raw.end();
   return reply;

@@ -10,6 +10,7 @@ import { parseKeptJson } from "../../kernel/json.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
+import type { RequestRoom } from "../http/request-room.ts";
 import { LARGE_BYTES, type LargeJson } from "./large-json.ts";
 
 export interface SubmissionReader {
@@ -25,10 +26,10 @@ export async function readSubmission(
   { large, vault, clock }: SubmissionReader,
   request: IncomingMessage,
   response: ServerResponse,
-  { limit, whose }: { limit: number; whose: string },
+  { limit, whose, room }: { limit: number; whose: string; room: RequestRoom },
 ): Promise<Read & { digest: () => string }> {
   refuseTooLarge(request, limit);
-  const bytes = await readBody(request, response, { limit, clock });
+  const bytes = await readBody(request, response, { limit, clock, room });
   if (bytes.length === 0)
     throw problem("malformed", "the request body is empty; a JSON object with 'input' is required");
   const read = bytes.length > LARGE_BYTES ? await readLarge(large, bytes, whose) : readSmall(bytes);

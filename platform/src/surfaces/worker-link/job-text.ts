@@ -1,5 +1,6 @@
 /** A job as a worker gets it: the caller's own body with our keys behind it, since the last of two equal keys counts. */
 import { type FindCredentials, openCredential } from "../../jobs/credential.ts";
+import type { Payload } from "../../ports/queue/job.ts";
 import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { LargeJson } from "../invoke/large-json.ts";
@@ -8,8 +9,13 @@ import { spliced, spliceText } from "../invoke/record.ts";
 /** In pieces when it is long, and never whole for a second time. */
 export type JobText = string | Uint8Array[];
 
+/** A job with its body. */
+export interface Loaded extends Claimed {
+  body: Payload;
+}
+
 export async function jobText(
-  { job, body }: Claimed,
+  { job, body }: Loaded,
   { vault, large }: { vault: Vault; large: LargeJson },
   withAttempt = false,
 ): Promise<JobText> {

@@ -9,9 +9,10 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import { jobIdParts } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
+import type { Room } from "../../kernel/room.ts";
 import { storable } from "../../kernel/storable.ts";
 import type { Job } from "../../ports/queue/job.ts";
-import type { Claimed, Queue } from "../../ports/queue/queue.ts";
+import type { Queue } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
 import { announcedLength, readBody } from "../http/body.ts";
@@ -21,11 +22,14 @@ import type { Doorkeeper } from "../http/doorkeeper.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
 import type { Answering, Params, Reply, Request } from "../http/reply.ts";
+import { RequestRoom } from "../http/request-room.ts";
 import { viaFastify } from "../http/server.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
+import { Admission } from "./admission.ts";
+import { BATCH_MOST, batchSize, countIn, numberIn } from "./counts.ts";
 import { HeldCalls } from "./held-calls.ts";
-import { type JobText, jobText, joined } from "./job-text.ts";
+import { type JobText, jobText, joined, type Loaded } from "./job-text.ts";
 import { longReport, takeLarge } from "./large-result.ts";
 import { BATCH_LIMIT, readLines } from "./lines.ts";
 
@@ -36,6 +40,7 @@ export interface WorkerLinkGiven {
   queue: Pick<Queue, "outputs">;
   large: LargeJson;
   doorkeeper: Doorkeeper;
+  room: Room;
   /** Bytes of a result that is read as a whole. */
   outputLimit: number;
   /** Bytes that a result may have at all. */
@@ -53,7 +58,6 @@ const HOLD_STOP_MS = 25_000;
 const LONGEST_HOLD_MS = 60_000;
 /** A wrong key is answered late: the public worker package would ask 800 times a second. */
 const WRONG_KEY_HOLD_MS = 5000;
-const BATCH_MOST = 1000;
 const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
 
 interface Asked {
@@ -64,7 +68,11 @@ interface Asked {
   search: URLSearchParams;
   request: Request;
   reply: Reply;
+  room: RequestRoom;
 }
+
+/** What a request says by itself. */
+type Call = Omit<Asked, "account" | "room">;
 
 type Work = (parts: WorkerLinkParts, asked: Asked) => Promise<Reply>;
 
@@ -105,9 +113,12 @@ async function answer(
   reply: Reply,
   params: Params,
 ): Promise<Reply> {
+  let room: RequestRoom | undefined;
   try {
     const asked = readCall(request, reply, params);
-    return await work(parts, { ...asked, account: await authenticate(parts, asked) });
+    const account = await authenticate(parts, asked);
+    room = new RequestRoom(parts.room, account, reply.raw);
+    return await work(parts, { ...asked, account, room });
   } catch (error) {
     if (!isProblem(error))
       parts.log.error({ err: error, path: request.url.split("?", 1)[0] }, "unforeseen fault on the worker link");
@@ -115,11 +126,13 @@ async function answer(
     const { contentType, body } = flatError(refusal);
     Object.assign(reply.headers, refusal.headers);
     return reply.code(refusal.status).type(contentType).send(body);
+  } finally {
+    room?.[Symbol.dispose]();
   }
 }
 
 /** Some releases append `&name=value` to a URL without a query: what follows an `&` in the path is read as the query. */
-function readCall(request: Request, reply: Reply, params: Params): Omit<Asked, "account"> {
+function readCall(request: Request, reply: Reply, params: Params): Call {
   const search = searchOf(request);
   const named = (segment = "") => storable(withoutQuery(segment));
   const withoutQuery = (segment: string) => {
@@ -134,10 +147,7 @@ function readCall(request: Request, reply: Reply, params: Params): Omit<Asked, "
 }
 
 /** Whose worker asks. */
-async function authenticate(
-  { keys, clock, log, holding }: WorkerLinkParts,
-  { call, request }: Omit<Asked, "account">,
-): Promise<string> {
+async function authenticate({ keys, clock, log, holding }: WorkerLinkParts, { call, request }: Call): Promise<string> {
   const header = request.headers.authorization;
   const account =
     header === undefined ? undefined : await keys.opens(keyOf(header), call.endpoint, workerOf(call.worker));
@@ -169,15 +179,21 @@ async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promis
 
 /** Finishes N jobs and takes up to N new ones in a single request. Lines of text: `<job id> <attempt> <result object>`. */
 async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
-  const { call, search, request, reply } = asked;
-  const bytes = await readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock });
-  for await (const reports of readLines({ ...parts, whose: call.endpoint }, bytes)) await report(parts, call, reports);
+  const { call, search, reply } = asked;
+  await reportLines(parts, asked);
   const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
   if (handed.length === 0) return sendNothing(parts, call, reply);
   const texts = handed.map(({ text }) => text);
   return sendJobs(parts, call, handed, reply.type(NDJSON_TYPE), joined(texts, ["", "\n", "\n"]));
+}
+
+/** Of the lines nothing is left in memory while the worker waits for jobs. */
+async function reportLines(parts: WorkerLinkParts, { call, request, reply, room }: Asked): Promise<void> {
+  const bytes = await sentAgain(readBody(request, reply.raw, { limit: BATCH_LIMIT, clock: parts.clock, room }));
+  for await (const reports of readLines({ ...parts, whose: call.endpoint }, bytes)) await report(parts, call, reports);
+  room.release();
 }
 
 /** Staged outputs that no job came to have, since nobody waits for these results any more, are let go of. */
@@ -204,10 +220,16 @@ async function claim(
   asked: Asked,
   { limit, waitMs, withAttempt = false }: { limit: number; waitMs: number; withAttempt?: boolean },
 ): Promise<Handed[]> {
-  const { call, reply } = asked;
-  const taking = () => parts.desk.take(call, { limit, waitMs, gone: new ClientGone(reply) });
+  const { call, reply, room } = asked;
+  const admission = new Admission(room);
+  const gone = new ClientGone(reply);
+  const taking = () => parts.desk.take(call, { limit, waitMs, gone, admit: (bytes) => admission.ask(bytes) });
   const claimed = await held(parts, asked, taking);
-  const handed = await Promise.all(claimed.map((one) => handOut(parts, call, one, withAttempt)));
+  const bodiless = claimed.filter(({ body }) => body === undefined).map(({ job }) => job);
+  if (bodiless.length > 0) await parts.desk.handBack(call, bodiless);
+  if (admission.refusal && claimed.length > 0) throw admission.refusal;
+  const loaded = claimed.filter((one): one is Loaded => one.body !== undefined);
+  const handed = await Promise.all(loaded.map((one) => handOut(parts, call, one, withAttempt)));
   return handed.filter((one) => one !== undefined);
 }
 
@@ -215,7 +237,7 @@ async function claim(
 async function handOut(
   parts: WorkerLinkParts,
   call: WorkerCall,
-  claimed: Claimed,
+  claimed: Loaded,
   withAttempt: boolean,
 ): Promise<Handed | undefined> {
   const { desk, log } = parts;
@@ -257,21 +279,19 @@ function sendNothing({ desk }: WorkerLinkParts, call: WorkerCall, reply: Reply):
 }
 
 /** Results are never refused: what cannot be read or is too long fails the job with the reason. */
-async function done(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
-  const reported = {
-    id: job,
-    report: await reportOf(parts, call, request, reply),
-    attempt: countIn(search, "attempt"),
-  };
+async function done(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
+  const { call, job, search, reply } = asked;
+  const reported = { id: job, report: await reportOf(parts, asked), attempt: countIn(search, "attempt") };
   await report(parts, call, [reported]);
   return reply.type(JSON_TYPE).send("{}");
 }
 
-async function reportOf(parts: WorkerLinkParts, call: WorkerCall, request: Request, reply: Reply): Promise<Report> {
+async function reportOf(parts: WorkerLinkParts, asked: Asked): Promise<Report> {
+  const { call, request, reply } = asked;
   const { clock, outputLimit: limit, largeLimit } = parts;
   const rest = () => bodyPieces(request, reply.raw, clock);
   if (largeLimit > limit && announcedLength(request) > limit) return sentAgain(takeLarge(parts, rest()));
-  const bytes = await bodyOrOverflow(parts, request, reply);
+  const bytes = await bodyOrOverflow(parts, asked);
   if (bytes instanceof Overflow) {
     return sentAgain(longReport(parts, followedBy(bytes.came, rest()), bytes.came));
   }
@@ -294,8 +314,7 @@ class Overflow {
 
 async function bodyOrOverflow(
   { clock, outputLimit: limit }: WorkerLinkParts,
-  request: Request,
-  reply: Reply,
+  { request, reply, room }: Asked,
 ): Promise<Buffer | Overflow> {
   let came: Buffer = Buffer.alloc(0);
   const overflow = (bytes: Buffer) => {
@@ -303,7 +322,7 @@ async function bodyOrOverflow(
     request.pause();
   };
   try {
-    return await sentAgain(readBody(request, reply.raw, { limit, clock, overflow }));
+    return await sentAgain(readBody(request, reply.raw, { limit, clock, room, overflow }));
   } catch (error) {
     if (isProblem(error, "too-large")) return new Overflow(came);
     throw error;
@@ -315,13 +334,15 @@ async function sentAgain<T>(reading: Promise<T> | T): Promise<T> {
   try {
     return await reading;
   } catch (error) {
+    if (isProblem(error, "rate-limited")) throw problem("unavailable", error.detail, { headers: error.headers });
     if (isProblem(error, "request-timeout")) throw problem("unavailable", `${error.detail} Send it again.`);
     throw error;
   }
 }
 
-async function stream(parts: WorkerLinkParts, { call, job, search, request, reply }: Asked): Promise<Reply> {
-  const bytes = await bodyOrOverflow(parts, request, reply);
+async function stream(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
+  const { call, job, search, reply } = asked;
+  const bytes = await bodyOrOverflow(parts, asked);
   const attempt = countIn(search, "attempt");
   const sequence = countIn(search, "sequence");
   const numbered = attempt !== undefined && sequence !== undefined ? { attempt, sequence } : undefined;
@@ -362,21 +383,4 @@ async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Ask
 function listedIn(call: WorkerCall, search: URLSearchParams): Set<string> {
   const ids = (search.get("job_id") ?? "").split(",");
   return new Set(ids.filter((id) => jobIdParts(id) !== undefined || id === warmUpId(call)));
-}
-
-const batchSize = (search: URLSearchParams) =>
-  numberIn(search.get("batch_size"), { least: 1, most: BATCH_MOST, standard: 1 });
-
-/** What our own worker library counts, from 1; undefined when the worker does not say, or says nothing of sense. */
-function countIn(search: URLSearchParams, name: string): number | undefined {
-  const text = search.get(name) ?? "";
-  return /^[1-9]\d{0,8}$/.test(text) ? Number(text) : undefined;
-}
-
-function numberIn(
-  text: string | null,
-  { least, most, standard }: { least: number; most: number; standard: number },
-): number {
-  const value = Number.parseInt(text ?? "", 10);
-  return Number.isNaN(value) ? standard : Math.min(most, Math.max(least, value));
 }

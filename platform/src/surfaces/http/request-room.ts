@@ -1,0 +1,61 @@
+/** What one request has of the server's memory: counted for its account until the work is over and the answer has left. */
+import type { ServerResponse } from "node:http";
+import { type Admit, type Hold, type Room, UNCOUNTED_BYTES } from "../../kernel/room.ts";
+import { ClientGone } from "./gone.ts";
+
+export class RequestRoom implements Disposable {
+  readonly #room: Room;
+  readonly #whose: string;
+  readonly #response: ServerResponse;
+  #holds: Hold[] = [];
+  #gone: ClientGone | undefined;
+
+  constructor(room: Room, whose: string, response: ServerResponse) {
+    this.#room = room;
+    this.#whose = whose;
+    this.#response = response;
+  }
+
+  /** Before so many bytes are read. Whoever hangs up waits no longer. */
+  take(bytes: number, waitMs?: number): Hold | Promise<Hold> {
+    this.#gone ??= new ClientGone({ raw: this.#response });
+    const taken = this.#room.take(this.#whose, bytes, { gone: this.#gone, waitMs });
+    if (!(taken instanceof Promise)) return this.#kept(taken);
+    return taken.then((hold) => this.#kept(hold));
+  }
+
+  /** For a request that has some already: it must not wait for more while it keeps others waiting for these. */
+  takeAtOnce(bytes: number): Hold {
+    return this.#kept(this.#room.takeAtOnce(this.#whose, bytes));
+  }
+
+  /** Of what is in memory already. */
+  note(bytes: number): void {
+    if (bytes > UNCOUNTED_BYTES) this.#kept(this.#room.note(this.#whose, bytes));
+  }
+
+  /** All that it has so far is no longer in memory. */
+  release(): void {
+    const holds = this.#holds;
+    this.#holds = [];
+    for (const hold of holds) hold[Symbol.dispose]();
+  }
+
+  /** The work is over: what is left goes with the answer. A client that hung up before does not take along what is still being read. */
+  [Symbol.dispose](): void {
+    if (this.#holds.length === 0) return;
+    if (this.#response.destroyed) this.release();
+    else this.#response.once("close", () => this.release());
+  }
+
+  #kept(hold: Hold): Hold {
+    this.#holds.push(hold);
+    return hold;
+  }
+}
+
+/** For whoever loads what the answer is made of, or has it already. */
+export const countedIn = (room: RequestRoom): { admit: Admit; note: (bytes: number) => void } => ({
+  admit: (bytes) => room.take(bytes),
+  note: (bytes) => room.note(bytes),
+});
