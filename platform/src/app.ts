@@ -241,6 +241,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const webhooks = new Webhooks({
     ...parts,
     failed,
+    room,
     post: createPost({ allowPrivate: settings.webhookPrivate === "allow", reachable: parseRanges(settings.reachable) }),
     secret: settings.webhookSecret,
     record: (reading) => recordPieces({ ...reading, link: outputs.link(reading.job) }),

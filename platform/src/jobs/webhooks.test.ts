@@ -4,7 +4,9 @@ import { describe, expect, test } from "vitest";
 import { idle } from "../../tests/idle.ts";
 import { FakeClock } from "../kernel/clock.ts";
 import { silentLog } from "../kernel/log.ts";
+import { MIB } from "../kernel/operation.ts";
 import { SeededRandom } from "../kernel/random.ts";
+import { Room } from "../kernel/room.ts";
 import { MemoryQueue } from "../ports/queue/memory-queue.ts";
 import { MemorySignals } from "../ports/signals/memory-signals.ts";
 import { Engine } from "./engine.ts";
@@ -24,6 +26,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
   };
   const engine = new Engine({ ...parts, failed });
   const desk = new WorkerDesk({ ...parts, failed, waiters: engine.waiters });
+  const room = new Room({ bytes: 100 * MIB, clock });
   const sent: { url: string; body: string; headers: Record<string, string> }[] = [];
   const watches: { count: number; resolve: () => void }[] = [];
   const answers: (number | Error)[] = [];
@@ -35,6 +38,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
     new Webhooks({
       ...parts,
       failed,
+      room,
       secret,
       mine,
       accountOf: async (endpoint) => endpoint.split("-")[0],
@@ -53,6 +57,7 @@ function setup({ secret, mine, silent }: Pick<WebhookParts, "secret" | "mine"> &
   return {
     clock,
     engine,
+    room,
     sent,
     refusals,
     answers,
@@ -231,4 +236,28 @@ test("with a secret, the signature covers the time and the body", async () => {
   const { body, headers } = world.sent[0]!;
   const [, seconds, signature] = /^t=(\d+),v1=([0-9a-f]+)$/.exec(headers["X-Millrace-Signature"]!)!;
   expect(signature).toBe(createHmac("sha256", "s3cret").update(`${seconds}.${body}`).digest("hex"));
+});
+
+test("a long message is counted for its account while it is being sent", async () => {
+  const world = setup({ silent: /example/ });
+  await world.submit();
+  await world.finish(JSON.stringify({ output: "x".repeat(MIB) }));
+  await idle();
+  expect([world.sent.length, world.room.held > MIB]).toEqual([1, true]);
+  for (const refuse of world.refusals) refuse();
+  await idle();
+  expect(world.room.held).toBe(0);
+});
+
+test("a long message for which there is no room is put off, as often as it takes, and then sent", async () => {
+  const world = setup();
+  const full = world.room.note("others", 100 * MIB);
+  const { id } = await world.submit();
+  await world.finish(JSON.stringify({ output: "x".repeat(MIB) }));
+  await world.clock.advance(120_000);
+  expect([world.sent.length, world.room.waiting]).toEqual([0, 1]);
+  full[Symbol.dispose]();
+  await world.clock.advance(15_000);
+  expect(world.sent).toHaveLength(1);
+  expect((await world.engine.read("ep", id)).job.deliveries).toMatchObject([{ status: 200 }]);
 });

@@ -6,6 +6,7 @@ import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
 import { Remembered } from "../kernel/remembered.ts";
+import type { Room } from "../kernel/room.ts";
 import { bytesInSlices, Slices } from "../kernel/slices.ts";
 import { type Delivery, type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Outgoing, Queue, Reading } from "../ports/queue/queue.ts";
@@ -40,6 +41,8 @@ const MANY_ENDPOINTS = 100;
 const INPUT_BYTES = MIB;
 /** To sign 20 MB takes 15 ms and more. */
 const SIGNED_AT_ONCE = 4 * MIB;
+/** Well before it is due again. */
+const ROOM_WAIT_MS = 5000;
 const SHOWN_OF_ERROR = 200;
 
 export interface WebhookParts {
@@ -47,6 +50,7 @@ export interface WebhookParts {
   signals: Signals;
   clock: Clock;
   log: Log;
+  room: Pick<Room, "take">;
   post: Post;
   /** The job as `/status` shows it, as JSON in pieces, of which the last ends with the closing brace. */
   record: (reading: Reading) => Uint8Array[];
@@ -162,7 +166,7 @@ export class Webhooks implements AsyncDisposable {
       ended();
       throw error;
     }
-    const sending = this.#send(message)
+    const sending = this.#send(message, turn.account)
       .catch(failed)
       .finally(() => {
         this.#sending.delete(sending);
@@ -178,10 +182,14 @@ export class Webhooks implements AsyncDisposable {
     if (this.#isMine) floating(this.#ticking.soon(), this.#parts.failed);
   }
 
-  async #send({ job: id, url, tries }: Outgoing): Promise<void> {
+  async #send({ job: id, url, tries }: Outgoing, account: string): Promise<void> {
     const { queue, clock, log } = this.#parts;
-    // Expired results are still told of: the message keeps them.
-    const reading = await queue.read(id, Number.NEGATIVE_INFINITY, ["result", "body"]);
+    using holds = new DisposableStack();
+    const reading = await this.#read(id, account, holds);
+    if (reading === "no room") {
+      log.warn({ job: id, target: originOf(url) }, "webhook put off: there is no memory free for its message");
+      return queue.settle(id, url, { tries, dueAt: clock.now() + RETRY_AFTER_MS });
+    }
     if (typeof reading !== "object" || !jobLifecycle.isFinal(reading.job.state)) return queue.settle(id, url, "done");
     if (clock.now() - Math.max(reading.job.endedAt ?? 0, this.#since) > GIVE_UP_MS) {
       log.warn({ job: id, target: originOf(url), tries }, "webhook given up: the job ended a day ago");
@@ -208,6 +216,31 @@ export class Webhooks implements AsyncDisposable {
     const [start, end] = await findInput(body, reading.job.endpoint);
     const open = pieces.pop()!.subarray(0, -1);
     return [...pieces, open, Buffer.from(',"input":'), body.subarray(start, end), Buffer.from("}")];
+  }
+
+  /** In memory for as long as it is being sent, however long its target takes: counted for its account until then. */
+  async #read(
+    id: string,
+    account: string,
+    holds: DisposableStack,
+  ): Promise<Awaited<ReturnType<Queue["read"]>> | "no room"> {
+    const { queue, room } = this.#parts;
+    let refusal: unknown;
+    const admit = async (bytes: number) => {
+      try {
+        return holds.use(await room.take(account, bytes, { waitMs: ROOM_WAIT_MS }));
+      } catch (error) {
+        refusal = error;
+        throw error;
+      }
+    };
+    try {
+      // Expired results are still told of: the message keeps them.
+      return await queue.read(id, Number.NEGATIVE_INFINITY, ["result", "body"], admit);
+    } catch (error) {
+      if (refusal !== undefined && error === refusal) return "no room";
+      throw error;
+    }
   }
 
   async #deliver(url: string, reading: Reading): Promise<Delivery> {
