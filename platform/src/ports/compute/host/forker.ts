@@ -1,7 +1,4 @@
-/**
- * To start a program, a process is copied first, with a table of all its memory: 2 ms for a server of 100 MB, 40 ms for one of 700, in
- * which it does nothing else. A server that has grown leaves that to a small process beside it.
- */
+/** Starts programs without stopping the server: one that has grown leaves it to a small process beside it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { type Program, runToEnd, type Started, startProgram, type Tool } from "./start-program.ts";
@@ -27,6 +24,10 @@ interface Waiting extends PromiseWithResolvers<Done> {
   ended(): void;
 }
 
+/**
+ * To start a program, a process is copied first, with a table of all its memory: 2 ms for a server of 100 MB, 40 ms for one of 700, in
+ * which it does nothing else.
+ */
 class Forker {
   #child: ChildProcess | undefined;
   #waiting = new Map<number, Waiting>();
