@@ -7,7 +7,7 @@ import type { Sealed, Vault } from "../ports/vault/vault.ts";
 /** A credential in a body is sealed under this context, and never stored in clear. */
 const CREDENTIAL = "s3Config.accessSecret";
 
-/** A body that gives it more often would grow with each: sealed, a short text is some hundred bytes long. */
+/** More often than that it is no mistake. */
 const MOST_CREDENTIALS = 16;
 /** No key of any storage is nearly as long, and to seal 10 MB would hold everybody up. */
 const LONGEST_CREDENTIAL = 64 * 1024;
@@ -60,30 +60,27 @@ function valueAt(body: Payload, [start, end]: Span): unknown {
   return JSON.parse(typeof body === "string" ? body.slice(start, end) : asText(body.subarray(start, end)));
 }
 
+/** Of a key that is given twice parsers take the last: only that one has the value, since with each that had it the body would grow. */
 function replaced(body: Payload, spans: readonly Span[], value: string | Sealed): Payload {
-  const replacement = JSON.stringify(value);
-  if (typeof body === "string") return replaceSpans(body, spans, replacement);
+  const replacements = [...Array.from({ length: spans.length - 1 }, () => '""'), JSON.stringify(value)];
+  if (typeof body === "string") return replaceSpans(body, spans, replacements);
   const starts = [0, ...spans.map(([, end]) => end)];
   const ends = [...spans.map(([start]) => start), body.length];
   const pieces = starts.map((start, i) => body.subarray(start, ends[i]));
-  return Buffer.concat(pieces.flatMap((piece, i) => (i === 0 ? [piece] : [Buffer.from(replacement), piece])));
+  return Buffer.concat(pieces.flatMap((piece, i) => (i === 0 ? [piece] : [Buffer.from(replacements[i - 1]!), piece])));
 }
 
 /** The body with its credential under the newest master key, or undefined when it already is. */
 export function rewrapCredential(vault: Vault, body: Payload): string | undefined {
   const text = asText(body);
   const spans = credentialsIn(text, "{");
-  const sealed = vault.rewrap(lastIn(text, spans) as Sealed);
-  return sealed && replaceSpans(text, spans, JSON.stringify(sealed));
+  const sealed = vault.rewrap(valueAt(text, spans.at(-1)!) as Sealed);
+  return sealed && (replaced(text, spans, sealed) as string);
 }
 
 /** Where credentials stand, all of them: a key that is given twice hides the first from parsers, but not from the disk. */
 function credentialsIn(text: string, opening: Opening): Span[] {
   return valueSpans(text, ["s3Config", "accessSecret"]).filter(([start]) => text[start] === opening);
-}
-
-function lastIn(text: string, spans: readonly Span[]): unknown {
-  return JSON.parse(text.slice(...spans.at(-1)!));
 }
 
 function asText(body: Payload): string {

@@ -36,11 +36,11 @@ export function byteSpans(text: string, spans: readonly Span[]): Span[] {
   return spans.map(([start, end]) => [byteAt(start), byteAt(end)]);
 }
 
-export function replaceSpans(text: string, spans: readonly Span[], replacement: string): string {
+export function replaceSpans(text: string, spans: readonly Span[], replacements: readonly string[]): string {
   let from = 0;
   let replaced = "";
-  for (const [start, end] of spans) {
-    replaced += text.slice(from, start) + replacement;
+  for (const [i, [start, end]] of spans.entries()) {
+    replaced += text.slice(from, start) + replacements[i];
     from = end;
   }
   return replaced + text.slice(from);
