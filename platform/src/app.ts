@@ -138,6 +138,8 @@ export interface AppParts extends Surroundings {
   signals: Signals;
   vault: Vault;
   logs: Logs;
+  /** No other process serves the same store. */
+  alone: boolean;
   /** Memory for bodies and results; by default what the settings say. */
   room?: Room;
   /** What this node runs workers on. Without it workers are started by hand, or by other nodes. */
@@ -319,14 +321,14 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 /** Of many nodes one does a duty; two at once would be safe, and only waste work. A single process need not ask. */
-function leaseOf(name: string, { store, random, signals }: AppParts): ((now: number) => Promise<boolean>) | undefined {
-  if (signals.reliable) return undefined;
+function leaseOf(name: string, { store, random, alone }: AppParts): ((now: number) => Promise<boolean>) | undefined {
+  if (alone) return undefined;
   const holder = resourceId(random);
   return async (now) => (await store.lease({ name, holder, now, until: now + LEASE_MS })) !== undefined;
 }
 
 /** Who this node is to others; undefined where it is all there is. */
-const identityIn = ({ node, signals }: AppParts): NodeIdentity | undefined => (signals.reliable ? undefined : node);
+const identityIn = ({ node, alone }: AppParts): NodeIdentity | undefined => (alone ? undefined : node);
 
 /** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
 function createFleet(
@@ -334,7 +336,7 @@ function createFleet(
   { endpoints, secrets, workerKeys, workerRecords, quotas }: Services,
   around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach">,
 ): Fleet | undefined {
-  if (!parts.machine && parts.signals.reliable) return undefined;
+  if (!parts.machine && parts.alone) return undefined;
   return new Fleet({
     ...parts,
     ...around,

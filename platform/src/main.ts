@@ -165,7 +165,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const disk = opened.use(await DataDisk.open(settings.data, parts));
   const suspects = await findDamage(settings, parts.clock.now(), (text) => parts.log.error({}, text));
   const isOwners = async (account: string): Promise<boolean> => installation.accounts.isFirst(account);
-  const [installation, { queue, signals }, limits, host] = await openTogether(opened, [
+  const [installation, { queue, signals, alone }, limits, host] = await openTogether(opened, [
     openInstallation(settings, { ...parts, presence, disk, publicUrl: () => settings.publicUrl ?? url }),
     openQueue(settings, { ...parts, disk }),
     openLimits(settings),
@@ -199,7 +199,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const node = { id, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
   const { createApp } = await loadApp();
   const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
-  const ports = { store, vault, limits, queue, signals, logs, machine, node };
+  const ports = { store, vault, limits, queue, signals, alone, logs, machine, node };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());
   const app: App = opened.use(
     createApp({ ...parts, ...ports, refusesImage }, installation, { ...settings, connections }),

@@ -60,6 +60,8 @@ export async function findDamage(
 export interface OpenQueue extends AsyncDisposable {
   queue: Queue;
   signals: Signals;
+  /** No other process can serve the same store. */
+  alone: boolean;
 }
 
 /** The queue and its signals: both in this process, or both in PostgreSQL. */
@@ -72,7 +74,7 @@ export async function openQueue(
     const queue = opened.use(await SqliteQueue.open(settings.data, { clock, random, ...(disk && { disk }) }));
     const signals = opened.use(new MemorySignals());
     const kept = opened.move();
-    return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+    return { queue, signals, alone: true, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
   const { PostgresQueue } = await import("./ports/queue/postgres-queue.ts");
   const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
@@ -81,7 +83,7 @@ export async function openQueue(
     await PostgresSignals.open(settings.databaseUrl, { clock, random, ...patienceIn(settings) }),
   );
   const kept = opened.move();
-  return { queue, signals, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { queue, signals, alone: false, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */

@@ -38,6 +38,8 @@ export interface FleetParts {
   store: Store;
   queue: Queue;
   signals: Signals;
+  /** No other process plans or keeps workers. */
+  alone: boolean;
   clock: Clock;
   random: Random;
   log: Log;
@@ -105,7 +107,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       ...parts,
       node: parts.node,
       own: machine,
-      alone: signals.reliable,
+      alone: parts.alone,
       activity: () => this.#activity(),
       // A node that ends says so first: nobody is sent to it any more.
       loads: () => (this.#closed ? {} : balancer.loads()),
@@ -297,7 +299,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
         isServed: own.some((worker) => serves(worker) && worker.doc.release === endpoint.doc.release),
         mayWait: isWaiting || live.size > 0,
         // Where nodes do not know of each other's idle workers, the tick decides whether a job needs one more.
-        isThawable: this.#parts.signals.reliable && isThawable(endpoint.doc, own),
+        isThawable: this.#parts.alone && isThawable(endpoint.doc, own),
       });
       this.#reasons.say(endpoint.id, isWaiting ? this.#reasons.sentence(endpoint, own, live, onlyLow) : undefined);
     }
