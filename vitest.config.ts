@@ -5,7 +5,7 @@ import { LongestFirst } from "./platform/tests/longest-first.ts";
 
 /** Programs that tests start read code that was compiled before, as the launcher's do: they are there in half of the time. */
 const compiled = { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/compiled", import.meta.url)) };
-const DOCKER_TESTS = ["platform/src/ports/compute/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
+const DOCKER_TESTS = ["platform/src/adapters/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
 
 // Four projects: `fast` needs nothing installed and takes seconds; `simulation` runs many seeded worlds of the job engine, which
 // takes a minute; `real` starts PostgreSQL, servers and other real parts; `docker` starts a Docker engine, see scripts/test-docker.sh.

@@ -1,11 +1,11 @@
 /** The data of an installation, which outlives its servers: a folder, and a database where it is kept in one. */
 import { cp, mkdtemp, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { PostgresQueue } from "../../platform/src/adapters/postgres/postgres-queue.ts";
+import { SqliteQueue } from "../../platform/src/adapters/sqlite/sqlite-queue.ts";
 import { realClock } from "../../platform/src/kernel/clock.ts";
 import { realRandom } from "../../platform/src/kernel/random.ts";
-import { PostgresQueue } from "../../platform/src/ports/queue/postgres-queue.ts";
 import type { Queue } from "../../platform/src/ports/queue/queue.ts";
-import { SqliteQueue } from "../../platform/src/ports/queue/sqlite-queue.ts";
 import { type RunningMillrace, startMillrace } from "./millrace.ts";
 import type { Database, Databases } from "./postgres.ts";
 

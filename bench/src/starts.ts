@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { plainLibrary } from "../../platform/src/ports/compute/host/library.ts";
+import { plainLibrary } from "../../platform/src/adapters/host/library.ts";
 import { startMillrace } from "./millrace.ts";
 import { bareProgram, KINDS, type Kind, measurePlace, type Starts, workerProgram } from "./start-waits.ts";
 import { amount, type Line } from "./table.ts";

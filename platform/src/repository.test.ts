@@ -25,6 +25,7 @@ import { asyncListeners, errorsUnheard, promisesLetGo } from "../tests/unguarded
 const mayImport = {
   kernel: [],
   ports: ["kernel"],
+  adapters: ["kernel", "ports"],
   jobs: ["kernel", "ports"],
   resources: ["kernel", "ports", "jobs"],
   fleet: ["kernel", "ports", "jobs", "resources"],
@@ -35,12 +36,13 @@ const mayImport = {
   "settings.ts": ["setting-values.ts"],
   "server-address.ts": ["kernel"],
   "descriptor-limit.ts": [],
-  "storage.ts": ["kernel", "ports", "settings.ts"],
+  "storage.ts": ["kernel", "ports", "adapters", "settings.ts"],
   "app.ts": ["kernel", "ports", "jobs", "resources", "fleet", "guards", "contract.ts", "surfaces", "settings.ts"],
   "last-guard.ts": ["kernel"],
   "main.ts": [
     "kernel",
     "ports",
+    "adapters",
     "jobs",
     "resources",
     "fleet",
@@ -60,8 +62,8 @@ const libraries = {
   ajv: ["kernel/validate.ts"],
   "ajv-formats": ["kernel/validate.ts"],
   fastify: ["surfaces/", "app.ts"],
-  pg: ["ports/"],
-  "node:sqlite": ["ports/"],
+  pg: ["adapters/postgres/"],
+  "node:sqlite": ["adapters/sqlite/"],
   pino: ["main.ts"],
 };
 
@@ -187,22 +189,22 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
   });
 
   test("an adapter known to a service or the command line, but not to main.ts, a test or another adapter", () => {
-    const adapter = 'import { S } from "@millrace/platform/ports/store/sqlite-store.ts";';
+    const adapter = 'import { S } from "@millrace/platform/adapters/sqlite/sqlite-store.ts";';
     const sample = tree({
       "platform/src/app.ts": adapter,
       "cli/src/keys.ts": adapter,
-      "platform/src/surfaces/x.ts": 'const { P } = await import("../ports/postgres/pool.ts");',
-      "platform/src/fleet/y.ts": 'import { D } from "../ports/compute/docker/docker-compute.ts";',
+      "platform/src/surfaces/x.ts": 'const { P } = await import("../adapters/postgres/pool.ts");',
+      "platform/src/fleet/y.ts": 'import { D } from "../adapters/docker/docker-compute.ts";',
       "platform/src/main.ts": adapter,
       "platform/src/ports/store/store.conformance.ts": adapter,
       "platform/src/ports/store/memory-store.ts": adapter,
       "platform/src/resources/c/c.test.ts": adapter,
     });
     expect(knownAdapters(sample)).toEqual([
-      "platform/src/app.ts must not know the adapter platform/src/ports/store/sqlite-store.ts",
-      "cli/src/keys.ts must not know the adapter platform/src/ports/store/sqlite-store.ts",
-      "platform/src/surfaces/x.ts must not know the adapter platform/src/ports/postgres/pool.ts",
-      "platform/src/fleet/y.ts must not know the adapter platform/src/ports/compute/docker/docker-compute.ts",
+      "platform/src/app.ts must not know the adapter platform/src/adapters/sqlite/sqlite-store.ts",
+      "cli/src/keys.ts must not know the adapter platform/src/adapters/sqlite/sqlite-store.ts",
+      "platform/src/surfaces/x.ts must not know the adapter platform/src/adapters/postgres/pool.ts",
+      "platform/src/fleet/y.ts must not know the adapter platform/src/adapters/docker/docker-compute.ts",
     ]);
   });
 

@@ -1,22 +1,22 @@
 /** Where an installation keeps what it keeps: the adapters of store, queue, signals, limits and logs that the settings name. */
 import { join } from "node:path";
+import { FileLogs } from "./adapters/files/file-logs.ts";
+import type { PostgresPresence as Presence } from "./adapters/postgres/presence.ts";
+import { damageText, jobsIn } from "./adapters/sqlite/damage-report.ts";
+import { lockFolder, tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
+import { SqliteQueue } from "./adapters/sqlite/sqlite-queue.ts";
+import { SqliteStore } from "./adapters/sqlite/sqlite-store.ts";
+import { keepDamaged } from "./adapters/sqlite/wal-check.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { MIB } from "./kernel/operation.ts";
 import type { Random } from "./kernel/random.ts";
 import { anyDisk, type Disk } from "./ports/disk.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import { MemoryLimits } from "./ports/limits/memory-limits.ts";
-import { FileLogs } from "./ports/logs/file-logs.ts";
 import type { Logs } from "./ports/logs/logs.ts";
-import type { PostgresPresence as Presence } from "./ports/postgres/presence.ts";
 import type { Queue } from "./ports/queue/queue.ts";
-import { SqliteQueue } from "./ports/queue/sqlite-queue.ts";
 import { MemorySignals } from "./ports/signals/memory-signals.ts";
 import type { Signals } from "./ports/signals/signals.ts";
-import { damageText, jobsIn } from "./ports/sqlite/damage-report.ts";
-import { lockFolder, tryLockFolder } from "./ports/sqlite/folder-lock.ts";
-import { keepDamaged } from "./ports/sqlite/wal-check.ts";
-import { SqliteStore } from "./ports/store/sqlite-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Settings } from "./settings.ts";
 
@@ -30,13 +30,13 @@ export async function openStore(
   { thread, disk }: { thread: boolean; disk?: Disk | undefined },
 ): Promise<Store> {
   if (!settings.databaseUrl) return SqliteStore.open(join(settings.data, "store.db"), { thread, disk });
-  const { PostgresStore } = await import("./ports/store/postgres-store.ts");
+  const { PostgresStore } = await import("./adapters/postgres/postgres-store.ts");
   return PostgresStore.open(settings.databaseUrl, patienceIn(settings));
 }
 
 export async function openLimits(settings: Settings): Promise<Limits> {
   if (!settings.databaseUrl) return new MemoryLimits();
-  const { PostgresLimits } = await import("./ports/limits/postgres-limits.ts");
+  const { PostgresLimits } = await import("./adapters/postgres/postgres-limits.ts");
   return PostgresLimits.open(settings.databaseUrl, patienceIn(settings));
 }
 
@@ -76,8 +76,8 @@ export async function openQueue(
     const kept = opened.move();
     return { queue, signals, alone: true, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
-  const { PostgresQueue } = await import("./ports/queue/postgres-queue.ts");
-  const { PostgresSignals } = await import("./ports/signals/postgres-signals.ts");
+  const { PostgresQueue } = await import("./adapters/postgres/postgres-queue.ts");
+  const { PostgresSignals } = await import("./adapters/postgres/postgres-signals.ts");
   const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random, ...patienceIn(settings) }));
   const signals = opened.use(
     await PostgresSignals.open(settings.databaseUrl, { clock, random, ...patienceIn(settings) }),
@@ -103,14 +103,14 @@ export async function enter(
     opened.use(lockFolder(settings.data));
     return undefined;
   }
-  const { PostgresPresence } = await import("./ports/postgres/presence.ts");
+  const { PostgresPresence } = await import("./adapters/postgres/presence.ts");
   return opened.use(await PostgresPresence.open(settings.databaseUrl, clock, patienceIn(settings)));
 }
 
 /** Everything that an installation keeps, for something that no server may see half done. */
 export async function lockAlone({ data, databaseUrl }: Settings): Promise<Disposable | AsyncDisposable> {
   const lock = databaseUrl
-    ? await (await import("./ports/postgres/presence.ts")).enterAlone(databaseUrl)
+    ? await (await import("./adapters/postgres/presence.ts")).enterAlone(databaseUrl)
     : tryLockFolder(data);
   if (lock) return lock;
   throw new Error(`a Millrace server runs on ${databaseUrl ? "this database" : data}: stop it first`);

@@ -1,8 +1,8 @@
 /** Workers that the server starts in real containers: scaled, killed, recovered, frozen, ended. */
 import { afterAll, beforeAll, describe, expect, inject, type TestContext, test } from "vitest";
+import { containerName, label } from "../src/adapters/docker/container.ts";
+import { EngineApi } from "../src/adapters/docker/engine-api.ts";
 import { stay } from "../src/kernel/clock.ts";
-import { containerName, label } from "../src/ports/compute/docker/container.ts";
-import { EngineApi } from "../src/ports/compute/docker/engine-api.ts";
 import { expectCalls } from "./calling.ts";
 import { importImage, startEngine } from "./docker-engine.ts";
 import { SMALL_WORKER, TEST_IMAGE } from "./real-docker.ts";

@@ -1,8 +1,8 @@
 /** A server that runs workers in containers, as a person runs it: jobs are done, and a killed server finds its workers again. */
 import { expect, inject, test } from "vitest";
+import { containerName, label } from "../src/adapters/docker/container.ts";
+import { EngineApi } from "../src/adapters/docker/engine-api.ts";
 import { stay } from "../src/kernel/clock.ts";
-import { containerName, label } from "../src/ports/compute/docker/container.ts";
-import { EngineApi } from "../src/ports/compute/docker/engine-api.ts";
 import { ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 import { ECHO_WORKER, TEST_IMAGE } from "./real-docker.ts";
 

@@ -2,13 +2,13 @@
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
+import { containerName } from "../src/adapters/docker/container.ts";
+import { DockerCompute, type DockerOptions } from "../src/adapters/docker/docker-compute.ts";
+import { EngineApi } from "../src/adapters/docker/engine-api.ts";
 import { realClock } from "../src/kernel/clock.ts";
 import { silentLog } from "../src/kernel/log.ts";
 import type { InstanceSpec } from "../src/ports/compute/compute.ts";
 import type { Step } from "../src/ports/compute/conformance-world.ts";
-import { containerName } from "../src/ports/compute/docker/container.ts";
-import { DockerCompute, type DockerOptions } from "../src/ports/compute/docker/docker-compute.ts";
-import { EngineApi } from "../src/ports/compute/docker/engine-api.ts";
 import { INTERNET_ALONE } from "../src/ports/compute/egress.ts";
 import { TEST_IMAGE } from "./real-docker.ts";
 

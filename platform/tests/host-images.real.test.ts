@@ -2,8 +2,8 @@
 import { chmod, cp, mkdir, readFile, rename, rm, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { missingForTests } from "../src/adapters/host/machine.ts";
 import { stay } from "../src/kernel/clock.ts";
-import { missingForTests } from "../src/ports/compute/host/machine.ts";
 import {
   type Folder,
   launcher,

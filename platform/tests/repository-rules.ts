@@ -26,9 +26,8 @@ export function wrongDirections(files: SourceFile[], mayImport: Record<string, r
   });
 }
 
-/** `ports/<port>/sqlite-store.ts` and the like, and the folders of what adapters of one kind share. */
-const ADAPTER =
-  /^platform\/src\/ports\/(?:(?:sqlite|postgres)\/|compute\/(?:docker|host)\/|[^/]+\/(?:memory|file|sqlite|postgres|envelope)-)/;
+/** One for each technology; those in memory are beside their ports. */
+const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 
 /** Where adapters are chosen. */
 const CHOOSING = ["main.ts", "storage.ts"].map((name) => `${PLATFORM}${name}`);

@@ -1,5 +1,6 @@
 /** A whole server in one process for surface tests: real sockets, everything behind them fake and repeatable. */
 import { connect } from "node:net";
+import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
 import { type App, type AppSettings, createApp, openServices, type Services } from "../src/app.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import type { Log } from "../src/kernel/log.ts";
@@ -14,7 +15,6 @@ import { MemoryQueue } from "../src/ports/queue/memory-queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
 import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/ports/store/store.ts";
-import { EnvelopeVault } from "../src/ports/vault/envelope-vault.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
 import { counted, noteCalls } from "./idle.ts";

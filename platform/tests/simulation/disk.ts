@@ -2,12 +2,9 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SeededRandom } from "../../src/kernel/random.ts";
-import { type Packed, unpack } from "../../src/ports/queue/entry-wire.ts";
-import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
-import { MemoryJournal } from "../../src/ports/queue/memory-journal.ts";
-import { SqliteJournal } from "../../src/ports/queue/sqlite-journal.ts";
-import { program } from "../../src/ports/queue/sqlite-program.ts";
+import { type Packed, unpack } from "../../src/adapters/sqlite/entry-wire.ts";
+import { program } from "../../src/adapters/sqlite/queue-program.ts";
+import { SqliteJournal } from "../../src/adapters/sqlite/sqlite-journal.ts";
 import {
   BatchRunner,
   type Command,
@@ -15,7 +12,10 @@ import {
   type Flusher,
   GroupCommit,
   openDatabase,
-} from "../../src/ports/sqlite/writer.ts";
+} from "../../src/adapters/sqlite/writer.ts";
+import { SeededRandom } from "../../src/kernel/random.ts";
+import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
+import { MemoryJournal } from "../../src/ports/queue/memory-journal.ts";
 
 export type DiskKind = "memory" | "sqlite";
 

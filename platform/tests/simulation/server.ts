@@ -1,4 +1,6 @@
 /** One life of the server: the real engine, worker desk, sweeper and queue, from a start to a crash. */
+
+import type { Flushed } from "../../src/adapters/sqlite/writer.ts";
 import { Engine, type Submission } from "../../src/jobs/engine.ts";
 import { LOST_AFTER_MS } from "../../src/jobs/silence.ts";
 import { Sweeper } from "../../src/jobs/sweeper.ts";
@@ -9,7 +11,6 @@ import { jobLifecycle } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
 import type { Claimed, Queue } from "../../src/ports/queue/queue.ts";
 import { MemorySignals } from "../../src/ports/signals/memory-signals.ts";
-import type { Flushed } from "../../src/ports/sqlite/writer.ts";
 import { type Opened, overriding } from "./disk.ts";
 import type { View } from "./history.ts";
 import { ProcessClock } from "./timeline.ts";

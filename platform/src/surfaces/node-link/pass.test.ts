@@ -2,9 +2,9 @@
 import { expect, test } from "vitest";
 import { type NodeWorld, setupNodes } from "../../../tests/node-world.ts";
 import { call } from "../../../tests/world.ts";
+import { EnvelopeVault } from "../../adapters/crypto/envelope-vault.ts";
 import { FakeClock } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";
-import { EnvelopeVault } from "../../ports/vault/envelope-vault.ts";
 import { NodePasses, PASS_HEADER, PASS_MS } from "./pass.ts";
 
 const PATH = "/nodes/first/endpoints/e/workers/w/log?from=1";

@@ -1,8 +1,8 @@
 /** A credential that was sealed under a key which is gone: the job says so at once, and others are not held up by it. */
 import { expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
+import { EnvelopeVault } from "../../adapters/crypto/envelope-vault.ts";
 import { SeededRandom } from "../../kernel/random.ts";
-import { EnvelopeVault } from "../../ports/vault/envelope-vault.ts";
 
 /** A job from before the master key was replaced. */
 async function lostJob(world: JobWorld): Promise<string> {

@@ -1,0 +1,180 @@
+/** How an instance looks as a container: the request that makes one, and the instance read back from what the engine knows. */
+import { constants } from "node:os";
+import { parseTimestamp } from "../../kernel/clock.ts";
+import type { Exit, Gpu, Instance, InstanceKind, InstanceSpec, InstanceState } from "../../ports/compute/compute.ts";
+import type { MountedFolder } from "../../ports/compute/volumes.ts";
+
+/** Everything of an instance that must outlive this process; the engine keeps it with the container. */
+export const label = {
+  installation: "millrace.installation",
+  instance: "millrace.instance",
+  kind: "millrace.kind",
+  owner: "millrace.owner",
+  account: "millrace.account",
+  ports: "millrace.ports",
+  gpus: "millrace.gpus",
+} as const;
+
+export type Labels = Readonly<Record<string, string>>;
+
+export const containerName = (id: string) => `millrace-${id}`;
+
+/** What the driver reads of a container. */
+export interface Container {
+  Id: string;
+  Created: string;
+  State: {
+    /** `created`, `running`, `paused`, `exited` and some that last a moment. */
+    Status: string;
+    Running: boolean;
+    Paused: boolean;
+    OOMKilled: boolean;
+    ExitCode: number;
+    Error: string;
+    StartedAt: string;
+    FinishedAt: string;
+  };
+  Config: { Labels: Labels | null; StopSignal?: string };
+  HostConfig: { Memory: number };
+  NetworkSettings: { Networks: Record<string, { IPAddress?: string }> };
+}
+
+export interface Place {
+  installation: string;
+  network: string;
+  /** Processors of the machine: the engine refuses a limit above it. */
+  processors: number;
+  podman: boolean;
+  gpus: readonly Gpu[];
+  /** Whether the engine's storage can hold a container to a size. */
+  limitsDisk: boolean;
+}
+
+const MB = 1024 * 1024;
+/** A fork bomb stops here; no honest program needs as many. */
+const MOST_PROCESSES = 4_096;
+/** Of what Docker gives by default: raw sockets forge packets on the bridge, and device nodes are nobody's business. */
+const DROPPED_CAPABILITIES = ["NET_RAW", "MKNOD"];
+
+/**
+ * What a container weighs where processors are short. A server beside it, be it in a container of its own, has 1024: it goes on
+ * answering while programs compute, and they share what is left by what they asked for.
+ */
+const SHARES_PER_PROCESSOR = 64;
+const LEAST_SHARES = 2;
+
+/** The body of the request that makes the container of an instance. */
+export function containerRequest(id: string, spec: InstanceSpec, place: Place, folders: readonly MountedFolder[] = []) {
+  const processors = Math.min(spec.limits.vcpu, place.processors);
+  return {
+    Image: spec.image,
+    Hostname: id,
+    // An absent key leaves what the image says.
+    ...(spec.entrypoint.length > 0 && { Entrypoint: spec.entrypoint }),
+    ...(spec.cmd.length > 0 && { Cmd: spec.cmd }),
+    Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
+    Labels: labelsOf(id, spec, place.installation),
+    HostConfig: {
+      NetworkMode: place.network,
+      NanoCpus: Math.round(processors * 1e9),
+      CpuShares: Math.max(LEAST_SHARES, Math.round(processors * SHARES_PER_PROCESSOR)),
+      Memory: spec.limits.memoryMb * MB,
+      // The same again: no swap beyond it.
+      MemorySwap: spec.limits.memoryMb * MB,
+      // Programs that share tensors between processes need more than Docker's 64 MB; it counts as memory of the container.
+      ShmSize: Math.floor(spec.limits.memoryMb / 2) * MB,
+      PidsLimit: MOST_PROCESSES,
+      ...(place.limitsDisk && { StorageOpt: { size: `${spec.limits.diskGb}G` } }),
+      // Unlike `Binds`, this makes no folder where an engine elsewhere has none.
+      Mounts: folders.map(({ source, path }) => ({ Type: "bind", Source: source, Target: path })),
+      CapDrop: DROPPED_CAPABILITIES,
+      SecurityOpt: ["no-new-privileges"],
+      // A first process that reaps children and passes signals on: without it a program that installs no handler ignores SIGTERM.
+      Init: true,
+      LogConfig: logConfig(place.podman),
+      RestartPolicy: { Name: "no" },
+      AutoRemove: false,
+      ...deviceRequests(spec.gpus, place.gpus),
+    },
+  };
+}
+
+function labelsOf(id: string, spec: InstanceSpec, installation: string): Labels {
+  return {
+    [label.installation]: installation,
+    [label.instance]: id,
+    [label.kind]: spec.kind,
+    [label.owner]: spec.owner,
+    [label.account]: spec.account,
+    [label.ports]: spec.ports.join(","),
+    [label.gpus]: spec.gpus.join(","),
+  };
+}
+
+/** Lines are kept elsewhere for long; this is where they wait while the server is away. */
+const LOG_SIZE = { "max-size": "20m", "max-file": "3" };
+
+/** Docker's `local` keeps bytes as they are; `json-file` spoils a character that its 16 KB pieces of a long line cut in two. */
+const logConfig = (podman: boolean) =>
+  podman ? { Type: "k8s-file", Config: { "max-size": "60m" } } : { Type: "local", Config: LOG_SIZE };
+
+/** Virtual devices are none. */
+function deviceRequests(wanted: readonly string[], gpus: readonly Gpu[]) {
+  const real = wanted.filter((id) => gpus.some((gpu) => gpu.id === id && !gpu.virtual));
+  return real.length === 0 ? {} : { DeviceRequests: [{ DeviceIDs: real, Capabilities: [["gpu"]] }] };
+}
+
+export const isOf = (installation: string, { Config }: Container): boolean =>
+  Config.Labels?.[label.installation] === installation;
+
+export const portsOf = (container: Container): number[] => numbers(container.Config.Labels?.[label.ports]);
+
+const numbers = (text = "") => (text === "" ? [] : text.split(",").map(Number));
+
+export const gpusOf = (labels: Labels): string[] => (labels[label.gpus] || undefined)?.split(",") ?? [];
+
+/** The instance whose container this is. */
+export function instanceOf({ Config, State, HostConfig, Created }: Container): Instance {
+  const labels = Config.Labels ?? {};
+  const state = stateOf(State);
+  const startedAt = instant(State.StartedAt) ?? instant(Created)!;
+  return {
+    ...namedBy(labels),
+    state,
+    startedAt,
+    ...(state === "exited" && { exit: exitOf(State, HostConfig.Memory, startedAt) }),
+  };
+}
+
+/** What labels alone say about an instance. */
+export const namedBy = (labels: Labels) => ({
+  id: labels[label.instance]!,
+  kind: labels[label.kind] as InstanceKind,
+  owner: labels[label.owner]!,
+});
+
+function stateOf({ Running, Paused }: Container["State"]): InstanceState {
+  if (Paused) return "frozen";
+  return Running ? "running" : "exited";
+}
+
+function exitOf(state: Container["State"], memory: number, startedAt: number): Exit {
+  if (state.Status === "created") return { code: null, at: startedAt, reason: "it was made and never started" };
+  const at = instant(state.FinishedAt) ?? startedAt;
+  if (state.OOMKilled) return { ...statusOf(state.ExitCode), at, reason: `out of memory: may use ${memory / MB} MB` };
+  return { ...statusOf(state.ExitCode), at, ...(state.Error !== "" && { reason: state.Error }) };
+}
+
+const signalNames = new Map(Object.entries(constants.signals).map(([name, number]) => [number, name]));
+
+/** The engine gives a shell's status, in which 128 + n stands for signal n. */
+export function statusOf(status: number): Pick<Exit, "code" | "signal"> {
+  const signal = signalNames.get((status - 128) as never);
+  return signal === undefined ? { code: status } : { code: null, signal };
+}
+
+/** The engine writes the year 1 where there is no time. */
+function instant(text: string): number | undefined {
+  const epochMs = parseTimestamp(text);
+  return epochMs === undefined || epochMs <= 0 ? undefined : epochMs;
+}

@@ -1,0 +1,119 @@
+/** The containers of one installation: each request names one of them by its label or name, and no other container is ever touched. */
+import type { Clock } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
+import { StartRefused } from "../../ports/compute/compute.ts";
+import { type Container, containerName, type containerRequest, isOf, type Labels, label } from "./container.ts";
+import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
+
+/** A line of the engine's list. */
+export interface Listed {
+  Id: string;
+  /** `created`, `running`, `paused`, `exited` and some that last a moment. */
+  State: string;
+  Labels: Labels;
+}
+
+export class Containers {
+  readonly #api: EngineApi;
+  readonly #installation: string;
+
+  constructor(api: EngineApi, installation: string) {
+    this.#api = api;
+    this.#installation = installation;
+  }
+
+  list(): Promise<Listed[]> {
+    const filters = { label: [`${label.installation}=${this.#installation}`] };
+    return this.#api.call("GET", "/containers/json", { query: { all: true, filters } });
+  }
+
+  /** By the instance's id or the container's own. */
+  async inspect(name: string): Promise<Container | undefined> {
+    const container = await found(this.#api.call<Container>("GET", `/containers/${name}/json`));
+    return container && isOf(this.#installation, container) ? container : undefined;
+  }
+
+  find(id: string): Promise<Container | undefined> {
+    return this.inspect(containerName(id));
+  }
+
+  /** False when there is a container of that name already. */
+  async create(id: string, body: ReturnType<typeof containerRequest>): Promise<boolean> {
+    try {
+      await this.#api.call("POST", "/containers/create", { query: { name: containerName(id) }, body });
+      return true;
+    } catch (error) {
+      if (isConflict(error)) return false;
+      throw error;
+    }
+  }
+
+  /** Starting one that runs already changes nothing. */
+  async start(container: Container): Promise<void> {
+    await this.#api.call("POST", `/containers/${container.Id}/start`);
+  }
+
+  /** By the container's own id. One that is paused already is no error. */
+  async pause(container: string): Promise<void> {
+    await this.#paused(container, true);
+  }
+
+  async unpause(container: string): Promise<void> {
+    await this.#paused(container, false);
+  }
+
+  async #paused(container: string, wanted: boolean): Promise<void> {
+    try {
+      await this.#api.call("POST", `/containers/${container}/${wanted ? "pause" : "unpause"}`);
+    } catch (error) {
+      const now = error instanceof EngineRefused ? await this.inspect(container) : undefined;
+      if (now?.State.Paused !== wanted) throw error;
+    }
+  }
+
+  /** Sends the signal that the image asks for, then the one that none survives, and resolves when the program has ended. */
+  async stop(container: Container, graceMs: number, clock: Clock): Promise<void> {
+    const ended = found(this.#api.call("POST", `/containers/${container.Id}/wait`));
+    if (container.State.Paused) await this.unpause(container.Id);
+    const timer = clock.after(graceMs, () => floating(this.#kill(container, "SIGKILL"), () => {}));
+    try {
+      await Promise.all([this.#kill(container, container.Config.StopSignal || "SIGTERM"), ended]);
+    } finally {
+      timer.cancel();
+    }
+  }
+
+  /** One that has ended meanwhile, or is gone, is no error. */
+  async #kill(container: Container, signal: string): Promise<void> {
+    const killed = this.#api.call("POST", `/containers/${container.Id}/kill`, { query: { signal } });
+    await found(killed).catch((error) => {
+      if (!isConflict(error)) throw error;
+    });
+  }
+
+  /** Ends it if it runs; its anonymous volumes go with it. */
+  async remove(container: Container): Promise<void> {
+    const path = `/containers/${container.Id}`;
+    try {
+      await found(this.#api.call("DELETE", path, { query: { force: true, v: true } }));
+    } catch (error) {
+      if (!isConflict(error)) throw error;
+      // Somebody else is removing it.
+      await found(this.#api.call("POST", `${path}/wait`, { query: { condition: "removed" } }));
+    }
+  }
+}
+
+async function found<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The engine's own words, as a refusal of this port. */
+export function refusal(error: unknown): unknown {
+  return error instanceof EngineRefused ? new StartRefused(error.message, { cause: error }) : error;
+}

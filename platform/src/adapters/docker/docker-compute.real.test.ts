@@ -1,0 +1,60 @@
+/** The Docker driver keeps the port's promises on a real engine. */
+import { readdir, readFile, rm } from "node:fs/promises";
+import { afterAll, inject } from "vitest";
+import { dockerProgram, openDriver, TEST_VOLUMES } from "../../../tests/docker-world.ts";
+import { stay } from "../../kernel/clock.ts";
+import { computeConformance } from "../../ports/compute/compute.conformance.ts";
+import type { OpenedCompute } from "../../ports/compute/conformance-world.ts";
+import { containerName } from "./container.ts";
+import { EngineApi } from "./engine-api.ts";
+
+const GPU = { id: "virtual-0", type: "NVIDIA L4", virtual: true };
+
+/** Each test has its own, as each would hear of the others' instances; a network takes 50 ms to make, so they are used again. */
+const installations: string[] = [];
+let made = 0;
+
+async function openDocker(): Promise<OpenedCompute> {
+  const installation = installations.pop() ?? `conformance${++made}`;
+  const open = () => openDriver(installation, { gpus: [GPU] });
+  let compute = await open();
+  return {
+    compute,
+    program: dockerProgram,
+    missingImage: "127.0.0.1:9/no/image:1",
+    async reopen() {
+      await compute[Symbol.asyncDispose]();
+      compute = await open();
+      return compute;
+    },
+    remains: async (id) => [...(await containersOf(id)), ...(await processesOf(id))],
+    pass: stay,
+    async [Symbol.asyncDispose]() {
+      await compute[Symbol.asyncDispose]();
+      installations.push(installation);
+    },
+  };
+}
+
+async function containersOf(id: string): Promise<string[]> {
+  const query = { all: true, filters: { name: [`^/${containerName(id)}$`] } };
+  const engine = new EngineApi(inject("dockerSocket"));
+  const found = await engine.call<{ Id: string }[]>("GET", "/containers/json", { query });
+  return found.map(({ Id }) => `container ${Id}`);
+}
+
+/** The engine gives every process of a container its host name. */
+async function processesOf(id: string): Promise<string[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+      return environment.split("\0").includes(`HOSTNAME=${id}`) ? [`process ${pid}`] : [];
+    }),
+  );
+  return found.flat();
+}
+
+afterAll(() => rm(TEST_VOLUMES, { recursive: true, force: true }));
+
+computeConformance("DockerCompute", openDocker);

@@ -1,0 +1,387 @@
+/** The Docker driver: each instance is a container of a Docker or Podman engine on this machine. */
+import { once } from "node:events";
+import { statfs } from "node:fs/promises";
+import { connect } from "node:net";
+import type { Duplex } from "node:stream";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import {
+  type Capabilities,
+  type Capacity,
+  type Compute,
+  type Gpu,
+  type Instance,
+  type InstanceSpec,
+  type Output,
+  type RegistryCredential,
+  StartRefused,
+} from "../../ports/compute/compute.ts";
+import type { Egress } from "../../ports/compute/egress.ts";
+import { mountedFolders } from "../../ports/compute/volumes.ts";
+import {
+  type Container,
+  containerName,
+  containerRequest,
+  gpusOf,
+  instanceOf,
+  label,
+  type Place,
+  portsOf,
+  statusOf,
+} from "./container.ts";
+import { ContainerNetwork } from "./container-network.ts";
+import { Containers, refusal } from "./containers.ts";
+import { Engine } from "./engine.ts";
+import { EngineRefused } from "./engine-api.ts";
+import { type EngineEvent, followEvents } from "./engine-events.ts";
+import { hasImage, pullImage } from "./image-pull.ts";
+import { readLog } from "./log-reader.ts";
+import { networkName } from "./network.ts";
+import { OneAtATime } from "./one-at-a-time.ts";
+import { pause } from "./pause.ts";
+import { StateBook } from "./state-book.ts";
+import { Watchdog } from "./watchdog.ts";
+
+export interface DockerOptions {
+  /** Where to look for the engine, see `engineAddresses`. */
+  addresses: readonly string[];
+  /** Whose containers these are: those of another installation, and of nobody, are not seen and not touched. */
+  installation: string;
+  /** Where volumes are kept; the engine must see the same folder. */
+  volumes: string;
+  /** What containers reach beyond the internet. */
+  egress: Egress;
+  clock: Clock;
+  log: Log;
+  gpus?: readonly Gpu[];
+  ceilings?: boolean;
+  /** Ends the workers some time after this process has ended, if no other has come. */
+  watchdog?: { file: string; afterMs: number };
+}
+
+/** An instance as a look at its container found it. */
+interface Seen {
+  instance: Instance;
+  container: string;
+}
+
+/** An engine that hangs must not keep a server from starting. */
+const FIRST_ATTEMPT_MS = 5_000;
+const MB = 1024 * 1024;
+const GB = 1024 * MB;
+
+export class DockerCompute implements Compute {
+  readonly capabilities: Capabilities = { freeze: true, ownNetwork: true, sandbox: true, limits: true, volumes: true };
+  readonly #options: DockerOptions;
+  readonly #engine: Engine;
+  readonly #network: ContainerNetwork;
+  readonly #book = new StateBook();
+  /** What was seen later must also be told later: nobody looks while another does. */
+  readonly #looks = new OneAtATime();
+  readonly #deviceClaims = new OneAtATime();
+  readonly #starting = new Map<string, Promise<Instance>>();
+  readonly #removing = new Set<string>();
+  readonly #disposed = new AbortController();
+  readonly #watchdog: Watchdog | undefined;
+  #following: Promise<void> | undefined;
+  #limitsDisk = true;
+
+  /** Resolves also when there is no engine: one may be installed later. */
+  static async open(options: DockerOptions): Promise<DockerCompute> {
+    const compute = new DockerCompute(options);
+    await compute.#follow();
+    return compute;
+  }
+
+  private constructor(options: DockerOptions) {
+    this.#options = options;
+    this.#engine = new Engine(options.addresses);
+    this.#network = new ContainerNetwork({ ...options, engine: this.#engine });
+    this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
+  }
+
+  /** The machine's address on the containers' network, known once the first image was prepared. */
+  get linkHost(): string {
+    return this.#network.linkHost;
+  }
+
+  /** Lets containers reach the server at this port of `linkHost`. */
+  openLink(port: number): Promise<void> {
+    return this.#network.openLink(port);
+  }
+
+  async capacity(): Promise<Capacity> {
+    const { gpus = [], ceilings = false } = this.#options;
+    const found = await this.#findIfAny();
+    if (!found) return { vcpu: 0, memoryMb: 0, diskGb: 0, gpus: [], ceilings };
+    const { NCPU, MemTotal, DockerRootDir } = found.info;
+    return { vcpu: NCPU, memoryMb: Math.floor(MemTotal / MB), diskGb: await diskGb(DockerRootDir), gpus, ceilings };
+  }
+
+  async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
+    const { api } = await this.#engine.find();
+    await this.#network.ensure();
+    if (await hasImage(api, image)) return;
+    const { clock } = this.#options;
+    await pullImage(api, { image, progress, clock, ...(credential && { credential }) });
+  }
+
+  start(id: string, spec: InstanceSpec): Promise<Instance> {
+    const starting = this.#starting.get(id) ?? this.#begin(id, spec).finally(() => this.#starting.delete(id));
+    this.#starting.set(id, starting);
+    return starting;
+  }
+
+  async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
+    const containers = await this.#containers();
+    const known = await containers.find(id);
+    if (!known) await this.#make(id, spec);
+    const container = known ?? (await containers.find(id));
+    if (!container) throw new StartRefused(`there is a container millrace-${id} that is not of this installation`);
+    // One that a crash left between being made and being started is started now; one that has ended is not started again.
+    if (container.State.Status === "created") await this.#startMade(container);
+    if (spec.kind === "worker") await this.#watchdog?.guard(await this.#address());
+    const instance = await this.#look(container.Id);
+    if (!instance) throw new Error(`instance ${id} was removed while it was started`);
+    return instance;
+  }
+
+  async #make(id: string, spec: InstanceSpec): Promise<void> {
+    await this.#network.ensure();
+    if (spec.gpus.length === 0) return this.#create(id, spec);
+    await this.#deviceClaims.run(async () => {
+      await this.#checkDevices(spec.gpus);
+      await this.#create(id, spec);
+    });
+  }
+
+  async #create(id: string, spec: InstanceSpec): Promise<void> {
+    const containers = await this.#containers();
+    const place = await this.#place();
+    const folders = await mountedFolders(this.#options.volumes, spec.mounts);
+    try {
+      await containers.create(id, containerRequest(id, spec, place, folders));
+    } catch (error) {
+      if (!place.limitsDisk || !refusesDiskLimit(error)) throw refusal(error);
+      this.#limitsDisk = false;
+      await this.#create(id, spec);
+    }
+  }
+
+  async #startMade(container: Container): Promise<void> {
+    const containers = await this.#containers();
+    try {
+      await containers.start(container);
+    } catch (error) {
+      if (error instanceof EngineRefused) await containers.remove(container);
+      throw refusal(error);
+    }
+  }
+
+  async #checkDevices(wanted: readonly string[]): Promise<void> {
+    const { gpus = [] } = this.#options;
+    const holders = (await (await this.#containers()).list()).filter(({ State }) => State !== "exited");
+    for (const gpu of wanted) {
+      if (!gpus.some(({ id }) => id === gpu)) throw new StartRefused(`there is no device ${gpu}`);
+      const holder = holders.find(({ Labels }) => gpusOf(Labels).includes(gpu));
+      if (holder) throw new StartRefused(`device ${gpu} is in use by ${holder.Labels[label.instance]}`);
+    }
+  }
+
+  async stop(id: string, graceMs: number): Promise<void> {
+    if (!(await this.#findIfAny())) return;
+    const containers = await this.#containers();
+    const container = await containers.find(id);
+    if (!container?.State.Running) return;
+    await containers.stop(container, graceMs, this.#options.clock);
+    await this.#look(container.Id);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#starting.get(id)?.catch(() => {});
+    if (!(await this.#findIfAny())) return;
+    const containers = await this.#containers();
+    this.#removing.add(id);
+    try {
+      const container = await containers.find(id);
+      if (container) await containers.remove(container);
+    } finally {
+      this.#book.forget(id);
+      this.#removing.delete(id);
+    }
+  }
+
+  async list(): Promise<Instance[]> {
+    if (!(await this.#findIfAny())) return [];
+    return this.#looks.run(async () => {
+      const seen = await this.#seen();
+      for (const one of seen) this.#hear(one);
+      return seen.map(({ instance }) => instance);
+    });
+  }
+
+  watch(listener: (instance: Instance) => void): () => void {
+    return this.#book.watch(listener);
+  }
+
+  async *logs(id: string, { after, signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
+    const until = AbortSignal.any([signal, this.#disposed.signal]);
+    const { clock, installation } = this.#options;
+    yield* readLog(await this.#engine.find(), {
+      name: containerName(id),
+      installation,
+      signal: until,
+      clock,
+      ...(after !== undefined && { after }),
+    });
+  }
+
+  async dial(id: string, port: number): Promise<Duplex> {
+    const container = await (await this.#containers()).find(id);
+    if (!container) throw new Error(`no instance ${id}`);
+    if (!portsOf(container).includes(port)) throw new Error(`port ${port} is not one of ${id}`);
+    const host = container.NetworkSettings.Networks[networkName(this.#options.installation)]?.IPAddress;
+    if (!host) throw new Error(`nobody listens on port ${port} of ${id}: it has ended`);
+    const socket = connect({ host, port, noDelay: true });
+    // Until somebody uses it, and listens, its errors are nobody's.
+    socket.on("error", () => {});
+    try {
+      await once(socket, "connect");
+      return socket;
+    } catch (error) {
+      throw new Error(`nobody listens on port ${port} of ${id}`, { cause: error });
+    }
+  }
+
+  async freeze(id: string): Promise<void> {
+    const container = await this.#known(id);
+    await (await this.#containers()).pause(container);
+    await this.#look(container);
+  }
+
+  async thaw(id: string): Promise<void> {
+    // A job waits for it: an event tells the change, nobody looks first.
+    await (await this.#containers()).unpause(await this.#known(id));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#disposed.abort();
+    this.#watchdog?.[Symbol.dispose]();
+    await Promise.all([this.#following, this.#network[Symbol.asyncDispose]()]);
+  }
+
+  async #follow(): Promise<void> {
+    const { installation, clock, log } = this.#options;
+    let isFirst = true;
+    const connected = async () => {
+      await this.#network.find();
+      const instances = await this.#looks.run(() => this.#lookAtAll(isFirst));
+      isFirst = false;
+      if (instances.some(({ kind, state }) => kind === "worker" && state !== "exited"))
+        await this.#watchdog?.guard(await this.#address());
+    };
+    const happened = (event: EngineEvent) => this.#happened(event);
+    const { signal } = this.#disposed;
+    const first = new AbortController();
+    const follower = { attempted: () => first.abort(), connected, happened };
+    this.#following = followEvents({ engine: this.#engine, installation, follower, clock, log, signal });
+    await pause(clock, FIRST_ATTEMPT_MS, first.signal);
+  }
+
+  /** The first look is the caller's too, by `list`; later ones tell what changed while the engine was away. */
+  async #lookAtAll(isFirst: boolean): Promise<Instance[]> {
+    const seen = await this.#seen();
+    if (isFirst) for (const { instance, container } of seen) this.#book.learn(instance, container);
+    else this.#hearAll(seen);
+    return seen.map(({ instance }) => instance);
+  }
+
+  #hearAll(seen: readonly Seen[]): void {
+    for (const one of seen) this.#hear(one);
+    const present = new Set(seen.map(({ container }) => container));
+    for (const lost of this.#book.alive()) if (!present.has(lost.container)) this.#hear(this.#asLost(lost));
+  }
+
+  #asLost({ instance, container }: Seen): Seen {
+    const exit = { code: null, at: this.#options.clock.now(), reason: "its container was removed by someone else" };
+    return { instance: { ...instance, state: "exited", exit }, container };
+  }
+
+  async #happened({ Action, Actor, time }: EngineEvent): Promise<void> {
+    const { ID: container, Attributes: labels } = Actor;
+    if ((await this.#look(container)) || Action !== "die") return;
+    // Removed by someone else before we could look: the event itself says how it ended.
+    const instance = this.#book.known(labels[label.instance]!, container);
+    const exit = { ...statusOf(Number(labels.exitCode)), at: time * 1_000 };
+    if (instance) this.#hear({ instance: { ...instance, state: "exited", exit }, container });
+  }
+
+  #look(container: string): Promise<Instance | undefined> {
+    return this.#looks.run(async () => {
+      const found = await (await this.#containers()).inspect(container);
+      if (!found) return undefined;
+      const instance = instanceOf(found);
+      this.#hear({ instance, container });
+      return instance;
+    });
+  }
+
+  /** Nobody is told about a removal, nor about the end that comes with it. */
+  #hear({ instance, container }: Seen): void {
+    if (!this.#removing.has(instance.id)) this.#book.hear(instance, container);
+  }
+
+  async #seen(): Promise<Seen[]> {
+    const containers = await this.#containers();
+    const listed = (await containers.list()).filter((one) => !this.#isOnItsWay(one.State, one.Labels));
+    const found = await Promise.all(listed.map(({ Id }) => containers.inspect(Id)));
+    return found.filter((one) => one !== undefined).map((one) => ({ instance: instanceOf(one), container: one.Id }));
+  }
+
+  /** Made and about to be started by this process, which will say when it runs. */
+  #isOnItsWay(state: string, labels: Readonly<Record<string, string>>): boolean {
+    return state === "created" && this.#starting.has(labels[label.instance]!);
+  }
+
+  /** The container of an instance, asked for only when this process has not seen it. */
+  async #known(id: string): Promise<string> {
+    const container = this.#book.containerOf(id) ?? (await (await this.#containers()).find(id))?.Id;
+    if (!container) throw new Error(`no instance ${id}`);
+    return container;
+  }
+
+  /** Undefined where no engine is installed and none has to be. */
+  async #findIfAny() {
+    try {
+      return await this.#engine.find();
+    } catch (error) {
+      if (this.#engine.isOptional) return undefined;
+      throw error;
+    }
+  }
+
+  async #containers(): Promise<Containers> {
+    return new Containers((await this.#engine.find()).api, this.#options.installation);
+  }
+
+  async #address(): Promise<string> {
+    return (await this.#engine.find()).api.address;
+  }
+
+  async #place(): Promise<Place> {
+    const { info, podman } = await this.#engine.find();
+    const { installation, gpus = [] } = this.#options;
+    const network = networkName(installation);
+    return { installation, network, processors: info.NCPU, podman, gpus, limitsDisk: this.#limitsDisk };
+  }
+}
+
+/** Few storage drivers can: overlay2 only on XFS with project quotas. */
+const refusesDiskLimit = (error: unknown) =>
+  error instanceof EngineRefused && /storage[- ]opt|quota/i.test(error.message);
+
+/** An engine in a virtual machine keeps its files where we cannot look; then this machine's disk is the best guess. */
+async function diskGb(folder: string): Promise<number> {
+  const { bsize, blocks } = await statfs(folder).catch(() => statfs("/"));
+  return Math.floor((bsize * blocks) / GB);
+}

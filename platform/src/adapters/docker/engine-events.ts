@@ -1,0 +1,67 @@
+/** Follows the engine's events about an installation's containers, through every restart of the engine. */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import { StartRefused } from "../../ports/compute/compute.ts";
+import { type Labels, label } from "./container.ts";
+import type { Engine } from "./engine.ts";
+import { linesIn } from "./engine-api.ts";
+import { pause } from "./pause.ts";
+
+export interface EngineEvent {
+  Action: "start" | "die" | "pause" | "unpause";
+  Actor: { ID: string; Attributes: Labels };
+  /** In seconds. */
+  time: number;
+}
+
+export interface Follower {
+  /** The first attempt is over, whether the engine was there or not. */
+  attempted(): void;
+  /** The engine is there, and from now on no event is missed: time to look at everything once. */
+  connected(): Promise<void>;
+  happened(event: EngineEvent): Promise<void>;
+}
+
+const RETRY_MS = 500;
+/** An engine that was never there is looked for at leisure. */
+const LOOK_AGAIN_MS = 10_000;
+
+export interface Following {
+  engine: Engine;
+  installation: string;
+  follower: Follower;
+  clock: Clock;
+  log: Log;
+  signal: AbortSignal;
+}
+
+/** Goes on until `signal` aborts. */
+export async function followEvents(following: Following): Promise<void> {
+  const { follower, clock, log, signal } = following;
+  while (!signal.aborted) {
+    let retryMs = RETRY_MS;
+    try {
+      await followOnce(following);
+      log.warn({}, "the container engine went away");
+    } catch (error) {
+      if (error instanceof StartRefused) retryMs = LOOK_AGAIN_MS;
+      else if (!signal.aborted) log.warn({ err: error }, "the container engine is away");
+    }
+    follower.attempted();
+    await pause(clock, retryMs, signal);
+  }
+}
+
+async function followOnce({ engine, installation, follower, signal }: Following): Promise<void> {
+  const { api } = await engine.find();
+  const filters = {
+    type: ["container"],
+    label: [`${label.installation}=${installation}`],
+    // Podman tells an end as `die` too, but its filter knows only `died`.
+    event: ["start", "die", "died", "pause", "unpause"],
+  };
+  const events = await api.stream("GET", "/events", { query: { filters }, signal });
+  await follower.connected();
+  follower.attempted();
+  for await (const line of linesIn(events)) await follower.happened(JSON.parse(line) as EngineEvent);
+}

@@ -1,0 +1,164 @@
+/** The engine is looked for where it may be, and its absence, its refusals and its death end a request alike. */
+import { once } from "node:events";
+import { mkdtemp, rm } from "node:fs/promises";
+import { createServer, type RequestListener } from "node:http";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { type Clock, FakeClock } from "../../kernel/clock.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { StartRefused } from "../../ports/compute/compute.ts";
+import { INTERNET_ALONE } from "../../ports/compute/egress.ts";
+import { DockerCompute } from "./docker-compute.ts";
+import { engineAddresses } from "./engine.ts";
+import { EngineApi, EngineAway, EngineRefused, isNotFound, linesIn } from "./engine-api.ts";
+import { pullImage } from "./image-pull.ts";
+
+/** An engine that answers as the test says. */
+async function fakeEngine(answer: RequestListener) {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-engine-"));
+  const socket = join(folder, "engine.sock");
+  const server = createServer(answer);
+  server.listen(socket);
+  await once(server, "listening");
+  return {
+    socket,
+    async [Symbol.asyncDispose]() {
+      server.closeAllConnections();
+      server.close();
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+test("the setting names the engine; `auto` looks where Docker and Podman are, and `off` nowhere", () => {
+  expect(engineAddresses("off", { DOCKER_HOST: "unix:///x" })).toEqual([]);
+  expect(engineAddresses("/my.sock", { DOCKER_HOST: "unix:///x" })).toEqual(["/my.sock"]);
+  expect(engineAddresses("auto", { DOCKER_HOST: "unix:///x" })).toEqual(["unix:///x"]);
+  expect(engineAddresses("auto", { XDG_RUNTIME_DIR: "/run/user/1" })).toEqual([
+    "/var/run/docker.sock",
+    "/run/podman/podman.sock",
+    "/run/user/1/docker.sock",
+    "/run/user/1/podman/podman.sock",
+  ]);
+});
+
+const openAt = (addresses: string[], clock = new FakeClock()) =>
+  DockerCompute.open({
+    addresses,
+    installation: "test",
+    volumes: "/nowhere",
+    egress: INTERNET_ALONE,
+    clock,
+    log: silentLog,
+  });
+
+test("without an engine there are no instances to list, stop or remove and no capacity, and a start says what to install", async () => {
+  await using compute = await openAt(["/no/docker.sock", "/no/podman.sock"]);
+  expect(await compute.list()).toEqual([]);
+  expect(await compute.capacity()).toMatchObject({ vcpu: 0, memoryMb: 0 });
+  await compute.stop("nobody", 0);
+  await compute.remove("nobody");
+  const refused = compute.prepare("alpine", () => {});
+  await expect(refused).rejects.toBeInstanceOf(StartRefused);
+  await expect(refused).rejects.toThrow(/install one.*\/no\/docker\.sock.*no such socket.*\/no\/podman\.sock/);
+});
+
+test("an engine that the settings name and that is away is an error, not an empty list", async () => {
+  await using compute = await openAt(["/no/docker.sock"]);
+  await expect(compute.list()).rejects.toThrow("/no/docker.sock");
+});
+
+test("images that are switched off are refused as such", async () => {
+  await using compute = await openAt([]);
+  await expect(compute.prepare("alpine", () => {})).rejects.toThrow("MILLRACE_DOCKER=off");
+  expect(await compute.list()).toEqual([]);
+});
+
+test("a driver without an engine leaves no timer when it is let go", async () => {
+  const clock = new FakeClock();
+  const compute = await openAt(["/no/docker.sock"], clock);
+  await compute[Symbol.asyncDispose]();
+  expect(clock.waiting).toBe(0);
+});
+
+test("an address that is none is refused", () => {
+  expect(() => new EngineApi("ftp://x")).toThrow("ftp://x");
+});
+
+test("an answer that breaks off is an error: nobody waits for the rest", async () => {
+  await using engine = await fakeEngine((_, response) => {
+    response.writeHead(200);
+    response.write('{"half":', () => response.destroy());
+  });
+  await expect(new EngineApi(engine.socket).call("GET", "/x")).rejects.toBeInstanceOf(EngineAway);
+  const lines = linesIn(await new EngineApi(engine.socket).stream("GET", "/x"));
+  await expect(lines.next()).rejects.toThrow();
+});
+
+test("a refusal has the engine's own words", async () => {
+  await using engine = await fakeEngine((_, response) => {
+    response.writeHead(409);
+    response.end(JSON.stringify({ message: "it is in use" }));
+  });
+  const refused = new EngineApi(engine.socket).call("GET", "/x");
+  await expect(refused).rejects.toEqual(new EngineRefused(409, "it is in use"));
+});
+
+test("a container that Podman is removing is not found, whatever the status says", () => {
+  expect(isNotFound(new EngineRefused(500, "container 12ab does not exist in database: no such container"))).toBe(true);
+  expect(isNotFound(new EngineRefused(500, "no space left on device"))).toBe(false);
+});
+
+test("a query carries plain values and objects, and leaves out what is not given", async () => {
+  const urls: string[] = [];
+  await using engine = await fakeEngine(({ url }, response) => {
+    urls.push(url!);
+    response.end();
+  });
+  const query = { all: true, filters: { label: ["a=b"] }, since: undefined };
+  await new EngineApi(engine.socket).call("GET", "/x", { query });
+  expect(urls).toEqual(["/x?all=true&filters=%7B%22label%22%3A%5B%22a%3Db%22%5D%7D"]);
+});
+
+/** A clock on which each look takes a second. */
+function slowClock(): Clock {
+  const clock = new FakeClock();
+  let elapsedMs = 0;
+  return {
+    now: () => clock.now(),
+    after: (delayMs, action) => clock.after(delayMs, action),
+    monotonic: () => (elapsedMs += 1_000),
+  };
+}
+
+test("the progress of a pull is told in sum and every two seconds, however often the engine speaks", async () => {
+  const report = (id: string, status: string, current = 0) =>
+    `${JSON.stringify({ id, status, progressDetail: { current: current * 1e6, total: 4e6 } })}\n`;
+  await using engine = await fakeEngine(({ url }, response) => {
+    if (!url!.startsWith("/images/create?fromImage=image%3A1")) return response.end("{}");
+    response.write(report("1", "Pulling from image") + report("a", "Downloading", 1) + report("b", "Downloading", 1));
+    response.end(report("a", "Downloading", 4) + report("a", "Pull complete"));
+  });
+  const told: string[] = [];
+  const progress = (line: string) => told.push(line);
+  await pullImage(new EngineApi(engine.socket), { image: "image:1", progress, clock: slowClock() });
+  expect(told).toEqual([
+    "asking the registry",
+    "0 of 1 layers, 1 MB of 4 MB",
+    "0 of 2 layers, 5 MB of 8 MB",
+    expect.stringMatching(/^done in [\d.]+ s$/),
+  ]);
+});
+
+test("the error in a pull's report is its refusal, without the password", async () => {
+  await using engine = await fakeEngine(({ headers }, response) => {
+    const sent = Buffer.from(String(headers["x-registry-auth"]), "base64url").toString();
+    response.end(`${JSON.stringify({ error: `registry said: denied for ${sent}` })}\n`);
+  });
+  const credential = { username: "reader", password: "open-sesame" };
+  const pull = { image: "registry.example/i", progress: () => {}, credential, clock: new FakeClock() };
+  const refused = pullImage(new EngineApi(engine.socket), pull);
+  await expect(refused).rejects.toThrow(/cannot pull registry\.example\/i: registry said: denied for .*reader/);
+  await expect(refused).rejects.not.toThrow("open-sesame");
+});

@@ -1,0 +1,85 @@
+/** The container engine of this machine: looked for where it may be, and stuck to once it has answered. */
+import { StartRefused } from "../../ports/compute/compute.ts";
+import { EngineApi, EngineAway } from "./engine-api.ts";
+
+/** What the driver reads of the engine's description of itself. */
+export interface EngineInfo {
+  NCPU: number;
+  MemTotal: number;
+  DockerRootDir: string;
+}
+
+interface EngineVersion {
+  Components?: { Name: string }[];
+}
+
+export interface FoundEngine {
+  api: EngineApi;
+  info: EngineInfo;
+  podman: boolean;
+}
+
+const ROOT_SOCKETS = ["/var/run/docker.sock", "/run/podman/podman.sock"];
+
+/**
+ * Where to look. `auto` is where the command line tools look: what the environment says, then the usual places of Docker and
+ * Podman, run by the system or by the user; `off` is nowhere.
+ */
+export function engineAddresses(setting: string, env: Readonly<Record<string, string | undefined>>): string[] {
+  if (setting === "off") return [];
+  if (setting !== "auto") return [setting];
+  if (env.DOCKER_HOST) return [env.DOCKER_HOST];
+  const own = env.XDG_RUNTIME_DIR;
+  return own ? [...ROOT_SOCKETS, `${own}/docker.sock`, `${own}/podman/podman.sock`] : ROOT_SOCKETS;
+}
+
+export class Engine {
+  readonly #apis: readonly EngineApi[];
+  #found: FoundEngine | undefined;
+
+  constructor(addresses: readonly string[]) {
+    this.#apis = addresses.map((address) => new EngineApi(address));
+  }
+
+  /** The engine that answered before, which may be away now. */
+  get found(): FoundEngine | undefined {
+    return this.#found;
+  }
+
+  /** Throws StartRefused when no engine has ever answered: then one has to be installed first. */
+  async find(): Promise<FoundEngine> {
+    if (this.#found) return this.#found;
+    const failures: string[] = [];
+    for (const api of this.#apis) {
+      try {
+        this.#found ??= await describe(api);
+        return this.#found;
+      } catch (error) {
+        failures.push((error as Error).message);
+      }
+    }
+    throw new StartRefused(whatToDo(failures));
+  }
+
+  /** Whether a machine without an engine is what the settings foresee. */
+  get isOptional(): boolean {
+    return this.#apis.length !== 1;
+  }
+}
+
+async function describe(api: EngineApi): Promise<FoundEngine> {
+  const [info, version] = await Promise.all([
+    api.call<EngineInfo>("GET", "/info"),
+    api.call<EngineVersion>("GET", "/version"),
+  ]);
+  return { api, info, podman: version.Components?.some(({ Name }) => Name.startsWith("Podman")) ?? false };
+}
+
+function whatToDo(failures: string[]): string {
+  if (failures.length === 0) return "container images are switched off here (MILLRACE_DOCKER=off)";
+  if (failures.length === 1) return `container images need Docker or Podman: ${failures[0]}`;
+  return `container images need Docker or Podman: install one (on Debian and Ubuntu: apt install docker.io), or set MILLRACE_DOCKER to its socket. Looked at: ${failures.join("; ")}`;
+}
+
+/** True for an engine that answered before and does not now: trying again later may help. */
+export const isAway = (error: unknown): boolean => error instanceof EngineAway;

@@ -1,0 +1,152 @@
+/** Whom containers reach, and who reaches them: the internet and the worker link, and nobody of the machine but the server. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
+import { expect, inject, test } from "vitest";
+import { dockerSpec, dockerWorld } from "../../../tests/docker-world.ts";
+import { realClock } from "../../kernel/clock.ts";
+import { silentLog } from "../../kernel/log.ts";
+import { linesOf } from "../../ports/compute/conformance-world.ts";
+import { INTERNET_ALONE, nameServersOf } from "../../ports/compute/egress.ts";
+import { runTool } from "../host/forker.ts";
+import { ContainerNetwork, tableName } from "./container-network.ts";
+import { Engine } from "./engine.ts";
+import { networkName } from "./network.ts";
+
+const PORT = 9_000;
+const PUBLIC = "93.184.215.14";
+const SPECIAL = ["10.250.251.252", "100.100.100.200", "169.254.169.254", "192.168.250.251"];
+
+const program = (script: string) => dockerSpec([], { entrypoint: ["/bin/node"], cmd: ["-e", script] });
+
+/** Prints of each address whether it answers, and what it was told of a name. */
+const asks = (addresses: readonly string[]) => `
+  const { connect } = require("node:net");
+  const ask = (to) => new Promise((done) => {
+    const [host, port] = to.split(" ");
+    const socket = connect({ host, port, timeout: 5000 });
+    socket.on("data", () => done(to + " reached")).on("timeout", () => done(to + " silent"));
+    socket.on("error", ({ code }) => done(to + " " + code));
+  });
+  const name = require("node:dns").promises.resolve4("name.example").then(String, ({ code }) => code);
+  Promise.all([...${JSON.stringify(addresses)}.map(ask), name]).then((lines) => {
+    console.log(lines.join("\\n"));
+    process.exit();
+  });`;
+
+test("containers reach the internet, names and the worker link, and nothing else around the machine", async () => {
+  const nameServers = await nameServersOf();
+  // The engine asks these where the machine names none.
+  await using beyond = await anotherMachine([PUBLIC, ...SPECIAL, ...new Set([...nameServers, "8.8.8.8"])]);
+  const allowed = SPECIAL[3]!;
+  const egress = { reachable: [`${allowed}/32` as const], doors: [], nameServers };
+  await using world = await dockerWorld({ egress });
+  const { linkHost } = world.compute;
+  await using link = await listen(linkHost);
+  await using other = await listen("0.0.0.0");
+  await world.compute.openLink(link.port);
+  const far = [PUBLIC, ...SPECIAL].map((address) => `${address} ${PORT}`);
+  const near = [`${linkHost} ${link.port}`, `${linkHost} ${other.port}`, `${beyond.neighbour} ${other.port}`];
+  await world.compute.start("walled-asks", program(asks([...far, ...near])));
+  const refused = (to: string) => `${to} ECONNREFUSED`;
+  expect((await linesOf(world.compute, "walled-asks")).lines).toEqual([
+    `${far[0]} reached`,
+    ...far.slice(1, -1).map(refused),
+    `${far.at(-1)} reached`,
+    `${near[0]} reached`,
+    ...near.slice(1).map(refused),
+    PUBLIC,
+  ]);
+});
+
+test("other users of the machine do not reach in, and the server does", async () => {
+  await using world = await dockerWorld();
+  await world.compute.start("walled", dockerSpec([{ echoOn: 8_080 }], { ports: [8_080] }));
+  await linesOf(world.compute, "walled", { limit: 1 });
+  const { IPAddress } = (await world.inspect("walled")).NetworkSettings.Networks[networkName(world.installation)];
+  const script = `require("node:net").connect(8080, "${IPAddress}", () => process.exit(7)).on("error", () => process.exit(5))`;
+  const codes = [0, 65_534].map(async (uid) => {
+    const child = spawn(process.execPath, ["-e", script], { uid, gid: uid, cwd: "/", stdio: "ignore" });
+    return (await once(child, "exit"))[0];
+  });
+  expect(await Promise.all(codes)).toEqual([7, 5]);
+  (await world.compute.dial("walled", 8_080)).destroy();
+});
+
+test("rules that somebody flushed come back, and go with the network", async () => {
+  await using world = await dockerWorld();
+  const { installation } = world;
+  const engine = new Engine([inject("dockerSocket")]);
+  await using network = new ContainerNetwork({
+    engine,
+    installation,
+    egress: INTERNET_ALONE,
+    clock: realClock,
+    log: silentLog,
+  });
+  await network.ensure();
+  await network.openLink(4_711);
+  const nft = (words: string) => runTool("/usr/sbin/nft", words.split(" "));
+  const table = `table inet ${tableName(installation)}`;
+  for (const undo of ["delete", "flush"]) {
+    await nft(`${undo} ${table}`);
+    await network.renew();
+    expect(await nft(`list ${table}`)).toContain("4711");
+  }
+  await world.api.call("DELETE", `/networks/${networkName(installation)}`);
+  await network.renew();
+  await expect(nft(`list ${table}`)).rejects.toThrow();
+});
+
+async function listen(host: string) {
+  const server = createServer((socket) => socket.end("hello"));
+  await once(server.listen(0, host), "listening");
+  return {
+    port: (server.address() as AddressInfo).port,
+    async [Symbol.asyncDispose]() {
+      server.close();
+    },
+  };
+}
+
+/** A namespace that stands for all machines elsewhere: greets whoever connects, and knows one address for every name. */
+async function anotherMachine(addresses: readonly string[]) {
+  const [link, neighbour] = ["millrace-beyond", "203.0.113.1"];
+  const record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 60, 0, 4, ...PUBLIC.split(".").map(Number)];
+  const script = `
+    const { createSocket } = require("node:dgram");
+    for (const own of ${JSON.stringify(addresses)}) {
+      const socket = createSocket("udp4").on("message", (question, { port, address }) => {
+        const head = Buffer.from([...question.subarray(0, 2), 0x81, 0x80, 0, 1, 0, 1, 0, 0, 0, 0]);
+        const asked = question.subarray(12, question.indexOf(0, 12) + 5);
+        socket.send(Buffer.concat([head, asked, Buffer.from(${JSON.stringify(record)})]), port, address);
+      });
+      // Each answers from its own address.
+      socket.bind(53, own);
+    }
+    require("node:net").createServer((one) => one.end("hello")).listen(${PORT}, "0.0.0.0", () => console.log("ready"));`;
+  const child = spawn("unshare", ["--net", "sh", "-c", 'read go; exec "$0" -e "$1"', process.execPath, script], {
+    stdio: ["pipe", "pipe", "inherit"],
+  });
+  await once(child, "spawn");
+  const ip = (lines: readonly string[], ...enter: string[]) =>
+    runTool("/usr/bin/env", [...enter, "ip", "-batch", "-"], `${lines.join("\n")}\n`);
+  await ip([
+    `link add name ${link} type veth peer name eth0 netns ${child.pid}`,
+    `address add ${neighbour}/32 dev ${link}`,
+    `link set dev ${link} up`,
+    ...addresses.map((address) => `route add ${address}/32 dev ${link}`),
+  ]);
+  const inside = addresses.map((address) => `address add ${address}/32 dev eth0`);
+  const up = ["link set dev eth0 up", `route add ${neighbour}/32 dev eth0`];
+  await ip([...inside, ...up], "nsenter", `--net=/proc/${child.pid}/ns/net`);
+  child.stdin.end("\n");
+  await once(child.stdout, "data");
+  return {
+    neighbour,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGKILL");
+      await runTool("/usr/bin/env", ["ip", "link", "delete", link]).catch(() => {});
+    },
+  };
+}

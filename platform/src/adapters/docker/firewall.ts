@@ -1,0 +1,97 @@
+/** Rules for the bridge of containers: engines leave private networks and the machine's ports open to them, and them to the machine's users. */
+import { readFile } from "node:fs/promises";
+import type { Log } from "../../kernel/log.ts";
+import { type Egress, egressRules, ingressRules, serviceRules } from "../../ports/compute/egress.ts";
+import { runTool } from "../host/forker.ts";
+import { find } from "../host/tools.ts";
+
+export interface Wall {
+  bridge: string;
+  /** The machine's address on it. */
+  gateway: string;
+  /** Ports of that address that containers reach. */
+  linkPorts: readonly number[];
+  egress: Egress;
+  /** The engine makes the bridge with the first container. */
+  isMadeLater: boolean;
+}
+
+/** Without neighbour discovery nobody on an IPv6 network finds his gateway. */
+const DISCOVERY = "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert }";
+
+/** Accepted here is only not refused here: what the engine's own rules refuse stays refused. */
+export function containerRules(table: string, { bridge: name, gateway, linkPorts, egress }: Wall): string {
+  const bridge = `"${name}"`;
+  const link = linkPorts.map((port) => `iifname ${bridge} ip daddr ${gateway} tcp dport ${port} accept`);
+  return `table inet ${table}
+delete table inet ${table}
+table inet ${table} {
+  chain input {
+    type filter hook input priority -10; policy accept;
+    iifname ${bridge} ct state established,related accept
+    ${[...link, ...serviceRules(bridge, egress)].join("\n    ")}
+    iifname ${bridge} ${DISCOVERY} accept
+    iifname ${bridge} reject
+  }
+  chain forward {
+    type filter hook forward priority -10; policy accept;
+    oifname ${bridge} ct state established,related accept
+    oifname ${bridge} reject
+    ${egressRules(bridge, egress).join("\n    ")}
+  }
+  chain output {
+    type filter hook output priority -10; policy accept;
+    oifname ${bridge} ct state established,related accept
+    ${ingressRules(bridge).join("\n    ")}
+  }
+}
+`;
+}
+
+export class Firewall {
+  readonly #table: string;
+  readonly #log: Log;
+  #cannot: string | undefined;
+
+  constructor(table: string, log: Log) {
+    this.#table = table;
+    this.#log = log;
+  }
+
+  /** Sets the rules in one step, whatever is there. Where that cannot be, containers run all the same, and the log says so once. */
+  async raise(wall: Wall): Promise<void> {
+    const cannot = await this.#apply(wall).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    if (cannot !== undefined && cannot !== this.#cannot)
+      this.#log.warn(
+        {},
+        `containers reach private networks and ports of this machine, whose users reach them: ${cannot}`,
+      );
+    this.#cannot = cannot;
+  }
+
+  async #apply(wall: Wall): Promise<void> {
+    const nft = await usableNft();
+    if (!wall.isMadeLater && !(await isHere(wall.bridge)))
+      throw new Error(`the engine's bridge ${wall.bridge} is not in the network that this server runs in`);
+    await runTool(nft, ["-f", "-"], containerRules(this.#table, wall));
+  }
+
+  async remove(): Promise<void> {
+    const nft = await usableNft().catch(() => undefined);
+    if (nft) await runTool(nft, ["delete", "table", "inet", this.#table]).catch(() => {});
+  }
+}
+
+async function usableNft(): Promise<string> {
+  if (process.getuid!() !== 0) throw new Error("only root can set rules for them");
+  const nft = await find("nft");
+  if (!nft) throw new Error("nft not found: install it (apt-get install nftables)");
+  return nft;
+}
+
+/** As this process sees it: `/sys` may show the links of another network. */
+const isHere = async (link: string) =>
+  (await readFile("/proc/self/net/dev", "utf8")).split("\n").some((line) => line.trim().startsWith(`${link}:`));

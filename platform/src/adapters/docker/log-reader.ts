@@ -1,0 +1,89 @@
+/** Reads a container's log through the engine, and goes on where it was when the engine comes back. */
+import type { IncomingMessage } from "node:http";
+import { type Clock, parseTimestamp } from "../../kernel/clock.ts";
+import type { Output } from "../../ports/compute/compute.ts";
+import { type Container, isOf } from "./container.ts";
+import type { FoundEngine } from "./engine.ts";
+import { EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
+import { DOCKER_PIECE_BYTES, LogLines, type Message } from "./log-lines.ts";
+import { pause } from "./pause.ts";
+
+/** How soon to ask again when the engine is away, or has ended an answer for no reason that the container gives. */
+const RETRY_MS = 200;
+
+export interface Reading {
+  /** The name of the container. */
+  name: string;
+  /** Whose it has to be. */
+  installation: string;
+  after?: string;
+  signal: AbortSignal;
+  clock: Clock;
+}
+
+export async function* readLog(
+  { api, podman }: FoundEngine,
+  { name, installation, after, signal, clock }: Reading,
+): AsyncIterable<Output> {
+  let at = after;
+  // Once it is known, the engine's own id: the name may belong to another container by the time the engine is back.
+  let container = name;
+  while (!signal.aborted) {
+    try {
+      const found = await api.call<Container>("GET", `/containers/${container}/json`, { signal });
+      if (!isOf(installation, found)) return;
+      container = found.Id;
+      // Asked before reading: what an ended program wrote is all there.
+      const isOver = !found.State.Running;
+      const lines = new LogLines(at, podman ? undefined : DOCKER_PIECE_BYTES);
+      const response = await api.stream("GET", `/containers/${container}/logs`, {
+        query: { follow: !isOver, stdout: true, stderr: true, timestamps: true, since: lines.since },
+        signal,
+      });
+      for await (const messages of messagesIn(response)) {
+        const given = messages.flatMap((message) => lines.take(message));
+        at = lines.at;
+        if (given.length > 0) yield { lines: given, at };
+      }
+      const rest = isOver ? lines.rest() : [];
+      if (rest.length > 0) yield { lines: rest, at: lines.at };
+      if (isOver) return;
+    } catch (error) {
+      // A conflict: it is being removed.
+      if (signal.aborted || isNotFound(error) || isConflict(error)) return;
+      if (error instanceof EngineRefused) throw error;
+      await pause(clock, RETRY_MS, signal);
+    }
+  }
+}
+
+/** Channel, three empty bytes, length. */
+const HEADER_BYTES = 8;
+
+/** The messages of each chunk that arrives. */
+async function* messagesIn(response: IncomingMessage): AsyncIterable<Message[]> {
+  let bytes = Buffer.alloc(0);
+  for await (const chunk of response) {
+    bytes = Buffer.concat([bytes, chunk as Buffer]);
+    const messages: Message[] = [];
+    for (let end = messageEnd(bytes); end <= bytes.length; end = messageEnd(bytes)) {
+      messages.push(readMessage(bytes[0]!, bytes.subarray(HEADER_BYTES, end)));
+      bytes = bytes.subarray(end);
+    }
+    yield messages;
+  }
+}
+
+const messageEnd = (bytes: Buffer) => (bytes.length < HEADER_BYTES ? Infinity : HEADER_BYTES + bytes.readUInt32BE(4));
+
+function readMessage(channel: number, content: Buffer): Message {
+  const space = content.indexOf(" ");
+  return { channel, time: nanoseconds(String(content.subarray(0, space))), bytes: content.subarray(space + 1) };
+}
+
+/** `2026-01-01T00:00:00.000000001Z` as `1767225600.000000001`, the form in which the engine takes it back. */
+export function nanoseconds(timestamp: string): string {
+  const fraction = /\.(\d+)/.exec(timestamp)?.[1] ?? "";
+  const seconds = Math.floor(parseTimestamp(timestamp)! / 1_000);
+  return `${seconds}.${fraction.padEnd(9, "0")}`;
+}

@@ -1,0 +1,101 @@
+/** The network of an installation's containers: a bridge of its own, on which they reach the server and not each other. */
+import { createHash } from "node:crypto";
+import type { Log } from "../../kernel/log.ts";
+import { label } from "./container.ts";
+import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
+
+const BRIDGE_NAME = "com.docker.network.bridge.name";
+
+interface Network {
+  Id: string;
+  Options?: Record<string, string>;
+  IPAM: { Config?: Addresses[] };
+}
+
+/** The addresses of a network, of which the machine itself has the gateway's. */
+export interface Addresses {
+  Subnet?: string;
+  Gateway?: string;
+}
+
+/** A network as it is on the engine. */
+export interface FoundNetwork {
+  addresses: Required<Addresses>;
+  /** The machine's link to it, unless the engine chose another name and does not tell. */
+  bridge: string;
+}
+
+export const networkName = (installation: string) => `millrace-${installation}`;
+
+/** Always the same for an installation, so that an operator can write firewall rules for it; Linux allows 15 characters. */
+export const bridgeName = (installation: string) =>
+  `mr-${createHash("sha256").update(installation).digest("hex").slice(0, 12)}`;
+
+export interface NetworkOptions {
+  installation: string;
+  /** What it had before somebody removed it; the server still listens there. */
+  before: Addresses | undefined;
+  log: Log;
+}
+
+/** Makes the network when it is not there. */
+export async function ensureNetwork(api: EngineApi, options: NetworkOptions): Promise<FoundNetwork> {
+  const name = networkName(options.installation);
+  const found = await findNetwork(api, options.installation);
+  if (found) return found;
+  await make(api, options);
+  const made = await findNetwork(api, options.installation);
+  if (!made) throw new Error(`the network ${name} has no gateway`);
+  return made;
+}
+
+export async function findNetwork(api: EngineApi, installation: string): Promise<FoundNetwork | undefined> {
+  const network = await look(api, networkName(installation));
+  const addresses = network?.IPAM.Config?.find(({ Gateway, Subnet }) => Gateway?.includes(".") && Subnet);
+  if (!network || !addresses) return undefined;
+  const { Subnet, Gateway } = addresses as Required<Addresses>;
+  return { addresses: { Subnet, Gateway: Gateway.split("/")[0]! }, bridge: bridgeOf(network) };
+}
+
+/** Docker names one after its network where it was not told a name. */
+const bridgeOf = ({ Id, Options }: Network) => Options?.[BRIDGE_NAME] ?? `br-${Id.slice(0, 12)}`;
+
+async function look(api: EngineApi, name: string): Promise<Network | undefined> {
+  try {
+    return await api.call<Network>("GET", `/networks/${name}`);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+async function make(api: EngineApi, { installation, before, log }: NetworkOptions): Promise<void> {
+  const named = { [BRIDGE_NAME]: bridgeName(installation) };
+  const apart = {
+    "com.docker.network.bridge.enable_icc": "false",
+    ...named,
+  };
+  const wanted = {
+    Name: networkName(installation),
+    CheckDuplicate: true,
+    Driver: "bridge",
+    Labels: { [label.installation]: installation },
+  };
+  // From what is best to what any engine can: the old addresses may be taken by now; Docker cannot keep containers apart on a kernel without
+  // br_netfilter, and older Podmans know no such options.
+  const attempts = [
+    ...(before ? [{ ...wanted, Options: apart, IPAM: { Config: [before] } }] : []),
+    { ...wanted, Options: apart },
+    { ...wanted, Options: named },
+    wanted,
+  ];
+  for (const body of attempts) {
+    try {
+      return await api.call("POST", "/networks/create", { body });
+    } catch (error) {
+      if (!(error instanceof EngineRefused)) throw error;
+      if (isConflict(error)) return;
+      log.warn({ reason: error.message }, "the network of the containers cannot be made as it should be");
+    }
+  }
+}

@@ -1,0 +1,51 @@
+/** The watchdog's own process: waits for the server's end, then for another server, and then ends the workers. */
+import { readFile } from "node:fs/promises";
+import { stay } from "../../kernel/clock.ts";
+import { label } from "./container.ts";
+import type { Listed } from "./containers.ts";
+import { EngineApi } from "./engine-api.ts";
+
+const [address, installation, file, token, afterMs] = process.argv.slice(2) as [string, string, string, string, string];
+const api = new EngineApi(address);
+
+/** Seconds between asking a worker to end and ending it. */
+const GRACE_S = 5;
+const RETRY_MS = 2_000;
+/** An engine that is away for this long has taken its containers with it, or is somebody else's to look after. */
+const ATTEMPTS = 1_800;
+
+async function runningWorkers(): Promise<Listed[]> {
+  const filters = {
+    label: [`${label.installation}=${installation}`, `${label.kind}=worker`],
+    status: ["running", "paused"],
+  };
+  return api.call<Listed[]>("GET", "/containers/json", { query: { filters } });
+}
+
+async function isReplaced(): Promise<boolean> {
+  const newest = await readFile(file, "utf8").catch(() => token);
+  return newest !== token;
+}
+
+async function end({ Id, State }: Listed): Promise<void> {
+  if (State === "paused") await api.call("POST", `/containers/${Id}/unpause`);
+  await api.call("POST", `/containers/${Id}/stop`, { query: { t: GRACE_S } });
+}
+
+async function endWorkers(): Promise<void> {
+  for (let attempt = 1; attempt <= ATTEMPTS && !(await isReplaced()); attempt++) {
+    const left = await runningWorkers().catch(() => undefined);
+    if (left?.length === 0) return;
+    await Promise.allSettled(left?.map(end) ?? []);
+    await stay(RETRY_MS);
+  }
+}
+
+for await (const _ of process.stdin) {
+  // Nothing is ever said; the end is the message.
+}
+const workers = await runningWorkers().catch(() => undefined);
+if (workers?.length !== 0) {
+  await stay(Number(afterMs));
+  await endWorkers();
+}

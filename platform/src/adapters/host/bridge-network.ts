@@ -1,0 +1,291 @@
+/** A network for each instance: a namespace linked to a bridge of the machine, behind rules that let through only what is meant. */
+import { access, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import { type Clock, sleep } from "../../kernel/clock.ts";
+import { ifNotThere } from "../../kernel/not-there.ts";
+import { StartRefused } from "../../ports/compute/compute.ts";
+import { type Egress, egressRules, ingressRules, serviceRules } from "../../ports/compute/egress.ts";
+import { connectTo } from "./connection.ts";
+import { Dialer } from "./dialer.ts";
+import { runTool } from "./forker.ts";
+import type { InstanceNetwork, Member } from "./network.ts";
+import { listenersSeenBy } from "./shared-network.ts";
+import {
+  addressOf,
+  chooseSubnet,
+  FIRST_INSTANCE,
+  GATEWAY,
+  LAST_INSTANCE,
+  parseSubnet,
+  routedSubnets,
+  type Subnet,
+  subnetText,
+} from "./subnet.ts";
+import { find } from "./tools.ts";
+
+const NETWORK_SCRIPT = join(import.meta.dirname, "network.sh");
+const LINK_PATIENCE_MS = 2_000;
+const LOOK_AGAIN_MS = 5;
+const FORWARDING = "/proc/sys/net/ipv4/ip_forward";
+
+interface Tools {
+  ip: string;
+  nft: string;
+  nsenter: string;
+  unshare: string;
+  iptables: string | undefined;
+}
+
+/** The way into an instance's network, by a process of it. */
+interface Inside {
+  dialer: Dialer;
+  pid: number;
+}
+
+export interface BridgeOptions {
+  /** Six characters that tell the networks of this machine apart. */
+  key: string;
+  /** Where the choice of addresses is kept, so that instances keep theirs over a restart of the server. */
+  file: string;
+  seed: number;
+  clock: Clock;
+  egress: Egress;
+}
+
+export const bridgeName = (key: string) => `mr${key}`;
+export const tableName = (key: string) => `millrace_${key}`;
+
+/**
+ * Of one place in the network, the same whoever has it. A bridge that nobody gave an address takes the lowest of its ports, and another one
+ * when that instance leaves: the others would send to the old one, into nothing, until they ask anew for who has the gateway's address,
+ * 7 to 73 s later. In the same way the machine would send to whoever had an instance's place before.
+ */
+export const hardwareAddress = (key: string, index: number) =>
+  ["02", ...(key + index.toString(16).padStart(4, "0")).match(/../g)!].join(":");
+
+/** Rules for one bridge. What comes from instances reaches the machine at the link's ports alone, no other instance, and no other network but the internet. */
+export function ruleset(key: string, subnet: Subnet, linkPorts: readonly number[], egress: Egress): string {
+  const bridge = `"${bridgeName(key)}"`;
+  const ports = linkPorts.length > 0 ? `elements = { ${linkPorts.join(", ")} }` : "";
+  return `table inet ${tableName(key)}
+delete table inet ${tableName(key)}
+table inet ${tableName(key)} {
+  set link { type inet_service; ${ports} }
+  chain input {
+    type filter hook input priority -10; policy accept;
+    iifname ${bridge} ct state established,related accept
+    iifname ${bridge} ip daddr ${addressOf(subnet, GATEWAY)} tcp dport @link accept
+    ${serviceRules(bridge, egress).join("\n    ")}
+    iifname ${bridge} reject
+  }
+  chain forward {
+    type filter hook forward priority -10; policy accept;
+    oifname ${bridge} ct state established,related accept
+    oifname ${bridge} reject
+    iifname ${bridge} meta nfproto ipv6 reject
+    ${egressRules(bridge, egress).join("\n    ")}
+  }
+  chain output {
+    type filter hook output priority -10; policy accept;
+    oifname ${bridge} ct state established,related accept
+    ${ingressRules(bridge).join("\n    ")}
+  }
+  chain outgoing {
+    type nat hook postrouting priority srcnat; policy accept;
+    ip saddr ${subnetText(subnet)} oifname != ${bridge} masquerade
+  }
+}
+`;
+}
+
+/** The last comes first in the chain. */
+const dockerRules = (bridge: string) => [
+  `-o ${bridge} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
+  `-i ${bridge} -j ACCEPT`,
+  `-i ${bridge} -o br-+ -j RETURN`,
+  `-i ${bridge} -o docker0 -j RETURN`,
+];
+
+export class BridgeNetwork implements InstanceNetwork {
+  readonly own = true;
+  readonly #key: string;
+  readonly #subnet: Subnet;
+  readonly #tools: Tools;
+  readonly #clock: Clock;
+  readonly #file: string;
+  readonly #egress: Egress;
+  readonly #linkPorts = new Set<number>();
+  readonly #insides = new Map<number, Inside>();
+
+  private constructor(subnet: Subnet, tools: Tools, { key, clock, file, egress }: BridgeOptions) {
+    this.#egress = egress;
+    this.#key = key;
+    this.#subnet = subnet;
+    this.#tools = tools;
+    this.#clock = clock;
+    this.#file = file;
+  }
+
+  /** Makes the bridge and its rules, or finds them. Throws with the reason where that cannot be. */
+  static async open(options: BridgeOptions): Promise<BridgeNetwork> {
+    const tools = await findTools();
+    // Without its bridge nobody has an address of it, and somebody else may have taken the range since.
+    const kept = (await isThere(bridgeName(options.key))) ? await keptSubnet(options.file) : undefined;
+    const subnet = kept ?? (await freshSubnet(tools, options.seed));
+    await writeFile(options.file, subnetText(subnet));
+    const network = new BridgeNetwork(subnet, tools, options);
+    await network.#raise();
+    return network;
+  }
+
+  get linkHost(): string {
+    return addressOf(this.#subnet, GATEWAY);
+  }
+
+  get traces() {
+    return [bridgeName(this.#key), tableName(this.#key)] as const;
+  }
+
+  async #raise(): Promise<void> {
+    const bridge = bridgeName(this.#key);
+    const lines = [
+      (await isThere(bridge))
+        ? `link set dev ${bridge} address ${await hardwareAddressOf(bridge)}`
+        : `link add name ${bridge} address ${hardwareAddress(this.#key, GATEWAY)} type bridge`,
+      // Also of one that is there: the server that made it may have been killed in between.
+      `address replace ${this.linkHost}/${this.#subnet.bits} dev ${bridge}`,
+      `link set dev ${bridge} up`,
+    ];
+    await runTool(this.#tools.ip, ["-batch", "-"], `${lines.join("\n")}\n`);
+    await this.#applyRules();
+    await writeFile(FORWARDING, "1");
+    await this.#passDocker("-I");
+  }
+
+  /** Lets instances reach a port of the gateway's address. */
+  async openLink(port: number): Promise<void> {
+    this.#linkPorts.add(port);
+    await this.#applyRules();
+  }
+
+  /** The rules are set anew in one step, whether or not they are still whole. */
+  async renew(): Promise<void> {
+    await this.#applyRules();
+    await this.#passDocker("-I");
+  }
+
+  async #applyRules(): Promise<void> {
+    await runTool(this.#tools.nft, ["-f", "-"], ruleset(this.#key, this.#subnet, [...this.#linkPorts], this.#egress));
+  }
+
+  /** Docker forbids all forwarding but its own, and leaves a chain for what others need. Its containers stay out of reach. */
+  async #passDocker(action: "-I" | "-D"): Promise<void> {
+    const { iptables } = this.#tools;
+    const chain = iptables && (await runTool(iptables, ["-w", "-S", "DOCKER-USER"]).catch(() => undefined));
+    if (!chain) return;
+    for (const rule of dockerRules(bridgeName(this.#key))) {
+      const isThere = chain.includes(`-A DOCKER-USER ${rule}`);
+      if (isThere !== (action === "-D")) continue;
+      const changed = runTool(iptables, ["-w", action, "DOCKER-USER", ...rule.split(" ")]);
+      // The watchdog of a server that was killed removes them too, and may be faster.
+      await (action === "-D" ? changed.catch(() => undefined) : changed);
+    }
+  }
+
+  async choose(_ports: readonly number[], others: readonly Member[]): Promise<number> {
+    const taken = new Set(others.map(({ index }) => index));
+    for (let index = FIRST_INSTANCE; index <= LAST_INSTANCE; index++)
+      if (!taken.has(index) && !(await isThere(this.#link(index)))) return index;
+    throw new StartRefused("every address of this machine's network is in use");
+  }
+
+  enter(index: number | undefined, command: readonly string[]): string[] {
+    const { unshare } = this.#tools;
+    const address = `${addressOf(this.#subnet, index!)}/${this.#subnet.bits}`;
+    const hardware = hardwareAddress(this.#key, index!);
+    const place = [bridgeName(this.#key), this.#link(index!), hardware, address, this.linkHost];
+    return [unshare, "--net", "--", "/bin/sh", NETWORK_SCRIPT, ...place, ...command];
+  }
+
+  /** The link goes with the last process of its namespace, a moment later. */
+  async leave(index: number | undefined): Promise<void> {
+    await this.#insides.get(index!)?.dialer.close();
+    this.#insides.delete(index!);
+    const link = this.#link(index!);
+    for (const untilMs = this.#clock.monotonic() + LINK_PATIENCE_MS; await isThere(link); ) {
+      if (this.#clock.monotonic() < untilMs) await sleep(this.#clock, LOOK_AGAIN_MS);
+      else await runTool(this.#tools.ip, ["link", "delete", link]).catch(() => {});
+    }
+  }
+
+  /** By the instance's address; a program that listens on its loopback alone is reached from inside. */
+  async dial(member: Member, port: number): Promise<Duplex> {
+    try {
+      return await connectTo({ host: addressOf(this.#subnet, member.index!), port });
+    } catch (refused) {
+      const [pid] = await member.processes();
+      const heard = pid === undefined ? [] : await listenersSeenBy(pid);
+      const listener = heard.find((one) => one.port === port);
+      if (!listener) throw refused;
+      return this.#dialer(member.index!, pid!).dial(listener.host, port);
+    }
+  }
+
+  /** By a process that is there now: the number of one that has ended may be that of a program outside. */
+  #dialer(index: number, pid: number): Dialer {
+    const known = this.#insides.get(index);
+    if (known) return Object.assign(known, { pid }).dialer;
+    const enter = () => [this.#tools.nsenter, `--net=/proc/${inside.pid}/ns/net`, "--"];
+    const inside: Inside = { pid, dialer: new Dialer(enter, this.#clock) };
+    this.#insides.set(index, inside);
+    return inside.dialer;
+  }
+
+  #link(index: number): string {
+    return `${bridgeName(this.#key)}v${index}`;
+  }
+
+  async letGo(): Promise<void> {
+    await Promise.all([...this.#insides.values()].map(({ dialer }) => dialer.close()));
+  }
+
+  /** Removes bridge and rules: nothing of the network is left. */
+  async close(): Promise<void> {
+    await this.#passDocker("-D");
+    await runTool(this.#tools.ip, ["link", "delete", bridgeName(this.#key)]).catch(() => {});
+    await runTool(this.#tools.nft, ["delete", "table", "inet", tableName(this.#key)]).catch(() => {});
+    await rm(this.#file, { force: true });
+  }
+}
+
+const isThere = (link: string) =>
+  access(`/sys/class/net/${link}`).then(
+    () => true,
+    () => false,
+  );
+
+/** Set to what it already is, it stays when ports come and go, also where a release before this one left the choice to the bridge. */
+const hardwareAddressOf = async (link: string) => (await readFile(`/sys/class/net/${link}/address`, "utf8")).trim();
+
+async function findTools(): Promise<Tools> {
+  if (process.getuid!() !== 0) throw new Error("only root can give instances a network of their own");
+  const found = Object.fromEntries(
+    await Promise.all(["ip", "nft", "nsenter", "unshare", "iptables"].map(async (name) => [name, await find(name)])),
+  ) as Record<string, string | undefined>;
+  const missing = ["ip", "nft", "nsenter", "unshare"].filter((name) => found[name] === undefined);
+  if (missing.length > 0)
+    throw new Error(`${missing.join(", ")} not found: install them (apt-get install iproute2 nftables util-linux)`);
+  return found as unknown as Tools;
+}
+
+async function keptSubnet(file: string): Promise<Subnet | undefined> {
+  return parseSubnet(await readFile(file, "utf8").catch(ifNotThere("")));
+}
+
+async function freshSubnet({ ip }: Tools, seed: number): Promise<Subnet> {
+  const used = routedSubnets(await runTool(ip, ["-4", "route", "show", "table", "all"]));
+  const subnet = chooseSubnet(used, seed);
+  if (!subnet) throw new Error("no private range of addresses is free");
+  return subnet;
+}

@@ -1,0 +1,103 @@
+/** Files of control groups, which come and go with their processes. */
+import { mkdir, readdir, readFile, rmdir, writeFile } from "node:fs/promises";
+import { type Clock, sleep } from "../../kernel/clock.ts";
+
+export interface CgroupMount {
+  /** Where it is mounted. */
+  at: string;
+  /** Which folder of the hierarchy is seen there. */
+  root: string;
+  /** Options of the file system, which name the controllers of a version 1 hierarchy. */
+  options: string[];
+}
+
+/** The mounts of one type of file system, from the text of `mountinfo`. */
+export function mountsOf(mountinfo: string, type: "cgroup" | "cgroup2"): CgroupMount[] {
+  return mountinfo.split("\n").flatMap((line) => {
+    const [before, after] = line.split(" - ");
+    const [, , , root, at] = before!.split(" ");
+    const [found, , options] = (after ?? "").split(" ");
+    return found === type ? [{ at: plain(at!), root: plain(root!), options: options!.split(",") }] : [];
+  });
+}
+
+/** Spaces and the like stand there as octal numbers. */
+const plain = (path: string) =>
+  path.replace(/\\(\d{3})/g, (_, digits) => String.fromCharCode(Number.parseInt(digits, 8)));
+
+/** The path of this process in a hierarchy, from the text of `/proc/self/cgroup`. An empty list of controllers means version 2. */
+export function ownPath(text: string, controller: string): string | undefined {
+  for (const line of text.split("\n")) {
+    const [, controllers, ...path] = line.split(":");
+    if (controllers?.split(",").includes(controller)) return path.join(":");
+  }
+  return undefined;
+}
+
+/** The folder in which a group is seen, or undefined when it lies outside of what is mounted. */
+export function seenAt({ at, root }: CgroupMount, path: string): string | undefined {
+  if (root === "/") return path === "/" ? at : `${at}${path}`;
+  if (path === root) return at;
+  return path.startsWith(`${root}/`) ? `${at}${path.slice(root.length)}` : undefined;
+}
+
+const isGone = (error: NodeJS.ErrnoException) => error.code === "ENOENT" || error.code === "ENODEV";
+
+/** The text of a file, or empty when its group is gone. */
+export async function readIfThere(file: string): Promise<string> {
+  return readFile(file, "utf8").catch((error) => {
+    if (isGone(error)) return "";
+    throw error;
+  });
+}
+
+/** Writes to a file of a group; that it is gone is no error. */
+export async function writeIfThere(file: string, text: string): Promise<void> {
+  // No `O_CREAT`: nothing but the kernel makes files there.
+  await writeFile(file, text, { flag: "r+" }).catch((error) => {
+    if (!isGone(error)) throw error;
+  });
+}
+
+export const write = (file: string, text: string) => writeFile(file, text, { flag: "r+" });
+
+export async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== "EEXIST") throw error;
+  });
+}
+
+export async function foldersIn(folder: string): Promise<string[]> {
+  const entries = await readdir(folder, { withFileTypes: true }).catch((error) => {
+    if (isGone(error)) return [];
+    throw error;
+  });
+  return entries.filter((entry) => entry.isDirectory()).map(({ name }) => name);
+}
+
+const LOOK_AGAIN_MS = 2;
+const PATIENCE_MS = 10_000;
+
+/** Repeats until it answers true; the kernel tells nobody when these things have happened. */
+export async function until(clock: Clock, what: string, happened: () => Promise<boolean>): Promise<void> {
+  const untilMs = clock.monotonic() + PATIENCE_MS;
+  while (!(await happened())) {
+    if (clock.monotonic() > untilMs) throw new Error(`${what} took longer than ${PATIENCE_MS / 1000} s`);
+    await sleep(clock, LOOK_AGAIN_MS);
+  }
+}
+
+/** Removes a group. One whose last process is just ending is busy for a moment. */
+export async function removeFolder(clock: Clock, folder: string): Promise<void> {
+  await until(clock, `removing the control group ${folder}`, async () => {
+    try {
+      await rmdir(folder);
+      return true;
+    } catch (error) {
+      const { code } = error as NodeJS.ErrnoException;
+      if (code === "ENOENT") return true;
+      if (code === "EBUSY") return false;
+      throw error;
+    }
+  });
+}

@@ -1,0 +1,140 @@
+/** Control groups of version 1: one tree of folders for each controller. */
+import { join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Limits } from "../../ports/compute/compute.ts";
+import {
+  foldersIn,
+  makeFolder,
+  mountsOf,
+  ownPath,
+  readIfThere,
+  removeFolder,
+  seenAt,
+  until,
+  write,
+  writeIfThere,
+} from "./cgroup-files.ts";
+import { type CgroupPlace, type Cgroups, MOST_PROCESSES } from "./cgroups.ts";
+import { numbersIn, sendSignal } from "./processes.ts";
+
+const CONTROLLERS = ["memory", "cpu", "pids", "freezer"] as const;
+type Controller = (typeof CONTROLLERS)[number];
+type Bases = Record<Controller, string>;
+
+const PERIOD_US = 100_000;
+
+export class CgroupsV1 implements Cgroups {
+  readonly #bases: Bases;
+  readonly #clock: Clock;
+
+  private constructor(bases: Bases, clock: Clock) {
+    this.#bases = bases;
+    this.#clock = clock;
+  }
+
+  /** This process's own folder in each tree: what is made below counts against whatever limits this process has. */
+  static places({ mounts, own }: CgroupPlace): Bases | undefined {
+    const hierarchies = mountsOf(mounts, "cgroup");
+    const found = CONTROLLERS.map((controller) => {
+      const mount = hierarchies.find(({ options }) => options.includes(controller));
+      const path = ownPath(own, controller);
+      return [controller, mount && path !== undefined ? (seenAt(mount, path) ?? mount.at) : undefined] as const;
+    });
+    return found.every(([, folder]) => folder !== undefined) ? (Object.fromEntries(found) as Bases) : undefined;
+  }
+
+  static async open(places: Bases, name: string, clock: Clock): Promise<CgroupsV1> {
+    const cgroups = CgroupsV1.at(
+      CONTROLLERS.map((controller) => join(places[controller], name)),
+      clock,
+    );
+    for (const base of cgroups.bases) await makeFolder(base);
+    return cgroups;
+  }
+
+  /** The groups of a process before this one. */
+  static at(bases: readonly string[], clock: Clock): CgroupsV1 {
+    return new CgroupsV1(Object.fromEntries(CONTROLLERS.map((one, index) => [one, bases[index]])) as Bases, clock);
+  }
+
+  get bases(): string[] {
+    return CONTROLLERS.map((controller) => this.#bases[controller]);
+  }
+
+  folders(id: string): string[] {
+    return CONTROLLERS.map((controller) => this.#file(controller, id));
+  }
+
+  async create(id: string, { memoryMb, vcpu }: Limits): Promise<void> {
+    await Promise.all(this.folders(id).map(makeFolder));
+    const bytes = String(memoryMb * 1_048_576);
+    const limitMemory = async () => {
+      await write(this.#file("memory", id, "memory.limit_in_bytes"), bytes);
+      // Memory and swap together: no swap. Absent where the kernel does not count swap.
+      await writeIfThere(this.#file("memory", id, "memory.memsw.limit_in_bytes"), bytes);
+    };
+    const limitCpu = async () => {
+      await write(this.#file("cpu", id, "cpu.cfs_period_us"), String(PERIOD_US));
+      await write(this.#file("cpu", id, "cpu.cfs_quota_us"), String(Math.round(vcpu * PERIOD_US)));
+    };
+    await Promise.all([limitMemory(), limitCpu(), write(this.#file("pids", id, "pids.max"), String(MOST_PROCESSES))]);
+  }
+
+  async processes(id: string): Promise<number[]> {
+    return numbersIn(await readIfThere(this.#file("freezer", id, "cgroup.procs")));
+  }
+
+  /** Frozen first, so that nothing is started while signals are sent; what is frozen ends only once it is thawed. */
+  async kill(id: string): Promise<void> {
+    await until(this.#clock, `ending ${id}`, async () => {
+      await this.#setState(id, "FROZEN");
+      const pids = await this.processes(id);
+      for (const pid of pids) sendSignal(pid, "SIGKILL");
+      await this.#setState(id, "THAWED");
+      return pids.length === 0;
+    });
+  }
+
+  async freeze(id: string): Promise<void> {
+    // A group that could not be stopped at the first try stays FREEZING until it is asked again.
+    await until(this.#clock, `freezing ${id}`, async () => {
+      await write(this.#file("freezer", id, "freezer.state"), "FROZEN");
+      return this.isFrozen(id);
+    });
+  }
+
+  async thaw(id: string): Promise<void> {
+    await this.#setState(id, "THAWED");
+  }
+
+  async isFrozen(id: string): Promise<boolean> {
+    return (await readIfThere(this.#file("freezer", id, "freezer.state"))).trim() === "FROZEN";
+  }
+
+  async outOfMemory(id: string): Promise<number> {
+    const text = await readIfThere(this.#file("memory", id, "memory.oom_control"));
+    return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  async remove(id: string): Promise<void> {
+    await Promise.all(this.folders(id).map((folder) => removeFolder(this.#clock, folder)));
+  }
+
+  async list(): Promise<string[]> {
+    const found = await Promise.all(this.bases.map(foldersIn));
+    return [...new Set(found.flat())];
+  }
+
+  async close(): Promise<void> {
+    if ((await this.list()).length > 0) return;
+    await Promise.all(this.bases.map((base) => removeFolder(this.#clock, base)));
+  }
+
+  #setState(id: string, state: "FROZEN" | "THAWED"): Promise<void> {
+    return writeIfThere(this.#file("freezer", id, "freezer.state"), state);
+  }
+
+  #file(controller: Controller, id: string, file = ""): string {
+    return join(this.#bases[controller], id, file);
+  }
+}

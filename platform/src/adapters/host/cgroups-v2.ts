@@ -1,0 +1,147 @@
+/** Control groups of version 2: one tree for all controllers. */
+import { join } from "node:path";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Limits } from "../../ports/compute/compute.ts";
+import {
+  foldersIn,
+  makeFolder,
+  mountsOf,
+  ownPath,
+  readIfThere,
+  removeFolder,
+  seenAt,
+  until,
+  write,
+  writeIfThere,
+} from "./cgroup-files.ts";
+import { type CgroupPlace, type Cgroups, MOST_PROCESSES } from "./cgroups.ts";
+import { numbersIn, sendSignal } from "./processes.ts";
+
+const CONTROLLERS = "+memory +cpu +pids";
+const PERIOD_US = 100_000;
+/** Where the processes of this process's own group go, since a group with processes cannot have limited groups below it. */
+const OWN_LEAF = "millrace-server";
+
+export class CgroupsV2 implements Cgroups {
+  readonly #base: string;
+  readonly #clock: Clock;
+
+  private constructor(base: string, clock: Clock) {
+    this.#base = base;
+    this.#clock = clock;
+  }
+
+  /**
+   * At the root of what is mounted where this process may write there, as a system's own daemons do; else below its own group, which
+   * a service manager has to have delegated to it.
+   */
+  static async open({ mounts, own }: CgroupPlace, name: string, clock: Clock): Promise<CgroupsV2> {
+    const mount = mountsOf(mounts, "cgroup2")[0];
+    if (!mount) throw new Error("none are mounted");
+    const path = ownPath(own, "");
+    const below = path === undefined ? undefined : seenAt(mount, path);
+    const places = [mount.at, ...(below === undefined || below === mount.at ? [] : [below])];
+    let failure: unknown;
+    for (const place of places) {
+      try {
+        await offerControllers(place);
+        const base = join(place, name);
+        await makeFolder(base);
+        await write(join(base, "cgroup.subtree_control"), CONTROLLERS);
+        return CgroupsV2.at(base, clock);
+      } catch (error) {
+        failure = error;
+      }
+    }
+    throw failure;
+  }
+
+  /** The groups of a process before this one. */
+  static at(base: string, clock: Clock): CgroupsV2 {
+    return new CgroupsV2(base, clock);
+  }
+
+  get bases(): string[] {
+    return [this.#base];
+  }
+
+  folders(id: string): string[] {
+    return [join(this.#base, id)];
+  }
+
+  async create(id: string, { memoryMb, vcpu }: Limits): Promise<void> {
+    await makeFolder(this.#file(id));
+    await Promise.all([
+      write(this.#file(id, "memory.max"), String(memoryMb * 1_048_576)),
+      // Absent where the kernel does not count swap.
+      writeIfThere(this.#file(id, "memory.swap.max"), "0"),
+      write(this.#file(id, "cpu.max"), `${Math.round(vcpu * PERIOD_US)} ${PERIOD_US}`),
+      write(this.#file(id, "pids.max"), String(MOST_PROCESSES)),
+    ]);
+  }
+
+  async processes(id: string): Promise<number[]> {
+    return numbersIn(await readIfThere(this.#file(id, "cgroup.procs")));
+  }
+
+  async kill(id: string): Promise<void> {
+    await until(this.#clock, `ending ${id}`, async () => {
+      await writeIfThere(this.#file(id, "cgroup.kill"), "1");
+      const pids = await this.processes(id);
+      // Kernels before 5.14 have no cgroup.kill; sending it twice does no harm.
+      for (const pid of pids) sendSignal(pid, "SIGKILL");
+      return pids.length === 0;
+    });
+  }
+
+  async freeze(id: string): Promise<void> {
+    await write(this.#file(id, "cgroup.freeze"), "1");
+    await until(this.#clock, `freezing ${id}`, () => this.isFrozen(id));
+  }
+
+  async thaw(id: string): Promise<void> {
+    await writeIfThere(this.#file(id, "cgroup.freeze"), "0");
+  }
+
+  async isFrozen(id: string): Promise<boolean> {
+    return /^frozen 1$/m.test(await readIfThere(this.#file(id, "cgroup.events")));
+  }
+
+  async outOfMemory(id: string): Promise<number> {
+    const text = await readIfThere(this.#file(id, "memory.events"));
+    return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  async remove(id: string): Promise<void> {
+    await removeFolder(this.#clock, this.#file(id));
+  }
+
+  async list(): Promise<string[]> {
+    return foldersIn(this.#base);
+  }
+
+  async close(): Promise<void> {
+    if ((await this.list()).length === 0) await removeFolder(this.#clock, this.#base);
+  }
+
+  #file(id: string, file = ""): string {
+    return join(this.#base, id, file);
+  }
+}
+
+/** Lets groups below this one have limits. */
+async function offerControllers(place: string): Promise<void> {
+  const file = join(place, "cgroup.subtree_control");
+  const offered = (await readIfThere(file)).split(/\s+/);
+  if (["memory", "cpu", "pids"].every((controller) => offered.includes(controller))) return;
+  try {
+    await write(file, CONTROLLERS);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "EBUSY") throw error;
+    // The root of a container's view, or a delegated group: its processes, this one among them, step aside first.
+    await makeFolder(join(place, OWN_LEAF));
+    for (const pid of numbersIn(await readIfThere(join(place, "cgroup.procs"))))
+      await writeIfThere(join(place, OWN_LEAF, "cgroup.procs"), String(pid)).catch(() => {});
+    await write(file, CONTROLLERS);
+  }
+}

@@ -1,0 +1,36 @@
+/** Control groups: where limits are set and from which a whole instance is frozen and ended, whatever it started. */
+import type { Limits } from "../../ports/compute/compute.ts";
+
+/** The groups of one data folder: one for each of its instances. */
+export interface Cgroups {
+  /** The folders that all of them are in: kept, since the next process of the server may live elsewhere. */
+  readonly bases: readonly string[];
+  /** Makes an instance's group, with its limits, empty. */
+  create(id: string, limits: Limits): Promise<void>;
+  /** The folders of an instance's group, each of which its first process has to join; whether they exist or not. */
+  folders(id: string): string[];
+  processes(id: string): Promise<number[]>;
+  /** Ends every process of the group at once, also frozen ones and ones that keep starting others. */
+  kill(id: string): Promise<void>;
+  /** Resolves when no process of the group runs any more. */
+  freeze(id: string): Promise<void>;
+  thaw(id: string): Promise<void>;
+  isFrozen(id: string): Promise<boolean>;
+  /** How often a process was ended because the group had used up its memory. */
+  outOfMemory(id: string): Promise<number>;
+  /** Of an empty group, or one that is not there. */
+  remove(id: string): Promise<void>;
+  /** Every group that is there, with or without an instance. */
+  list(): Promise<string[]>;
+  /** Removes what all groups of the data folder were kept in, once it is empty. */
+  close(): Promise<void>;
+}
+
+/** Threads count too; a program that starts them without end is stopped here. */
+export const MOST_PROCESSES = 4_096;
+
+/** What this process can see of control groups: the text of `/proc/self/mountinfo` and `/proc/self/cgroup`. */
+export interface CgroupPlace {
+  mounts: string;
+  own: string;
+}

@@ -1,0 +1,98 @@
+/** Connections to what listens on an instance's own loopback, where the machine's network does not reach. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import { join } from "node:path";
+import type { Duplex } from "node:stream";
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
+import type { Answer, Ask } from "./dialer-process.ts";
+import { TOOL_ENVIRONMENT } from "./tools.ts";
+
+const PROGRAM = join(import.meta.dirname, "dialer-process.ts");
+/** Until its process ends for want of use; it takes 45 MB. */
+const IDLE_MS = 60_000;
+
+/** A process inside the network, with those who wait for a connection of it. */
+interface Inside {
+  child: ChildProcess;
+  waiting: Map<number, PromiseWithResolvers<Duplex>>;
+}
+
+/** One process inside the network of one instance, started with the first connection. A connection is passed whole: no byte goes through it. */
+export class Dialer {
+  readonly #enter: () => readonly string[];
+  readonly #clock: Clock;
+  #inside: Inside | undefined;
+  #idle: Timer | undefined;
+  #asked = 0;
+
+  /** `enter` is the command that runs another one inside that network, as it is when one is started. */
+  constructor(enter: () => readonly string[], clock: Clock) {
+    this.#enter = enter;
+    this.#clock = clock;
+  }
+
+  async dial(host: string, port: number): Promise<Duplex> {
+    this.#idle?.cancel();
+    this.#inside ??= this.#start();
+    const { child, waiting } = this.#inside;
+    const number = ++this.#asked;
+    const answer = Promise.withResolvers<Duplex>();
+    waiting.set(number, answer);
+    try {
+      // One that could not be started has no line to it; its error tells why.
+      if (child.connected) child.send({ number, host, port } satisfies Ask);
+      return await answer.promise;
+    } finally {
+      waiting.delete(number);
+      if (waiting.size === 0) this.#closeWhenIdle();
+    }
+  }
+
+  #start(): Inside {
+    const [command, ...args] = [...this.#enter(), process.execPath, "--disable-warning=ExperimentalWarning", PROGRAM];
+    const child = spawn(command!, args, { stdio: ["ignore", "ignore", "ignore", "ipc"], env: TOOL_ENVIRONMENT });
+    const waiting: Inside["waiting"] = new Map();
+    const inside = { child, waiting };
+    child.on("message", (answer: Answer, socket) => handOver(waiting.get(answer.number), answer, socket as Socket));
+    child.on("error", (error) => this.#ended(inside, error.message));
+    child.on("exit", () => this.#ended(inside, "its process ended"));
+    child.unref();
+    child.channel?.unref();
+    return inside;
+  }
+
+  #ended(inside: Inside, why: string): void {
+    if (this.#inside === inside) this.#inside = undefined;
+    for (const { reject } of inside.waiting.values())
+      reject(new Error(`the instance's network cannot be entered: ${why}`));
+    inside.child.kill("SIGKILL");
+  }
+
+  #closeWhenIdle(): void {
+    this.#idle?.cancel();
+    this.#idle = this.#clock.after(IDLE_MS, () => floating(this.close(), () => {}));
+  }
+
+  /** The instance's network is left at once; connections that were made stay. */
+  async close(): Promise<void> {
+    this.#idle?.cancel();
+    const child = this.#inside?.child;
+    this.#inside = undefined;
+    if (!child?.pid || child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, "exit");
+    child.kill("SIGKILL");
+    await exited;
+  }
+}
+
+/** A connection that broke before it could be passed on is not there; one that breaks now must not find that nobody listens. */
+function handOver(waiting: PromiseWithResolvers<Duplex> | undefined, { error }: Answer, socket: Socket | undefined) {
+  socket?.on("error", () => {});
+  if (waiting && socket) waiting.resolve(socket);
+  else {
+    socket?.destroy();
+    waiting?.reject(new Error(error ?? "the connection was broken as soon as it was made"));
+  }
+}

@@ -1,0 +1,98 @@
+/** The GPUs of this machine, or made-up ones where there are none and any client's request should work all the same. */
+import { readdir, readFile } from "node:fs/promises";
+import type { Gpu } from "../../ports/compute/compute.ts";
+import { runTool } from "./forker.ts";
+import { find } from "./tools.ts";
+
+export type GpuMode = "auto" | "virtual" | "none";
+
+/** A GPU, and the device files by which a program reaches it. */
+export interface Device extends Gpu {
+  files: readonly string[];
+}
+
+export interface GpuOptions {
+  mode: GpuMode;
+  /** Names of the catalog. */
+  types: readonly string[];
+  /** Whether `auto` may make them up, which misleads nobody only where nobody else is served. */
+  mayBeVirtual: boolean;
+}
+
+const VIRTUAL_OF_EACH = 64;
+const SHARED_FILES = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/nvidia-uvm-tools", "/dev/nvidia-modeset"];
+const NVIDIA = "0x10de";
+const DISPLAY_CLASS = "0x03";
+
+export async function findGpus({ mode, types, mayBeVirtual }: GpuOptions): Promise<Device[]> {
+  if (mode === "none") return [];
+  if (mode === "virtual") return virtualGpus(types);
+  if (await hasNvidia()) return nvidiaGpus(types);
+  return mayBeVirtual ? virtualGpus(types) : [];
+}
+
+export function virtualGpus(types: readonly string[]): Device[] {
+  return types.flatMap((type) => {
+    const slug = type.toLowerCase().replace(/[^a-z0-9]+/g, "-");
+    return Array.from({ length: VIRTUAL_OF_EACH }, (_, n) => ({
+      id: `virtual-${slug}-${n}`,
+      type,
+      virtual: true,
+      files: [],
+    }));
+  });
+}
+
+/** By the driver's device files or, where no driver is installed, by what is plugged in. */
+async function hasNvidia(): Promise<boolean> {
+  const devices = await readdir("/dev").catch(() => []);
+  if (devices.some((name) => /^nvidia\d+$/.test(name))) return true;
+  const cards = await readdir("/sys/bus/pci/devices").catch(() => []);
+  const kinds = await Promise.all(cards.map((card) => kindOf(`/sys/bus/pci/devices/${card}`)));
+  return kinds.some(([vendor, kind]) => vendor === NVIDIA && kind?.startsWith(DISPLAY_CLASS));
+}
+
+const kindOf = (card: string) =>
+  Promise.all(
+    ["vendor", "class"].map((name) =>
+      readFile(`${card}/${name}`, "utf8").then(
+        (text) => text.trim(),
+        () => "",
+      ),
+    ),
+  );
+
+/** A tool that fails is an error with its text: GPUs that are there and do not work must not turn into made-up ones. */
+async function nvidiaGpus(types: readonly string[]): Promise<Device[]> {
+  const tool = await find("nvidia-smi");
+  if (!tool)
+    throw new Error("this machine has an NVIDIA GPU, but nvidia-smi is not installed: install NVIDIA's driver");
+  const text = await runTool(tool, ["--query-gpu=uuid,name,pci.bus_id", "--format=csv,noheader"]);
+  return Promise.all(parseNvidia(text).map((gpu, index) => withFiles(gpu, index, types)));
+}
+
+interface Found {
+  id: string;
+  name: string;
+  bus: string;
+}
+
+/** Lines such as `GPU-5a…, NVIDIA H200, 00000000:1B:00.0`. */
+export function parseNvidia(text: string): Found[] {
+  return text.split("\n").flatMap((line) => {
+    const [id, name, bus] = line.split(",").map((part) => part.trim());
+    return id && name && bus ? [{ id, name, bus }] : [];
+  });
+}
+
+async function withFiles({ id, name, bus }: Found, index: number, types: readonly string[]): Promise<Device> {
+  // The tool counts by bus; device files are numbered by the driver, which need not agree.
+  const folder = bus.toLowerCase().replace(/^0000(?=\d{4}:)/, "");
+  const about = await readFile(`/proc/driver/nvidia/gpus/${folder}/information`, "utf8").catch(() => "");
+  const minor = /^Device Minor:\s*(\d+)/m.exec(about)?.[1] ?? index;
+  return { id, type: typeOf(name, types), virtual: false, files: [`/dev/nvidia${minor}`, ...SHARED_FILES] };
+}
+
+/** The catalog's name for what the tool calls by the same name, in whatever case; else the tool's own. */
+export const typeOf = (name: string, types: readonly string[]) =>
+  types.find((type) => type.toLowerCase() === name.toLowerCase()) ?? name;

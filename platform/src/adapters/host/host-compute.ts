@@ -1,0 +1,397 @@
+/** The host driver: instances are processes of this machine, in a sandbox where bubblewrap is there. */
+import { createHash } from "node:crypto";
+import { mkdir, statfs } from "node:fs/promises";
+import { availableParallelism, totalmem } from "node:os";
+import { dirname, join } from "node:path";
+import type { Duplex } from "node:stream";
+import { type Duty, every } from "../../kernel/background.ts";
+import {
+  type Capabilities,
+  type Capacity,
+  type Compute,
+  type Instance,
+  type InstanceSpec,
+  type Output,
+  StartRefused,
+} from "../../ports/compute/compute.ts";
+import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
+import type { Cgroups } from "./cgroups.ts";
+import { type Device, findGpus, type GpuMode } from "./gpus.ts";
+import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
+import { HostInstance } from "./host-instance.ts";
+import { InstanceFolder, keptFrom } from "./instance-folder.ts";
+import { Launcher, type LauncherOptions, launchedFrom } from "./launcher.ts";
+import type { InstanceNetwork, Member } from "./network.ts";
+import { openCgroups, thisProcess } from "./open-cgroups.ts";
+import { type NetworkOptions, openNetwork } from "./open-network.ts";
+import { type OutputLimits, segmentBeside } from "./output-file.ts";
+import { Watchdog } from "./watchdog.ts";
+
+export interface HostOptions extends Omit<LauncherOptions, "key">, NetworkOptions {
+  gpus: GpuMode;
+  /** Names of the catalog's GPU types. */
+  gpuTypes: readonly string[];
+  /** The server is reached by this machine alone, so that made-up GPUs mislead nobody. */
+  onLoopback: boolean;
+  /** After how long without a server workers end by themselves. */
+  watchdogS: number;
+  /** How much of the disk what programs write may take. */
+  output: OutputLimits;
+  /** Folders that images must lie in; any where nothing is said. */
+  roots?: readonly string[];
+  /** Whether an account is that of the installation's owner, as every account is where nothing is said. */
+  isOwners?: (account: string) => Promise<boolean>;
+}
+
+const LOOK_MS = 2_000;
+const LOOKS_PER_RENEWAL = 15;
+
+/** By which the machine's parts of one data folder are named: its control groups, its bridge, its rules. */
+export function keyOf(folder: string): { key: string; seed: number } {
+  const digest = createHash("sha256").update(folder).digest();
+  return { key: digest.toString("hex", 0, 3), seed: digest.readUInt32LE(3) };
+}
+
+export class HostCompute implements Compute {
+  readonly capabilities: Capabilities;
+  readonly #options: HostOptions;
+  readonly #cgroups: Cgroups | undefined;
+  readonly #network: InstanceNetwork;
+  readonly #launcher: Launcher;
+  readonly #watchdog: Watchdog;
+  readonly #devices: readonly Device[];
+  readonly #instances = new Map<string, HostInstance>();
+  readonly #starting = new Map<string, { spec: InstanceSpec; place?: number; done: Promise<Instance> }>();
+  readonly #listeners = new Set<(instance: Instance) => void>();
+  #choosing: Promise<unknown> = Promise.resolve();
+  #duty: Duty | undefined;
+  #looks = 0;
+  #closing: Promise<void> | undefined;
+
+  private constructor(
+    options: HostOptions,
+    parts: {
+      cgroups: Cgroups | undefined;
+      network: InstanceNetwork;
+      launcher: Launcher;
+      watchdog: Watchdog;
+      devices: readonly Device[];
+    },
+  ) {
+    this.#options = options;
+    this.#cgroups = parts.cgroups;
+    this.#network = parts.network;
+    this.#launcher = parts.launcher;
+    this.#devices = parts.devices;
+    this.#watchdog = parts.watchdog;
+    this.capabilities = {
+      freeze: parts.cgroups !== undefined,
+      limits: parts.cgroups !== undefined,
+      ownNetwork: parts.network.own,
+      sandbox: parts.launcher.sandboxed,
+      volumes: parts.launcher.sandboxed,
+    };
+  }
+
+  static async open(options: HostOptions): Promise<HostCompute> {
+    await mkdir(options.folder, { recursive: true, mode: 0o700 });
+    const { key, seed } = keyOf(options.folder);
+    const watchdog = new Watchdog(options.folder, options.watchdogS, options.clock);
+    await watchdog.takeOver();
+    const launcher = await Launcher.open({ ...options, key });
+    const cgroups = await openCgroups({
+      place: await thisProcess(),
+      name: `millrace-${key}`,
+      file: join(options.folder, ".cgroups"),
+      clock: options.clock,
+    });
+    if ("cannot" in cgroups)
+      options.log.warn({}, `instances run without limits and are never frozen: ${cgroups.cannot}`);
+    const network = await openNetwork(options, { key, seed, sandboxed: launcher.sandboxed });
+    const devices = await findGpus({
+      mode: options.gpus,
+      types: options.gpuTypes,
+      mayBeVirtual: options.onLoopback,
+    });
+    watchdog.traces = [...network.traces, ...("cannot" in cgroups ? [] : cgroups.bases)];
+    const parts = { cgroups: "cannot" in cgroups ? undefined : cgroups, network, launcher, watchdog, devices };
+    const compute = new HostCompute(options, parts);
+    await compute.#recover();
+    return compute;
+  }
+
+  get linkHost(): string {
+    return this.#network.linkHost;
+  }
+
+  /** Lets instances reach the server at this port of `linkHost`. */
+  openLink(port: number): Promise<void> {
+    return this.#network.openLink(port);
+  }
+
+  /** From now on programs run as they are where nothing can keep them apart. */
+  allowUnsandboxed(): void {
+    this.#launcher.allowUnsandboxed();
+  }
+
+  /** Why programs are not kept apart from this machine, in words for whoever runs the server; undefined when they are. */
+  get warning(): string | undefined {
+    return this.#launcher.warning;
+  }
+
+  /** Finds every instance that a server before this one started, and removes what is left of those that are no more. */
+  async #recover(): Promise<void> {
+    const ids = await InstanceFolder.list(this.#options.folder);
+    await Promise.all(ids.map((id) => this.#recoverOne(id)));
+    for (const id of (await this.#cgroups?.list()) ?? []) if (!this.#instances.has(id)) await this.#clear(id);
+    this.#duty = every(this.#options.clock, LOOK_MS, () => this.#look(), this.#failed);
+    await this.#watchdog.ensure();
+  }
+
+  async #recoverOne(id: string): Promise<void> {
+    const folder = this.#folderOf(id);
+    const [kept, identity] = await Promise.all([folder.kept(), launchedFrom(folder)]);
+    // Its server died before the program began, and nobody begins it any more.
+    if (!kept || !identity) {
+      await folder.remove();
+      return this.#clear(id);
+    }
+    const instance = this.#follow(id, folder, kept);
+    await instance.follow(identity);
+  }
+
+  async #clear(id: string): Promise<void> {
+    await this.#cgroups?.kill(id);
+    await this.#cgroups?.remove(id);
+  }
+
+  /** Sees ends that no event told of, and that the watchdog and the network's rules are there. */
+  async #look(): Promise<void> {
+    if (this.#looks++ % LOOKS_PER_RENEWAL === 0) await this.#network.renew();
+    await Promise.all([...this.#instances.values()].map((instance) => instance.look()));
+    await this.#watchdog.ensure();
+  }
+
+  #failed = (error: unknown) => this.#options.log.error({ err: error }, "looking after instances failed");
+
+  #folderOf = (id: string) => new InstanceFolder(join(this.#options.folder, id));
+
+  #follow(id: string, folder: InstanceFolder, kept: ConstructorParameters<typeof HostInstance>[2]): HostInstance {
+    const instance = new HostInstance(id, folder, kept, {
+      clock: this.#options.clock,
+      cgroups: this.#cgroups,
+      sandboxed: this.#launcher.sandboxed,
+      changed: () => this.#tell(instance),
+      failed: this.#failed,
+    });
+    this.#instances.set(id, instance);
+    return instance;
+  }
+
+  async capacity(): Promise<Capacity> {
+    const { bsize, blocks } = await statfs(this.#options.folder);
+    return {
+      vcpu: availableParallelism(),
+      memoryMb: Math.floor(totalmem() / 1_048_576),
+      diskGb: Math.floor((bsize * blocks) / 2 ** 30),
+      gpus: this.#devices.map(({ id, type, virtual }) => ({ id, type, virtual })),
+      ceilings: this.#devices.some(({ virtual }) => virtual),
+    };
+  }
+
+  async prepare(image: string, _progress: (line: string) => void): Promise<void> {
+    await existingFolder(image);
+  }
+
+  /** Why the folder of an image is not given to programs of this account, as it is now. One that is not there yet may come. */
+  refuses(image: string, account: string): Promise<string | undefined> {
+    return refusalOf(this.#appOf(image, account));
+  }
+
+  async #appOf(image: string, account: string): Promise<HostFolder | undefined> {
+    const { folder, roots, isOwners = async () => true } = this.#options;
+    const rules = { data: dirname(folder), roots, asAnother: this.#launcher.changesUser };
+    return findFolder(image, rules, await isOwners(account));
+  }
+
+  async start(id: string, spec: InstanceSpec): Promise<Instance> {
+    const known = this.#instances.get(id);
+    if (known) return known.view();
+    const running = this.#starting.get(id);
+    if (running) return running.done;
+    const starting: { spec: InstanceSpec; place?: number; done: Promise<Instance> } = {
+      spec,
+      done: this.#begin(id, spec).finally(() => this.#starting.delete(id)),
+    };
+    this.#starting.set(id, starting);
+    return starting.done;
+  }
+
+  async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
+    const app = await this.#appOf(spec.image, spec.account);
+    this.#launcher.check(spec);
+    const place = await this.#choosePlace(id, spec);
+    const folder = this.#folderOf(id);
+    const segment = this.#segmentOfNext();
+    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place });
+    try {
+      const cgroups = this.#cgroups?.folders(id) ?? [];
+      await this.#cgroups?.create(id, spec.limits);
+      await folder.make(kept, cgroups);
+      const devices = this.#devices.filter((device) => spec.gpus.includes(device.id));
+      const enter = (command: readonly string[]) => this.#network.enter(place, command);
+      const launched = await this.#launcher.launch({
+        id,
+        spec,
+        folder,
+        app,
+        cgroups,
+        segment,
+        devices,
+        enter,
+        ownNetwork: this.#network.own,
+      });
+      const instance = this.#follow(id, folder, kept);
+      launched.ended.then(() => instance.look()).catch(this.#failed);
+      this.#tell(instance);
+      // It runs. What could not be looked at now is looked at again.
+      await instance.follow(launched.identity).catch(this.#failed);
+      return instance.view();
+    } catch (error) {
+      this.#instances.delete(id);
+      await folder.remove();
+      await this.#clear(id);
+      throw isFull(error) ? new Error(DISK_IS_FULL, { cause: error }) : error;
+    }
+  }
+
+  #segmentOfNext(): number {
+    const segments = [...this.#instances.values()].map(({ kept: { segment = 0 } }) => segment);
+    return segmentBeside(this.#options.output, segments, this.#starting.size - 1);
+  }
+
+  /** One after another, so that no two instances get the same device, port or address. */
+  #choosePlace(id: string, spec: InstanceSpec): Promise<number | undefined> {
+    const choose = async () => {
+      const others = this.#others(id);
+      this.#checkDevices(spec, others);
+      const place = await this.#network.choose(spec.ports, others);
+      const starting = this.#starting.get(id);
+      if (starting && place !== undefined) starting.place = place;
+      return place;
+    };
+    const chosen = this.#choosing.then(choose, choose);
+    this.#choosing = chosen.catch(() => {});
+    return chosen;
+  }
+
+  /** Everybody who has or is about to have a place. An ended instance keeps only its address, until it is removed. */
+  #others(id: string): (Member & { gpus: readonly string[] })[] {
+    const there = [...this.#instances.values()].map((instance) => ({
+      ...memberOf(instance),
+      ...(instance.isEnded && { ports: [] }),
+      gpus: instance.isEnded ? [] : instance.kept.gpus,
+    }));
+    const coming = [...this.#starting].filter(([other]) => other !== id);
+    const places = coming.map(([, { spec, place }]) => ({
+      index: place,
+      ports: spec.ports,
+      gpus: spec.gpus,
+      processes: async () => [],
+    }));
+    return [...there, ...places];
+  }
+
+  #checkDevices({ gpus }: InstanceSpec, others: readonly { gpus: readonly string[] }[]): void {
+    for (const gpu of gpus) {
+      if (!this.#devices.some(({ id }) => id === gpu)) throw new StartRefused(`this machine has no device ${gpu}`);
+      if (others.some((other) => other.gpus.includes(gpu))) throw new StartRefused(`device ${gpu} is in use`);
+    }
+  }
+
+  async stop(id: string, graceMs: number): Promise<void> {
+    await this.#starting.get(id)?.done.catch(() => {});
+    await this.#instances.get(id)?.stop(graceMs);
+  }
+
+  async remove(id: string): Promise<void> {
+    await this.#starting.get(id)?.done.catch(() => {});
+    const instance = this.#instances.get(id);
+    if (!instance) return;
+    await instance.remove();
+    await Promise.all([this.#cgroups?.remove(id), this.#network.leave(instance.kept.address)]);
+    await instance.folder.remove();
+    this.#instances.delete(id);
+  }
+
+  async list(): Promise<Instance[]> {
+    return [...this.#instances.values()].map((instance) => instance.view());
+  }
+
+  watch(listener: (instance: Instance) => void): () => void {
+    // A function of its own, so that one that listens twice is called twice.
+    const own = (instance: Instance) => listener(instance);
+    this.#listeners.add(own);
+    return () => this.#listeners.delete(own);
+  }
+
+  #tell(instance: HostInstance): void {
+    for (const listener of [...this.#listeners]) listener(instance.view());
+  }
+
+  logs(id: string, options: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
+    return this.#instances.get(id)?.logs(options) ?? nothing();
+  }
+
+  async dial(id: string, port: number): Promise<Duplex> {
+    const instance = this.#instances.get(id);
+    if (!instance) throw new Error(`no instance ${id}`);
+    if (!instance.kept.ports.includes(port)) throw new Error(`port ${port} is not one of ${id}`);
+    if (instance.isEnded) throw new Error(`nobody listens on port ${port} of ${id}: it has ended`);
+    return this.#network.dial(memberOf(instance), port).catch((error: Error) => {
+      throw new Error(`port ${port} of ${id} cannot be reached: ${error.message}`, { cause: error });
+    });
+  }
+
+  async freeze(id: string): Promise<void> {
+    if (!this.capabilities.freeze) throw new Error("without control groups nothing can be frozen");
+    await this.#known(id).freeze();
+  }
+
+  async thaw(id: string): Promise<void> {
+    await this.#known(id).thaw();
+  }
+
+  #known(id: string): HostInstance {
+    const instance = this.#instances.get(id);
+    if (!instance) throw new Error(`no instance ${id}`);
+    return instance;
+  }
+
+  /** Once: what is on the machine afterwards is the next server's. */
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    await Promise.allSettled([...this.#starting.values()].map(({ done }) => done));
+    await this.#duty?.[Symbol.asyncDispose]();
+    this.#listeners.clear();
+    for (const instance of this.#instances.values()) instance.letGo();
+    const isLeft = [...this.#instances.values()].some(({ isEnded }) => !isEnded);
+    await this.#watchdog.leave(isLeft);
+    await this.#network.letGo();
+    if (isLeft) return;
+    await this.#network.close();
+    await this.#cgroups?.close();
+  }
+}
+
+const memberOf = (instance: HostInstance): Member => ({
+  index: instance.kept.address,
+  ports: instance.kept.ports,
+  processes: () => instance.processes(),
+});
+
+async function* nothing(): AsyncIterable<Output> {}

@@ -1,0 +1,363 @@
+/** A server that is killed: its instances go on and are found, or are gone without a trace; and nobody is left alone for ever. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import { beforeEach, expect, test } from "vitest";
+import { realClock, sleep, stay } from "../../kernel/clock.ts";
+import { realRandom, SeededRandom } from "../../kernel/random.ts";
+import type { InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
+import { ended, found, linesOf, newId, specOf } from "../../ports/compute/conformance-world.ts";
+import { runTool } from "./forker.ts";
+import { keyOf } from "./host-compute.ts";
+import { LAUNCH } from "./host-instance.ts";
+import { type HostWorld, openHost } from "./host-world.ts";
+import { InstanceFolder, keptFrom } from "./instance-folder.ts";
+import { launchedFrom } from "./launcher.ts";
+import { missingForTests } from "./machine.ts";
+import { type Identity, isAlive, numbersIn, parseStat, sendSignal } from "./processes.ts";
+import { foldersBelow } from "./remains.ts";
+
+const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
+const KILLS = 8;
+
+const missing = await missingForTests();
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
+
+/** A driver in a process of its own, on the data folder of the world. */
+class DriverProcess {
+  readonly process: ChildProcess;
+  readonly #lines: Interface;
+
+  constructor(data: string, watchdogS: number) {
+    const program = join(import.meta.dirname, "driver-process.ts");
+    this.process = spawn(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)],
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    this.#lines = createInterface({ input: this.process.stdout! });
+  }
+
+  static async open(data: string, watchdogS = 60): Promise<DriverProcess> {
+    const driver = new DriverProcess(data, watchdogS);
+    await driver.said("open");
+    return driver;
+  }
+
+  async said(line: string): Promise<void> {
+    for await (const [said] of this.#saying()) if (said === line) return;
+  }
+
+  async *#saying(): AsyncIterable<[string]> {
+    const over = new AbortController();
+    this.process.once("exit", () => over.abort());
+    for (;;) yield (await once(this.#lines, "line", { signal: over.signal })) as [string];
+  }
+
+  tell(id: string, spec: InstanceSpec): void {
+    this.process.stdin!.write(`${JSON.stringify({ id, spec })}\n`);
+  }
+
+  async start(id: string, spec: InstanceSpec): Promise<void> {
+    const started = this.said(`started ${id}`);
+    this.tell(id, spec);
+    await started;
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.process, "exit");
+    this.process.kill("SIGKILL");
+    await exited;
+  }
+}
+
+/** A world whose own driver has gone, so that another process can take its data folder. */
+async function leftWorld(): Promise<HostWorld> {
+  const world = await openHost();
+  await world.compute[Symbol.asyncDispose]();
+  return world;
+}
+
+test("instances go on when their server is killed, write on, and are found with all they wrote", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data);
+  const [lives, ends] = [newId(), newId()];
+  await driver.start(lives, specOf(world, [{ write: "ready\n" }, { stayUntilAsked: 4 }]));
+  await driver.start(ends, specOf(world, [{ pauseMs: 300 }, { write: "after the kill\n" }, { exit: 9 }]));
+  await driver.kill();
+  const compute = await world.reopen();
+  expect(await ended(compute, ends)).toMatchObject({ code: 9 });
+  expect((await linesOf(compute, ends)).lines).toEqual(["after the kill"]);
+  expect(await found(compute, lives)).toMatchObject({ state: "running" });
+  await linesOf(compute, lives, { limit: 1 });
+  await compute.stop(lives, 10_000);
+  expect(await found(compute, lives)).toMatchObject({ exit: { code: 4 } });
+  await Promise.all([lives, ends].map((id) => compute.remove(id)));
+});
+
+test(`a server killed in the middle of starts, ${KILLS} times: what is not listed is not there (seed ${seed})`, async () => {
+  await using world = await leftWorld();
+  const random = new SeededRandom(seed);
+  for (let kill = 0; kill < KILLS; kill++) {
+    const driver = await DriverProcess.open(world.data);
+    const ids = Array.from({ length: 6 }, () => newId());
+    for (const id of ids) driver.tell(id, specOf(world, [{ stayUntilAsked: 0 }]));
+    await stay(random.below(60));
+    await driver.kill();
+    const compute = await world.reopen();
+    const listed = new Set((await compute.list()).map(({ id }) => id));
+    // A launcher whose folder is gone needs a moment to find that out.
+    for (const id of ids.filter((one) => !listed.has(one)))
+      await until(async () => (await world.remains(id)).length === 0);
+    for (const id of listed) await compute.remove(id);
+    for (const id of ids) expect(await world.remains(id)).toEqual([]);
+    await compute[Symbol.asyncDispose]();
+  }
+}, 600_000);
+
+test("a driver that is let go of twice takes nothing from the one after it", async () => {
+  await using world = await openHost();
+  const first = world.compute;
+  const second = await world.reopen();
+  const id = newId();
+  await second.start(id, specOf(world, [{ write: "ready\n" }, { stayUntilAsked: 0 }]));
+  await linesOf(second, id, { limit: 1 });
+  const { key } = keyOf(join(world.data, "instances"));
+  const there = await named(key);
+  await first[Symbol.asyncDispose]();
+  expect(await named(key)).toEqual(there);
+  expect((await world.remains(id)).some((thing) => thing.startsWith("process"))).toBe(true);
+});
+
+test("a launcher that had not said who it is when its server was killed is found, and runs its program", async () => {
+  await using world = await leftWorld();
+  await using half = await halfStarted(world);
+  const launcher = await half.launcherBeforeItsFirstStep();
+  const compute = await world.reopen();
+  expect(await found(compute, half.id)).toMatchObject({ state: "running" });
+  launcher.goOn();
+  expect(await ended(compute, half.id)).toMatchObject({ code: 9 });
+  await compute.remove(half.id);
+  expect(await world.remains(half.id)).toEqual([]);
+});
+
+test("a launcher that comes to life after its server's successor looked for it starts nothing", async () => {
+  await using world = await leftWorld();
+  await using half = await halfStarted(world);
+  const launcher = await half.launcherBeforeItIsOne();
+  const compute = await world.reopen();
+  expect(await compute.list()).toEqual([]);
+  launcher.goOn();
+  await launcher.ended;
+  expect(await readFile(half.traceOfProgram, "utf8").catch(() => "nothing")).toBe("nothing");
+  expect(await world.remains(half.id)).toEqual([]);
+});
+
+test("a launcher that comes to life while its server's successor removes what is left of it starts nothing", async () => {
+  await using world = await leftWorld();
+  await using half = await halfStarted(world);
+  const launcher = await half.launcherBeforeItIsOne();
+  expect(await launchedFrom(half.folder)).toBeUndefined();
+  launcher.goOn();
+  await launcher.ended;
+  expect(await readFile(half.traceOfProgram, "utf8").catch(() => "nothing")).toBe("nothing");
+  const compute = await world.reopen();
+  expect(await compute.list()).toEqual([]);
+  expect(await world.remains(half.id)).toEqual([]);
+});
+
+test("a Pod whose launcher had only just been started when its server was killed keeps its network", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data, 3);
+  await using half = await halfStarted(world, "pod");
+  const launcher = await half.launcherBeforeItsFirstStep();
+  const { key } = keyOf(join(world.data, "instances"));
+  const there = await named(key);
+  await driver.kill();
+  await nextLook(await watchdogOf(world));
+  expect(await named(key)).toEqual(there);
+  launcher.goOn();
+  await launcher.ended;
+});
+
+test("when no server comes back in time workers end by themselves, and Pods stay", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data, 1);
+  const [worker, stubborn, pod] = [newId(), newId(), newId()];
+  await driver.start(worker, specOf(world, [{ leaveChild: true }, { stayUntilAsked: 0 }]));
+  await driver.start(stubborn, specOf(world, [{ stayWhateverIsAsked: true }]));
+  await driver.start(pod, specOf(world, [{ stayUntilAsked: 0 }], { kind: "pod" }));
+  await driver.kill();
+  await until(() =>
+    access(join(world.data, "instances", ".watchdog")).then(
+      () => false,
+      () => true,
+    ),
+  );
+  for (const id of [worker, stubborn])
+    expect((await world.remains(id)).filter((thing) => !thing.startsWith("file"))).toEqual([]);
+  const compute = await world.reopen();
+  expect((await found(compute, worker))?.exit).toMatchObject({
+    signal: "SIGKILL",
+    reason: expect.stringContaining("server was gone"),
+  });
+  expect(await found(compute, pod)).toMatchObject({ state: "running" });
+  await Promise.all([worker, stubborn, pod].map((id) => compute.remove(id)));
+});
+
+test("workers of a data folder that somebody removed end too", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data, 1);
+  const id = newId();
+  await driver.start(id, specOf(world, [{ stayWhateverIsAsked: true }]));
+  await rm(join(world.data, "instances"), { recursive: true, maxRetries: 5 });
+  await driver.kill();
+  await until(async () => (await world.remains(id)).length === 0);
+});
+
+test("a server that comes back in time keeps its workers", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data);
+  const id = newId();
+  await driver.start(id, specOf(world, [{ stayUntilAsked: 0 }]));
+  const before = await watchdogOf(world);
+  await driver.kill();
+  const compute = await world.reopen({ watchdogS: 1 });
+  const watchdog = await watchdogOf(world);
+  // Three looks of its own are more than its patience; and the one before it looks no more.
+  for (let look = 0; look < 3; look++) await nextLook(watchdog);
+  expect([await isAlive(before), await isAlive(watchdog)]).toEqual([false, true]);
+  expect(await found(compute, id)).toMatchObject({ state: "running" });
+  await compute.remove(id);
+});
+
+test("nothing is left of the machine's once the last instance and the server are gone", async () => {
+  let key = "";
+  {
+    await using world = await openHost();
+    ({ key } = keyOf(join(world.data, "instances")));
+    const id = newId();
+    await world.compute.start(id, specOf(world, [{ stayUntilAsked: 0 }]));
+    expect((await named(key)).length).toBeGreaterThan(3);
+    await world.compute.remove(id);
+  }
+  expect(await named(key)).toEqual([]);
+});
+
+test("a server that is killed with nothing running leaves nothing on the machine either", async () => {
+  await using world = await leftWorld();
+  const { key } = keyOf(join(world.data, "instances"));
+  const driver = await DriverProcess.open(world.data, 60);
+  expect((await named(key)).length).toBeGreaterThan(3);
+  await driver.kill();
+  await until(async () => (await named(key)).length === 0);
+});
+
+test("an instance whose launcher was ended is found to have ended, and its program with it", async () => {
+  await using world = await openHost();
+  const id = newId();
+  await world.compute.start(id, specOf(world, [{ write: "ready\n" }, { stayWhateverIsAsked: true }]));
+  await linesOf(world.compute, id, { limit: 1 });
+  const launcher = parseStat(await readFile(join(world.data, "instances", id, "identity"), "utf8"))!;
+  sendSignal(launcher.pid, "SIGKILL");
+  expect(await ended(world.compute, id)).toMatchObject({ code: null, reason: expect.stringContaining("not seen") });
+  expect((await world.remains(id)).filter((thing) => thing.startsWith("process"))).toEqual([]);
+  await world.compute.remove(id);
+});
+
+test("a folder that another driver left half made is removed", async () => {
+  await using world = await leftWorld();
+  const id = newId();
+  const folder = join(world.data, "instances", id);
+  await mkdir(folder);
+  await writeFile(join(folder, "spec.json"), '{"kind":');
+  const compute = await world.reopen();
+  expect(await compute.list()).toEqual([]);
+  expect(await world.remains(id)).toEqual([]);
+});
+
+/** An instance of which the server that started it came to making the folder, and no further than the test says. */
+async function halfStarted(world: HostWorld, kind: InstanceKind = "worker") {
+  const id = newId();
+  const folder = new InstanceFolder(join(world.data, "instances", id));
+  await folder.make(keptFrom(specOf(world, [], { kind }), realClock.now(), { segment: 1_000_000 }), []);
+  const traceOfProgram = join(world.app, "trace");
+  const launch = [...LAUNCH, folder.path, "", "1000000", "/bin/sh", "-c", `echo ran >${traceOfProgram}; exit 9`];
+  const children = new AsyncDisposableStack();
+  const run = async (command: readonly string[]) => {
+    const child = spawn(command[0]!, command.slice(1), { detached: true, stdio: "ignore" });
+    const exited = once(child, "exit");
+    children.defer(async () => {
+      child.kill("SIGKILL");
+      await exited;
+    });
+    await once(child, "spawn");
+    return { stop: () => child.kill("SIGSTOP"), goOn: () => child.kill("SIGCONT"), ended: exited, child };
+  };
+  return {
+    id,
+    folder,
+    traceOfProgram,
+    /** It runs, and has not written who it is. One that was faster than the signal does not count. */
+    async launcherBeforeItsFirstStep() {
+      for (;;) {
+        const launcher = await run(launch);
+        launcher.stop();
+        await until(() => isStopped(launcher.child.pid!));
+        if (!(await readdir(folder.path)).includes("identity")) return launcher;
+        sendSignal(-launcher.child.pid!, "SIGKILL");
+        await launcher.ended;
+        for (const name of ["identity", "exit"]) await rm(folder.file(name), { force: true });
+      }
+    },
+    /** It is still a copy of the server, which has not become the launcher. */
+    async launcherBeforeItIsOne() {
+      const launcher = await run(["/bin/sh", "-c", 'kill -STOP $$; exec "$@"', "sh", ...launch]);
+      await until(() => isStopped(launcher.child.pid!));
+      return launcher;
+    },
+    [Symbol.asyncDispose]: () => children.disposeAsync(),
+  };
+}
+
+const isStopped = async (pid: number) =>
+  /\) [TZ] /.test(await readFile(`/proc/${pid}/stat`, "utf8").catch(() => ") Z "));
+
+const watchdogOf = async ({ data }: HostWorld) =>
+  parseStat(await readFile(join(data, "instances", ".watchdog"), "utf8"))!;
+
+/** Resolves when a watchdog has looked around after this, or has ended. */
+async function nextLook(watchdog: Identity): Promise<void> {
+  const pause = await pauseOf(watchdog.pid);
+  await until(async () => ![pause, undefined].includes(await pauseOf(watchdog.pid)) || !(await isAlive(watchdog)));
+}
+
+/** The pause in which a watchdog is, by the number of its process; undefined while it looks around. */
+async function pauseOf(watchdog: number): Promise<number | undefined> {
+  const [child] = numbersIn(await readFile(`/proc/${watchdog}/task/${watchdog}/children`, "utf8").catch(() => ""));
+  const name = await readFile(`/proc/${child}/comm`, "utf8").catch(() => "");
+  return name === "sleep\n" ? child : undefined;
+}
+
+/** Links, rules and control groups of the machine that bear the name of a data folder. */
+async function named(key: string): Promise<string[]> {
+  const parts = await Promise.all([
+    readdir("/sys/class/net"),
+    foldersBelow("/sys/fs/cgroup", 6),
+    runTool("/usr/sbin/nft", ["list", "tables"]).then((text) => text.split("\n")),
+    runTool("/usr/sbin/iptables", ["-S"]).then(
+      (text) => text.split("\n"),
+      () => [],
+    ),
+  ]);
+  return parts.flat().filter((name) => name.includes(key));
+}
+
+/** Looks again until it is so: nobody tells what a process elsewhere has done. */
+async function until(happened: () => Promise<boolean>): Promise<void> {
+  while (!(await happened())) await sleep(realClock, 50);
+}

@@ -1,0 +1,170 @@
+/** Which folders of this machine programs may be given: looked at anew at each start, since a folder may have changed since the last. */
+import { opendir, realpath, stat } from "node:fs/promises";
+import { dirname, join, normalize } from "node:path";
+import { ifNotThere } from "../../kernel/not-there.ts";
+import { StartRefused } from "../../ports/compute/compute.ts";
+import { folderIn, isInside } from "./host-image.ts";
+import { kernelMountIn } from "./mounts.ts";
+
+export interface FolderRules {
+  /** The data folder, of which no program may see anything. */
+  data: string;
+  /** Where folders have to lie, if an operator says so. */
+  roots?: readonly string[];
+  /** Programs run as a user of their own. */
+  asAnother: boolean;
+}
+
+/** A folder as it was looked at. */
+export interface HostFolder {
+  /** Without a symbolic link in it. */
+  path: string;
+  /** Tells it from whatever else may be found under its path later. */
+  identity: string;
+}
+
+export class MissingFolder extends StartRefused {}
+
+/** The machine's own, with all below them. */
+const SYSTEM = ["/proc", "/sys", "/dev", "/run"];
+/** Of these what is below may be a project's folder. */
+const SYSTEM_ROOTS = ["/", "/etc", "/var", "/root"];
+
+const OTHERS_MAY_READ = 0o005;
+const OTHERS_MAY_PASS = 0o001;
+
+/** Deep enough for a home with what agents and engines put there; beyond either bound nothing is looked at, and nothing refused. */
+const DEEPEST = 4;
+const MOST_ENTRIES = 10_000;
+const PASSED_BY = new Set(["node_modules", ".git"]);
+
+/** The real folder that an image names; undefined for `host` alone. */
+export async function existingFolder(image: string): Promise<HostFolder | undefined> {
+  const named = folderIn(image);
+  if (named === undefined) return undefined;
+  const path = await realpath(named).catch(() => undefined);
+  const found = path === undefined ? undefined : await lookAt(path);
+  if (!path || !found?.isDirectory()) throw new MissingFolder(`there is no folder ${named} on this machine`);
+  return { path, identity: identityOf(found) };
+}
+
+/**
+ * The folder of an image, if a program may have it. `ownersOwn`: it runs for the installation's owner, who may lay open what lies below a
+ * folder that is closed to others, such as a project in a home. For anybody else a folder is as closed as those on the way to it.
+ */
+export async function findFolder(
+  image: string,
+  rules: FolderRules,
+  ownersOwn: boolean,
+): Promise<HostFolder | undefined> {
+  const named = folderIn(image);
+  if (named === undefined) return undefined;
+  refuseSystem(named, normalize(named).replace(/(.)\/$/, "$1"));
+  const folder = (await existingFolder(image))!;
+  refuseSystem(named, folder.path);
+  await refuseDisguised(named, folder);
+  await refuseData(named, folder, rules.data);
+  const root = await rootOf(named, folder, rules.roots);
+  await refuseClosed(named, folder, { root, ownersOwn, asAnother: rules.asAnother });
+  const socket = await socketIn(folder.path);
+  if (socket)
+    throw new StartRefused(`${named} holds a socket, ${socket}, by which a program could talk to what listens there`);
+  return folder;
+}
+
+/** The reason of a refusal, which a missing folder is not yet. */
+export async function refusalOf(finding: Promise<unknown>): Promise<string | undefined> {
+  try {
+    await finding;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof StartRefused)) throw error;
+    return error instanceof MissingFolder ? undefined : error.message;
+  }
+}
+
+function refuseSystem(named: string, path: string): void {
+  const system = SYSTEM.find((folder) => isInside(path, folder));
+  if (system)
+    throw new StartRefused(`${named} is part of ${system}, which is the machine's own: name a folder of a project`);
+  if (SYSTEM_ROOTS.includes(path))
+    throw new StartRefused(`${named} is the machine's own folder ${path}: name a folder of a project`);
+}
+
+/** The same under other names: mounted a second time, or with a file system of the kernel inside. */
+async function refuseDisguised(named: string, { path, identity }: HostFolder): Promise<void> {
+  for (const root of SYSTEM_ROOTS)
+    if ((await identityAt(root)) === identity)
+      throw new StartRefused(`${named} is the machine's own folder ${root}: name a folder of a project`);
+  const mount = await kernelMountIn(path);
+  if (mount) throw new StartRefused(`${named} shows ${mount}: name a folder of a project`);
+}
+
+async function refuseData(named: string, { path, identity }: HostFolder, data: string): Promise<void> {
+  const real = await realpath(data).catch(() => data);
+  if (isInside(real, path) || isInside(path, real) || (await identityAt(real)) === identity)
+    throw new StartRefused(`${named} holds or is part of the server's data folder, which no program may see`);
+}
+
+/** The one of an operator's folders that it lies in. */
+async function rootOf(
+  named: string,
+  { path }: HostFolder,
+  roots: readonly string[] | undefined,
+): Promise<string | undefined> {
+  if (!roots) return undefined;
+  const real = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
+  const root = real.find((folder) => isInside(path, folder));
+  if (root === undefined)
+    throw new StartRefused(`${named} is in none of the folders that programs may come from: ${roots.join(", ")}`);
+  return root;
+}
+
+async function refuseClosed(
+  named: string,
+  { path }: HostFolder,
+  { root, ownersOwn, asAnother }: { root: string | undefined; ownersOwn: boolean; asAnother: boolean },
+): Promise<void> {
+  if ((asAnother || !ownersOwn) && !(await isOpen(path, OTHERS_MAY_READ)))
+    throw new StartRefused(
+      `${named} cannot be read by others, and programs run as a user of their own: chmod o+rX ${named}`,
+    );
+  if (ownersOwn) return;
+  for (let above = dirname(path); path !== root && above !== "/"; above = dirname(above)) {
+    // What an operator lists is open to programs, wherever it lies.
+    if (root !== undefined && !isInside(above, root)) return;
+    if (!(await isOpen(above, OTHERS_MAY_PASS)))
+      throw new StartRefused(`${named} lies below ${above}, which is closed to others: chmod o+x ${above}`);
+  }
+}
+
+const isOpen = async (folder: string, bits: number) => ((await stat(folder)).mode & bits) === bits;
+
+/** The first socket that is found, the nearest ones first. What this server cannot read, programs cannot either. */
+async function socketIn(folder: string): Promise<string | undefined> {
+  let left = MOST_ENTRIES;
+  let level = [folder];
+  for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {
+    const below: string[] = [];
+    for (const parent of level) {
+      const entries = await opendir(parent, { bufferSize: 256 }).catch(ifNotThere(undefined));
+      for await (const entry of entries ?? []) {
+        if (entry.isSocket()) return join(parent, entry.name);
+        if (entry.isDirectory() && !PASSED_BY.has(entry.name)) below.push(join(parent, entry.name));
+        if (--left === 0) return undefined;
+      }
+    }
+    level = below;
+  }
+  return undefined;
+}
+
+/** Whole numbers of any size: those of some file systems pass what a plain number holds. */
+const lookAt = (path: string) => stat(path, { bigint: true }).catch(() => undefined);
+
+const identityOf = ({ dev, ino }: { dev: bigint; ino: bigint }) => `${dev}:${ino}`;
+
+const identityAt = async (path: string) => {
+  const found = await lookAt(path);
+  return found && identityOf(found);
+};

@@ -1,0 +1,20 @@
+/** Images of the form `host` and `host:/abs/dir`: a folder of this machine, run as it is. */
+import { isAbsolute, relative } from "node:path";
+import { StartRefused } from "../../ports/compute/compute.ts";
+
+const PREFIX = "host:";
+
+/** The folder that an image names, as it was written; undefined for `host` alone. */
+export function folderIn(image: string): string | undefined {
+  if (image === "host") return undefined;
+  if (!image.startsWith(PREFIX))
+    throw new StartRefused(`'${image}' is a container image: install Docker or Podman to run it, or use host:/folder`);
+  const folder = image.slice(PREFIX.length);
+  if (!isAbsolute(folder)) throw new StartRefused(`'${image}' names no folder: write host: and an absolute path`);
+  return folder;
+}
+
+export const isInside = (path: string, folder: string) => {
+  const way = relative(folder, path);
+  return way !== ".." && !way.startsWith("../../ports/compute/");
+};

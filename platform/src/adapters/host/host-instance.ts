@@ -1,0 +1,302 @@
+/** One instance on this machine: its processes, its end and its output, also when another process of the server started it. */
+import { type FSWatcher, watch } from "node:fs";
+import { join } from "node:path";
+import { type Clock, sleep } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
+import type { Exit, Instance, InstanceState, Output } from "../../ports/compute/compute.ts";
+import { DISK_IS_FULL } from "../../ports/disk.ts";
+import type { Cgroups } from "./cgroups.ts";
+import { EXIT, type InstanceFolder, type KeptInstance } from "./instance-folder.ts";
+import { isSegment, OutputReader, parsePosition } from "./output-file.ts";
+import {
+  childrenOf,
+  commandOf,
+  descendants,
+  type Identity,
+  isAlive,
+  numbersOf,
+  sendSignal,
+  withCommand,
+  withVariable,
+} from "./processes.ts";
+
+const LOOK_AGAIN_MS = 3;
+/** How a program is found in the sandbox: bubblewrap is the first process there, and starts it as the second. */
+const PROGRAM_NUMBER = 2;
+const KILLED = 137;
+/** How long the last words of a program may take to reach the disk. Somebody may hold its pipe open, whom it gave it to. */
+const LAST_WORDS_MS = 2_000;
+
+/** What every launcher's command begins with, and that of what keeps its output; the instance's folder comes next. */
+export const LAUNCH = ["/bin/sh", join(import.meta.dirname, "launch.sh")] as const;
+const KEEP = ["/bin/sh", join(import.meta.dirname, "keep.sh")] as const;
+
+/** The variable by which the processes of a program are found where no control group holds them together. */
+export const MARK = "MILLRACE_INSTANCE";
+
+export interface InstanceParts {
+  clock: Clock;
+  cgroups: Cgroups | undefined;
+  /** The program runs in namespaces of its own. */
+  sandboxed: boolean;
+  changed: (instance: HostInstance) => void;
+  failed: (error: unknown) => void;
+}
+
+export class HostInstance {
+  readonly id: string;
+  readonly folder: InstanceFolder;
+  readonly kept: KeptInstance;
+  readonly whenEnded: Promise<void>;
+  readonly #parts: InstanceParts;
+  readonly #ended: () => void;
+  #launcher: Identity | undefined;
+  #state: InstanceState = "running";
+  #exit: Exit | undefined;
+  #ending: Promise<void> | undefined;
+  #watcher: FSWatcher | undefined;
+  #wake = Promise.withResolvers<void>();
+  #turn: Promise<unknown> = Promise.resolve();
+  /** Nobody follows it any more. */
+  #gone = false;
+
+  constructor(id: string, folder: InstanceFolder, kept: KeptInstance, parts: InstanceParts) {
+    this.id = id;
+    this.folder = folder;
+    this.kept = kept;
+    this.#parts = parts;
+    const ended = Promise.withResolvers<void>();
+    this.whenEnded = ended.promise;
+    this.#ended = ended.resolve;
+  }
+
+  get isEnded(): boolean {
+    return this.#exit !== undefined;
+  }
+
+  view(): Instance {
+    const { kind, owner, startedAt } = this.kept;
+    return { id: this.id, kind, owner, state: this.#state, startedAt, ...(this.#exit && { exit: this.#exit }) };
+  }
+
+  /** Begins to follow it: its end and what it writes. */
+  async follow(launcher: Identity | undefined): Promise<void> {
+    this.#launcher = launcher;
+    this.#watch();
+    if (await this.#parts.cgroups?.isFrozen(this.id)) this.#state = "frozen";
+    await this.look();
+  }
+
+  #watch(): void {
+    try {
+      this.#watcher = watch(this.folder.path, { persistent: false }, (_, name) => {
+        if (name === EXIT) floating(this.look(), this.#parts.failed);
+        if (name !== null && isSegment(name)) this.#stir();
+      });
+      this.#watcher.on("error", () => {});
+    } catch {
+      // The machine has no more watches to give. The clock's looks see the same, later.
+    }
+  }
+
+  /** Looks whether the program has ended or written. Safe to repeat; called by events and, where none came, by the clock. */
+  async look(): Promise<void> {
+    if (this.#exit || this.#gone) return;
+    this.#stir();
+    if ((await this.folder.exit()) === undefined && (await this.#isLaunched())) return;
+    this.#ending ??= this.#end().catch((error) => {
+      // The next look tries again.
+      this.#ending = undefined;
+      throw error;
+    });
+    await this.#ending;
+  }
+
+  async #isLaunched(): Promise<boolean> {
+    this.#launcher ??= await this.folder.identity();
+    return this.#launcher === undefined || isAlive(this.#launcher);
+  }
+
+  /** Ends what the program left behind, waits for its last words and learns how it ended. */
+  async #end(): Promise<void> {
+    const seen = (await this.folder.exit()) !== undefined;
+    await this.#killRest();
+    await this.#lastWords(seen);
+    const exit = (seen && (await this.folder.exit())) || (await this.#unseenExit());
+    const killed = exit.signal === "SIGKILL" && exit.reason === undefined;
+    if (killed && (await this.#parts.cgroups?.outOfMemory(this.id))) {
+      exit.reason = `out of memory: may use ${this.kept.memoryMb} MB`;
+      await this.folder.keepReason(exit.reason);
+    }
+    this.#exit = exit;
+    this.#state = "exited";
+    this.#ended();
+    this.#stir();
+    this.#tell();
+  }
+
+  async #unseenExit(): Promise<Exit> {
+    const reason = (await this.folder.hasRoom())
+      ? "its end was not seen: the machine restarted, or the process that watched it was ended"
+      : `its end was not seen: ${DISK_IS_FULL}`;
+    await this.folder.keepReason(reason);
+    await this.folder.keepExit(KILLED);
+    return { code: null, signal: "SIGKILL", at: this.#parts.clock.now(), reason };
+  }
+
+  /** The launcher ends after all that the program wrote is on the disk. Where somebody ended it, what it left behind does. */
+  async #lastWords(seen: boolean): Promise<void> {
+    const { clock } = this.#parts;
+    const untilMs = clock.monotonic() + LAST_WORDS_MS;
+    const isKeeping = async () => (seen ? this.#isLaunched() : (await this.#remains()).length > 0);
+    while (await isKeeping()) {
+      if (clock.monotonic() > untilMs) return this.#endLauncher();
+      await sleep(clock, LOOK_AGAIN_MS);
+    }
+  }
+
+  async #remains(): Promise<number[]> {
+    const { path } = this.folder;
+    return (await Promise.all([LAUNCH, KEEP].map((command) => withCommand([...command, path])))).flat();
+  }
+
+  async #endLauncher(): Promise<void> {
+    // Its group: whoever waits for the pipe to be closed ends too.
+    if (this.#launcher && (await isAlive(this.#launcher))) sendSignal(-this.#launcher.pid, "SIGKILL");
+    for (const pid of await this.#remains()) sendSignal(pid, "SIGKILL");
+  }
+
+  /** Every process of the program. */
+  async processes(): Promise<number[]> {
+    if (this.#parts.cgroups) return this.#parts.cgroups.processes(this.id);
+    const below = this.#launcher ? await this.#below(this.#launcher.pid) : [];
+    return this.#parts.sandboxed ? below : [...new Set([...below, ...(await withVariable(`${MARK}=${this.id}`))])];
+  }
+
+  /** The launcher has two children: one runs the program below it, the other keeps what the program writes. */
+  async #below(launcher: number): Promise<number[]> {
+    const children = await childrenOf(launcher);
+    const commands = await Promise.all(children.map(commandOf));
+    const running = children.filter((_, index) => !commands[index]!.startsWith(KEEP.join(" ")));
+    return (await Promise.all(running.map(descendants))).flat();
+  }
+
+  async #killRest(): Promise<void> {
+    if (this.#parts.cgroups) return this.#parts.cgroups.kill(this.id);
+    for (let pids = await this.processes(); pids.length > 0; pids = await this.processes()) {
+      for (const pid of pids) sendSignal(pid, "SIGKILL");
+      await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+    }
+  }
+
+  async stop(graceMs: number): Promise<void> {
+    if (this.isEnded) return;
+    const over = Promise.withResolvers<void>();
+    const timer = this.#parts.clock.after(graceMs, over.resolve);
+    let waits = true;
+    const noLonger = () => {
+      waits = false;
+    };
+    floating(Promise.race([this.whenEnded, over.promise]).then(noLonger), noLonger);
+    await this.thaw();
+    await this.#ask(() => waits);
+    await Promise.race([this.whenEnded, over.promise]);
+    timer.cancel();
+    if (!this.isEnded) await this.kill();
+  }
+
+  /** Sends the program the signal to end, once there is a program. */
+  async #ask(waits: () => boolean): Promise<void> {
+    while (waits()) {
+      const program = await this.#program();
+      if (program !== undefined) return sendSignal(program, "SIGTERM");
+      await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+    }
+  }
+
+  async #program(): Promise<number | undefined> {
+    this.#launcher ??= await this.folder.identity();
+    if (!this.#launcher) return undefined;
+    const below = await this.#below(this.#launcher.pid);
+    if (!this.#parts.sandboxed) return below[0];
+    const numbers = await Promise.all(below.map(numbersOf));
+    return below.find((_, index) => numbers[index]!.length > 1 && numbers[index]!.at(-1) === PROGRAM_NUMBER);
+  }
+
+  /** Ends it by force and waits until that is so. */
+  async kill(): Promise<void> {
+    while (!this.isEnded) {
+      await this.#killRest();
+      await this.look();
+      if (!this.isEnded) await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+    }
+  }
+
+  freeze(): Promise<void> {
+    return this.#alone(async () => {
+      if (this.#state !== "running") return;
+      await this.#parts.cgroups!.freeze(this.id);
+      this.#become("frozen");
+    });
+  }
+
+  thaw(): Promise<void> {
+    return this.#alone(async () => {
+      if (this.#state !== "frozen") return;
+      await this.#parts.cgroups!.thaw(this.id);
+      this.#become("running");
+    });
+  }
+
+  #become(state: InstanceState): void {
+    if (this.isEnded) return;
+    this.#state = state;
+    this.#tell();
+  }
+
+  /** One after another: what freezes and thaws must not meet. */
+  #alone<T>(act: () => Promise<T>): Promise<T> {
+    const turn = this.#turn.then(act, act);
+    this.#turn = turn.catch(() => {});
+    return turn;
+  }
+
+  async *logs({ after, signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
+    const { path } = this.folder;
+    const { segment = Number.POSITIVE_INFINITY } = this.kept;
+    await using reader = new OutputReader(path, segment, parsePosition(after));
+    const aborted = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    while (!signal.aborted && !this.#gone) {
+      const wake = this.#wake.promise;
+      const ended = this.isEnded;
+      const { lines, lost } = await reader.read(ended);
+      if (lines.length > 0 || lost > 0) yield { lines, ...(lost > 0 && { lost }), at: String(reader.offset) };
+      else if (ended) return;
+      else await Promise.race([wake, aborted]);
+    }
+  }
+
+  /** Nobody is told any more. Resolves when no process of it is left. */
+  async remove(): Promise<void> {
+    this.#parts.changed = () => {};
+    await this.kill();
+    this.letGo();
+    while (this.#launcher && (await isAlive(this.#launcher))) await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+  }
+
+  /** Stops following it; it goes on. */
+  letGo(): void {
+    this.#gone = true;
+    this.#watcher?.close();
+    this.#stir();
+  }
+
+  #tell(): void {
+    this.#parts.changed(this);
+  }
+
+  #stir(): void {
+    this.#wake.resolve();
+    this.#wake = Promise.withResolvers();
+  }
+}

@@ -1,0 +1,67 @@
+/** The host driver opened for a test, on a data folder and a program folder of its own. */
+import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { realClock } from "../../kernel/clock.ts";
+import { silentLog } from "../../kernel/log.ts";
+import type { OpenedCompute } from "../../ports/compute/conformance-world.ts";
+import { HostCompute, type HostOptions } from "./host-compute.ts";
+import { remainsOf } from "./remains.ts";
+
+const PROGRAM = join(import.meta.dirname, "../../ports/compute/conformance-program.mjs");
+
+export interface HostWorld extends OpenedCompute {
+  compute: HostCompute;
+  data: string;
+  /** The folder that programs see as `/app`. */
+  app: string;
+  reopen(more?: Partial<HostOptions>): Promise<HostCompute>;
+}
+
+export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWorld> {
+  const data = await mkdtemp(join(tmpdir(), "millrace-data-"));
+  const app = await mkdtemp(join(tmpdir(), "millrace-app-"));
+  await copyFile(PROGRAM, join(app, "program.mjs"));
+  await chmod(app, 0o755);
+  await chmod(join(app, "program.mjs"), 0o644);
+  const open = (changed: Partial<HostOptions> = {}) => HostCompute.open({ ...hostDefaults(data), ...more, ...changed });
+  let compute = await open();
+  return {
+    compute,
+    data,
+    app,
+    program: (steps) => ({ image: `host:${app}`, entrypoint: ["node"], cmd: ["program.mjs", JSON.stringify(steps)] }),
+    missingImage: "host:/nowhere/at/all",
+    async reopen(changed) {
+      await compute[Symbol.asyncDispose]();
+      compute = await open(changed);
+      return compute;
+    },
+    remains: (id) => remainsOf(id, data),
+    pass: async () => {},
+    async [Symbol.asyncDispose]() {
+      // Also when a test failed before it could: what is left running would go on for ever.
+      await compute[Symbol.asyncDispose]();
+      compute = await open();
+      for (const { id } of await compute.list()) await compute.remove(id);
+      await compute[Symbol.asyncDispose]();
+      await Promise.all([data, app].map((folder) => rm(folder, { recursive: true, force: true })));
+    },
+  };
+}
+
+export const hostDefaults = (data: string): HostOptions => ({
+  folder: join(data, "instances"),
+  volumes: join(data, "volumes"),
+  clock: realClock,
+  log: silentLog,
+  gpus: "virtual",
+  gpuTypes: ["NVIDIA L4"],
+  onLoopback: true,
+  unsandboxed: false,
+  writableApp: false,
+  library: join(import.meta.dirname, "../../../../worker"),
+  watchdogS: 60,
+  egress: { reachable: ["198.51.100.2/32"], doors: [], nameServers: [] },
+  output: { program: 12_000_000, machine: 1_000_000_000 },
+});

@@ -1,0 +1,165 @@
+/** What is kept of one instance on the disk: enough for the next process of the server, and no value of a variable. */
+import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Exit, InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
+import { hasRoom, isFull } from "../../ports/disk.ts";
+import { type Identity, parseStat } from "./processes.ts";
+
+/** A specification as it is kept. Variables are secrets; their names alone say what the program was given. */
+export interface KeptInstance {
+  kind: InstanceKind;
+  account: string;
+  owner: string;
+  image: string;
+  memoryMb: number;
+  gpus: readonly string[];
+  ports: readonly number[];
+  startedAt: number;
+  /** Bytes of each file of its output; absent in those of earlier versions, which had one file. */
+  segment?: number;
+  /** Which of the network's addresses it has; absent on a shared network. */
+  address?: number;
+}
+
+export const keptFrom = (
+  spec: InstanceSpec,
+  startedAt: number,
+  { segment, address }: { segment: number; address?: number | undefined },
+): KeptInstance => ({
+  kind: spec.kind,
+  account: spec.account,
+  owner: spec.owner,
+  image: spec.image,
+  memoryMb: spec.limits.memoryMb,
+  gpus: spec.gpus,
+  ports: spec.ports,
+  startedAt,
+  segment,
+  ...(address !== undefined && { address }),
+});
+
+/** `launch.sh`, `keep.sh` and `watchdog.sh` know these names too. */
+const KEPT = "spec.json";
+const IDENTITY = "identity";
+export const EXIT = "exit";
+/** What is known of an end beyond its status. */
+const REASON = "reason";
+const CGROUPS = "cgroups";
+/** The watchdog ends instances whose folder has this. */
+const WORKER = "worker";
+
+const SIGNALS = new Map([
+  [1, "SIGHUP"],
+  [2, "SIGINT"],
+  [3, "SIGQUIT"],
+  [4, "SIGILL"],
+  [6, "SIGABRT"],
+  [7, "SIGBUS"],
+  [8, "SIGFPE"],
+  [9, "SIGKILL"],
+  [11, "SIGSEGV"],
+  [13, "SIGPIPE"],
+  [14, "SIGALRM"],
+  [15, "SIGTERM"],
+  [31, "SIGSYS"],
+]);
+
+/** A shell adds 128 to the number of the signal that ended a program. */
+export function exitFrom(status: number, at: number): Exit {
+  const signal = SIGNALS.get(status - 128);
+  return signal === undefined ? { code: status, at } : { code: null, signal, at };
+}
+
+export class InstanceFolder {
+  readonly path: string;
+
+  constructor(path: string) {
+    this.path = path;
+  }
+
+  /** Every folder of an instance, by its id. Names that begin with a dot belong to the driver. */
+  static async list(parent: string): Promise<string[]> {
+    const entries = await readdir(parent, { withFileTypes: true });
+    return entries.filter((entry) => entry.isDirectory() && !entry.name.startsWith(".")).map(({ name }) => name);
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  async make(kept: KeptInstance, cgroups: readonly string[]): Promise<void> {
+    await mkdir(this.path, { mode: 0o700 });
+    await Promise.all([
+      writeFile(this.file(KEPT), JSON.stringify(kept), { mode: 0o600 }),
+      writeFile(this.file(CGROUPS), cgroups.map((folder) => `${folder}\n`).join("")),
+      ...(kept.kind === "worker" ? [writeFile(this.file(WORKER), "")] : []),
+    ]);
+  }
+
+  /** Undefined when nothing, or nothing whole, is there. */
+  async kept(): Promise<KeptInstance | undefined> {
+    const text = await readOrUndefined(this.file(KEPT));
+    if (!text) return undefined;
+    try {
+      return JSON.parse(text) as KeptInstance;
+    } catch {
+      return undefined;
+    }
+  }
+
+  /** The process that runs the program and waits for its end; undefined before it has begun. */
+  async identity(): Promise<Identity | undefined> {
+    const text = await readOrUndefined(this.file(IDENTITY));
+    return text?.endsWith("\n") ? parseStat(text) : undefined;
+  }
+
+  /**
+   * Takes the name that a launcher has to write first of all, so that one that has not begun yet never does. False when one was faster.
+   */
+  async forbid(): Promise<boolean> {
+    try {
+      await mkdir(this.file(IDENTITY));
+      return true;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+      throw error;
+    }
+  }
+
+  /** How the program ended; undefined until the whole line is there. */
+  async exit(): Promise<Exit | undefined> {
+    const text = await readOrUndefined(this.file(EXIT));
+    if (!text?.endsWith("\n")) return undefined;
+    const [{ mtimeMs }, reason] = await Promise.all([stat(this.file(EXIT)), readOrUndefined(this.file(REASON))]);
+    const exit = exitFrom(Number(text), Math.round(mtimeMs));
+    return reason === undefined ? exit : { ...exit, reason: reason.trim() };
+  }
+
+  /** For an end that `launch.sh` did not live to write down. Where there is no room for it, the next server has to look itself. */
+  async keepExit(status: number): Promise<void> {
+    await writeFile(this.file(EXIT), `${status}\n`).catch(ifFull);
+  }
+
+  async keepReason(reason: string): Promise<void> {
+    await writeFile(this.file(REASON), `${reason}\n`).catch(ifFull);
+  }
+
+  async hasRoom(): Promise<boolean> {
+    return hasRoom(this.path);
+  }
+
+  async remove(): Promise<void> {
+    await rm(this.path, { recursive: true, force: true });
+  }
+}
+
+async function readOrUndefined(file: string): Promise<string | undefined> {
+  return readFile(file, "utf8").catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT" || error.code === "EISDIR") return undefined;
+    throw error;
+  });
+}
+
+function ifFull(error: unknown): void {
+  if (!isFull(error)) throw error;
+}

@@ -1,0 +1,273 @@
+/** Starts programs: builds the sandbox around them, hands them their variables and lets go of them. */
+import { createHash } from "node:crypto";
+import { writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
+import { mountedFolders } from "../../ports/compute/volumes.ts";
+import { type Bubblewrap, findBubblewrap } from "./bubblewrap.ts";
+import { removeNamed } from "./descriptors.ts";
+import { start } from "./forker.ts";
+import type { Device } from "./gpus.ts";
+import type { HostFolder } from "./host-folder.ts";
+import { LAUNCH, MARK } from "./host-instance.ts";
+import type { InstanceFolder } from "./instance-folder.ts";
+import { plainLibrary } from "./library.ts";
+import { type Identity, identityOf, withCommand } from "./processes.ts";
+import {
+  dropTo,
+  environmentText,
+  groupOf,
+  PATH,
+  passwdOf,
+  RESERVED,
+  resolvConf,
+  sandboxArguments,
+  systemView,
+  unusableNames,
+  userFrom,
+  type View,
+  withEnvironment,
+} from "./sandbox.ts";
+import { isFiltered, seccompFilter } from "./seccomp.ts";
+import type { Given, Program, Started } from "./start-program.ts";
+import { TOOL_ENVIRONMENT } from "./tools.ts";
+
+/** Descriptors that `launch.sh` hands on; `network.sh` takes 5 for itself, and `launch.sh` 9. */
+const VARIABLES_FD = 3;
+const SECCOMP_FD = 4;
+const ARGUMENTS_FD = 6;
+const ETC_FDS = { passwd: 7, group: 8, hosts: 10, "resolv.conf": 11 } as const;
+
+/** Where everybody may know of: a program sees where it comes from. It is the same for all installations of one version. */
+const COMMON_LIBRARY = "/run/millrace-library";
+
+/** Without a sandbox the server's own Node is found where it is. */
+const PLAIN_PATH = `${dirname(process.execPath)}:${TOOL_ENVIRONMENT.PATH}`;
+const HOSTS = "127.0.0.1 localhost\n::1 localhost\n";
+
+export interface LauncherOptions {
+  /** Where instances are kept: a folder of its own inside the data folder. */
+  folder: string;
+  /** Where volumes are kept. */
+  volumes: string;
+  /** Tells the names of one data folder from those of another. */
+  key: string;
+  /** Without bubblewrap, run programs as they are. Otherwise they are refused. */
+  unsandboxed: boolean;
+  /** Programs may write to the folder of their image, as far as its permissions let them. */
+  writableApp: boolean;
+  /** The folder of the worker library, for programs that bring none of their own. */
+  library?: string;
+  /** What keeps programs apart; looked for on the machine when nothing is said. */
+  bubblewrap?: Bubblewrap | { cannot: string };
+}
+
+export interface Launch {
+  id: string;
+  spec: InstanceSpec;
+  folder: InstanceFolder;
+  app: HostFolder | undefined;
+  cgroups: readonly string[];
+  /** Bytes of each file of its output. */
+  segment: number;
+  devices: readonly Device[];
+  ownNetwork: boolean;
+  /** Wraps a command so that it runs in the instance's network. */
+  enter(command: readonly string[]): string[];
+}
+
+export interface Launched {
+  identity: Identity | undefined;
+  /** Resolves when the launcher has ended; never, once another process of the server looks after it. */
+  ended: Promise<unknown>;
+}
+
+export class Launcher {
+  readonly #options: LauncherOptions;
+  readonly #bubblewrap: Bubblewrap | { cannot: string };
+  readonly #system: readonly string[];
+  readonly #filter: string | undefined;
+  /** Of names in memory, which all data folders share. */
+  readonly #prefix: string;
+  #library: Promise<string> | undefined;
+  #unsandboxed: boolean;
+
+  private constructor(
+    options: LauncherOptions,
+    bubblewrap: Bubblewrap | { cannot: string },
+    system: readonly string[],
+    filter: string | undefined,
+  ) {
+    this.#options = options;
+    this.#bubblewrap = bubblewrap;
+    this.#system = system;
+    this.#filter = filter;
+    this.#prefix = `millrace-${options.key}-`;
+    this.#unsandboxed = options.unsandboxed;
+    removeNamed(this.#prefix);
+  }
+
+  static async open(options: LauncherOptions): Promise<Launcher> {
+    const filter = isFiltered(process.arch) ? join(options.folder, ".seccomp") : undefined;
+    if (filter && isFiltered(process.arch)) await writeFile(filter, seccompFilter(process.arch));
+    return new Launcher(options, options.bubblewrap ?? (await findBubblewrap()), await systemView(), filter);
+  }
+
+  allowUnsandboxed(): void {
+    this.#unsandboxed = true;
+  }
+
+  get sandboxed(): boolean {
+    return !("cannot" in this.#bubblewrap);
+  }
+
+  /** Programs run as a user of their own, which only root can make them. */
+  get changesUser(): boolean {
+    return this.sandboxed && process.getuid!() === 0;
+  }
+
+  get warning(): string | undefined {
+    if (!("cannot" in this.#bubblewrap)) return undefined;
+    const reason = this.#bubblewrap.cannot;
+    return this.#unsandboxed
+      ? `programs are not kept apart from this machine: they can read what this server can. To keep them apart, ${reason}`
+      : `programs cannot be kept apart from this machine, and are refused: ${reason}`;
+  }
+
+  /** Refuses what could not run. */
+  check({ entrypoint, cmd, env, mounts = [] }: InstanceSpec): void {
+    if ("cannot" in this.#bubblewrap && !this.#unsandboxed)
+      throw new StartRefused(`programs cannot be kept apart from this machine: ${this.#bubblewrap.cannot}`);
+    if (entrypoint.length + cmd.length === 0)
+      throw new StartRefused(
+        "there is no command to run: an image of the form 'host' needs an entrypoint or a command",
+      );
+    if (mounts.length > 0 && "cannot" in this.#bubblewrap)
+      throw new StartRefused(`a program outside a sandbox can be given no volume: ${this.#bubblewrap.cannot}`);
+    const [name] = unusableNames(env);
+    if (name !== undefined)
+      throw new StartRefused(
+        `the variable '${name}' cannot be given to a program: use letters, digits and underscores`,
+      );
+  }
+
+  async launch(launch: Launch): Promise<Launched> {
+    const user = this.changesUser ? this.#userOf(launch) : undefined;
+    const library = await this.#plainLibrary();
+    const mounts = await mountedFolders(this.#options.volumes, launch.spec.mounts, RESERVED);
+    const given: [number, Given][] = [
+      [VARIABLES_FD, { text: environmentText(this.#environmentFor(launch)), owner: user }],
+    ];
+    if (this.#filter !== undefined) given.push([SECCOMP_FD, { path: this.#filter }]);
+    const program = withEnvironment([...launch.spec.entrypoint, ...launch.spec.cmd], {
+      waits: launch.ownNetwork,
+      app: this.sandboxed ? launch.app?.identity : undefined,
+    });
+    if (this.sandboxed) {
+      given.push([ARGUMENTS_FD, { text: this.#viewOf(launch, user, { library, mounts }).join("\0") }]);
+      const etc = etcFor(user ?? process.getuid!(), launch.ownNetwork);
+      for (const name of ETC_NAMES) given.push([ETC_FDS[name], { text: etc[name] }]);
+    }
+    const command = this.sandboxed ? this.#sandbox(user, program) : program;
+    const { folder, cgroups, segment } = launch;
+    const { pid, ended } = await startOrRefuse({
+      command: [...LAUNCH, folder.path, cgroups.join(":"), String(segment), ...launch.enter(command)],
+      cwd: this.sandboxed ? "/" : (launch.app?.path ?? "/"),
+      given,
+      name: `${this.#prefix}${launch.id}`,
+    });
+    // It runs, and writes down itself who it is.
+    return { identity: await identityOf(pid).catch(() => undefined), ended };
+  }
+
+  /** What bubblewrap is told by a file: a program sees its command, which would name the data folder. */
+  #viewOf(
+    { id, spec, app, devices }: Launch,
+    user: number | undefined,
+    shown: Pick<View, "library" | "mounts">,
+  ): string[] {
+    return sandboxArguments({
+      system: this.#system,
+      app: app?.path,
+      appWritable: this.#options.writableApp,
+      node: process.execPath,
+      etc: ETC_FDS,
+      hostname: id,
+      scratchBytes: Math.ceil(spec.limits.diskGb * 2 ** 30),
+      devices: [...new Set(devices.flatMap(({ files }) => files))],
+      seccomp: this.#filter === undefined ? undefined : SECCOMP_FD,
+      ...shown,
+      limitsScratch: (this.#bubblewrap as Bubblewrap).limitsScratch,
+      asRoot: user !== undefined,
+    });
+  }
+
+  #sandbox(user: number | undefined, program: readonly string[]): string[] {
+    const { file } = this.#bubblewrap as Bubblewrap;
+    return [file, "--args", String(ARGUMENTS_FD), "--", ...(user === undefined ? [] : dropTo(user)), ...program];
+  }
+
+  #plainLibrary(): Promise<string> | undefined {
+    const { library, folder } = this.#options;
+    if (library === undefined || !this.sandboxed) return undefined;
+    // Only root can make what no other user could have put there.
+    const place = this.changesUser ? COMMON_LIBRARY : join(folder, ".library");
+    this.#library ??= plainLibrary(library, place).catch((error) => {
+      this.#library = undefined;
+      throw error;
+    });
+    return this.#library;
+  }
+
+  /** Its own; but programs of one account that share files must be able to change them, so with a volume it is the account's. */
+  #userOf({ folder, spec: { account, mounts = [] } }: Launch): number {
+    return userOf(mounts.length > 0 ? `${this.#options.volumes} ${account}` : folder.path);
+  }
+
+  #environmentFor({ id, spec, devices }: Launch): Record<string, string> {
+    const real = devices.filter(({ virtual }) => !virtual).map((device) => device.id);
+    return {
+      ...(this.sandboxed ? { PATH, HOME: "/tmp" } : { PATH: PLAIN_PATH, [MARK]: id }),
+      ...(real.length > 0 && { CUDA_VISIBLE_DEVICES: real.join(",") }),
+      ...spec.env,
+    };
+  }
+}
+
+/**
+ * The launcher of an instance whose server died, perhaps in the middle of the start; undefined when there is none, and then there will be
+ * none. One that has just been started is known by its command, before it has written who it is.
+ */
+export async function launchedFrom(folder: InstanceFolder): Promise<Identity | undefined> {
+  const found = await launcherOf(folder);
+  return found || (await folder.forbid()) ? found : launcherOf(folder);
+}
+
+async function launcherOf(folder: InstanceFolder): Promise<Identity | undefined> {
+  const known = await folder.identity();
+  if (known) return known;
+  const [pid] = await withCommand([...LAUNCH, folder.path]);
+  // A copy of itself, in which it runs the program, has the same command, but not before this is written.
+  return (await folder.identity()) ?? (pid === undefined ? undefined : identityOf(pid));
+}
+
+async function startOrRefuse(program: Program): Promise<Started> {
+  try {
+    return await start(program);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "E2BIG") throw error;
+    throw new StartRefused("the command is longer than this machine takes", { cause: error });
+  }
+}
+
+const userOf = (name: string) => userFrom(createHash("sha256").update(name).digest().readUInt32LE());
+
+const ETC_NAMES = Object.keys(ETC_FDS) as (keyof typeof ETC_FDS)[];
+
+/** Files of `/etc` that are an instance's own. */
+const etcFor = (user: number, ownNetwork: boolean): Record<keyof typeof ETC_FDS, string> => ({
+  passwd: passwdOf(user),
+  group: groupOf(user),
+  hosts: HOSTS,
+  "resolv.conf": resolvConf(ownNetwork),
+});

@@ -1,0 +1,189 @@
+/** Reads what a program wrote, as `keep.sh` keeps it: whole lines, from any position, over restarts. */
+
+import { type FileHandle, open, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { StringDecoder } from "node:string_decoder";
+import { LONGEST_LINE } from "../../ports/compute/compute.ts";
+
+/** Of what a program writes, so many files are kept: the one that is written and those before it. `keep.sh` counts with it. */
+const KEPT_SEGMENTS = 3;
+const SMALLEST_SEGMENT = 64 * 1024;
+
+/** Bytes on the disk for what programs write: of each, and of all together. */
+export interface OutputLimits {
+  program: number;
+  machine: number;
+}
+
+/** How much of the machine's part a program with such segments may take. */
+export const shareOf = (segment: number) => KEPT_SEGMENTS * segment;
+
+/**
+ * The size of the segments of one more program. Where the machine's part runs short each gets less than the one before, so that there is
+ * always some for the next.
+ */
+export function segmentWithin({ program, machine }: OutputLimits, promised: number): number {
+  const left = Math.max(0, machine - promised);
+  return Math.max(SMALLEST_SEGMENT, Math.floor(Math.min(program, left / 8) / KEPT_SEGMENTS));
+}
+
+/** That of one more beside these, and beside others of which nothing is known yet. */
+export function segmentBeside(limits: OutputLimits, segments: readonly number[], others: number): number {
+  return segmentWithin(
+    limits,
+    segments.reduce((sum, segment) => sum + shareOf(segment), others * limits.program),
+  );
+}
+
+/** Positions had a number before the offset once, which was 0 for most; the others begin anew. */
+export function parsePosition(text: string | undefined): number {
+  const [before, offset] = (text ?? "0").split(":").map(Number);
+  return (offset === undefined ? before : before === 0 ? offset : 0) || 0;
+}
+
+const LINE_END = 10;
+/** What is read at once: a few of the longest lines. */
+const READ_BYTES = 4 * LONGEST_LINE;
+
+/** Lines that are cut at once: of short ones, a read has more than are dealt with in a moment. */
+const MOST_LINES = 4_096;
+
+/** Lines read, and how many bytes they took. */
+export interface Lines {
+  lines: string[];
+  bytes: number;
+}
+
+/**
+ * Cuts bytes into lines. What follows the last line end waits for more, unless the program has ended or it is too long to wait for; it is
+ * then cut between two characters.
+ */
+export function cutLines(bytes: Buffer, ended: boolean): Lines {
+  const lines: string[] = [];
+  let from = 0;
+  while (from < bytes.length && lines.length < MOST_LINES) {
+    const end = bytes.indexOf(LINE_END, from);
+    const to = end < 0 ? bytes.length : end;
+    if (to - from > LONGEST_LINE) {
+      const piece = wholeCharacters(bytes.subarray(from, from + LONGEST_LINE));
+      lines.push(piece.toString());
+      from += piece.length;
+    } else if (end >= 0) {
+      lines.push(bytes.toString("utf8", from, to));
+      from = to + 1;
+    } else if (ended) {
+      lines.push(bytes.toString("utf8", from));
+      from = bytes.length;
+    } else break;
+  }
+  return { lines, bytes: from };
+}
+
+/** Without a character at the end of which the rest is missing. */
+function wholeCharacters(bytes: Buffer): Buffer {
+  const decoder = new StringDecoder("utf8");
+  const whole = Buffer.byteLength(decoder.write(bytes));
+  // Bytes that are no text grow when they are decoded: they are cut anywhere.
+  return whole > 0 && whole < bytes.length ? bytes.subarray(0, whole) : bytes;
+}
+
+/** What was read, and how many bytes before it were gone already. */
+export interface Read {
+  lines: string[];
+  lost: number;
+}
+
+/** One reader of what a program wrote: of segments as if they were one file. */
+export class OutputReader implements AsyncDisposable {
+  readonly #folder: string;
+  /** How many bytes each segment has but the last. */
+  readonly #segment: number;
+  #open: { number: number; handle: FileHandle } | undefined;
+  #offset: number;
+
+  constructor(folder: string, segment: number, offset: number) {
+    this.#folder = folder;
+    this.#segment = segment;
+    this.#offset = offset;
+  }
+
+  get offset(): number {
+    return this.#offset;
+  }
+
+  /** The next lines, none when there are none yet. `ended` says that nothing will be added any more. */
+  async read(ended: boolean): Promise<Read> {
+    const lost = await this.#skipLost();
+    const bytes = await this.#bytes();
+    const { lines, bytes: taken } = cutLines(bytes, ended && bytes.length < READ_BYTES);
+    this.#offset += taken;
+    return { lines, lost };
+  }
+
+  /** Goes on where something is left, when the reader was slower than the program for so long that what it was at is gone. */
+  async #skipLost(): Promise<number> {
+    if (await this.#at(this.#offset)) return 0;
+    const numbers = segmentsIn(await readdir(this.#folder)).filter((number) => number * this.#segment > this.#offset);
+    if (numbers.length === 0) return 0;
+    const before = this.#offset;
+    this.#offset = Math.min(...numbers) * this.#segment;
+    return this.#offset - before;
+  }
+
+  async #bytes(): Promise<Buffer> {
+    const pieces: Buffer[] = [];
+    let filled = 0;
+    while (filled < READ_BYTES) {
+      const piece = await this.#piece(this.#offset + filled, READ_BYTES - filled);
+      if (piece.length === 0) break;
+      pieces.push(piece);
+      filled += piece.length;
+    }
+    return pieces.length === 1 ? pieces[0]! : Buffer.concat(pieces);
+  }
+
+  /** What one segment has of it. */
+  async #piece(offset: number, wanted: number): Promise<Buffer> {
+    const handle = await this.#at(offset);
+    if (!handle) return NOTHING;
+    const within = this.#within(offset);
+    const length = Math.min(wanted, (await handle.stat()).size - within);
+    if (length <= 0) return NOTHING;
+    const { bytesRead, buffer } = await handle.read(Buffer.allocUnsafe(length), 0, length, within);
+    return buffer.subarray(0, bytesRead);
+  }
+
+  #within = (offset: number) => (offset < this.#segment ? offset : offset % this.#segment);
+
+  async #at(offset: number): Promise<FileHandle | undefined> {
+    const number = offset < this.#segment ? 0 : Math.floor(offset / this.#segment);
+    if (this.#open?.number === number) return this.#open.handle;
+    const handle = await open(join(this.#folder, segmentName(number)), "r").catch(ifMissing);
+    if (!handle) return undefined;
+    await this.#open?.handle.close();
+    this.#open = { number, handle };
+    return handle;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#open?.handle.close();
+  }
+}
+
+const NOTHING = Buffer.alloc(0);
+const OUTPUT = "output";
+const SEGMENT_NAME = /^output(?:\.(\d+))?$/;
+
+const segmentName = (number: number) => (number === 0 ? OUTPUT : `${OUTPUT}.${number}`);
+
+export const isSegment = (name: string) => SEGMENT_NAME.test(name);
+
+const segmentsIn = (names: readonly string[]) =>
+  names.flatMap((name) => {
+    const found = SEGMENT_NAME.exec(name);
+    return found ? [Number(found[1] ?? 0)] : [];
+  });
+
+function ifMissing(error: NodeJS.ErrnoException): undefined {
+  if (error.code !== "ENOENT") throw error;
+}

@@ -1,0 +1,112 @@
+/** What the machine says about its processes: who lives, since when, below whom. */
+import { readdir, readFile } from "node:fs/promises";
+import { ifNotThere } from "../../kernel/not-there.ts";
+
+/** A process told apart from a later one with the same number: by its start, in clock ticks since the machine's. */
+export interface Identity {
+  pid: number;
+  startTime: string;
+}
+
+/** Reads a line of `/proc/<pid>/stat`. The name in it is in brackets and may hold anything, brackets and spaces too. */
+export function parseStat(line: string): Identity | undefined {
+  const pid = Number.parseInt(line, 10);
+  const fields = line.slice(line.lastIndexOf(")") + 2).split(" ");
+  const startTime = fields[19];
+  return Number.isInteger(pid) && startTime !== undefined && /^\d+$/.test(startTime) ? { pid, startTime } : undefined;
+}
+
+/** A zombie counts as dead: it does nothing any more. */
+export async function isAlive({ pid, startTime }: Identity): Promise<boolean> {
+  const line = await readProcess(pid, "stat");
+  const state = line?.slice(line.lastIndexOf(")") + 2, line.lastIndexOf(")") + 3);
+  return line !== undefined && parseStat(line)?.startTime === startTime && state !== "Z" && state !== "X";
+}
+
+export async function identityOf(pid: number): Promise<Identity | undefined> {
+  const line = await readProcess(pid, "stat");
+  return line === undefined ? undefined : parseStat(line);
+}
+
+/** Everything below a process, children before grandchildren. */
+export async function descendants(pid: number): Promise<number[]> {
+  const found: number[] = [];
+  for (let level = [pid]; level.length > 0; ) {
+    const below = await Promise.all(level.map(childrenOf));
+    level = below.flat();
+    found.push(...level);
+  }
+  return found;
+}
+
+export async function childrenOf(pid: number): Promise<number[]> {
+  const text = await readProcess(pid, `task/${pid}/children`);
+  return text === undefined ? [] : numbersIn(text);
+}
+
+/** The number of a process in each of the namespaces it lives in, the machine's first. */
+export async function numbersOf(pid: number): Promise<number[]> {
+  const status = await readProcess(pid, "status");
+  return numbersIn(/^NSpid:(.*)$/m.exec(status ?? "")?.[1] ?? "");
+}
+
+/** The words of its command, with spaces between them; empty when it is gone. */
+export async function commandOf(pid: number): Promise<string> {
+  return ((await readProcess(pid, "cmdline")) ?? "").replaceAll("\0", " ");
+}
+
+/** Processes whose environment holds this text as a whole entry; those of other users cannot be read and are left out. */
+export async function withVariable(entry: string): Promise<number[]> {
+  return select(async (pid) => (await readProcess(pid, "environ"))?.split("\0").includes(entry));
+}
+
+/** Processes whose command begins with these words. */
+export async function withCommand(words: readonly string[]): Promise<number[]> {
+  const beginning = words.map((word) => `${word}\0`).join("");
+  return select(async (pid) => (await readProcess(pid, "cmdline"))?.startsWith(beginning));
+}
+
+/** Processes of a group that do anything yet. */
+export async function withGroup(group: number): Promise<number[]> {
+  return select(async (pid) => {
+    const line = (await readProcess(pid, "stat")) ?? "";
+    const [state, , of] = line.slice(line.lastIndexOf(")") + 2).split(" ");
+    return of === String(group) && state !== "Z" && state !== "X";
+  });
+}
+
+async function select(isMeant: (pid: number) => Promise<boolean | undefined>): Promise<number[]> {
+  const pids = (await readdir("/proc")).filter((name) => /^\d+$/.test(name)).map(Number);
+  const meant = await Promise.all(pids.map(isMeant));
+  return pids.filter((_, index) => meant[index]);
+}
+
+const CLOSES_ITSELF = 0o2000000;
+
+/** Descriptors above the standard three that programs started by this process would inherit. Node opens none of its own that way. */
+export async function inheritedDescriptors(): Promise<number[]> {
+  const numbers = (await readdir("/proc/self/fdinfo")).map(Number).filter((fd) => fd > 2);
+  const texts = await Promise.all(
+    numbers.map((fd) => readFile(`/proc/self/fdinfo/${fd}`, "utf8").catch(ifNotThere(""))),
+  );
+  const flags = texts.map((text) =>
+    Number.parseInt(/^flags:\s*(\d+)/m.exec(text)?.[1] ?? CLOSES_ITSELF.toString(8), 8),
+  );
+  return numbers.filter((_, index) => (flags[index]! & CLOSES_ITSELF) === 0);
+}
+
+/** Nobody there to get it is no error: it has ended meanwhile. */
+export function sendSignal(pid: number, signal: NodeJS.Signals): void {
+  try {
+    process.kill(pid, signal);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "ESRCH") throw error;
+  }
+}
+
+export const numbersIn = (text: string): number[] => (text.match(/\d+/g) ?? []).map(Number);
+
+/** A file of a process, or undefined when it is gone or another's. */
+export async function readProcess(pid: number | "self", name: string): Promise<string | undefined> {
+  return readFile(`/proc/${pid}/${name}`, "utf8").catch(ifNotThere(undefined));
+}

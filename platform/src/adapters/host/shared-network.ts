@@ -1,0 +1,85 @@
+/** The machine's own network, where instances have none of their own: a port belongs to whoever listens on it first. */
+import { readdir, readlink } from "node:fs/promises";
+import type { Duplex } from "node:stream";
+import { ifNotThere } from "../../kernel/not-there.ts";
+import { StartRefused } from "../../ports/compute/compute.ts";
+import { connectTo } from "./connection.ts";
+import type { InstanceNetwork, Member } from "./network.ts";
+import { readProcess } from "./processes.ts";
+
+interface Listener {
+  host: string;
+  port: number;
+  /** Names the socket among the descriptors of a process. */
+  inode: string;
+}
+
+const LISTENING = "0A";
+
+/** Sockets that listen, from the text of `/proc/net/tcp` or `tcp6`. Addresses there are hexadecimal, in words of four bytes turned round. */
+export function parseListeners(text: string): Listener[] {
+  return text.split("\n").flatMap((line) => {
+    const [, local, , state, , , , , , inode] = line.trim().split(/\s+/);
+    if (state !== LISTENING || inode === undefined) return [];
+    const [address, port] = local!.split(":");
+    return [{ host: hostOf(address!), port: Number.parseInt(port!, 16), inode }];
+  });
+}
+
+/** The address at which a listener is reached from this machine: its own, or loopback when it takes any. */
+function hostOf(hex: string): string {
+  const bytes = Buffer.from(hex, "hex");
+  bytes.swap32();
+  if (bytes.length === 4) return bytes.every((byte) => byte === 0) ? "127.0.0.1" : bytes.join(".");
+  if (bytes.every((byte) => byte === 0)) return "::1";
+  return Array.from({ length: 8 }, (_, part) => bytes.readUInt16BE(part * 2).toString(16)).join(":");
+}
+
+/** Everything that listens in the network of a process; `self` is this one. */
+export async function listenersSeenBy(pid: number | "self"): Promise<Listener[]> {
+  const texts = await Promise.all(["net/tcp", "net/tcp6"].map((name) => readProcess(pid, name)));
+  return texts.flatMap((text) => parseListeners(text ?? ""));
+}
+
+async function socketsOf(pid: number): Promise<string[]> {
+  const folder = `/proc/${pid}/fd`;
+  const names = await readdir(folder).catch(ifNotThere([]));
+  const targets = await Promise.all(names.map((name) => readlink(`${folder}/${name}`).catch(ifNotThere(""))));
+  return targets.flatMap((target) => /^socket:\[(\d+)\]$/.exec(target)?.[1] ?? []);
+}
+
+export class SharedNetwork implements InstanceNetwork {
+  readonly own = false;
+  readonly linkHost = "127.0.0.1";
+  readonly traces = ["", ""] as const;
+
+  async choose(ports: readonly number[], others: readonly Member[]): Promise<undefined> {
+    if (ports.length === 0) return;
+    const listening = await listenersSeenBy("self");
+    for (const port of ports) {
+      const byInstance = others.some((other) => other.ports.includes(port));
+      if (!byInstance && !listening.some((listener) => listener.port === port)) continue;
+      const holder = byInstance ? "another instance" : "another program of this machine";
+      throw new StartRefused(`port ${port} is in use by ${holder}, and instances share the machine's network here`);
+    }
+  }
+
+  enter(_index: undefined, command: readonly string[]): string[] {
+    return [...command];
+  }
+
+  /** Only to a socket that a process of this instance listens on: the port's number alone says nothing about whose it is. */
+  async dial(member: Member, port: number): Promise<Duplex> {
+    const listeners = (await listenersSeenBy("self")).filter((listener) => listener.port === port);
+    const own = new Set((await Promise.all((await member.processes()).map(socketsOf))).flat());
+    const listener = listeners.find(({ inode }) => own.has(inode));
+    if (!listener) throw new Error(`nobody of this instance listens on port ${port}`);
+    return connectTo(listener);
+  }
+
+  async openLink(): Promise<void> {}
+  async renew(): Promise<void> {}
+  async leave(): Promise<void> {}
+  async letGo(): Promise<void> {}
+  async close(): Promise<void> {}
+}

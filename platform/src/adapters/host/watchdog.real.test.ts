@@ -1,0 +1,41 @@
+/** The watchdog of a server that was killed, and the next server: what one clears, the other makes anew. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { access, chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { realClock, stay } from "../../kernel/clock.ts";
+import { withGroup } from "./processes.ts";
+import { Watchdog } from "./watchdog.ts";
+
+const SCRIPT = join(import.meta.dirname, "watchdog.sh");
+
+test("a server that comes while the last one's watchdog clears the machine ends it before it makes anything", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-watchdog-"));
+  const tools = join(folder, "tools");
+  const [begun, cleared] = [join(folder, "begun"), join(folder, "cleared")];
+  await mkdir(tools);
+  // Slow, as on a busy machine.
+  await writeFile(join(tools, "ip"), `#!/bin/sh\n: >"${begun}"\nsleep 1\n: >"${cleared}"\n`);
+  for (const name of ["nft", "iptables"]) await writeFile(join(tools, name), "#!/bin/sh\n");
+  for (const name of ["ip", "nft", "iptables"]) await chmod(join(tools, name), 0o755);
+  const watchdog = spawn("/bin/sh", [SCRIPT, folder, "1", "mr-test", "millrace_test"], {
+    detached: true,
+    stdio: "ignore",
+    env: { PATH: `${tools}:/usr/bin:/bin` },
+  });
+  const ended = once(watchdog, "exit");
+  while (!(await isThere(begun))) await stay(10);
+  await new Watchdog(folder, 1, realClock).takeOver();
+  expect(await withGroup(watchdog.pid!)).toEqual([]);
+  await ended;
+  expect(await isThere(cleared)).toBe(false);
+  await rm(folder, { recursive: true });
+});
+
+const isThere = (path: string) =>
+  access(path).then(
+    () => true,
+    () => false,
+  );

@@ -1,0 +1,126 @@
+/** Claims in PostgreSQL: all who ask at once share one statement, and no job is given to two. */
+
+import type { Job } from "../../ports/queue/job.ts";
+import type { Ask } from "../../ports/queue/queue.ts";
+import { bigintArray, textArray } from "./arrays.ts";
+import type { Sql, Statement } from "./pool.ts";
+import { ADD_COUNTS, COLUMNS, FIELDS, type JobRow, NOT_AWAITED, toJob } from "./postgres-jobs.ts";
+import { APART } from "./postgres-payloads.ts";
+
+/** Neither a long text nor a piece is read for it: rows know how long they are. */
+const BODY_BYTES = `CASE WHEN body <> '${APART}' THEN octet_length(body)
+  ELSE (SELECT sum(octet_length(bytes)) FROM job_payloads WHERE job = jobs.id AND part = 'body') END`;
+
+/**
+ * One scan for each endpoint takes as many jobs as all its askers want, passing over what other nodes are taking; its rows are
+ * then dealt out. Jobs are numbered through all scans as if each found what it wants: `$5` are the numbers of the first job of
+ * each asker, and so tell whose a number is. What is too long for its asker stays where it is.
+ */
+const CLAIM: Statement = {
+  name: "claim",
+  text: `
+    WITH found AS MATERIALIZED (
+      SELECT id, number, asker, bytes, sum(bytes) OVER (PARTITION BY asker ORDER BY number) AS bytes_so_far
+      FROM unnest($1::text[], $2::bigint[], $3::bigint[]) AS scan (endpoint, before, total) CROSS JOIN LATERAL (
+        SELECT id, bytes, number, width_bucket(number, $5::bigint[]) AS asker FROM (
+          SELECT id, bytes, scan.before + row_number() OVER (ORDER BY low, position) AS number FROM (
+            SELECT id, low, position, ${BODY_BYTES} AS bytes FROM jobs
+            WHERE endpoint = scan.endpoint AND state = 'IN_QUEUE' AND ($4::text[] IS NULL OR id <> ALL ($4::text[]))
+            ORDER BY low, position LIMIT scan.total FOR UPDATE SKIP LOCKED
+          ) AS waiting
+        ) AS numbered
+      ) AS found
+      WHERE ${NOT_AWAITED}
+    ),
+    dealt AS (
+      SELECT id, number, asker, bytes, ($6::text[])[asker] AS holder, ($7::bigint[])[asker] AS now
+      FROM found WHERE bytes_so_far <= ($9::bigint[])[asker] OR bytes_so_far = bytes
+    ),
+    begun AS (
+      UPDATE jobs SET state = 'IN_PROGRESS', holder = dealt.holder, barred = NULL, attempt = attempt + 1, spent = spent + 1,
+        started_at = dealt.now, deadline = dealt.now + execution_ms
+      FROM dealt WHERE jobs.id = dealt.id
+      RETURNING dealt.asker, dealt.number, dealt.bytes, ${COLUMNS}, jobs.body, jobs.low
+    ),
+    counted AS (
+      INSERT INTO job_counters
+      SELECT endpoint, $8, -count(*), -count(*) FILTER (WHERE low), count(*), 0, 0, 0 FROM begun GROUP BY endpoint ORDER BY endpoint
+      ${ADD_COUNTS}
+    )
+    SELECT asker, number, coalesce(bytes, 0)::bigint AS bytes, ${FIELDS}, body, (SELECT count(*) FROM found) - (SELECT count(*) FROM begun) AS left_over FROM begun`,
+};
+
+type Row = JobRow & { asker: number; number: number; bytes: number; body: string; left_over: number };
+
+/** What its body is, or that it is kept apart and how long it is. */
+export interface Begun {
+  job: Job;
+  body: string;
+  bytes: number;
+}
+
+/** Asks of one endpoint, which share a scan. */
+type Scan = number[];
+
+/** Bodies that are kept apart are still to be fetched. */
+export async function claimJobs(sql: Sql, asks: readonly Ask[], slot: number): Promise<Begun[][]> {
+  const claimed: Begun[][] = asks.map(() => []);
+  const rounds = inRounds(asks);
+  for (const scans of rounds) {
+    const parameters = parametersOf(
+      scans.map((scan) => scan.map((n) => asks[n]!)),
+      slot,
+    );
+    const begun = await sql<Row>(CLAIM, parameters);
+    begun.sort((one, other) => one.number - other.number);
+    const askers = scans.flat();
+    for (const row of begun)
+      claimed[askers[row.asker - 1]!]!.push({ job: toJob(row), body: row.body, bytes: row.bytes });
+    // What was too long for one asker is for those who came behind it and found nothing.
+    if (begun[0]?.left_over) rounds.push(...withoutServed(scans, claimed));
+  }
+  return claimed;
+}
+
+function withoutServed(scans: readonly Scan[], claimed: readonly Begun[][]): Scan[][] {
+  const hungry = scans.map((scan) => scan.filter((n) => claimed[n]!.length === 0)).filter((scan) => scan.length > 0);
+  return hungry.length > 0 ? [hungry] : [];
+}
+
+/** Each round is a list of scans, one for each endpoint. */
+function inRounds(asks: readonly Ask[]): Scan[][] {
+  const shared = new Map<string, Scan>();
+  const rounds: Scan[][] = [];
+  for (const [n, { endpoint, except, limit }] of asks.entries()) {
+    if (limit <= 0) continue;
+    // An asker with exceptions has its scan to itself; such askers are rare.
+    if (except && except.length > 0) rounds.push([[n]]);
+    else shared.set(endpoint, [...(shared.get(endpoint) ?? []), n]);
+  }
+  return shared.size > 0 ? [[...shared.values()], ...rounds] : rounds;
+}
+
+function parametersOf(scans: readonly (readonly Ask[])[], slot: number): unknown[] {
+  const totals = scans.map((asks) => asks.reduce((sum, { limit }) => sum + limit, 0));
+  const asks = scans.flat();
+  const { except } = asks[0]!;
+  return [
+    textArray(scans.map(([ask]) => ask!.endpoint)),
+    bigintArray(sumsBefore(totals)),
+    bigintArray(totals),
+    except && except.length > 0 ? textArray(except) : null,
+    bigintArray(sumsBefore(asks.map(({ limit }) => limit)).map((before) => before + 1)),
+    textArray(asks.map(({ holder }) => holder)),
+    bigintArray(asks.map(({ now }) => now)),
+    slot,
+    bigintArray(asks.map(({ bytes }) => bytes)),
+  ];
+}
+
+function sumsBefore(numbers: readonly number[]): number[] {
+  let sum = 0;
+  return numbers.map((number) => {
+    sum += number;
+    return sum - number;
+  });
+}

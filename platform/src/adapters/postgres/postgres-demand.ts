@@ -1,0 +1,24 @@
+/** What the live jobs in PostgreSQL ask of the fleet. */
+
+import type { Demand } from "../../ports/queue/queue.ts";
+import type { Sql, Statement } from "./pool.ts";
+
+/** A few counters for each endpoint, and the head of its line along the index of claims. */
+const DEMAND: Statement = {
+  name: "demand",
+  text: `
+    SELECT endpoint, "inQueue", "lowPriorityInQueue", "inProgress", ARRAY (
+      SELECT queued_at FROM jobs
+      WHERE jobs.endpoint = counted.endpoint AND NOT low AND state = 'IN_QUEUE' ORDER BY low, position LIMIT $1
+    ) AS "waitingSince"
+    FROM (
+      SELECT endpoint, sum(in_queue)::bigint AS "inQueue", sum(low_in_queue)::bigint AS "lowPriorityInQueue",
+        sum(in_progress)::bigint AS "inProgress"
+      FROM job_counters GROUP BY endpoint HAVING sum(in_queue) + sum(in_progress) > 0
+    ) AS counted`,
+};
+
+export async function demand(sql: Sql, most: number): Promise<Demand[]> {
+  const found = await sql<Demand>(DEMAND, [most]);
+  return found.map((one) => ({ ...one, waitingSince: one.waitingSince.sort((a, b) => a - b) }));
+}

@@ -1,0 +1,177 @@
+/** Enqueueing in PostgreSQL: jobs, their keys and their counts in one statement. */
+import { storable } from "../../kernel/storable.ts";
+import type { Job, NewJob } from "../../ports/queue/job.ts";
+import type { Enqueued } from "../../ports/queue/queue.ts";
+import { bigintArray, textArray } from "./arrays.ts";
+import type { Sql, Statement } from "./pool.ts";
+import { ADD_COUNTS, COLUMNS, type JobRow, policyColumns, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
+import { APART, isApart } from "./postgres-payloads.ts";
+
+/**
+ * Jobs without keys and other extras, which most are: terms that many jobs share are sent once, and their number with each job.
+ * Nothing has to be told afterwards, since all of them are inserted.
+ */
+const INSERT_PLAIN: Statement = {
+  name: "enqueue_plain",
+  text: `
+    WITH counted AS (
+      INSERT INTO job_counters
+      SELECT endpoint, $1::integer, sum(jobs), coalesce(sum(jobs) FILTER (WHERE low), 0), 0, 0, 0, 0
+      FROM unnest($2::text[], $3::boolean[], $4::bigint[]) AS terms (endpoint, low, jobs) GROUP BY endpoint ORDER BY endpoint
+      ${ADD_COUNTS}
+    )
+    INSERT INTO jobs (id, endpoint, state, low, position, created_at, ttl_at, queued_at,
+                      ttl_ms, execution_ms, retention_ms, error_retries, body)
+    SELECT id, ($2::text[])[t], 'IN_QUEUE', ($3::boolean[])[t], nextval('job_positions'),
+           created_at, created_at + ($5::bigint[])[t], created_at,
+           ($5::bigint[])[t], ($6::bigint[])[t], ($7::bigint[])[t], ($8::integer[])[t], body
+    FROM unnest($9::text[], $10::bigint[], $11::bigint[], $12::text[]) AS new (id, t, created_at, body)`,
+};
+
+const INSERT: Statement = {
+  name: "enqueue",
+  text: `
+    WITH new AS MATERIALIZED (
+      SELECT * FROM ${rowsOf("$1", {
+        ...{
+          id: "text",
+          endpoint: "text",
+          low: "boolean",
+          created_at: "bigint",
+          ttl_ms: "bigint",
+          execution_ms: "bigint",
+        },
+        ...{ retention_ms: "bigint", error_retries: "integer", webhooks: "text[]", sealed: "boolean", body: "text" },
+        ...{ key: "text", digest: "text" },
+      })} AS new
+    ),
+    -- Of two jobs with one key, the second waits here for the first to be committed, and then is not inserted.
+    keyed AS (
+      INSERT INTO job_keys (endpoint, key, job, digest)
+      SELECT endpoint, key, id, digest FROM new WHERE key IS NOT NULL ORDER BY endpoint, key, n
+      ON CONFLICT DO NOTHING RETURNING job
+    ),
+    added AS (
+      INSERT INTO jobs (id, endpoint, state, low, position, created_at, ttl_at, queued_at,
+                        ttl_ms, execution_ms, retention_ms, error_retries, webhooks, sealed, body)
+      SELECT id, endpoint, 'IN_QUEUE', low, nextval('job_positions'), created_at, created_at + ttl_ms, created_at,
+             ttl_ms, execution_ms, retention_ms, error_retries, webhooks, sealed, body
+      FROM (SELECT * FROM new WHERE key IS NULL OR id IN (SELECT job FROM keyed) ORDER BY n) AS accepted
+      RETURNING id, endpoint, low
+    ),
+    counted AS (
+      INSERT INTO job_counters
+      SELECT endpoint, $2, count(*), count(*) FILTER (WHERE low), 0, 0, 0, 0 FROM added GROUP BY endpoint ORDER BY endpoint
+      ${ADD_COUNTS}
+    )
+    SELECT id FROM added`,
+};
+
+const FIND_KEYS: Statement = {
+  name: "find_keys",
+  text: `
+    SELECT given.n, key.job, key.digest, ${COLUMNS}
+    FROM ${rowsOf("$1", { endpoint: "text", key: "text" })} AS given
+    JOIN job_keys AS key ON key.endpoint = given.endpoint AND key.key = given.key
+    JOIN jobs ON jobs.id = key.job`,
+};
+
+/** Inserts what has no known key, and returns the ids of those. */
+export async function insertJobs(sql: Sql, jobs: readonly NewJob[], slot: number): Promise<Set<string> | "all"> {
+  if (jobs.every(isPlain)) {
+    await sql(INSERT_PLAIN, [slot, ...plainColumns(jobs)]);
+    return "all";
+  }
+  const rows = jobs.map(({ id, endpoint, policy, createdAt, webhooks, sealed, body, idempotency }) => ({
+    ...{ id, endpoint, created_at: createdAt, ...policyColumns(policy), webhooks, sealed },
+    body: isApart(body) ? APART : body,
+    key: idempotency?.key,
+    digest: idempotency?.digest,
+  }));
+  const added = await sql<{ id: string }>(INSERT, [rowsParameter(rows), slot]);
+  return new Set(added.map(({ id }) => id));
+}
+
+const isPlain = ({ webhooks, sealed, idempotency }: NewJob) => !webhooks && !sealed && !idempotency;
+
+interface Terms extends Pick<NewJob, "endpoint" | "policy"> {
+  /** From 1, as PostgreSQL counts. */
+  number: number;
+  jobs: number;
+}
+
+function areOf({ endpoint, policy }: Terms, job: NewJob): boolean {
+  const { ttlMs, executionTimeoutMs, retentionMs, errorRetries, lowPriority } = job.policy;
+  return (
+    ttlMs === policy.ttlMs &&
+    executionTimeoutMs === policy.executionTimeoutMs &&
+    retentionMs === policy.retentionMs &&
+    errorRetries === policy.errorRetries &&
+    lowPriority === policy.lowPriority &&
+    endpoint === job.endpoint
+  );
+}
+
+function plainColumns(jobs: readonly NewJob[]): unknown[] {
+  const terms: Terms[] = [];
+  const numbers = jobs.map((job) => {
+    let its = terms.find((one) => areOf(one, job));
+    if (!its) {
+      its = { number: terms.length + 1, endpoint: job.endpoint, policy: job.policy, jobs: 0 };
+      terms.push(its);
+    }
+    its.jobs++;
+    return its.number;
+  });
+  const policies = terms.map(({ policy }) => policyColumns(policy));
+  return [
+    textArray(terms.map(({ endpoint }) => endpoint)),
+    policies.map(({ low }) => low),
+    terms.map((its) => its.jobs),
+    ...NUMBERS_OF_POLICY.map((name) => policies.map((its) => its[name])),
+    textArray(jobs.map(({ id }) => id)),
+    bigintArray(numbers),
+    bigintArray(jobs.map(({ createdAt }) => createdAt)),
+    textArray(jobs.map(({ body }) => (isApart(body) ? APART : (body as string)))),
+  ];
+}
+
+const NUMBERS_OF_POLICY = ["ttl_ms", "execution_ms", "retention_ms", "error_retries"] as const;
+
+/** The jobs that hold the keys of these; undefined where the key became free in the meantime. */
+export async function findKnown(sql: Sql, jobs: readonly NewJob[]): Promise<(Enqueued | undefined)[]> {
+  const keys = jobs.map(({ endpoint, idempotency }) => ({ endpoint, key: idempotency!.key }));
+  const rows = await sql<JobRow & { n: number; digest: string }>(FIND_KEYS, [rowsParameter(keys)]);
+  const found = new Map(rows.map((row) => [row.n, row]));
+  const known: (Enqueued | undefined)[] = [];
+  for (const [n, { createdAt }] of jobs.entries()) {
+    const row = found.get(n);
+    const job = row && toJob(row);
+    if (job?.expiresAt !== undefined && job.expiresAt <= createdAt) {
+      // Expired, and only not removed yet: its key is free.
+      await sql("DELETE FROM job_keys WHERE job = $1", [job.id]);
+      known.push(undefined);
+    } else known.push(job && { job, known: true, digest: row!.digest });
+  }
+  return known;
+}
+
+/** The job as the statement makes it. */
+export function newlyQueued({ id, endpoint, policy, createdAt, webhooks, sealed }: NewJob): Job {
+  const job: Job = {
+    id: storable(id),
+    endpoint,
+    state: "IN_QUEUE",
+    policy,
+    createdAt,
+    ttlAt: createdAt + policy.ttlMs,
+    queuedAt: createdAt,
+    attempt: 0,
+    spent: 0,
+    errorsRetried: 0,
+    retried: 0,
+  };
+  if (webhooks) job.webhooks = webhooks;
+  if (sealed) job.sealed = sealed;
+  return job;
+}

@@ -1,0 +1,99 @@
+/** Those who hold jobs, in PostgreSQL, and what they and the clock make due. Who is alive is told by the database's own clock. */
+import { storable } from "../../kernel/storable.ts";
+import type { Due, DueReason } from "../../ports/queue/queue.ts";
+import type { Sql, Statement } from "./pool.ts";
+import { COLUMNS, type JobRow, NOT_AWAITED, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
+
+/** After an outage, workers get this long to be heard of before their jobs are given to others. */
+const GRACE_MS = 30_000;
+/** Holders that were not heard of for this long, and have nothing, are forgotten. */
+const FORGET_AFTER_MS = 3_600_000;
+
+export interface Renewal {
+  holder: string;
+  endpoint: string;
+  forMs: number;
+}
+
+/** A busy worker speaks thousands of times a second. It counts as alive this much longer, and is not told of again for as long. */
+const LONGEST_SLACK_MS = 1000;
+const slackOf = (forMs: number) => Math.min(LONGEST_SLACK_MS, Math.floor(forMs / 20));
+const MOST_TOLD = 10_000;
+
+/** What this node has told the database of who is alive, so that it need not say it again at once. */
+export class ToldRenewals {
+  readonly #told = new Map<string, Renewal & { at: number }>();
+
+  /** What to tell, if anything. */
+  next(renewal: Renewal, now: number): Renewal | undefined {
+    const { holder, endpoint, forMs } = renewal;
+    const told = this.#told.get(holder);
+    const slackMs = slackOf(forMs);
+    if (told?.endpoint === endpoint && told.forMs === forMs && now - told.at < slackMs) return undefined;
+    if (this.#told.size >= MOST_TOLD) this.#told.clear();
+    this.#told.set(holder, { ...renewal, at: now });
+    return { ...renewal, forMs: forMs + slackMs };
+  }
+
+  forget(holder: string): void {
+    this.#told.delete(holder);
+  }
+
+  clear(): void {
+    this.#told.clear();
+  }
+}
+
+/** Milliseconds by the clock that all nodes share. */
+export const DATABASE_NOW = "(extract(epoch FROM statement_timestamp()) * 1000)::bigint";
+
+const RENEW: Statement = {
+  name: "renew",
+  text: `
+    INSERT INTO holders (holder, endpoint, until)
+    SELECT holder, endpoint, ${DATABASE_NOW} + "forMs"
+    FROM ${rowsOf("$1", { holder: "text", endpoint: "text", '"forMs"': "bigint" })} AS given
+    WHERE ${NOT_AWAITED} ORDER BY holder
+    ON CONFLICT (holder) DO UPDATE SET until = excluded.until`,
+};
+
+const WAITING_DUE: Statement = {
+  name: "due_waiting",
+  text: `
+    SELECT ${COLUMNS}, 'ttl' AS why FROM jobs WHERE state = 'IN_QUEUE' AND ttl_at <= $1 ORDER BY ttl_at LIMIT $2`,
+};
+
+const RUNNING_DUE: Statement = {
+  name: "due_running",
+  text: `
+    SELECT ${COLUMNS}, CASE WHEN ttl_at <= $1 THEN 'ttl' WHEN deadline <= $1 THEN 'execution' ELSE 'holder' END AS why
+    FROM jobs
+    WHERE state = 'IN_PROGRESS' AND (LEAST(ttl_at, deadline) <= $1
+      OR NOT EXISTS (SELECT FROM holders WHERE holders.holder = jobs.holder AND until > ${DATABASE_NOW}))
+    ORDER BY jobs.holder LIMIT $2`,
+};
+
+/** The last word about a holder counts. */
+export async function renewHolders(sql: Sql, renewals: readonly Renewal[]): Promise<void> {
+  const last = new Map(renewals.map((renewal) => [storable(renewal.holder), renewal]));
+  await sql(RENEW, [rowsParameter([...last.values()])]);
+}
+
+export async function giveGrace(sql: Sql): Promise<void> {
+  await sql(
+    `UPDATE holders SET until = ${DATABASE_NOW} + $1 WHERE until < ${DATABASE_NOW} + $1
+       AND EXISTS (SELECT FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS')`,
+    [GRACE_MS],
+  );
+}
+
+export async function dueJobs(sql: Sql, now: number, limit: number): Promise<Due[]> {
+  const due = await sql<JobRow & { why: DueReason }>(WAITING_DUE, [now, limit]);
+  if (due.length < limit) due.push(...(await sql<JobRow & { why: DueReason }>(RUNNING_DUE, [now, limit - due.length])));
+  await sql(
+    `DELETE FROM holders WHERE until <= ${DATABASE_NOW} - $1
+       AND NOT EXISTS (SELECT FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS')`,
+    [FORGET_AFTER_MS],
+  );
+  return due.map((row) => ({ job: toJob(row), why: row.why }));
+}

@@ -1,0 +1,67 @@
+/** The outbox in PostgreSQL: read from one endpoint to the next and from one target to the next, whatever each of them has. */
+
+import { pageOf, TARGETS_IN_A_PAGE } from "../../ports/queue/outgoing.ts";
+import type { Outgoing, OutgoingAsk, OutgoingPage } from "../../ports/queue/queue.ts";
+import type { Sql, Statement } from "./pool.ts";
+
+/** What `targetOf` makes of a URL, near enough. */
+const TARGET_OF = `left(lower(coalesce(substring(url from '^[^/]*//[^/?#]*'), url)), 200)`;
+
+/** The messages of what a statement has `done`. */
+export const TELL = `
+  INSERT INTO outbox (job, url, endpoint, target, tries, due_at)
+  SELECT DISTINCT id, url, endpoint, ${TARGET_OF}, 0, coalesce(ended_at, 0)
+  FROM done, unnest(webhooks) AS url WHERE webhooks IS NOT NULL
+  ON CONFLICT (job, url) DO UPDATE SET tries = 0, due_at = excluded.due_at`;
+
+const TELLERS: Statement = {
+  name: "tellers",
+  text: `
+    WITH RECURSIVE telling AS (
+      (SELECT endpoint FROM outbox ORDER BY endpoint LIMIT 1)
+      UNION ALL
+      SELECT later.endpoint FROM telling CROSS JOIN LATERAL (
+        SELECT endpoint FROM outbox WHERE endpoint > telling.endpoint ORDER BY endpoint LIMIT 1
+      ) AS later
+    )
+    SELECT endpoint FROM telling
+    WHERE EXISTS (SELECT FROM outbox WHERE outbox.endpoint = telling.endpoint AND due_at <= $1)`,
+};
+
+const firstOf = (after: string) => `
+  SELECT job, url, endpoint, target, tries, due_at FROM outbox
+  WHERE endpoint = $1 AND target > ${after} ORDER BY target, due_at LIMIT 1`;
+
+const OUTGOING: Statement = {
+  name: "outgoing",
+  text: `
+    WITH RECURSIVE head AS (
+      (SELECT 1 AS number, first.* FROM (${firstOf("$2")}) AS first)
+      UNION ALL
+      SELECT number + 1, later.* FROM head CROSS JOIN LATERAL (${firstOf("head.target")}) AS later
+      WHERE number < ${TARGETS_IN_A_PAGE}
+    )
+    SELECT job, url, endpoint, target, tries, due_at AS "dueAt" FROM head ORDER BY number`,
+};
+
+export async function tellers(sql: Sql, now: number): Promise<string[]> {
+  return (await sql<{ endpoint: string }>(TELLERS, [now])).map(({ endpoint }) => endpoint);
+}
+
+export async function outgoing(sql: Sql, ask: OutgoingAsk): Promise<OutgoingPage> {
+  return pageOf(await sql<Outgoing>(OUTGOING, [ask.endpoint, ask.after ?? ""]), ask);
+}
+
+export async function settle(
+  sql: Sql,
+  job: string,
+  url: string,
+  next: { tries: number; dueAt: number } | "done",
+): Promise<void> {
+  const which = [job, url];
+  if (next === "done") await sql("DELETE FROM outbox WHERE job = $1 AND url = $2", which);
+  else {
+    const set = [...which, next.tries, next.dueAt];
+    await sql("UPDATE outbox SET tries = $3, due_at = $4 WHERE job = $1 AND url = $2", set);
+  }
+}

@@ -1,0 +1,160 @@
+/** The PostgreSQL queue keeps the port's promises, and those that only a server can break. */
+import { expect, test } from "vitest";
+import { cuttableProxy } from "../../../tests/cuttable-proxy.ts";
+import { freshDatabase } from "../../../tests/database.ts";
+import { realRandom, SeededRandom } from "../../kernel/random.ts";
+import { History, printedSeed } from "../../ports/queue/conformance-history.ts";
+import {
+  ANY,
+  apply,
+  claimIds,
+  ENDPOINT,
+  enqueue,
+  finish,
+  NOW,
+  newJob,
+  numbered,
+  type OpenedQueue,
+  running,
+} from "../../ports/queue/conformance-jobs.ts";
+import { queueConformance } from "../../ports/queue/queue.conformance.ts";
+import { openPool, query } from "./pool.ts";
+import { PostgresQueue } from "./postgres-queue.ts";
+
+async function openPostgres(): Promise<OpenedQueue> {
+  const database = await freshDatabase();
+  const open = () => PostgresQueue.open(database.url, { random: realRandom });
+  let queue = await open();
+  return {
+    queue,
+    elapse: (ms) => elapse(database.url, ms),
+    async reopen() {
+      await queue[Symbol.asyncDispose]();
+      queue = await open();
+      return queue;
+    },
+    another: open,
+    async [Symbol.asyncDispose]() {
+      await queue[Symbol.asyncDispose]();
+      await database[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Nobody sets a database's clock for a test: what was to come after some time is brought nearer by it. */
+async function elapse(url: string, ms: number): Promise<void> {
+  const admin = openPool(url, { connections: 1 });
+  await query(admin, "UPDATE holders SET until = until - $1", [ms]);
+  await admin.end();
+}
+
+queueConformance("PostgresQueue", openPostgres);
+
+test("what a node that is gone left staged is removed after an hour, and what is being staged is not", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  const admin = openPool(database.url, { connections: 1 });
+  async function* pieces() {
+    yield Buffer.alloc(10);
+  }
+  const [old, young] = [await queue.outputs.stage(pieces()), await queue.outputs.stage(pieces())];
+  const hourAgo = old.replace(/\d{13}/, (time) => String(Number(time) - 3_600_001));
+  await query(admin, "UPDATE job_payloads SET job = $2 WHERE job = $1", [old, hourAgo]);
+  await queue.expire(NOW, 10);
+  expect(await query(admin, "SELECT job FROM job_payloads")).toEqual([{ job: young }]);
+  await running(queue, newJob("j1"));
+  const change = finish("j1", { set: { large: { key: hourAgo, start: 0, bytes: 10 } } });
+  await expect(queue.apply([change])).rejects.toMatchObject({ code: "unavailable" });
+  expect(await queue.held("w1")).toHaveLength(1);
+  await admin.end();
+});
+
+test("what many do at once through three nodes is one possible history", async () => {
+  await using database = await freshDatabase();
+  // The same random numbers, and so the same counters: nodes come into each other's way as much as they can.
+  const open = () => PostgresQueue.open(database.url, { random: new SeededRandom(1) });
+  await using one = await open();
+  await using two = await open();
+  await using three = await open();
+  const history = new History([one, two, three], { seed: printedSeed(), tasks: 24, steps: 60 });
+  await history.run();
+  await history.check();
+  expect(Math.min(...Object.values(history.tally))).toBeGreaterThan(0);
+});
+
+test("an outage is named as such, loses nothing acknowledged, and is over by itself", async () => {
+  await using database = await freshDatabase();
+  await using proxy = await cuttableProxy(database.url);
+  await using queue = await PostgresQueue.open(proxy.url, { random: realRandom });
+  await queue.renew("w1", ENDPOINT, 10);
+  await running(queue, newJob("runs"));
+  await enqueue(queue, "waits");
+  await proxy.cut();
+  const refused = [
+    queue.enqueue([newJob("lost")]),
+    queue.claim({ endpoint: ENDPOINT, holder: "w1", limit: 1, bytes: ANY, now: NOW }),
+    queue.apply([finish("runs")]),
+    queue.read("waits", NOW),
+    queue.renew("w1", ENDPOINT, 10),
+  ];
+  const settled = await Promise.allSettled(refused);
+  expect(settled).toMatchObject(settled.map(() => ({ reason: { code: "unavailable" } })));
+  await proxy.mend();
+  expect(await claimIds(queue)).toEqual(["waits"]);
+  await apply(queue, finish("runs"));
+  expect(await queue.read("lost", NOW)).toBeUndefined();
+});
+
+test("after an outage, holders get a grace before their jobs are due", async () => {
+  await using database = await freshDatabase();
+  await using proxy = await cuttableProxy(database.url);
+  await using queue = await PostgresQueue.open(proxy.url, { random: realRandom });
+  await queue.renew("w1", ENDPOINT, 10);
+  await running(queue, newJob("j1"));
+  await proxy.cut();
+  await expect(queue.due(NOW, 9)).rejects.toMatchObject({ code: "unavailable" });
+  await elapse(database.url, 1_000);
+  await proxy.mend();
+  expect(await queue.due(NOW, 9)).toEqual([]);
+  await elapse(database.url, 25_000);
+  expect(await queue.due(NOW, 9)).toEqual([]);
+  await elapse(database.url, 5_000);
+  expect(await queue.due(NOW, 9)).toMatchObject([{ job: { id: "j1" }, why: "holder" }]);
+});
+
+test("connections that the server ends one by one are replaced", async () => {
+  await using database = await freshDatabase();
+  await using queue = await PostgresQueue.open(database.url, { random: realRandom });
+  await enqueue(queue, "j1");
+  const admin = openPool(database.url, { connections: 1 });
+  await admin.query(
+    "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+  );
+  await admin.end();
+  expect(await claimIds(queue)).toEqual(["j1"]);
+});
+
+test("claims and finishes find their way along indexes, also where the plan was made on an empty queue", async () => {
+  await using database = await freshDatabase();
+  const queue = await PostgresQueue.open(database.url, { random: realRandom });
+  for (const id of numbered(10, "first")) {
+    await running(queue, newJob(id));
+    await apply(queue, finish(id));
+  }
+  await queue.enqueue(numbered(5_000).map((id) => newJob(id)));
+  for (let round = 0; round < 10; round++) {
+    const ids = await claimIds(queue, { limit: 10 });
+    await apply(queue, ...ids.map((id) => finish(id)));
+  }
+  // Connections report what they read when they end.
+  await queue[Symbol.asyncDispose]();
+  const admin = openPool(database.url, { connections: 1 });
+  const [read] = await query<{ rows: number; calls: number }>(
+    admin,
+    "SELECT seq_tup_read + idx_tup_fetch AS rows, n_tup_upd AS calls FROM pg_stat_user_tables WHERE relname = 'jobs'",
+  );
+  await admin.end();
+  expect(read!.calls).toBe(220);
+  // A claim looks at a job twice and a finish twice; a plan that reads the table would look at 5,000 each time.
+  expect(read!.rows).toBeLessThan(2_000);
+});

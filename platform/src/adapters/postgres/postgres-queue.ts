@@ -1,0 +1,366 @@
+/** The queue in PostgreSQL, for any number of nodes: every decision is a statement, and what comes in together goes out together. */
+
+import { realClock } from "../../kernel/clock.ts";
+import { isProblem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import { type Admit, UNCOUNTED_BYTES } from "../../kernel/room.ts";
+import { isStorable } from "../../kernel/storable.ts";
+import { isAdmitted } from "../../ports/queue/fitting.ts";
+import { isKept, type Job, type NewJob } from "../../ports/queue/job.ts";
+import type {
+  Ask,
+  Change,
+  Chunk,
+  Claimed,
+  Counts,
+  Demand,
+  Due,
+  Enqueued,
+  HolderState,
+  JobFilter,
+  LargeOutputs,
+  Outcome,
+  OutgoingAsk,
+  OutgoingPage,
+  Part,
+  Place,
+  Queue,
+  Reading,
+} from "../../ports/queue/queue.ts";
+import { Batcher, Lane, regroup } from "./batcher.ts";
+import type { Patience } from "./connection.ts";
+import { migrate } from "./migrate.ts";
+import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
+import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
+import { type Begun, claimJobs } from "./postgres-claim.ts";
+import { demand } from "./postgres-demand.ts";
+import { findKnown, insertJobs, newlyQueued } from "./postgres-enqueue.ts";
+import { DATABASE_NOW, dueJobs, giveGrace, type Renewal, renewHolders, ToldRenewals } from "./postgres-holders.ts";
+import { COLUMNS, type JobRow, migrations, planSettings, toJob } from "./postgres-jobs.ts";
+import { outgoing, settle, tellers } from "./postgres-outbox.ts";
+import { PostgresOutputs } from "./postgres-outputs.ts";
+import {
+  APART,
+  appendChunks,
+  bytesOf,
+  isApart,
+  readChunks,
+  readJob,
+  readPieces,
+  resealSlice,
+  writePieces,
+} from "./postgres-payloads.ts";
+import { expireSlice, purgeSlice, removeSlice, SLICE } from "./postgres-removal.ts";
+
+/** Counters are kept in this many sets, and each node picks one: two nodes with the same one sometimes wait for each other. */
+const COUNTER_SETS = 8;
+/** In each set, a slot for every kind of writer, since those of one node work at the same time. */
+const WRITERS = ["enqueue", "claim", "apply", "alone"] as const;
+
+export class PostgresQueue implements Queue {
+  readonly outputs: LargeOutputs;
+  readonly #pool: Pool;
+  readonly #sql: Sql;
+  readonly #set: number;
+  readonly #enqueues: Batcher<NewJob[], Enqueued[]>;
+  readonly #claims: Batcher<Ask, Begun[]>;
+  readonly #changes: Batcher<Change[], Outcome[]>;
+  readonly #chunks: Batcher<{ holder: string; chunks: Chunk[] }, void>;
+  readonly #renewals: Batcher<Renewal, void>;
+  readonly #told = new ToldRenewals();
+  /** Whether the database could not be reached at some time since holders were last given a grace. */
+  #wasAway = false;
+
+  private constructor(pool: Pool, random: Random) {
+    this.#pool = pool;
+    this.#sql = (statement, values) => this.#watched(query(pool, statement, values));
+    this.outputs = new PostgresOutputs(this.#sql, random);
+    this.#set = random.bytes(1)[0]! % COUNTER_SETS;
+    // One after another, so that each gathers while the others are under way: fewer and larger statements, a tenth less CPU for each job.
+    const lane = new Lane();
+    this.#enqueues = new Batcher((calls) => this.#enqueue(calls), lane);
+    this.#claims = new Batcher((asks) => claimJobs(this.#sql, asks, this.#slot("claim")), lane);
+    this.#changes = new Batcher((calls) => this.#apply(calls), lane);
+    this.#chunks = new Batcher(async (calls) => {
+      await appendChunks(this.#sql, calls);
+      return calls.map(() => undefined);
+    });
+    this.#renewals = new Batcher(async (renewals) => {
+      await renewHolders(this.#sql, renewals);
+      return renewals.map(() => undefined);
+    });
+  }
+
+  static async open(url: string, { random, ...patience }: Patience & { random: Random }): Promise<PostgresQueue> {
+    const pool = openPool(url, { settings: planSettings, ...patience });
+    try {
+      await migrate(pool, "queue", migrations);
+      const queue = new PostgresQueue(pool, random);
+      await giveGrace(queue.#sql);
+      return queue;
+    } catch (error) {
+      await endPool(pool);
+      throw error;
+    }
+  }
+
+  async enqueue(jobs: NewJob[]): Promise<Enqueued[]> {
+    if (jobs.length === 0) return [];
+    return jobs.some(({ body }) => isApart(body)) ? this.#enqueueLarge(jobs) : this.#enqueues.ask(jobs);
+  }
+
+  async claim(ask: Ask): Promise<Claimed[]> {
+    const claimed = await this.#claims.ask(ask);
+    const read = async ({ job, body }: Begun) => ({
+      job,
+      body: body === APART ? await readPieces(this.#sql, job.id, "body") : body,
+    });
+    const bytes = claimed.reduce((sum, { bytes }) => sum + bytes, 0);
+    if (await isAdmitted(bytes, ask.admit)) return Promise.all(claimed.map(read));
+    return claimed.map(({ job }) => ({ job, body: undefined }));
+  }
+
+  async apply(changes: Change[]): Promise<Outcome[]> {
+    if (changes.length === 0) return [];
+    if (!changes.some(({ result, set }) => isApart(result) || set.large)) return this.#changes.ask(changes);
+    return this.#applyWhole(changes, this.#slot("alone"));
+  }
+
+  async append(holder: string, chunks: Chunk[]): Promise<void> {
+    if (chunks.length > 0) await this.#chunks.ask({ holder, chunks });
+  }
+
+  async read(id: string, now: number, parts: readonly Part[] = [], admit?: Admit): ReturnType<Queue["read"]> {
+    if (!isStorable(id)) return undefined;
+    const reading = await this.#read(id, parts, admit);
+    if (reading && isKept(reading.job, now)) return reading;
+    const purged = await this.#sql("SELECT FROM purged_jobs WHERE id = $1 AND until > $2", [id, now]);
+    return purged.length > 0 ? "purged" : undefined;
+  }
+
+  async find(ids: readonly string[], now: number): Promise<(Job | undefined)[]> {
+    const rows = await this.#sql<JobRow>(FIND, [ids]);
+    const jobs = new Map(rows.map((row) => [row.id, toJob(row)]));
+    return ids.map((id) => jobs.get(id)).map((job) => (job && isKept(job, now) ? job : undefined));
+  }
+
+  chunks(id: string, after: Place, limit: number, bytes?: number): Promise<Chunk[]> {
+    return readChunks(this.#sql, id, after, limit, bytes);
+  }
+
+  async list({ endpoint, states, offset, limit, now }: JobFilter): Promise<{ jobs: Job[]; total: number }> {
+    const where = `endpoint = $1 AND (expires_at IS NULL OR expires_at > $2) AND ($3::text[] IS NULL OR state = ANY ($3))`;
+    const values = [endpoint, now, states ?? null];
+    const [rows, [count]] = await Promise.all([
+      this.#sql<JobRow>(
+        `SELECT ${COLUMNS} FROM jobs WHERE ${where} ORDER BY created_at DESC, id DESC LIMIT $4 OFFSET $5`,
+        [...values, limit, offset],
+      ),
+      this.#sql<{ total: number }>(`SELECT count(*) AS total FROM jobs WHERE ${where}`, values),
+    ]);
+    return { jobs: rows.map(toJob), total: count!.total };
+  }
+
+  async purge(endpoint: string, until: number): Promise<string[]> {
+    const [sequence] = await this.#sql<{ last: number }>("SELECT last_value AS last FROM job_positions");
+    const terms = { upTo: sequence!.last, until, slot: this.#slot("alone") };
+    const purged: string[] = [];
+    for (;;) {
+      const slice = await this.#transaction((sql) => purgeSlice(sql, endpoint, terms));
+      purged.push(...slice);
+      if (slice.length < SLICE) return purged;
+    }
+  }
+
+  /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
+  async removeEndpoint(endpoint: string): Promise<void> {
+    this.#told.clear();
+    while ((await this.#transaction((sql) => removeSlice(sql, endpoint))) === SLICE);
+    await this.#transaction(async (sql) => {
+      await sql("DELETE FROM job_counters WHERE endpoint = $1", [endpoint]);
+      await sql("DELETE FROM holders WHERE endpoint = $1", [endpoint]);
+    });
+  }
+
+  async reseal(change: Parameters<Queue["reseal"]>[0]): Promise<number> {
+    let changed = 0;
+    for (let after = "", more = true; more; ) {
+      const slice = await this.#transaction((sql) => resealSlice(sql, after, change));
+      changed += slice.changed;
+      after = slice.last ?? after;
+      more = slice.last !== undefined;
+    }
+    return changed;
+  }
+
+  async renew(holder: string, endpoint: string, forMs: number): Promise<void> {
+    const news = this.#told.next({ holder, endpoint, forMs }, realClock.monotonic());
+    if (!news) return;
+    try {
+      await this.#renewals.ask(news);
+    } catch (error) {
+      this.#told.forget(holder);
+      throw error;
+    }
+  }
+
+  async retire(holder: string): Promise<void> {
+    this.#told.forget(holder);
+    // A renewal that was sent before must not come after.
+    await this.#renewals.idle();
+    await this.#sql("DELETE FROM holders WHERE holder = $1", [holder]);
+  }
+
+  async holders(endpoint?: string): Promise<HolderState[]> {
+    return this.#sql<HolderState>(
+      `SELECT holder, endpoint, until - ${DATABASE_NOW} AS "leftMs",
+         (SELECT count(*) FROM jobs WHERE jobs.holder = holders.holder AND state = 'IN_PROGRESS') AS jobs
+       FROM holders WHERE ($1::text IS NULL OR endpoint = $1) AND until > ${DATABASE_NOW}`,
+      [endpoint ?? null],
+    );
+  }
+
+  async held(holder: string): Promise<Job[]> {
+    const rows = await this.#sql<JobRow>(`SELECT ${COLUMNS} FROM jobs WHERE holder = $1 AND state = 'IN_PROGRESS'`, [
+      holder,
+    ]);
+    return rows.map(toJob);
+  }
+
+  async due(now: number, limit: number): Promise<Due[]> {
+    // While the database was away, no worker could be heard of.
+    if (this.#wasAway) {
+      await giveGrace(this.#sql);
+      this.#wasAway = false;
+    }
+    return dueJobs(this.#sql, now, limit);
+  }
+
+  async expire(now: number, limit: number): Promise<number> {
+    return expireSlice(this.#sql, now, limit);
+  }
+
+  async counts(endpoint: string): Promise<Counts> {
+    const [counts] = await this.#sql<Counts>(COUNTS, [endpoint]);
+    return counts!;
+  }
+
+  demand(most: number): Promise<Demand[]> {
+    return demand(this.#sql, most);
+  }
+
+  tellers(now: number): Promise<string[]> {
+    return tellers(this.#sql, now);
+  }
+
+  outgoing(ask: OutgoingAsk): Promise<OutgoingPage> {
+    return outgoing(this.#sql, ask);
+  }
+
+  settle(job: string, url: string, next: { tries: number; dueAt: number } | "done"): Promise<void> {
+    return settle(this.#sql, job, url, next);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const batchers = [this.#enqueues, this.#claims, this.#changes, this.#chunks, this.#renewals];
+    await Promise.all(batchers.map((batcher) => batcher.idle()));
+    await endPool(this.#pool);
+  }
+
+  async #enqueue(calls: NewJob[][]): Promise<Enqueued[][]> {
+    const enqueued = await this.#settleKeys(calls.flat(), (jobs) => insertJobs(this.#sql, jobs, this.#slot("enqueue")));
+    return regroup(calls, enqueued);
+  }
+
+  #enqueueLarge(jobs: NewJob[]): Promise<Enqueued[]> {
+    return this.#settleKeys(jobs, (left) =>
+      this.#transaction(async (sql) => {
+        const added = await insertJobs(sql, left, this.#slot("alone"));
+        for (const { id, body } of left) {
+          if (isApart(body) && (added === "all" || added.has(id))) await writePieces(sql, id, "body", body);
+        }
+        return added;
+      }),
+    );
+  }
+
+  /** Jobs that were not inserted have a known key; a key may also become free between the two looks. */
+  async #settleKeys(jobs: NewJob[], insert: (jobs: NewJob[]) => Promise<Set<string> | "all">): Promise<Enqueued[]> {
+    const settled = new Map<NewJob, Enqueued>();
+    for (let left = jobs; left.length > 0; left = left.filter((job) => !settled.has(job))) {
+      const added = await insert(left);
+      if (added === "all" && left === jobs) return jobs.map((job) => ({ job: newlyQueued(job), known: false }));
+      for (const job of left)
+        if (added === "all" || added.has(job.id)) settled.set(job, { job: newlyQueued(job), known: false });
+      const others = left.filter((job) => !settled.has(job));
+      if (others.length === 0) break;
+      for (const [i, known] of (await findKnown(this.#sql, others)).entries())
+        if (known) settled.set(others[i]!, known);
+    }
+    return jobs.map((job) => settled.get(job)!);
+  }
+
+  async #apply(calls: Change[][]): Promise<Outcome[][]> {
+    const changes = calls.flat();
+    // Rounds are statements that commit by themselves, except where changes of one job must not be torn apart.
+    const slot = this.#slot("apply");
+    const outcomes = await (hasRepeats(changes)
+      ? this.#applyWhole(changes, slot)
+      : applyInRounds(this.#sql, changes, slot));
+    return regroup(calls, outcomes);
+  }
+
+  #applyWhole(changes: readonly Change[], slot: number): Promise<Outcome[]> {
+    return this.#transaction(async (sql) => {
+      await lockJobs(sql, changes);
+      return applyInRounds(sql, changes, slot);
+    });
+  }
+
+  async #read(id: string, parts: readonly Part[], admit?: Admit): Promise<Reading | undefined> {
+    const reading = await readJob(this.#sql, id, parts);
+    if (!reading) return undefined;
+    // Not in a transaction: it may have to wait.
+    const bytes = admit ? await bytesOf(this.#sql, reading, parts) : 0;
+    if (bytes > UNCOUNTED_BYTES) await admit!(bytes);
+    if (!parts.some((part) => reading[part] === APART)) return reading;
+    // Job and pieces of one moment.
+    return this.#transaction(async (sql) => {
+      await sql("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY");
+      const again = await readJob(sql, id, parts);
+      for (const part of parts)
+        if (again?.[part] === APART) Object.assign(again, { [part]: await readPieces(sql, id, part) });
+      return again;
+    });
+  }
+
+  #transaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
+    return this.#watched(transaction(this.#pool, work));
+  }
+
+  async #watched<T>(work: Promise<T>): Promise<T> {
+    try {
+      return await work;
+    } catch (error) {
+      if (isProblem(error, "unavailable")) this.#wasAway = true;
+      throw error;
+    }
+  }
+
+  #slot(writer: (typeof WRITERS)[number]): number {
+    return this.#set * WRITERS.length + WRITERS.indexOf(writer);
+  }
+}
+
+const sum = (column: string) => `coalesce(sum(${column}), 0)::bigint`;
+
+const COUNTS: Statement = {
+  name: "counts",
+  text: `
+    SELECT ${sum("in_queue")} AS "inQueue", ${sum("low_in_queue")} AS "lowPriorityInQueue",
+      ${sum("in_progress")} AS "inProgress", ${sum("completed")} AS completed, ${sum("failed")} AS failed,
+      ${sum("retried")} AS retried
+    FROM job_counters WHERE endpoint = $1`,
+};
+
+const hasRepeats = (changes: readonly Change[]) => new Set(changes.map(({ id }) => id)).size < changes.length;

@@ -1,0 +1,84 @@
+/** Removal in PostgreSQL: jobs go with all that belongs to them, in slices, each whole. */
+import type { Sql, Statement } from "./pool.ts";
+import { ADD_COUNTS, NOT_AWAITED } from "./postgres-jobs.ts";
+import { forgetStaged } from "./postgres-outputs.ts";
+
+/** Few enough that no slice keeps others waiting, many enough that a million take seconds. */
+export const SLICE = 5_000;
+
+/** Everything of the jobs named in `gone`; what is not there costs a look into an index. */
+const ALL_OF_THEM = `
+  rows AS (DELETE FROM jobs USING gone WHERE jobs.id = gone.id),
+  keys AS (DELETE FROM job_keys USING gone WHERE job_keys.job = gone.id),
+  payloads AS (DELETE FROM job_payloads USING gone WHERE job_payloads.job = gone.id),
+  chunks AS (DELETE FROM job_chunks USING gone WHERE job_chunks.job = gone.id),
+  messages AS (DELETE FROM outbox USING gone WHERE outbox.job = gone.id)`;
+
+/** Up to the position given: what is enqueued while a long purge runs has been enqueued after it. */
+const PURGE: Statement = {
+  name: "purge",
+  text: `
+    WITH gone AS MATERIALIZED (
+      SELECT id, low FROM jobs WHERE endpoint = $1 AND state = 'IN_QUEUE' AND position <= $2
+      ORDER BY low, position LIMIT ${SLICE} FOR UPDATE
+    ), ${ALL_OF_THEM},
+    remembered AS (
+      INSERT INTO purged_jobs SELECT id, $3::bigint FROM gone ORDER BY id ON CONFLICT (id) DO UPDATE SET until = excluded.until
+    ),
+    counted AS (
+      INSERT INTO job_counters
+      SELECT $1, $4::integer, -count(*), -count(*) FILTER (WHERE low), 0, 0, 0, 0 FROM gone HAVING count(*) > 0
+      ${ADD_COUNTS}
+    )
+    SELECT id FROM gone`,
+};
+
+const REMOVE: Statement = {
+  name: "remove_endpoint",
+  text: `
+    WITH gone AS MATERIALIZED (
+      SELECT id FROM jobs WHERE endpoint = $1 ORDER BY created_at, id LIMIT ${SLICE} FOR UPDATE
+    ), ${ALL_OF_THEM}
+    SELECT id FROM gone`,
+};
+
+/** Several nodes may do this at once: each passes over what another is removing. */
+const EXPIRE: Statement = {
+  name: "expire",
+  text: `
+    WITH gone AS MATERIALIZED (
+      SELECT id FROM jobs
+      WHERE expires_at <= $1 AND NOT EXISTS (SELECT FROM outbox WHERE outbox.job = jobs.id) AND ${NOT_AWAITED}
+      ORDER BY expires_at LIMIT $2 FOR UPDATE OF jobs SKIP LOCKED
+    ), ${ALL_OF_THEM}
+    SELECT count(*) AS removed FROM gone`,
+};
+
+const FORGET_PURGED: Statement = {
+  name: "forget_purged",
+  text: `
+    DELETE FROM purged_jobs WHERE id IN (
+      SELECT id FROM purged_jobs WHERE until <= $1 ORDER BY until LIMIT $2 FOR UPDATE SKIP LOCKED
+    )`,
+};
+
+/** Removes one slice of the waiting jobs and returns their ids. */
+export async function purgeSlice(
+  sql: Sql,
+  endpoint: string,
+  { upTo, until, slot }: { upTo: number; until: number; slot: number },
+): Promise<string[]> {
+  return (await sql<{ id: string }>(PURGE, [endpoint, upTo, until, slot])).map(({ id }) => id);
+}
+
+/** Removes one slice of an endpoint's jobs and returns how many there were. */
+export async function removeSlice(sql: Sql, endpoint: string): Promise<number> {
+  return (await sql(REMOVE, [endpoint])).length;
+}
+
+export async function expireSlice(sql: Sql, now: number, limit: number): Promise<number> {
+  const [row] = await sql<{ removed: number }>(EXPIRE, [now, limit]);
+  await sql(FORGET_PURGED, [now, limit]);
+  await forgetStaged(sql);
+  return row!.removed;
+}

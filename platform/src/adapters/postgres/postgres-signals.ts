@@ -1,0 +1,207 @@
+/** Signals between nodes through PostgreSQL: heard at once within a node, gathered for a few milliseconds for the others. */
+import type { Clock, Timer } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
+import { requestId } from "../../kernel/ids.ts";
+import type { Random } from "../../kernel/random.ts";
+import { MemorySignals } from "../../ports/signals/memory-signals.ts";
+import type { Signals, Topic } from "../../ports/signals/signals.ts";
+import { textArray } from "./arrays.ts";
+import { type OwnConnection, openConnection, type Patience } from "./connection.ts";
+import { translated } from "./pool.ts";
+
+const CHANNEL = "millrace_signals";
+/** NOTIFY takes a lock of the whole database at its commit: a node sends one statement in this time, however much it has to say. */
+const GATHER_MS = 3;
+/** A node that has just sent one gathers for longer: under load every message costs as much as a job, and few are enough. */
+const BUSY_GATHER_MS = 10;
+/** PostgreSQL refuses payloads of 8000 bytes and more; this much of one is left to the topics. */
+const TOPICS_BYTES = 7_800;
+/** While the database is away no more than this is gathered: signals are hints, and whoever waits looks by itself. */
+const MOST_GATHERED = 10_000;
+const FIRST_RECONNECT_MS = 100;
+const LAST_RECONNECT_MS = 5_000;
+
+/** Known to the connection by its name, so that it is not planned anew hundreds of times a second. */
+const NOTIFY = { name: "notify", text: "SELECT pg_notify($1, payload) FROM unnest($2::text[]) AS payload" };
+/** A hint is worth no wait for the disk, which every message would cause. */
+const SETTINGS = { synchronous_commit: "off" };
+
+interface Options extends Patience {
+  clock: Clock;
+  random: Random;
+}
+
+export class PostgresSignals implements Signals {
+  readonly reliable = false;
+  readonly #url: string;
+  readonly #clock: Clock;
+  readonly #patience: Patience;
+  /** Who sent a message: a node's own come back to it, and it has already heard them. */
+  readonly #node: string;
+  readonly #local = new MemorySignals();
+  #gathered = new Map<Topic, number>();
+  #client: OwnConnection | undefined;
+  #timer: Timer | undefined;
+  #sending: Promise<void> | undefined;
+  #sentAt = Number.NEGATIVE_INFINITY;
+  #reconnectMs = FIRST_RECONNECT_MS;
+  #reconnect: Timer | undefined;
+  #connecting: Promise<void> | undefined;
+  #closed = false;
+
+  private constructor(url: string, { clock, random, ...patience }: Options) {
+    this.#url = url;
+    this.#clock = clock;
+    this.#patience = patience;
+    this.#node = requestId(random);
+  }
+
+  /** Resolves once signals of other nodes are heard; rejects when the database cannot be reached now. */
+  static async open(url: string, options: Options): Promise<PostgresSignals> {
+    const signals = new PostgresSignals(url, options);
+    await signals.#connect();
+    return signals;
+  }
+
+  emit(topic: Topic, count = 1): void {
+    this.#local.emit(topic, count);
+    if (this.#closed) return;
+    this.#gather(topic, count);
+    this.#timer ??= this.#sendSoon();
+  }
+
+  listen(topic: Topic, heard: (count: number) => void): () => void {
+    return this.#local.listen(topic, heard);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#timer?.cancel();
+    await this.#sending;
+    await this.#send();
+    this.#closed = true;
+    this.#reconnect?.cancel();
+    await this.#connecting;
+    await this.#client?.[Symbol.asyncDispose]();
+    await this.#local[Symbol.asyncDispose]();
+  }
+
+  #gather(topic: Topic, count: number): void {
+    if (this.#gathered.size < MOST_GATHERED) this.#gathered.set(topic, (this.#gathered.get(topic) ?? 0) + count);
+  }
+
+  async #send(): Promise<void> {
+    const client = this.#client;
+    // Without a connection it stays gathered until there is one.
+    if (!client || this.#gathered.size === 0) return;
+    const gathered = this.#gathered;
+    this.#gathered = new Map();
+    this.#sentAt = this.#clock.monotonic();
+    const payloads = payloadsOf(this.#node, gathered);
+    try {
+      await client.query(NOTIFY, [CHANNEL, textArray(payloads)]);
+    } catch {
+      // The connection is gone, which is dealt with where its end is heard. Said twice, a hint does no harm.
+      for (const [topic, count] of gathered) this.#gather(topic, count);
+    }
+  }
+
+  #sendSoon(): Timer {
+    const isBusy = this.#clock.monotonic() - this.#sentAt < BUSY_GATHER_MS;
+    return this.#clock.after(isBusy ? BUSY_GATHER_MS : GATHER_MS, () => {
+      // One statement at a time: a slow one is waited for, and then all that came in goes out together.
+      this.#sending = (this.#sending ?? Promise.resolve()).then(() => {
+        this.#timer = undefined;
+        return this.#send();
+      });
+    });
+  }
+
+  async #connect(): Promise<void> {
+    const client = await translated(
+      openConnection(this.#url, {
+        name: "millrace signals",
+        settings: SETTINGS,
+        clock: this.#clock,
+        heard: (payload) => this.#hear(payload),
+        ...this.#patience,
+      }),
+    );
+    try {
+      await translated(client.query(`LISTEN ${CHANNEL}`));
+    } catch (error) {
+      await client[Symbol.asyncDispose]();
+      throw error;
+    }
+    floating(
+      client.ended.then(() => this.#lost(client)),
+      () => {},
+    );
+    this.#client = client;
+    this.#reconnectMs = FIRST_RECONNECT_MS;
+  }
+
+  #hear(payload: string): void {
+    // Its own come back to it, and are most of what a node hears: they are told by their beginning.
+    if (payload.startsWith(opening(this.#node))) return;
+    for (const [topic, count] of topicsIn(payload)) this.#local.emit(topic, count);
+  }
+
+  #lost(client: OwnConnection): void {
+    if (this.#client !== client || this.#closed) return;
+    this.#client = undefined;
+    this.#reconnectSoon();
+  }
+
+  #reconnectSoon(): void {
+    this.#reconnect = this.#clock.after(this.#reconnectMs, () => {
+      this.#reconnectMs = Math.min(this.#reconnectMs * 2, LAST_RECONNECT_MS);
+      this.#connecting = this.#connect().then(
+        () => this.#resume(),
+        () => {
+          if (!this.#closed) this.#reconnectSoon();
+        },
+      );
+    });
+  }
+
+  /** What was signalled while the connection was away was not heard: everyone who listens has a reason to look. */
+  #resume(): void {
+    this.#local.emitAll();
+    if (this.#gathered.size > 0) this.#timer ??= this.#sendSoon();
+  }
+}
+
+const opening = (from: string) => `{"from":${JSON.stringify(from)},`;
+
+/** Whoever may connect to the database may say anything on the channel: what no node of ours said is not heard. */
+function topicsIn(payload: string): [Topic, number][] {
+  try {
+    const { topics } = JSON.parse(payload) as { topics: [Topic, number][] };
+    return topics.filter(([topic, count]) => typeof topic === "string" && Number.isSafeInteger(count));
+  } catch {
+    return [];
+  }
+}
+
+/** As few messages as their size allows. */
+function payloadsOf(from: string, gathered: Iterable<[Topic, number]>): string[] {
+  const payloads: string[] = [];
+  let topics: string[] = [];
+  let bytes = 0;
+  const close = () => payloads.push(`${opening(from)}"topics":[${topics.join(",")}]}`);
+  for (const entry of gathered) {
+    const text = JSON.stringify(entry);
+    const length = Buffer.byteLength(text) + 1;
+    // Too long for any message, it would keep all others from being sent.
+    if (length > TOPICS_BYTES) continue;
+    if (topics.length > 0 && bytes + length > TOPICS_BYTES) {
+      close();
+      topics = [];
+      bytes = 0;
+    }
+    topics.push(text);
+    bytes += length;
+  }
+  if (topics.length > 0) close();
+  return payloads;
+}

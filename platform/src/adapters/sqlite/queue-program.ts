@@ -1,0 +1,211 @@
+/** What runs beside the queue's SQLite file: its tables, and the entries of the journal as statements. */
+import type { DatabaseSync } from "node:sqlite";
+import type { Entry, Stashed } from "../../ports/queue/journal.ts";
+import { type Packed, unpack } from "./entry-wire.ts";
+import { sql } from "./statement.ts";
+import type { Program } from "./writer.ts";
+
+/** Payloads up to this length stand in the job's own row; a longer one would be copied at every change of the row. */
+export const INLINE_LENGTH = 4096;
+
+const migrations = [
+  `CREATE TABLE jobs (
+     id TEXT PRIMARY KEY, endpoint TEXT NOT NULL, state TEXT NOT NULL, position INTEGER NOT NULL,
+     created_at INTEGER NOT NULL, expires_at INTEGER,
+     doc TEXT NOT NULL, body TEXT, result TEXT, progress TEXT
+   ) WITHOUT ROWID;
+   CREATE INDEX live_jobs ON jobs (position) WHERE state IN ('IN_QUEUE', 'IN_PROGRESS');
+   CREATE INDEX ended_jobs ON jobs (expires_at) WHERE expires_at IS NOT NULL;
+   CREATE INDEX jobs_of_endpoint ON jobs (endpoint, created_at, id);
+   -- Payloads too long for a row of jobs: in \`text\`, or in the file that \`file\` names.
+   CREATE TABLE payloads (job TEXT NOT NULL, part TEXT NOT NULL, text TEXT, file TEXT, PRIMARY KEY (job, part)) WITHOUT ROWID;
+   CREATE INDEX payload_files ON payloads (file) WHERE file IS NOT NULL;
+   CREATE TABLE chunks (
+     job TEXT NOT NULL, attempt INTEGER NOT NULL, sequence INTEGER NOT NULL, text TEXT NOT NULL,
+     PRIMARY KEY (job, attempt, sequence)
+   ) WITHOUT ROWID;
+   CREATE TABLE keys (scoped TEXT PRIMARY KEY, job TEXT NOT NULL, digest TEXT NOT NULL) WITHOUT ROWID;
+   CREATE INDEX keys_of_job ON keys (job);
+   CREATE TABLE purged (id TEXT PRIMARY KEY, until INTEGER NOT NULL) WITHOUT ROWID;
+   CREATE INDEX purged_until ON purged (until);
+   CREATE TABLE counters (
+     endpoint TEXT PRIMARY KEY, completed INTEGER NOT NULL, failed INTEGER NOT NULL, retried INTEGER NOT NULL
+   ) WITHOUT ROWID;
+   CREATE TABLE outbox (
+     job TEXT NOT NULL, url TEXT NOT NULL, endpoint TEXT NOT NULL, tries INTEGER NOT NULL, due_at INTEGER NOT NULL,
+     PRIMARY KEY (job, url)
+   ) WITHOUT ROWID;
+   CREATE INDEX outbox_due ON outbox (due_at);`,
+  `ALTER TABLE chunks ADD COLUMN key TEXT;
+   CREATE UNIQUE INDEX chunk_keys ON chunks (job, attempt, key) WHERE key IS NOT NULL;`,
+  // Messages of before share a target: they wait for each other, as they did.
+  `ALTER TABLE outbox ADD COLUMN target TEXT NOT NULL DEFAULT '-';
+   DROP INDEX outbox_due;
+   CREATE INDEX outbox_of_endpoint ON outbox (endpoint, due_at);
+   CREATE INDEX outbox_of_target ON outbox (endpoint, target, due_at);`,
+];
+
+/** Files that nothing refers to any more are removed by the caller, after the commit. */
+export interface Results {
+  results: unknown[];
+  freed: string[];
+}
+
+/** Nothing where there is nothing to say, as of nearly all entries: an answer for each would have to cross back to the caller. */
+function write(db: DatabaseSync, packed: Packed): Results | undefined {
+  const freed: string[] = [];
+  const results = unpack(packed).map((entry) => writeEntry(db, entry, freed));
+  return freed.length > 0 || results.some((result) => result !== undefined) ? { results, freed } : undefined;
+}
+
+function writeEntry(db: DatabaseSync, entry: Entry, freed: string[]): unknown {
+  switch (entry.do) {
+    case "insert":
+      return insert(db, entry);
+    case "update":
+      return update(db, entry, freed);
+    case "body":
+      return replaceBody(db, entry, freed);
+    case "remove":
+      return remove(db, entry, freed);
+    case "removeEndpoint":
+      return removeEndpoint(db, entry, freed);
+    case "count":
+      return count(db, entry);
+    case "message": {
+      const { job, url, endpoint, tries, dueAt, target } = entry.message;
+      const row = [job, url, endpoint, tries, dueAt, target];
+      return sql(db, "INSERT OR REPLACE INTO outbox VALUES (?, ?, ?, ?, ?, ?)").run(...row).changes;
+    }
+    case "settle":
+      return settle(db, entry);
+    case "chunks":
+      for (const { id, attempt, sequence, text, key = null } of entry.chunks) {
+        sql(db, "INSERT OR IGNORE INTO chunks VALUES (?, ?, ?, ?, ?)").run(id, attempt, sequence, text, key);
+      }
+      return undefined;
+    case "expire":
+      return expire(db, entry.now, entry.limit, freed);
+  }
+}
+
+function insert(db: DatabaseSync, { row, body, key }: Extract<Entry, { do: "insert" }>): void {
+  sql(
+    db,
+    `INSERT INTO jobs (id, endpoint, state, position, created_at, expires_at, doc, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+  ).run(row.id, row.endpoint, row.state, row.position, row.createdAt, row.expiresAt, row.doc, inline(body));
+  if (inline(body) === null) putAside(db, row.id, "body", body);
+  if (key) sql(db, "INSERT OR REPLACE INTO keys VALUES (?, ?, ?)").run(key.scoped, row.id, key.digest);
+}
+
+/** One statement, whatever changes with the state: finding the row costs more than setting another field of it. */
+function update(
+  db: DatabaseSync,
+  { row, result, progress, dropChunks, output }: Extract<Entry, { do: "update" }>,
+  freed: string[],
+): void {
+  const { id, state, position, expiresAt, doc } = row;
+  const hasResult = result !== undefined;
+  const hasProgress = progress !== undefined;
+  const text = UPDATE[hasResult ? (hasProgress ? "both" : "result") : hasProgress ? "progress" : "neither"];
+  const parts = [...(hasResult ? [result === null ? null : inline(result)] : []), ...(hasProgress ? [progress] : [])];
+  sql(db, text).run(state, position, expiresAt, doc, ...parts, id);
+  if (hasResult) setResultAside(db, id, result, freed);
+  if (output !== undefined) dropAside(db, "job = ? AND part = 'output'", id, freed);
+  if (typeof output === "string") putAside(db, id, "output", { file: output });
+  if (dropChunks) sql(db, "DELETE FROM chunks WHERE job = ?").run(id);
+}
+
+const updating = (more: string) =>
+  `UPDATE jobs SET state = ?, position = ?, expires_at = ?, doc = ?${more} WHERE id = ?`;
+const UPDATE = {
+  neither: updating(""),
+  result: updating(", result = ?"),
+  progress: updating(", progress = ?"),
+  both: updating(", result = ?, progress = ?"),
+};
+
+/** What is too long for the row; a result that fits it leaves nothing aside, since a job has one result at most. */
+function setResultAside(db: DatabaseSync, id: string, result: Stashed | null, freed: string[]): void {
+  if (result !== null && inline(result) !== null) return;
+  dropAside(db, "job = ? AND part = 'result'", id, freed);
+  if (result !== null) putAside(db, id, "result", result);
+}
+
+function replaceBody(db: DatabaseSync, { id, body }: Extract<Entry, { do: "body" }>, freed: string[]): void {
+  const { changes } = sql(db, "UPDATE jobs SET body = ? WHERE id = ?").run(inline(body), id);
+  if (changes === 0) {
+    if (typeof body === "object") freed.push(body.file);
+    return;
+  }
+  dropAside(db, "job = ? AND part = 'body'", id, freed);
+  if (inline(body) === null) putAside(db, id, "body", body);
+}
+
+/** The text that goes into the job's own row, or null when it goes elsewhere. */
+function inline(payload: Stashed): string | null {
+  return typeof payload === "string" && payload.length <= INLINE_LENGTH ? payload : null;
+}
+
+function putAside(db: DatabaseSync, job: string, part: string, payload: Stashed): void {
+  const [text, file] = typeof payload === "string" ? [payload, null] : [null, payload.file];
+  sql(db, "INSERT OR REPLACE INTO payloads VALUES (?, ?, ?, ?)").run(job, part, text, file);
+}
+
+function dropAside(db: DatabaseSync, where: string, value: string, freed: string[]): void {
+  const dropped = sql(db, `DELETE FROM payloads WHERE ${where} RETURNING file`).all(value) as { file: string | null }[];
+  for (const { file } of dropped) if (file) freed.push(file);
+}
+
+function remove(db: DatabaseSync, { ids, rememberUntil }: Extract<Entry, { do: "remove" }>, freed: string[]): void {
+  for (const id of ids) {
+    sql(db, "INSERT OR REPLACE INTO purged VALUES (?, ?)").run(id, rememberUntil);
+    removeJob(db, id, freed);
+  }
+}
+
+function removeJob(db: DatabaseSync, id: string, freed: string[]): void {
+  sql(db, "DELETE FROM jobs WHERE id = ?").run(id);
+  sql(db, "DELETE FROM chunks WHERE job = ?").run(id);
+  sql(db, "DELETE FROM keys WHERE job = ?").run(id);
+  sql(db, "DELETE FROM outbox WHERE job = ?").run(id);
+  dropAside(db, "job = ?", id, freed);
+}
+
+function removeEndpoint(
+  db: DatabaseSync,
+  { endpoint, limit }: Extract<Entry, { do: "removeEndpoint" }>,
+  freed: string[],
+): number {
+  const doomed = sql(db, "SELECT id FROM jobs WHERE endpoint = ? LIMIT ?").all(endpoint, limit) as { id: string }[];
+  for (const { id } of doomed) removeJob(db, id, freed);
+  if (doomed.length < limit) sql(db, "DELETE FROM counters WHERE endpoint = ?").run(endpoint);
+  return doomed.length;
+}
+
+function count(db: DatabaseSync, { endpoint, count }: Extract<Entry, { do: "count" }>): void {
+  sql(
+    db,
+    `INSERT INTO counters VALUES (?1, ?2, ?3, ?4) ON CONFLICT (endpoint)
+     DO UPDATE SET completed = completed + ?2, failed = failed + ?3, retried = retried + ?4`,
+  ).run(endpoint, count.completed ?? 0, count.failed ?? 0, count.retried ?? 0);
+}
+
+function settle(db: DatabaseSync, { job, url, next }: Extract<Entry, { do: "settle" }>): void {
+  if (next === "done") sql(db, "DELETE FROM outbox WHERE job = ? AND url = ?").run(job, url);
+  else
+    sql(db, "UPDATE outbox SET tries = ?, due_at = ? WHERE job = ? AND url = ?").run(next.tries, next.dueAt, job, url);
+}
+
+function expire(db: DatabaseSync, now: number, limit: number, freed: string[]): number {
+  sql(db, "DELETE FROM purged WHERE id IN (SELECT id FROM purged WHERE until <= ? LIMIT ?)").run(now, limit);
+  const over = sql(
+    db,
+    `SELECT id FROM jobs WHERE expires_at <= ? AND NOT EXISTS (SELECT 1 FROM outbox WHERE outbox.job = jobs.id)
+     ORDER BY expires_at LIMIT ?`,
+  ).all(now, limit) as { id: string }[];
+  for (const { id } of over) removeJob(db, id, freed);
+  return over.length;
+}
+
+export const program: Program = { migrations, commands: { write } };

@@ -1,0 +1,66 @@
+/** The SQLite queue keeps the port's promises, wherever its file is written. */
+import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { FakeClock } from "../../kernel/clock.ts";
+import { realRandom } from "../../kernel/random.ts";
+import { History, printedSeed } from "../../ports/queue/conformance-history.ts";
+import { apply, finish, NOW, newJob, type OpenedQueue, policy, running } from "../../ports/queue/conformance-jobs.ts";
+import { queueConformance } from "../../ports/queue/queue.conformance.ts";
+import { SqliteQueue } from "./sqlite-queue.ts";
+
+async function openSqlite(writing: "near" | "inThread") {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-queue-"));
+  const clock = new FakeClock();
+  let queue = await SqliteQueue.open(folder, { clock, random: realRandom, writing });
+  return {
+    queue,
+    payloads: join(folder, "payloads"),
+    elapse: (ms: number) => clock.advance(ms),
+    async reopen() {
+      await queue[Symbol.asyncDispose]();
+      queue = await SqliteQueue.open(folder, { clock, random: realRandom, writing });
+      return queue;
+    },
+    another: { cannot: "a SQLite queue belongs to one process" },
+    async [Symbol.asyncDispose]() {
+      await queue[Symbol.asyncDispose]();
+      await rm(folder, { recursive: true });
+    },
+  } satisfies OpenedQueue & { payloads: string };
+}
+
+queueConformance("SqliteQueue with a writer thread beside it", () => openSqlite("near"));
+queueConformance("SqliteQueue with everything in the writer thread", () => openSqlite("inThread"));
+
+test("files of outputs are there as long as a job has them, and what a crash left staged is removed at the start", async () => {
+  await using opened = await openSqlite("near");
+  const { queue } = opened;
+  const files = () => readdir(opened.payloads);
+  async function* pieces() {
+    yield Buffer.from("0123456789");
+  }
+  async function* broken() {
+    yield* pieces();
+    throw new Error("broken off");
+  }
+  await expect(queue.outputs.stage(broken())).rejects.toThrow("broken off");
+  expect(await files()).toEqual([]);
+  const [kept, abandoned] = [await queue.outputs.stage(pieces()), await queue.outputs.stage(pieces())];
+  await running(queue, newJob("j1"));
+  await apply(queue, finish("j1", { set: { large: { key: kept, start: 0, bytes: 10 } } }));
+  expect((await files()).sort()).toEqual([kept, abandoned].sort());
+  const again = await opened.reopen();
+  expect(await files()).toEqual([kept]);
+  await again.expire(NOW + policy.retentionMs, 10);
+  expect(await files()).toEqual([]);
+});
+
+test("what many do at once through a writer thread is one possible history, also after a restart", async () => {
+  await using opened = await openSqlite("near");
+  const history = new History([opened.queue], { seed: printedSeed(), tasks: 12, steps: 80 });
+  await history.run();
+  await history.check();
+  await history.check([await opened.reopen()]);
+});

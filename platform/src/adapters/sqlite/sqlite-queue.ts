@@ -1,0 +1,49 @@
+/** The queue of a single process on SQLite: the queue in memory plus a journal. */
+import { join } from "node:path";
+import type { Random } from "../../kernel/random.ts";
+import type { Disk } from "../../ports/disk.ts";
+import { EmbeddedQueue } from "../../ports/queue/embedded-queue.ts";
+import type { MonotonicClock } from "../../ports/queue/holder-book.ts";
+import { isBrief, type Packed } from "./entry-wire.ts";
+import { NearFlusher } from "./near-flusher.ts";
+import { program } from "./queue-program.ts";
+import { SqliteJournal } from "./sqlite-journal.ts";
+import { type Command, type Flusher, threadFlusher } from "./writer.ts";
+
+interface Surroundings {
+  clock: MonotonicClock;
+  random: Random;
+  disk?: Disk;
+  writing?: keyof typeof WRITING;
+}
+
+const inThread = (file: string) => threadFlusher(file, new URL("./queue-program.ts", import.meta.url));
+
+/** Where the file is written: a server keeps its event loop free of everything that takes longer than a moment. */
+const WRITING = {
+  near: async (file: string, clock: MonotonicClock): Promise<Flusher> =>
+    new NearFlusher({ thread: await inThread(file), file, program, clock, isBrief: isBriefBatch }),
+  inThread,
+};
+
+const isBriefBatch = (batch: readonly Command[]) => isBrief(batch.map(({ input }) => input as Packed));
+
+export class SqliteQueue extends EmbeddedQueue {
+  readonly #journal: SqliteJournal;
+
+  private constructor(journal: SqliteJournal, clock: MonotonicClock) {
+    super(journal, clock);
+    this.#journal = journal;
+  }
+
+  static async open(folder: string, { clock, random, disk, writing = "near" }: Surroundings): Promise<SqliteQueue> {
+    const file = join(folder, "queue.db");
+    const flusher = await WRITING[writing](file, clock);
+    return new SqliteQueue(await SqliteJournal.open(file, join(folder, "payloads"), flusher, random, disk), clock);
+  }
+
+  /** How many flushes were made since the queue was opened. */
+  get flushes(): number {
+    return this.#journal.flushes;
+  }
+}

@@ -1,0 +1,141 @@
+/** The store in one SQLite file: written by group commit in a thread, read on the calling thread. */
+import type { DatabaseSync } from "node:sqlite";
+import { type Clock, realClock } from "../../kernel/clock.ts";
+import { isStorable } from "../../kernel/storable.ts";
+import { anyDisk, type Disk } from "../../ports/disk.ts";
+import {
+  type Lease,
+  type Listing,
+  type Selection,
+  type Store,
+  type StoredRecord,
+  type UniqueKey,
+  type Write,
+  WriteRefused,
+} from "../../ports/store/store.ts";
+import { Scrubber } from "./scrubber.ts";
+import { sql } from "./statement.ts";
+import { type Committed, fromRow, program, type Row, writtenRow } from "./store-program.ts";
+import { GroupCommit, inlineFlusher, openForReading, refuseNew, threadFlusher } from "./writer.ts";
+
+interface StoreOptions {
+  thread?: boolean;
+  clock?: Clock;
+  disk?: Disk | undefined;
+}
+
+export class SqliteStore implements Store {
+  readonly #writer: GroupCommit;
+  readonly #reader: DatabaseSync;
+  readonly #scrubber: Scrubber;
+  readonly #disk: Disk;
+
+  private constructor(writer: GroupCommit, reader: DatabaseSync, clock: Clock, disk: Disk) {
+    this.#disk = disk;
+    this.#writer = writer;
+    this.#reader = reader;
+    this.#scrubber = new Scrubber(() => writer.checkpoint(), clock);
+  }
+
+  /** `thread: false` suits a command that runs once and ends; a server keeps its event loop free. */
+  static async open(file: string, options: StoreOptions = {}): Promise<SqliteStore> {
+    const { thread = true, clock = realClock, disk = anyDisk } = options;
+    const flusher = thread
+      ? await threadFlusher(file, new URL("./store-program.ts", import.meta.url))
+      : inlineFlusher(file, program);
+    const store = new SqliteStore(new GroupCommit(flusher, { disk }), openForReading(file), clock, disk);
+    // A crash may have come before what was removed last had left the log.
+    if (thread) store.#scrubber.soon();
+    return store;
+  }
+
+  /** How many flushes were made since the store was opened. */
+  get flushes(): number {
+    return this.#writer.flushes;
+  }
+
+  async commit(writes: Write[]): Promise<StoredRecord[]> {
+    if (writes.every((write) => write.do === "insert")) refuseNew(this.#disk);
+    const outcome = await this.#writer.run<Committed>("commit", writes);
+    if ("refused" in outcome) throw new WriteRefused(outcome.refused, outcome.index);
+    if (writes.some((write) => write.do !== "insert")) this.#scrubber.soon();
+    return outcome.written.map(writtenRow);
+  }
+
+  async get(kind: string, id: string): Promise<StoredRecord | undefined> {
+    if (!isStorable(id)) return undefined;
+    const row = this.#sql("SELECT * FROM records WHERE kind = ? AND id = ?").get(kind, id) as Row | undefined;
+    return row && fromRow(row);
+  }
+
+  async find(kind: string, { scope, name, value }: UniqueKey): Promise<StoredRecord | undefined> {
+    if (!isStorable(value)) return undefined;
+    const row = this.#sql(
+      `SELECT records.* FROM unique_keys JOIN records USING (kind, id)
+       WHERE kind = ? AND scope = ? AND name = ? AND value = ?`,
+    ).get(kind, scope, name, value) as Row | undefined;
+    return row && fromRow(row);
+  }
+
+  async list({ after, limit, ...selection }: Listing): Promise<StoredRecord[]> {
+    const { from, where, values } = selected(selection);
+    if (!areStorable(values)) return [];
+    // Named by the table that gives the order: the other one's columns are equal, but have no index for it.
+    const [createdAt, id] = [`${from.order}.created_at`, `${from.order}.id`];
+    const beyond = after ? `AND (${createdAt}, ${id}) < (:createdAt, :id)` : "";
+    const rows = this.#sql(
+      `SELECT records.* FROM ${from.tables} WHERE ${where} ${beyond} ORDER BY ${createdAt} DESC, ${id} DESC LIMIT :limit`,
+    ).all({ ...values, limit, ...(after ? { createdAt: after.createdAt, id: after.id } : {}) });
+    return (rows as unknown as Row[]).map(fromRow);
+  }
+
+  async count(selection: Selection): Promise<number> {
+    const { from, where, values } = selected(selection);
+    if (!areStorable(values)) return 0;
+    const counted = this.#sql(`SELECT count(*) AS n FROM ${from.tables} WHERE ${where}`).get(values);
+    return (counted as { n: number }).n;
+  }
+
+  scrub(): Promise<void> {
+    return this.#scrubber.now();
+  }
+
+  async removeAccount(account: string): Promise<void> {
+    await this.#writer.run("removeAccount", account);
+    await this.#scrubber.now();
+  }
+
+  lease(ask: Lease): Promise<number | undefined> {
+    return this.#writer.run("lease", ask);
+  }
+
+  async release(name: string, holder: string): Promise<void> {
+    await this.#writer.run("release", { name, holder });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // The reader goes first: the last connection to close folds the write-ahead log into the file.
+    this.#reader.close();
+    await this.#scrubber.close();
+    await this.#writer.close();
+  }
+
+  #sql(text: string) {
+    return sql(this.#reader, text);
+  }
+}
+
+/** A selection in SQL, with its values by name. */
+function selected({ kind, account, key }: Selection) {
+  const from = key
+    ? { tables: "list_keys JOIN records USING (kind, id)", order: "list_keys" }
+    : { tables: "records", order: "records" };
+  const where = [
+    `${from.order}.kind = :kind`,
+    ...(key ? ["name = :name", "value = :value"] : []),
+    ...(account === undefined ? [] : ["account = :account"]),
+  ].join(" AND ");
+  return { from, where, values: { kind, ...key, ...(account === undefined ? {} : { account }) } };
+}
+
+const areStorable = (values: Record<string, string>) => Object.values(values).every(isStorable);

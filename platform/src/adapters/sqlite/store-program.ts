@@ -1,0 +1,181 @@
+/** What runs beside the store's SQLite file: its tables and the commands that write them. */
+
+import type { DatabaseSync } from "node:sqlite";
+import { storableJson } from "../../kernel/storable.ts";
+import type {
+  Lease,
+  ListKey,
+  NewRecord,
+  RefusalReason,
+  StoredRecord,
+  UniqueKey,
+  Write,
+} from "../../ports/store/store.ts";
+import { sql } from "./statement.ts";
+import type { Program } from "./writer.ts";
+
+const migrations = [
+  `CREATE TABLE records (
+     kind TEXT NOT NULL, id TEXT NOT NULL, account TEXT NOT NULL, created_at INTEGER NOT NULL,
+     version INTEGER NOT NULL, doc TEXT NOT NULL,
+     PRIMARY KEY (kind, id)
+   ) WITHOUT ROWID;
+   CREATE INDEX records_by_account ON records (kind, account, created_at, id);
+   CREATE INDEX records_by_age ON records (kind, created_at, id);
+   CREATE TABLE unique_keys (
+     kind TEXT NOT NULL, scope TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, id TEXT NOT NULL,
+     PRIMARY KEY (kind, scope, name, value)
+   ) WITHOUT ROWID;
+   CREATE INDEX unique_keys_by_record ON unique_keys (kind, id);
+   CREATE TABLE leases (name TEXT PRIMARY KEY, holder TEXT NOT NULL, until INTEGER NOT NULL, fence INTEGER NOT NULL) WITHOUT ROWID;`,
+  `CREATE TABLE list_keys (
+     kind TEXT NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, created_at INTEGER NOT NULL, id TEXT NOT NULL,
+     PRIMARY KEY (kind, name, value, created_at, id)
+   ) WITHOUT ROWID;
+   CREATE INDEX list_keys_by_record ON list_keys (kind, id);`,
+];
+
+/** Documents travel as text: what a caller gets is what the file holds. */
+export type Committed = { written: Row[] } | { refused: RefusalReason; index: number };
+
+export interface Row {
+  kind: string;
+  id: string;
+  account: string;
+  created_at: number;
+  version: number;
+  doc: string;
+}
+
+export function fromRow(row: Row): StoredRecord {
+  const { kind, id, account, created_at: createdAt, version } = row;
+  return { kind, id, account, createdAt, version, doc: JSON.parse(row.doc) };
+}
+
+/** The same, its document read once somebody looks at it: most who write do not, and what they write together may be long. */
+export function writtenRow(row: Row): StoredRecord {
+  const { kind, id, account, created_at: createdAt, version } = row;
+  let doc: StoredRecord["doc"] | undefined;
+  return {
+    kind,
+    id,
+    account,
+    createdAt,
+    version,
+    get doc() {
+      doc ??= JSON.parse(row.doc) as StoredRecord["doc"];
+      return doc;
+    },
+  };
+}
+
+/** One commit. A refusal undoes what its earlier writes did, through a savepoint, and leaves the rest of the batch alone. */
+function commit(db: DatabaseSync, writes: Write[]): Committed {
+  db.exec("SAVEPOINT one_commit");
+  const written: Row[] = [];
+  for (const [index, write] of writes.entries()) {
+    const result = apply(db, write);
+    if (typeof result === "string") {
+      db.exec("ROLLBACK TO one_commit; RELEASE one_commit");
+      return { refused: result, index };
+    }
+    written.push(result);
+  }
+  db.exec("RELEASE one_commit");
+  return { written };
+}
+
+function apply(db: DatabaseSync, write: Write): Row | RefusalReason {
+  if (write.do === "insert") return insert(db, write.record);
+  const row = sql(db, "SELECT * FROM records WHERE kind = ? AND id = ?").get(write.kind, write.id) as Row | undefined;
+  if (!row) return "missing";
+  if (write.ifVersion !== undefined && write.ifVersion !== row.version) return "changed";
+  return write.do === "patch" ? patch(db, row, write) : remove(db, row);
+}
+
+function insert(db: DatabaseSync, record: NewRecord): Row | RefusalReason {
+  const { kind, id, account, createdAt } = record;
+  const row: Row = { kind, id, account, created_at: createdAt, version: 1, doc: storableJson(record.doc) };
+  const inserted = sql(
+    db,
+    `INSERT INTO records (kind, id, account, created_at, version, doc)
+     VALUES (:kind, :id, :account, :created_at, :version, :doc) ON CONFLICT DO NOTHING`,
+  ).run({ ...row });
+  if (inserted.changes === 0) return "id-taken";
+  listUnder(db, row, record.listed ?? []);
+  return claimKeys(db, row, record.unique) ?? row;
+}
+
+function patch(db: DatabaseSync, row: Row, write: Extract<Write, { do: "patch" }>): Row | RefusalReason {
+  const changed = { ...JSON.parse(row.doc), ...write.set };
+  for (const name of write.unset ?? []) delete changed[name];
+  const patched: Row = { ...row, version: row.version + 1, doc: storableJson(changed) };
+  const { kind, id, version, doc } = patched;
+  sql(db, "UPDATE records SET doc = ?, version = ? WHERE kind = ? AND id = ?").run(doc, version, kind, id);
+  if (write.listed) {
+    unlist(db, row);
+    listUnder(db, row, write.listed);
+  }
+  if (!write.unique) return patched;
+  freeKeys(db, row);
+  return claimKeys(db, row, write.unique) ?? patched;
+}
+
+function remove(db: DatabaseSync, row: Row): Row {
+  freeKeys(db, row);
+  unlist(db, row);
+  sql(db, "DELETE FROM records WHERE kind = ? AND id = ?").run(row.kind, row.id);
+  return row;
+}
+
+function claimKeys(db: DatabaseSync, { kind, id }: Row, keys: UniqueKey[]): RefusalReason | undefined {
+  const claim = sql(
+    db,
+    "INSERT INTO unique_keys (kind, scope, name, value, id) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  const free = keys.every(({ scope, name, value }) => claim.run(kind, scope, name, value, id).changes === 1);
+  return free ? undefined : "key-taken";
+}
+
+function freeKeys(db: DatabaseSync, { kind, id }: Row): void {
+  sql(db, "DELETE FROM unique_keys WHERE kind = ? AND id = ?").run(kind, id);
+}
+
+function listUnder(db: DatabaseSync, { kind, id, created_at }: Row, keys: ListKey[]): void {
+  const list = sql(
+    db,
+    "INSERT INTO list_keys (kind, name, value, created_at, id) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING",
+  );
+  for (const { name, value } of keys) list.run(kind, name, value, created_at, id);
+}
+
+function unlist(db: DatabaseSync, { kind, id }: Row): void {
+  sql(db, "DELETE FROM list_keys WHERE kind = ? AND id = ?").run(kind, id);
+}
+
+function removeAccount(db: DatabaseSync, account: string): void {
+  const its = "WHERE (kind, id) IN (SELECT kind, id FROM records WHERE account = ?)";
+  sql(db, `DELETE FROM unique_keys ${its}`).run(account);
+  sql(db, `DELETE FROM list_keys ${its}`).run(account);
+  sql(db, "DELETE FROM records WHERE account = ?").run(account);
+}
+
+function lease(db: DatabaseSync, { name, holder, now, until }: Lease): number | undefined {
+  const row = sql(
+    db,
+    `INSERT INTO leases (name, holder, until, fence) VALUES (?1, ?2, ?4, 1)
+     ON CONFLICT (name) DO UPDATE SET
+       fence = CASE WHEN leases.holder = ?2 AND leases.until > ?3 THEN leases.fence ELSE leases.fence + 1 END,
+       holder = ?2, until = ?4
+     WHERE leases.holder = ?2 OR leases.until <= ?3
+     RETURNING fence`,
+  ).get(name, holder, now, until) as { fence: number } | undefined;
+  return row?.fence;
+}
+
+function release(db: DatabaseSync, { name, holder }: { name: string; holder: string }): void {
+  // The row stays, so that the fence never goes back.
+  sql(db, "UPDATE leases SET until = -9007199254740991 WHERE name = ? AND holder = ?").run(name, holder);
+}
+
+export const program: Program = { migrations, commands: { commit, removeAccount, lease, release } };

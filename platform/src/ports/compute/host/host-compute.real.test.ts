@@ -1,5 +1,0 @@
-/** The host driver keeps the port's promises on this machine. */
-import { computeConformance } from "../compute.conformance.ts";
-import { openHost } from "./host-world.ts";
-
-computeConformance("HostCompute", openHost);
