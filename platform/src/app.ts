@@ -1,9 +1,6 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
 import type { FastifyInstance } from "fastify";
-import { Balancer } from "./fleet/balancer.ts";
-import { Fleet, type FleetParts } from "./fleet/fleet.ts";
-import type { NodeIdentity } from "./fleet/machines.ts";
-import type { OwnMachine } from "./fleet/own-machine.ts";
+import { Balancer } from "./balancing/balancer.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { InvokeLimiter, parseInvokeLimits } from "./guards/invoke-limits.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
@@ -13,10 +10,9 @@ import { parsePayloadLimits } from "./jobs/payload-limits.ts";
 import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
 import { nobodyWarmsUp, type WarmUps } from "./jobs/warm-up.ts";
-import { Webhooks } from "./jobs/webhooks.ts";
+import { type Post, Webhooks } from "./jobs/webhooks.ts";
 import { WorkerDesk } from "./jobs/worker-desk.ts";
 import type { WorkerEvents } from "./jobs/worker-events.ts";
-import { parseRanges } from "./kernel/addresses.ts";
 import { every } from "./kernel/background.ts";
 import type { Clock } from "./kernel/clock.ts";
 import { floating } from "./kernel/floating.ts";
@@ -26,6 +22,8 @@ import { handlersOf } from "./kernel/operation.ts";
 import { problem } from "./kernel/problem.ts";
 import type { Random } from "./kernel/random.ts";
 import { Room } from "./kernel/room.ts";
+import type { NodeIdentity } from "./machines/machines.ts";
+import type { OwnMachine } from "./machines/own-machine.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
@@ -73,9 +71,9 @@ import { NodePasses } from "./surfaces/node-link/pass.ts";
 import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { mountRestV2, type RestHandlers, restV2Surface } from "./surfaces/rest-v2/routes.ts";
-import { createPost } from "./surfaces/webhook/post.ts";
 import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
+import { Fleet, type FleetParts } from "./workers/fleet.ts";
 
 export interface Surroundings {
   clock: Clock;
@@ -140,6 +138,8 @@ export interface AppParts extends Surroundings {
   logs: Logs;
   /** No other process serves the same store. */
   alone: boolean;
+  /** Tells the target of a webhook. */
+  post: Post;
   /** Memory for bodies and results; by default what the settings say. */
   room?: Room;
   /** What this node runs workers on. Without it workers are started by hand, or by other nodes. */
@@ -167,9 +167,6 @@ export interface AppSettings {
   frozenS: number;
   /** What the frozen workers of a machine may have of its memory; half of it by default. */
   frozenMb?: number;
-  webhookPrivate?: string;
-  /** What is not public and may be reached all the same; nothing by default. */
-  reachable?: string;
   webhookSecret?: string;
   domain?: string;
   publicUrl?: string;
@@ -244,7 +241,6 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     ...parts,
     failed,
     room,
-    post: createPost({ allowPrivate: settings.webhookPrivate === "allow", reachable: parseRanges(settings.reachable) }),
     secret: settings.webhookSecret,
     record: (reading) => recordPieces({ ...reading, link: outputs.link(reading.job) }),
     findInput: (body, endpoint) => large.input(body, endpoint),

@@ -11,6 +11,7 @@ import { DockerCompute } from "./adapters/docker/docker-compute.ts";
 import { engineAddresses } from "./adapters/docker/engine.ts";
 import { addMasterKey, dropOldMasterKeys, loadMasterKeys } from "./adapters/files/master-keys.ts";
 import { HostCompute } from "./adapters/host/host-compute.ts";
+import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
 import { tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
 import type { App, Services, Surroundings } from "./app.ts";
@@ -199,7 +200,9 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const node = { id, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
   const { createApp } = await loadApp();
   const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
-  const ports = { store, vault, limits, queue, signals, alone, logs, machine, node };
+  const allowPrivate = settings.webhookPrivate === "allow";
+  const post = createPost({ allowPrivate, reachable: parseRanges(settings.reachable) });
+  const ports = { store, vault, limits, queue, signals, alone, logs, post, machine, node };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());
   const app: App = opened.use(
     createApp({ ...parts, ...ports, refusesImage }, installation, { ...settings, connections }),
@@ -224,7 +227,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
 export async function runningWorkerUrl(settings: Settings, { store }: Installation): Promise<string | undefined> {
   const here = await announced(settings.data);
   if (here || !settings.databaseUrl) return here?.workerUrl;
-  const { workerUrlsOfNodes } = await import("./fleet/machines.ts");
+  const { workerUrlsOfNodes } = await import("./machines/machines.ts");
   return (await workerUrlsOfNodes(store, real.clock.now()))[0];
 }
 

@@ -1,6 +1,7 @@
 /** A whole server in one process for surface tests: real sockets, everything behind them fake and repeatable. */
 import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
+import { createPost } from "../src/adapters/http/webhook-post.ts";
 import { type App, type AppSettings, createApp, openServices, type Services } from "../src/app.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import type { Log } from "../src/kernel/log.ts";
@@ -139,6 +140,7 @@ export async function setup({
     signals,
     // Where there are several nodes, signals may be lost: tests say so by these.
     alone: signals.reliable,
+    post: createPost({ allowPrivate: true, reachable: [] }),
     random,
     log,
     machine,
@@ -154,7 +156,6 @@ export async function setup({
     frozenS,
     frozenMb,
     stream,
-    webhookPrivate: "allow",
     domain,
     publicUrl: publicUrl || undefined,
     corsOrigins,

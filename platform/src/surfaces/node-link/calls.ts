@@ -3,9 +3,9 @@ import { request as askPlainly, type ClientRequest, type IncomingMessage } from 
 import { request as askSecurely } from "node:https";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Peer } from "../../fleet/machines.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
+import type { Peer } from "../../machines/machines.ts";
 import type { LogLine, Query } from "../../ports/logs/logs.ts";
 import { KEEP_ALIVE_MS } from "../http/events.ts";
 import { type NodePasses, PASS_HEADER } from "./pass.ts";

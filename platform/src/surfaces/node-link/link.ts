@@ -2,7 +2,7 @@
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Balancer } from "../../fleet/balancer.ts";
+import type { Balancer } from "../../balancing/balancer.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { ServerEvent } from "../../kernel/operation.ts";

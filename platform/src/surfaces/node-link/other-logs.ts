@@ -1,6 +1,7 @@
 /** Logs that lie with other nodes: of a worker that exists on its machine, of one that has ended on whichever node kept it. */
-import type { Peer } from "../../fleet/machines.ts";
+
 import { isProblem, problem } from "../../kernel/problem.ts";
+import type { Peer } from "../../machines/machines.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 import type { LogAsked, LogsElsewhere } from "../../resources/workers/service.ts";
 import { type NodeCalls, unreachable } from "./calls.ts";

@@ -1,6 +1,6 @@
 /** The head of a worker's answer, as its caller gets it: what HTTP allows, or else a refusal that says what was wrong with it. */
 import type { ServerResponse } from "node:http";
-import type { Slot } from "../../fleet/balancer.ts";
+import type { Slot } from "../../balancing/balancer.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import { writeHead } from "../http/head.ts";

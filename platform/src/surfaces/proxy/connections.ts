@@ -3,9 +3,9 @@ import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Pool } from "undici";
-import type { Backend } from "../../fleet/balanced-group.ts";
-import type { Slot } from "../../fleet/balancer.ts";
-import { connection } from "../../fleet/connection.ts";
+import type { Backend } from "../../balancing/balanced-group.ts";
+import type { Slot } from "../../balancing/balancer.ts";
+import { connection } from "../../balancing/connection.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { isOutOfDescriptors, outOfDescriptors } from "../../kernel/problem.ts";
 

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
 import { idle } from "../../../tests/idle.ts";
-import { WAIT_FOR_ANY_MS } from "../../fleet/balancer.ts";
+import { WAIT_FOR_ANY_MS } from "../../balancing/balancer.ts";
 
 const MIB = 1_048_576;
 const LIMIT = 30 * MIB;

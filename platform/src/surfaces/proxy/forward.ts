@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import type { Slot } from "../../fleet/balancer.ts";
+import type { Slot } from "../../balancing/balancer.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import { bodyStalled, hasBody, tooLarge, waitsForContinue, watchOf } from "../http/body.ts";

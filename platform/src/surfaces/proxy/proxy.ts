@@ -3,9 +3,9 @@
 import { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import { parseAffinity } from "../../fleet/affinity.ts";
-import type { Backend } from "../../fleet/balanced-group.ts";
-import type { Asking, Balancer, Slot } from "../../fleet/balancer.ts";
+import { parseAffinity } from "../../balancing/affinity.ts";
+import type { Backend } from "../../balancing/balanced-group.ts";
+import type { Asking, Balancer, Slot } from "../../balancing/balancer.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";

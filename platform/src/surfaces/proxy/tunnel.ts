@@ -2,7 +2,7 @@
 import { request as ask, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Slot } from "../../fleet/balancer.ts";
+import type { Slot } from "../../balancing/balancer.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import { writeHead } from "../http/head.ts";
 import { BODY_LIMIT, beginAnswer, passOver, tooMuch } from "./answer.ts";

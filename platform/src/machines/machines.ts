@@ -1,10 +1,11 @@
 /** The machines that run workers: this node's own, and those of other nodes as they last said. */
+
+import type { Load, LoadDemand } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Kept } from "../kernel/document.ts";
 import type { Capacity, Compute } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
-import type { Load, LoadDemand } from "./balanced-group.ts";
 import type { Machine } from "./placer.ts";
 
 export type KeptMachine = {

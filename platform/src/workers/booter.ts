@@ -1,5 +1,6 @@
 /** Boots workers of one machine: image, key, variables, program, each on record before the next. */
 import type { Clock } from "../kernel/clock.ts";
+import type { OwnMachine } from "../machines/own-machine.ts";
 import type { InstanceSpec } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
@@ -7,7 +8,6 @@ import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { instanceSpec } from "./boot.ts";
-import type { OwnMachine } from "./own-machine.ts";
 import { StartGate, startLimits } from "./start-gate.ts";
 import { StartTimes } from "./start-times.ts";
 import type { WorkerLog } from "./worker-log.ts";

@@ -1,4 +1,6 @@
 /** The fleet makes workers exist: it wakes for what happens, looks at everything once a second, and lets planner and keeper act. */
+
+import type { Balancer } from "../balancing/balancer.ts";
 import { holderName, workerOf } from "../jobs/holder.ts";
 import { isSilent } from "../jobs/silence.ts";
 import type { WorkerCall, WorkerDesk } from "../jobs/worker-desk.ts";
@@ -8,6 +10,8 @@ import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
+import { Machines, type NodeIdentity, type Peer } from "../machines/machines.ts";
+import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -20,12 +24,9 @@ import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import { Attention, isThawable, serves } from "./attention.ts";
-import type { Balancer } from "./balancer.ts";
 import { Elsewhere, type Reach } from "./elsewhere.ts";
 import { EndpointBook } from "./endpoint-book.ts";
 import { Keeper } from "./keeper.ts";
-import { Machines, type NodeIdentity, type Peer } from "./machines.ts";
-import type { OwnMachine } from "./own-machine.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
 import { Rotation } from "./rotation.ts";

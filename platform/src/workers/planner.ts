@@ -1,10 +1,14 @@
 /** The planner gathers what is known of endpoints that need workers, plans for each, and writes the plan into the records. */
+
+import type { Balancer } from "../balancing/balancer.ts";
 import { workerOf } from "../jobs/holder.ts";
 import { isSilent } from "../jobs/silence.ts";
 import { eachOf } from "../kernel/bounded.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
+import type { Roll } from "../machines/machines.ts";
+import { type Place, Room } from "../machines/placer.ts";
 import type { Demand, HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { QuotaBook } from "../resources/account/quotas.ts";
@@ -12,9 +16,6 @@ import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
-import type { Balancer } from "./balancer.ts";
-import type { Roll } from "./machines.ts";
-import { type Place, Room } from "./placer.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { AccountShare } from "./share.ts";
 import { placeOf, Shelf, type ShelfLimits } from "./shelf.ts";

@@ -1,7 +1,7 @@
 /** Which frozen workers stay, and which give way. */
 import { describe, expect, test } from "vitest";
+import { type Machine, type Need, Room } from "../machines/placer.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
-import { type Machine, type Need, Room } from "./placer.ts";
 import type { WorkerItem } from "./plan.ts";
 import { placeOf, Shelf } from "./shelf.ts";
 

@@ -1,6 +1,6 @@
 /** What the answers of a worker make of its health. */
 import { describe, expect, test } from "vitest";
-import { type Health, intervalOf, isGivenUp, judge, newborn, type Probed } from "./health.ts";
+import { type Health, intervalOf, isGivenUp, judge, newborn, type Probed } from "../balancing/health.ts";
 
 const refused = { failure: "connection refused" };
 const status = (code: number): Probed => ({ status: code });

@@ -1,7 +1,7 @@
 /** Frozen workers as a plan sees them: who may stay, who makes room for others, and who is let go first. */
 
+import type { Need, Place, Room } from "../machines/placer.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
-import type { Need, Place, Room } from "./placer.ts";
 
 export interface ShelfLimits {
   /** How long a worker may stay frozen. */

@@ -1,10 +1,10 @@
 /** Workers of load-balancing endpoints between their start and their end: health-checked, and in the balancer while they are well. */
 import type { Duplex } from "node:stream";
+import type { Balancer } from "../balancing/balancer.ts";
+import { HealthCheck } from "../balancing/health-check.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import { listeningOf } from "../resources/endpoints/listening.ts";
-import type { Balancer } from "./balancer.ts";
-import { HealthCheck } from "./health-check.ts";
 
 export interface Joining {
   endpoint: string;

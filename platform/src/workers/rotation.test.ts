@@ -2,10 +2,10 @@
 import { createServer, type RequestListener } from "node:http";
 import { describe, expect, test } from "vitest";
 import { idle } from "../../tests/idle.ts";
+import { Balancer } from "../balancing/balancer.ts";
 import { FakeClock } from "../kernel/clock.ts";
 import { FakeCompute } from "../ports/compute/fake-compute.ts";
 import { listeningOf } from "../resources/endpoints/listening.ts";
-import { Balancer } from "./balancer.ts";
 import { Rotation } from "./rotation.ts";
 
 const EP = "endpoint";

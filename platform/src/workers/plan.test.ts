@@ -1,8 +1,8 @@
 /** What is planned for an endpoint, whatever its workers and jobs are doing. */
 import { describe, expect, test } from "vitest";
+import { Room } from "../machines/placer.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
-import { Room } from "./placer.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { AccountShare } from "./share.ts";
 import { placeOf, Shelf } from "./shelf.ts";

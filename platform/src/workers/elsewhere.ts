@@ -1,10 +1,10 @@
 /** Load-balanced workers on other nodes' machines: in this node's balancer as those nodes tell of them, reached by way of those nodes. */
 
 import type { Duplex } from "node:stream";
+import type { Backend, Standing, Told } from "../balancing/balanced-group.ts";
+import type { Balancer } from "../balancing/balancer.ts";
 import { floating } from "../kernel/floating.ts";
-import type { Backend, Standing, Told } from "./balanced-group.ts";
-import type { Balancer } from "./balancer.ts";
-import type { Peer } from "./machines.ts";
+import type { Peer } from "../machines/machines.ts";
 
 /** A connection to a worker of another node's machine. */
 export type Reach = (peer: Pick<Peer, "id" | "url">, endpoint: string, worker: string) => Promise<Duplex>;
