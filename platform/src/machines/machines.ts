@@ -3,6 +3,7 @@
 import type { Load, LoadDemand } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Kept } from "../kernel/document.ts";
+import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Capacity, Compute } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
@@ -85,7 +86,7 @@ export class Machines {
   #saidAt = Number.NEGATIVE_INFINITY;
   #saidLoads = "";
   /** One word after the other: of two at once the store would refuse one. */
-  #saying: Promise<unknown> = Promise.resolve();
+  readonly #saying = new OneAtATime();
   /** What each of the others last said, and when that was noticed here: no two machines' clocks must agree. */
   readonly #heardOf = new Map<string, { seenAt: number; noticedAt: number }>();
 
@@ -103,12 +104,12 @@ export class Machines {
   /** Looks at this node's own machine, and says that it is there. What has changed for others is said without waiting for the beat. */
   async beat(now: number): Promise<void> {
     if (this.#parts.clock.monotonic() - this.#saidAt < BEAT_MS) await this.tell(now);
-    else await this.#inTurn(() => this.#beat(now));
+    else await this.#saying.run(() => this.#beat(now));
   }
 
   /** Says what this node's balancer has, unless that was said; true when it is news. */
   tell(now: number): Promise<boolean> {
-    return this.#inTurn(async () => {
+    return this.#saying.run(async () => {
       if (this.#parts.alone || JSON.stringify(this.#parts.loads()) === this.#saidLoads) return false;
       await this.#say(now);
       return true;
@@ -173,12 +174,6 @@ export class Machines {
     };
     await this.#sightings.put({ id: this.#id, account: EVERYONE, createdAt: now, doc: said });
     this.#saidLoads = JSON.stringify(said.loads);
-  }
-
-  #inTurn<T>(work: () => Promise<T>): Promise<T> {
-    const turn = this.#saying.then(work);
-    this.#saying = turn.catch(() => undefined);
-    return turn;
   }
 
   #isGone(id: string, seenAt: number): boolean {

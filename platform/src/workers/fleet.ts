@@ -9,6 +9,7 @@ import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
+import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Random } from "../kernel/random.ts";
 import { Machines, type NodeIdentity, type Peer } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
@@ -85,7 +86,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #reasons: WaitReasons;
   /** For the desk: what new workers must do first. */
   readonly warmUps: FleetWarmUps;
-  #turn: Promise<void> = Promise.resolve();
+  /** One plan after the other: two at once would both start the worker that one job needs. */
+  readonly #planning = new OneAtATime();
   #ready: Promise<void> | undefined;
   #comparedAt = Number.NEGATIVE_INFINITY;
   #closed = false;
@@ -141,7 +143,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   /** Workers can reach the server from now on: what was left is recovered, and what is missing is started. */
   start(): void {
     const { clock, failed } = this.#parts;
-    this.#ticking = every(clock, TICK_MS, (now) => this.#inTurn(() => this.#tick(now)), failed);
+    this.#ticking = every(clock, TICK_MS, (now) => this.#planning.run(() => this.#tick(now)), failed);
     this.#background(this.#ticking?.soon());
   }
 
@@ -207,7 +209,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#closed = true;
     for (const stop of this.#stopListening) stop();
     await this.#ticking?.[Symbol.asyncDispose]();
-    await this.#turn;
+    await this.#planning.over;
     await this.#tellOthers().catch(this.#parts.failed);
     // Whatever fails here must not keep the rest of the server from ending; workers that are left end without it.
     await this.#keeper?.shutDown().catch(this.#parts.failed);
@@ -251,7 +253,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       this.#isPlanDue = false;
       return this.#planNext();
     };
-    this.#background(this.#inTurn(work));
+    this.#background(this.#planning.run(work));
   }
 
   async #planNext(): Promise<void> {
@@ -374,13 +376,6 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   async #isMine(now: number): Promise<boolean> {
     return this.#parts.mine ? this.#parts.mine(now) : true;
-  }
-
-  /** One after the other: two plans at once would both start the worker that one job needs. */
-  #inTurn(work: () => Promise<void>): Promise<void> {
-    const turn = this.#turn.then(work);
-    this.#turn = turn.catch(() => undefined);
-    return turn;
   }
 
   #background(work: Promise<void> | undefined): void {

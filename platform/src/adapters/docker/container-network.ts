@@ -2,11 +2,11 @@
 import { type Duty, every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { Engine } from "./engine.ts";
 import { Firewall, type Wall } from "./firewall.ts";
 import { bridgeName, ensureNetwork, type FoundNetwork, findNetwork } from "./network.ts";
-import { OneAtATime } from "./one-at-a-time.ts";
 
 export interface ContainerNetworkOptions {
   engine: Engine;

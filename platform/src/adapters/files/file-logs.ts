@@ -3,6 +3,7 @@
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 import { floating } from "../../kernel/floating.ts";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { anyDisk, type Disk } from "../../ports/disk.ts";
 import { Followers, readLines } from "../../ports/logs/followers.ts";
 import { cutLines, isStreamName, type LogLine, type Logs, type NewLine, type Query } from "../../ports/logs/logs.ts";
@@ -70,7 +71,7 @@ export class FileLogs implements Logs {
   #writers = 0;
   /** Written since the total was looked at. */
   #written = 0;
-  #removal: Promise<void> = Promise.resolve();
+  readonly #removing = new OneAtATime();
   #isClosed = false;
 
   constructor(folder: string, parts: { failed: (error: unknown) => void; limits?: Partial<LogLimits>; disk?: Disk }) {
@@ -115,16 +116,14 @@ export class FileLogs implements Logs {
     const gone = [...this.#streams.values()].filter(({ name }) => isGone(name));
     for (const stream of gone) this.#forget(stream);
     this.#followers.end(isGone);
-    const removal = this.#removal.then(async () => {
+    // A stream of such a name that is begun meanwhile waits until the old one is gone.
+    await this.#removing.run(async () => {
       await Promise.all(gone.map(({ writing }) => writing));
       const folder = this.#folderOf(path);
       if (isBelow) await removeBelow(folder);
       else await (await StreamFiles.open(folder, this.#limits)).remove();
       await this.#removeEmpty(folder);
     });
-    // A stream of such a name that is begun meanwhile waits until the old one is gone.
-    this.#removal = removal.catch(() => undefined);
-    await removal;
   }
 
   async expire(before: number): Promise<void> {
@@ -143,7 +142,7 @@ export class FileLogs implements Logs {
     const streams = [...this.#streams.values()];
     for (const stream of streams) if (stream.waiting.length > 0) this.#schedule(stream);
     await Promise.all(streams.map((stream) => stream.settled()));
-    await this.#removal;
+    await this.#removing.over;
   }
 
   #streamOf(name: string): Stream {
@@ -164,7 +163,7 @@ export class FileLogs implements Logs {
 
   #files(stream: Stream): Promise<StreamFiles> {
     const opening =
-      stream.files ?? this.#removal.then(() => StreamFiles.open(this.#folderOf(stream.name), this.#limits));
+      stream.files ?? this.#removing.over.then(() => StreamFiles.open(this.#folderOf(stream.name), this.#limits));
     stream.files = opening;
     opening.catch(() => {
       if (stream.files === opening) stream.files = undefined;

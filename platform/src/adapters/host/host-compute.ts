@@ -1,10 +1,12 @@
 /** The host driver: instances are processes of this machine, in a sandbox where bubblewrap is there. */
+
 import { createHash } from "node:crypto";
 import { mkdir, statfs } from "node:fs/promises";
 import { availableParallelism, totalmem } from "node:os";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../kernel/background.ts";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import {
   type Capabilities,
   type Capacity,
@@ -63,7 +65,7 @@ export class HostCompute implements Compute {
   readonly #instances = new Map<string, HostInstance>();
   readonly #starting = new Map<string, { spec: InstanceSpec; place?: number; done: Promise<Instance> }>();
   readonly #listeners = new Set<(instance: Instance) => void>();
-  #choosing: Promise<unknown> = Promise.resolve();
+  readonly #choosing = new OneAtATime();
   #duty: Duty | undefined;
   #looks = 0;
   #closing: Promise<void> | undefined;
@@ -272,17 +274,14 @@ export class HostCompute implements Compute {
 
   /** One after another, so that no two instances get the same device, port or address. */
   #choosePlace(id: string, spec: InstanceSpec): Promise<number | undefined> {
-    const choose = async () => {
+    return this.#choosing.run(async () => {
       const others = this.#others(id);
       this.#checkDevices(spec, others);
       const place = await this.#network.choose(spec.ports, others);
       const starting = this.#starting.get(id);
       if (starting && place !== undefined) starting.place = place;
       return place;
-    };
-    const chosen = this.#choosing.then(choose, choose);
-    this.#choosing = chosen.catch(() => {});
-    return chosen;
+    });
   }
 
   /** Everybody who has or is about to have a place. An ended instance keeps only its address, until it is removed. */

@@ -1,8 +1,10 @@
 /** One instance on this machine: its processes, its end and its output, also when another process of the server started it. */
+
 import { type FSWatcher, watch } from "node:fs";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Exit, Instance, InstanceState, Output } from "../../ports/compute/compute.ts";
 import { DISK_IS_FULL } from "../../ports/disk.ts";
 import type { Cgroups } from "./cgroups.ts";
@@ -56,7 +58,8 @@ export class HostInstance {
   #ending: Promise<void> | undefined;
   #watcher: FSWatcher | undefined;
   #wake = Promise.withResolvers<void>();
-  #turn: Promise<unknown> = Promise.resolve();
+  /** What freezes and thaws must not meet. */
+  readonly #turn = new OneAtATime();
   /** Nobody follows it any more. */
   #gone = false;
 
@@ -233,7 +236,7 @@ export class HostInstance {
   }
 
   freeze(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#turn.run(async () => {
       if (this.#state !== "running") return;
       await this.#parts.cgroups!.freeze(this.id);
       this.#become("frozen");
@@ -241,7 +244,7 @@ export class HostInstance {
   }
 
   thaw(): Promise<void> {
-    return this.#alone(async () => {
+    return this.#turn.run(async () => {
       if (this.#state !== "frozen") return;
       await this.#parts.cgroups!.thaw(this.id);
       this.#become("running");
@@ -252,13 +255,6 @@ export class HostInstance {
     if (this.isEnded) return;
     this.#state = state;
     this.#tell();
-  }
-
-  /** One after another: what freezes and thaws must not meet. */
-  #alone<T>(act: () => Promise<T>): Promise<T> {
-    const turn = this.#turn.then(act, act);
-    this.#turn = turn.catch(() => {});
-    return turn;
   }
 
   async *logs({ after, signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {

@@ -1,5 +1,7 @@
 /** How much of what an account may have: set for the installation, and for single accounts. */
+
 import type { Clock } from "../../kernel/clock.ts";
+import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
 import { problem } from "../../kernel/problem.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
@@ -57,7 +59,7 @@ export class QuotaBook {
   readonly #standard: Quotas;
   readonly #remembered: Remembered<Quotas>;
   /** What one account makes is counted and written one after the other: many at once would all be the last that fits. */
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #turns = new OneAtATimeEach();
 
   constructor({ store, clock, quotas }: { store: Store; clock: Clock; quotas?: Quotas }) {
     this.#accounts = new Collection(store, accounts);
@@ -78,7 +80,7 @@ export class QuotaBook {
 
   /** Makes one more of something, unless the account has all that it may. */
   within<T>(account: string, name: QuotaName, count: () => Promise<number>, make: () => Promise<T>): Promise<T> {
-    return this.#inTurn(`${account} ${name}`, async () => {
+    return this.#turns.run(`${account} ${name}`, async () => {
       const quota = (await this.of(account))[name];
       const has = await count();
       if (has >= quota)
@@ -99,16 +101,6 @@ export class QuotaBook {
         "rule-broken",
         `'${field}' is ${asked}, and this account may have ${quota} ${quotaWords[name]}. ${ASK}`,
       );
-  }
-
-  #inTurn<T>(key: string, work: () => Promise<T>): Promise<T> {
-    const turn = (this.#turns.get(key) ?? Promise.resolve()).then(work);
-    const forget = () => {
-      if (this.#turns.get(key) === over) this.#turns.delete(key);
-    };
-    const over: Promise<void> = turn.then(forget, forget);
-    this.#turns.set(key, over);
-    return turn;
   }
 }
 

@@ -1,8 +1,10 @@
 /** Serves workers at several addresses of this machine: its end of each network that they are on. */
+
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
 import type { FastifyInstance } from "fastify";
 import type { Log } from "../../kernel/log.ts";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { survive } from "../http/server.ts";
 
 export class LinkListener {
@@ -11,7 +13,7 @@ export class LinkListener {
   #link: FastifyInstance | undefined;
   readonly #ports = new Map<string, number>();
   readonly #doors: Server[] = [];
-  #opening: Promise<unknown> = Promise.resolve();
+  readonly #opening = new OneAtATime();
 
   /** The server that answers is made with the first address: where workers reach the server itself there is none. */
   constructor(create: () => FastifyInstance, log: Log) {
@@ -27,13 +29,11 @@ export class LinkListener {
   /** Listens at this address, at the wanted port if it is free, and resolves with the port; an address that is open stays as it is. */
   open(host: string, wanted: number): Promise<number> {
     // One after another: only one of them can be the server's own.
-    const opened = this.#opening.then(async () => {
+    return this.#opening.run(async () => {
       const port = this.#ports.get(host) ?? (await this.#listen(host, wanted).catch(() => this.#listen(host, 0)));
       this.#ports.set(host, port);
       return port;
     });
-    this.#opening = opened.catch(() => {});
-    return opened;
   }
 
   async #listen(host: string, port: number): Promise<number> {
