@@ -2,6 +2,7 @@
 
 import { sealFound } from "../../jobs/credential.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
+import { splice } from "../../jobs/record.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
@@ -21,7 +22,6 @@ import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Request } from "../http/reply.ts";
 import { type BatchRequest, readBatchBody } from "./batch-body.ts";
 import { LARGE_BYTES } from "./large-json.ts";
-import { splice } from "./record.ts";
 import { numberOf } from "./requests.ts";
 import type { Asked, Route } from "./route.ts";
 import type { SubmissionReader } from "./submission.ts";

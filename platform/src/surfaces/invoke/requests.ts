@@ -1,4 +1,6 @@
 /** `/requests`: the jobs of an endpoint, newest first, with filters and pages. */
+
+import { jobRecord, type Shown } from "../../jobs/record.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -6,7 +8,6 @@ import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts"
 import type { Queue } from "../../ports/queue/queue.ts";
 import { searchOf } from "../http/pipeline.ts";
 import type { Request } from "../http/reply.ts";
-import { jobRecord, type Shown } from "./record.ts";
 
 const LIMIT = { least: 1, most: 1000, standard: 100 };
 const OFFSET = { least: 0, most: 1_000_000_000, standard: 0 };

@@ -2,6 +2,7 @@
 import { withMetrics } from "../../jobs/chunks.ts";
 import type { Engine, Waiting } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
+import { jobRecord } from "../../jobs/record.ts";
 import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts";
@@ -12,7 +13,6 @@ import { JsonText, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
 import { countedIn, type RequestRoom } from "../http/request-room.ts";
 import type { LargeJson } from "./large-json.ts";
-import { jobRecord } from "./record.ts";
 import { type StreamStandard, streamForm } from "./stream-form.ts";
 
 export interface StreamParts {

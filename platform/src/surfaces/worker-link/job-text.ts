@@ -1,10 +1,10 @@
 /** A job as a worker gets it: the caller's own body with our keys behind it, since the last of two equal keys counts. */
 import { type FindCredentials, openCredential } from "../../jobs/credential.ts";
+import { spliced, spliceText } from "../../jobs/record.ts";
 import type { Payload } from "../../ports/queue/job.ts";
 import type { Claimed } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
 import type { LargeJson } from "../invoke/large-json.ts";
-import { spliced, spliceText } from "../invoke/record.ts";
 
 /** In pieces when it is long, and never whole for a second time. */
 export type JobText = string | Uint8Array[];

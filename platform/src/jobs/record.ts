@@ -1,8 +1,9 @@
 /** A job as clients read it: the stored result spliced with what the service knows, nothing read and written anew. */
-import { workerOf } from "../../jobs/holder.ts";
-import type { OutputLink } from "../../jobs/outputs.ts";
-import { timestamp } from "../../kernel/clock.ts";
-import { type Delivery, type Job, jobLifecycle, type Payload } from "../../ports/queue/job.ts";
+
+import { timestamp } from "../kernel/clock.ts";
+import { type Delivery, type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
+import { workerOf } from "./holder.ts";
+import type { OutputLink } from "./outputs.ts";
 
 export interface Shown {
   job: Job;
