@@ -44,7 +44,7 @@ export interface Asking {
   since?: number;
 }
 
-/** How busy a worker is, for whoever ends idle ones. */
+/** How busy a worker is, for the keeper, which ends idle ones. */
 export interface Occupation {
   ready: boolean;
   inFlight: number;
@@ -231,7 +231,7 @@ export class Balancer implements Disposable {
     return this.#slot(endpoint, group, member, { lent: true });
   }
 
-  /** Nobody waits any longer, and whoever comes is refused; requests in flight go on. */
+  /** No request waits any longer, and new ones are refused; requests in flight go on. */
   close(): void {
     this.#closed = true;
     for (const { waiting } of [...this.#groups.values()]) for (const { refuse } of [...waiting]) refuse(stopping());
@@ -293,7 +293,7 @@ export class Balancer implements Disposable {
       backend: member.backend,
       gone: member.ending.signal,
       refused: (why) => {
-        // Whoever refuses at once is always the least busy: without this it would draw every request to itself.
+        // A worker that refuses at once is always the least busy: without this it would draw every request to itself.
         if (!member.backend.doubted || member.standing !== "ready") return;
         this.doubt(endpoint, member.backend.worker, `it refused a connection: ${why}`);
         member.backend.doubted();

@@ -20,7 +20,7 @@ export async function connection(dial: () => Promise<Duplex | undefined>, clock:
       if (isLate) given?.destroy();
       return given;
     });
-  // Whoever was late may fail too, and nobody waits for that.
+  // A connection that comes too late may fail too, and nobody waits for that.
   dialled.catch(() => {});
   try {
     return usable(await Promise.race([dialled, late]));

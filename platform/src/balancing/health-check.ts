@@ -58,7 +58,7 @@ export class HealthCheck implements Disposable {
     if (this.#over || this.#probing) return;
     this.#timer?.cancel();
     this.#probing = true;
-    // Whoever listens reports what fails there, and the next check has its timer.
+    // What fails in a listener is reported there, and the next check has its timer.
     floating(this.#probe(), () => {});
   }
 

@@ -52,7 +52,7 @@ export interface EngineParts {
   clock: Clock;
   random: Random;
   failed: (error: unknown) => void;
-  /** A job came into the queue of this endpoint: whoever keeps workers may want to start one. On the way of every job. */
+  /** A job came into the queue of this endpoint: the fleet may want to start a worker. On the way of every job. */
   wanted?: (endpoint: string) => void;
 }
 
@@ -189,7 +189,7 @@ export class Engine implements AsyncDisposable {
     await this.#queue.apply(shortening(job, ttlMs, this.#clock.now()));
   }
 
-  /** Notes how far a stream was given out; whoever reads next goes on from there. */
+  /** Notes how far a stream was given out; the next reader goes on from there. */
   async moveCursor(
     { id, attempt: current }: Job,
     { attempt, sequence }: { attempt: number; sequence: number },
@@ -202,7 +202,7 @@ export class Engine implements AsyncDisposable {
     return this.#queue.counts(endpoint);
   }
 
-  /** Everything the endpoint's jobs left behind is removed; whoever waits for one learns that it is gone. */
+  /** Everything the endpoint's jobs left behind is removed; requests that wait for one learn that it is gone. */
   async removeEndpoint(endpoint: string): Promise<void> {
     await this.#queue.removeEndpoint(endpoint);
     this.#signals.emit(`removed:${endpoint}`);
@@ -243,7 +243,7 @@ export class Engine implements AsyncDisposable {
   }
 
   /**
-   * Nothing is kept of a job that expired, but its id says when it was made. The id alone decides what is said: whoever asks for a job of
+   * Nothing is kept of a job that expired, but its id says when it was made. The id alone decides what is said: a client that asks for a job of
    * others learns nothing of it.
    */
   #absent(id: string): Problem {
@@ -320,7 +320,7 @@ function changeFor({ job, why }: Due, now: number): Change {
   }
 }
 
-/** A removed job has no record any more; whoever waits for it is told that it was cancelled. */
+/** A removed job has no record any more; requests that wait for it are told that it was cancelled. */
 function removedJob(id: string, endpoint: string, now: number): Job {
   const policy = { ttlMs: 0, executionTimeoutMs: 0, retentionMs: 0, errorRetries: 0, lowPriority: false };
   const times = { createdAt: now, ttlAt: now, queuedAt: now, endedAt: now };

@@ -141,7 +141,7 @@ export function retrying(job: Job, now: number): Change {
       spent: 0,
       errorsRetried: 0,
       retried: job.retried + 1,
-      // Whoever had it before may still be at it: a report of that run must not become the result of this one.
+      // The worker that had it before may still be at it: a report of that run must not become the result of this one.
       barred: job.holder,
     },
     clear: [...RUNNING, "endedAt", "expiresAt", "reason", "error", "large", "cursor", "deliveries"],
@@ -189,7 +189,7 @@ export function progressing(job: Job, output: string): Change {
 const LIVE = jobLifecycle.states.filter((state) => !jobLifecycle.isFinal(state));
 const ENDED = jobLifecycle.states.filter((state) => jobLifecycle.isFinal(state));
 
-/** A result may be let go earlier than agreed, never later, whoever else asks. The job may end meanwhile: one change is for each. */
+/** A result may be let go earlier than agreed, never later, however many clients ask. The job may end meanwhile: one change is for each. */
 export function shortening(job: Job, ttlMs: number, now: number): Change[] {
   const agreedMs = jobLifecycle.isFinal(job.state) ? (job.expiresAt ?? 0) - now : job.policy.retentionMs;
   if (agreedMs <= ttlMs) return [];

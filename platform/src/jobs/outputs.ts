@@ -6,7 +6,7 @@ import type { Queue } from "../ports/queue/queue.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import type { Engine } from "./engine.ts";
 
-/** What a record has as its `output`: an object, so that whoever looks into it finds nothing missing but what it says. */
+/** What a record has as its `output`: an object, so that a client that looks into it finds nothing missing but what it says. */
 export interface OutputLink {
   url: string;
   bytes: number;
@@ -42,7 +42,7 @@ export class Outputs {
     this.#keys = vault.keysFor("output links");
   }
 
-  /** Whoever has the link needs no key: it opens this output of this run, for as long as the result is kept. */
+  /** A client with the link needs no key: it opens this output of this run, for as long as the result is kept. */
   link({ id, endpoint, attempt, large }: Job): OutputLink | undefined {
     if (!large) return undefined;
     const signature = signed(this.#keys[0]!, { endpoint, job: id, attempt });

@@ -68,7 +68,7 @@ export class Overruns {
     const held = new Set((await queue.held(worker)).map(({ id }) => id));
     for (const id of ids) {
       if (held.has(id)) continue;
-      // A change that is not durable yet is told to nobody; whoever makes it signals when it is.
+      // A change that is not durable yet is told to nobody; the desk that makes it signals when it is.
       const reading = await queue.read(id, clock.now());
       const job = typeof reading === "object" && reading.job.endpoint === endpoint ? reading.job : undefined;
       const isGone = job?.state !== "IN_PROGRESS" || job.holder !== worker;

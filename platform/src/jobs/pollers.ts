@@ -10,7 +10,7 @@ const LOOK_EVERY_MS = 1000;
 export interface Place extends Disposable {
   /** True when there may be work, false when the time is up or the worker is gone. */
   woken(untilMs: number, gone: Gone): Promise<boolean>;
-  /** The work that it was called for is not for this one: whoever stands behind it is called instead. */
+  /** The work that it was called for is not for this one: the poller behind it is called instead. */
   passOn(): void;
 }
 

@@ -25,7 +25,7 @@ export class Senders {
 
   /**
    * How many more messages an account may send now. It may have as many under way as are left for others: alone that is half of all
-   * senders, two have a third each, and whoever comes next finds one that is free.
+   * senders, two have a third each, and the next account finds one that is free.
    */
   roomOf(account: string): number {
     const free = SENDERS - this.#sending;

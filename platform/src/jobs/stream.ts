@@ -44,11 +44,11 @@ export type ReadOutput = (
   ask: { from: number; most: number; whose: string },
 ) => Promise<{ texts: string[]; more: boolean }>;
 
-/** Where signals may be lost, whoever waits looks for itself this often. */
+/** Where signals may be lost, each reader that waits looks into the queue this often. */
 const LOOK_EVERY_MS = 1000;
 
 export class Streams {
-  /** Answers that are being written right now, one a job: whoever asks meanwhile waits for the cursor to move. */
+  /** Answers that are being written right now, one a job: a client that asks meanwhile waits for the cursor to move. */
   readonly answering = new Map<string, Promise<void>>();
   readonly #engine: Engine;
   readonly #queue: Queue;

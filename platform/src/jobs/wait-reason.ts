@@ -1,4 +1,4 @@
-/** Why a job waits, in one sentence: from whoever keeps workers, or else as far as the queue itself can tell. */
+/** Why a job waits, in one sentence: from the fleet, or else as far as the queue itself can tell. */
 import type { Job } from "../ports/queue/job.ts";
 import type { Counts, HolderState } from "../ports/queue/queue.ts";
 import { isSilent, silentMs, silentWorkers } from "./silence.ts";

@@ -9,7 +9,7 @@ import type { Signals } from "../ports/signals/signals.ts";
 export interface Ended {
   job: Job;
   result: Payload | undefined;
-  /** The job ended elsewhere, and its result was not read: that is for whoever waits, when there is room for it. */
+  /** The job ended elsewhere, and its result was not read: the waiting request reads it, when there is room for it. */
   isUnread?: true;
 }
 
@@ -22,7 +22,7 @@ export interface Wait {
 
 type Heard = (ended: Ended | undefined) => void;
 
-/** Where signals may be lost, whoever waits looks for itself this often. */
+/** Where signals may be lost, each waiting request looks into the queue this often. */
 const LOOK_EVERY_MS = 2000;
 
 export class Waiters implements AsyncDisposable {
@@ -64,7 +64,7 @@ export class Waiters implements AsyncDisposable {
     };
     const leave = () => heard(undefined);
     const timer = this.#clock.after(waitMs, leave);
-    // Where every end is made in this process, whoever makes it tells; elsewhere it is heard of.
+    // Where every end is made in this process, the engine and the desk tell of it; with other nodes it is heard of by signals.
     const stopListening = this.#signals.reliable
       ? () => undefined
       : this.#signals.listen(`ended:${id}`, () => floating(this.#lookAt(id), this.#failed));

@@ -6,7 +6,7 @@ import type { Report } from "./report.ts";
 import type { Session } from "./sessions.ts";
 import type { WorkerCall } from "./worker-events.ts";
 
-/** Whoever keeps workers, and knows which of them are new. */
+/** The fleet, as far as the desk needs it: it knows which workers are new. */
 export interface WarmUps {
   /** The body of what this worker must do first, begun by this call; "wait" while it must not have anything; undefined for a warm one. */
   begin(call: WorkerCall): Promise<string | "wait" | undefined>;

@@ -111,7 +111,7 @@ export class Webhooks implements AsyncDisposable {
     await Promise.all(this.#sending);
   }
 
-  /** Elsewhere, whoever has the duty hears the same signal. */
+  /** On another node, the one that has the duty hears the same signal. */
   #hear(): void {
     if (!this.#isMine || this.#listed > MANY_ENDPOINTS) return;
     this.#heard = true;

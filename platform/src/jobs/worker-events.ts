@@ -1,4 +1,4 @@
-/** What the desk hears of workers beyond their jobs, for whoever keeps workers. */
+/** What the desk hears of workers beyond their jobs, for the fleet. */
 import type { Gone } from "../kernel/gone.ts";
 import type { Admit } from "../kernel/room.ts";
 

@@ -5,7 +5,7 @@ import { realRandom } from "./random.ts";
 
 export const readPrivate = (file: string) => readFile(file, "utf8");
 
-/** Makes the file with mode 0600, whole or not at all, unless it is there already: whoever came first counts. */
+/** Makes the file with mode 0600, whole or not at all, unless it is there already: of two processes, the first counts. */
 export async function keepPrivately(file: string, text: string): Promise<void> {
   const draft = draftOf(file);
   try {

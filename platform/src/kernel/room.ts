@@ -7,7 +7,7 @@ import { type Problem, problem } from "./problem.ts";
 /** What is shorter is not counted: there is about as much of it on every connection anyhow. */
 export const UNCOUNTED_BYTES = 64 * 1024;
 
-/** Whoever waits longer than this is refused. */
+/** A body or result that waits longer than this is refused. */
 export const ROOM_WAIT_MS = 30_000;
 
 const RETRY_AFTER_S = 5;
@@ -85,7 +85,7 @@ export class Room {
     return this.#give(this.#party(whose), bytes);
   }
 
-  /** Whoever has nothing is given whatever is free; whoever has something, as much as then stays free for others. */
+  /** An account that has nothing is given whatever is free; one that has something, as much as then stays free for others. */
   #fits({ held }: Party, bytes: number): boolean {
     const left = this.#total - this.#held - bytes;
     return left >= (held === 0 ? 0 : held + bytes);

@@ -123,7 +123,7 @@ export class Machines {
     try {
       return await this.#rollOfAll(mine);
     } catch (error) {
-      // Whoever cannot be heard because nothing can be read is not gone: each is waited for anew.
+      // While the store cannot be read, no machine counts as gone: each is waited for anew.
       this.#heardOf.clear();
       throw error;
     }
@@ -185,7 +185,7 @@ export class Machines {
   }
 }
 
-/** Where workers reach the nodes that were heard of lately by their own clocks, the latest first; for whoever is no node. */
+/** Where workers reach the nodes that were heard of lately by their own clocks, the latest first; for a command that is no node. */
 export async function workerUrlsOfNodes(store: Store, now: number): Promise<string[]> {
   const heard: { seenAt: number; workerUrl: string }[] = [];
   for await (const { doc } of new Collection(store, sightings).all()) {

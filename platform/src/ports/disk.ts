@@ -41,7 +41,7 @@ export interface Disk {
   release(): boolean;
 }
 
-/** For whoever writes once and ends. */
+/** For a command that writes once and ends. */
 export const anyDisk: Disk = { refusal: undefined, release: () => false };
 
 interface Parts {

@@ -7,7 +7,7 @@ const KEPT_FOR_OTHERS = 1 / 4;
 export class Agenda {
   #woken = new Turns<string>();
   #others = new Turns<string>();
-  /** Those that still wait, and whether something happened to them: whoever stands in both lines is looked at once. */
+  /** Those that still wait, and whether something happened to them: an endpoint that stands in both lines is looked at once. */
   readonly #isWoken = new Map<string, boolean>();
 
   get isEmpty(): boolean {

@@ -24,7 +24,7 @@ export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<Instance
   const { doc } = endpoint;
   const { vcpu, memoryMb, gpus } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
-  // Throws where a secret made no time of it; whoever waits for the worker reads it again.
+  // Throws where a secret made no time of it; the keeper, which waits for the worker, reads it again.
   initTimeoutMs(given);
   const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
   const place = { url, endpoint: endpoint.id, worker: worker.id, site, volume: doc.networkVolumes[0] ?? "" };

@@ -266,7 +266,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#planRound();
   }
 
-  /** The rest gets a turn of its own: a tick, and whoever is woken, comes in between. */
+  /** The rest gets a turn of its own: a tick, and an endpoint that is woken, comes in between. */
   async #planRound(): Promise<void> {
     if (await this.#rounds.next()) this.#planSoon();
   }

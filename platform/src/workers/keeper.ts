@@ -200,7 +200,7 @@ export class Keeper {
     const failed = await records.insist(worker, "fail", { reason, failedAt, keyId: null });
     const { readyAt, hindrance } = worker.doc;
     const wellMs = (hindrance?.since ?? failedAt) - (readyAt ?? failedAt);
-    // Whoever ran well for a while says nothing about the start of the next one.
+    // A worker that ran well for a while says nothing about the start of the next one.
     if (failed && isProven(isBalanced ? "LOAD_BALANCER" : "QUEUE", wellMs)) await records.remove(id);
     changed(worker.doc.endpoint);
   }
@@ -373,7 +373,7 @@ export class Keeper {
   #noticed(instance: Instance): void {
     if (instance.kind !== "worker" || instance.state !== "exited") return;
     this.#exits.set(instance.id, instance);
-    // Whoever waits for its answer is told at once, and how it ended.
+    // Requests that wait for its answer are told at once, and how it ended.
     this.#parts.rotation.leave(instance.id, instance.exit ? exitText(instance.exit) : "ended");
     this.#background(this.tend(instance.id));
   }

@@ -42,7 +42,7 @@ export interface Facts {
   now: number;
 }
 
-/** Every step is a write to the records; what must be done on a machine is done there, by whoever reads them. */
+/** Every step is a write to the records; what must be done on a machine is done there, by the keeper that reads them. */
 export type Step =
   | { do: "add"; place: Place }
   | { do: "want"; reason: string }
@@ -79,7 +79,7 @@ export function plan(facts: Facts): Step[] {
   ];
 }
 
-/** Workers of a machine that is gone: whoever has its jobs notices by their silence, their records would stay for ever. */
+/** Workers of a machine that is gone: the sweeper notices their jobs by their silence, their records would stay for ever. */
 function lostSteps({ workers, isThere }: Facts): Extract<Step, { do: "lose" }>[] {
   return workers
     .filter(({ doc }) => doc.machine !== null && !isThere(doc.machine))
@@ -229,7 +229,7 @@ function idleOf({ idleSince, now }: Facts, current: readonly WorkerItem[]) {
   });
 }
 
-/** Those that lose least come first: hindered, not yet begun, then idle, then whoever is busy, after its job. */
+/** Those that lose least come first: hindered, not yet begun, then idle, then the busy ones, after their jobs. */
 function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: number): Step[] {
   const { jobsOf, now } = facts;
   const order: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY"];
@@ -290,7 +290,7 @@ function livingOf({ endpoint }: Facts, all: readonly WorkerItem[]): number {
   return all.filter(({ doc }) => isLiving(doc)).length;
 }
 
-/** A place, or why there is none yet: whoever is frozen gives way to those that are needed. */
+/** A place, or why there is none yet: frozen workers give way to those that are needed. */
 function findPlace({
   endpoint,
   room,

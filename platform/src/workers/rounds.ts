@@ -1,4 +1,4 @@
-/** Plans for many endpoints a few at a time, accounts in turn: whoever comes meanwhile waits for no more than those few. */
+/** Plans for many endpoints a few at a time, accounts in turn: an endpoint that is woken meanwhile waits for no more than those few. */
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { Agenda } from "./agenda.ts";

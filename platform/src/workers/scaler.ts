@@ -8,7 +8,7 @@ export interface ScalingPolicy {
   scaling: Scaling;
 }
 
-/** Jobs that ask for workers. Low-priority jobs are content with whoever is there. */
+/** Jobs that ask for workers. Low-priority jobs are content with the workers that are there. */
 export interface Load {
   waiting: number;
   lowPriorityWaiting: number;

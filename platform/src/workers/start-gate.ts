@@ -9,7 +9,7 @@ export interface StartLimits {
   saved: number;
 }
 
-/** A start costs a processor about a third of a second; whoever runs beside it must not notice. */
+/** A start costs a processor about a third of a second; programs that run beside it must not notice. */
 export const startLimits = (vcpu: number): StartLimits => ({
   atOnce: Math.max(2, vcpu),
   perSecond: Math.max(2, 2 * vcpu),

@@ -40,7 +40,7 @@ export class EngineApi {
     return (text === "" ? undefined : JSON.parse(text)) as T;
   }
 
-  /** The answer as it comes. Whoever asks reads it to its end or destroys it. */
+  /** The answer as it comes. The caller reads it to its end or destroys it. */
   async stream(
     method: string,
     path: string,

@@ -12,7 +12,7 @@ export class StateBook {
     return () => this.#listeners.delete(own);
   }
 
-  /** Remembers without a word: whoever opens a driver asks it for the list. */
+  /** Remembers without a word: the keeper that opens a driver asks it for the list. */
   learn(instance: Instance, container: string): void {
     this.#known.set(instance.id, { instance, container });
   }

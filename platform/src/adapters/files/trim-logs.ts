@@ -10,7 +10,7 @@ interface Found {
 }
 
 /**
- * Removes the oldest files of whoever has most, until all fit: who writes much takes nothing from those who write little. Streams beside
+ * Removes the oldest files of the owner that has most, until all fit: who writes much takes nothing from those who write little. Streams beside
  * each other in one folder are one owner's.
  */
 export async function trimLogs(folder: string, total: number): Promise<void> {

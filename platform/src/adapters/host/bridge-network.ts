@@ -57,9 +57,9 @@ export const bridgeName = (key: string) => `mr${key}`;
 export const tableName = (key: string) => `millrace_${key}`;
 
 /**
- * Of one place in the network, the same whoever has it. A bridge that nobody gave an address takes the lowest of its ports, and another one
+ * Of one place in the network, the same for every instance that has it. A bridge that nobody gave an address takes the lowest of its ports, and another one
  * when that instance leaves: the others would send to the old one, into nothing, until they ask anew for who has the gateway's address,
- * 7 to 73 s later. In the same way the machine would send to whoever had an instance's place before.
+ * 7 to 73 s later. In the same way the machine would send to the instance that had the place before.
  */
 export const hardwareAddress = (key: string, index: number) =>
   ["02", ...(key + index.toString(16).padStart(4, "0")).match(/../g)!].join(":");

@@ -15,7 +15,7 @@ export interface Answer {
 }
 
 process.on("message", ({ number, host, port }: Ask) => {
-  // What the other end says first is for whoever gets the connection: nothing is read here.
+  // What the other end says first is for the server, which gets the connection: nothing is read here.
   const socket = connect({ host, port, noDelay: true }).pause();
   socket.on("error", (error) => process.send!({ number, error: error.message } satisfies Answer));
   socket.once("connect", () => process.send!({ number } satisfies Answer, socket));

@@ -80,7 +80,7 @@ class Forker {
     return child;
   }
 
-  /** Programs that it started go on, and whoever looks after them sees their ends; the next order starts another one. */
+  /** Programs that it started go on, and the driver's looks see their ends; the next order starts another one. */
   #lost(child: ChildProcess, waiting: Map<number, Waiting>, error: Error): void {
     if (this.#child === child) this.#child = undefined;
     for (const { reject } of waiting.values()) reject(error);

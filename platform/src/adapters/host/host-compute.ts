@@ -136,7 +136,7 @@ export class HostCompute implements Compute {
     this.#launcher.allowUnsandboxed();
   }
 
-  /** Why programs are not kept apart from this machine, in words for whoever runs the server; undefined when they are. */
+  /** Why programs are not kept apart from this machine, in words for the operator; undefined when they are. */
   get warning(): string | undefined {
     return this.#launcher.warning;
   }

@@ -164,7 +164,7 @@ export class HostInstance {
   }
 
   async #endLauncher(): Promise<void> {
-    // Its group: whoever waits for the pipe to be closed ends too.
+    // Its group: the process that waits for the pipe to be closed ends too.
     if (this.#launcher && (await isAlive(this.#launcher))) sendSignal(-this.#launcher.pid, "SIGKILL");
     for (const pid of await this.#remains()) sendSignal(pid, "SIGKILL");
   }

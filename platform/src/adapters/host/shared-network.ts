@@ -1,4 +1,4 @@
-/** The machine's own network, where instances have none of their own: a port belongs to whoever listens on it first. */
+/** The machine's own network, where instances have none of their own: a port belongs to the program that listens on it first. */
 import { readdir, readlink } from "node:fs/promises";
 import type { Duplex } from "node:stream";
 import { ifNotThere } from "../../kernel/not-there.ts";

@@ -56,7 +56,7 @@ export async function startProgram({ command, cwd, given, name }: Program): Prom
   return { pid: child.pid!, ended };
 }
 
-/** What this process was itself given by whoever started it, and would hand on, leads nowhere instead. */
+/** What this process was itself given by its parent, and would hand on, leads nowhere instead. */
 function cover(
   given: ReadonlyMap<number, number>,
   inherited: readonly number[],

@@ -26,7 +26,7 @@ export class Lane {
     this.#batchers.push(silenced);
   }
 
-  /** Whoever waited while nothing was heard has waited long enough: one after another, each batch would wait as long again. */
+  /** A question that waited while nothing was heard has waited long enough: one after another, each batch would wait as long again. */
   silenced(error: unknown): void {
     for (const silenced of this.#batchers) silenced(error);
   }

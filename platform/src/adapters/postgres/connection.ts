@@ -50,7 +50,7 @@ export function connectionsTo(url: string, { name, settings = {}, answerMs = ANS
       return socket;
     },
   } satisfies ClientConfig;
-  /** Says goodbye, to whoever still hears it. */
+  /** Says goodbye, in case PostgreSQL still hears it. */
   async function endBy(end: () => Promise<void>): Promise<void> {
     const cut = realClock.after(LAST_WORDS_MS, () => {
       for (const socket of sockets) socket.destroy();

@@ -108,7 +108,7 @@ async function attemptTransaction<T>(pool: Pool, work: (sql: Sql) => Promise<T>,
 }
 
 async function abandon(client: PoolClient, why: unknown): Promise<void> {
-  // Whoever does not answer does not answer that either.
+  // A server that does not answer does not answer that either.
   if (isSilence(why)) return client.release(why as Error);
   try {
     await client.query("ROLLBACK");

@@ -113,7 +113,7 @@ function textOf(shape: Shape, given: readonly Given[]): string {
   const update = `UPDATE jobs SET ${assignments(shape, given).join(", ")} FROM`;
   return `
     WITH ${
-      // Whoever was faster is seen here, and not passed over.
+      // A change that was faster is seen here, and not passed over.
       mustLookFirst(shape)
         ? `fitting AS MATERIALIZED (
       SELECT * FROM ${rows} CROSS JOIN LATERAL (SELECT jobs.state AS was, jobs.low AS was_low FROM jobs WHERE ${fits} FOR UPDATE) AS held

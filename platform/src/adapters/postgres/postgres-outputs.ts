@@ -10,7 +10,7 @@ import { PIECE_BYTES } from "./postgres-payloads.ts";
 
 /** In place of a job, and as the part of it: `staged-<time in ms>-<random>`. Times sort as texts, having 13 digits until the year 2286. */
 const PREFIX = "staged-";
-/** Whoever takes longer than this to send an output has to send it again. */
+/** A worker that takes longer than this to send an output has to send it again. */
 const STAGED_MS = 3_600_000;
 
 /** A statement that is repeated because its answer was lost finds its piece there. */
@@ -113,7 +113,7 @@ export async function takeStaged(sql: Sql, job: string, key: string): Promise<vo
     throw problem("unavailable", "the output took too long to arrive; send it again");
 }
 
-/** Removes what was staged long ago and taken by no job: whoever staged it is gone. */
+/** Removes what was staged long ago and taken by no job: the node that staged it is gone. */
 export async function forgetStaged(sql: Sql): Promise<void> {
   await sql(FORGET);
 }

@@ -16,7 +16,7 @@ const GATHER_MS = 3;
 const BUSY_GATHER_MS = 10;
 /** PostgreSQL refuses payloads of 8000 bytes and more; this much of one is left to the topics. */
 const TOPICS_BYTES = 7_800;
-/** While the database is away no more than this is gathered: signals are hints, and whoever waits looks by itself. */
+/** While the database is away no more than this is gathered: signals are hints, and those that wait look by themselves. */
 const MOST_GATHERED = 10_000;
 const FIRST_RECONNECT_MS = 100;
 const LAST_RECONNECT_MS = 5_000;
@@ -173,7 +173,7 @@ export class PostgresSignals implements Signals {
 
 const opening = (from: string) => `{"from":${JSON.stringify(from)},`;
 
-/** Whoever may connect to the database may say anything on the channel: what no node of ours said is not heard. */
+/** A program that may connect to the database may say anything on the channel: what no node of ours said is not heard. */
 function topicsIn(payload: string): [Topic, number][] {
   try {
     const { topics } = JSON.parse(payload) as { topics: [Topic, number][] };

@@ -48,7 +48,7 @@ const COLUMNS = `records.kind, records.id, records.account, records.created_at A
 
 export class PostgresStore implements Store {
   readonly #pool: Pool;
-  /** A read is sent after it was asked for, never joined to one under way: whoever has just written must see it. */
+  /** A read is sent after it was asked for, never joined to one under way: a caller that has just written must see it. */
   readonly #single: Batcher<Single, StoredRecord | undefined>;
 
   private constructor(pool: Pool) {

@@ -1,4 +1,4 @@
-/** Says what a damaged write-ahead log has cost, in words for whoever runs the server. */
+/** Says what a damaged write-ahead log has cost, in words for the operator. */
 import { basename } from "node:path";
 import type { Damage } from "./wal-check.ts";
 

@@ -57,7 +57,7 @@ export class PayloadFiles {
     return statSync(join(this.#folder, name), { throwIfNoEntry: false })?.size ?? 0;
   }
 
-  /** A stretch of a file, read as fast as somebody takes it. Once it is open, its removal takes nothing from whoever reads. */
+  /** A stretch of a file, read as fast as somebody takes it. Once it is open, its removal takes nothing from its readers. */
   async stretch(name: string, start: number, bytes: number): Promise<AsyncIterable<Uint8Array> | undefined> {
     const file = await open(join(this.#folder, name), constants.O_RDONLY).catch(missing);
     return file?.createReadStream({ start, end: start + bytes - 1, highWaterMark: PIECE_BYTES });

@@ -25,7 +25,7 @@ export class Scrubber {
   async now(): Promise<void> {
     this.#timer?.cancel();
     this.#timer = undefined;
-    // A writer that is gone has told whoever wrote, and the next start looks again.
+    // A writer that is gone has told its callers, and the next start looks again.
     if (!(await this.#empty().catch(() => false))) this.soon();
   }
 

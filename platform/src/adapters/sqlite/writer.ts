@@ -278,7 +278,7 @@ export async function threadFlusher(file: string, program: URL): Promise<Flusher
   // The thread answers in the order it was asked.
   const pending: { resolve(value: unknown): void; reject(error: Error): void }[] = [];
   let dead: Error | undefined;
-  /** Whether anybody relies on it: one that cannot begin is refused to whoever opens it. */
+  /** Whether anybody relies on it: one that cannot begin is refused to the part that opens it. */
   let isInUse = false;
   thread.on("message", (message) => {
     pending.shift()?.resolve(message);

@@ -249,7 +249,7 @@ export class EmbeddedQueue implements Queue {
     const key = scoped(endpoint, idempotency.key);
     const fresh = this.#newKeys.get(key);
     if (fresh) {
-      // It is not on the disk yet: whoever sent it second waits for the same write.
+      // It is not on the disk yet: the second one to send it waits for the same write.
       decision.waits = true;
       return { job: snapshot(fresh.job), known: true, digest: fresh.digest };
     }
@@ -309,7 +309,7 @@ export class EmbeddedQueue implements Queue {
     return live;
   }
 
-  /** Whoever was answered must find what they did, even while a later change of the same job is on its way. */
+  /** A client that was answered must find what it did, even while a later change of the same job is on its way. */
   #showAs(job: LiveJob, made: Job | undefined): void {
     if (!made || job.shown === undefined || this.#live.get(job.id) !== job) return;
     this.#lanes.of(job.endpoint).recount(job.shown, made);

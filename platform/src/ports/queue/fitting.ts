@@ -38,7 +38,7 @@ export class FittingBodies {
   }
 }
 
-/** Whether what a claim found may be loaded; why not is for whoever refuses to say. */
+/** Whether what a claim found may be loaded; why not is for the caller that refuses to say. */
 export async function isAdmitted(bytes: number, admit: Admit | undefined): Promise<boolean> {
   if (!admit || bytes <= UNCOUNTED_BYTES) return true;
   try {

@@ -1,7 +1,7 @@
 /** Messages by their targets: a target with a hundred thousand of them must not hide another that has one. */
 import type { Outgoing, OutgoingAsk, OutgoingPage } from "./queue.ts";
 
-/** So many targets are looked at in one step; whoever has more of them is read in several. */
+/** So many targets are looked at in one step; an endpoint that has more of them is read in several. */
 export const TARGETS_IN_A_PAGE = 100;
 
 const TARGET_LENGTH = 200;

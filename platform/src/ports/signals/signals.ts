@@ -1,4 +1,4 @@
-/** The signals port: hints between whoever changed something and whoever waits for it. Never the truth, only a reason to look. */
+/** The signals port: hints from the part that changed something to those that wait for it. Never the truth, only a reason to look. */
 
 /**
  * Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs; there is
@@ -14,7 +14,7 @@ export type Topic =
   | "outbox";
 
 export interface Signals extends AsyncDisposable {
-  /** Whether every signal arrives. If not, whoever waits also looks by itself now and then. */
+  /** Whether every signal arrives. If not, those that wait also look by themselves now and then. */
   readonly reliable: boolean;
   emit(topic: Topic, count?: number): void;
   /** Returns how to stop listening. */

@@ -103,7 +103,7 @@ export class Collection<T extends Document> {
     await this.#unlessRefused([this.removing(id)], ["missing"]);
   }
 
-  /** Writes a record of which there is one, whoever wrote it before. Of two at once, either may be the last word. */
+  /** Writes a record of which there is one, whichever node wrote it before. Of two at once, either may be the last word. */
   async put(item: { id: string; account: string; createdAt: number; doc: T }): Promise<Item<T>> {
     for (;;) {
       const known = await this.get(item.id);

@@ -19,7 +19,7 @@ export interface Vault {
   rewrap(sealed: Sealed): Sealed | undefined;
   /** Names of the master keys, newest first; a name tells nothing of its key. */
   readonly masters: readonly string[];
-  /** A key of each master key for one purpose, newest first. Whoever learns it learns nothing of the master key or of other purposes. */
+  /** A key of each master key for one purpose, newest first. A reader of it learns nothing of the master key or of other purposes. */
   keysFor(purpose: string): Uint8Array[];
 }
 

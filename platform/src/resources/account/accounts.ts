@@ -139,7 +139,7 @@ export class Accounts {
     await this.#store.removeAccount(account);
   }
 
-  /** Whoever keeps something of an account outside the store says how it is removed. */
+  /** A part that keeps something of an account outside the store says how it is removed. */
   onRemoval(remove: (account: string) => Promise<void>): void {
     this.#removed.push(remove);
   }

@@ -47,7 +47,7 @@ export class BatchProgress implements AsyncDisposable {
     );
   }
 
-  /** Goes on with every batch that has not ended: after a crash too, whoever began it. */
+  /** Goes on with every batch that has not ended: after a crash too, whichever node began it. */
   async tick(): Promise<void> {
     for await (const { id } of this.#parts.records.runs.all()) {
       // One that fails must not keep the others waiting.

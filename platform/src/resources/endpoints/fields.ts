@@ -83,7 +83,7 @@ export function updated(before: KeptEndpoint, body: UpdateRequest): Partial<Kept
   return changed ? { ...set, release: before.release + 1 } : set;
 }
 
-/** Whoever may change what a program is told can read it: a key for one endpoint must not come by the secrets of others that way. */
+/** A key that may change what a program is told can read it: a key for one endpoint must not come by the secrets of others that way. */
 export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { env }: UpdateRequest): void {
   if (!endpoints || !env) return;
   const known = new Set(secretsIn(Object.values(before.env)));

@@ -72,7 +72,7 @@ export class EndpointService implements Handlers<Operations> {
     await this.#removals.prepare();
   }
 
-  /** Whoever keeps something of an endpoint says how it is removed. */
+  /** A part that keeps something of an endpoint says how it is removed. */
   onRemoval(remove: Remains): void {
     this.#removed.push(remove);
   }

@@ -92,7 +92,7 @@ export class WorkerRecords {
       return patched;
     } catch (error) {
       if (!(error instanceof WriteRefused)) throw error;
-      // What is remembered is behind: whoever asks next gets the truth.
+      // What is remembered is behind: the next reader gets the truth.
       this.#readAt = Number.NEGATIVE_INFINITY;
       return undefined;
     }

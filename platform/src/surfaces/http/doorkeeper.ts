@@ -48,7 +48,7 @@ export interface DoorkeeperParts {
 
 /**
  * Addresses are no measure: one may be a proxy that carries everybody. What is held open is counted by account, and each account may
- * hold as many as are still free for others. What is idle is closed where room is needed, the idlest first, of whoever has most.
+ * hold as many as are still free for others. What is idle is closed where room is needed, the idlest first, of the account that has most.
  */
 export class Doorkeeper implements AsyncDisposable {
   readonly #most: number;

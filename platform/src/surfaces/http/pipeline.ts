@@ -78,7 +78,7 @@ export class Pipeline {
     this.#log = parts.log;
   }
 
-  /** Ends every stream of events; their clients come back to whoever serves next. */
+  /** Ends every stream of events; their clients come back to the server that comes next. */
   endStreams(): void {
     this.#isClosing = true;
     for (const stream of this.#streams) stream.abort();

@@ -1,4 +1,4 @@
-/** A refusal as bytes, for whoever has a socket and no response. */
+/** A refusal as bytes, for callers that have a socket and no response. */
 import type { Problem } from "../../kernel/problem.ts";
 import { problemJson } from "./problem-json.ts";
 

@@ -16,7 +16,7 @@ export class RequestRoom implements Disposable {
     this.#response = response;
   }
 
-  /** Before so many bytes are read. Whoever hangs up waits no longer. */
+  /** Before so many bytes are read. A client that hangs up waits no longer. */
   take(bytes: number, waitMs?: number): Hold | Promise<Hold> {
     this.#gone ??= new ClientGone({ raw: this.#response });
     const taken = this.#room.take(this.#whose, bytes, { gone: this.#gone, waitMs });
@@ -54,7 +54,7 @@ export class RequestRoom implements Disposable {
   }
 }
 
-/** For whoever loads what the answer is made of, or has it already. */
+/** For the queue that loads what the answer is made of, and for a handler that has it already. */
 export const countedIn = (room: RequestRoom): { admit: Admit; note: (bytes: number) => void } => ({
   admit: (bytes) => room.take(bytes),
   note: (bytes) => room.note(bytes),

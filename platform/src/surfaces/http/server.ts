@@ -39,7 +39,7 @@ export interface ServerParts {
   ahead?: Ahead;
 }
 
-/** Whoever looks at a request before the routes do. */
+/** A part that looks at a request before the routes do. */
 export interface Ahead {
   /** Who answers it; undefined leaves it to the routes. A promise where that takes a look into the store. */
   find(request: Request): Answering | undefined | Promise<Answering | undefined>;

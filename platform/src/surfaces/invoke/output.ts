@@ -24,7 +24,7 @@ const attemptIn = (search: URLSearchParams) => {
   return text !== null && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 };
 
-/** The same surface for whoever comes with a link instead of a key; undefined for all others. */
+/** The same surface for a client that comes with a link instead of a key; undefined for all others. */
 export function linkSurface(
   surface: Surface,
   outputs: Outputs,

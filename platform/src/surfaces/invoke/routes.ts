@@ -53,7 +53,7 @@ export interface InvokeParts {
   clock: Clock;
   /** Undefined where invocation is not limited. */
   limiter: InvokeLimiter | undefined;
-  /** Whoever keeps workers, if this server does. */
+  /** The fleet, where this server keeps workers. */
   fleet: Pick<Fleet, "waitSentence"> | undefined;
 }
 
@@ -80,7 +80,7 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
       pipeline.answer(surface, request, reply, async (caller, room) => {
         const { endpoint: id = "", job = "" } = params;
         const { doc } = await endpoints.ownForInvocation(caller, id);
-        // Whoever may submit jobs may read what became of them.
+        // A key that may submit jobs may read what became of them.
         requireScope(caller, scope, "serverless:invoke");
         const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
         const asked = { caller, endpoint, job, request, reply, params, room };
@@ -94,7 +94,7 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
   mountRefusals(app, parts);
 }
 
-/** Whoever comes with a link to an output needs no key. */
+/** A client that comes with a link to an output needs no key. */
 function answerToLinks({ pipeline, surface, outputs }: InvokeParts, toOthers: Answering): Answering {
   return (request, reply, params) => {
     const ofLink = linkSurface(surface, outputs, request, params);

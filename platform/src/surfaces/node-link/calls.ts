@@ -13,7 +13,7 @@ import { type Asked, pathOf, TUNNEL } from "./paths.ts";
 
 export type Called = Pick<Peer, "id" | "url">;
 
-/** Whoever has not answered by then is not reachable. */
+/** A node that has not answered by then is not reachable. */
 const ANSWER_MS = 5000;
 /** Nor is a node that follows a log for us and has not even said that it waits. */
 const QUIET_MS = 3 * KEEP_ALIVE_MS;
@@ -112,7 +112,7 @@ function answerTo(request: ClientRequest): Promise<Answer> {
       if (head.length > 0) socket.unshift(head);
       resolve({ response, socket: socket as Socket });
     })
-    // Also when the answer breaks off later, which whoever reads it is told as well.
+    // Also when the answer breaks off later, which its reader is told as well.
     .on("error", reject)
     .end();
   return promise;

@@ -74,7 +74,7 @@ export class NodeLink implements Ahead {
     return asked?.what === what ? asked : undefined;
   }
 
-  /** Never passed on: whoever asks for a worker of another machine has asked the wrong node. */
+  /** Never passed on: a node that asks for a worker of another machine has asked the wrong one. */
   #admit({ machine }: Asked, { method, url, headers }: Request): void {
     this.#parts.passes.check(method, url, String(headers[PASS_HEADER]));
     if (machine !== this.#parts.machine)

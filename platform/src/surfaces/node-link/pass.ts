@@ -1,4 +1,4 @@
-/** Passes between nodes: each proves, for one request and a short time, that whoever asks holds the installation's master key. */
+/** Passes between nodes: each proves, for one request and a short time, that the node which asks holds the installation's master key. */
 import { createHmac, timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";

@@ -56,7 +56,7 @@ export class EndpointProxy implements Ahead {
     return this.#ifBalanced(type, address, request);
   }
 
-  /** Whoever else is addressed so is refused over HTTP all the same. */
+  /** An endpoint of another type that is addressed so is refused over HTTP all the same. */
   mayUpgrade(request: Request): boolean {
     return isWebSocket(request) && this.#addressOf(request) !== undefined;
   }

@@ -34,7 +34,7 @@ export function watchForHangUp(socket: Duplex): () => void {
   function look(): void {
     const early = socket.read();
     if (early === null) return;
-    // It speaks before it may: whoever reads it later learns of its end.
+    // It speaks before it may: the tunnel reads it later and learns of its end.
     stop();
     socket.unshift(early);
   }

@@ -29,7 +29,7 @@ export function longReport(
   return tooLong(outputLimit, beginning.toString("utf8", 0, KEPT_OF_TOO_LONG));
 }
 
-/** What is said of the job. Where the report names an output, it is staged, and whoever makes the report known lets go of it then. */
+/** What is said of the job. Where the report names an output, it is staged, and the route that makes the report known lets go of it then. */
 export async function takeLarge(
   { queue, large, largeLimit }: LargeResultParts,
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,

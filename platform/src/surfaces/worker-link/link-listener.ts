@@ -48,7 +48,7 @@ export class LinkListener {
     survive(door, this.#log);
     door.listen(port, host);
     await once(door, "listening");
-    // Whoever cannot be let in now comes again.
+    // A connection that cannot be let in now comes again.
     door.on("error", () => {});
     this.#doors.push(door);
     return portOf(door);
