@@ -1,6 +1,8 @@
 /** Workers that wait for work: woken in the order they came, as many as there is work for, and no wake-up is lost. */
+
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
+import { wait } from "../kernel/wait.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 
 /** Where signals may be lost, a waiting worker looks for itself this often. */
@@ -110,20 +112,14 @@ export class Pollers {
     const leftMs = untilMs - this.#clock.monotonic();
     if (gone.aborted || this.#closed || place.released || leftMs <= 0) return Promise.resolve(false);
     if (place.called) return Promise.resolve(this.#answered(place));
-    return new Promise((resolve) => {
-      const waitMs = this.#signals.reliable ? leftMs : Math.min(leftMs, LOOK_EVERY_MS);
-      const end = (found: boolean) => {
-        timer.cancel();
-        gone.removeEventListener("abort", leave);
-        place.wake = undefined;
-        resolve(found);
-      };
-      const leave = () => end(false);
-      // Running out of the short time is a reason to look once more, running out of the whole time is the end.
-      const timer = this.#clock.after(waitMs, () => end(waitMs < leftMs));
-      gone.addEventListener("abort", leave);
-      place.wake = () => end(this.#answered(place));
-    });
+    const ms = this.#signals.reliable ? leftMs : Math.min(leftMs, LOOK_EVERY_MS);
+    const over = () => {
+      place.wake = undefined;
+    };
+    // Running out of the short time is a reason to look once more, running out of the whole time is the end.
+    const { ended, end } = wait({ clock: this.#clock, ms, gone, late: ms < leftMs, left: false, over });
+    place.wake = () => end(this.#answered(place));
+    return ended;
   }
 
   /** One who is let go keeps its call, so that it is passed on when it leaves. */

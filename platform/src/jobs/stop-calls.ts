@@ -1,6 +1,8 @@
 /** Workers that wait to be told which jobs to stop. */
+
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
+import { wait } from "../kernel/wait.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 
 export class StopCalls {
@@ -16,21 +18,15 @@ export class StopCalls {
 
   /** `signalled` is true when this worker may have something to stop, false when the time is up or nobody waits any more. */
   next(worker: string, waitMs: number, gone: Gone): { signalled: Promise<boolean>; cancel: () => void } {
-    const { promise: signalled, resolve } = Promise.withResolvers<boolean>();
-    const end = (found: boolean) => {
-      timer.cancel();
+    const over = () => {
       stopListening();
-      gone.removeEventListener("abort", leave);
       this.#waiting.delete(leave);
-      resolve(found);
     };
-    const leave = () => end(false);
-    const timer = this.#clock.after(waitMs, leave);
+    const { ended, end, leave } = wait<boolean>({ clock: this.#clock, ms: waitMs, gone, late: false, over });
     const stopListening = this.#signals.listen(`stop:${worker}`, () => end(true));
-    gone.addEventListener("abort", leave);
     this.#waiting.add(leave);
-    if (gone.aborted || this.#closed) leave();
-    return { signalled, cancel: leave };
+    if (this.#closed) leave();
+    return { signalled: ended, cancel: leave };
   }
 
   /** Lets everyone go, now and from now on. */

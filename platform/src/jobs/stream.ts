@@ -1,8 +1,10 @@
 /** Reading a stream: chunks after a position, waiting for the next on an event. */
+
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { MIB } from "../kernel/operation.ts";
 import { type Admit, UNCOUNTED_BYTES } from "../kernel/room.ts";
+import { wait } from "../kernel/wait.ts";
 import { type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import type { Chunk, Queue } from "../ports/queue/queue.ts";
 import type { Signals, Topic } from "../ports/signals/signals.ts";
@@ -173,21 +175,16 @@ export class Streams {
   }
 
   #nextChange(id: string, waitMs: number, gone: Gone) {
-    const { promise, resolve } = Promise.withResolvers<void>();
     const topics: Topic[] = [`chunk:${id}`, `ended:${id}`];
-    const stopListening = topics.map((topic) => this.#signals.listen(topic, () => resolve()));
-    const longest = this.#signals.reliable ? waitMs : Math.min(waitMs, LOOK_EVERY_MS);
-    const timer = this.#clock.after(longest, resolve);
-    const leave = () => resolve();
-    gone.addEventListener("abort", leave);
-    this.#waits.add(leave);
-    const cancel = () => {
+    const over = () => {
       this.#waits.delete(leave);
-      timer.cancel();
-      gone.removeEventListener("abort", leave);
       for (const stop of stopListening) stop();
     };
-    return { happened: promise, cancel };
+    const ms = this.#signals.reliable ? waitMs : Math.min(waitMs, LOOK_EVERY_MS);
+    const { ended, leave } = wait<void>({ clock: this.#clock, ms, gone, late: undefined, over });
+    const stopListening = topics.map((topic) => this.#signals.listen(topic, leave));
+    this.#waits.add(leave);
+    return { happened: ended, cancel: leave };
   }
 }
 

@@ -1,8 +1,10 @@
 /** Requests that wait for a job's end: they wait on an event, never by polling, and are forgotten when the client hangs up. */
+
 import { every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Gone } from "../kernel/gone.ts";
+import { wait } from "../kernel/wait.ts";
 import type { Job, Payload } from "../ports/queue/job.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 
@@ -54,24 +56,18 @@ export class Waiters implements AsyncDisposable {
 
   /** The wait ends with the job's end, or with undefined when the time is up, the client is gone, or the server closes. */
   wait(id: string, waitMs: number, gone: Gone): Wait {
-    const { promise: ended, resolve } = Promise.withResolvers<Ended | undefined>();
-    const heard = (end: Ended | undefined) => {
-      timer.cancel();
-      gone.removeEventListener("abort", leave);
+    const over = () => {
       stopListening();
       this.#remove(id, heard);
-      resolve(end);
     };
-    const leave = () => heard(undefined);
-    const timer = this.#clock.after(waitMs, leave);
+    const waited = wait<Ended | undefined>({ clock: this.#clock, ms: waitMs, gone, late: undefined, over });
+    const { ended, end: heard, leave } = waited;
     // Where every end is made in this process, the engine and the desk tell of it; with other nodes it is heard of by signals.
     const stopListening = this.#signals.reliable
       ? () => undefined
       : this.#signals.listen(`ended:${id}`, () => floating(this.#lookAt(id), this.#failed));
-    gone.addEventListener("abort", leave);
     const waiting = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, waiting.add(heard));
-    if (gone.aborted) leave();
     return { ended, leave };
   }
 

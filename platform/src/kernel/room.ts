@@ -1,8 +1,9 @@
 /** How many bytes of bodies and results are in memory at once: each account may hold as many as stay free for others. */
-import type { Clock, Timer } from "./clock.ts";
+import type { Clock } from "./clock.ts";
 import type { Gone } from "./gone.ts";
 import { MIB } from "./operation.ts";
 import { type Problem, problem } from "./problem.ts";
+import { wait } from "./wait.ts";
 
 /** What is shorter is not counted: there is about as much of it on every connection anyhow. */
 export const UNCOUNTED_BYTES = 64 * 1024;
@@ -109,34 +110,33 @@ export class Room {
     if (this.#line.size > 0) this.#serve();
   }
 
-  #wait(party: Party, bytes: number, waitMs: number, gone: Gone | undefined): Promise<Hold> {
-    const { promise, resolve, reject } = Promise.withResolvers<Hold>();
-    let timer: Timer | undefined;
-    const leave = () => {
-      timer?.cancel();
-      gone?.removeEventListener("abort", abandon);
+  async #wait(party: Party, bytes: number, waitMs: number, gone: Gone | undefined): Promise<Hold> {
+    const over = () => {
       party.waiting.delete(waiting);
       if (party.waiting.size === 0) this.#line.delete(party);
     };
-    const give = (hold: Hold) => {
-      leave();
-      resolve(hold);
+    const refuse = (why: () => Problem) => () => {
+      throw why();
     };
-    const refuse = (why: Problem) => {
-      leave();
-      this.#forget(party);
-      reject(why);
-      // Those behind it may be shorter.
-      this.#serve();
-    };
-    const abandon = () => refuse(nobodyLeft());
-    const waiting = { bytes, give };
+    const waited = wait<() => Hold>({
+      clock: this.#clock,
+      ms: waitMs,
+      gone,
+      late: refuse(() => this.#refusal(party, bytes)),
+      left: refuse(nobodyLeft),
+      over,
+    });
+    const waiting: Waiting = { bytes, give: (hold) => waited.end(() => hold) };
     party.waiting.add(waiting);
     this.#line.add(party);
-    timer = this.#clock.after(waitMs, () => refuse(this.#refusal(party, bytes)));
-    gone?.addEventListener("abort", abandon);
-    if (gone?.aborted) abandon();
-    return promise;
+    try {
+      return (await waited.ended)();
+    } catch (refusal) {
+      this.#forget(party);
+      // Those behind it may be shorter.
+      this.#serve();
+      throw refusal;
+    }
   }
 
   /** Until a whole round of those who wait finds nobody whose next one fits. */

@@ -1,5 +1,7 @@
 /** How fast what programs write is taken up: who writes without end costs the others nothing. */
+
 import type { Clock } from "../kernel/clock.ts";
+import { pause } from "../kernel/wait.ts";
 
 /** What a line costs beside its text. */
 const LINE_COST = 64;
@@ -32,19 +34,8 @@ export class LogPace {
       const cost = lines.reduce((sum, { length }) => sum + length + LINE_COST, 0);
       const nowMs = this.#clock.monotonic();
       const waitMs = Math.max(one.spend(cost, nowMs), this.#all.spend(cost, nowMs));
-      if (waitMs > 0) await this.#wait(waitMs, signal);
+      if (waitMs > 0) await pause(this.#clock, waitMs, signal);
     };
-  }
-
-  async #wait(ms: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return;
-    const over = Promise.withResolvers<void>();
-    const goOn = () => over.resolve();
-    const timer = this.#clock.after(ms, goOn);
-    signal.addEventListener("abort", goOn);
-    await over.promise;
-    signal.removeEventListener("abort", goOn);
-    timer.cancel();
   }
 }
 

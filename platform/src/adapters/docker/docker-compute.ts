@@ -6,6 +6,7 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
+import { pause } from "../../kernel/wait.ts";
 import {
   type Capabilities,
   type Capacity,
@@ -38,7 +39,6 @@ import { type EngineEvent, followEvents } from "./engine-events.ts";
 import { hasImage, pullImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
 import { networkName } from "./network.ts";
-import { pause } from "./pause.ts";
 import { StateBook } from "./state-book.ts";
 import { Watchdog } from "./watchdog.ts";
 

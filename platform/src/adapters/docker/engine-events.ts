@@ -1,11 +1,11 @@
 /** Follows the engine's events about an installation's containers, through every restart of the engine. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import { pause } from "../../kernel/wait.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { type Labels, label } from "./container.ts";
 import type { Engine } from "./engine.ts";
 import { linesIn } from "./engine-api.ts";
-import { pause } from "./pause.ts";
 
 export interface EngineEvent {
   Action: "start" | "die" | "pause" | "unpause";

@@ -1,12 +1,12 @@
 /** Reads a container's log through the engine, and goes on where it was when the engine comes back. */
 import type { IncomingMessage } from "node:http";
 import { type Clock, parseTimestamp } from "../../kernel/clock.ts";
+import { pause } from "../../kernel/wait.ts";
 import type { Output } from "../../ports/compute/compute.ts";
 import { type Container, isOf } from "./container.ts";
 import type { FoundEngine } from "./engine.ts";
 import { EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
 import { DOCKER_PIECE_BYTES, LogLines, type Message } from "./log-lines.ts";
-import { pause } from "./pause.ts";
 
 /** How soon to ask again when the engine is away, or has ended an answer for no reason that the container gives. */
 const RETRY_MS = 200;
