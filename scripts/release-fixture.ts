@@ -28,15 +28,14 @@ await using installation = await openInstallation(settingsFrom({}, { data: folde
 const owner = await installation.accounts.firstOwner();
 await installation.accounts.setOwnerKey(owner, ownerKey);
 const caller = { ...owner, key: "fixture", grants: ["all" as const], exempt: true };
-const call = { caller, params: {}, query: {} };
 for (const { name, value, description } of secrets) {
   const first = name === "rotated" ? "the value before the rotation" : value;
   const body = { name, value: first, description: description ?? "" };
-  const { id } = await installation.secrets.createSecret({ ...call, body });
+  const { id } = await installation.secrets.create(caller, body);
   await parts.clock.advance(1000);
-  if (first !== value) await installation.secrets.updateSecret({ ...call, params: { id }, body: { value } });
+  if (first !== value) await installation.secrets.update(caller, id, { value });
 }
-await installation.account.updateSshKeys({ ...call, body: { keys: sshKeys } });
+await installation.account.setSshKeys(caller, sshKeys);
 const { key } = await installation.account.issueKey(owner, { name: "reader", scopes: ["read-only"] });
 
 const expected = { ownerKey, readerKey: key, sshKeys, secrets };

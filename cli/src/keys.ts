@@ -2,7 +2,7 @@
 
 import { realClock } from "@millrace/platform/kernel/clock.ts";
 import { type Grant, grants } from "@millrace/platform/kernel/scope.ts";
-import type { Owner } from "@millrace/platform/resources/account/accounts.ts";
+import { shownKey } from "@millrace/platform/resources/account/rest-v2.ts";
 import { Command, InvalidArgumentError } from "commander";
 import { inInstallation, type PlaceOptions, print, withPlace } from "./installation.ts";
 
@@ -57,8 +57,7 @@ function createKey(): Command {
 function listKeys(): Command {
   return common("list", "list keys").action((options: Common) =>
     inInstallation(options, async ({ accounts, account }) => {
-      const caller = asCaller(await accounts.ownerOf(options.account));
-      const { apiKeys } = await account.listApiKeys({ caller });
+      const apiKeys = (await account.apiKeys(await accounts.ownerOf(options.account))).map(shownKey);
       print({ apiKeys }, options.json, () =>
         apiKeys.map(({ id, name = "-", scopes, expiresAt, lastUsedAt, exempt }) =>
           [
@@ -82,15 +81,10 @@ function revokeKey(): Command {
     .argument("<id>", "the key's id, as in 'keys list'")
     .action((id: string, options: Common) =>
       inInstallation(options, async ({ accounts, account }) => {
-        await account.deleteApiKey({ caller: asCaller(await accounts.ownerOf(options.account)), params: { id } });
+        await account.removeApiKey(await accounts.ownerOf(options.account), id);
         print({ revoked: id }, options.json, () => [`revoked ${id}`]);
       }),
     );
-}
-
-/** Whoever holds the data folder acts as the account's owner. */
-function asCaller({ account, user }: Owner) {
-  return { account, user, key: "command line", grants: ["all" as const], exempt: true };
 }
 
 function parseScopes(text: string): Grant[] {

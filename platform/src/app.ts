@@ -32,8 +32,8 @@ import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
-import { accountOperations } from "./resources/account/operations.ts";
 import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
+import { accountHandlers } from "./resources/account/rest-v2.ts";
 import { AccountService } from "./resources/account/service.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
@@ -48,7 +48,7 @@ import { releaseOperations } from "./resources/releases/operations.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
-import { secretOperations } from "./resources/secrets/operations.ts";
+import { secretHandlers } from "./resources/secrets/rest-v2.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { workerLogsOf } from "./resources/workers/model.ts";
 import { workerOperations } from "./resources/workers/operations.ts";
@@ -377,17 +377,12 @@ function warmUpsOf(fleet: () => Fleet | undefined): WarmUps {
 
 function restHandlers(services: Services, workers: WorkerService, authenticator: Authenticator): RestHandlers {
   const { account, secrets, endpoints } = services;
-  const accountHandlers = handlersOf(accountOperations, account);
   return {
-    ...accountHandlers,
-    ...handlersOf(secretOperations, secrets),
+    ...accountHandlers(account, () => authenticator.forget()),
+    ...secretHandlers(secrets),
     ...handlersOf(endpointOperations, endpoints),
     ...handlersOf(workerOperations, workers),
     ...handlersOf(releaseOperations, new ReleaseService({ ...services, workers })),
     ...handlersOf(buildOperations, new BuildService(services)),
-    async deleteApiKey(call) {
-      await accountHandlers.deleteApiKey(call);
-      authenticator.forget();
-    },
   };
 }

@@ -1,24 +1,25 @@
 /** The rules of an account's API keys and SSH keys. */
 import type { Caller } from "../../kernel/caller.ts";
-import { type Clock, parseTimestamp, timestamp } from "../../kernel/clock.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
-import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
-import { type Grant, mayGrant } from "../../kernel/scope.ts";
+import { mayGrant } from "../../kernel/scope.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
-import { type ApiKey, apiKeys, type KeptApiKey, type KeptSshKeys, type KeyUse, keyUses, sshKeys } from "./model.ts";
-import type { accountOperations } from "./operations.ts";
+import { apiKeys, type KeptApiKey, type KeptSshKeys, type KeyUse, keyUses, sshKeys } from "./model.ts";
 import type { QuotaBook } from "./quotas.ts";
 
 const LISTED_AT_MOST = 10_000;
 
-type Operations = typeof accountOperations;
-type KeyRequest = Call<Operations["createApiKey"]>["body"];
-type NewKey = Omit<KeyRequest, "expiresAt"> & { expiresAt?: number };
+/** A key without what is made for it. */
+export type NewKey = Omit<KeptApiKey, "userId" | "digest">;
 
-export class AccountService implements Handlers<Operations> {
+export type ApiKeyItem = Item<KeptApiKey> & { usedAt?: number | undefined };
+/** With the key itself, which nobody can tell afterwards. */
+export type IssuedKey = Item<KeptApiKey> & { key: string };
+
+export class AccountService {
   readonly #keys: Collection<KeptApiKey>;
   readonly #uses: Collection<KeyUse>;
   readonly #sshKeys: Collection<KeptSshKeys>;
@@ -41,37 +42,34 @@ export class AccountService implements Handlers<Operations> {
     await this.#sshKeys.prepare();
   }
 
-  async getSshKeys({ caller }: Pick<Call, "caller">): Promise<{ keys: string[] }> {
-    return { keys: (await this.#sshKeys.get(caller.account))?.doc.keys ?? [] };
+  async sshKeys({ account }: Pick<Caller, "account">): Promise<string[]> {
+    return (await this.#sshKeys.get(account))?.doc.keys ?? [];
   }
 
-  async updateSshKeys({ caller, body }: Call<Operations["updateSshKeys"]>): Promise<{ keys: string[] }> {
-    const { account } = caller;
-    await this.#sshKeys.put({ id: account, account, createdAt: this.#clock.now(), doc: body });
-    return body;
+  async setSshKeys({ account }: Pick<Caller, "account">, keys: string[]): Promise<void> {
+    await this.#sshKeys.put({ id: account, account, createdAt: this.#clock.now(), doc: { keys } });
   }
 
-  async listApiKeys({ caller }: Pick<Call, "caller">): Promise<{ apiKeys: ApiKey[] }> {
-    const items = await this.#keys.list({ account: caller.account, limit: LISTED_AT_MOST });
-    return { apiKeys: await Promise.all(items.map(async (item) => shown(item, await this.#uses.get(item.id)))) };
+  /** The newest first, each with when it was last used. */
+  async apiKeys({ account }: Pick<Caller, "account">): Promise<ApiKeyItem[]> {
+    const items = await this.#keys.list({ account, limit: LISTED_AT_MOST });
+    return Promise.all(items.map(async (item) => ({ ...item, usedAt: (await this.#uses.get(item.id))?.doc.at })));
   }
 
-  async createApiKey({ caller, body }: Call<Operations["createApiKey"]>): Promise<ApiKey & { key: string }> {
-    const expiresAt = body.expiresAt === undefined ? undefined : parseTimestamp(body.expiresAt);
-    refuseEscalation(caller, { ...body, expiresAt });
-    if (expiresAt !== undefined && expiresAt <= this.#clock.now()) {
+  async createApiKey(caller: Caller, key: NewKey): Promise<IssuedKey> {
+    refuseEscalation(caller, key);
+    if (key.expiresAt !== undefined && key.expiresAt <= this.#clock.now())
       throw problem("rule-broken", "'expiresAt' is in the past: the key could never be used.");
-    }
     const { account } = caller;
     const count = () => this.#keys.count({ account });
-    return this.#quotas.within(account, "keys", count, () => this.issueKey(caller, { ...body, expiresAt }));
+    return this.#quotas.within(account, "keys", count, () => this.issueKey(caller, key));
   }
 
   /** Makes a key without asking whether anyone may: for the command line, which already holds the data itself. */
   async issueKey(
     owner: { account: string; user: string },
     { name, scopes, endpoints, expiresAt, exempt }: NewKey,
-  ): Promise<ApiKey & { key: string }> {
+  ): Promise<IssuedKey> {
     const key = apiKeyText(this.#random);
     const item = await this.#keys.insert({
       id: resourceId(this.#random),
@@ -81,17 +79,17 @@ export class AccountService implements Handlers<Operations> {
         userId: owner.user,
         digest: keyDigest(key),
         name,
-        scopes: scopes as Grant[],
+        scopes,
         endpoints,
         expiresAt,
         exempt,
       }),
     });
-    return { ...shown(item), key };
+    return { ...item, key };
   }
 
-  async deleteApiKey({ caller, params }: Pick<Call, "caller" | "params">): Promise<void> {
-    await this.#keys.changeOwned(caller, params.id!, async ({ id }) => {
+  async removeApiKey(owner: Pick<Caller, "account">, id: string): Promise<void> {
+    await this.#keys.changeOwned(owner, id, async () => {
       const use = await this.#uses.get(id);
       return { remove: true, also: use ? [this.#uses.removing(id)] : [] };
     });
@@ -100,7 +98,7 @@ export class AccountService implements Handlers<Operations> {
 
 /** A key cannot make another that may do more than itself. */
 function refuseEscalation(caller: Caller, { scopes, endpoints, expiresAt = Number.POSITIVE_INFINITY }: NewKey): void {
-  const missing = scopes.find((scope) => !mayGrant(caller.grants, scope as Grant));
+  const missing = scopes.find((scope) => !mayGrant(caller.grants, scope));
   if (missing) throw problem("forbidden", `This key lacks the scope '${missing}' and cannot grant it.`);
   const narrowed = caller.endpoints;
   if (narrowed && !endpoints?.every((id) => narrowed.includes(id))) {
@@ -114,20 +112,7 @@ function refuseEscalation(caller: Caller, { scopes, endpoints, expiresAt = Numbe
   }
 }
 
-function shown({ id, createdAt, doc }: Item<KeptApiKey>, use?: Item<KeyUse>): ApiKey {
-  return withoutAbsent({
-    id,
-    name: doc.name,
-    scopes: doc.scopes,
-    endpoints: doc.endpoints,
-    expiresAt: doc.expiresAt === undefined ? undefined : timestamp(doc.expiresAt),
-    exempt: doc.exempt,
-    createdAt: timestamp(createdAt),
-    lastUsedAt: use ? timestamp(use.doc.at) : null,
-  });
-}
-
 /** Absent fields are left out, never null: both public clients and our schemas read them so. */
-function withoutAbsent<T extends object>(fields: T): T {
+export function withoutAbsent<T extends object>(fields: T): T {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,16 +1,16 @@
 /** The rules of secrets, true whichever surface asks. */
-import { type Clock, timestamp } from "../../kernel/clock.ts";
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { resourceId } from "../../kernel/ids.ts";
-import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import type { Static } from "../../kernel/schema.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type KeptSecret, type Secret, secrets } from "./model.ts";
-import type { secretOperations } from "./operations.ts";
 
 /** Kept apart under the secret's own id, so that listing secrets never reads 16 MB values. */
 export type KeptSecretValue = { sealed: Sealed };
@@ -21,9 +21,11 @@ export const secretValues: Kept<KeptSecretValue> = { kind: "secret-value", v: 1 
 const RESERVED_NAME = /^(millrace|runpod)/i;
 const LISTED_AT_MOST = 10_000;
 
-type Operations = typeof secretOperations;
+export type SecretItem = Item<KeptSecret>;
+export type NewSecret = Static<typeof Secret.create>;
+export type SecretChange = Static<typeof Secret.update>;
 
-export class SecretService implements Handlers<Operations> {
+export class SecretService {
   readonly #store: Store;
   readonly #secrets: Collection<KeptSecret>;
   readonly #values: Collection<KeptSecretValue>;
@@ -48,54 +50,45 @@ export class SecretService implements Handlers<Operations> {
     await this.#values.prepare();
   }
 
-  async listSecrets({ caller, query }: Call<Operations["listSecrets"]>): Promise<{ secrets: Secret[] }> {
-    if (query.name !== undefined) {
-      const found = await this.#secrets.find(caller.account, "name", query.name.toLowerCase());
-      return { secrets: found ? [shown(found)] : [] };
-    }
-    const all = await this.#secrets.list({ account: caller.account, limit: LISTED_AT_MOST });
-    return { secrets: all.map(shown) };
+  /** The newest first; with a name, the one that has it, compared without case. */
+  async list({ account }: Caller, name?: string): Promise<SecretItem[]> {
+    if (name === undefined) return this.#secrets.list({ account, limit: LISTED_AT_MOST });
+    const found = await this.#secrets.find(account, "name", name.toLowerCase());
+    return found ? [found] : [];
   }
 
-  async createSecret({ caller, body }: Call<Operations["createSecret"]>): Promise<Secret> {
-    if (RESERVED_NAME.test(body.name)) {
-      throw problem("rule-broken", `The name '${body.name}' begins with a reserved word: MILLRACE or RUNPOD.`);
-    }
+  async create({ account }: Caller, { name, value, description }: NewSecret): Promise<SecretItem> {
+    if (RESERVED_NAME.test(name))
+      throw problem("rule-broken", `The name '${name}' begins with a reserved word: MILLRACE or RUNPOD.`);
     const id = resourceId(this.#random);
     const now = this.#clock.now();
-    const place = { id, account: caller.account, createdAt: now };
-    const sealed = await this.#vault.seal(body.value, context(caller.account, id));
-    const doc = { name: body.name, description: body.description || null, valueLastUpdatedAt: now };
+    const place = { id, account, createdAt: now };
+    const sealed = await this.#vault.seal(value, context(account, id));
+    const doc = { name, description: description || null, valueLastUpdatedAt: now };
+    const written = [this.#secrets.inserting({ ...place, doc }), this.#values.inserting({ ...place, doc: { sealed } })];
+    const count = () => this.#secrets.count({ account });
     try {
-      const written = [
-        this.#secrets.inserting({ ...place, doc }),
-        this.#values.inserting({ ...place, doc: { sealed } }),
-      ];
-      const count = () => this.#secrets.count({ account: caller.account });
-      await this.#quotas.within(caller.account, "secrets", count, () => this.#store.commit(written));
+      await this.#quotas.within(account, "secrets", count, () => this.#store.commit(written));
     } catch (error) {
-      throw nameTaken(error, body.name);
+      throw nameTaken(error, name);
     }
-    return shown({ ...place, version: 1, doc });
+    return { ...place, version: 1, doc };
   }
 
-  async getSecret({ caller, params }: Call): Promise<Secret> {
-    return shown(await this.#secrets.owned(caller, params.id!));
+  get(caller: Caller, id: string): Promise<SecretItem> {
+    return this.#secrets.owned(caller, id);
   }
 
   /** Value first, description second, two writes: the specification says so, and says they are not atomic. */
-  async updateSecret({ caller, params, body }: Call<Operations["updateSecret"]>): Promise<Secret> {
-    let secret = await this.#secrets.owned(caller, params.id!);
-    if (body.value !== undefined) secret = await this.#rotate(secret, body.value);
-    if (body.description !== undefined) secret = await this.#describe(secret, body.description);
-    return shown(secret);
+  async update(caller: Caller, id: string, { value, description }: SecretChange): Promise<SecretItem> {
+    let secret = await this.#secrets.owned(caller, id);
+    if (value !== undefined) secret = await this.#rotate(secret, value);
+    if (description !== undefined) secret = await this.#describe(secret, description);
+    return secret;
   }
 
-  async deleteSecret({ caller, params }: Call): Promise<void> {
-    await this.#secrets.changeOwned(caller, params.id!, ({ id }) => ({
-      remove: true,
-      also: [this.#values.removing(id)],
-    }));
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#secrets.changeOwned(caller, id, () => ({ remove: true, also: [this.#values.removing(id)] }));
   }
 
   /** The value of this moment, for a boot; undefined when no such secret exists. */
@@ -120,7 +113,7 @@ export class SecretService implements Handlers<Operations> {
     return changed;
   }
 
-  async #rotate(secret: Item<KeptSecret>, value: string): Promise<Item<KeptSecret>> {
+  async #rotate(secret: SecretItem, value: string): Promise<SecretItem> {
     const sealed = await this.#vault.seal(value, context(secret.account, secret.id));
     return this.#secrets.changeOwned(secret, secret.id, async ({ id }) => {
       const stored = await this.#values.get(id);
@@ -129,7 +122,7 @@ export class SecretService implements Handlers<Operations> {
     });
   }
 
-  #describe(secret: Item<KeptSecret>, description: string): Promise<Item<KeptSecret>> {
+  #describe(secret: SecretItem, description: string): Promise<SecretItem> {
     return this.#secrets.changeOwned(secret, secret.id, () => ({ set: { description: description || null } }));
   }
 }
@@ -142,14 +135,4 @@ function context(account: string, id: string): string {
 function nameTaken(error: unknown, name: string): unknown {
   const taken = error instanceof WriteRefused && error.reason === "key-taken";
   return taken ? problem("name-taken", `A secret named '${name}' already exists.`) : error;
-}
-
-function shown({ id, createdAt, doc }: Item<KeptSecret>): Secret {
-  return {
-    id,
-    name: doc.name,
-    description: doc.description,
-    createdAt: timestamp(createdAt),
-    valueLastUpdatedAt: timestamp(doc.valueLastUpdatedAt),
-  };
 }

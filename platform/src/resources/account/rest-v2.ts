@@ -1,0 +1,51 @@
+/** An account's keys as REST v2 says them. */
+import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
+import type { Call, Handlers } from "../../kernel/operation.ts";
+import type { Grant } from "../../kernel/scope.ts";
+import type { ApiKey } from "./model.ts";
+import type { accountOperations } from "./operations.ts";
+import { type AccountService, type ApiKeyItem, type NewKey, withoutAbsent } from "./service.ts";
+
+export function accountHandlers(
+  account: AccountService,
+  /** A key is gone. */
+  forget: () => void,
+): Handlers<typeof accountOperations> {
+  return {
+    getSshKeys: async ({ caller }) => ({ keys: await account.sshKeys(caller) }),
+    async updateSshKeys({ caller, body }) {
+      await account.setSshKeys(caller, body.keys);
+      return body;
+    },
+    listApiKeys: async ({ caller }) => ({ apiKeys: (await account.apiKeys(caller)).map(shownKey) }),
+    async createApiKey({ caller, body }) {
+      const issued = await account.createApiKey(caller, keyFrom(body));
+      return { ...shownKey(issued), key: issued.key };
+    },
+    async deleteApiKey({ caller, params }) {
+      await account.removeApiKey(caller, params.id!);
+      forget();
+    },
+  };
+}
+
+function keyFrom({ expiresAt, scopes, ...plain }: Call<(typeof accountOperations)["createApiKey"]>["body"]): NewKey {
+  return {
+    ...plain,
+    scopes: scopes as Grant[],
+    ...(expiresAt === undefined ? {} : { expiresAt: parseTimestamp(expiresAt)! }),
+  };
+}
+
+export function shownKey({ id, createdAt, doc, usedAt }: ApiKeyItem): ApiKey {
+  return withoutAbsent({
+    id,
+    name: doc.name,
+    scopes: doc.scopes,
+    endpoints: doc.endpoints,
+    expiresAt: doc.expiresAt === undefined ? undefined : timestamp(doc.expiresAt),
+    exempt: doc.exempt,
+    createdAt: timestamp(createdAt),
+    lastUsedAt: usedAt === undefined ? null : timestamp(usedAt),
+  });
+}

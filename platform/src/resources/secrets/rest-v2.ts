@@ -1,0 +1,24 @@
+/** Secrets as REST v2 says them. */
+import { timestamp } from "../../kernel/clock.ts";
+import type { Handlers } from "../../kernel/operation.ts";
+import type { Secret } from "./model.ts";
+import type { secretOperations } from "./operations.ts";
+import type { SecretItem, SecretService } from "./service.ts";
+
+export const secretHandlers = (secrets: SecretService): Handlers<typeof secretOperations> => ({
+  listSecrets: async ({ caller, query }) => ({ secrets: (await secrets.list(caller, query.name)).map(shown) }),
+  createSecret: async ({ caller, body }) => shown(await secrets.create(caller, body)),
+  getSecret: async ({ caller, params }) => shown(await secrets.get(caller, params.id!)),
+  updateSecret: async ({ caller, params, body }) => shown(await secrets.update(caller, params.id!, body)),
+  deleteSecret: ({ caller, params }) => secrets.remove(caller, params.id!),
+});
+
+function shown({ id, createdAt, doc }: SecretItem): Secret {
+  return {
+    id,
+    name: doc.name,
+    description: doc.description,
+    createdAt: timestamp(createdAt),
+    valueLastUpdatedAt: timestamp(doc.valueLastUpdatedAt),
+  };
+}
