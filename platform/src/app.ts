@@ -19,7 +19,6 @@ import type { Clock } from "./kernel/clock.ts";
 import { floating } from "./kernel/floating.ts";
 import { resourceId } from "./kernel/ids.ts";
 import type { Log } from "./kernel/log.ts";
-import { handlersOf } from "./kernel/operation.ts";
 import { problem } from "./kernel/problem.ts";
 import type { Random } from "./kernel/random.ts";
 import { Room } from "./kernel/room.ts";
@@ -38,21 +37,20 @@ import { AccountService } from "./resources/account/service.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
 import { BatchService } from "./resources/batches/service.ts";
-import { buildOperations } from "./resources/builds/operations.ts";
-import { BuildService } from "./resources/builds/service.ts";
+import { buildHandlers } from "./resources/builds/rest-v2.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
-import { endpointOperations } from "./resources/endpoints/operations.ts";
+import { endpointHandlers } from "./resources/endpoints/rest-v2.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
-import { releaseOperations } from "./resources/releases/operations.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
+import { releaseHandlers } from "./resources/releases/rest-v2.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { secretHandlers } from "./resources/secrets/rest-v2.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { workerLogsOf } from "./resources/workers/model.ts";
-import { workerOperations } from "./resources/workers/operations.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
+import { workerHandlers } from "./resources/workers/rest-v2.ts";
 import { WorkerService } from "./resources/workers/service.ts";
 import { bodyMemory } from "./surfaces/http/body-memory.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
@@ -380,9 +378,9 @@ function restHandlers(services: Services, workers: WorkerService, authenticator:
   return {
     ...accountHandlers(account, () => authenticator.forget()),
     ...secretHandlers(secrets),
-    ...handlersOf(endpointOperations, endpoints),
-    ...handlersOf(workerOperations, workers),
-    ...handlersOf(releaseOperations, new ReleaseService({ ...services, workers })),
-    ...handlersOf(buildOperations, new BuildService(services)),
+    ...endpointHandlers(endpoints),
+    ...workerHandlers(workers),
+    ...releaseHandlers(new ReleaseService({ ...services, workers })),
+    ...buildHandlers(endpoints),
   };
 }

@@ -28,9 +28,12 @@ interface Position {
 /** A listing asks for one more than it shows, and so knows whether there is more. */
 export function pageOf<T extends Position>(listing: string, found: T[], limit: number) {
   const shown = found.slice(0, limit);
-  const last = shown.at(-1);
-  const hasNextPage = found.length > limit;
-  return { shown, pagination: { nextCursor: hasNextPage && last ? encode(listing, last) : null, hasNextPage } };
+  return { shown, pagination: paginationOf(listing, found.length > limit ? shown.at(-1) : undefined) };
+}
+
+/** `next` is the last record of a page that is not the last one. */
+export function paginationOf(listing: string, next: Position | undefined) {
+  return { nextCursor: next ? encode(listing, next) : null, hasNextPage: next !== undefined };
 }
 
 function encode(listing: string, { createdAt, id }: Position): string {

@@ -60,7 +60,7 @@ type Answer<O extends Operation> = O extends { events: infer E extends TSchema }
     ? Promise<Static<R>>
     : Promise<void>;
 
-/** A service answers its operations by methods of the same names. */
+/** Each operation is answered by the handler of its name: a projection of what a service does. */
 export type Handlers<Ops extends Operations> = {
   [Name in keyof Ops]: (call: Call<Ops[Name]>) => Answer<Ops[Name]>;
 };
@@ -72,10 +72,4 @@ export const DEFAULT_BODY_LIMIT = MIB;
 /** Names of the `{parameters}` in a path. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
-}
-
-/** The methods of a service that answer these operations, free of the service itself. */
-export function handlersOf<Ops extends Operations>(operations: Ops, service: Handlers<Ops>): Handlers<Ops> {
-  const bound = Object.keys(operations).map((name) => [name, service[name as keyof Ops].bind(service)]);
-  return Object.fromEntries(bound) as Handlers<Ops>;
 }

@@ -1,13 +1,13 @@
-/** The compute of an endpoint: from what a caller asks for to an ordered list of types, and back to pools. */
+/** The compute of an endpoint: an ordered list of GPU types, or of CPU flavors. */
 import { problem } from "../../kernel/problem.ts";
 import { cpuFlavor, poolIds, poolOfType, typesOfPool } from "../catalog/compute.ts";
 import { endpointDefaults, type KeptCpu, type KeptGpu } from "./model.ts";
 
-export interface GpuRequest {
-  id?: string;
-  pools?: string[];
+/** What a caller says of an endpoint's GPUs. */
+export interface GpuTerms {
+  /** In order of preference; those there are by default. */
+  types?: string[];
   count?: number;
-  excludedTypes?: string[];
   allowedCudaVersions?: string[];
   minCudaVersion?: string;
 }
@@ -20,7 +20,7 @@ export const anyGpu: KeptGpu = {
   minCudaVersion: null,
 };
 
-export function gpuFrom(request: GpuRequest, before?: KeptGpu): KeptGpu {
+export function gpuFrom(request: GpuTerms, before?: KeptGpu): KeptGpu {
   const allowedCudaVersions =
     request.allowedCudaVersions ?? (request.minCudaVersion ? [] : (before?.allowedCudaVersions ?? []));
   const minCudaVersion =
@@ -32,35 +32,11 @@ export function gpuFrom(request: GpuRequest, before?: KeptGpu): KeptGpu {
     );
   }
   return {
-    types: gpuTypes(request, before),
+    types: request.types?.map(knownType) ?? before?.types ?? anyGpu.types,
     count: request.count ?? before?.count ?? endpointDefaults.gpuCount,
     allowedCudaVersions,
     minCudaVersion: minCudaVersion || null,
   };
-}
-
-function gpuTypes({ id, pools, excludedTypes }: GpuRequest, before?: KeptGpu): string[] {
-  if (id !== undefined && (pools || excludedTypes))
-    throw problem("rule-broken", "'gpu.id' stands alone: it cannot be combined with 'gpu.pools'.");
-  if (id !== undefined) return [knownType(id)];
-  if (!pools && excludedTypes) throw missingPools("$.gpu: 'excludedTypes' needs 'pools' beside it");
-  if (!pools && before) return before.types;
-  if (!pools) throw missingPools("$.gpu: one of 'pools' and 'id' is required");
-  const offered = pools.flatMap((pool) => typesOfPool(pool) ?? unknownPool(pool));
-  const excluded = new Set(excludedTypes?.map((type) => type.trim()));
-  for (const type of excluded) {
-    if (!offered.includes(type))
-      throw problem("rule-broken", `'gpu.excludedTypes' names '${type}', which is in none of the pools.`);
-  }
-  const types = [...new Set(offered)].filter((type) => !excluded.has(type));
-  if (types.length === 0) throw problem("rule-broken", "'gpu.excludedTypes' leaves no GPU type.");
-  return types;
-}
-
-export function shownGpu({ types, count, allowedCudaVersions, minCudaVersion }: KeptGpu) {
-  const pools = [...new Set(types.map((type) => poolOfType(type) ?? type))];
-  const excludedTypes = pools.flatMap((pool) => typesOfPool(pool) ?? []).filter((type) => !types.includes(type));
-  return { pools, count, ...(excludedTypes.length > 0 ? { excludedTypes } : {}), allowedCudaVersions, minCudaVersion };
 }
 
 export function cpuFrom(request: { id: string; vcpuCount: number }[]): KeptCpu {
@@ -82,9 +58,3 @@ function knownType(id: string): string {
   if (poolOfType(id) === undefined) throw problem("rule-broken", `There is no GPU type '${id}'.`);
   return id;
 }
-
-function unknownPool(pool: string): never {
-  throw problem("rule-broken", `There is no GPU pool '${pool}'; there are ${poolIds.join(", ")}.`);
-}
-
-const missingPools = (error: string) => problem("invalid", "Request validation failed.", { errors: [error] });

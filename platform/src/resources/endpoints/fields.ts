@@ -1,22 +1,27 @@
-/** What the fields of a request make of an endpoint, and which of them it cannot have. */
+/** What the terms of a caller make of an endpoint, and which of them it cannot have. */
 import type { Caller } from "../../kernel/caller.ts";
-import type { Call } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { isDataCenter } from "../catalog/compute.ts";
-import { commandOf, registryId } from "../container/command.ts";
+import { commandOf } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
 import { DEFAULT_DISK_GB } from "../container/model.ts";
 import { hasPlaceholder, secretsIn } from "../secrets/placeholders.ts";
-import { cpuFrom, gpuFrom } from "./compute.ts";
+import { cpuFrom, type GpuTerms, gpuFrom } from "./compute.ts";
 import { initTimeoutMistakes } from "./init-timeout.ts";
 import { listeningOf } from "./listening.ts";
 import { type EndpointType, endpointDefaults, type KeptEndpoint, type Scaling } from "./model.ts";
-import type { endpointOperations } from "./operations.ts";
 import { refuseWarmUp } from "./warm-up.ts";
 
-type Operations = typeof endpointOperations;
-type CreateRequest = Call<Operations["createEndpoint"]>["body"];
-type UpdateRequest = Call<Operations["updateEndpoint"]>["body"];
+/** What a caller gives of an endpoint, whichever surface it comes through. */
+export type EndpointTerms = Partial<
+  Omit<KeptEndpoint, "release" | "gpu" | "cpu" | "workers"> & {
+    gpu: GpuTerms;
+    cpu: { id: string; vcpuCount: number }[];
+    workers: Partial<KeptEndpoint["workers"]>;
+    /** Whose fields are copied once. */
+    templateId: string;
+  }
+>;
 
 /** Fields that reach the workers' containers: changing one makes a new release. */
 const RELEASED = [
@@ -35,7 +40,7 @@ const RELEASED = [
   "flashboot",
 ] as const;
 
-export function created(body: CreateRequest): KeptEndpoint {
+export function created(body: EndpointTerms): KeptEndpoint {
   const { name, image, type = endpointDefaults.type } = body;
   if (name === undefined) throw missing("name");
   if (image === undefined) throw missing("image");
@@ -64,7 +69,7 @@ export function created(body: CreateRequest): KeptEndpoint {
   });
 }
 
-export function updated(before: KeptEndpoint, body: UpdateRequest): Partial<KeptEndpoint> {
+export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<KeptEndpoint> {
   const { gpu, cpu, workers, registry, args, entrypoint, cmd, templateId: _, ...plain } = body;
   if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
   if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
@@ -84,7 +89,7 @@ export function updated(before: KeptEndpoint, body: UpdateRequest): Partial<Kept
 }
 
 /** A key that may change what a program is told can read it: a key for one endpoint must not come by the secrets of others that way. */
-export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { env }: UpdateRequest): void {
+export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { env }: EndpointTerms): void {
   if (!endpoints || !env) return;
   const known = new Set(secretsIn(Object.values(before.env)));
   const added = secretsIn(Object.values(env)).find((name) => !known.has(name));
@@ -101,7 +106,7 @@ export function changesNothing(before: KeptEndpoint, set: Partial<KeptEndpoint>)
 }
 
 /** What no worker could start with. A text with a secret in it is judged when that is known, at the boot. */
-function refuseMistakes(type: EndpointType, body: Pick<UpdateRequest, "image" | "ports" | "env">): void {
+function refuseMistakes(type: EndpointType, body: Pick<EndpointTerms, "image" | "ports" | "env">): void {
   const env = body.env ?? {};
   const errors = [...containerMistakes(body), ...initTimeoutMistakes(env)];
   if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
@@ -137,8 +142,7 @@ function refuseIdleTimeout(type: KeptEndpoint["type"], scaling: Scaling, workers
 }
 
 /** Registries come later; until then no id can name one. */
-function knownRegistry(given: null | string | { id: string }): string | null {
-  const id = registryId(given);
+function knownRegistry(id: string | null): string | null {
   if (id !== null) throw problem("not-found", "registry not found");
   return id;
 }

@@ -1,29 +1,27 @@
 /** The rules of serverless endpoints. */
 import type { Caller } from "../../kernel/caller.ts";
-import { type Clock, timestamp } from "../../kernel/clock.ts";
-import { DEFAULT_PAGE, decodeCursor, pageOf } from "../../kernel/cursor.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
-import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
-import type { Store, Write } from "../../ports/store/store.ts";
+import type { Position, Store, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
-import { shownGpu } from "./compute.ts";
-import { changesNothing, created, refuseNewSecrets, updated } from "./fields.ts";
+import { changesNothing, created, type EndpointTerms, refuseNewSecrets, updated } from "./fields.ts";
 import { type RefusesImage, refuseImage } from "./images.ts";
-import { healthPathOf } from "./listening.ts";
-import { type Endpoint, type EndpointType, endpoints, type KeptEndpoint, type Removal, removals } from "./model.ts";
-import type { endpointOperations } from "./operations.ts";
-import { shownWorkers } from "./warm-up.ts";
+import { type EndpointType, endpoints, type KeptEndpoint, type Removal, removals } from "./model.ts";
 
-type Operations = typeof endpointOperations;
-type EndpointItem = Item<KeptEndpoint>;
+export type EndpointItem = Item<KeptEndpoint>;
 
-const LISTING = "endpoints";
+export interface EndpointPage {
+  items: EndpointItem[];
+  /** The last that was looked at, where there are more. */
+  next?: Position;
+}
+
 /** Removals belong to no account: they outlive the one whose endpoint they are about. */
 const EVERYONE = "*";
 const REMEMBERED_MS = 1000;
@@ -31,7 +29,7 @@ const REMEMBERED_MS = 1000;
 /** What an endpoint leaves behind elsewhere, to be removed with it. */
 type Remains = (id: string) => Promise<void>;
 
-export class EndpointService implements Handlers<Operations> {
+export class EndpointService {
   readonly #store: Store;
   readonly #endpoints: Collection<KeptEndpoint>;
   readonly #removals: Collection<Removal>;
@@ -92,18 +90,18 @@ export class EndpointService implements Handlers<Operations> {
     return this.#endpoints.all();
   }
 
-  async listEndpoints({ caller, query }: Call<Operations["listEndpoints"]>) {
-    const limit = query.limit ?? DEFAULT_PAGE;
-    const after = decodeCursor(LISTING, query.cursor);
+  /** The newest first. A key that is narrowed sees its own: a page may have less than asked for, and none is the last for that. */
+  async list(caller: Caller, { after, limit }: { after?: Position | undefined; limit: number }): Promise<EndpointPage> {
     const found = await this.#endpoints.list({ account: caller.account, after, limit: limit + 1 });
-    const { shown, pagination } = pageOf(LISTING, found, limit);
-    return { endpoints: shown.filter((item) => mayUse(caller, item.id)).map((item) => this.#shown(item)), pagination };
+    const page = found.slice(0, limit);
+    const next = found.length > limit ? page.at(-1) : undefined;
+    return { items: page.filter(({ id }) => mayUse(caller, id)), ...(next && { next }) };
   }
 
-  async createEndpoint({ caller, body }: Call<Operations["createEndpoint"]>): Promise<Endpoint> {
+  async create(caller: Caller, terms: EndpointTerms): Promise<EndpointItem> {
     // Templates come later; until then no id can name one.
-    if (body.templateId !== undefined) throw problem("not-found", "template not found");
-    const doc = created(body);
+    if (terms.templateId !== undefined) throw problem("not-found", "template not found");
+    const doc = created(terms);
     await refuseImage(this.#refusesImage, doc.image, caller.account);
     const createdAt = this.#clock.now();
     const place = { id: resourceId(this.#random), account: caller.account, createdAt };
@@ -116,27 +114,23 @@ export class EndpointService implements Handlers<Operations> {
     const count = () => this.#endpoints.count({ account: caller.account });
     await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
     this.#tell(place.id);
-    return this.#shown({ ...place, version: 1, doc });
+    return { ...place, version: 1, doc };
   }
 
-  async getEndpoint({ caller, params }: Call): Promise<Endpoint> {
-    return this.#shown(await this.own(caller, params.id!));
-  }
-
-  async updateEndpoint({ caller, params, body }: Call<Operations["updateEndpoint"]>): Promise<Endpoint> {
-    if (body.templateId !== undefined) throw problem("not-found", "template not found");
+  async update(caller: Caller, id: string, terms: EndpointTerms): Promise<EndpointItem> {
+    if (terms.templateId !== undefined) throw problem("not-found", "template not found");
     let isChanged = false;
-    const changed = await this.#endpoints.changeOwned(caller, params.id!, async (item) => {
-      permitted(caller, item.id, item);
-      refuseNewSecrets(caller, item.doc, body);
-      await refuseImage(this.#refusesImage, body.image, item.account);
-      const set = updated(item.doc, body);
-      if (body.workers?.min !== undefined) await this.#refuseTooMany(item.account, body.workers.min);
+    const changed = await this.#endpoints.changeOwned(caller, id, async (item) => {
+      permitted(caller, id, item);
+      refuseNewSecrets(caller, item.doc, terms);
+      await refuseImage(this.#refusesImage, terms.image, item.account);
+      const set = updated(item.doc, terms);
+      if (terms.workers?.min !== undefined) await this.#refuseTooMany(item.account, terms.workers.min);
       isChanged = !changesNothing(item.doc, set);
       return isChanged ? { set, also: this.#releasing(caller, item, set) } : undefined;
     });
     if (isChanged) this.#tell(changed.id);
-    return this.#shown(changed);
+    return changed;
   }
 
   #tell(id: string): void {
@@ -158,11 +152,11 @@ export class EndpointService implements Handlers<Operations> {
   }
 
   /** Gone for callers at once; what it left elsewhere is removed before the answer, or after a crash by `finishRemovals`. */
-  async deleteEndpoint({ caller, params }: Call): Promise<void> {
-    const { id } = await this.#endpoints.changeOwned(caller, params.id!, async (item) => {
-      permitted(caller, item.id, item);
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#endpoints.changeOwned(caller, id, async (item) => {
+      permitted(caller, id, item);
       const releases = await this.#releases.removing({ ...item, release: item.doc.release });
-      return { remove: true, also: [...releases, this.#removing(item.id)] };
+      return { remove: true, also: [...releases, this.#removing(id)] };
     });
     this.#remembered.delete(id);
     this.#types.delete(id);
@@ -228,22 +222,6 @@ export class EndpointService implements Handlers<Operations> {
   urlOf(id: string): string {
     return `${this.#publicUrl()}/v2/${id}`;
   }
-
-  #shown({ id, createdAt, doc }: EndpointItem): Endpoint {
-    const { gpu, cpu, workers, scaling, release: _, ...plain } = doc;
-    const { v: __, ...fields } = plain as typeof plain & { v?: number };
-    const idles = !(doc.type === "QUEUE" && scaling.type === "REQUEST_COUNT");
-    return {
-      id,
-      ...fields,
-      requestUrls: requestUrls(this.urlOf(id), doc),
-      ...(gpu ? { gpu: shownGpu(gpu) } : {}),
-      ...(cpu ? { cpu } : {}),
-      workers: shownWorkers(workers, idles),
-      scaling,
-      createdAt: timestamp(createdAt),
-    };
-  }
 }
 
 function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {
@@ -254,18 +232,4 @@ function permitted(caller: Caller, id: string, item: EndpointItem | undefined): 
 
 function mayUse({ endpoints }: Caller, id: string): boolean {
   return !endpoints || endpoints.includes(id);
-}
-
-function requestUrls(base: string, { type, env }: KeptEndpoint): Endpoint["requestUrls"] {
-  if (type === "LOAD_BALANCER") return { base, health: `${base}${healthPathOf(env)}` };
-  return {
-    run: `${base}/run`,
-    runSync: `${base}/runsync`,
-    status: `${base}/status/{job_id}`,
-    stream: `${base}/stream/{job_id}`,
-    cancel: `${base}/cancel/{job_id}`,
-    retry: `${base}/retry/{job_id}`,
-    purgeQueue: `${base}/purge-queue`,
-    health: `${base}/health`,
-  };
 }

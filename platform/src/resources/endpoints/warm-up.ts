@@ -1,6 +1,6 @@
-/** The warm-up of an endpoint's workers: what is taken for one, and how it is shown. */
+/** The warm-up of an endpoint's workers: what is taken for one. */
 import { problem } from "../../kernel/problem.ts";
-import type { Endpoint, KeptEndpoint } from "./model.ts";
+import type { KeptEndpoint } from "./model.ts";
 
 const MOST_OF_WARM_UP = 64 * 1024;
 
@@ -12,12 +12,4 @@ export function refuseWarmUp({ type, workers: { warmup } }: KeptEndpoint): void 
   const bytes = Buffer.byteLength(JSON.stringify(warmup.input));
   if (bytes > MOST_OF_WARM_UP)
     throw problem("rule-broken", `'workers.warmup.input' has ${bytes} bytes of JSON; at most ${MOST_OF_WARM_UP}.`);
-}
-
-/** What nobody asked for is not shown, so that clients which do not know of it read what they always did. */
-export function shownWorkers(
-  { min, max, idleTimeout, warmup }: KeptEndpoint["workers"],
-  idles: boolean,
-): Endpoint["workers"] {
-  return { min, max, ...(idles && { idleTimeout }), ...(warmup && { warmup }) };
 }

@@ -2,20 +2,16 @@
 import { workerOf } from "../../jobs/holder.ts";
 import type { Overruns } from "../../jobs/overruns.ts";
 import { isSilent, silentMs } from "../../jobs/silence.ts";
+import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { isStreamName, type LogLine, type Logs, type Query } from "../../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
-import { eventsOf, logQueryOf } from "../logs/follow.ts";
 import { atLostJob, silence } from "./hindrance.ts";
 import { type Hindrance, type Worker, workerLog } from "./model.ts";
-import type { workerOperations } from "./operations.ts";
 import type { WorkerRecords } from "./records.ts";
-import { type Heard, standingWorkers, summaryOf } from "./standing.ts";
-
-type Operations = typeof workerOperations;
+import { type Heard, standingWorkers } from "./standing.ts";
 
 export interface LogAsked {
   endpoint: string;
@@ -34,7 +30,7 @@ export interface LogsElsewhere {
   find(asked: LogAsked): Promise<AsyncIterable<LogLine[]>>;
 }
 
-export class WorkerService implements Handlers<Operations> {
+export class WorkerService {
   readonly #records: WorkerRecords;
   readonly #endpoints: EndpointService;
   readonly #queue: Queue;
@@ -66,18 +62,17 @@ export class WorkerService implements Handlers<Operations> {
     this.#requests = parts.requests;
   }
 
-  async listEndpointWorkers({ caller, params }: Call<Operations["listEndpointWorkers"]>) {
-    const { id, doc } = await this.#endpoints.own(caller, params.id!);
-    const workers = await this.standing(id, doc.release);
-    return { workers, summary: summaryOf(workers), endpointVersion: doc.release };
+  /** Those of an endpoint that the caller may see, and the endpoint's newest release. */
+  async list(caller: Caller, endpoint: string): Promise<{ workers: Worker[]; release: number }> {
+    const { id, doc } = await this.#endpoints.own(caller, endpoint);
+    return { workers: await this.standing(id, doc.release), release: doc.release };
   }
 
-  async getWorkerLogs(call: Call<Operations["getWorkerLogs"]>) {
-    const { id, doc } = await this.#endpoints.own(call.caller, call.params.id!);
-    const worker = call.params.workerId!;
-    if (!isStreamName(worker) || worker.includes("/")) throw problem("not-found", "worker not found");
-    const asked = { endpoint: id, worker, query: logQueryOf(call), gone: call.gone };
-    return eventsOf(await this.#linesOf(asked, doc.release));
+  /** The lines of a worker's log, from where the query says, and on as they come. */
+  async logs(caller: Caller, asked: LogAsked): Promise<AsyncIterable<LogLine[]>> {
+    const { doc } = await this.#endpoints.own(caller, asked.endpoint);
+    if (!isStreamName(asked.worker) || asked.worker.includes("/")) throw problem("not-found", "worker not found");
+    return this.#linesOf(asked, doc.release);
   }
 
   async #linesOf(asked: LogAsked, release: number): Promise<AsyncIterable<LogLine[]>> {

@@ -1,0 +1,114 @@
+/** Endpoints as REST v2 says them: GPUs by pools, compute and workers in objects of their own. */
+import { timestamp } from "../../kernel/clock.ts";
+import { DEFAULT_PAGE, decodeCursor, paginationOf } from "../../kernel/cursor.ts";
+import type { Call, Handlers } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import { poolIds, poolOfType, typesOfPool } from "../catalog/compute.ts";
+import { registryId } from "../container/command.ts";
+import type { GpuTerms } from "./compute.ts";
+import type { EndpointTerms } from "./fields.ts";
+import { healthPathOf } from "./listening.ts";
+import type { Endpoint, KeptEndpoint, KeptGpu } from "./model.ts";
+import type { endpointOperations } from "./operations.ts";
+import type { EndpointItem, EndpointService } from "./service.ts";
+
+type Operations = typeof endpointOperations;
+type Body = Call<Operations["createEndpoint"]>["body"] | Call<Operations["updateEndpoint"]>["body"];
+type GpuRequest = NonNullable<Body["gpu"]>;
+
+const LISTING = "endpoints";
+
+export function endpointHandlers(endpoints: EndpointService): Handlers<Operations> {
+  const shown = (item: EndpointItem) => shownEndpoint(item, endpoints.urlOf(item.id));
+  return {
+    async listEndpoints({ caller, query }) {
+      const after = decodeCursor(LISTING, query.cursor);
+      const { items, next } = await endpoints.list(caller, { after, limit: query.limit ?? DEFAULT_PAGE });
+      return { endpoints: items.map(shown), pagination: paginationOf(LISTING, next) };
+    },
+    async createEndpoint({ caller, body }) {
+      if (body.gpu && !body.gpu.pools && body.gpu.id === undefined && !body.gpu.excludedTypes)
+        throw missingPools("$.gpu: one of 'pools' and 'id' is required");
+      return shown(await endpoints.create(caller, termsFrom(body)));
+    },
+    getEndpoint: async ({ caller, params }) => shown(await endpoints.own(caller, params.id!)),
+    updateEndpoint: async ({ caller, params, body }) =>
+      shown(await endpoints.update(caller, params.id!, termsFrom(body))),
+    deleteEndpoint: ({ caller, params }) => endpoints.remove(caller, params.id!),
+  };
+}
+
+function termsFrom({ gpu, registry, ...plain }: Body): EndpointTerms {
+  return {
+    ...plain,
+    ...(gpu && { gpu: gpuTerms(gpu) }),
+    ...(registry !== undefined && { registry: registryId(registry) }),
+  };
+}
+
+function gpuTerms({ id, pools, excludedTypes, ...plain }: GpuRequest): GpuTerms {
+  if (id !== undefined && (pools || excludedTypes))
+    throw problem("rule-broken", "'gpu.id' stands alone: it cannot be combined with 'gpu.pools'.");
+  if (!pools && excludedTypes) throw missingPools("$.gpu: 'excludedTypes' needs 'pools' beside it");
+  const types = id === undefined ? pools && typesIn(pools, excludedTypes) : [id];
+  return { ...plain, ...(types && { types }) };
+}
+
+function typesIn(pools: readonly string[], excludedTypes: readonly string[] = []): string[] {
+  const offered = pools.flatMap((pool) => typesOfPool(pool) ?? unknownPool(pool));
+  const excluded = new Set(excludedTypes.map((type) => type.trim()));
+  for (const type of excluded) {
+    if (!offered.includes(type))
+      throw problem("rule-broken", `'gpu.excludedTypes' names '${type}', which is in none of the pools.`);
+  }
+  const types = [...new Set(offered)].filter((type) => !excluded.has(type));
+  if (types.length === 0) throw problem("rule-broken", "'gpu.excludedTypes' leaves no GPU type.");
+  return types;
+}
+
+function unknownPool(pool: string): never {
+  throw problem("rule-broken", `There is no GPU pool '${pool}'; there are ${poolIds.join(", ")}.`);
+}
+
+const missingPools = (error: string) => problem("invalid", "Request validation failed.", { errors: [error] });
+
+function shownEndpoint({ id, createdAt, doc }: EndpointItem, url: string): Endpoint {
+  const { gpu, cpu, workers, scaling, release: _, ...plain } = doc;
+  const { v: __, ...fields } = plain as typeof plain & { v?: number };
+  const idles = !(doc.type === "QUEUE" && scaling.type === "REQUEST_COUNT");
+  return {
+    id,
+    ...fields,
+    requestUrls: requestUrls(url, doc),
+    ...(gpu ? { gpu: shownGpu(gpu) } : {}),
+    ...(cpu ? { cpu } : {}),
+    workers: shownWorkers(workers, idles),
+    scaling,
+    createdAt: timestamp(createdAt),
+  };
+}
+
+function shownGpu({ types, count, allowedCudaVersions, minCudaVersion }: KeptGpu) {
+  const pools = [...new Set(types.map((type) => poolOfType(type) ?? type))];
+  const excludedTypes = pools.flatMap((pool) => typesOfPool(pool) ?? []).filter((type) => !types.includes(type));
+  return { pools, count, ...(excludedTypes.length > 0 ? { excludedTypes } : {}), allowedCudaVersions, minCudaVersion };
+}
+
+/** What nobody asked for is not shown, so that clients which do not know of it read what they always did. */
+function shownWorkers({ min, max, idleTimeout, warmup }: KeptEndpoint["workers"], idles: boolean): Endpoint["workers"] {
+  return { min, max, ...(idles && { idleTimeout }), ...(warmup && { warmup }) };
+}
+
+function requestUrls(base: string, { type, env }: KeptEndpoint): Endpoint["requestUrls"] {
+  if (type === "LOAD_BALANCER") return { base, health: `${base}${healthPathOf(env)}` };
+  return {
+    run: `${base}/run`,
+    runSync: `${base}/runsync`,
+    status: `${base}/status/{job_id}`,
+    stream: `${base}/stream/{job_id}`,
+    cancel: `${base}/cancel/{job_id}`,
+    retry: `${base}/retry/{job_id}`,
+    purgeQueue: `${base}/purge-queue`,
+    health: `${base}/health`,
+  };
+}

@@ -1,0 +1,18 @@
+/** The workers of an endpoint as REST v2 says them. */
+import type { Handlers } from "../../kernel/operation.ts";
+import { eventsOf, logQueryOf } from "../logs/follow.ts";
+import type { workerOperations } from "./operations.ts";
+import type { WorkerService } from "./service.ts";
+import { summaryOf } from "./standing.ts";
+
+export const workerHandlers = (service: WorkerService): Handlers<typeof workerOperations> => ({
+  async listEndpointWorkers({ caller, params }) {
+    const { workers, release } = await service.list(caller, params.id!);
+    return { workers, summary: summaryOf(workers), endpointVersion: release };
+  },
+  async getWorkerLogs(call) {
+    const { caller, params, gone } = call;
+    const asked = { endpoint: params.id!, worker: params.workerId!, query: logQueryOf(call), gone };
+    return eventsOf(await service.logs(caller, asked));
+  },
+});
