@@ -1,14 +1,13 @@
 /** The way of every request, the same for every surface: identify, authenticate, limit, read, validate, handle, render. */
 import type { FastifyInstance } from "fastify";
+import { type Handler, type Input, perform, ValidBody } from "../../guards/perform.ts";
 import type { RateLimiter } from "../../guards/rate-limit.ts";
-import { requireFields, requireOperation } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { requestId } from "../../kernel/ids.ts";
 import { parseJson } from "../../kernel/json.ts";
 import type { Log } from "../../kernel/log.ts";
 import {
-  type Call,
   DEFAULT_BODY_LIMIT,
   type Following,
   type Method,
@@ -19,7 +18,6 @@ import {
 import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Room } from "../../kernel/room.ts";
-import { assertValid } from "../../kernel/validate.ts";
 import { hasBody, readBody, refuseTooLarge } from "./body.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { EventStream } from "./events.ts";
@@ -28,8 +26,6 @@ import type { Params, Reply, Request } from "./reply.ts";
 import { RequestRoom } from "./request-room.ts";
 import { viaFastify } from "./server.ts";
 import type { Surface } from "./surface.ts";
-
-type Handler = (call: Call) => Promise<unknown>;
 
 /** Longer bodies would hold up everybody else while they are read. */
 const LONG_BODY = 1024 * 1024;
@@ -114,19 +110,27 @@ export class Pipeline {
     params: Params,
   ): Promise<Reply> {
     return this.answer(surface, request, reply, async (caller, room) => {
-      requireOperation(caller, operation);
-      const query = readQuery(operation.query, searchOf(request)) as Call["query"];
       const sender = { request, reply, whose: caller.account, room };
-      const body = (await this.#body(surface, operation, sender)) as Call["body"];
-      requireFields(caller, operation, body);
-      if (operation.events) return this.#follow(handler, { caller, params, query, body }, request, reply);
-      const result = await handler({ caller, params, query, body });
+      const input: Input = {
+        params,
+        query: () => readQuery(operation.query, searchOf(request)),
+        body: () => this.#body(surface, operation, sender),
+      };
+      if (operation.events)
+        return this.#follow(request, reply, (following) =>
+          perform(operation, handler, caller, { ...input, following }),
+        );
+      const result = await perform(operation, handler, caller, input);
       reply.code(operation.status);
       return result;
     });
   }
 
-  async #follow(handler: Handler, call: Call, { headers, method }: Request, { raw }: Reply): Promise<EventStream> {
+  async #follow(
+    { headers, method }: Request,
+    { raw }: Reply,
+    begin: (following: Following) => Promise<unknown>,
+  ): Promise<EventStream> {
     const stream = new AbortController();
     const gone = stream.signal;
     this.#streams.add(stream);
@@ -134,8 +138,7 @@ export class Pipeline {
     raw.once("close", () => stream.abort());
     if (raw.destroyed || this.#isClosing) stream.abort();
     const lastEventId = headers["last-event-id"]?.toString() || undefined;
-    const following: Call & Following = { ...call, lastEventId, gone };
-    const events = (await handler(following)) as AsyncIterable<ServerEvent[]>;
+    const events = (await begin({ lastEventId, gone })) as AsyncIterable<ServerEvent[]>;
     return new EventStream(events, { gone, clock: this.#clock, isHead: method === "HEAD" });
   }
 
@@ -178,14 +181,14 @@ export class Pipeline {
 
   /** Limits before reading, then the media type, then the bytes. */
   async #body(surface: Surface, operation: Operation, { request, reply, whose, room }: Sender): Promise<unknown> {
-    if (!operation.in) return undefined;
     const limit = operation.bodyLimit ?? DEFAULT_BODY_LIMIT;
     refuseTooLarge(request, limit);
     if (surface.strictMediaType && hasBody(request)) requireJson(request);
     const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock, room });
     if (bytes.length === 0) throw problem("malformed", "The request body is empty; a JSON object is required.");
-    if (bytes.length > LONG_BODY) return this.#large.body(bytes, operation.in, whose);
-    return assertValid(operation.in, parseJson(bytes));
+    return bytes.length > LONG_BODY
+      ? new ValidBody(await this.#large.body(bytes, operation.in!, whose))
+      : parseJson(bytes);
   }
 
   /** What nobody foresaw becomes a 500 that names a log line and nothing else. */

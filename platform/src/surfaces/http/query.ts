@@ -1,7 +1,5 @@
 /** Query strings read by their schema: text becomes the declared type, or stays text for validation to refuse. */
-import { problem } from "../../kernel/problem.ts";
 import type { TObject } from "../../kernel/schema.ts";
-import { failures } from "../../kernel/validate.ts";
 
 interface Declared {
   type?: string;
@@ -16,8 +14,6 @@ export function readQuery(schema: TObject | undefined, search: URLSearchParams):
     const text = search.getAll(name).at(-1);
     if (text !== undefined) query[name] = readValue(declared as Declared, text);
   }
-  const errors = failures(schema, query);
-  if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
   return query;
 }
 

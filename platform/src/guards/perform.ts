@@ -1,0 +1,41 @@
+/** How an operation is done, whichever surface asks for it: may the caller, is what they say valid, and then the handler. */
+import type { Caller } from "../kernel/caller.ts";
+import type { Call, Following, Operation } from "../kernel/operation.ts";
+import { assertValid } from "../kernel/validate.ts";
+import { requireFields, requireOperation } from "./scopes.ts";
+
+export interface Input {
+  params?: Record<string, string>;
+  /** Each in its own type. */
+  query?: () => Record<string, unknown>;
+  /** Asked for once the caller is known to be allowed, and by an operation that takes one alone. */
+  body?: () => unknown;
+  /** For an operation that answers with events. */
+  following?: Following;
+}
+
+/** A body that was held to the operation's schema where it was read. */
+export class ValidBody {
+  readonly value: unknown;
+
+  constructor(value: unknown) {
+    this.value = value;
+  }
+}
+
+/** Does what an operation says, once it was checked that it may be done. */
+export type Handler = (call: Call) => Promise<unknown>;
+
+export async function perform(operation: Operation, handler: Handler, caller: Caller, input: Input): Promise<unknown> {
+  requireOperation(caller, operation);
+  const query = operation.query ? assertValid(operation.query, input.query?.() ?? {}) : {};
+  const body = operation.in && (await bodyOf(operation.in, input));
+  requireFields(caller, operation, body);
+  const call = { caller, params: input.params ?? {}, query, body, ...input.following };
+  return handler(call as Call);
+}
+
+async function bodyOf(schema: NonNullable<Operation["in"]>, { body }: Input): Promise<unknown> {
+  const given = await body?.();
+  return given instanceof ValidBody ? given.value : assertValid(schema, given);
+}
