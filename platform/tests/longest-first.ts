@@ -5,6 +5,8 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 /** On a machine that has run the tests before Vitest knows it; on a new one these are known. */
 const LONGEST = [
   "kill.real.test.ts",
+  "stall.real.test.ts",
+  "hostile.real.test.ts",
   "master-key.real.test.ts",
   "trouble.real.test.ts",
   "serve.real.test.ts",
