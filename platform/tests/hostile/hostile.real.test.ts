@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, onTestFailed, test } from "vitest";
 import { stay } from "../../src/kernel/clock.ts";
 import { allScenes } from "./scenes.ts";
-import { openStage, type Stage } from "./stage.ts";
+import { openStage, play, type Stage } from "./stage.ts";
 import { type Testimony, worstRatio } from "./witness.ts";
 
 const RATIO = 3;
@@ -25,7 +25,7 @@ describe("beside a witness", async () => {
   for (const scene of await allScenes())
     test(scene.name, async () => {
       onTestFailed(() => console.log(stage.server.log().slice(-5000)));
-      const { failures, seen, requests } = await stage.witness.watch(scene.attack(stage));
+      const { failures, seen, requests } = await stage.witness.watch(play(scene, stage));
       const worst = worstRatio(idle, { failures, seen, requests });
       expect(failures).toEqual([]);
       if (worst.p99 > NOTICEABLE_MS) expect(worst.ratio, worst.kind).toBeLessThan(RATIO);

@@ -10,7 +10,7 @@ import { noiseOf } from "./noise.ts";
 import type { Requests } from "./requests/campaign.ts";
 import { type Size, sizeOf } from "./requests/size.ts";
 import { allScenes } from "./scenes.ts";
-import { openStage, type Scene, type Stage } from "./stage.ts";
+import { openStage, play, type Scene, type Stage } from "./stage.ts";
 import { percentile, type Seen, type Testimony, worstRatio } from "./witness.ts";
 
 const RESULTS = fileURLToPath(new URL("../../../bench/results/", import.meta.url));
@@ -71,7 +71,7 @@ function shuffled<T>(items: readonly T[], chance: SeededRandom): T[] {
 
 const LOOK_MS = 100;
 
-async function play(stage: Stage, deck: Deck, played: Map<string, Played>, isOver: () => boolean): Promise<void> {
+async function playOn(stage: Stage, deck: Deck, played: Map<string, Played>, isOver: () => boolean): Promise<void> {
   while (!isOver()) {
     const scene = deck.draw();
     if (!scene) {
@@ -80,7 +80,7 @@ async function play(stage: Stage, deck: Deck, played: Map<string, Played>, isOve
     }
     const count = played.get(scene.name)!;
     count.times++;
-    await scene.attack(stage).catch((error: Error) => {
+    await play(scene, stage).catch((error: Error) => {
       count.failed++;
       count.said = error.message.slice(0, 300);
     });
@@ -140,7 +140,7 @@ async function attack({ stage, noise, idle, attacked, played }: Hour, scenes: Sc
   const endsAt = performance.now() + minutes * MINUTE_MS;
   const isOver = () => hasEnded(stage) || performance.now() > endsAt;
   const deck = new Deck(scenes, new SeededRandom(seed));
-  const attacks = Array.from({ length: Number(values.together) }, () => play(stage, deck, played, isOver));
+  const attacks = Array.from({ length: Number(values.together) }, () => playOn(stage, deck, played, isOver));
   if (!values.quiet) attacks.push(noise.send(Number.POSITIVE_INFINITY, isOver));
   for (let minute = 1; !isOver(); minute++) {
     const left = Math.max(0, Math.min(MINUTE_MS, endsAt - performance.now()));

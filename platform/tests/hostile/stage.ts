@@ -108,6 +108,27 @@ export async function openStage({ env, ...options }: StartOptions = {}): Promise
   };
 }
 
+/** Plays a scene. What it leaves behind when it fails would go on attacking beside those that come after. */
+export async function play(scene: Scene, stage: Stage): Promise<void> {
+  const left = new Map<string, Party>();
+  try {
+    await scene.attack({
+      ...stage,
+      async hostileEndpoint(behaviour, more, party = stage.hostile) {
+        const id = await stage.hostileEndpoint(behaviour, more, party);
+        left.set(id, party);
+        return id;
+      },
+      async remove(id) {
+        await stage.remove(id);
+        left.delete(id);
+      },
+    });
+  } finally {
+    for (const [id, party] of left) await party.call("DELETE", `/v2/serverless/${id}`);
+  }
+}
+
 /** Rate limits are not what is measured. */
 async function unlimitedKey(data: string, account: string): Promise<string> {
   await millrace(data, "accounts", "create", account);
