@@ -16,5 +16,5 @@ export function folderIn(image: string): string | undefined {
 
 export const isInside = (path: string, folder: string) => {
   const way = relative(folder, path);
-  return way !== ".." && !way.startsWith("../../ports/compute/");
+  return way !== ".." && !way.startsWith("../");
 };
