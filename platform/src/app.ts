@@ -22,6 +22,7 @@ import type { Log } from "./kernel/log.ts";
 import { problem } from "./kernel/problem.ts";
 import type { Random } from "./kernel/random.ts";
 import { Room } from "./kernel/room.ts";
+import { InstanceRecords } from "./machines/instance-records.ts";
 import type { NodeIdentity } from "./machines/machines.ts";
 import type { OwnMachine } from "./machines/own-machine.ts";
 import type { Limits } from "./ports/limits/limits.ts";
@@ -87,6 +88,7 @@ export interface Services {
   masterKeys: MasterKeys;
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
+  instanceRecords: InstanceRecords;
   workerRecords: WorkerRecords;
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
@@ -100,6 +102,7 @@ export async function openServices(
   const quotas = new QuotaBook(parts);
   const secrets = new SecretService({ ...parts, quotas });
   const batchRecords = new BatchRecords(parts);
+  const instanceRecords = new InstanceRecords(parts);
   const services = {
     releaseRecords,
     accounts: new Accounts(parts),
@@ -108,7 +111,8 @@ export async function openServices(
     masterKeys: new MasterKeys({ ...parts, secrets, batchRecords }),
     endpoints: new EndpointService({ ...parts, quotas, releaseRecords }),
     workerKeys: new WorkerKeys(parts),
-    workerRecords: new WorkerRecords(parts),
+    instanceRecords,
+    workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
     batchRecords,
     quotas,
   };
@@ -140,10 +144,10 @@ export interface AppParts extends Surroundings {
   post: Post;
   /** Memory for bodies and results; by default what the settings say. */
   room?: Room;
-  /** What this node runs workers on. Without it workers are started by hand, or by other nodes. */
-  machine?: OwnMachine;
-  /** Who this node is to others on the same store, by the id of its machine. */
-  node?: NodeIdentity;
+  /** What this node runs workers on. Without any, workers are started by hand, or by other nodes. */
+  machines?: readonly OwnMachine[];
+  /** Who this node is to others on the same store. */
+  node: NodeIdentity;
   /** Which images endpoints cannot have here. */
   refusesImage?: RefusesImage;
 }
@@ -206,7 +210,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
   const requests = (endpoint: string) => balancer.requestsOf(endpoint);
   const node = identityIn(parts);
-  const elsewhere = node && new OtherLogs({ here: node.id, calls, peers: async () => (await fleet?.peers()) ?? [] });
+  const ownMachines = (parts.machines ?? []).map(({ id }) => id);
+  const elsewhere =
+    node && new OtherLogs({ here: ownMachines, calls, peers: async () => (await fleet?.peers()) ?? [] });
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
@@ -230,7 +236,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     domain,
   });
   const nodeLink =
-    node && new NodeLink({ ...parts, machine: node.id, passes, balancer, records: services.workerRecords });
+    node &&
+    new NodeLink({ ...parts, node: node.id, machines: ownMachines, passes, balancer, records: services.workerRecords });
   const ahead = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
   const reader = { ...parts, large, limits: payloadLimits };
   const outputs = new Outputs({ ...parts, engine, urlOf: (endpoint) => endpoints.urlOf(endpoint) });
@@ -330,12 +337,12 @@ function createFleet(
   { endpoints, secrets, workerKeys, workerRecords, quotas }: Services,
   around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach">,
 ): Fleet | undefined {
-  if (!parts.machine && parts.alone) return undefined;
+  const { machines = [] } = parts;
+  if (machines.length === 0 && parts.alone) return undefined;
   return new Fleet({
     ...parts,
     ...around,
-    machine: parts.machine,
-    node: identityIn(parts),
+    machines,
     endpoints,
     records: workerRecords,
     keys: workerKeys,

@@ -15,6 +15,7 @@ import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
 import { tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
 import type { App, Services, Surroundings } from "./app.ts";
+import { gpuTypeIds, isDataCenter } from "./catalog/compute.ts";
 import { connectionsWithin, descriptorLimit } from "./descriptor-limit.ts";
 import { hostPolicy, imagePolicy } from "./guards/host-images.ts";
 import { parseRanges } from "./kernel/addresses.ts";
@@ -25,6 +26,7 @@ import { ifNotThere } from "./kernel/not-there.ts";
 import { MIB } from "./kernel/operation.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
+import type { Site } from "./machines/own-machine.ts";
 import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
 import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
 import { DataDisk, type Disk } from "./ports/disk.ts";
@@ -32,8 +34,6 @@ import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import { parseQuotas, type Quotas, standardQuotas } from "./resources/account/quotas.ts";
-import { gpuTypeIds, isDataCenter } from "./resources/catalog/compute.ts";
-import type { WorkerSite } from "./resources/endpoints/worker-env.ts";
 import type { Rewrapped } from "./resources/secrets/master-keys.ts";
 import { announce, announced, isLoopback, nodeUrlOf, publicIpIn, urlOf } from "./server-address.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "./settings.ts";
@@ -182,7 +182,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const { store, vault, masterKeys } = installation;
   await masterKeys.check();
   presence?.onReturn(() => masterKeys.check());
-  const id = await machineId(settings, parts.random);
+  const id = await lastingId(settings, "machine-id", parts.random);
   const drivers = host && (await driversWith(host, settings, id, installation.accounts, parts, opened));
   const refusesHost = hostPolicy(settings, { isOwners, isSandboxed: () => host?.capabilities.sandbox ?? true });
   let hostUrl = "";
@@ -197,12 +197,13 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     refusal: () => (settings.databaseUrl ? undefined : disk.refusal),
   };
   const nodeUrl = () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port);
-  const node = { id, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
+  const nodeId = await lastingId(settings, "node-id", parts.random);
+  const node = { id: nodeId, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
   const { createApp } = await loadApp();
   const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
   const allowPrivate = settings.webhookPrivate === "allow";
   const post = createPost({ allowPrivate, reachable: parseRanges(settings.reachable) });
-  const ports = { store, vault, limits, queue, signals, alone, logs, post, machine, node };
+  const ports = { store, vault, limits, queue, signals, alone, logs, post, machines: machine ? [machine] : [], node };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());
   const app: App = opened.use(
     createApp({ ...parts, ...ports, refusesImage }, installation, { ...settings, connections }),
@@ -227,7 +228,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
 export async function runningWorkerUrl(settings: Settings, { store }: Installation): Promise<string | undefined> {
   const here = await announced(settings.data);
   if (here || !settings.databaseUrl) return here?.workerUrl;
-  const { workerUrlsOfNodes } = await import("./machines/machines.ts");
+  const { workerUrlsOfNodes } = await import("./machines/nodes.ts");
   return (await workerUrlsOfNodes(store, real.clock.now()))[0];
 }
 
@@ -312,7 +313,7 @@ const quotasIn = ({ quotas }: Settings): Quotas => ({
   ...parseQuotas(quotas),
 });
 
-function siteOf({ dataCenter, publicUrl, host }: Settings): WorkerSite {
+function siteOf({ dataCenter, publicUrl, host }: Settings): Site {
   if (!isDataCenter(dataCenter))
     throw new Error(`MILLRACE_DATA_CENTER must be a data center of the catalog, not '${dataCenter}'`);
   return { dataCenter, publicIp: publicIpIn(publicUrl ?? nodeUrlOf(host, "0")) };
@@ -328,7 +329,7 @@ async function openContainers(
   host: HostCompute,
   { clock, log }: Surroundings,
 ): Promise<DockerCompute> {
-  const { gpus, ceilings } = await host.capacity();
+  const [box] = await host.capacity();
   return DockerCompute.open({
     addresses: engineAddresses(settings.docker, process.env),
     installation,
@@ -336,15 +337,15 @@ async function openContainers(
     egress: await egressOf(settings),
     clock,
     log,
-    gpus,
-    ceilings,
+    devices: host.devices,
+    ceilings: box?.ceilings ?? false,
     watchdog: { file: join(settings.data, "container-watchdog"), afterMs: settings.watchdogS * 1000 },
   });
 }
 
-/** A name for this machine that stays the same: workers are found again under it after a restart. */
-async function machineId({ data }: Settings, random: Random): Promise<string> {
-  const file = join(data, "machine-id");
+/** A name for this node or its machine that stays the same: instances are found again under it after a restart. */
+async function lastingId({ data }: Settings, name: "machine-id" | "node-id", random: Random): Promise<string> {
+  const file = join(data, name);
   await keepPrivately(file, `${resourceId(random)}\n`);
   return (await readPrivate(file)).trim();
 }

@@ -29,7 +29,6 @@ export function dockerSpec(steps: readonly Step[], more: Partial<InstanceSpec> =
     ...dockerProgram(steps),
     env: {},
     limits: { vcpu: 1, memoryMb: 256, diskGb: 1 },
-    gpus: [],
     ports: [],
     ...more,
   };

@@ -143,7 +143,7 @@ export async function setup({
     post: createPost({ allowPrivate: true, reachable: [] }),
     random,
     log,
-    machine,
+    machines: machine ? [machine] : [],
     room,
     node: { id, url: () => url, workerUrl: () => url },
     ...life.parts,

@@ -6,8 +6,8 @@ import type { Affinity } from "./affinity.ts";
 /** A boot of a worker, from the time its program runs. */
 export interface Backend {
   readonly worker: string;
-  /** Where it runs, when that is another node's machine. */
-  readonly machine?: string;
+  /** The node that reaches it, when that is another one. */
+  readonly node?: string;
   /** A new connection to the port on which its application listens. */
   dial(): Promise<Duplex>;
   /** Told when it refused a connection: it gets no requests until it is said to be ready again. */
@@ -60,7 +60,7 @@ export class Member {
   }
 
   get isElsewhere(): boolean {
-    return this.backend.machine !== undefined;
+    return this.backend.node !== undefined;
   }
 
   /** What is known here of one elsewhere is never old, and what was told of it is about everyone. */

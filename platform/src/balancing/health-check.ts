@@ -3,7 +3,6 @@ import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
-import type { Listening } from "../resources/endpoints/listening.ts";
 import { connection } from "./connection.ts";
 import {
   GIVE_UP_MS,
@@ -17,7 +16,9 @@ import {
   type Probed,
 } from "./health.ts";
 
-export interface Watched extends Pick<Listening, "healthPort" | "healthPath"> {
+export interface Watched {
+  healthPort: number;
+  healthPath: string;
   dial(port: number): Promise<Duplex>;
 }
 

@@ -44,3 +44,11 @@ export function wait<T>({ clock, ms, gone, late, left = late, over }: Patience<T
 export async function pause(clock: Clock, ms: number, gone: Gone): Promise<void> {
   if (!gone.aborted) await wait<void>({ clock, ms, gone, late: undefined }).ended;
 }
+
+/** Waits for work, but no longer than this. What becomes of it later is not waited for. */
+export async function within(clock: Clock, limitMs: number, work: Promise<void>): Promise<void> {
+  const late = Promise.withResolvers<void>();
+  const timer = clock.after(limitMs, late.resolve);
+  await Promise.race([work, late.promise]);
+  timer.cancel();
+}

@@ -1,37 +1,15 @@
-/** The machines that run workers: this node's own, and those of other nodes as they last said. */
+/** The machines that run instances: this node's own, and those of other nodes as they last said. */
 
 import type { Load, LoadDemand } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
-import type { Kept } from "../kernel/document.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
-import type { Capacity, Compute } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
-import type { Machine } from "./placer.ts";
+import { EVERYONE, GONE_AFTER_MS, type KeptMachine, type KeptNode, machines, nodes } from "./nodes.ts";
+import type { OwnMachine } from "./own-machine.ts";
+import type { Machine } from "./place.ts";
 
-export type KeptMachine = {
-  capacity: Capacity;
-  /** Where other nodes reach the one that owns it; what a release before this one wrote has none. */
-  url?: string;
-};
-/** Apart from the machine, since it is written often and a machine may have thousands of devices. Also of nodes without a machine. */
-export type Sighting = {
-  seenAt: number;
-  activeAt: Record<string, number>;
-  /** What the node's balancer has, by endpoint. */
-  loads?: Record<string, Load>;
-  /** Where workers that people start reach the node. */
-  workerUrl?: string;
-};
-
-export const machines: Kept<KeptMachine> = { kind: "machine", v: 1 };
-export const sightings: Kept<Sighting> = { kind: "machine-seen", v: 1 };
-
-/** Machines belong to the installation, not to an account. */
-const EVERYONE = "*";
 const BEAT_MS = 5000;
-/** A machine that was not heard of for this long is gone, and so is all that ran there. */
-const GONE_AFTER_MS = 30_000;
 
 /** Who is there, and when workers were last active, as far as other nodes must be asked for it. */
 export interface Roll {
@@ -42,7 +20,7 @@ export interface Roll {
   peers: readonly Peer[];
 }
 
-/** A node as others see it, by the id of its machine. */
+/** A node as others see it. */
 export interface NodeIdentity {
   id: string;
   /** Where other nodes reach it; known once it listens. */
@@ -57,18 +35,20 @@ export interface Peer {
   url: string | undefined;
   /** When it last spoke, by its own clock. */
   seenAt: number;
+  machines: readonly string[];
   loads: Readonly<Record<string, Load>>;
 }
 
 export interface MachinesParts {
   store: Store;
   clock: Clock;
-  /** This node, where there are others. */
-  node: NodeIdentity | undefined;
-  /** This node's own driver, if it runs workers. */
-  own: { id: string; compute: Compute } | undefined;
+  node: NodeIdentity;
+  /** What this node runs instances on. */
+  own: readonly Pick<OwnMachine, "id" | "compute" | "site" | "runs">[];
   /** This process is all there is: nobody else must be told or asked. */
   alone: boolean;
+  /** Whether anything runs here that is metered: then it is kept on record how long that is known to be true. */
+  isMetered: () => Promise<boolean>;
   /** When workers of this node were last active. */
   activity: () => Promise<Record<string, number>>;
   /** What this node's balancer has. */
@@ -79,29 +59,31 @@ export interface MachinesParts {
 
 export class Machines {
   readonly #machines: Collection<KeptMachine>;
-  readonly #sightings: Collection<Sighting>;
+  readonly #nodes: Collection<KeptNode>;
   readonly #parts: MachinesParts;
-  #capacity: Capacity | undefined;
-  #url: string | undefined;
+  readonly #own = new Map<string, Machine>();
   #saidAt = Number.NEGATIVE_INFINITY;
   #saidLoads = "";
+  /** When the process before this one last said that the node was there; undefined when there was none. */
+  seenBefore: number | undefined;
   /** One word after the other: of two at once the store would refuse one. */
   readonly #saying = new OneAtATime();
-  /** What each of the others last said, and when that was noticed here: no two machines' clocks must agree. */
+  /** What each of the others last said, and when that was noticed here: no two nodes' clocks must agree. */
   readonly #heardOf = new Map<string, { seenAt: number; noticedAt: number }>();
 
   constructor(parts: MachinesParts) {
     this.#parts = parts;
     this.#machines = new Collection(parts.store, machines);
-    this.#sightings = new Collection(parts.store, sightings);
+    this.#nodes = new Collection(parts.store, nodes);
   }
 
   async prepare(): Promise<void> {
     await this.#machines.prepare();
-    await this.#sightings.prepare();
+    await this.#nodes.prepare();
+    this.seenBefore = (await this.#nodes.get(this.#parts.node.id))?.doc.seenAt;
   }
 
-  /** Looks at this node's own machine, and says that it is there. What has changed for others is said without waiting for the beat. */
+  /** Looks at this node's own machines, and says that they are there. What has changed for others is said without waiting for the beat. */
   async beat(now: number): Promise<void> {
     if (this.#parts.clock.monotonic() - this.#saidAt < BEAT_MS) await this.tell(now);
     else await this.#saying.run(() => this.#beat(now));
@@ -117,62 +99,74 @@ export class Machines {
   }
 
   async roll(): Promise<Roll> {
-    const { own, alone } = this.#parts;
-    const mine = own && this.#capacity ? [{ id: own.id, capacity: this.#capacity }] : [];
-    if (alone) return { machines: mine, activeAt: new Map(), demand: new Map(), peers: [] };
+    const mine = [...this.#own.values()];
+    if (this.#parts.alone) return { machines: mine, activeAt: new Map(), demand: new Map(), peers: [] };
     try {
       return await this.#rollOfAll(mine);
     } catch (error) {
-      // While the store cannot be read, no machine counts as gone: each is waited for anew.
+      // While the store cannot be read, no node counts as gone: each is waited for anew.
       this.#heardOf.clear();
       throw error;
     }
+  }
+
+  /** When a machine's node last spoke, by its own clock. */
+  async lastSeen(machine: string): Promise<number | undefined> {
+    const node = (await this.#machines.get(machine))?.doc.node;
+    return node === undefined ? undefined : (await this.#nodes.get(node))?.doc.seenAt;
   }
 
   async #rollOfAll(mine: Machine[]): Promise<Roll> {
     const activeAt = new Map<string, number>();
     const others: Machine[] = [];
     const peers: Peer[] = [];
-    for await (const { id, doc } of this.#sightings.all()) {
-      if (id === this.#id || this.#isGone(id, doc.seenAt)) continue;
-      const machine = await this.#machines.get(id);
-      if (machine) others.push({ id, capacity: machine.doc.capacity });
-      peers.push({ id, url: machine?.doc.url, seenAt: doc.seenAt, loads: doc.loads ?? {} });
+    for await (const { id, doc } of this.#nodes.all()) {
+      if (id === this.#parts.node.id || this.#isGone(id, doc.seenAt)) continue;
+      for (const machine of doc.machines) others.push(...(await this.#machineOf(id, machine)));
+      peers.push({ id, url: doc.url, seenAt: doc.seenAt, machines: doc.machines, loads: doc.loads ?? {} });
       for (const [worker, at] of Object.entries(doc.activeAt)) activeAt.set(worker, at);
     }
     this.#parts.heard(peers);
     return { machines: [...mine, ...others], activeAt, demand: demandAt(peers), peers };
   }
 
-  get #id(): string | undefined {
-    return this.#parts.own?.id ?? this.#parts.node?.id;
+  /** None while another node runs it, or nobody has said what it has. */
+  async #machineOf(node: string, id: string): Promise<Machine[]> {
+    const doc = (await this.#machines.get(id))?.doc;
+    if (doc?.node !== node) return [];
+    const { boxes, dataCenter, runs } = doc;
+    return [{ id, boxes, dataCenter, ...(runs && { runs }) }];
   }
 
   async #beat(now: number): Promise<void> {
-    const { own, node, alone, clock } = this.#parts;
-    const url = node?.url();
-    const capacity = await own?.compute.capacity();
-    const changed = url !== this.#url || JSON.stringify(capacity) !== JSON.stringify(this.#capacity);
-    if (own && capacity && changed) {
-      const doc = { capacity, ...(url && { url }) };
-      await this.#machines.put({ id: own.id, account: EVERYONE, createdAt: now, doc });
-    }
-    this.#capacity = capacity;
-    this.#url = url;
-    if (!alone) await this.#say(now);
+    const { own, alone, clock } = this.#parts;
+    for (const machine of own) await this.#lookAt(machine, now);
+    if (!alone || (await this.#parts.isMetered())) await this.#say(now);
     this.#saidAt = clock.monotonic();
   }
 
+  async #lookAt({ id, compute, site, runs }: MachinesParts["own"][number], now: number): Promise<void> {
+    const boxes = await compute.capacity();
+    const { dataCenter } = site;
+    const machine = { id, boxes, dataCenter, ...(runs && { runs }) };
+    if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id))) {
+      const doc = { node: this.#parts.node.id, boxes, dataCenter, ...(runs && { runs }) };
+      await this.#machines.put({ id, account: EVERYONE, createdAt: now, doc });
+    }
+    this.#own.set(id, machine);
+  }
+
   async #say(now: number): Promise<void> {
-    const { activity, loads, node } = this.#parts;
-    if (this.#id === undefined) return;
+    const { activity, loads, node, own } = this.#parts;
     const said = {
       seenAt: now,
+      machines: own.map(({ id }) => id),
+      url: node.url(),
+      workerUrl: node.workerUrl(),
       activeAt: await activity(),
       loads: loads(),
-      ...(node && { workerUrl: node.workerUrl() }),
     };
-    await this.#sightings.put({ id: this.#id, account: EVERYONE, createdAt: now, doc: said });
+    await this.#nodes.put({ id: node.id, account: EVERYONE, createdAt: now, doc: said });
     this.#saidLoads = JSON.stringify(said.loads);
   }
 
@@ -183,16 +177,6 @@ export class Machines {
     this.#heardOf.set(id, { seenAt, noticedAt: nowMs });
     return false;
   }
-}
-
-/** Where workers reach the nodes that were heard of lately by their own clocks, the latest first; for a command that is no node. */
-export async function workerUrlsOfNodes(store: Store, now: number): Promise<string[]> {
-  const heard: { seenAt: number; workerUrl: string }[] = [];
-  for await (const { doc } of new Collection(store, sightings).all()) {
-    const { seenAt, workerUrl } = doc;
-    if (workerUrl !== undefined && now - seenAt <= GONE_AFTER_MS) heard.push({ seenAt, workerUrl });
-  }
-  return heard.toSorted((a, b) => b.seenAt - a.seenAt).map(({ workerUrl }) => workerUrl);
 }
 
 function demandAt(peers: readonly Peer[]): Map<string, LoadDemand> {

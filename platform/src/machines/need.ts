@@ -1,20 +1,30 @@
-/** What a worker of an endpoint needs of a machine, from the endpoint's compute and the catalog. */
-import { gpuShare } from "../resources/catalog/compute.ts";
-import type { KeptEndpoint } from "../resources/endpoints/model.ts";
-import type { Need } from "./placer.ts";
+/** What an instance needs of a machine. */
 
-const MB_PER_GB = 1024;
-/** For a type that the catalog gave up: what a small GPU machine has. */
-const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
-
-export function needOf({ cpu = [], gpu }: Pick<KeptEndpoint, "cpu" | "gpu">): Need {
-  if (!gpu) {
-    const flavors = cpu.map(({ vcpuCount, memory }) => ({ vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));
-    return { kind: "cpu", flavors };
-  }
-  const types = gpu.types.map((type) => {
-    const { vcpu, memoryGb } = gpuShare(type) ?? SOME_SHARE;
-    return { type, vcpu, memoryMb: memoryGb * MB_PER_GB };
-  });
-  return { kind: "gpu", count: gpu.count, types };
+export interface Share {
+  vcpu: number;
+  memoryMb: number;
 }
+
+/** What an image runs on: files of the machine itself, or an engine for containers. */
+export type Runs = "host" | "container";
+
+/** Whatever of the choices it is, and wherever. */
+export interface Terms {
+  /** Disk that it may fill. */
+  diskGb: number;
+  /** The disk is kept for it alone; else it must be there, and may be promised to others too. */
+  keepsDisk?: boolean;
+  runs?: Runs;
+  /** Only in one of these, and anywhere when there are none. */
+  dataCenters?: readonly string[];
+  cuda?: { atLeast?: string | null; oneOf?: readonly string[] };
+  /** The machine that has what it needs, such as its volume. */
+  machine?: string;
+}
+
+/** The first of the choices that fits somewhere. */
+export type Need = Terms &
+  (
+    | { kind: "cpu"; flavors: readonly (Share & { id?: string })[] }
+    | { kind: "gpu"; count: number; types: readonly (Share & { type: string })[] }
+  );

@@ -1,13 +1,22 @@
-/** What a node runs workers on, and what it tells them of it. */
+/** A machine that a node runs instances on, and what it tells them of it. */
 import type { Compute } from "../ports/compute/compute.ts";
-import type { WorkerSite } from "../resources/endpoints/worker-env.ts";
+import type { Runs } from "./need.ts";
+
+/** Where a machine stands. */
+export interface Site {
+  dataCenter: string;
+  /** The machine's address to the world, if it is known to have one. */
+  publicIp?: string | undefined;
+}
 
 export interface OwnMachine {
   id: string;
   compute: Compute;
   /** Where workers of an image reach this server; asked once the image is prepared. */
   workerUrl: (image: string) => string | Promise<string>;
-  site: WorkerSite;
+  site: Site;
+  /** What images it runs; any where nothing is said. */
+  runs?: readonly Runs[];
   /** Why nothing new is begun here, such as a full disk; undefined when nothing is in the way. */
   refusal?: () => string | undefined;
 }

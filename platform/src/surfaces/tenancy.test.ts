@@ -1,6 +1,7 @@
 /** Two accounts: a walk over every route with the ids of the one and the keys of the other, which must find nothing. */
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../tests/balanced-world.ts";
+import { workerDoc } from "../../tests/worker-doc.ts";
 import type { Answer } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
 import { workerLog } from "../resources/workers/model.ts";
@@ -100,11 +101,9 @@ async function setup() {
 /** A worker with a record and a log. */
 async function makeWorker(world: BalancedWorld, endpoint: string): Promise<string> {
   const id = "thisisaworker1";
-  const place = { machine: null, vcpu: 0, memoryMb: 0, gpuType: null, gpuCount: 0, gpus: [] };
-  const times = { startedAt: null, readyAt: null, failedAt: null };
-  const doc = { endpoint, release: 1, state: "WANTED" as const, image: PRIVATE, ...place, keyId: null, ...times };
+  const doc = workerDoc({ owner: endpoint, image: PRIVATE, reason: PRIVATE });
   const { account } = world.owner;
-  await world.services.workerRecords.insert({ id, account, createdAt: 0, doc: { ...doc, reason: PRIVATE } });
+  await world.services.workerRecords.insert({ id, account, createdAt: 0, doc });
   world.logs.append(workerLog(endpoint, id), [{ source: "container", ts: 1, line: PRIVATE }]);
   return id;
 }

@@ -1,10 +1,11 @@
 /** What is started for a worker: its endpoint's container with the variables, secrets and limits of this one boot. */
+import type { Site } from "../machines/own-machine.ts";
 import type { InstanceSpec } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import { initTimeoutMs } from "../resources/endpoints/init-timeout.ts";
 import { type Listening, listeningOf } from "../resources/endpoints/listening.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
-import { type WorkerSite, withUserEnv, workerEnv } from "../resources/endpoints/worker-env.ts";
+import { withUserEnv, workerEnv } from "../resources/endpoints/worker-env.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem } from "./plan.ts";
 
@@ -15,14 +16,14 @@ export interface Boot {
   url: string;
   key: string;
   callKey: string;
-  site: WorkerSite;
+  site: Site;
 }
 
 /** The secrets are those of this moment; the text of a failure names what is missing. */
 export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<InstanceSpec> {
   const { endpoint, worker, url, key, callKey, site } = boot;
   const { doc } = endpoint;
-  const { vcpu, memoryMb, gpus } = worker.doc;
+  const { vcpu, memoryMb, gpuType, gpuCount, box } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
   // Throws where a secret made no time of it; the keeper, which waits for the worker, reads it again.
   initTimeoutMs(given);
@@ -38,7 +39,8 @@ export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<Instance
     cmd: doc.cmd,
     env: withUserEnv(ours, { ...(listening && portEnv(listening)), ...given }),
     limits: { vcpu, memoryMb, diskGb: doc.disk },
-    gpus,
+    ...(gpuType !== null && { gpu: { type: gpuType, count: gpuCount } }),
+    ...(box !== null && { box }),
     ports: portsOf(doc, listening),
   };
 }

@@ -61,7 +61,7 @@ export class Booter {
         this.#progress.set(worker.id, line);
         workerLog.say(worker, `pulling image ${image}: ${line}`);
       });
-      this.#vcpu ??= await compute.capacity().then(({ vcpu }) => vcpu);
+      this.#vcpu ??= sum((await compute.capacity()).map(({ vcpu }) => vcpu));
       using turn = await this.#gate.enter(worker.account, worker.id);
       if (!turn || isOver()) return undefined;
       return await this.#start(worker, endpoint, { placed, prepared: clock.now() }, isOver);
@@ -80,7 +80,7 @@ export class Booter {
     const { compute, keys, records, workerUrl, site, reveal, clock } = this.#parts;
     if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
     const { id: keyId, ...issued } = await keys.issue(endpoint.account, endpoint.id, worker.id);
-    const keyed = await records.update(worker, { keyId, dataCenter: site.dataCenter });
+    const keyed = await records.update(worker, { keyId });
     if (!keyed) {
       await keys.revoke(keyId);
       return undefined;
@@ -88,8 +88,11 @@ export class Booter {
     const url = await workerUrl(endpoint.doc.image);
     const spec = await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal);
     if (isOver()) return undefined;
-    const { startedAt } = await compute.start(worker.id, spec);
+    const { startedAt, devices } = await compute.start(worker.id, spec);
     this.times.note(worker.id, { ...times, created: clock.now() });
-    return { started: await records.move(keyed, "start", { startedAt }), keyed, env: spec.env };
+    const started = await records.move(keyed, "start", { startedAt, ...(devices && { devices }) });
+    return { started, keyed, env: spec.env };
   }
 }
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);

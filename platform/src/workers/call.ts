@@ -4,6 +4,6 @@ import type { WorkerCall } from "../jobs/worker-events.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
 
 export const callOf = ({ id, doc }: WorkerItem): WorkerCall => ({
-  endpoint: doc.endpoint,
-  worker: holderName(doc.endpoint, id),
+  endpoint: doc.owner,
+  worker: holderName(doc.owner, id),
 });

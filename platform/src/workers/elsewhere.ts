@@ -11,7 +11,7 @@ export type Reach = (peer: Pick<Peer, "id" | "url">, endpoint: string, worker: s
 
 interface Known {
   endpoint: string;
-  machine: string;
+  node: string;
   standing: Standing;
   /** When its node last spoke. */
   seenAt: number;
@@ -38,15 +38,15 @@ export class Elsewhere {
       for (const [endpoint, { workers }] of Object.entries(loads)) {
         for (const [worker, told] of Object.entries(workers)) {
           spokenOf.add(worker);
-          this.#note(worker, told, { endpoint, machine: id, standing: told.standing, seenAt });
+          this.#note(worker, told, { endpoint, node: id, standing: told.standing, seenAt });
         }
       }
     }
     const there = new Set(peers.map(({ id }) => id));
-    for (const [worker, { endpoint, machine }] of [...this.#workers]) {
+    for (const [worker, { endpoint, node }] of [...this.#workers]) {
       if (spokenOf.has(worker)) continue;
       this.#workers.delete(worker);
-      const reason = there.has(machine) ? "it has ended" : `nothing is heard of its machine ${machine} any more`;
+      const reason = there.has(node) ? "it has ended" : `nothing is heard of its node ${node} any more`;
       this.#balancer.remove(endpoint, worker, reason);
     }
   }
@@ -54,8 +54,7 @@ export class Elsewhere {
   #note(worker: string, told: Told, now: Known): void {
     const before = this.#workers.get(worker);
     const isThawed = before?.standing === "frozen" && now.standing !== "frozen";
-    if (!before || isThawed || before.machine !== now.machine)
-      this.#balancer.add(now.endpoint, this.#backend(worker, now));
+    if (!before || isThawed || before.node !== now.node) this.#balancer.add(now.endpoint, this.#backend(worker, now));
     this.#workers.set(worker, { ...now, doubtedAt: before?.doubtedAt });
     this.#balancer.tell(now.endpoint, worker, told);
     if (now.standing === "ready") this.#ready(worker);
@@ -73,11 +72,11 @@ export class Elsewhere {
     else this.#balancer.doubt(endpoint, worker, reason);
   }
 
-  #backend(worker: string, { endpoint, machine }: Known): Backend {
+  #backend(worker: string, { endpoint, node }: Known): Backend {
     return {
       worker,
-      machine,
-      dial: () => this.#reach({ id: machine, url: this.#urls.get(machine) }, endpoint, worker),
+      node,
+      dial: () => this.#reach({ id: node, url: this.#urls.get(node) }, endpoint, worker),
       doubted: () => {
         const known = this.#workers.get(worker);
         if (known) known.doubtedAt = known.seenAt;

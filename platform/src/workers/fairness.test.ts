@@ -30,7 +30,7 @@ class GatedStore extends MemoryStore {
 
   override async commit(writes: Write[]) {
     const [first] = writes;
-    const worker = first?.do === "insert" && first.record.kind === "worker" ? first.record : undefined;
+    const worker = first?.do === "insert" && first.record.kind === "instance" ? first.record : undefined;
     if (worker) {
       // As long as a commit takes, everybody else goes on.
       await turn();

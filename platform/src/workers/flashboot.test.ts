@@ -252,7 +252,7 @@ describe("a frozen worker", () => {
 });
 
 describe("room", () => {
-  const gpus = [{ id: "g0", type: "NVIDIA A40", virtual: false }];
+  const gpus = [{ type: "NVIDIA A40", count: 1, virtual: false }];
   const gpu = { id: "NVIDIA A40" };
 
   test("is made by a frozen worker for one that a job needs, and 'no capacity' is never the reason", async () => {

@@ -25,16 +25,15 @@ import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import { Attention, isThawable, serves } from "./attention.ts";
+import { type Crew, crewFor } from "./crew.ts";
 import { Elsewhere, type Reach } from "./elsewhere.ts";
 import { EndpointBook } from "./endpoint-book.ts";
-import { Keeper } from "./keeper.ts";
+import type { Keeper } from "./keeper.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
-import { Rotation } from "./rotation.ts";
 import { Rounds } from "./rounds.ts";
 import { WaitReasons } from "./wait-reasons.ts";
 import { FleetWarmUps } from "./warm-ups.ts";
-import { WorkerLog } from "./worker-log.ts";
 
 export interface FleetParts {
   store: Store;
@@ -53,10 +52,10 @@ export interface FleetParts {
   keys: WorkerKeys;
   reveal: Reveal;
   logs: Logs;
-  /** What this node runs workers on; a node without it serves requests and leaves workers to others. */
-  machine: OwnMachine | undefined;
-  /** Of many nodes: who this one is, and how it reaches workers on the machines of others. */
-  node?: NodeIdentity | undefined;
+  /** What this node runs workers on; a node without any serves requests and leaves workers to others. */
+  machines: readonly OwnMachine[];
+  node: NodeIdentity;
+  /** How it reaches workers on the machines of other nodes. */
   reach?: Reach;
   /** How long workers stay frozen, and with how much memory. */
   frozen: FrozenLimits;
@@ -73,10 +72,9 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #parts: FleetParts;
   readonly #machines: Machines;
   readonly #planner: Planner;
-  readonly #keeper: Keeper | undefined;
-  readonly #workerLog: WorkerLog | undefined;
+  /** What is done on each machine of this node. */
+  readonly #crews: ReadonlyMap<string, Crew>;
   readonly #book: EndpointBook;
-  readonly #rotation: Rotation | undefined;
   #ticking: Duty | undefined;
   readonly #stopListening: (() => void)[];
   readonly #attention: Attention;
@@ -94,7 +92,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   constructor(parts: FleetParts) {
     this.#parts = parts;
-    const { machine, signals, balancer } = parts;
+    const { machines, signals, balancer } = parts;
     balancer.onDemand((endpoint) => this.#wake(endpoint));
     balancer.onChange(() => this.#background(this.#tellOthers()));
     balancer.explainedBy((endpoint) => this.#whyNoWorker(endpoint));
@@ -102,26 +100,35 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#attention = new Attention(parts);
     const endpoint = (id: string) => this.#book.find(id);
     this.warmUps = new FleetWarmUps({ ...parts, endpoint, act: (worker) => this.#act(worker) });
-    const refusal = () => machine?.refusal?.();
-    this.#reasons = new WaitReasons({ ...parts, refusal, progressOf: (worker) => this.#keeper?.progressOf(worker) });
+    const refusal = () => machines.map((machine) => machine.refusal?.()).find((reason) => reason !== undefined);
+    const progressOf = (id: string) =>
+      this.#keepers()
+        .map((keeper) => keeper.progressOf(id))
+        .find((line) => line !== undefined);
+    this.#reasons = new WaitReasons({ ...parts, refusal, progressOf });
     const { reach = () => Promise.reject(new Error("other machines are not reached from here")) } = parts;
     const elsewhere = new Elsewhere({ balancer, reach });
     this.#machines = new Machines({
       ...parts,
-      node: parts.node,
-      own: machine,
-      alone: parts.alone,
+      own: machines,
+      isMetered: () => this.#isMetered(),
       activity: () => this.#activity(),
       // A node that ends says so first: nobody is sent to it any more.
       loads: () => (this.#closed ? {} : balancer.loads()),
       heard: (peers) => elsewhere.learn(peers),
     });
-    this.#workerLog = machine && new WorkerLog({ ...parts, ...machine });
-    this.#rotation = machine && new Rotation({ ...parts, dial: (worker, port) => machine.compute.dial(worker, port) });
-    this.#keeper = machine && this.#newKeeper(machine, this.#workerLog!, this.#rotation!);
+    const keeping = {
+      ...parts,
+      endpoint,
+      warmUps: this.warmUps,
+      seenBefore: () => this.#machines.seenBefore,
+      changed: (id: string) => this.#wake(id),
+    };
+    this.#crews = new Map(machines.map((machine) => [machine.id, crewFor(machine, keeping)]));
     this.#planner = new Planner({
       ...parts,
       roll: () => this.#machines.roll(),
+      lastSeen: (machine) => this.#machines.lastSeen(machine),
       activeAt: (endpoint, worker) => this.#activeAt(endpoint, worker),
       act: (worker) => this.#act(worker),
       thawHere: (worker) => this.#thawHere(worker),
@@ -136,7 +143,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       signals.listen("fleet:work", () => this.#background(this.#ticking?.soon())),
       signals.listen("fleet:endpoints", () => this.#book.forget()),
       signals.listen("fleet:loads", () => this.#background(this.#learn())),
-      ...(machine ? [signals.listen(`fleet:${machine.id}`, () => this.#background(this.#ticking?.soon()))] : []),
+      ...machines.map(({ id }) => signals.listen(`fleet:${id}`, () => this.#background(this.#ticking?.soon()))),
     ];
   }
 
@@ -153,11 +160,11 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   heard({ worker }: WorkerCall): void {
-    this.#background(this.#keeper?.answered(workerOf(worker)));
+    for (const keeper of this.#keepers()) this.#background(keeper.answered(workerOf(worker)));
   }
 
   unfit({ worker }: WorkerCall, reason: string): void {
-    this.#background(this.#keeper?.giveUp(workerOf(worker), reason));
+    for (const keeper of this.#keepers()) this.#background(keeper.giveUp(workerOf(worker), reason));
   }
 
   tired({ worker }: WorkerCall): void {
@@ -178,7 +185,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#book.drop(id);
     this.#attention.forget(id);
     this.#reasons.forget(id);
-    await this.#keeper?.endAll(id);
+    await Promise.all(this.#keepers().map((keeper) => keeper.endAll(id)));
   }
 
   /** The other nodes that were heard of lately. */
@@ -212,9 +219,9 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#planning.over;
     await this.#tellOthers().catch(this.#parts.failed);
     // Whatever fails here must not keep the rest of the server from ending; workers that are left end without it.
-    await this.#keeper?.shutDown().catch(this.#parts.failed);
-    this.#rotation?.[Symbol.dispose]();
-    await this.#workerLog?.[Symbol.asyncDispose]();
+    await Promise.all(this.#keepers().map((keeper) => keeper.shutDown().catch(this.#parts.failed)));
+    for (const { rotation } of this.#crews.values()) rotation[Symbol.dispose]();
+    for (const { workerLog } of this.#crews.values()) await workerLog[Symbol.asyncDispose]();
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -227,7 +234,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#compare();
     const holders = await this.#parts.queue.holders(undefined);
     // First, so that the plan is made on what hinders workers now.
-    await this.#keeper?.tick(now, new Map(holders.map((holder) => [workerOf(holder.holder), holder])));
+    const heard = new Map(holders.map((holder) => [workerOf(holder.holder), holder]));
+    for (const keeper of this.#keepers()) await keeper.tick(now, heard);
     if (!(await this.#isMine(now))) {
       this.#rounds.drop();
       return void (await this.#machines.roll());
@@ -275,7 +283,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#rounds.drop();
     if (woken.length === 0) return;
     await this.#machines.tell(this.#parts.clock.now());
-    const served = new Set((await this.#parts.records.all()).filter(serves).map(({ doc }) => doc.endpoint));
+    const served = new Set((await this.#parts.records.all()).filter(serves).map(({ doc }) => doc.owner));
     const asks = (endpoint: string) => !served.has(endpoint) || this.#parts.balancer.demand(endpoint).inFlight > 0;
     if (woken.some(asks)) this.#parts.signals.emit("fleet:work");
   }
@@ -291,7 +299,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   /** What follows from a plan for those who wait: when to look again, and a line in the log when the reason is a new one. */
   async #note(endpoints: readonly Item<KeptEndpoint>[], { demand, jobsOf: jobs }: Survey): Promise<void> {
-    const workers = Map.groupBy(await this.#parts.records.all(), ({ doc }) => doc.endpoint);
+    const workers = Map.groupBy(await this.#parts.records.all(), ({ doc }) => doc.owner);
     for (const endpoint of endpoints) {
       const own = workers.get(endpoint.id) ?? [];
       const waiting = demand.get(endpoint.id);
@@ -309,14 +317,15 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   #act({ id, doc }: WorkerItem): void {
-    if (doc.machine === this.#parts.machine?.id) this.#background(this.#keeper!.tend(id));
+    const crew = this.#crews.get(doc.machine ?? "");
+    if (crew) this.#background(crew.keeper.tend(id));
     else this.#parts.signals.emit(`fleet:${doc.machine}`);
   }
 
   async #thawHere({ id, doc }: WorkerItem): Promise<boolean> {
-    if (doc.machine !== this.#parts.machine?.id) return false;
-    await this.#keeper!.thaw(id);
-    return true;
+    const crew = this.#crews.get(doc.machine ?? "");
+    await crew?.keeper.thaw(id);
+    return crew !== undefined;
   }
 
   /** Once, before anything else: what was left by the process before is taken up again or removed. */
@@ -341,28 +350,25 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   async #compare(): Promise<void> {
     const now = this.#parts.clock.monotonic();
     if (now - this.#comparedAt < COMPARE_MS) return;
-    await this.#keeper?.compare();
+    for (const keeper of this.#keepers()) await keeper.compare();
     this.#comparedAt = now;
   }
 
-  #newKeeper({ id, ...machine }: OwnMachine, workerLog: WorkerLog, rotation: Rotation): Keeper {
-    return new Keeper({
-      ...this.#parts,
-      ...machine,
-      rotation,
-      machine: id,
-      workerLog,
-      endpoint: (id) => this.#book.find(id),
-      warmUps: this.warmUps,
-      changed: (endpoint) => this.#wake(endpoint),
-    });
+  #keepers(): Keeper[] {
+    return [...this.#crews.values()].map(({ keeper }) => keeper);
+  }
+
+  async #isMetered(): Promise<boolean> {
+    return (await this.#parts.records.instances.all()).some(
+      ({ doc }) => doc.span && this.#crews.has(doc.machine ?? ""),
+    );
   }
 
   /** For the node that plans: when workers of this machine last took or ended a job. */
   async #activity(): Promise<Record<string, number>> {
-    const { records, machine } = this.#parts;
-    const workers = machine ? await records.ofMachine(machine.id) : [];
-    const seen = workers.map(({ id, doc }) => [id, this.#activeAt(doc.endpoint, id)] as const);
+    const { records, machines } = this.#parts;
+    const workers = (await Promise.all(machines.map(({ id }) => records.ofMachine(id)))).flat();
+    const seen = workers.map(({ id, doc }) => [id, this.#activeAt(doc.owner, id)] as const);
     return Object.fromEntries(seen.filter((one): one is [string, number] => one[1] !== undefined));
   }
 

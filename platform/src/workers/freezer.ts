@@ -100,7 +100,7 @@ export class Freezer {
       await records.move(worker, "drain", { reason });
     }
     // A job that came meanwhile passed it by.
-    changed(worker.doc.endpoint);
+    changed(worker.doc.owner);
   }
 
   /** False when it is busy again. */

@@ -80,6 +80,6 @@ export class Hindrances {
     if (before?.kind === now?.kind && before?.reason === now?.reason) return;
     // What a process before this one saw of the same kind has lasted since then.
     const hindrance = now && before?.kind === now.kind ? { ...now, since: before.since } : (now ?? null);
-    if (await this.#parts.records.update(worker, { hindrance })) this.#parts.changed(worker.doc.endpoint);
+    if (await this.#parts.records.update(worker, { hindrance })) this.#parts.changed(worker.doc.owner);
   }
 }

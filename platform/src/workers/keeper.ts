@@ -1,10 +1,11 @@
-/** The keeper makes the records of one machine's workers true: it boots, drains, ends and recovers them, each step repeatable. */
+/** What only workers need of their keeping on one machine: boots with a key, jobs and health, freezing, failures that count. */
 import { holderName } from "../jobs/holder.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import { eachOf } from "../kernel/bounded.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
+import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Instance } from "../ports/compute/compute.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
@@ -12,7 +13,7 @@ import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
-import { workerLifecycle } from "../resources/workers/model.ts";
+import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import { type Booted, Booter } from "./booter.ts";
 import { isProven } from "./brake.ts";
@@ -39,35 +40,33 @@ export interface KeeperParts extends Omit<OwnMachine, "id"> {
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
   reveal: Reveal;
   warmUps: FleetWarmUps;
+  /** When a process before this one last said that its machine was there; undefined when none did. */
+  seenBefore: () => number | undefined;
   /** Something happened to a worker of this endpoint: it may need another. */
   changed: (endpoint: string) => void;
 }
 
+/** Nobody pays for a program that never came to work. */
+const FAILED_START = "failed start";
 /** A worker without jobs needs no longer to end itself. */
 const STOP_GRACE_MS = 5000;
 /** Nor does one whose jobs are gone, for which somebody waits. */
 const DELETED_GRACE_MS = 1000;
 /** More at once would take longer: most of an end is waiting, but the rest is work. */
 const ENDS_AT_ONCE = 64;
-/** A stop that does not end by then is not waited for. */
-const STOP_LIMIT_MS = 15_000;
 /** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
 const LAST_JOB_MS = 5000;
 const LOOK_MS = 100;
 
-export class Keeper {
+export class Keeper implements Trade<KeptWorker> {
+  readonly kind = "worker";
   readonly #parts: KeeperParts;
-  /** Work on one worker, one step after the other; a second wish while it goes on is one more round. */
-  readonly #tended = new Map<string, { over: Promise<void>; again: boolean }>();
+  readonly #instances: InstanceKeeper<KeptWorker>;
   readonly #booter: Booter;
   readonly #freezer: Freezer;
-  readonly #exits = new Map<string, Instance>();
   readonly #patience: Patience;
   readonly #hindrances: Hindrances;
   readonly #givenUp = new Map<string, string>();
-  readonly #stopWatching: () => void;
-  #recovered = false;
-  #closed = false;
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
@@ -75,7 +74,7 @@ export class Keeper {
     this.#freezer = new Freezer({ ...parts, goesOn: (worker) => this.#join(worker) });
     this.#patience = new Patience({ ...parts, freezer: this.#freezer });
     this.#hindrances = new Hindrances(parts);
-    this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
+    this.#instances = new InstanceKeeper({ ...parts, trade: this });
     parts.rotation.tell({
       ready: (id) => this.#background(this.answered(id)),
       failed: (id, reason) => this.#background(this.giveUp(id, reason)),
@@ -95,43 +94,11 @@ export class Keeper {
 
   /** Brings a worker to where its record says it is, now or right after what is being done with it. */
   tend(id: string): Promise<void> {
-    const tended = this.#tended.get(id);
-    if (tended) {
-      tended.again = true;
-      return tended.over;
-    }
-    const entry = { again: false, over: Promise.resolve() };
-    entry.over = this.#rounds(id, entry)
-      .catch(this.#parts.failed)
-      .finally(() => this.#tended.delete(id));
-    this.#tended.set(id, entry);
-    return entry.over;
+    return this.#instances.tend(id);
   }
 
-  /**
-   * Compares the records with what runs: what nobody has a record of is removed, and what a record speaks of and does not run has
-   * ended. At the start this is the recovery from whatever ended the process before.
-   */
-  async compare(): Promise<void> {
-    const { compute } = this.#parts;
-    // Read on both sides of the list: a worker that began or ended meanwhile is neither without a record nor without a program.
-    const before = await this.#own();
-    const instances = (await compute.list()).filter(({ kind }) => kind === "worker");
-    const after = await this.#own();
-    for (const instance of instances) {
-      const worker = after.get(instance.id);
-      if (this.#tended.has(instance.id)) continue;
-      if (!worker || worker.doc.state === "FAILED") await this.#removeUnknown(instance);
-      else if (instance.state === "exited") this.#noticed(instance);
-      else if (worker.doc.state === "PLACED") await this.#adopt(worker, instance);
-      else await this.#takeUp(await this.#freezer.learn(worker, instance.state, !this.#recovered));
-    }
-    this.#recovered = true;
-    const listed = new Set(instances.map(({ id }) => id));
-    for (const worker of before.values()) {
-      const isThere = listed.has(worker.id) || !after.has(worker.id) || this.#tended.has(worker.id);
-      if (hasProgram(worker) && !isThere) await this.#vanished(worker);
-    }
+  compare(): Promise<void> {
+    return this.#instances.compare();
   }
 
   /** A job waits for this frozen worker. Should the server end before that is on record, the next one puts it right. */
@@ -145,7 +112,7 @@ export class Keeper {
    * `heard` has those that were heard of lately.
    */
   async tick(now: number, heard: ReadonlyMap<string, HolderState>): Promise<void> {
-    for (const worker of (await this.#own()).values()) {
+    for (const worker of (await this.own()).values()) {
       const { id, doc } = worker;
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker))
         this.#background(this.tend(id));
@@ -178,7 +145,7 @@ export class Keeper {
     desk.lookAgain(callOf(worker));
     if (warmUp?.ended) workerLog.say(worker, `warmed up in ${warmUp.ended.at - warmUp.since} ms: ${warmUp.ended.said}`);
     workerLog.say(worker, `ready ${this.#booter.times.tell(worker, readyAt)}`);
-    changed(worker.doc.endpoint);
+    changed(worker.doc.owner);
   }
 
   /** It is ended as soon as nothing else is being done with it. */
@@ -190,37 +157,38 @@ export class Keeper {
   /** Ends a worker at once; its record says why until a healthy one has taken its place. */
   async #fail(worker: WorkerItem, reason: string, how = "failed"): Promise<void> {
     const { id } = worker;
-    if (!workerLifecycle.can(worker.doc.state, "fail")) return this.#forget(id);
+    if (!workerLifecycle.can(worker.doc.state, "fail")) return this.forget(id);
     const { workerLog, records, clock, changed, log, rotation } = this.#parts;
     const isBalanced = rotation.has(id);
     workerLog.say(worker, `failed: ${reason}`);
-    log.warn({ endpoint: worker.doc.endpoint, worker: id, reason: withoutItsWords(reason) }, "a worker failed");
+    log.warn({ endpoint: worker.doc.owner, worker: id, reason: withoutItsWords(reason) }, "a worker failed");
+    const endedAt = this.#instances.exitOf(id)?.at;
     await this.#clear(worker, how);
     const failedAt = clock.now();
-    const failed = await records.insist(worker, "fail", { reason, failedAt, keyId: null });
     const { readyAt, hindrance } = worker.doc;
+    const metered = { at: endedAt ?? failedAt, ...(readyAt === null && { free: FAILED_START }) };
+    const failed = await records.insist(worker, "fail", { reason, failedAt, keyId: null }, metered);
     const wellMs = (hindrance?.since ?? failedAt) - (readyAt ?? failedAt);
     // A worker that ran well for a while says nothing about the start of the next one.
     if (failed && isProven(isBalanced ? "LOAD_BALANCER" : "QUEUE", wellMs)) await records.remove(id);
-    changed(worker.doc.endpoint);
+    changed(worker.doc.owner);
   }
 
   /** Ends every worker of this machine, or of one endpoint on it, whatever it is doing. */
   async endAll(endpoint?: string): Promise<void> {
     const { compute } = this.#parts;
     const ofEndpoint = (owner: string) => endpoint === undefined || owner === endpoint;
-    const own = [...(await this.#own()).values()].filter(({ doc }) => ofEndpoint(doc.endpoint));
+    const own = [...(await this.own()).values()].filter(({ doc }) => ofEndpoint(doc.owner));
     await eachOf(own, ENDS_AT_ONCE, (worker) => this.#end(worker, { graceMs: DELETED_GRACE_MS }));
     const left = (await compute.list()).filter(({ kind, owner }) => kind === "worker" && ofEndpoint(owner));
-    await eachOf(left, ENDS_AT_ONCE, (instance) => this.#removeUnknown(instance));
+    await eachOf(left, ENDS_AT_ONCE, (instance) => this.#instances.removeUnknown(instance));
   }
 
   /** Nothing more is begun; each worker gets a moment for the jobs it has, which else go back, and ends. */
   async shutDown(): Promise<void> {
-    this.#closed = true;
-    this.#stopWatching();
-    await Promise.all([...(await this.#own()).values()].map((worker) => this.#endGently(worker)));
-    await Promise.all([...this.#tended.values()].map(({ over }) => over));
+    this.#instances.close();
+    await Promise.all([...(await this.own()).values()].map((worker) => this.#endGently(worker)));
+    await this.#instances.settled();
     // What a boot that was under way has left.
     await this.endAll();
   }
@@ -232,22 +200,13 @@ export class Keeper {
     await this.#end(worker, { graceMs: DELETED_GRACE_MS, orderly: true });
   }
 
-  async #rounds(id: string, entry: { again: boolean }): Promise<void> {
-    do {
-      entry.again = false;
-      const worker = await this.#find(id);
-      if (worker) await this.#round(worker);
-      else this.#forget(id);
-    } while (entry.again && !this.#closed);
-  }
-
-  async #round(worker: WorkerItem): Promise<void> {
-    const exit = this.#exits.get(worker.id)?.exit;
+  async round(worker: WorkerItem): Promise<void> {
+    const exit = this.#instances.exitOf(worker.id);
     const reason = this.#givenUp.get(worker.id);
     if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
     if (exit) return this.#failed(worker, exitText(exit));
     if (reason !== undefined) return this.#fail(worker, reason);
-    if (this.#closed) return;
+    if (this.#instances.isClosed) return;
     if (worker.doc.state === "PLACED") return this.#boot(worker);
     if (worker.doc.state === "STARTING" && worker.doc.warmUp) return this.answered(worker.id);
     try {
@@ -266,11 +225,11 @@ export class Keeper {
   }
 
   async #boot(worker: WorkerItem): Promise<void> {
-    const endpoint = await this.#parts.endpoint(worker.doc.endpoint);
+    const endpoint = await this.#parts.endpoint(worker.doc.owner);
     // Of an older release, or of no endpoint any more: the plan ends it.
     if (endpoint?.doc.release !== worker.doc.release) return;
     try {
-      const booted = await this.#booter.boot(worker, endpoint, () => this.#closed);
+      const booted = await this.#booter.boot(worker, endpoint, () => this.#instances.isClosed);
       if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
       await this.#fail(worker, `${BOOT_FAILED}${error instanceof Error ? error.message : String(error)}`);
@@ -287,14 +246,17 @@ export class Keeper {
     if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
   }
 
-  /** Its program was started by a process that could not say so any more. */
-  async #adopt(worker: WorkerItem, { startedAt }: Instance): Promise<void> {
-    const started = await this.#parts.records.move(worker, "start", { startedAt });
-    if (started) await this.#takeUp(started);
+  async adopt(worker: WorkerItem, { startedAt, devices }: Instance): Promise<void> {
+    const started = await this.#parts.records.move(worker, "start", { startedAt, ...(devices && { devices }) });
+    if (started) await this.#follow(started);
+  }
+
+  async takeUp(worker: WorkerItem, { state }: Instance, isRecovery: boolean): Promise<void> {
+    await this.#follow(await this.#freezer.learn(worker, state, isRecovery));
   }
 
   /** One that a process before this one started: its lines are read and, where requests go to it, its health is asked for. */
-  async #takeUp(worker: WorkerItem): Promise<void> {
+  async #follow(worker: WorkerItem): Promise<void> {
     this.#parts.workerLog.follow(worker);
     const isAsked = worker.doc.state === "STARTING" || worker.doc.state === "READY";
     if (isAsked && !this.#parts.rotation.has(worker.id)) await this.#join(worker);
@@ -303,7 +265,7 @@ export class Keeper {
   /** Where requests go to its endpoint's workers, it gets some as soon as it is well. */
   async #join(worker: WorkerItem): Promise<void> {
     const { rotation, endpoint: endpointOf, reveal } = this.#parts;
-    const endpoint = await endpointOf(worker.doc.endpoint);
+    const endpoint = await endpointOf(worker.doc.owner);
     if (endpoint?.doc.type !== "LOAD_BALANCER") return;
     const env = await resolveEnv(endpoint.account, endpoint.doc.env, reveal);
     rotation.join({ endpoint: endpoint.id, worker: worker.id, env, wasReady: worker.doc.state === "READY" });
@@ -330,12 +292,12 @@ export class Keeper {
 
   /** Stops it, leaves nothing of it, and forgets it. */
   async #end(worker: WorkerItem, { graceMs = STOP_GRACE_MS, orderly = false } = {}): Promise<void> {
-    const { compute, records, changed } = this.#parts;
-    await this.#within(STOP_LIMIT_MS, compute.stop(worker.id, graceMs));
+    const { records, changed } = this.#parts;
+    const at = await this.#instances.end(worker.id, graceMs);
     await this.#clear(worker, "was ended", orderly);
-    await records.remove(worker.id);
-    if (!(await this.#parts.endpoint(worker.doc.endpoint))) await this.#parts.workerLog.remove(worker);
-    changed(worker.doc.endpoint);
+    await records.remove(worker.id, { at });
+    if (!(await this.#parts.endpoint(worker.doc.owner))) await this.#parts.workerLog.remove(worker);
+    changed(worker.doc.owner);
   }
 
   /** Nothing of it runs or counts any more: its program, its hold on jobs, its key. */
@@ -347,51 +309,38 @@ export class Keeper {
     await desk.ended(callOf(worker), how, orderly);
     const { keyId } = (await this.#find(worker.id))?.doc ?? worker.doc;
     if (keyId !== null) await keys.revoke(keyId);
-    this.#forget(worker.id);
+    this.forget(worker.id);
   }
 
-  #forget(id: string): void {
+  forget(id: string): void {
+    this.#instances.forget(id);
     this.#booter.giveUp(id);
-    for (const known of [this.#exits, this.#givenUp]) known.delete(id);
+    this.#givenUp.delete(id);
     for (const known of [this.#booter.times, this.#freezer, this.#patience]) known.forget(id);
   }
 
-  async #removeUnknown({ id, owner }: Instance): Promise<void> {
-    this.#parts.log.warn({ endpoint: owner, worker: id }, "a worker without a record was removed");
-    await this.#parts.compute.remove(id);
+  async removed({ id, owner }: Instance): Promise<void> {
     await this.#parts.desk.ended({ endpoint: owner, worker: holderName(owner, id) });
   }
 
-  /** It ended while nobody looked: with its machine, or before this process began. That says nothing about its release. */
-  async #vanished(worker: WorkerItem): Promise<void> {
+  /** With its machine, or before this process began. That says nothing about its release. */
+  async vanished(worker: WorkerItem, lastSeenAt = 0): Promise<void> {
     this.#parts.workerLog.say(worker, "ended while the server was away");
     await this.#clear(worker, "vanished");
-    await this.#parts.records.remove(worker.id);
-    this.#parts.changed(worker.doc.endpoint);
+    await this.#parts.records.remove(worker.id, { at: lastSeenAt });
+    this.#parts.changed(worker.doc.owner);
   }
 
-  #noticed(instance: Instance): void {
-    if (instance.kind !== "worker" || instance.state !== "exited") return;
-    this.#exits.set(instance.id, instance);
-    // Requests that wait for its answer are told at once, and how it ended.
-    this.#parts.rotation.leave(instance.id, instance.exit ? exitText(instance.exit) : "ended");
-    this.#background(this.tend(instance.id));
+  /** Requests that wait for its answer are told at once, and how it ended. */
+  exited({ id, exit }: Instance): void {
+    this.#parts.rotation.leave(id, exit ? exitText(exit) : "ended");
   }
 
-  async #own(): Promise<Map<string, WorkerItem>> {
+  async own(): Promise<Map<string, WorkerItem>> {
     return new Map((await this.#parts.records.ofMachine(this.#parts.machine)).map((worker) => [worker.id, worker]));
   }
 
   async #find(id: string): Promise<WorkerItem | undefined> {
-    return (await this.#own()).get(id);
-  }
-
-  async #within(limitMs: number, work: Promise<void>): Promise<void> {
-    const late = Promise.withResolvers<void>();
-    const timer = this.#parts.clock.after(limitMs, late.resolve);
-    await Promise.race([work, late.promise]);
-    timer.cancel();
+    return (await this.own()).get(id);
   }
 }
-
-const hasProgram = ({ doc }: WorkerItem) => doc.startedAt !== null && doc.state !== "FAILED";

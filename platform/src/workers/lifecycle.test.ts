@@ -218,15 +218,16 @@ describe("capacity", () => {
   const A40 = "NVIDIA A40";
   const L4 = "NVIDIA L4";
   const gpus = [
-    { id: "g0", type: A40, virtual: false },
-    { id: "g1", type: L4, virtual: false },
+    { type: A40, count: 1, virtual: false },
+    { type: L4, count: 1, virtual: false },
   ];
   const endpoint = { gpu: { pools: ["AMPERE_48", "AMPERE_24"] }, workers: { min: 3, max: 3 } };
 
   test("GPU workers get devices of their own, in the order of the types, until there are none", async () => {
     await using world = await setupFleet({ machine: { capacity: { gpus } }, endpoint });
     await world.settle();
-    expect(world.running().map(({ instance }) => instance.spec.gpus)).toEqual([["g0"], ["g1"]]);
+    const given = world.running().map(({ instance }) => instance.spec.gpu);
+    expect(given).toEqual([A40, L4].map((type) => ({ type, count: 1 })));
     expect(world.running()[0]!.env).toMatchObject({ RUNPOD_GPU_COUNT: "1", RUNPOD_GPU_NAME: "NVIDIA+A40" });
     const wanted = (await world.records()).find(({ state }) => state === "WANTED");
     expect(wanted?.reason).toMatch(/^no capacity: needs 1x NVIDIA A40, NVIDIA .* 0 of 2 free$/);

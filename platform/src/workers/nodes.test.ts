@@ -1,7 +1,7 @@
 /** Several servers on one store and queue, each with a machine of its own: one plans, each keeps its own workers. */
 import { expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, setupFleet } from "../../tests/fleet-world.ts";
-import { workerUrlsOfNodes } from "../machines/machines.ts";
+import { workerUrlsOfNodes } from "../machines/nodes.ts";
 import { MemorySignals } from "../ports/signals/memory-signals.ts";
 
 /** Two servers that hear each other at once, as if nothing were ever lost, and still look for themselves. */

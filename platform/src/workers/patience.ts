@@ -57,7 +57,7 @@ export class Patience {
     const { warmUps } = this.#parts;
     if (worker.doc.warmUp) return warmUps.overdue(worker, now);
     if (holder && !(await warmUps.isDue(worker))) return undefined;
-    const endpoint = await this.#parts.endpoint(worker.doc.endpoint);
+    const endpoint = await this.#parts.endpoint(worker.doc.owner);
     if (!endpoint || worker.doc.startedAt === null) return undefined;
     const limitMs = await this.#startLimitMs(endpoint);
     if (now - worker.doc.startedAt < limitMs) return undefined;

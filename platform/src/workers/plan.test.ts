@@ -1,11 +1,14 @@
 /** What is planned for an endpoint, whatever its workers and jobs are doing. */
 import { describe, expect, test } from "vitest";
-import { Room } from "../machines/placer.ts";
+import { workerDoc } from "../../tests/worker-doc.ts";
+import { placeOf } from "../machines/instances.ts";
+import { Room } from "../machines/room.ts";
+import { ONLY_BOX } from "../ports/compute/compute.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { AccountShare } from "./share.ts";
-import { placeOf, Shelf } from "./shelf.ts";
+import { Shelf } from "./shelf.ts";
 
 const NOW = 1_000_000;
 const GPU = "NVIDIA A40";
@@ -35,39 +38,17 @@ function endpointOf(changes: Partial<KeptEndpoint> = {}): KeptEndpoint {
 }
 
 function worker(id: string, changes: Partial<KeptWorker> = {}): WorkerItem {
-  const doc: KeptWorker = {
-    endpoint: "ep",
-    release: 2,
-    state: "READY",
-    image: "host:/app",
-    machine: "m",
-    vcpu: 2,
-    memoryMb: 4096,
-    gpuType: null,
-    gpuCount: 0,
-    gpus: [],
-    keyId: null,
-    startedAt: NOW - 5000,
-    readyAt: NOW - 4000,
-    failedAt: null,
-    reason: null,
+  const doc = workerDoc({
+    ...{ release: 2, state: "READY", machine: "m", vcpu: 2, memoryMb: 4096 },
+    ...{ startedAt: NOW - 5000, readyAt: NOW - 4000 },
     ...changes,
-  };
+  });
   return { id, account: "a", createdAt: NOW - 6000, version: 1, doc };
 }
 
-const machines = [
-  {
-    id: "m",
-    capacity: {
-      vcpu: 8,
-      memoryMb: 65_536,
-      diskGb: 100,
-      gpus: [{ id: "g0", type: GPU, virtual: true }],
-      ceilings: false,
-    },
-  },
-];
+const gpus = [{ type: GPU, count: 1, virtual: true }];
+const box = { id: ONLY_BOX, vcpu: 8, memoryMb: 65_536, diskGb: 100, gpus, ceilings: false };
+const machines = [{ id: "m", boxes: [box], dataCenter: "US-KS-2" }];
 
 interface Given {
   endpoint?: Partial<KeptEndpoint>;

@@ -1,12 +1,13 @@
 /** The plan for one endpoint: from what is known of its jobs and workers to the steps that bring both together. */
 
-import { needOf } from "../machines/need.ts";
-import type { Place, Room } from "../machines/placer.ts";
+import type { Place } from "../machines/place.ts";
+import type { Room } from "../machines/room.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { hindranceOf } from "../resources/workers/hindrance.ts";
 import type { KeptWorker, WorkerState } from "../resources/workers/model.ts";
 import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, isProven } from "./brake.ts";
+import { needOf } from "./need.ts";
 import {
   type Crew,
   idleTimeoutOf,

@@ -7,8 +7,10 @@ import { eachOf } from "../kernel/bounded.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
+import { type InstanceItem, NOWHERE, type Placing, placeOf } from "../machines/instances.ts";
 import type { Roll } from "../machines/machines.ts";
-import { type Place, Room } from "../machines/placer.ts";
+import type { Machine, Place } from "../machines/place.ts";
+import { Room } from "../machines/room.ts";
 import type { Demand, HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { QuotaBook } from "../resources/account/quotas.ts";
@@ -18,7 +20,7 @@ import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts"
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { AccountShare } from "./share.ts";
-import { placeOf, Shelf, type ShelfLimits } from "./shelf.ts";
+import { Shelf, type ShelfLimits } from "./shelf.ts";
 
 export interface PlannerParts {
   queue: Queue;
@@ -28,6 +30,8 @@ export interface PlannerParts {
   clock: Clock;
   random: Random;
   roll: () => Promise<Roll>;
+  /** When a machine that is gone was last heard of, by its own clock. */
+  lastSeen: (machine: string) => Promise<number | undefined>;
   /** When a worker last took or ended a job, as far as this node knows. */
   activeAt: (endpoint: string, worker: string) => number | undefined;
   /** A record was written that its machine must act on. */
@@ -52,6 +56,8 @@ export interface Survey {
   now: number;
   demand: ReadonlyMap<string, Demand>;
   workers: ReadonlyMap<string, WorkerItem[]>;
+  /** Instances of every kind, since all of them need room. */
+  instances: readonly InstanceItem[];
   /** Jobs of each live worker, by endpoint. */
   jobsOf: ReadonlyMap<string, ReadonlyMap<string, number>>;
   roll: Roll;
@@ -79,9 +85,10 @@ export class Planner {
   async survey(holders?: readonly HolderState[]): Promise<Survey> {
     const { queue, balancer, records, clock, roll } = this.#parts;
     const now = clock.now();
-    const [demand, workers, alive, there] = await Promise.all([
+    const [demand, workers, instances, alive, there] = await Promise.all([
       queue.demand(MOST_WAITING),
       records.all(),
+      records.instances.all(),
       holders ?? queue.holders(undefined),
       roll(),
     ]);
@@ -102,7 +109,8 @@ export class Planner {
       demand: new Map(
         [...demand, ...balanced.map((id) => loadOn(id, balancer, there))].map((one) => [one.endpoint, one]),
       ),
-      workers: Map.groupBy(workers, ({ doc }) => doc.endpoint),
+      workers: Map.groupBy(workers, ({ doc }) => doc.owner),
+      instances,
       jobsOf,
       roll: there,
     };
@@ -110,7 +118,7 @@ export class Planner {
 
   begin(survey: Survey): View {
     const all = [...survey.workers.values()].flat();
-    const room = new Room(survey.roll.machines, all.flatMap(placeOf));
+    const room = new Room(survey.roll.machines, survey.instances.flatMap(placeOf));
     const there = new Set<string | null>(survey.roll.machines.map(({ id }) => id));
     const isThere = (machine: string | null) => there.has(machine);
     const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isThere(doc.machine));
@@ -157,7 +165,8 @@ export class Planner {
 
   #shelfLimits({ machines }: Roll): ShelfLimits {
     const { forMs, memoryMb } = this.#parts.frozen;
-    const half = new Map(machines.map(({ id, capacity }) => [id, Math.floor(capacity.memoryMb / 2)]));
+    const memoryOf = (boxes: Machine["boxes"]) => boxes.reduce((sum, box) => sum + box.memoryMb, 0);
+    const half = new Map(machines.map(({ id, boxes }) => [id, Math.floor(memoryOf(boxes) / 2)]));
     return { forMs, memoryMb: (machine) => memoryMb ?? half.get(machine) ?? 0 };
   }
 
@@ -187,12 +196,12 @@ export class Planner {
     if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;
     switch (step.do) {
       case "add":
-        return act(await this.#insert(endpoint, { state: "PLACED", ...placed(step.place), reason: null }));
+        return this.#add(endpoint, step.place);
       case "want":
         await this.#insert(endpoint, { state: "WANTED", ...NOWHERE, reason: step.reason });
         return;
       case "place": {
-        const moved = await records.move(step.worker, "place", { ...placed(step.place), reason: null });
+        const moved = await records.move(step.worker, "place", { ...step.place, reason: null });
         if (moved) act(moved);
         return;
       }
@@ -209,6 +218,7 @@ export class Planner {
       case "drain":
         return this.#end(step.worker, step.reason);
       case "lose":
+        return this.#forget(step.worker, (await this.#parts.lastSeen(step.worker.doc.machine!)) ?? 0);
       case "forget":
         return this.#forget(step.worker);
     }
@@ -231,12 +241,18 @@ export class Planner {
     if (moved) act(moved);
   }
 
-  async #forget({ id, doc }: WorkerItem): Promise<void> {
+  async #forget({ id, doc }: WorkerItem, at?: number): Promise<void> {
     if (doc.keyId !== null) await this.#parts.keys.revoke(doc.keyId);
-    await this.#parts.records.remove(id);
+    await this.#parts.records.remove(id, { at });
   }
 
-  #insert(endpoint: Item<KeptEndpoint>, where: Where): Promise<WorkerItem> {
+  /** Where somebody else took the room meanwhile, the next plan looks for another. */
+  async #add(endpoint: Item<KeptEndpoint>, place: Place): Promise<void> {
+    const added = await this.#insert(endpoint, { state: "PLACED", ...place, reason: null });
+    if (added) this.#parts.act(added);
+  }
+
+  #insert(endpoint: Item<KeptEndpoint>, where: Where): Promise<WorkerItem | undefined> {
     const { records, random, clock } = this.#parts;
     const { image, release, flashboot } = endpoint.doc;
     const keptLast = flashboot === "PRIORITY_FLASHBOOT";
@@ -245,23 +261,12 @@ export class Planner {
       id: resourceId(random),
       account: endpoint.account,
       createdAt: clock.now(),
-      doc: { endpoint: endpoint.id, release, image, keptLast, ...where, ...unknown },
+      doc: { kind: "worker", owner: endpoint.id, release, image, keptLast, ...where, ...unknown },
     });
   }
 }
 
-type Where = Pick<KeptWorker, "state" | "machine" | "vcpu" | "memoryMb" | "gpuType" | "gpuCount" | "gpus" | "reason">;
-
-const NOWHERE = { machine: null, vcpu: 0, memoryMb: 0, gpuType: null, gpuCount: 0, gpus: [] };
-
-const placed = ({ machine, vcpu, memoryMb, gpuType, gpus }: Place) => ({
-  machine,
-  vcpu,
-  memoryMb,
-  gpuType,
-  gpuCount: gpus.length,
-  gpus,
-});
+type Where = Placing & Pick<KeptWorker, "state" | "reason">;
 
 /** What workers have that end and have nothing left to do: in a moment it is free. */
 function endingPlaces({ workers, jobsOf }: Survey): Place[] {

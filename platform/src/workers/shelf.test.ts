@@ -1,32 +1,35 @@
 /** Which frozen workers stay, and which give way. */
 import { describe, expect, test } from "vitest";
-import { type Machine, type Need, Room } from "../machines/placer.ts";
+import { workerDoc } from "../../tests/worker-doc.ts";
+import { placeOf } from "../machines/instances.ts";
+import type { Need } from "../machines/need.ts";
+import type { Machine } from "../machines/place.ts";
+import { Room } from "../machines/room.ts";
+import { ONLY_BOX } from "../ports/compute/compute.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
 import type { WorkerItem } from "./plan.ts";
-import { placeOf, Shelf } from "./shelf.ts";
+import { Shelf } from "./shelf.ts";
 
 const GPU = "NVIDIA A40";
 
 function worker(id: string, frozenAt: number, changes: Partial<KeptWorker> = {}): WorkerItem {
-  const place = { machine: "m", vcpu: 2, memoryMb: 4096, gpuType: null, gpuCount: 0, gpus: [] };
-  const times = { keyId: null, startedAt: 0, readyAt: 0, failedAt: null, frozenAt };
-  const doc: KeptWorker = {
-    ...{ endpoint: "ep", release: 1, state: "FROZEN", image: "host:/app", reason: null },
-    ...place,
-    ...times,
-    ...changes,
-  };
+  const place = { machine: "m", vcpu: 2, memoryMb: 4096 };
+  const times = { startedAt: 0, readyAt: 0, frozenAt };
+  const doc = workerDoc({ state: "FROZEN", ...place, ...times, ...changes });
   return { id, account: "a", createdAt: 0, version: 1, doc };
 }
 
-const onGpu = (gpu: string) => ({ gpuType: GPU, gpuCount: 1, gpus: [gpu] });
+const ON_GPU = { gpuType: GPU, gpuCount: 1 };
 
-const machine = (id: string, gpus: string[] = [], memoryMb = 16_384): Machine => ({
+const machine = (id: string, gpus = 0, memoryMb = 16_384): Machine => ({
   id,
-  capacity: {
-    ...{ vcpu: 8, memoryMb, diskGb: 100, ceilings: false },
-    gpus: gpus.map((gpu) => ({ id: gpu, type: GPU, virtual: false })),
-  },
+  dataCenter: "US-KS-2",
+  boxes: [
+    {
+      ...{ id: ONLY_BOX, vcpu: 8, memoryMb, diskGb: 100, ceilings: false },
+      gpus: gpus > 0 ? [{ type: GPU, count: gpus, virtual: false }] : [],
+    },
+  ],
 });
 
 function shelfOf(
@@ -41,9 +44,15 @@ function shelfOf(
 const ids = (workers: readonly { id: string }[] | undefined) => workers?.map(({ id }) => id);
 const cpu = (vcpu: number, memoryGb: number): Need => ({
   kind: "cpu",
+  diskGb: 0,
   flavors: [{ vcpu, memoryMb: memoryGb * 1024 }],
 });
-const gpu = (count: number): Need => ({ kind: "gpu", count, types: [{ type: GPU, vcpu: 1, memoryMb: 1024 }] });
+const gpu = (count: number): Need => ({
+  kind: "gpu",
+  diskGb: 0,
+  count,
+  types: [{ type: GPU, vcpu: 1, memoryMb: 1024 }],
+});
 
 describe("memory", () => {
   const overflow = (frozen: WorkerItem[], memoryMb: number) =>
@@ -94,37 +103,37 @@ describe("room for a worker that is needed", () => {
   });
 
   test("is made by those that are in its way, and by nobody else", () => {
-    const frozen = [worker("cpu", 1), worker("a40", 2, onGpu("g0")), worker("elsewhere", 0, { machine: "n" })];
-    const machines = [machine("m", ["g0"]), machine("n")];
+    const frozen = [worker("cpu", 1), worker("a40", 2, ON_GPU), worker("elsewhere", 0, { machine: "n" })];
+    const machines = [machine("m", 1), machine("n")];
     expect(ids(shelfOf(frozen, { machines }).shelf.makeRoom(gpu(1)))).toEqual(["a40"]);
   });
 
   test("is made by several where one is not enough", () => {
-    const frozen = [worker("a", 1, onGpu("g0")), worker("b", 2), worker("c", 3, onGpu("g1"))];
-    const machines = [machine("m", ["g0", "g1"])];
+    const frozen = [worker("a", 1, ON_GPU), worker("b", 2), worker("c", 3, ON_GPU)];
+    const machines = [machine("m", 2)];
     expect(ids(shelfOf(frozen, { machines }).shelf.makeRoom(gpu(2)))).toEqual(["a", "c"]);
   });
 
   test("is made by those of PRIORITY_FLASHBOOT last", () => {
     const frozen = [worker("priority", 1, { keptLast: true }), worker("other", 2)];
-    const machines = [machine("m", [], 8192)];
+    const machines = [machine("m", 0, 8192)];
     expect(ids(shelfOf(frozen, { machines }).shelf.makeRoom(cpu(2, 4)))).toEqual(["other"]);
   });
 
   test("costs nobody anything when a worker that ends makes it already", () => {
     const ending = [worker("ending", 0, { state: "DRAINING" })];
-    const { shelf } = shelfOf([worker("frozen", 1)], { machines: [machine("m", [], 8192)], ending });
+    const { shelf } = shelfOf([worker("frozen", 1)], { machines: [machine("m", 0, 8192)], ending });
     expect([shelf.makeRoom(cpu(2, 4)), ids(shelf.makeRoom(cpu(2, 4)))]).toEqual([[], ["frozen"]]);
   });
 
   test("is not made, at the cost of nobody, where not even all of them would be enough", () => {
-    const { shelf } = shelfOf([worker("a", 1)], { machines: [machine("m", [], 8192)] });
+    const { shelf } = shelfOf([worker("a", 1)], { machines: [machine("m", 0, 8192)] });
     expect(shelf.makeRoom(cpu(2, 16))).toBeUndefined();
     expect(ids(shelf.makeRoom(cpu(2, 8)))).toEqual(["a"]);
   });
 
   test("is not taken by another one meanwhile", () => {
-    const { shelf, room } = shelfOf([worker("a", 1, onGpu("g0"))], { machines: [machine("m", ["g0"])] });
+    const { shelf, room } = shelfOf([worker("a", 1, ON_GPU)], { machines: [machine("m", 1)] });
     expect(ids(shelf.makeRoom(gpu(1)))).toEqual(["a"]);
     expect(room.take(gpu(1))).toHaveProperty("reason");
   });

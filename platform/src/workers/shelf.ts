@@ -1,6 +1,9 @@
 /** Frozen workers as a plan sees them: who may stay, who makes room for others, and who is let go first. */
 
-import type { Need, Place, Room } from "../machines/placer.ts";
+import { placeOf } from "../machines/instances.ts";
+import type { Need } from "../machines/need.ts";
+import type { Place } from "../machines/place.ts";
+import type { Room } from "../machines/room.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
 
 export interface ShelfLimits {
@@ -108,11 +111,4 @@ function several(
     if (enough(others)) needed = others;
   }
   return needed;
-}
-
-/** What a worker has of its machine until nothing of it is left there; a frozen one does not need the CPU. */
-export function placeOf({ doc }: WorkerItem): Place[] {
-  const { machine, vcpu, memoryMb, gpuType, gpus, state } = doc;
-  if (machine === null || state === "FAILED") return [];
-  return [{ machine, vcpu: state === "FROZEN" ? 0 : vcpu, memoryMb, gpuType, gpus }];
 }

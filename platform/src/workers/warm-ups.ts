@@ -33,13 +33,13 @@ export class FleetWarmUps implements WarmUps {
 
   /** Whether it must be warmed up before it counts as ready. */
   async isDue({ doc }: WorkerItem): Promise<boolean> {
-    return doc.warmUp?.ended === undefined && (await this.#given(doc.endpoint)) !== undefined;
+    return doc.warmUp?.ended === undefined && (await this.#given(doc.owner)) !== undefined;
   }
 
   /** Why a boot is given up for its warm-up. */
   async overdue({ doc }: WorkerItem, now: number): Promise<string | undefined> {
     if (doc.state !== "STARTING" || !doc.warmUp || doc.warmUp.ended) return undefined;
-    const endpoint = await this.#parts.endpoint(doc.endpoint);
+    const endpoint = await this.#parts.endpoint(doc.owner);
     const limitMs = endpoint?.doc.workers.warmup?.timeout ?? endpoint?.doc.timeout;
     if (limitMs === undefined || now - doc.warmUp.since < limitMs) return undefined;
     return `warm-up did not end within ${limitMs / 1000} s`;

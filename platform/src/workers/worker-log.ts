@@ -110,7 +110,7 @@ export function withoutItsWords(reason: string): string {
   return `${reason.slice(0, reason.indexOf(words))}${words === LAST_LINES ? "" : words.replace(/: $/, "")}`;
 }
 
-const streamOf = ({ id, doc }: WorkerItem) => workerLog(doc.endpoint, id);
+const streamOf = ({ id, doc }: WorkerItem) => workerLog(doc.owner, id);
 
 export function exitText({ code, signal, reason }: Exit): string {
   const how = code === null ? `ended by ${signal ?? "a signal"}` : `exit ${code}`;

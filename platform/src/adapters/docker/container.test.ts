@@ -13,7 +13,6 @@ const spec: InstanceSpec = {
   cmd: [],
   env: { A: "1" },
   limits: { vcpu: 2, memoryMb: 512, diskGb: 3 },
-  gpus: [],
   ports: [80, 8_080],
 };
 const place: Place = {
@@ -30,7 +29,10 @@ const place: Place = {
 };
 
 test("a container gets the real devices of its instance, by their ids, and no virtual one", () => {
-  const requested = (gpus: string[]) => containerRequest("i", { ...spec, gpus }, place).HostConfig.DeviceRequests;
+  const requested = (ids: string[]) => {
+    const gpus = place.gpus.filter(({ id }) => ids.includes(id));
+    return containerRequest("i", spec, { ...place, gpus }).HostConfig.DeviceRequests;
+  };
   expect(requested(["GPU-2", "virtual-1"])).toEqual([{ DeviceIDs: ["GPU-2"], Capabilities: [["gpu"]] }]);
   expect(requested(["virtual-1"])).toBeUndefined();
 });
@@ -72,7 +74,8 @@ const container = (state: Partial<Container["State"]>): Container => ({
 
 test("an instance is read back from its container", () => {
   const startedAt = Date.UTC(2026, 0, 1, 0, 0, 1, 123);
-  const named = { id: "i", kind: "worker", owner: "endpoint", startedAt };
+  const devices = place.gpus.map(({ id }) => id);
+  const named = { id: "i", kind: "worker", owner: "endpoint", startedAt, devices };
   const at = Date.UTC(2026, 0, 1, 0, 0, 2);
   expect(instanceOf(container({ Running: true }))).toEqual({ ...named, state: "running" });
   expect(instanceOf(container({ Running: true, Paused: true }))).toEqual({ ...named, state: "frozen" });

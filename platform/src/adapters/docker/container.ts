@@ -45,6 +45,7 @@ export interface Place {
   /** Processors of the machine: the engine refuses a limit above it. */
   processors: number;
   podman: boolean;
+  /** Devices that this instance was given. */
   gpus: readonly Gpu[];
   /** Whether the engine's storage can hold a container to a size. */
   limitsDisk: boolean;
@@ -73,7 +74,7 @@ export function containerRequest(id: string, spec: InstanceSpec, place: Place, f
     ...(spec.entrypoint.length > 0 && { Entrypoint: spec.entrypoint }),
     ...(spec.cmd.length > 0 && { Cmd: spec.cmd }),
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
-    Labels: labelsOf(id, spec, place.installation),
+    Labels: labelsOf(id, spec, place),
     HostConfig: {
       NetworkMode: place.network,
       NanoCpus: Math.round(processors * 1e9),
@@ -94,12 +95,12 @@ export function containerRequest(id: string, spec: InstanceSpec, place: Place, f
       LogConfig: logConfig(place.podman),
       RestartPolicy: { Name: "no" },
       AutoRemove: false,
-      ...deviceRequests(spec.gpus, place.gpus),
+      ...deviceRequests(place.gpus),
     },
   };
 }
 
-function labelsOf(id: string, spec: InstanceSpec, installation: string): Labels {
+function labelsOf(id: string, spec: InstanceSpec, { installation, gpus }: Place): Labels {
   return {
     [label.installation]: installation,
     [label.instance]: id,
@@ -107,7 +108,7 @@ function labelsOf(id: string, spec: InstanceSpec, installation: string): Labels 
     [label.owner]: spec.owner,
     [label.account]: spec.account,
     [label.ports]: spec.ports.join(","),
-    [label.gpus]: spec.gpus.join(","),
+    [label.gpus]: gpus.map((gpu) => gpu.id).join(","),
   };
 }
 
@@ -119,8 +120,8 @@ const logConfig = (podman: boolean) =>
   podman ? { Type: "k8s-file", Config: { "max-size": "60m" } } : { Type: "local", Config: LOG_SIZE };
 
 /** Virtual devices are none. */
-function deviceRequests(wanted: readonly string[], gpus: readonly Gpu[]) {
-  const real = wanted.filter((id) => gpus.some((gpu) => gpu.id === id && !gpu.virtual));
+function deviceRequests(gpus: readonly Gpu[]) {
+  const real = gpus.filter(({ virtual }) => !virtual).map(({ id }) => id);
   return real.length === 0 ? {} : { DeviceRequests: [{ DeviceIDs: real, Capabilities: [["gpu"]] }] };
 }
 
@@ -142,6 +143,7 @@ export function instanceOf({ Config, State, HostConfig, Created }: Container): I
     ...namedBy(labels),
     state,
     startedAt,
+    ...(gpusOf(labels).length > 0 && { devices: gpusOf(labels) }),
     ...(state === "exited" && { exit: exitOf(State, HostConfig.Memory, startedAt) }),
   };
 }

@@ -5,10 +5,11 @@ import { dockerProgram, openDriver, TEST_VOLUMES } from "../../../tests/docker-w
 import { stay } from "../../kernel/clock.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
 import type { OpenedCompute } from "../../ports/compute/conformance-world.ts";
+import { Devices } from "../../ports/compute/devices.ts";
 import { containerName } from "./container.ts";
 import { EngineApi } from "./engine-api.ts";
 
-const GPU = { id: "virtual-0", type: "NVIDIA L4", virtual: true };
+const GPUS = [0, 1, 2].map((n) => ({ id: `virtual-${n}`, type: "NVIDIA L4", virtual: true }));
 
 /** Each test has its own, as each would hear of the others' instances; a network takes 50 ms to make, so they are used again. */
 const installations: string[] = [];
@@ -16,7 +17,7 @@ let made = 0;
 
 async function openDocker(): Promise<OpenedCompute> {
   const installation = installations.pop() ?? `conformance${++made}`;
-  const open = () => openDriver(installation, { gpus: [GPU] });
+  const open = () => openDriver(installation, { devices: new Devices(GPUS) });
   let compute = await open();
   return {
     compute,

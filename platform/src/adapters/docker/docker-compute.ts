@@ -8,16 +8,18 @@ import type { Log } from "../../kernel/log.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { pause } from "../../kernel/wait.ts";
 import {
+  type Box,
   type Capabilities,
-  type Capacity,
   type Compute,
   type Gpu,
   type Instance,
   type InstanceSpec,
+  ONLY_BOX,
   type Output,
   type RegistryCredential,
   StartRefused,
 } from "../../ports/compute/compute.ts";
+import { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import { mountedFolders } from "../../ports/compute/volumes.ts";
 import {
@@ -53,7 +55,8 @@ export interface DockerOptions {
   egress: Egress;
   clock: Clock;
   log: Log;
-  gpus?: readonly Gpu[];
+  /** The machine's, shared with its other drivers; none by default. */
+  devices?: Devices;
   ceilings?: boolean;
   /** Ends the workers some time after this process has ended, if no other has come. */
   watchdog?: { file: string; afterMs: number };
@@ -78,7 +81,7 @@ export class DockerCompute implements Compute {
   readonly #book = new StateBook();
   /** What was seen later must also be told later: nobody looks while another does. */
   readonly #looks = new OneAtATime();
-  readonly #deviceClaims = new OneAtATime();
+  readonly #devices: Devices;
   readonly #starting = new Map<string, Promise<Instance>>();
   readonly #removing = new Set<string>();
   readonly #disposed = new AbortController();
@@ -97,6 +100,8 @@ export class DockerCompute implements Compute {
     this.#options = options;
     this.#engine = new Engine(options.addresses);
     this.#network = new ContainerNetwork({ ...options, engine: this.#engine });
+    this.#devices = options.devices ?? new Devices([]);
+    this.#devices.heldBy(() => this.#heldDevices());
     this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
   }
 
@@ -110,12 +115,15 @@ export class DockerCompute implements Compute {
     return this.#network.openLink(port);
   }
 
-  async capacity(): Promise<Capacity> {
-    const { gpus = [], ceilings = false } = this.#options;
+  /** Without an engine there is nothing to run containers on. */
+  async capacity(): Promise<Box[]> {
+    const { ceilings = false } = this.#options;
     const found = await this.#findIfAny();
-    if (!found) return { vcpu: 0, memoryMb: 0, diskGb: 0, gpus: [], ceilings };
-    const { NCPU, MemTotal, DockerRootDir } = found.info;
-    return { vcpu: NCPU, memoryMb: Math.floor(MemTotal / MB), diskGb: await diskGb(DockerRootDir), gpus, ceilings };
+    if (!found) return [];
+    const { NCPU: vcpu, MemTotal, DockerRootDir } = found.info;
+    const gpus = this.#devices.stock();
+    const memoryMb = Math.floor(MemTotal / MB);
+    return [{ id: ONLY_BOX, vcpu, memoryMb, diskGb: await diskGb(DockerRootDir), gpus, ceilings }];
   }
 
   async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
@@ -148,23 +156,19 @@ export class DockerCompute implements Compute {
 
   async #make(id: string, spec: InstanceSpec): Promise<void> {
     await this.#network.ensure();
-    if (spec.gpus.length === 0) return this.#create(id, spec);
-    await this.#deviceClaims.run(async () => {
-      await this.#checkDevices(spec.gpus);
-      await this.#create(id, spec);
-    });
+    await this.#devices.give(id, spec.gpu, (gpus) => this.#create(id, spec, gpus));
   }
 
-  async #create(id: string, spec: InstanceSpec): Promise<void> {
+  async #create(id: string, spec: InstanceSpec, gpus: readonly Gpu[]): Promise<void> {
     const containers = await this.#containers();
-    const place = await this.#place();
+    const place = { ...(await this.#place()), gpus };
     const folders = await mountedFolders(this.#options.volumes, spec.mounts);
     try {
       await containers.create(id, containerRequest(id, spec, place, folders));
     } catch (error) {
       if (!place.limitsDisk || !refusesDiskLimit(error)) throw refusal(error);
       this.#limitsDisk = false;
-      await this.#create(id, spec);
+      await this.#create(id, spec, gpus);
     }
   }
 
@@ -178,14 +182,10 @@ export class DockerCompute implements Compute {
     }
   }
 
-  async #checkDevices(wanted: readonly string[]): Promise<void> {
-    const { gpus = [] } = this.#options;
+  async #heldDevices(): Promise<string[]> {
+    if (!(await this.#findIfAny())) return [];
     const holders = (await (await this.#containers()).list()).filter(({ State }) => State !== "exited");
-    for (const gpu of wanted) {
-      if (!gpus.some(({ id }) => id === gpu)) throw new StartRefused(`there is no device ${gpu}`);
-      const holder = holders.find(({ Labels }) => gpusOf(Labels).includes(gpu));
-      if (holder) throw new StartRefused(`device ${gpu} is in use by ${holder.Labels[label.instance]}`);
-    }
+    return holders.flatMap(({ Labels }) => gpusOf(Labels));
   }
 
   async stop(id: string, graceMs: number): Promise<void> {
@@ -368,11 +368,11 @@ export class DockerCompute implements Compute {
     return (await this.#engine.find()).api.address;
   }
 
-  async #place(): Promise<Place> {
+  async #place(): Promise<Omit<Place, "gpus">> {
     const { info, podman } = await this.#engine.find();
-    const { installation, gpus = [] } = this.#options;
+    const { installation } = this.#options;
     const network = networkName(installation);
-    return { installation, network, processors: info.NCPU, podman, gpus, limitsDisk: this.#limitsDisk };
+    return { installation, network, processors: info.NCPU, podman, limitsDisk: this.#limitsDisk };
   }
 }
 

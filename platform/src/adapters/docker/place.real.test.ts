@@ -36,8 +36,8 @@ test.concurrent("a program has the limits, and no way to more rights", async () 
 test.concurrent("more processors than the machine has are all of them", async () => {
   await using world = await dockerWorld();
   await world.compute.start("wide", dockerSpec([], { limits: { vcpu: 1_000, memoryMb: 64, diskGb: 1 } }));
-  const { vcpu } = await world.compute.capacity();
-  expect((await world.inspect("wide")).HostConfig.NanoCpus).toBe(vcpu * 1e9);
+  const [box] = await world.compute.capacity();
+  expect((await world.inspect("wide")).HostConfig.NanoCpus).toBe(box!.vcpu * 1e9);
 });
 
 test.concurrent("an entrypoint and a command replace the image's own, each by itself", async () => {

@@ -1,7 +1,7 @@
 /** Control groups of version 1: one tree of folders for each controller. */
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Limits } from "../../ports/compute/compute.ts";
+import type { InstanceLimits } from "../../ports/compute/compute.ts";
 import {
   foldersIn,
   makeFolder,
@@ -65,7 +65,7 @@ export class CgroupsV1 implements Cgroups {
     return CONTROLLERS.map((controller) => this.#file(controller, id));
   }
 
-  async create(id: string, { memoryMb, vcpu }: Limits): Promise<void> {
+  async create(id: string, { memoryMb, vcpu }: InstanceLimits): Promise<void> {
     await Promise.all(this.folders(id).map(makeFolder));
     const bytes = String(memoryMb * 1_048_576);
     const limitMemory = async () => {

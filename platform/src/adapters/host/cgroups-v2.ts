@@ -1,7 +1,7 @@
 /** Control groups of version 2: one tree for all controllers. */
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Limits } from "../../ports/compute/compute.ts";
+import type { InstanceLimits } from "../../ports/compute/compute.ts";
 import {
   foldersIn,
   makeFolder,
@@ -69,7 +69,7 @@ export class CgroupsV2 implements Cgroups {
     return [join(this.#base, id)];
   }
 
-  async create(id: string, { memoryMb, vcpu }: Limits): Promise<void> {
+  async create(id: string, { memoryMb, vcpu }: InstanceLimits): Promise<void> {
     await makeFolder(this.#file(id));
     await Promise.all([
       write(this.#file(id, "memory.max"), String(memoryMb * 1_048_576)),

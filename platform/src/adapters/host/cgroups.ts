@@ -1,12 +1,12 @@
 /** Control groups: where limits are set and from which a whole instance is frozen and ended, whatever it started. */
-import type { Limits } from "../../ports/compute/compute.ts";
+import type { InstanceLimits } from "../../ports/compute/compute.ts";
 
 /** The groups of one data folder: one for each of its instances. */
 export interface Cgroups {
   /** The folders that all of them are in: kept, since the next process of the server may live elsewhere. */
   readonly bases: readonly string[];
   /** Makes an instance's group, with its limits, empty. */
-  create(id: string, limits: Limits): Promise<void>;
+  create(id: string, limits: InstanceLimits): Promise<void>;
   /** The folders of an instance's group, each of which its first process has to join; whether they exist or not. */
   folders(id: string): string[];
   processes(id: string): Promise<number[]>;

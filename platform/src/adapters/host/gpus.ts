@@ -71,6 +71,16 @@ async function nvidiaGpus(types: readonly string[]): Promise<Device[]> {
   return Promise.all(parseNvidia(text).map((gpu, index) => withFiles(gpu, index, types)));
 }
 
+/** The newest CUDA that the machine's driver knows, where there are real GPUs. It is not worth a failed start not to know. */
+export async function cudaWith(gpus: readonly Gpu[]): Promise<string | undefined> {
+  if (!gpus.some(({ virtual }) => !virtual)) return undefined;
+  const tool = await find("nvidia-smi");
+  return tool && runTool(tool, []).then(parseCuda, () => undefined);
+}
+
+/** From a head such as `| NVIDIA-SMI 570.86  Driver Version: 570.86  CUDA Version: 12.8 |`. */
+export const parseCuda = (text: string) => /CUDA(?: \w+)? Version:\s*(\d+\.\d+)/.exec(text)?.[1];
+
 interface Found {
   id: string;
   name: string;

@@ -1,24 +1,17 @@
 /** The host driver: instances are processes of this machine, in a sandbox where bubblewrap is there. */
 
 import { createHash } from "node:crypto";
-import { mkdir, statfs } from "node:fs/promises";
-import { availableParallelism, totalmem } from "node:os";
+import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../kernel/background.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
-import {
-  type Capabilities,
-  type Capacity,
-  type Compute,
-  type Instance,
-  type InstanceSpec,
-  type Output,
-  StartRefused,
-} from "../../ports/compute/compute.ts";
+import type { Box, Capabilities, Compute, Instance, InstanceSpec, Output } from "../../ports/compute/compute.ts";
+import { Devices } from "../../ports/compute/devices.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
+import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
-import { type Device, findGpus, type GpuMode } from "./gpus.ts";
+import { cudaWith, type Device, findGpus, type GpuMode } from "./gpus.ts";
 import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
 import { HostInstance } from "./host-instance.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
@@ -61,7 +54,10 @@ export class HostCompute implements Compute {
   readonly #network: InstanceNetwork;
   readonly #launcher: Launcher;
   readonly #watchdog: Watchdog;
-  readonly #devices: readonly Device[];
+  /** The machine's GPUs, which its other drivers give out too. */
+  readonly devices: Devices;
+  readonly #gpus: readonly Device[];
+  readonly #cuda: string | undefined;
   readonly #instances = new Map<string, HostInstance>();
   readonly #starting = new Map<string, { spec: InstanceSpec; place?: number; done: Promise<Instance> }>();
   readonly #listeners = new Set<(instance: Instance) => void>();
@@ -77,14 +73,18 @@ export class HostCompute implements Compute {
       network: InstanceNetwork;
       launcher: Launcher;
       watchdog: Watchdog;
-      devices: readonly Device[];
+      gpus: readonly Device[];
+      cuda: string | undefined;
     },
   ) {
     this.#options = options;
     this.#cgroups = parts.cgroups;
     this.#network = parts.network;
     this.#launcher = parts.launcher;
-    this.#devices = parts.devices;
+    this.#gpus = parts.gpus;
+    this.#cuda = parts.cuda;
+    this.devices = new Devices(parts.gpus.map(({ id, type, virtual }) => ({ id, type, virtual })));
+    this.devices.heldBy(async () => this.#heldDevices());
     this.#watchdog = parts.watchdog;
     this.capabilities = {
       freeze: parts.cgroups !== undefined,
@@ -110,13 +110,20 @@ export class HostCompute implements Compute {
     if ("cannot" in cgroups)
       options.log.warn({}, `instances run without limits and are never frozen: ${cgroups.cannot}`);
     const network = await openNetwork(options, { key, seed, sandboxed: launcher.sandboxed });
-    const devices = await findGpus({
+    const gpus = await findGpus({
       mode: options.gpus,
       types: options.gpuTypes,
       mayBeVirtual: options.onLoopback,
     });
     watchdog.traces = [...network.traces, ...("cannot" in cgroups ? [] : cgroups.bases)];
-    const parts = { cgroups: "cannot" in cgroups ? undefined : cgroups, network, launcher, watchdog, devices };
+    const parts = {
+      cgroups: "cannot" in cgroups ? undefined : cgroups,
+      network,
+      launcher,
+      watchdog,
+      gpus,
+      cuda: await cudaWith(gpus),
+    };
     const compute = new HostCompute(options, parts);
     await compute.#recover();
     return compute;
@@ -190,15 +197,8 @@ export class HostCompute implements Compute {
     return instance;
   }
 
-  async capacity(): Promise<Capacity> {
-    const { bsize, blocks } = await statfs(this.#options.folder);
-    return {
-      vcpu: availableParallelism(),
-      memoryMb: Math.floor(totalmem() / 1_048_576),
-      diskGb: Math.floor((bsize * blocks) / 2 ** 30),
-      gpus: this.#devices.map(({ id, type, virtual }) => ({ id, type, virtual })),
-      ceilings: this.#devices.some(({ virtual }) => virtual),
-    };
+  async capacity(): Promise<Box[]> {
+    return [await thisBox(this.#options.folder, this.devices, this.#cuda)];
   }
 
   async prepare(image: string, _progress: (line: string) => void): Promise<void> {
@@ -223,24 +223,32 @@ export class HostCompute implements Compute {
     if (running) return running.done;
     const starting: { spec: InstanceSpec; place?: number; done: Promise<Instance> } = {
       spec,
-      done: this.#begin(id, spec).finally(() => this.#starting.delete(id)),
+      done: this.devices
+        .give(id, spec.gpu, (gpus) =>
+          this.#begin(
+            id,
+            spec,
+            gpus.map((gpu) => gpu.id),
+          ),
+        )
+        .finally(() => this.#starting.delete(id)),
     };
     this.#starting.set(id, starting);
     return starting.done;
   }
 
-  async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
+  async #begin(id: string, spec: InstanceSpec, given: readonly string[]): Promise<Instance> {
     const app = await this.#appOf(spec.image, spec.account);
     this.#launcher.check(spec);
     const place = await this.#choosePlace(id, spec);
     const folder = this.#folderOf(id);
     const segment = this.#segmentOfNext();
-    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place });
+    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place, gpus: given });
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
       await this.#cgroups?.create(id, spec.limits);
       await folder.make(kept, cgroups);
-      const devices = this.#devices.filter((device) => spec.gpus.includes(device.id));
+      const devices = this.#gpus.filter((device) => given.includes(device.id));
       const enter = (command: readonly string[]) => this.#network.enter(place, command);
       const launched = await this.#launcher.launch({
         id,
@@ -272,12 +280,10 @@ export class HostCompute implements Compute {
     return segmentBeside(this.#options.output, segments, this.#starting.size - 1);
   }
 
-  /** One after another, so that no two instances get the same device, port or address. */
+  /** One after another, so that no two instances get the same port or address. */
   #choosePlace(id: string, spec: InstanceSpec): Promise<number | undefined> {
     return this.#choosing.run(async () => {
-      const others = this.#others(id);
-      this.#checkDevices(spec, others);
-      const place = await this.#network.choose(spec.ports, others);
+      const place = await this.#network.choose(spec.ports, this.#others(id));
       const starting = this.#starting.get(id);
       if (starting && place !== undefined) starting.place = place;
       return place;
@@ -285,27 +291,22 @@ export class HostCompute implements Compute {
   }
 
   /** Everybody who has or is about to have a place. An ended instance keeps only its address, until it is removed. */
-  #others(id: string): (Member & { gpus: readonly string[] })[] {
+  #others(id: string): Member[] {
     const there = [...this.#instances.values()].map((instance) => ({
       ...memberOf(instance),
       ...(instance.isEnded && { ports: [] }),
-      gpus: instance.isEnded ? [] : instance.kept.gpus,
     }));
     const coming = [...this.#starting].filter(([other]) => other !== id);
     const places = coming.map(([, { spec, place }]) => ({
       index: place,
       ports: spec.ports,
-      gpus: spec.gpus,
       processes: async () => [],
     }));
     return [...there, ...places];
   }
 
-  #checkDevices({ gpus }: InstanceSpec, others: readonly { gpus: readonly string[] }[]): void {
-    for (const gpu of gpus) {
-      if (!this.#devices.some(({ id }) => id === gpu)) throw new StartRefused(`this machine has no device ${gpu}`);
-      if (others.some((other) => other.gpus.includes(gpu))) throw new StartRefused(`device ${gpu} is in use`);
-    }
+  #heldDevices(): string[] {
+    return [...this.#instances.values()].filter(({ isEnded }) => !isEnded).flatMap(({ kept }) => kept.gpus);
   }
 
   async stop(id: string, graceMs: number): Promise<void> {

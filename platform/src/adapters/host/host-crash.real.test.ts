@@ -284,7 +284,7 @@ test("a folder that another driver left half made is removed", async () => {
 async function halfStarted(world: HostWorld, kind: InstanceKind = "worker") {
   const id = newId();
   const folder = new InstanceFolder(join(world.data, "instances", id));
-  await folder.make(keptFrom(specOf(world, [], { kind }), realClock.now(), { segment: 1_000_000 }), []);
+  await folder.make(keptFrom(specOf(world, [], { kind }), realClock.now(), { segment: 1_000_000, gpus: [] }), []);
   const traceOfProgram = join(world.app, "trace");
   const launch = [...LAUNCH, folder.path, "", "1000000", "/bin/sh", "-c", `echo ran >${traceOfProgram}; exit 9`];
   const children = new AsyncDisposableStack();

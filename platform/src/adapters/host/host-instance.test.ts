@@ -16,7 +16,7 @@ test("an end that could not be looked at is looked at again", async () => {
   const instance = new HostInstance(
     "one",
     { path: "/nowhere", exit } as unknown as InstanceFolder,
-    {} as KeptInstance,
+    { gpus: [] } as unknown as KeptInstance,
     {
       clock: new FakeClock(),
       cgroups: { isFrozen: async () => false, kill } as unknown as NonNullable<InstanceParts["cgroups"]>,

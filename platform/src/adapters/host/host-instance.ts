@@ -78,8 +78,9 @@ export class HostInstance {
   }
 
   view(): Instance {
-    const { kind, owner, startedAt } = this.kept;
-    return { id: this.id, kind, owner, state: this.#state, startedAt, ...(this.#exit && { exit: this.#exit }) };
+    const { kind, owner, startedAt, gpus } = this.kept;
+    const about = { id: this.id, kind, owner, state: this.#state, startedAt };
+    return { ...about, ...(gpus.length > 0 && { devices: gpus }), ...(this.#exit && { exit: this.#exit }) };
   }
 
   /** Begins to follow it: its end and what it writes. */

@@ -24,14 +24,14 @@ export interface KeptInstance {
 export const keptFrom = (
   spec: InstanceSpec,
   startedAt: number,
-  { segment, address }: { segment: number; address?: number | undefined },
+  { segment, address, gpus }: { segment: number; address?: number | undefined; gpus: readonly string[] },
 ): KeptInstance => ({
   kind: spec.kind,
   account: spec.account,
   owner: spec.owner,
   image: spec.image,
   memoryMb: spec.limits.memoryMb,
-  gpus: spec.gpus,
+  gpus,
   ports: spec.ports,
   startedAt,
   segment,

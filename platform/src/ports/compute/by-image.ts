@@ -1,11 +1,12 @@
 /** A driver made of two: images that name the machine's own file system run on one, all others on the other. */
 import type { Duplex } from "node:stream";
 import {
+  type Box,
   type Capabilities,
-  type Capacity,
   type Compute,
   type Instance,
   type InstanceSpec,
+  ONLY_BOX,
   type Output,
   type RegistryCredential,
   StartRefused,
@@ -56,16 +57,22 @@ export class ByImage implements Compute {
   }
 
   /** Both stand on the same machine, so nothing is added up. */
-  async capacity(): Promise<Capacity> {
-    const [one, two] = (await Promise.all(this.#both.map((driver) => driver.capacity()))) as [Capacity, Capacity];
-    const gpus = new Map([...two.gpus, ...one.gpus].map((gpu) => [gpu.id, gpu]));
-    return {
-      vcpu: Math.max(one.vcpu, two.vcpu),
-      memoryMb: Math.max(one.memoryMb, two.memoryMb),
-      diskGb: Math.max(one.diskGb, two.diskGb),
-      gpus: [...gpus.values()],
-      ceilings: one.ceilings || two.ceilings,
-    };
+  async capacity(): Promise<Box[]> {
+    const boxes = (await Promise.all(this.#both.map((driver) => driver.capacity()))).flat();
+    const most = (of: "vcpu" | "memoryMb" | "diskGb") => Math.max(0, ...boxes.map((box) => box[of]));
+    const gpus = new Map(boxes.toReversed().flatMap((box) => box.gpus.map((stock) => [stock.type, stock])));
+    const cuda = boxes.find((box) => box.cuda !== undefined)?.cuda;
+    return [
+      {
+        id: ONLY_BOX,
+        vcpu: most("vcpu"),
+        memoryMb: most("memoryMb"),
+        diskGb: most("diskGb"),
+        gpus: [...gpus.values()],
+        ceilings: boxes.some(({ ceilings }) => ceilings),
+        ...(cuda !== undefined && { cuda }),
+      },
+    ];
   }
 
   async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {

@@ -221,21 +221,39 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
         await expect(world.compute.prepare(image, () => {})).rejects.toBeInstanceOf(StartRefused);
       });
 
-      test("when it names a device that is not there", async () => {
+      test("when it asks for a GPU of which there is none", async () => {
         await using world = await openWorld(open);
-        expect(await refused(world, world.spec([], { gpus: ["no-such-device"] }))).toMatch(/no-such-device/);
+        const gpu = { type: "no such type", count: 1 };
+        expect(await refused(world, world.spec([], { gpu }))).toBe(
+          "needs 1x no such type, 0 of 0 are free on this machine",
+        );
       });
 
-      test("when a device is another's, until that one has ended", async (context) => {
+      test("when as many GPUs as it asks for are not free, until those that hold them have ended", async (context) => {
         await using world = await openWorld(open);
-        const [gpu] = (await world.compute.capacity()).gpus;
-        if (!gpu) return context.skip("this driver has no GPU here");
-        const holder = await world.start([{ stayUntilAsked: 0 }], { gpus: [gpu.id] });
-        expect(await refused(world, world.spec([], { gpus: [gpu.id] }))).toContain(gpu.id);
+        const stock = (await world.compute.capacity())[0]!.gpus.find(({ count }) => count > 1);
+        if (!stock) return context.skip("this driver has no two GPUs of one type here");
+        const { type, count } = stock;
+        const holder = await world.start([{ stayUntilAsked: 0 }], { gpu: { type, count: count - 1 } });
+        const two = { gpu: { type, count: 2 } };
+        const reason = `needs 2x ${type}, 1 of ${count} are free on this machine`;
+        expect(await refused(world, world.spec([], two))).toBe(reason);
         const compute = await world.reopen();
-        expect(await refused(world, world.spec([], { gpus: [gpu.id] }))).toContain(gpu.id);
+        expect(await refused(world, world.spec([], two))).toBe(reason);
         await compute.remove(holder);
-        await world.start([], { gpus: [gpu.id] });
+        await world.start([], two);
+      });
+
+      test("and of several starts at once no two hold the same device", async (context) => {
+        await using world = await openWorld(open);
+        const stock = (await world.compute.capacity())[0]!.gpus.find(({ count }) => count > 1);
+        if (!stock) return context.skip("this driver has no two GPUs of one type here");
+        const one = { gpu: { type: stock.type, count: 1 } };
+        const ids = await Promise.all([1, 2].map(() => world.start([{ stayUntilAsked: 0 }], one)));
+        const held = (await world.compute.list())
+          .filter(({ id }) => ids.includes(id))
+          .flatMap(({ devices = [] }) => devices);
+        expect(new Set(held).size).toBe(2);
       });
     });
   });

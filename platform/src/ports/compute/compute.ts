@@ -1,8 +1,8 @@
 /** The compute port: programs that run as instances on a machine or in a cluster, each known by an id that its owner chose. */
 import type { Duplex } from "node:stream";
 
-/** Workers end with the server that runs them; Pods stay. */
-export type InstanceKind = "worker" | "pod";
+/** Workers end with the server that runs them; Pods and members of clusters stay. */
+export type InstanceKind = "worker" | "pod" | "member";
 
 export interface InstanceSpec {
   kind: InstanceKind;
@@ -15,9 +15,11 @@ export interface InstanceSpec {
   cmd: readonly string[];
   /** Complete and resolved: the driver adds only what the program's place needs, such as `PATH`. */
   env: Readonly<Record<string, string>>;
-  limits: Limits;
-  /** Devices of `capacity().gpus` that are this instance's alone. */
-  gpus: readonly string[];
+  limits: InstanceLimits;
+  /** GPUs that are this instance's alone; which devices they are is the driver's choice. */
+  gpu?: GpuWish;
+  /** The box of `capacity()` that it was given room on; a driver of a single box needs none. */
+  box?: string;
   /** Ports that `dial` may reach. */
   ports: readonly number[];
   /** Only with `capabilities.volumes`; else the start is refused. */
@@ -31,7 +33,7 @@ export interface Mount {
   path: string;
 }
 
-export interface Limits {
+export interface InstanceLimits {
   vcpu: number;
   memoryMb: number;
   diskGb: number;
@@ -55,24 +57,45 @@ export interface Instance {
   state: InstanceState;
   startedAt: number;
   exit?: Exit;
+  /** GPUs that it holds, by the names that the driver has for them; absent where it has none or the driver cannot tell. */
+  devices?: readonly string[];
 }
 
+/** So many GPUs of one type, as the catalog names it. */
+export interface GpuWish {
+  type: string;
+  count: number;
+}
+
+/** One device, as drivers that give out devices know it. */
 export interface Gpu {
-  /** The device, as `gpus` of a specification names it. */
+  /** The driver's own name for it. */
   id: string;
   /** Its type, as the catalog names it. */
   type: string;
   virtual: boolean;
 }
 
-export interface Capacity {
+/** GPUs of one type in a box. */
+export interface GpuStock extends GpuWish {
+  virtual: boolean;
+}
+
+/** What instances run on: a machine that stands alone, or one of a cluster's. */
+export interface Box {
+  id: string;
   vcpu: number;
   memoryMb: number;
   diskGb: number;
-  gpus: readonly Gpu[];
+  gpus: readonly GpuStock[];
   /** Ceilings hold for each instance alone: what one uses is not taken from another. */
   ceilings: boolean;
+  /** The newest CUDA that its driver knows, such as `12.8`; absent without GPUs, and where nobody can tell. */
+  cuda?: string;
 }
+
+/** The id of the only box of a driver that has one. */
+export const ONLY_BOX = "machine";
 
 /** In bytes, so that one line without an end costs no more memory than this. */
 export const LONGEST_LINE = 65_536;
@@ -113,12 +136,13 @@ export interface Compute extends AsyncDisposable {
   /** The host name or address under which this driver's instances reach the server's worker link. */
   readonly linkHost: string;
 
-  capacity(): Promise<Capacity>;
+  /** In all, whatever of it is in use. */
+  capacity(): Promise<Box[]>;
   /** Brings an image to where it will run, telling its progress. Nothing to do when it is there. Throws StartRefused. */
   prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void>;
   /**
    * Idempotent by id: a second start of an instance that runs or has ended changes nothing. Throws StartRefused, and then nothing of it
-   * remains; also when a device it names is unknown or in use.
+   * remains; also when not as many GPUs are free as it asks for.
    */
   start(id: string, spec: InstanceSpec): Promise<Instance>;
   /** Asks the program to end, and ends it after the grace. Resolves when it has ended; unknown and ended ones are no error. */

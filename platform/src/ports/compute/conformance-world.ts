@@ -54,7 +54,6 @@ export function specOf(opened: OpenedCompute, steps: readonly Step[], more: Part
     ...opened.program(steps),
     env: {},
     limits: { vcpu: 1, memoryMb: 512, diskGb: 1 },
-    gpus: [],
     ports: [],
     ...more,
   };

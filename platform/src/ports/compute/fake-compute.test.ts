@@ -43,11 +43,11 @@ function play(instance: FakeInstance, spec: InstanceSpec, [step, ...rest]: Step[
   }
 }
 
-const GPU = { id: "gpu-0", type: "NVIDIA L4", virtual: true };
+const GPUS = { type: "NVIDIA L4", count: 3, virtual: true };
 
 async function openFake(capabilities: Partial<Capabilities> = {}): Promise<OpenedCompute> {
   const clock = new FakeClock();
-  let compute = new FakeCompute(clock, { behaviour: playSteps, capacity: { gpus: [GPU] }, capabilities });
+  let compute = new FakeCompute(clock, { behaviour: playSteps, capacity: { gpus: [GPUS] }, capabilities });
   const refuseMissing = () =>
     compute.refuse((image) => (image === "missing" ? "there is no image 'missing'" : undefined));
   refuseMissing();
@@ -84,7 +84,6 @@ const spec: InstanceSpec = {
   cmd: [],
   env: {},
   limits: { vcpu: 1, memoryMb: 512, diskGb: 1 },
-  gpus: [],
   ports: [80],
 };
 
@@ -164,8 +163,10 @@ test("a program that hangs is not stopped, but can be removed", async () => {
 });
 
 test("it tells the capacity it was given, and what is left of it", async () => {
-  await using compute = new FakeCompute(new FakeClock(), { capacity: { vcpu: 2, gpus: [GPU] } });
-  expect(await compute.capacity()).toMatchObject({ vcpu: 2, gpus: [GPU] });
+  await using compute = new FakeCompute(new FakeClock(), { capacity: { vcpu: 2, gpus: [GPUS] } });
+  expect(await compute.capacity()).toMatchObject([{ vcpu: 2, gpus: [GPUS] }]);
   compute.resize({ gpus: [] });
-  await expect(compute.start("i", { ...spec, gpus: [GPU.id] })).rejects.toBeInstanceOf(StartRefused);
+  await expect(compute.start("i", { ...spec, gpu: { type: GPUS.type, count: 1 } })).rejects.toBeInstanceOf(
+    StartRefused,
+  );
 });

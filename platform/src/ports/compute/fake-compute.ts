@@ -2,14 +2,17 @@
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import {
+  type Box,
   type Capabilities,
-  type Capacity,
   type Compute,
+  type Gpu,
   type Instance,
   type InstanceSpec,
+  ONLY_BOX,
   type Output,
   StartRefused,
 } from "./compute.ts";
+import { Devices } from "./devices.ts";
 import { FakeInstance } from "./fake-instance.ts";
 import { checkMounts } from "./volumes.ts";
 
@@ -17,7 +20,8 @@ import { checkMounts } from "./volumes.ts";
 export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
 
 export interface FakeOptions {
-  capacity?: Partial<Capacity>;
+  /** Of its only box, or of several. */
+  capacity?: Partial<Box> | readonly Box[];
   capabilities?: Partial<Capabilities>;
   linkHost?: string;
   behaviour?: Behaviour;
@@ -44,7 +48,8 @@ export class FakeCompute implements Compute {
   hangsOnStop = false;
 
   readonly #clock: Clock;
-  readonly #capacity: Capacity;
+  #boxes: Box[];
+  #devices: Devices;
   readonly #instances: Map<string, FakeInstance>;
   readonly #starting = new Map<string, Promise<Instance>>();
   readonly #listeners = new Set<(instance: Instance) => void>();
@@ -63,8 +68,9 @@ export class FakeCompute implements Compute {
     };
     this.linkHost = options.linkHost ?? "127.0.0.1";
     this.behaviour = options.behaviour ?? (() => {});
-    this.#capacity = { vcpu: 64, memoryMb: 262_144, diskGb: 1_000, gpus: [], ceilings: false, ...options.capacity };
+    this.#boxes = boxesOf(options.capacity);
     this.#instances = instances;
+    this.#devices = this.#newDevices();
     for (const instance of instances.values()) instance.changed = () => this.#tell(instance);
   }
 
@@ -80,8 +86,9 @@ export class FakeCompute implements Compute {
   }
 
   /** What the machine has from now on. Instances that run keep what they have. */
-  resize(capacity: Partial<Capacity>): void {
-    Object.assign(this.#capacity, capacity);
+  resize(capacity: Partial<Box>): void {
+    this.#boxes = this.#boxes.map((box) => ({ ...box, ...capacity }));
+    this.#devices = this.#newDevices();
   }
 
   /** The program of an instance: what it writes, where it listens and how it ends. Throws when there is none. */
@@ -102,14 +109,14 @@ export class FakeCompute implements Compute {
     const { capabilities, linkHost, behaviour } = this;
     return new FakeCompute(
       this.#clock,
-      { capacity: this.#capacity, capabilities, linkHost, behaviour, ...options },
+      { capacity: this.#boxes, capabilities, linkHost, behaviour, ...options },
       this.#instances,
     );
   }
 
-  async capacity(): Promise<Capacity> {
+  async capacity(): Promise<Box[]> {
     this.#mayFail("capacity");
-    return { ...this.#capacity };
+    return this.#boxes.map((box) => ({ ...box }));
   }
 
   async prepare(image: string, _progress: (line: string) => void): Promise<void> {
@@ -131,10 +138,19 @@ export class FakeCompute implements Compute {
     const reason = this.#refusal?.(spec.image, spec);
     if (reason !== undefined) throw new StartRefused(reason);
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
-    this.#checkDevices(spec);
+    this.#checkBox(spec);
     this.#checkPorts(spec);
     this.#checkMounts(spec);
-    const instance = new FakeInstance(id, spec, this.#clock);
+    return this.#devices.give(id, spec.gpu, async (gpus) => this.#run(id, spec, gpus));
+  }
+
+  #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[]): Instance {
+    const instance = new FakeInstance(
+      id,
+      spec,
+      this.#clock,
+      gpus.map((gpu) => gpu.id),
+    );
     instance.changed = () => this.#tell(instance);
     this.#instances.set(id, instance);
     this.#tell(instance);
@@ -147,12 +163,16 @@ export class FakeCompute implements Compute {
     checkMounts(mounts);
   }
 
-  #checkDevices({ gpus }: InstanceSpec): void {
-    for (const gpu of gpus) {
-      if (!this.#capacity.gpus.some(({ id }) => id === gpu)) throw new StartRefused(`there is no device ${gpu}`);
-      const holder = this.#running().find(({ spec }) => spec.gpus.includes(gpu));
-      if (holder) throw new StartRefused(`device ${gpu} is in use by ${holder.id}`);
-    }
+  #checkBox({ box }: InstanceSpec): void {
+    if (box !== undefined && !this.#boxes.some(({ id }) => id === box))
+      throw new StartRefused(`there is no box ${box}`);
+  }
+
+  /** Devices of all boxes; those of one box cannot be told from another's here, where nothing is held but numbers. */
+  #newDevices(): Devices {
+    const devices = new Devices(this.#boxes.flatMap(devicesOf));
+    devices.heldBy(async () => this.#running().flatMap((instance) => instance.devices));
+    return devices;
   }
 
   #checkPorts({ ports }: InstanceSpec): void {
@@ -235,5 +255,16 @@ export class FakeCompute implements Compute {
     for (const listener of [...this.#listeners]) listener(instance.view());
   }
 }
+
+function boxesOf(capacity: FakeOptions["capacity"] = {}): Box[] {
+  if (Array.isArray(capacity)) return [...capacity];
+  const box = { id: ONLY_BOX, vcpu: 64, memoryMb: 262_144, diskGb: 1_000, gpus: [], ceilings: false };
+  return [{ ...box, ...(capacity as Partial<Box>) }];
+}
+
+const devicesOf = (box: Box): Gpu[] =>
+  box.gpus.flatMap(({ type, count, virtual }) =>
+    Array.from({ length: count }, (_, n) => ({ id: `${box.id}/${type}/${n}`, type, virtual })),
+  );
 
 async function* nothing(): AsyncIterable<Output> {}

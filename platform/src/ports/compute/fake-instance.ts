@@ -6,6 +6,7 @@ import { type Exit, type Instance, type InstanceSpec, LONGEST_LINE, type Output 
 export class FakeInstance {
   readonly id: string;
   readonly spec: InstanceSpec;
+  readonly devices: readonly string[];
   readonly whenExited: Promise<void>;
   /** Called with every change of its state; set by the driver. */
   changed: () => void = () => {};
@@ -24,9 +25,10 @@ export class FakeInstance {
   #wake = Promise.withResolvers<void>();
   #exited: () => void;
 
-  constructor(id: string, spec: InstanceSpec, clock: Clock) {
+  constructor(id: string, spec: InstanceSpec, clock: Clock, devices: readonly string[] = []) {
     this.id = id;
     this.spec = spec;
+    this.devices = devices;
     this.#clock = clock;
     this.#startedAt = clock.now();
     const exited = Promise.withResolvers<void>();
@@ -41,7 +43,9 @@ export class FakeInstance {
   view(): Instance {
     const { kind, owner } = this.spec;
     const state = this.#exit ? "exited" : this.#frozen ? "frozen" : "running";
-    return { id: this.id, kind, owner, state, startedAt: this.#startedAt, ...(this.#exit && { exit: this.#exit }) };
+    const about = { id: this.id, kind, owner, state, startedAt: this.#startedAt } as const;
+    const { devices } = this;
+    return { ...about, ...(devices.length > 0 && { devices }), ...(this.#exit && { exit: this.#exit }) };
   }
 
   /** The program writes these texts; lines end where the texts say so. */

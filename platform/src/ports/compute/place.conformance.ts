@@ -149,11 +149,16 @@ export function placeConformance(name: string, open: () => Promise<OpenedCompute
       expect((await linesOf(world.compute, id)).lines).toEqual([]);
     });
 
-    test("capacity names each device once", async () => {
+    test("capacity is a list of boxes, each with its GPUs by type", async () => {
       await using world = await openWorld(open);
-      const { gpus, ...rest } = await world.compute.capacity();
-      expect(new Set(gpus.map(({ id }) => id)).size).toBe(gpus.length);
-      for (const size of [rest.vcpu, rest.memoryMb, rest.diskGb]) expect(size).toBeGreaterThan(0);
+      const boxes = await world.compute.capacity();
+      expect(boxes.length).toBeGreaterThan(0);
+      expect(new Set(boxes.map(({ id }) => id)).size).toBe(boxes.length);
+      for (const { vcpu, memoryMb, diskGb, gpus } of boxes) {
+        for (const size of [vcpu, memoryMb, diskGb]) expect(size).toBeGreaterThan(0);
+        for (const { count } of gpus) expect(count).toBeGreaterThan(0);
+        expect(new Set(gpus.map(({ type }) => type)).size).toBe(gpus.length);
+      }
     });
   });
 }

@@ -85,7 +85,7 @@ export class Collection<T extends Document> {
 
   async insert(item: { id: string; account: string; createdAt: number; doc: T }): Promise<Item<T>> {
     const [record] = await this.#store.commit([this.inserting(item)]);
-    return this.#read(record)!;
+    return this.read(record!);
   }
 
   /** Changes the named fields of a record, provided nobody changed it since it was read. */
@@ -256,7 +256,11 @@ export class Collection<T extends Document> {
   }
 
   #read(record: StoredRecord | undefined): Item<T> | undefined {
-    if (!record) return undefined;
+    return record && this.read(record);
+  }
+
+  /** A record of this kind as the store gave it. */
+  read(record: StoredRecord): Item<T> {
     const { id, account, createdAt, version } = record;
     const doc = upcast(this.#kept, record.doc);
     const outgrown = Object.keys(record.doc).filter((name) => !(name in doc));

@@ -1,6 +1,7 @@
 /** The compute of an endpoint: an ordered list of GPU types, or of CPU flavors. */
+
+import { cpuFlavor, poolIds, poolOfType, typesOfPool } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
-import { cpuFlavor, poolIds, poolOfType, typesOfPool } from "../catalog/compute.ts";
 import { endpointDefaults, type KeptCpu, type KeptGpu } from "./model.ts";
 
 /** What a caller says of an endpoint's GPUs. */

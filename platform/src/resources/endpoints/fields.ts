@@ -1,7 +1,8 @@
 /** What the terms of a caller make of an endpoint, and which of them it cannot have. */
+
+import { isDataCenter } from "../../catalog/compute.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { problem } from "../../kernel/problem.ts";
-import { isDataCenter } from "../catalog/compute.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
 import { DEFAULT_DISK_GB } from "../container/model.ts";

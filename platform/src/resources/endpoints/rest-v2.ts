@@ -1,9 +1,10 @@
 /** Endpoints as REST v2 says them: GPUs by pools, compute and workers in objects of their own. */
+
+import { poolIds, poolOfType, typesOfPool } from "../../catalog/compute.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import { DEFAULT_PAGE, decodeCursor, paginationOf } from "../../kernel/cursor.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
-import { poolIds, poolOfType, typesOfPool } from "../catalog/compute.ts";
 import { registryId } from "../container/command.ts";
 import type { GpuTerms } from "./compute.ts";
 import type { EndpointTerms } from "./fields.ts";

@@ -1,13 +1,7 @@
 /** The variables that tell a worker where its endpoint is and what it runs on, under our own names and the established ones. */
 import { hash } from "node:crypto";
-import { gpuMemoryGb } from "../catalog/compute.ts";
-
-/** Where a machine of workers stands. */
-export interface WorkerSite {
-  dataCenter: string;
-  /** The machine's address to the world, if it is known to have one. */
-  publicIp?: string | undefined;
-}
+import { gpuMemoryGb } from "../../catalog/compute.ts";
+import type { Site } from "../../machines/own-machine.ts";
 
 export interface WorkerPlace {
   /** Where the worker reaches the server, such as `http://127.0.0.1:7420`. */
@@ -20,7 +14,7 @@ export interface WorkerPlace {
   callKey: string;
   /** What it was given of its machine; nothing is known of that for a worker started by hand. */
   compute?: { vcpu: number; memoryMb: number; gpuType: string | null; gpuCount: number };
-  site?: WorkerSite;
+  site?: Site;
   /** Empty for none. */
   volume?: string;
   /** Its machine is known to reach the internet. */

@@ -1,8 +1,9 @@
 /** Releases: one for every change that reaches the workers, with what changed, and how far the workers have come. */
 import { describe, expect, test } from "vitest";
+import { workerDoc } from "../../../tests/worker-doc.ts";
 import { InterceptedStore, setup as setupWorld, type World } from "../../../tests/world.ts";
+import { instances } from "../../machines/instances.ts";
 import { Collection } from "../../ports/store/collection.ts";
-import { workers as keptWorkers } from "../workers/model.ts";
 import { releases } from "./model.ts";
 
 const GPU = { name: "e", image: "busybox:1", gpu: { pools: ["AMPERE_48"] }, env: { A: "1" } };
@@ -24,11 +25,7 @@ async function setup(body: object = GPU, store = new InterceptedStore()) {
 async function putWorker(world: World, endpoint: string, id: string, release: number): Promise<void> {
   await world.services.workerRecords.insert({
     ...{ id, account: world.owner.account, createdAt: world.clock.now() },
-    doc: {
-      ...{ endpoint, release, state: "READY", image: "busybox", machine: "m1", vcpu: 1, memoryMb: 1 },
-      ...{ gpuType: null, gpuCount: 0, gpus: [], keyId: null, startedAt: null, readyAt: null, failedAt: null },
-      reason: null,
-    },
+    doc: workerDoc({ owner: endpoint, release, state: "READY", image: "busybox", machine: "m1" }),
   });
 }
 
@@ -165,7 +162,7 @@ test("the rollout counts workers on the newest release, and each release those t
   const { rollout, releases } = await list();
   expect(rollout).toEqual({ inProgress: true, workersOnLatest: 2, workersTotal: 3, percentOnLatest: 66 });
   expect(releases.map(({ workerCount }: { workerCount: number }) => workerCount)).toEqual([2, 1]);
-  const old = await new Collection(world.store, keptWorkers).get("w1");
+  const old = await new Collection(world.store, instances).get("w1");
   await world.services.workerRecords.remove(old!.id);
   expect((await list()).rollout).toEqual({
     ...{ inProgress: false, workersOnLatest: 2, workersTotal: 2, percentOnLatest: 100 },

@@ -1,7 +1,7 @@
 /** Workers of an endpoint: boots that the platform made, from the wish to the end. */
-import type { Kept } from "../../kernel/document.ts";
 import { lifecycle } from "../../kernel/lifecycle.ts";
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
+import type { KeptInstance } from "../../machines/instances.ts";
 
 /**
  * WANTED: no machine has room for it. PLACED: a machine is chosen and the boot may begin. STARTING: its program runs and has not
@@ -44,26 +44,14 @@ export type WarmUp = {
   ended?: { at: number; failed: boolean /** What came of it, shortened. */; said: string };
 };
 
-export type KeptWorker = {
-  endpoint: string;
+/** An instance, and what only workers have. Its owner is an endpoint. */
+export type KeptWorker = KeptInstance & {
+  kind: "worker";
   /** The release of the endpoint that it was booted from. */
   release: number;
   state: WorkerState;
-  image: string;
-  /** The machine on which it runs; null while WANTED. */
-  machine: string | null;
-  vcpu: number;
-  memoryMb: number;
-  /** Null for a CPU worker. */
-  gpuType: string | null;
-  gpuCount: number;
-  /** Devices of the machine that are its own. */
-  gpus: string[];
   /** Id of the keys with which it reaches its own routes and calls endpoints. */
   keyId: string | null;
-  /** Where its machine stands; absent until it is booted. */
-  dataCenter?: string;
-  startedAt: number | null;
   /** When it first asked for work. */
   readyAt: number | null;
   failedAt: number | null;
@@ -71,15 +59,11 @@ export type KeptWorker = {
   frozenAt?: number;
   /** Of frozen workers it is let go last. */
   keptLast?: boolean;
-  /** Why it waits, is frozen, drains or failed, in words for people. */
-  reason: string | null;
   /** Absent or null while it is READY and nothing hinders it; of no meaning in other states. */
   hindrance?: Hindrance | null;
   /** Absent before it was handed out, and where the endpoint asks for none. */
   warmUp?: WarmUp;
 };
-
-export const workers: Kept<KeptWorker> = { kind: "worker", v: 1 };
 
 /** The stream that a worker's lines are kept in. */
 export const workerLog = (endpoint: string, worker: string) => `${workerLogsOf(endpoint)}${worker}`;

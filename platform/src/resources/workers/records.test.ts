@@ -1,38 +1,24 @@
 /** Records of workers: what the fleet writes is seen at once, and two who change the same worker do not both succeed. */
 import { expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
+import { workerDoc } from "../../../tests/worker-doc.ts";
 import { FakeClock } from "../../kernel/clock.ts";
+import { InstanceRecords } from "../../machines/instance-records.ts";
+import { instances } from "../../machines/instances.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { MemoryStore } from "../../ports/store/memory-store.ts";
 import type { Listing, StoredRecord } from "../../ports/store/store.ts";
-import { type KeptWorker, workers } from "./model.ts";
+import type { KeptWorker } from "./model.ts";
 import { WorkerRecords } from "./records.ts";
 
 const SEEN_ELSEWHERE_MS = 1000;
 
-function wanted(given: Partial<KeptWorker> = {}): KeptWorker {
-  return {
-    ...{ endpoint: "ep", release: 1, state: "WANTED", image: "host", machine: null, vcpu: 2, memoryMb: 4096 },
-    ...{
-      gpuType: null,
-      gpuCount: 0,
-      gpus: [],
-      keyId: null,
-      startedAt: null,
-      readyAt: null,
-      failedAt: null,
-      reason: null,
-    },
-    ...given,
-  };
-}
-
 function setup(store = new MemoryStore()) {
   const clock = new FakeClock();
-  const records = new WorkerRecords({ store, clock });
-  const insert = (id: string, given?: Partial<KeptWorker>) =>
-    records.insert({ id, account: "acc", createdAt: clock.now(), doc: wanted(given) });
-  const another = () => new WorkerRecords({ store, clock });
+  const another = () => new WorkerRecords({ store, instances: new InstanceRecords({ store, clock }) });
+  const records = another();
+  const insert = async (id: string, given?: Partial<KeptWorker>) =>
+    (await records.insert({ id, account: "acc", createdAt: clock.now(), doc: workerDoc(given) }))!;
   return { store, clock, records, insert, another };
 }
 
@@ -42,7 +28,7 @@ test("workers are listed by endpoint, by machine and all together", async () => 
   const { records, insert } = setup();
   await insert("a", { machine: "m1" });
   await insert("b", { machine: "m2" });
-  await insert("c", { endpoint: "other", machine: "m1" });
+  await insert("c", { owner: "other", machine: "m1" });
   expect(ids(await records.all())).toEqual(["a", "b", "c"]);
   expect(ids(await records.ofEndpoint("ep"))).toEqual(["a", "b"]);
   expect(ids(await records.ofMachine("m1"))).toEqual(["a", "c"]);
@@ -138,7 +124,7 @@ test("a worker goes with its account", async () => {
   await store.removeAccount("acc");
   await clock.advance(SEEN_ELSEWHERE_MS);
   expect(await records.all()).toEqual([]);
-  expect(await new Collection(store, workers).get("a")).toBeUndefined();
+  expect(await new Collection(store, instances).get("a")).toBeUndefined();
 });
 
 /** A store that counts its listings of workers and can hold one back. */
@@ -154,7 +140,7 @@ class CountedStore extends MemoryStore {
   }
 
   override async list(listing: Listing): Promise<StoredRecord[]> {
-    this.lists++;
+    if (listing.kind === instances.kind) this.lists++;
     const found = await super.list(listing);
     await this.#gate;
     return found;

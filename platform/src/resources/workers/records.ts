@@ -1,119 +1,79 @@
-/** The records of workers as the fleet reads and writes them: remembered for a moment, changed only by compare-and-set. */
-import type { Clock } from "../../kernel/clock.ts";
-import { Collection, type Item } from "../../ports/store/collection.ts";
-import { type Store, WriteRefused } from "../../ports/store/store.ts";
-import { type KeptWorker, type WorkerMove, workerLifecycle, workers } from "./model.ts";
+/** The records of workers, as the fleet reads and writes them: instances of one kind, moved by the worker's lifecycle. */
+import type { InstanceRecords, NewInstance } from "../../machines/instance-records.ts";
+import type { InstanceItem, KeptInstance } from "../../machines/instances.ts";
+import type { Metered } from "../../metering/meter.ts";
+import type { Item } from "../../ports/store/collection.ts";
+import type { Store } from "../../ports/store/store.ts";
+import { type KeptWorker, type WorkerMove, workerLifecycle } from "./model.ts";
+import { moveOldWorkers } from "./old-workers.ts";
 
 export type WorkerItem = Item<KeptWorker>;
 
-/** What this node wrote is seen here at once; what another node or process wrote, within this time. */
-const REMEMBERED_MS = 1000;
+/** What is to be known of a worker after a change. */
+type Set = Partial<Omit<KeptWorker, "state">>;
 
 export class WorkerRecords {
-  readonly #workers: Collection<KeptWorker>;
-  readonly #clock: Clock;
-  #known = new Map<string, WorkerItem>();
-  #readAt = Number.NEGATIVE_INFINITY;
-  #reading: Promise<void> | undefined;
-  /** What was written while the records were being read, so that the reading does not undo it; undefined for a removed one. */
-  readonly #written = new Map<string, WorkerItem | undefined>();
+  readonly instances: InstanceRecords;
+  readonly #store: Store;
 
-  constructor(parts: { store: Store; clock: Clock }) {
-    this.#workers = new Collection(parts.store, workers);
-    this.#clock = parts.clock;
+  constructor(parts: { store: Store; instances: InstanceRecords }) {
+    this.instances = parts.instances;
+    this.#store = parts.store;
   }
 
-  prepare(): Promise<void> {
-    return this.#workers.prepare();
+  async prepare(): Promise<void> {
+    await moveOldWorkers(this.#store, this.instances);
   }
 
   async all(): Promise<WorkerItem[]> {
-    if (this.#clock.monotonic() - this.#readAt >= REMEMBERED_MS) {
-      this.#reading ??= this.#read().finally(() => {
-        this.#reading = undefined;
-      });
-      await this.#reading;
-    }
-    return [...this.#known.values()];
+    return (await this.instances.all()).filter(isWorker);
+  }
+
+  async find(id: string): Promise<WorkerItem | undefined> {
+    const item = await this.instances.find(id);
+    return item && isWorker(item) ? item : undefined;
   }
 
   async ofEndpoint(endpoint: string): Promise<WorkerItem[]> {
-    return (await this.all()).filter(({ doc }) => doc.endpoint === endpoint);
+    return (await this.all()).filter(({ doc }) => doc.owner === endpoint);
   }
 
   async ofMachine(machine: string): Promise<WorkerItem[]> {
     return (await this.all()).filter(({ doc }) => doc.machine === machine);
   }
 
-  async insert(worker: { id: string; account: string; createdAt: number; doc: KeptWorker }): Promise<WorkerItem> {
-    const item = await this.#workers.insert(worker);
-    this.#note(item.id, item);
-    return item;
+  /** Undefined when somebody else took the room first. */
+  async insert(worker: NewInstance<KeptWorker>): Promise<WorkerItem | undefined> {
+    return (await this.instances.insert([worker]))?.[0];
   }
 
-  /** The worker after this move, or undefined when somebody changed or removed it first; a move that the table lacks is refused. */
-  move(item: WorkerItem, move: WorkerMove, set: Partial<Omit<KeptWorker, "state">> = {}) {
-    return this.#patch(item, { ...set, state: workerLifecycle.next(item.doc.state, move) });
+  /**
+   * The worker after this move, or undefined when somebody changed or removed it first, or took the room; a move that the table lacks is
+   * refused.
+   */
+  move(item: WorkerItem, move: WorkerMove, set: Set = {}, metered?: Metered): Promise<WorkerItem | undefined> {
+    return this.instances.patch(item, { ...set, state: workerLifecycle.next(item.doc.state, move) }, metered);
   }
 
   /** Makes a move however often somebody else changes the record first, as long as there is the move; undefined when there is not. */
-  async insist(
-    item: WorkerItem,
-    move: WorkerMove,
-    set: Partial<Omit<KeptWorker, "state">>,
-  ): Promise<WorkerItem | undefined> {
-    for (let now: WorkerItem | undefined = item; now; now = await this.#find(item.id)) {
+  async insist(item: WorkerItem, move: WorkerMove, set: Set, metered?: Metered): Promise<WorkerItem | undefined> {
+    for (let now: WorkerItem | undefined = item; now; now = await this.find(item.id)) {
       if (!workerLifecycle.can(now.doc.state, move)) return undefined;
-      const moved = await this.move(now, move, set);
+      const moved = await this.move(now, move, set, metered);
       if (moved) return moved;
     }
     return undefined;
   }
 
   /** Changes what is known of a worker that stays in its state, on the same terms as `move`. */
-  update(item: WorkerItem, set: Partial<Omit<KeptWorker, "state">>): Promise<WorkerItem | undefined> {
-    return this.#patch(item, set);
+  update(item: WorkerItem, set: Set): Promise<WorkerItem | undefined> {
+    return this.instances.patch<KeptWorker>(item, set);
   }
 
   /** One that is already gone is no error. */
-  async remove(id: string): Promise<void> {
-    await this.#workers.removeIfThere(id);
-    this.#note(id, undefined);
-  }
-
-  async #find(id: string): Promise<WorkerItem | undefined> {
-    return (await this.all()).find((item) => item.id === id);
-  }
-
-  async #patch(item: WorkerItem, set: Partial<KeptWorker>): Promise<WorkerItem | undefined> {
-    try {
-      const patched = await this.#workers.patch(item, set);
-      this.#note(item.id, patched);
-      return patched;
-    } catch (error) {
-      if (!(error instanceof WriteRefused)) throw error;
-      // What is remembered is behind: the next reader gets the truth.
-      this.#readAt = Number.NEGATIVE_INFINITY;
-      return undefined;
-    }
-  }
-
-  async #read(): Promise<void> {
-    this.#written.clear();
-    const startedAt = this.#clock.monotonic();
-    const found = new Map<string, WorkerItem>();
-    for await (const item of this.#workers.all()) found.set(item.id, item);
-    for (const [id, item] of this.#written) {
-      if (!item) found.delete(id);
-      else if (item.version > (found.get(id)?.version ?? 0)) found.set(id, item);
-    }
-    this.#known = found;
-    this.#readAt = startedAt;
-  }
-
-  #note(id: string, item: WorkerItem | undefined): void {
-    if (item) this.#known.set(id, item);
-    else this.#known.delete(id);
-    if (this.#reading) this.#written.set(id, item);
+  remove(id: string, metered?: Metered): Promise<void> {
+    return this.instances.remove(id, metered);
   }
 }
+
+const isWorker = (item: InstanceItem<KeptInstance>): item is WorkerItem => item.doc.kind === "worker";

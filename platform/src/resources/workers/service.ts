@@ -22,8 +22,8 @@ export interface LogAsked {
 
 /** Logs are read where they were written: on the node whose machine the worker ran on. */
 export interface LogsElsewhere {
-  /** This node's machine. */
-  readonly here: string;
+  /** Whether a machine is one of this node's own. */
+  isHere(machine: string): boolean;
   /** The log of a worker on another machine. Rejects, saying which machine it is, when that is not reachable. */
   follow(machine: string, asked: LogAsked): Promise<AsyncIterable<LogLine[]>>;
   /** That of one whose machine nobody knows any more. Rejects when no node has it. */
@@ -80,7 +80,7 @@ export class WorkerService {
     const stream = workerLog(endpoint, worker);
     const follow = () => this.#logs.follow(stream, query, gone);
     const record = (await this.#records.ofEndpoint(endpoint)).find(({ id }) => id === worker)?.doc;
-    if (this.#elsewhere && record?.machine && record.machine !== this.#elsewhere.here)
+    if (this.#elsewhere && record?.machine && !this.#elsewhere.isHere(record.machine))
       return this.#elsewhere.follow(record.machine, asked);
     if (record || (await this.#logs.has(stream))) return follow();
     try {

@@ -1,17 +1,17 @@
 /** The workers of an endpoint: how each stands, what is counted, and whose they are. */
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
+import { workerDoc } from "../../../tests/worker-doc.ts";
 import type { KeptWorker, WorkerState } from "./model.ts";
 
 async function put(world: JobWorld, id: string, given: Partial<KeptWorker> = {}): Promise<void> {
   await world.services.workerRecords.insert({
     ...{ id, account: world.owner.account, createdAt: world.clock.now() },
-    doc: {
-      ...{ endpoint: world.endpoint, release: 1, state: "READY", image: "host:/app", machine: "m1" },
-      ...{ vcpu: 2, memoryMb: 4096, gpuType: null, gpuCount: 0, gpus: [], keyId: null },
-      ...{ startedAt: world.clock.now(), readyAt: null, failedAt: null, reason: null },
+    doc: workerDoc({
+      ...{ owner: world.endpoint, state: "READY", machine: "m1", vcpu: 2, memoryMb: 4096 },
+      startedAt: world.clock.now(),
       ...given,
-    },
+    }),
   });
 }
 
@@ -166,7 +166,7 @@ describe("boots that have ended", () => {
 
 test("workers of other endpoints are not shown", async () => {
   await using world = await setupJobs();
-  await put(world, "w1", { endpoint: "another" });
+  await put(world, "w1", { owner: "another" });
   expect((await list(world)).json.workers).toEqual([]);
 });
 

@@ -37,7 +37,7 @@ export class NodeCalls {
 
   /** A connection to the port on which a worker's application listens. */
   async dial(peer: Called, endpoint: string, worker: string): Promise<Duplex> {
-    const asked = { machine: peer.id, endpoint, worker, what: "connection", query: new URLSearchParams() } as const;
+    const asked = { node: peer.id, endpoint, worker, what: "connection", query: new URLSearchParams() } as const;
     const upgrade = { connection: "Upgrade", upgrade: TUNNEL };
     const { response, socket } = await this.#ask(peer, asked, { headers: upgrade });
     if (!socket) throw await refusalIn(peer, response);
@@ -53,7 +53,7 @@ export class NodeCalls {
     { query, gone }: { query: Query; gone: AbortSignal },
   ): Promise<AsyncIterable<LogLine[]>> {
     const search = new URLSearchParams({ from: JSON.stringify(query) });
-    const asked = { machine: peer.id, endpoint, worker, what: "log", query: search } as const;
+    const asked = { node: peer.id, endpoint, worker, what: "log", query: search } as const;
     const { response } = await this.#ask(peer, asked, { signal: gone });
     if (response.statusCode !== 200) throw await refusalIn(peer, response);
     return this.#lines(peer, response, gone);
@@ -129,7 +129,7 @@ async function refusalIn({ id }: Called, response: IncomingMessage): Promise<Pro
   for await (const chunk of response.setEncoding("utf8")) if (text.length < LONGEST_REFUSAL) text += chunk;
   const detail = detailIn(text) ?? `it answered ${response.statusCode}`;
   const code = response.statusCode === 404 ? "not-found" : "bad-gateway";
-  return problem(code, `machine ${id}: ${detail}`);
+  return problem(code, `node ${id}: ${detail}`);
 }
 
 function detailIn(text: string): string | undefined {
@@ -140,10 +140,10 @@ function detailIn(text: string): string | undefined {
   }
 }
 
-/** The address is for the operator, who has it from the record; a caller learns which machine it is. */
+/** The address is for the operator, who has it from the record; a caller learns which node it is. */
 export function unreachable({ id }: Called, error: Error): Problem {
   if (isProblem(error)) return error;
-  return problem("bad-gateway", `machine ${id} is not reachable: ${reasonOf(error)}`, { cause: error });
+  return problem("bad-gateway", `node ${id} is not reachable: ${reasonOf(error)}`, { cause: error });
 }
 
 /** Some errors of connecting have nothing but a code. */

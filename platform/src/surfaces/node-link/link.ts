@@ -1,4 +1,4 @@
-/** The node link: what this node does for others of its installation, with the workers of its own machine and nothing beyond it. */
+/** The node link: what this node does for others of its installation, with the workers of its own machines and nothing beyond it. */
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -20,8 +20,10 @@ import { type NodePasses, PASS_HEADER } from "./pass.ts";
 import { type Asked, askedBy, logQueryIn, TUNNEL } from "./paths.ts";
 
 export interface NodeLinkParts {
-  /** The machine whose workers this node acts on. */
-  machine: string;
+  /** Who this node is. */
+  node: string;
+  /** The machines whose workers this node acts on. */
+  machines: readonly string[];
   passes: NodePasses;
   balancer: Balancer;
   records: WorkerRecords;
@@ -74,11 +76,11 @@ export class NodeLink implements Ahead {
     return asked?.what === what ? asked : undefined;
   }
 
-  /** Never passed on: a node that asks for a worker of another machine has asked the wrong one. */
-  #admit({ machine }: Asked, { method, url, headers }: Request): void {
+  /** Never passed on: a node that asks for a worker of another node has asked the wrong one. */
+  #admit({ node }: Asked, { method, url, headers }: Request): void {
     this.#parts.passes.check(method, url, String(headers[PASS_HEADER]));
-    if (machine !== this.#parts.machine)
-      throw problem("not-found", `this is machine ${this.#parts.machine}, and a request is passed on only once`);
+    if (node !== this.#parts.node)
+      throw problem("not-found", `this is node ${this.#parts.node}, and a request is passed on only once`);
   }
 
   async #connect(asked: Asked, request: Request, socket: Socket, head: Buffer): Promise<void> {
@@ -141,8 +143,8 @@ export class NodeLink implements Ahead {
 
   /** A worker that has not written anything yet is here all the same. */
   async #keeps(endpoint: string, worker: string): Promise<boolean> {
-    const own = await this.#parts.records.ofMachine(this.#parts.machine);
-    return own.some(({ id, doc }) => id === worker && doc.endpoint === endpoint);
+    const doc = (await this.#parts.records.find(worker))?.doc;
+    return doc?.owner === endpoint && doc.machine !== null && this.#parts.machines.includes(doc.machine);
   }
 
   #asProblem(error: unknown): Problem {

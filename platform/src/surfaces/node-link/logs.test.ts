@@ -123,7 +123,7 @@ test("is 502 and names the machine while its node cannot be reached", async () =
   await using second = nodes.second;
   await client.ended;
   const refused = await second.call("GET", pathOf(nodes, worker));
-  expect([refused.status, refused.json.detail]).toEqual([502, "machine first is not reachable: ECONNREFUSED"]);
+  expect([refused.status, refused.json.detail]).toEqual([502, "node first is not reachable: ECONNREFUSED"]);
 });
 
 test("of another account's worker is 404 at either node, whichever endpoint it is asked of", async () => {

@@ -4,22 +4,27 @@ import { isProblem, problem } from "../../kernel/problem.ts";
 import type { Peer } from "../../machines/machines.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 import type { LogAsked, LogsElsewhere } from "../../resources/workers/service.ts";
-import { type NodeCalls, unreachable } from "./calls.ts";
+import type { NodeCalls } from "./calls.ts";
 
 export class OtherLogs implements LogsElsewhere {
-  readonly here: string;
+  readonly #here: readonly string[];
   readonly #calls: NodeCalls;
   readonly #peers: () => Promise<readonly Peer[]>;
 
-  constructor(parts: { here: string; calls: NodeCalls; peers: () => Promise<readonly Peer[]> }) {
-    this.here = parts.here;
+  constructor(parts: { here: readonly string[]; calls: NodeCalls; peers: () => Promise<readonly Peer[]> }) {
+    this.#here = parts.here;
     this.#calls = parts.calls;
     this.#peers = parts.peers;
   }
 
+  isHere(machine: string): boolean {
+    return this.#here.includes(machine);
+  }
+
   async follow(machine: string, { endpoint, worker, ...rest }: LogAsked): Promise<AsyncIterable<LogLine[]>> {
-    const peer = (await this.#peers()).find(({ id }) => id === machine);
-    if (!peer) throw unreachable({ id: machine, url: undefined }, new Error("nothing was heard of it lately"));
+    const peer = (await this.#peers()).find(({ machines }) => machines.includes(machine));
+    if (!peer)
+      throw problem("bad-gateway", `machine ${machine} is not reachable: nothing was heard of its node lately`);
     return this.#calls.follow(peer, endpoint, worker, rest);
   }
 

@@ -145,7 +145,7 @@ test("a request is passed on once: whoever asks a node for what is not on its ma
     upgrade(nodes.second.url, path, { [PASS_HEADER]: passFor(nodes, path) }, nodes.second.raw);
   const wrongNode = await ask(of("first", "connection"));
   expect(wrongNode).toMatch(/^HTTP\/1.1 404/);
-  expect(wrongNode).toContain("this is machine second, and a request is passed on only once");
+  expect(wrongNode).toContain("this is node second, and a request is passed on only once");
   const wrongMachine = await ask(of("second", "connection"));
   expect(wrongMachine).toContain(`worker ${worker} is not here, and a request is passed on only once`);
   const path = of("second", "log");

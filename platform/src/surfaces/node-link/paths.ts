@@ -5,7 +5,7 @@ import { assertValid } from "../../kernel/validate.ts";
 import { logSources, type Query } from "../../ports/logs/logs.ts";
 
 export interface Asked {
-  machine: string;
+  node: string;
   endpoint: string;
   worker: string;
   what: "connection" | "log";
@@ -18,17 +18,17 @@ export const TUNNEL = "millrace-worker";
 const NAME = "([\\w-]{1,100})";
 const PATH = new RegExp(`^/nodes/${NAME}/endpoints/${NAME}/workers/${NAME}/(connection|log)(?:\\?(.*))?$`);
 
-export function pathOf({ machine, endpoint, worker, what, query }: Asked): string {
+export function pathOf({ node, endpoint, worker, what, query }: Asked): string {
   const search = query.size > 0 ? `?${query}` : "";
-  return `/nodes/${machine}/endpoints/${endpoint}/workers/${worker}/${what}${search}`;
+  return `/nodes/${node}/endpoints/${endpoint}/workers/${worker}/${what}${search}`;
 }
 
 export function askedBy(url: string): Asked | undefined {
   // By far most requests end here.
   if (!url.startsWith("/nodes/")) return undefined;
-  const [, machine, endpoint, worker, what, query] = PATH.exec(url) ?? [];
-  if (!machine || !endpoint || !worker) return undefined;
-  return { machine, endpoint, worker, what: what as Asked["what"], query: new URLSearchParams(query) };
+  const [, node, endpoint, worker, what, query] = PATH.exec(url) ?? [];
+  if (!node || !endpoint || !worker) return undefined;
+  return { node, endpoint, worker, what: what as Asked["what"], query: new URLSearchParams(query) };
 }
 
 const place = t.Union([

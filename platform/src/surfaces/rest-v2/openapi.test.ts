@@ -4,6 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { describe, expect, test } from "vitest";
 import { eventsOf } from "../../../tests/job-world.ts";
+import { workerDoc } from "../../../tests/worker-doc.ts";
 import { type Answer, type CallOptions, InterceptedStore, setup, type World } from "../../../tests/world.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -90,19 +91,10 @@ async function makeWorker(world: World): Promise<string> {
   const endpoint = await makeEndpoint(world);
   await world.services.workerRecords.insert({
     ...{ id: "w1", account: world.owner.account, createdAt: world.clock.now() },
-    doc: {
-      ...{ endpoint, release: 1, state: "READY", image: "busybox", machine: "m1", vcpu: 4, memoryMb: 8192 },
-      ...{
-        gpuType: "NVIDIA L4",
-        gpuCount: 1,
-        gpus: ["0"],
-        keyId: null,
-        startedAt: world.clock.now(),
-        readyAt: null,
-        failedAt: null,
-        reason: null,
-      },
-    },
+    doc: workerDoc({
+      ...{ owner: endpoint, state: "READY", image: "busybox", machine: "m1", vcpu: 4, memoryMb: 8192 },
+      ...{ gpuType: "NVIDIA L4", gpuCount: 1, startedAt: world.clock.now() },
+    }),
   });
   return endpoint;
 }

@@ -37,3 +37,27 @@ export const gpuMemoryGb = (type: string): number | undefined => gpuMemories.get
 
 /** The part of its machine that goes with one GPU of a type. */
 export const gpuShare = (type: string): { vcpu: number; memoryGb: number } | undefined => gpuShares.get(type);
+
+const podPrices = new Map(catalog.gpus.map(({ id, podPrice }) => [id, podPrice]));
+const clusterPrices = new Map(catalog.gpus.map(({ id, clusterPrice }) => [id, clusterPrice]));
+const poolPrices = new Map(catalog.pools.map(({ id, pricePerSecond }) => [id, pricePerSecond]));
+const cpuPrices = new Map(catalog.cpus.map(({ id, pricePerVcpu }) => [id, pricePerVcpu]));
+
+const SECONDS_PER_HOUR = 3600;
+
+/** What one GPU of a type costs, in USD per hour; nothing for a type that the catalog does not know. */
+export const gpuPrice = {
+  pod: (type: string): number => podPrices.get(type) ?? 0,
+  member: (type: string): number => clusterPrices.get(type) || gpuPrice.pod(type),
+  /** Workers are priced by pool, whichever of its types they get. */
+  worker: (type: string): number => {
+    const price = poolPrices.get(poolOfType(type) ?? "");
+    return price === undefined || price === null ? gpuPrice.pod(type) : price * SECONDS_PER_HOUR;
+  },
+};
+
+/** USD per hour for each vCPU of a flavor, its memory included. */
+export const cpuPrice = (flavor: string): number => cpuPrices.get(flavor) ?? 0;
+
+/** USD per GB and month. */
+export const { containerDiskPerGbMonth: diskPrice } = catalog.storage;

@@ -1,0 +1,41 @@
+/** Gives instances of any kind their places: all that are asked for together or none, on what is free at the moment of the commit. */
+import type { InstanceRecords, NewInstance } from "./instance-records.ts";
+import { type InstanceItem, type KeptInstance, placeOf } from "./instances.ts";
+import type { Need } from "./need.ts";
+import type { Machine, NoRoom, Place } from "./place.ts";
+import { Room } from "./room.ts";
+
+/** One instance to be, once it has a place. */
+export interface Wish<T extends KeptInstance> {
+  need: Need;
+  instance: (place: Place) => NewInstance<T>;
+}
+
+export interface AllocatorParts {
+  records: InstanceRecords;
+  /** Those that are there. */
+  machines: () => Promise<readonly Machine[]>;
+}
+
+/** More than can take room at the same moment; each of them leaves less for the next. */
+const MOST_TRIES = 1000;
+
+export class Allocator {
+  readonly #parts: AllocatorParts;
+
+  constructor(parts: AllocatorParts) {
+    this.#parts = parts;
+  }
+
+  async allocate<T extends KeptInstance>(wishes: readonly Wish<T>[]): Promise<InstanceItem<T>[] | NoRoom> {
+    const { records, machines } = this.#parts;
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const taken = (await records.all()).flatMap(placeOf);
+      const places = new Room(await machines(), taken).takeAll(wishes.map(({ need }) => need));
+      if ("reason" in places) return places;
+      const placed = await records.insert(wishes.map(({ instance }, i) => instance(places[i]!)));
+      if (placed) return placed;
+    }
+    throw new Error("room was taken by others at every attempt");
+  }
+}

@@ -1,0 +1,161 @@
+/** The records of all instances, as those that place and keep them read and write them: each change in one commit with the room and the spans that it moves. */
+import type { Clock } from "../kernel/clock.ts";
+import { OneAtATime } from "../kernel/one-at-a-time.ts";
+import { Meter, type Metered } from "../metering/meter.ts";
+import { Collection } from "../ports/store/collection.ts";
+import { type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
+import { Allotments } from "./allotments.ts";
+import { type InstanceItem, instances, type KeptInstance, phaseOf } from "./instances.ts";
+
+/** What this node wrote is seen here at once; what another node or process wrote, within this time. */
+const REMEMBERED_MS = 1000;
+
+export interface NewInstance<T extends KeptInstance = KeptInstance> {
+  id: string;
+  account: string;
+  createdAt: number;
+  doc: T;
+}
+
+/** Remembered for a moment, and changed only by compare-and-set. */
+export class InstanceRecords {
+  readonly #instances: Collection<KeptInstance>;
+  readonly #allotments: Allotments;
+  readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #meter: Meter<KeptInstance>;
+  /** Room is taken by one after another, each on what the one before has left. */
+  readonly #taking = new OneAtATime();
+  #known = new Map<string, InstanceItem>();
+  #readAt = Number.NEGATIVE_INFINITY;
+  #reading: Promise<void> | undefined;
+  /** What was written while the records were being read, so that the reading does not undo it; undefined for a removed one. */
+  readonly #written = new Map<string, InstanceItem | undefined>();
+
+  constructor(parts: { store: Store; clock: Clock }) {
+    this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#instances = new Collection(parts.store, instances);
+    this.#allotments = new Allotments(parts.store);
+    this.#meter = new Meter(parts.store, phaseOf);
+  }
+
+  async prepare(): Promise<void> {
+    await this.#instances.prepare();
+    await this.#meter.prepare();
+  }
+
+  async all(): Promise<InstanceItem[]> {
+    if (this.#clock.monotonic() - this.#readAt >= REMEMBERED_MS) {
+      this.#reading ??= this.#read().finally(() => {
+        this.#reading = undefined;
+      });
+      await this.#reading;
+    }
+    return [...this.#known.values()];
+  }
+
+  async find(id: string): Promise<InstanceItem | undefined> {
+    await this.all();
+    return this.#known.get(id);
+  }
+
+  /** The next reader gets the truth, whatever is remembered. */
+  forget(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+  }
+
+  /**
+   * All of them, with the room that they take, or none: undefined when somebody else took room on one of their machines since the records
+   * were read, so that there may be too little for these.
+   */
+  insert<T extends KeptInstance>(items: readonly NewInstance<T>[]): Promise<InstanceItem<T>[] | undefined> {
+    return this.#takingRoomOf(
+      items.map(({ doc }) => doc.machine),
+      async (taking) => {
+        const metered = items.map((item) => ({ ...item, ...this.#meter.begin(item) }));
+        const inserts = metered.map(({ writes: _, ...item }) => this.#instances.inserting(item));
+        const written = await this.#commit([...inserts, ...metered.flatMap(({ writes }) => writes), ...taking]);
+        return written && items.map((_, i) => this.#noted(written[i]!) as InstanceItem<T>);
+      },
+    );
+  }
+
+  /** The instance after this change, or undefined when somebody changed or removed it first, or took the room that it takes. */
+  async patch<T extends KeptInstance>(
+    item: InstanceItem<T>,
+    set: Partial<T>,
+    metered: Metered = {},
+  ): Promise<InstanceItem<T> | undefined> {
+    const machine = item.doc.machine === null ? (set.machine ?? null) : null;
+    return this.#takingRoomOf([machine], async (taking) => {
+      const { doc, writes } = this.#meter.move(item, { ...item.doc, ...set }, this.#momentOf(metered), metered);
+      const { span = null, spans } = doc;
+      const patch = this.#instances.patching(item, { ...set, ...(spans !== undefined && { span, spans }) });
+      const written = await this.#commit([patch, ...writes, ...taking]);
+      return written && (this.#noted(written[0]!) as InstanceItem<T>);
+    });
+  }
+
+  /** One that is already gone is no error. Its open span ends with it. */
+  async remove(id: string, metered: Metered = {}): Promise<void> {
+    for (;;) {
+      const item = await this.#instances.get(id);
+      if (!item) return this.#note(id, undefined);
+      const writes = this.#meter.end(item, this.#momentOf(metered), metered);
+      const removed = await this.#commit([this.#instances.removing(id, item.version), ...writes]);
+      if (removed) return this.#note(id, undefined);
+    }
+  }
+
+  #momentOf({ at }: Metered): number {
+    return at ?? this.#clock.now();
+  }
+
+  /** Where nothing is taken nobody waits for anybody. */
+  #takingRoomOf<R>(machines: readonly (string | null)[], write: (taking: Write[]) => Promise<R>): Promise<R> {
+    const taken = [...new Set(machines)].filter((machine) => machine !== null);
+    if (taken.length === 0) return write([]);
+    return this.#taking.run(() => write(taken.map((machine) => this.#allotments.taking(machine))));
+  }
+
+  /** Undefined when what is remembered is behind what is there. */
+  async #commit(writes: Write[]): Promise<StoredRecord[] | undefined> {
+    try {
+      const written = await this.#store.commit(writes);
+      this.#allotments.learn(written);
+      return written;
+    } catch (error) {
+      if (!(error instanceof WriteRefused)) throw error;
+      this.forget();
+      return undefined;
+    }
+  }
+
+  /** What each machine has given out first: room that is taken during the reading is then found out by the next write. */
+  async #read(): Promise<void> {
+    this.#written.clear();
+    const startedAt = this.#clock.monotonic();
+    await this.#allotments.read();
+    const found = new Map<string, InstanceItem>();
+    for await (const item of this.#instances.all()) found.set(item.id, item);
+    for (const [id, item] of this.#written) {
+      if (!item) found.delete(id);
+      else if (item.version > (found.get(id)?.version ?? 0)) found.set(id, item);
+    }
+    this.#known = found;
+    this.#readAt = startedAt;
+  }
+
+  #noted(record: StoredRecord): InstanceItem {
+    const item = this.#instances.read(record);
+    this.#note(item.id, item);
+    return item;
+  }
+
+  #note(id: string, item: InstanceItem | undefined): void {
+    if (item) this.#known.set(id, item);
+    else this.#known.delete(id);
+    if (this.#reading) this.#written.set(id, item);
+  }
+}

@@ -1,0 +1,59 @@
+/** The record of every instance, whatever its kind: for whom it runs, what it has of which machine, and since when it is metered. */
+import type { Kept } from "../kernel/document.ts";
+import type { Meterable, Phase } from "../metering/span.ts";
+import type { Item } from "../ports/store/collection.ts";
+import type { Place } from "./place.ts";
+
+/** A place, or none yet. */
+export type Placing = Omit<Place, "machine" | "box" | "dataCenter"> & {
+  machine: string | null;
+  box: string | null;
+  dataCenter: string | null;
+};
+
+export const NOWHERE: Placing = {
+  machine: null,
+  box: null,
+  dataCenter: null,
+  vcpu: 0,
+  memoryMb: 0,
+  diskGb: 0,
+  flavor: null,
+  gpuType: null,
+  gpuCount: 0,
+};
+
+export type KeptInstance = Placing &
+  Meterable & {
+    /** By the lifecycle of its kind. */
+    state: string;
+    /** GPUs that it holds, by the names of the driver that gave them out. */
+    devices?: readonly string[];
+    /** Why it is where it is, in words for people. */
+    reason: string | null;
+  };
+
+export type InstanceItem<T extends KeptInstance = KeptInstance> = Item<T>;
+
+export const instances: Kept<KeptInstance> = {
+  kind: "instance",
+  v: 1,
+  listed: ({ kind, owner, machine }) => ({ kind, owner, machine: machine ?? undefined }),
+};
+
+/** States in which nothing of an instance is left on its machine. */
+const GONE: readonly string[] = ["FAILED", "GONE", "EXITED"];
+
+/** What an instance has of its machine until nothing of it is left there; a frozen one does not need the CPU. */
+export function placeOf({ doc }: InstanceItem): Place[] {
+  const { machine, box, dataCenter, vcpu, memoryMb, diskGb, flavor, gpuType, gpuCount, state } = doc;
+  if (machine === null || box === null || GONE.includes(state)) return [];
+  const share = { vcpu: state === "FROZEN" ? 0 : vcpu, memoryMb, diskGb };
+  return [{ machine, box, dataCenter: dataCenter ?? "", ...share, flavor, gpuType, gpuCount }];
+}
+
+/** Whether its program runs, stands still, or does neither. */
+export function phaseOf({ state, startedAt }: KeptInstance): Phase | undefined {
+  if (startedAt === null || GONE.includes(state)) return undefined;
+  return state === "FROZEN" ? "frozen" : "running";
+}

@@ -1,0 +1,39 @@
+/** Machines with their boxes, and what an instance has of one. */
+import type { Box } from "../ports/compute/compute.ts";
+import type { Runs, Share } from "./need.ts";
+
+export interface Machine {
+  id: string;
+  boxes: readonly Box[];
+  dataCenter: string;
+  /** What it can run; anything where nothing is said. */
+  runs?: readonly Runs[];
+}
+
+/** What an instance has of a machine. */
+export interface Place extends Share {
+  machine: string;
+  box: string;
+  dataCenter: string;
+  /** Of the disk, what is kept for it alone. */
+  diskGb: number;
+  /** The CPU flavor that it was given; null with a GPU, and where the need names none. */
+  flavor: string | null;
+  gpuType: string | null;
+  gpuCount: number;
+}
+
+/** A reason, as people read it. */
+export interface NoRoom {
+  reason: string;
+}
+
+/** What is free in one box. */
+export interface Free extends Share {
+  machine: Machine;
+  box: Box;
+  diskGb: number;
+  gpus: Map<string, number>;
+}
+
+export const freeGpus = ({ gpus }: Free, type: string): number => Math.max(0, gpus.get(type) ?? 0);

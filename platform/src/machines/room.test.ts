@@ -1,0 +1,199 @@
+/** Where a worker finds room, and what is said when it finds none. */
+import { describe, expect, test } from "vitest";
+import { type Box, ONLY_BOX } from "../ports/compute/compute.ts";
+import type { Need, Terms } from "./need.ts";
+import type { Machine, Place } from "./place.ts";
+import { Room } from "./room.ts";
+
+const A40 = "NVIDIA A40";
+const L4 = "NVIDIA L4";
+const DC = "US-KS-2";
+
+const stock = (type: string, count: number) => (count > 0 ? [{ type, count, virtual: false }] : []);
+
+function boxOf({ a40 = 0, l4 = 0, ...rest }: Partial<Box> & { a40?: number; l4?: number } = {}): Box {
+  const gpus = [...stock(A40, a40), ...stock(L4, l4)];
+  return { id: ONLY_BOX, vcpu: 16, memoryMb: 65_536, diskGb: 100, gpus, ceilings: false, ...rest };
+}
+
+function machine(id: string, box: Parameters<typeof boxOf>[0] & Partial<Machine> = {}): Machine {
+  const { boxes, dataCenter = DC, runs, ...rest } = box;
+  return { id, boxes: boxes ?? [boxOf(rest)], dataCenter, ...(runs && { runs }) };
+}
+
+const SMALL: Terms = { diskGb: 20 };
+const cpu = (...vcpus: number[]): Need => ({
+  ...SMALL,
+  kind: "cpu",
+  flavors: vcpus.map((vcpu) => ({ id: `cpu${vcpu}`, vcpu, memoryMb: vcpu * 2048 })),
+});
+const gpu = (count: number, ...types: string[]): Need => ({
+  ...SMALL,
+  kind: "gpu",
+  count,
+  types: types.map((type) => ({ type, vcpu: 4, memoryMb: 8192 })),
+});
+const place = (given: Partial<Place> = {}): Place => ({
+  ...{ machine: "m", box: ONLY_BOX, dataCenter: DC, vcpu: 1, memoryMb: 1, diskGb: 0 },
+  ...{ flavor: null, gpuType: null, gpuCount: 0 },
+  ...given,
+});
+
+describe("CPU workers", () => {
+  test("take the first flavor that fits", () => {
+    expect(new Room([machine("m", { vcpu: 4 })]).take(cpu(8, 2))).toEqual(
+      place({ vcpu: 2, memoryMb: 4096, flavor: "cpu2" }),
+    );
+  });
+
+  test("spread over machines: each goes where most is free", () => {
+    const room = new Room([machine("small", { vcpu: 8 }), machine("large", { vcpu: 12 })]);
+    const places = [1, 2, 3].map(() => (room.take(cpu(4)) as Place).machine);
+    expect(places).toEqual(["large", "small", "large"]);
+  });
+
+  test("what others have is not free", () => {
+    const taken = [place({ vcpu: 14, memoryMb: 0 })];
+    expect(new Room([machine("m")], taken).take(cpu(4))).toEqual({
+      reason: "no capacity: needs 4 vCPU and 8 GB, at most 2 vCPU and 64 GB free on a machine",
+    });
+  });
+
+  test("where shares are ceilings there is always room, and nobody gets more than the machine has", () => {
+    const room = new Room([machine("laptop", { vcpu: 2, ceilings: true })]);
+    for (let i = 0; i < 50; i++) expect(room.take(cpu(32))).toMatchObject({ machine: "laptop", vcpu: 2 });
+  });
+});
+
+describe("GPU workers", () => {
+  test("take devices of the first type that is free, with the CPU and memory that go with each", () => {
+    const room = new Room([machine("m", { a40: 1, l4: 3 })]);
+    expect(room.take(gpu(2, A40, L4))).toEqual(place({ vcpu: 8, memoryMb: 16_384, gpuType: L4, gpuCount: 2 }));
+    expect(room.take(gpu(1, A40, L4))).toMatchObject({ gpuType: A40 });
+    expect(room.take(gpu(1, A40, L4))).toMatchObject({ gpuType: L4, gpuCount: 1 });
+  });
+
+  test("get their part of a machine that has less than the catalog says", () => {
+    const room = new Room([machine("m", { a40: 4, vcpu: 6, memoryMb: 16_000 })]);
+    expect(room.take(gpu(1, A40))).toMatchObject({ vcpu: 1, memoryMb: 4000 });
+    expect(room.take(gpu(2, A40))).toMatchObject({ vcpu: 3, memoryMb: 8000 });
+    expect(room.take(gpu(1, A40))).toMatchObject({ vcpu: 1, memoryMb: 4000 });
+  });
+
+  test("say what they need and how much of it is free", () => {
+    const taken = [0, 1].map(() => place({ gpuType: A40, gpuCount: 1 }));
+    expect(new Room([machine("m", { a40: 2 })], taken).take(gpu(1, A40))).toEqual({
+      reason: "no capacity: needs 1x NVIDIA A40, 0 of 2 free",
+    });
+  });
+
+  test("say so when the devices are free, but on different machines or without CPU beside them", () => {
+    const apart = new Room([machine("m", { a40: 1 }), machine("n", { a40: 1 })]);
+    expect(apart.take(gpu(2, A40))).toEqual({
+      reason: "no capacity: needs 2x NVIDIA A40, 2 of 2 free, but not on one machine",
+    });
+    const taken = [place({ vcpu: 14, memoryMb: 0 })];
+    const crowded = new Room([machine("m", { a40: 1 })], taken);
+    expect(crowded.take(gpu(1, A40))).toEqual({
+      reason: "no capacity: needs 1x NVIDIA A40, 1 of 1 free, but too little CPU or memory beside them",
+    });
+  });
+
+  test("name a few types at most", () => {
+    expect(new Room([machine("m")]).take(gpu(1, "A", "B", "C", "D", "E"))).toEqual({
+      reason: "no capacity: needs 1x A, B or one of 3 other types, 0 of 0 free",
+    });
+  });
+});
+
+test("without any machine that is the reason", () => {
+  expect(new Room([]).take(cpu(2))).toEqual({ reason: "no capacity: no machine is there to run workers" });
+});
+
+describe("terms", () => {
+  const withTerms = (terms: Partial<Terms>): Need => ({ ...gpu(1, A40), ...terms });
+  const reasonOn = (machines: Machine[], terms: Partial<Terms>) => new Room(machines).take(withTerms(terms));
+
+  test("a machine that it must stay on is the only one that will do", () => {
+    const room = new Room([machine("m", { a40: 4 }), machine("n", { a40: 1 })]);
+    expect(room.take(withTerms({ machine: "n" }))).toMatchObject({ machine: "n" });
+    expect(room.take(withTerms({ machine: "n" }))).toEqual({ reason: "no capacity: needs 1x NVIDIA A40, 0 of 1 free" });
+    expect(room.take(withTerms({ machine: "gone" }))).toEqual({ reason: "no capacity: must be on machine gone" });
+  });
+
+  test("a data center is one of those named, or any where none is", () => {
+    const machines = [machine("m", { a40: 1, dataCenter: "EU-RO-1" })];
+    expect(new Room(machines).take(withTerms({ dataCenters: ["US-KS-2", "EU-RO-1"] }))).toMatchObject({ machine: "m" });
+    const reason = "no capacity: needs a machine in US-KS-2 or US-CA-1";
+    expect(reasonOn(machines, { dataCenters: ["US-KS-2", "US-CA-1"] })).toEqual({ reason });
+  });
+
+  test("CUDA must be as new as it is asked for; a driver that cannot tell is believed to be", () => {
+    const on = (cuda?: string) => [machine("m", { a40: 1, ...(cuda && { cuda }) })];
+    expect(reasonOn(on("12.4"), { cuda: { atLeast: "12.8" } })).toEqual({
+      reason: "no capacity: needs CUDA 12.8 or later",
+    });
+    expect(reasonOn(on("12.10"), { cuda: { atLeast: "12.8" } })).toMatchObject({ machine: "m" });
+    expect(reasonOn(on("12.4"), { cuda: { oneOf: ["12.5", "12.6"] } })).toEqual({
+      reason: "no capacity: needs CUDA 12.5 or 12.6",
+    });
+    expect(reasonOn(on(), { cuda: { atLeast: "13.0" } })).toMatchObject({ machine: "m" });
+  });
+
+  test("the disk must be there; what is kept for one is not there for the next", () => {
+    const room = new Room([machine("m", { a40: 4 })]);
+    expect(room.take(withTerms({ diskGb: 90 }))).toMatchObject({ diskGb: 0 });
+    expect(room.take(withTerms({ diskGb: 90, keepsDisk: true }))).toMatchObject({ diskGb: 90 });
+    expect(room.take(withTerms({ diskGb: 11 }))).toEqual({
+      reason: "no capacity: needs 11 GB of disk, at most 10 GB free on a machine",
+    });
+  });
+
+  test("a machine runs what it can", () => {
+    const machines = [machine("m", { a40: 1, runs: ["container"] })];
+    expect(reasonOn(machines, { runs: "host" })).toEqual({
+      reason: "no capacity: needs a machine that runs host images",
+    });
+    expect(reasonOn(machines, { runs: "container" })).toMatchObject({ machine: "m" });
+  });
+
+  test("a machine of made-up devices stands for every data center, CUDA and disk", () => {
+    const terms = { dataCenters: ["EU-RO-1"], cuda: { atLeast: "99.0" }, diskGb: 1_000_000 };
+    expect(reasonOn([machine("m", { a40: 1, ceilings: true, cuda: "12.0" })], terms)).toMatchObject({ machine: "m" });
+  });
+
+  test("the reason is that of the machine that meets most of them", () => {
+    const machines = [machine("far", { a40: 8, dataCenter: "EU-RO-1" }), machine("near", { a40: 8, cuda: "11.8" })];
+    expect(reasonOn(machines, { dataCenters: [DC], cuda: { atLeast: "12.0" } })).toEqual({
+      reason: "no capacity: needs CUDA 12.0 or later",
+    });
+  });
+});
+
+describe("a machine of several boxes", () => {
+  test("has room for what fits into one of them", () => {
+    const boxes = ["a", "b"].map((id) => boxOf({ id, a40: 2 }));
+    const room = new Room([machine("cluster", { boxes })]);
+    expect(room.take(gpu(3, A40))).toEqual({
+      reason: "no capacity: needs 3x NVIDIA A40, 4 of 4 free, but not on one machine",
+    });
+    const taken = [room.take(gpu(2, A40)), room.take(gpu(2, A40))] as Place[];
+    expect(taken.map(({ box }) => box).toSorted()).toEqual(["a", "b"]);
+  });
+});
+
+describe("a gang", () => {
+  test("gets room for all of its members", () => {
+    const room = new Room([machine("m", { a40: 2 }), machine("n", { a40: 2 })]);
+    const places = room.takeAll([gpu(2, A40), gpu(2, A40)]) as Place[];
+    expect(places.map((one) => one.machine).toSorted()).toEqual(["m", "n"]);
+  });
+
+  test("of three on room for two holds nothing, and says how far it came", () => {
+    const room = new Room([machine("m", { a40: 2 })]);
+    expect(room.takeAll([1, 2, 3].map(() => gpu(1, A40)))).toEqual({
+      reason: "no capacity: 2 of 3 would find room: needs 1x NVIDIA A40, 0 of 2 free",
+    });
+    expect(room.take(gpu(2, A40))).toMatchObject({ gpuCount: 2 });
+  });
+});

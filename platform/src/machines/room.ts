@@ -1,0 +1,130 @@
+/** Which box of which machine has room for an instance: GPU types and CPU flavors in the order in which its owner prefers them. */
+import type { Box } from "../ports/compute/compute.ts";
+import type { Need, Share } from "./need.ts";
+import { type Free, freeGpus, type Machine, type NoRoom, type Place } from "./place.ts";
+import { shortageOf } from "./shortage.ts";
+import { misfitOf } from "./terms.ts";
+
+/** What is free on all machines. Every place that is taken from it is no longer free for the next. */
+export class Room {
+  readonly #boxes: Free[];
+
+  constructor(machines: readonly Machine[], taken: Iterable<Place> = []) {
+    this.#boxes = machines.flatMap((machine) => machine.boxes.map((box) => freeOf(machine, box)));
+    for (const place of taken) this.reserve(place);
+  }
+
+  /** The place with most room for the first choice that fits; it is taken from then on. */
+  take(need: Need): Place | NoRoom {
+    const place = this.#find(need);
+    if (place) this.reserve(place);
+    return place ?? { reason: `no capacity: ${shortageOf(need, this.#boxes)}` };
+  }
+
+  /** Places for all of them, or for none: a gang of which one member is missing would hold what others could use. */
+  takeAll(needs: readonly Need[]): Place[] | NoRoom {
+    const places: Place[] = [];
+    for (const need of needs) {
+      const place = this.take(need);
+      if ("reason" in place) {
+        for (const one of places) this.release(one);
+        const found = places.length === 0 ? "" : `${places.length} of ${needs.length} would find room: `;
+        return { reason: place.reason.replace("no capacity: ", `no capacity: ${found}`) };
+      }
+      places.push(place);
+    }
+    return places;
+  }
+
+  /** The place that there would be if those at these places were gone. */
+  placeWithout(gone: readonly Place[], need: Need): Place | undefined {
+    for (const place of gone) this.release(place);
+    const found = this.#find(need);
+    for (const place of gone) this.reserve(place);
+    return found;
+  }
+
+  /** Nobody else gets this place, also when it is not free yet. */
+  reserve(place: Place): void {
+    this.#move(place, -1);
+  }
+
+  release(place: Place): void {
+    this.#move(place, 1);
+  }
+
+  #move({ machine, box, vcpu, memoryMb, diskGb, gpuType, gpuCount }: Place, by: 1 | -1): void {
+    const free = this.#boxes.find((one) => one.machine.id === machine && one.box.id === box);
+    if (!free) return;
+    if (!free.box.ceilings) {
+      free.vcpu += by * vcpu;
+      free.memoryMb += by * memoryMb;
+      free.diskGb += by * diskGb;
+    }
+    if (gpuType !== null) free.gpus.set(gpuType, (free.gpus.get(gpuType) ?? 0) + by * gpuCount);
+  }
+
+  #find(need: Need): Place | undefined {
+    const fitting = this.#boxes.filter((free) => misfitOf(need, free) === undefined);
+    if (need.kind === "cpu") {
+      for (const flavor of need.flavors) {
+        const free = roomiest(fitting, (one) => fits(flavor, one));
+        if (free) return placeIn(free, need, flavor, { flavor: flavor.id ?? null, gpuType: null, gpuCount: 0 });
+      }
+      return undefined;
+    }
+    const { count } = need;
+    for (const { type, ...each } of need.types) {
+      const hasRoom = (one: Free) => freeGpus(one, type) >= count && fits(shareWith(each, count, one), one);
+      const free = roomiest(fitting, hasRoom);
+      if (!free) continue;
+      return placeIn(free, need, shareWith(each, count, free), { flavor: null, gpuType: type, gpuCount: count });
+    }
+    return undefined;
+  }
+}
+
+/** Spreads instances: a machine that dies takes as few of them along as can be. */
+function roomiest(boxes: readonly Free[], suits: (free: Free) => boolean): Free | undefined {
+  return boxes
+    .filter(suits)
+    .reduce<Free | undefined>((best, next) => (best && best.vcpu >= next.vcpu ? best : next), undefined);
+}
+
+function freeOf(machine: Machine, box: Box): Free {
+  const { vcpu, memoryMb, diskGb, gpus } = box;
+  return { machine, box, vcpu, memoryMb, diskGb, gpus: new Map(gpus.map(({ type, count }) => [type, count])) };
+}
+
+function placeIn(
+  { machine, box }: Free,
+  { diskGb, keepsDisk = false }: Need,
+  share: Share,
+  what: Pick<Place, "flavor" | "gpuType" | "gpuCount">,
+): Place {
+  const where = { machine: machine.id, box: box.id, dataCenter: machine.dataCenter };
+  return { ...where, ...granted(share, box), diskGb: keepsDisk ? diskGb : 0, ...what };
+}
+
+/**
+ * What goes with devices: what the catalog says, but no more than their part of this box. The catalog describes the machines of
+ * others; a box with a large GPU and few cores must still run its workers.
+ */
+function shareWith(each: Share, count: number, { box }: Free): Share {
+  const asked = { vcpu: each.vcpu * count, memoryMb: each.memoryMb * count };
+  if (box.ceilings) return asked;
+  const part = count / box.gpus.reduce((sum, stock) => sum + stock.count, 0);
+  return {
+    vcpu: Math.min(asked.vcpu, Math.max(1, Math.floor(box.vcpu * part))),
+    memoryMb: Math.min(asked.memoryMb, Math.floor(box.memoryMb * part)),
+  };
+}
+
+const fits = (share: Share, { box, vcpu, memoryMb }: Free) =>
+  box.ceilings || (share.vcpu <= vcpu && share.memoryMb <= memoryMb);
+
+/** Where shares are ceilings, an instance may ask for more than the whole box: it gets that. */
+const granted = (share: Share, box: Box): Share => ({
+  vcpu: Math.min(share.vcpu, box.vcpu),
+  memoryMb: Math.min(share.memoryMb, box.memoryMb),
+});

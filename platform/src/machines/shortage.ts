@@ -1,0 +1,44 @@
+/** What is said when an instance finds no room: what it needs, and how much of that there is. */
+import type { Need, Share } from "./need.ts";
+import { type Free, freeGpus } from "./place.ts";
+import { misfitOf } from "./terms.ts";
+
+export function shortageOf(need: Need, boxes: readonly Free[]): string {
+  if (boxes.length === 0) return "no machine is there to run workers";
+  const fitting = boxes.filter((free) => misfitOf(need, free) === undefined);
+  if (fitting.length === 0) return misfitText(need, boxes);
+  return need.kind === "cpu" ? shortOfCpu(need.flavors[0]!, fitting) : shortOfGpus(need, fitting);
+}
+
+/** Of several reasons that of the box that meets most terms: the others are about machines that were never meant. */
+function misfitText(need: Need, boxes: readonly Free[]): string {
+  const misfits = boxes.map((free) => misfitOf(need, free)!);
+  return misfits.reduce((best, next) => (next.met > best.met ? next : best)).reason;
+}
+
+function shortOfGpus({ count, types }: Extract<Need, { kind: "gpu" }>, boxes: readonly Free[]): string {
+  const total = sum(types.flatMap(({ type }) => boxes.map(({ box }) => stockOf(box.gpus, type))));
+  const inBoxes = types.flatMap(({ type }) => boxes.map((free) => freeGpus(free, type)));
+  const free = sum(inBoxes);
+  const short = `needs ${count}x ${oneOf(types.map(({ type }) => type))}, ${free} of ${total} free`;
+  if (free < count) return short;
+  const most = Math.max(...inBoxes);
+  return most < count ? `${short}, but not on one machine` : `${short}, but too little CPU or memory beside them`;
+}
+
+function shortOfCpu({ vcpu, memoryMb }: Share, boxes: readonly Free[]): string {
+  const most = (of: keyof Share) => Math.max(0, ...boxes.map((free) => free[of]));
+  return `needs ${vcpu} vCPU and ${gb(memoryMb)}, at most ${most("vcpu")} vCPU and ${gb(most("memoryMb"))} free on a machine`;
+}
+
+const stockOf = (gpus: Free["box"]["gpus"], type: string) => gpus.find((stock) => stock.type === type)?.count ?? 0;
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+
+const SHOWN_TYPES = 3;
+
+function oneOf(types: readonly string[]): string {
+  if (types.length <= SHOWN_TYPES) return types.join(" or ");
+  return `${types.slice(0, SHOWN_TYPES - 1).join(", ")} or one of ${types.length - SHOWN_TYPES + 1} other types`;
+}
+
+const gb = (memoryMb: number) => `${Math.round(memoryMb / 1024)} GB`;

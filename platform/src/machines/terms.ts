@@ -1,0 +1,63 @@
+/** Whether a box suits an instance at all, however much of it is free, and why not in words. */
+import type { Need } from "./need.ts";
+import type { Free } from "./place.ts";
+
+export interface Misfit {
+  /** How many of the terms it met before this one. */
+  met: number;
+  reason: string;
+}
+
+/** Why nothing with this need can be there, by the first of its terms that is not met; undefined when all are. */
+export function misfitOf(need: Need, free: Free): Misfit | undefined {
+  for (const [met, term] of TERMS.entries()) {
+    const reason = term(need, free);
+    if (reason !== undefined) return { met, reason };
+  }
+  return undefined;
+}
+
+type Term = (need: Need, free: Free) => string | undefined;
+
+/** A machine of made-up devices stands for all there are: for every data center, every CUDA and every disk. */
+const real =
+  (term: Term): Term =>
+  (need, free) =>
+    free.box.ceilings ? undefined : term(need, free);
+
+const TERMS: readonly Term[] = [
+  (need, { machine }) =>
+    need.machine === undefined || need.machine === machine.id ? undefined : `must be on machine ${need.machine}`,
+  ({ runs }, { machine }) =>
+    !runs || !machine.runs || machine.runs.includes(runs) ? undefined : `needs a machine that runs ${runs} images`,
+  real(({ dataCenters = [] }, { machine }) =>
+    dataCenters.length === 0 || dataCenters.includes(machine.dataCenter)
+      ? undefined
+      : `needs a machine in ${dataCenters.join(" or ")}`,
+  ),
+  real(({ kind, cuda }, { box }) =>
+    kind === "cpu" || !cuda || hasCuda(cuda, box.cuda) ? undefined : `needs ${cudaText(cuda)}`,
+  ),
+  real(({ diskGb: needed }, { diskGb }) =>
+    needed <= diskGb ? undefined : `needs ${needed} GB of disk, at most ${Math.max(0, diskGb)} GB free on a machine`,
+  ),
+];
+
+/** A driver that cannot tell its CUDA is believed to suit: the program will say so where it does not. */
+function hasCuda({ atLeast, oneOf = [] }: NonNullable<Need["cuda"]>, cuda: string | undefined): boolean {
+  if (cuda === undefined) return true;
+  if (atLeast && compareVersions(cuda, atLeast) < 0) return false;
+  // What runs on an older CUDA runs on a newer driver too.
+  return oneOf.length === 0 || oneOf.some((version) => compareVersions(cuda, version) >= 0);
+}
+
+function cudaText({ atLeast, oneOf = [] }: NonNullable<Need["cuda"]>): string {
+  return atLeast ? `CUDA ${atLeast} or later` : `CUDA ${oneOf.join(" or ")}`;
+}
+
+/** By their numbers: `12.10` comes after `12.9`. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a, b].map((version) => version.split(".").map(Number)) as [number[], number[]];
+  const at = [0, 1, 2].find((part) => (left[part] ?? 0) !== (right[part] ?? 0));
+  return at === undefined ? 0 : (left[at] ?? 0) - (right[at] ?? 0);
+}

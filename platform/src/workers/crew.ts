@@ -1,0 +1,22 @@
+/** Those who look after the workers of one machine. */
+import type { OwnMachine } from "../machines/own-machine.ts";
+import type { Logs } from "../ports/logs/logs.ts";
+import { Keeper, type KeeperParts } from "./keeper.ts";
+import { Rotation, type RotationParts } from "./rotation.ts";
+import { WorkerLog } from "./worker-log.ts";
+
+export interface Crew {
+  keeper: Keeper;
+  workerLog: WorkerLog;
+  rotation: Rotation;
+}
+
+export type CrewParts = Omit<KeeperParts, keyof OwnMachine | "machine" | "workerLog" | "rotation"> &
+  Omit<RotationParts, "dial"> & { logs: Logs };
+
+export function crewFor({ id, ...machine }: OwnMachine, parts: CrewParts): Crew {
+  const { compute } = machine;
+  const workerLog = new WorkerLog({ ...parts, compute });
+  const rotation = new Rotation({ ...parts, dial: (worker, port) => compute.dial(worker, port) });
+  return { workerLog, rotation, keeper: new Keeper({ ...parts, ...machine, machine: id, workerLog, rotation }) };
+}
