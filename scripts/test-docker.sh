@@ -8,11 +8,11 @@ if [ "$(id -u)" != 0 ]; then
   echo "The Docker tests start an engine of their own, which only root can: they are not run." >&2
   exit 0
 fi
-for program in dockerd busybox ip nft unshare; do
+for program in dockerd docker-registry busybox ip nft unshare; do
   if ! command -v "$program" >/dev/null; then
     command -v apt-get >/dev/null || { echo "The Docker tests need $program." >&2; exit 1; }
     apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends docker.io busybox-static iproute2 nftables util-linux >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get install -qq -y --no-install-recommends docker.io docker-registry busybox-static iproute2 nftables util-linux >/dev/null
     break
   fi
 done

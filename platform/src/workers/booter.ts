@@ -1,7 +1,8 @@
 /** Boots workers of one machine: image, key, variables, program, each on record before the next. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Images } from "../machines/images.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
-import type { InstanceSpec } from "../ports/compute/compute.ts";
+import type { InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
@@ -18,6 +19,9 @@ export interface BooterParts extends Omit<OwnMachine, "id"> {
   workerLog: WorkerLog;
   clock: Clock;
   reveal: Reveal;
+  images: Images;
+  /** What opens the registry of an endpoint's image; nothing by default. */
+  credentialOf?: (endpoint: Item<KeptEndpoint>) => Promise<RegistryCredential | undefined>;
 }
 
 /** A program that runs. */
@@ -57,24 +61,32 @@ export class Booter {
     const placed = clock.now();
     workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
     try {
-      await compute.prepare(image, (line) => {
-        this.#progress.set(worker.id, line);
-        workerLog.say(worker, `pulling image ${image}: ${line}`);
-      });
+      const exact = await this.#prepare(worker, endpoint);
       this.#vcpu ??= sum((await compute.capacity()).map(({ vcpu }) => vcpu));
       using turn = await this.#gate.enter(worker.account, worker.id);
       if (!turn || isOver()) return undefined;
-      return await this.#start(worker, endpoint, { placed, prepared: clock.now() }, isOver);
+      return await this.#start(worker, endpoint, { exact, placed, prepared: clock.now() }, isOver);
     } finally {
       this.#progress.delete(worker.id);
     }
+  }
+
+  /** What is to be started of the endpoint's image, once it is on the machine. */
+  async #prepare(worker: WorkerItem, endpoint: Item<KeptEndpoint>): Promise<string> {
+    const { images, credentialOf, workerLog } = this.#parts;
+    const { image } = endpoint.doc;
+    const progress = (line: string) => {
+      this.#progress.set(worker.id, line);
+      workerLog.say(worker, `pulling image ${image}: ${line}`);
+    };
+    return images.prepare({ image, account: endpoint.account, credential: await credentialOf?.(endpoint), progress });
   }
 
   /** The key is on record before anything runs with it. */
   async #start(
     worker: WorkerItem,
     endpoint: Item<KeptEndpoint>,
-    times: { placed: number; prepared: number },
+    { exact, ...times }: { exact: string; placed: number; prepared: number },
     isOver: () => boolean,
   ): Promise<Booted | undefined> {
     const { compute, keys, records, workerUrl, site, reveal, clock } = this.#parts;
@@ -88,7 +100,7 @@ export class Booter {
     const url = await workerUrl(endpoint.doc.image);
     const spec = await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal);
     if (isOver()) return undefined;
-    const { startedAt, devices } = await compute.start(worker.id, spec);
+    const { startedAt, devices } = await compute.start(worker.id, { ...spec, image: exact });
     this.times.note(worker.id, { ...times, created: clock.now() });
     const started = await records.move(keyed, "start", { startedAt, ...(devices && { devices }) });
     return { started, keyed, env: spec.env };

@@ -25,6 +25,7 @@ import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import { Attention, isThawable, serves } from "./attention.ts";
+import type { BooterParts } from "./booter.ts";
 import { type Crew, crewFor } from "./crew.ts";
 import { Elsewhere, type Reach } from "./elsewhere.ts";
 import { EndpointBook } from "./endpoint-book.ts";
@@ -57,6 +58,7 @@ export interface FleetParts {
   node: NodeIdentity;
   /** How it reaches workers on the machines of other nodes. */
   reach?: Reach;
+  credentialOf?: BooterParts["credentialOf"];
   /** How long workers stay frozen, and with how much memory. */
   frozen: FrozenLimits;
   /** How many workers accounts may have. */

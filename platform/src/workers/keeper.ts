@@ -2,20 +2,17 @@
 import { holderName } from "../jobs/holder.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import { eachOf } from "../kernel/bounded.ts";
-import { type Clock, sleep } from "../kernel/clock.ts";
+import { sleep } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
-import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Instance } from "../ports/compute/compute.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
-import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
-import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
+import { resolveEnv } from "../resources/secrets/placeholders.ts";
 import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
-import type { WorkerRecords } from "../resources/workers/records.ts";
-import { type Booted, Booter } from "./booter.ts";
+import { type Booted, Booter, type BooterParts } from "./booter.ts";
 import { isProven } from "./brake.ts";
 import { callOf } from "./call.ts";
 import { CannotThaw, Freezer } from "./freezer.ts";
@@ -25,20 +22,15 @@ import type { WorkerItem } from "./plan.ts";
 import type { Rotation } from "./rotation.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
 import type { FleetWarmUps } from "./warm-ups.ts";
-import { exitText, type WorkerLog, withoutItsWords } from "./worker-log.ts";
+import { exitText, withoutItsWords } from "./worker-log.ts";
 
-export interface KeeperParts extends Omit<OwnMachine, "id"> {
+export interface KeeperParts extends BooterParts {
   machine: string;
   desk: WorkerDesk;
   rotation: Rotation;
-  records: WorkerRecords;
-  keys: WorkerKeys;
-  workerLog: WorkerLog;
-  clock: Clock;
   log: Log;
   failed: (error: unknown) => void;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
-  reveal: Reveal;
   warmUps: FleetWarmUps;
   /** When a process before this one last said that its machine was there; undefined when none did. */
   seenBefore: () => number | undefined;

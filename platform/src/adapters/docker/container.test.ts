@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import type { InstanceSpec } from "../../ports/compute/compute.ts";
 import { type Container, containerRequest, instanceOf, type Place, statusOf } from "./container.ts";
-import { registryOf } from "./image-pull.ts";
+import { registryOf } from "./image-lookup.ts";
 
 const spec: InstanceSpec = {
   kind: "worker",

@@ -2,9 +2,10 @@
 import { readdir, readFile, rm } from "node:fs/promises";
 import { afterAll, inject } from "vitest";
 import { dockerProgram, openDriver, TEST_VOLUMES } from "../../../tests/docker-world.ts";
+import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";
 import { stay } from "../../kernel/clock.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
-import type { OpenedCompute } from "../../ports/compute/conformance-world.ts";
+import type { OpenedCompute, TestRegistry } from "../../ports/compute/conformance-world.ts";
 import { Devices } from "../../ports/compute/devices.ts";
 import { containerName } from "./container.ts";
 import { EngineApi } from "./engine-api.ts";
@@ -22,6 +23,7 @@ async function openDocker(): Promise<OpenedCompute> {
   return {
     compute,
     program: dockerProgram,
+    openRegistry,
     missingImage: "127.0.0.1:9/no/image:1",
     async reopen() {
       await compute[Symbol.asyncDispose]();
@@ -34,6 +36,17 @@ async function openDocker(): Promise<OpenedCompute> {
       await compute[Symbol.asyncDispose]();
       installations.push(installation);
     },
+  };
+}
+
+async function openRegistry(): Promise<TestRegistry> {
+  const registry = await startRegistry();
+  return {
+    credential: CREDENTIAL,
+    put: registry.put,
+    program: (image) => ({ image, entrypoint: [], cmd: [] }),
+    leave: registry.stop,
+    [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
   };
 }
 

@@ -21,6 +21,7 @@ import {
 } from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
+import type { ImageFacts } from "../../ports/compute/images.ts";
 import { mountedFolders } from "../../ports/compute/volumes.ts";
 import {
   type Container,
@@ -38,7 +39,8 @@ import { Containers, refusal } from "./containers.ts";
 import { Engine } from "./engine.ts";
 import { EngineRefused } from "./engine-api.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
-import { hasImage, pullImage } from "./image-pull.ts";
+import { lookUp, originOf } from "./image-lookup.ts";
+import { bringImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
 import { networkName } from "./network.ts";
 import { StateBook } from "./state-book.ts";
@@ -75,6 +77,10 @@ const GB = 1024 * MB;
 
 export class DockerCompute implements Compute {
   readonly capabilities: Capabilities = { freeze: true, ownNetwork: true, sandbox: true, limits: true, volumes: true };
+  readonly images: ImageFacts = {
+    originOf: async (image) => originOf(await this.#engine.find(), image),
+    lookUp: async (image, lookup) => lookUp(await this.#engine.find(), image, lookup),
+  };
   readonly #options: DockerOptions;
   readonly #engine: Engine;
   readonly #network: ContainerNetwork;
@@ -129,9 +135,7 @@ export class DockerCompute implements Compute {
   async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
     const { api } = await this.#engine.find();
     await this.#network.ensure();
-    if (await hasImage(api, image)) return;
-    const { clock } = this.#options;
-    await pullImage(api, { image, progress, clock, ...(credential && { credential }) });
+    await bringImage(api, { image, progress, clock: this.#options.clock, credential });
   }
 
   start(id: string, spec: InstanceSpec): Promise<Instance> {

@@ -1,46 +1,78 @@
 /** Images come from a registry, with the password that it asks for, and failures say why without it. */
 import { expect, test } from "vitest";
-import { dockerSpec, dockerWorld } from "../../../tests/docker-world.ts";
-import { startRegistry } from "../../../tests/image-registry.ts";
+import { dockerSpec, dockerWorld, shell } from "../../../tests/docker-world.ts";
+import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";
 import { TEST_IMAGE } from "../../../tests/real-docker.ts";
-import { StartRefused } from "../../ports/compute/compute.ts";
+import { type RegistryCredential, StartRefused } from "../../ports/compute/compute.ts";
 import { linesOf } from "../../ports/compute/conformance-world.ts";
 
-const CREDENTIAL = { username: "reader", password: "open-sesame" };
+const asking = (credential?: RegistryCredential) => ({ credential, signal: new AbortController().signal });
 
-test.concurrent("an image is pulled with the registry's password, runs, and is not pulled again", async () => {
-  await using registry = await startRegistry(CREDENTIAL);
+test.concurrent("an image is pulled with the registry's password, tells its progress, and has no name on the engine", async () => {
+  await using registry = await startRegistry();
   await using world = await dockerWorld();
   const told: string[] = [];
-  await world.compute.prepare(registry.image, (line) => told.push(line), CREDENTIAL);
+  const exact = await world.compute.images.lookUp(registry.image, asking(CREDENTIAL));
+  await world.compute.prepare(exact, (line) => told.push(line), CREDENTIAL);
   expect(told.at(-1)).toMatch(/^done in [\d.]+ s$/);
-  await world.compute.start("pulled", dockerSpec([], { image: registry.image, cmd: [] }));
+  const { RepoTags, RepoDigests } = await world.api.call<{ RepoTags: string[]; RepoDigests: string[] }>(
+    "GET",
+    `/images/${exact}/json`,
+  );
+  expect(RepoTags).not.toContain(registry.image);
+  expect(RepoDigests).toContain(exact);
+  await world.compute.start("pulled", dockerSpec([], { image: exact, cmd: [] }));
   expect((await linesOf(world.compute, "pulled")).lines).toEqual(["pulled"]);
-  told.length = 0;
-  await world.compute.prepare(registry.image, (line) => told.push(line));
-  expect(told).toEqual([]);
 });
 
-test.concurrent("a pull without the password, or with a wrong one, is refused with the registry's words", async () => {
-  await using registry = await startRegistry(CREDENTIAL);
+test.concurrent("a registry that lets everybody in is asked without a password", async () => {
+  await using registry = await startRegistry({ isPublic: true });
+  await using world = await dockerWorld();
+  const exact = await world.compute.images.lookUp(registry.image, asking());
+  await world.compute.prepare(exact, () => {});
+  await world.compute.start("public", dockerSpec([], { image: exact, cmd: [] }));
+  expect((await linesOf(world.compute, "public")).lines).toEqual(["pulled"]);
+});
+
+test.concurrent("without the password, or with a wrong one, a look is refused with the registry's words", async () => {
+  await using registry = await startRegistry();
   await using world = await dockerWorld();
   for (const credential of [undefined, { username: "reader", password: "a-wrong-guess" }]) {
-    const refused = world.compute.prepare(registry.image, () => {}, credential);
-    await expect(refused).rejects.toBeInstanceOf(StartRefused);
+    const refused = world.compute.images.lookUp(registry.image, asking(credential));
     await expect(refused).rejects.toThrow(/cannot pull 127\.0\.0\.1.*auth/i);
     await expect(refused).rejects.not.toThrow("a-wrong-guess");
   }
 });
 
-test.concurrent("an image that the registry does not have, or whose name is none, is refused", async () => {
-  await using registry = await startRegistry(CREDENTIAL);
+test.concurrent("what is no name of an image is refused, and is no way to another request", async () => {
   await using world = await dockerWorld();
-  const absent = registry.image.replace(/1$/, "2");
-  await expect(world.compute.prepare(absent, () => {}, CREDENTIAL)).rejects.toBeInstanceOf(StartRefused);
-  await expect(world.compute.prepare("Not/An/Image", () => {})).rejects.toBeInstanceOf(StartRefused);
+  for (const image of ["Not/An/Image", "../containers/json?all=1", "a b"]) {
+    await expect(world.compute.prepare(image, () => {})).rejects.toBeInstanceOf(StartRefused);
+    await expect(world.compute.images.lookUp(image, asking())).rejects.toBeInstanceOf(StartRefused);
+  }
+});
+
+test.concurrent("the beginning of an image's id is nobody's name for it", async () => {
+  await using world = await dockerWorld();
+  const { Id } = await world.api.call<{ Id: string }>("GET", `/images/${TEST_IMAGE}/json`);
+  const hex = Id.replace("sha256:", "");
+  for (const image of [hex.slice(0, 12), Id]) expect(await world.compute.images.originOf(image)).toBe("registry");
+});
+
+test.concurrent("a name that the operator gives a pulled image is the operator's", async () => {
+  await using registry = await startRegistry();
+  await using world = await dockerWorld();
+  const exact = await world.compute.images.lookUp(registry.image, asking(CREDENTIAL));
+  await world.compute.prepare(exact, () => {}, CREDENTIAL);
+  const repo = `${world.installation}/opened`;
+  await world.api.call("POST", `/images/${exact}/tag`, { query: { repo, tag: "1" } });
+  expect(await world.compute.images.originOf(`${repo}:1`)).toBe("operator");
+  expect(await world.compute.images.originOf(exact)).toBe("registry");
+  await world.api.call("DELETE", `/images/${repo}:1`);
 });
 
 test.concurrent("nothing is told of an image that is there", async () => {
   await using world = await dockerWorld();
   await world.compute.prepare(TEST_IMAGE, (line) => expect.fail(line));
+  await world.compute.start("there", shell("true"));
 });

@@ -1,7 +1,9 @@
 /** Brings an image to the engine, telling how far it is at a rate that people can read. */
 import type { Clock } from "../../kernel/clock.ts";
 import { type RegistryCredential, StartRefused } from "../../ports/compute/compute.ts";
-import { type EngineApi, EngineRefused, isNotFound, linesIn } from "./engine-api.ts";
+import { parseReference } from "../../ports/compute/image-reference.ts";
+import { type EngineApi, EngineRefused, linesIn } from "./engine-api.ts";
+import { authHeaders, findImage, without } from "./image-lookup.ts";
 
 /** One line of the engine's report; those with an id speak of one layer. */
 interface Report {
@@ -14,23 +16,19 @@ interface Report {
 const TELL_EVERY_MS = 2_000;
 const MB = 1_000_000;
 
-export async function hasImage(api: EngineApi, image: string): Promise<boolean> {
-  try {
-    await api.call("GET", `/images/${image}/json`);
-    return true;
-  } catch (error) {
-    if (isNotFound(error)) return false;
-    // An image name that cannot be one; the engine says what is wrong with it.
-    if (error instanceof EngineRefused) throw new StartRefused(error.message, { cause: error });
-    throw error;
-  }
-}
-
 export interface Pull {
   image: string;
   progress: (line: string) => void;
-  credential?: RegistryCredential;
+  credential?: RegistryCredential | undefined;
   clock: Clock;
+}
+
+/** A name is never pulled: the engine would then have an image under it that the operator did not put there. */
+export async function bringImage(api: EngineApi, pull: Pull): Promise<void> {
+  if (await findImage(api, pull.image)) return;
+  if (parseReference(pull.image).digest === undefined)
+    throw new StartRefused(`there is no image ${pull.image} on this machine`);
+  await pullImage(api, pull);
 }
 
 export async function pullImage(api: EngineApi, { image, progress, credential, clock }: Pull): Promise<void> {
@@ -38,8 +36,8 @@ export async function pullImage(api: EngineApi, { image, progress, credential, c
   progress("asking the registry");
   try {
     const reports = await api.stream("POST", "/images/create", {
-      query: { fromImage: withTag(image) },
-      headers: credential ? { "x-registry-auth": authHeader(image, credential) } : {},
+      query: { fromImage: image },
+      headers: authHeaders(image, credential),
     });
     const layers = new Layers();
     let toldAt = startedAt;
@@ -56,29 +54,8 @@ export async function pullImage(api: EngineApi, { image, progress, credential, c
     throw new StartRefused(`cannot pull ${image}: ${without(credential, error.message)}`);
   }
   // A connection that breaks off looks like the end of the report.
-  if (!(await hasImage(api, image))) throw new Error(`the pull of ${image} was broken off`);
+  if (!(await findImage(api, image))) throw new Error(`the pull of ${image} was broken off`);
   progress(`done in ${((clock.monotonic() - startedAt) / 1_000).toFixed(1)} s`);
-}
-
-/** Without a tag the engine would pull all of them. */
-const withTag = (image: string) => (/:[\w.-]+$|@/.test(image) ? image : `${image}:latest`);
-
-function authHeader(image: string, { username, password }: RegistryCredential): string {
-  const auth = { username, password, serveraddress: registryOf(image) };
-  // The alphabet for URLs, yet with the padding that Node leaves out there: without it Docker reads no credential at all.
-  return Buffer.from(JSON.stringify(auth)).toString("base64").replaceAll("+", "-").replaceAll("/", "_");
-}
-
-/** As Docker reads a reference: what stands before the first slash is a registry when it looks like a host. */
-export function registryOf(image: string): string {
-  const [first, ...rest] = image.split("/");
-  const isHost = rest.length > 0 && (/[.:]/.test(first!) || first === "localhost");
-  return isHost ? first! : "https://index.docker.io/v1/";
-}
-
-/** The engine repeats no password that we know of; a registry's own words might. */
-function without(credential: RegistryCredential | undefined, text: string): string {
-  return credential?.password ? text.replaceAll(credential.password, "…") : text;
 }
 
 /** How far each layer is. */

@@ -8,6 +8,7 @@ import { type Duty, every } from "../../kernel/background.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Box, Capabilities, Compute, Instance, InstanceSpec, Output } from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
+import { machinesOwn } from "../../ports/compute/images.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
 import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
@@ -49,6 +50,7 @@ export function keyOf(folder: string): { key: string; seed: number } {
 
 export class HostCompute implements Compute {
   readonly capabilities: Capabilities;
+  readonly images = machinesOwn;
   readonly #options: HostOptions;
   readonly #cgroups: Cgroups | undefined;
   readonly #network: InstanceNetwork;

@@ -11,6 +11,7 @@ import {
   type RegistryCredential,
   StartRefused,
 } from "./compute.ts";
+import type { ImageFacts } from "./images.ts";
 
 /** `host` or `host:/abs/dir`. */
 export const isHostImage = (image: string): boolean => image === "host" || image.startsWith("host:");
@@ -74,6 +75,11 @@ export class ByImage implements Compute {
       },
     ];
   }
+
+  readonly images: ImageFacts = {
+    originOf: (image) => this.driverOf(image).images.originOf(image),
+    lookUp: (image, lookup) => this.driverOf(image).images.lookUp(image, lookup),
+  };
 
   async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
     await this.driverOf(image).prepare(image, progress, credential);

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type Compute, type InstanceSpec, LONGEST_LINE, StartRefused } from "./compute.ts";
 import { ended, found, linesOf, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
+import { imagesConformance } from "./images.conformance.ts";
 import { placeConformance } from "./place.conformance.ts";
 
 /** Long enough for a slow machine, short enough to be waited for. */
@@ -257,6 +258,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
       });
     });
   });
+  imagesConformance(name, open);
   placeConformance(name, open);
 }
 

@@ -1,5 +1,9 @@
 /** The compute port: programs that run as instances on a machine or in a cluster, each known by an id that its owner chose. */
 import type { Duplex } from "node:stream";
+import type { ImageFacts, RegistryCredential } from "./images.ts";
+
+export type { RegistryCredential } from "./images.ts";
+export { StartRefused } from "./refusal.ts";
 
 /** Workers end with the server that runs them; Pods and members of clusters stay. */
 export type InstanceKind = "worker" | "pod" | "member";
@@ -121,15 +125,6 @@ export interface Capabilities {
   volumes: boolean;
 }
 
-/** Opens a private registry. Never shown and never logged. */
-export interface RegistryCredential {
-  username: string;
-  password: string;
-}
-
-/** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
-export class StartRefused extends Error {}
-
 /** Disposing lets go of the machine and ends nothing on it: the next process finds every instance by `list`. */
 export interface Compute extends AsyncDisposable {
   readonly capabilities: Capabilities;
@@ -138,7 +133,9 @@ export interface Compute extends AsyncDisposable {
 
   /** In all, whatever of it is in use. */
   capacity(): Promise<Box[]>;
-  /** Brings an image to where it will run, telling its progress. Nothing to do when it is there. Throws StartRefused. */
+  /** What is known of images. Who may run one is decided above. */
+  readonly images: ImageFacts;
+  /** Brings an exact image to where it will run, telling its progress. Nothing to do when one of that name is there. Throws StartRefused. */
   prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void>;
   /**
    * Idempotent by id: a second start of an instance that runs or has ended changes nothing. Throws StartRefused, and then nothing of it

@@ -1,6 +1,6 @@
 /** The world of a conformance test: a driver, programs that do as they are told, and what was started is removed again. */
 import { expect } from "vitest";
-import type { Compute, Exit, Instance, InstanceSpec } from "./compute.ts";
+import type { Compute, Exit, Instance, InstanceSpec, RegistryCredential } from "./compute.ts";
 
 /** One thing that the program of a test does; it does them in order and exits with 0 after the last. */
 export type Step =
@@ -25,11 +25,26 @@ export type Step =
   | { kill: "SIGKILL" }
   | { exit: number };
 
+type Program = Pick<InstanceSpec, "image" | "entrypoint" | "cmd">;
+
+/** A registry that the driver can ask, with one repository that needs a credential. */
+export interface TestRegistry extends AsyncDisposable {
+  credential: RegistryCredential;
+  /** Makes a tag mean an image whose program writes this line; resolves with its reference. */
+  put(tag: string, line: string): Promise<string>;
+  /** The program of that image. */
+  program(exact: string, line: string): Program;
+  /** From now on it cannot be asked. */
+  leave(): Promise<void>;
+}
+
 /** A driver opened for one test. */
 export interface OpenedCompute extends AsyncDisposable {
   compute: Compute;
   /** What makes a program do these steps on this driver. */
-  program(steps: readonly Step[]): Pick<InstanceSpec, "image" | "entrypoint" | "cmd">;
+  program(steps: readonly Step[]): Program;
+  /** Where images come from a registry. */
+  openRegistry?: () => Promise<TestRegistry>;
   /** An image that is not there. */
   missingImage: string;
   /** Lets go of the driver and opens the machine anew, as the next process of the server does. */

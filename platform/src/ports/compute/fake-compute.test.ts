@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { computeConformance } from "./compute.conformance.ts";
 import { type Capabilities, type InstanceSpec, StartRefused } from "./compute.ts";
-import { ended, found, linesOf, type OpenedCompute, type Step } from "./conformance-world.ts";
+import { ended, found, linesOf, type OpenedCompute, type Step, type TestRegistry } from "./conformance-world.ts";
 import { type Behaviour, exitsAfter, FakeCompute } from "./fake-compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
 
@@ -44,6 +44,22 @@ function play(instance: FakeInstance, spec: InstanceSpec, [step, ...rest]: Step[
 }
 
 const GPUS = { type: "NVIDIA L4", count: 3, virtual: true };
+function fakeRegistry({ registry }: FakeCompute): TestRegistry {
+  const credential = { username: "reader", password: "open-sesame" };
+  return {
+    credential,
+    async put(tag, line) {
+      const image = `registry.example/private/image:${tag}`;
+      registry.put(image, line, credential);
+      return image;
+    },
+    program: (image, line) => ({ image, entrypoint: [], cmd: [JSON.stringify([{ write: `${line}\n` }])] }),
+    async leave() {
+      registry.away = "connection refused";
+    },
+    async [Symbol.asyncDispose]() {},
+  };
+}
 
 async function openFake(capabilities: Partial<Capabilities> = {}): Promise<OpenedCompute> {
   const clock = new FakeClock();
@@ -55,6 +71,7 @@ async function openFake(capabilities: Partial<Capabilities> = {}): Promise<Opene
     compute,
     program: (steps) => ({ image: "fake", entrypoint: [], cmd: [JSON.stringify(steps)] }),
     missingImage: "missing",
+    openRegistry: async () => fakeRegistry(compute),
     async reopen() {
       await compute[Symbol.asyncDispose]();
       compute = compute.restarted();

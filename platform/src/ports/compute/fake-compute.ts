@@ -14,6 +14,9 @@ import {
 } from "./compute.ts";
 import { Devices } from "./devices.ts";
 import { FakeInstance } from "./fake-instance.ts";
+import { FakeRegistry } from "./fake-registry.ts";
+import { parseReference } from "./image-reference.ts";
+import type { ImageFacts } from "./images.ts";
 import { checkMounts } from "./volumes.ts";
 
 /** What programs do when they are started: called once for each, and free to act on the instance later too. */
@@ -25,6 +28,7 @@ export interface FakeOptions {
   capabilities?: Partial<Capabilities>;
   linkHost?: string;
   behaviour?: Behaviour;
+  registry?: FakeRegistry;
 }
 
 /** A program that writes these lines and exits this long after its start. */
@@ -40,6 +44,12 @@ type Verb = "capacity" | "prepare" | "start" | "stop" | "remove" | "list" | "dia
 export class FakeCompute implements Compute {
   readonly capabilities: Capabilities;
   readonly linkHost: string;
+  /** Images that a test put there are its own; every other name is one of the operator's. */
+  readonly registry: FakeRegistry;
+  readonly images: ImageFacts = {
+    originOf: async (image) => (this.registry.has(parseReference(image)) ? "registry" : "operator"),
+    lookUp: (image, lookup) => this.registry.lookUp(image, lookup),
+  };
   /** What every start from now on does; stays until it is asked to end when nothing is said. */
   behaviour: Behaviour;
   /** How long a start takes. */
@@ -68,6 +78,7 @@ export class FakeCompute implements Compute {
     };
     this.linkHost = options.linkHost ?? "127.0.0.1";
     this.behaviour = options.behaviour ?? (() => {});
+    this.registry = options.registry ?? new FakeRegistry();
     this.#boxes = boxesOf(options.capacity);
     this.#instances = instances;
     this.#devices = this.#newDevices();
@@ -106,10 +117,10 @@ export class FakeCompute implements Compute {
 
   /** The driver of the server's next process, on the same machine. */
   restarted(options: FakeOptions = {}): FakeCompute {
-    const { capabilities, linkHost, behaviour } = this;
+    const { capabilities, linkHost, behaviour, registry } = this;
     return new FakeCompute(
       this.#clock,
-      { capacity: this.#boxes, capabilities, linkHost, behaviour, ...options },
+      { capacity: this.#boxes, capabilities, linkHost, behaviour, registry, ...options },
       this.#instances,
     );
   }
@@ -121,7 +132,7 @@ export class FakeCompute implements Compute {
 
   async prepare(image: string, _progress: (line: string) => void): Promise<void> {
     this.#mayFail("prepare");
-    const reason = this.#refusal?.(image);
+    const reason = this.#refusal?.(image) ?? this.registry.bring(image);
     if (reason !== undefined) throw new StartRefused(reason);
   }
 
@@ -135,7 +146,7 @@ export class FakeCompute implements Compute {
   }
 
   async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
-    const reason = this.#refusal?.(spec.image, spec);
+    const reason = this.#refusal?.(spec.image, spec) ?? this.registry.whyNotHere(spec.image);
     if (reason !== undefined) throw new StartRefused(reason);
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
     this.#checkBox(spec);

@@ -1,0 +1,4 @@
+/** The refusal of the compute port. */
+
+/** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
+export class StartRefused extends Error {}
