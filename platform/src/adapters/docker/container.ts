@@ -13,6 +13,7 @@ export const label = {
   account: "millrace.account",
   ports: "millrace.ports",
   gpus: "millrace.gpus",
+  volumes: "millrace.volumes",
 } as const;
 
 export type Labels = Readonly<Record<string, string>>;
@@ -109,6 +110,7 @@ function labelsOf(id: string, spec: InstanceSpec, { installation, gpus }: Place)
     [label.account]: spec.account,
     [label.ports]: spec.ports.join(","),
     [label.gpus]: gpus.map((gpu) => gpu.id).join(","),
+    [label.volumes]: (spec.mounts ?? []).map(({ volume }) => volume).join(","),
   };
 }
 
@@ -133,6 +135,8 @@ export const portsOf = (container: Container): number[] => numbers(container.Con
 const numbers = (text = "") => (text === "" ? [] : text.split(",").map(Number));
 
 export const gpusOf = (labels: Labels): string[] => (labels[label.gpus] || undefined)?.split(",") ?? [];
+
+export const volumesOf = (labels: Labels): string[] => (labels[label.volumes] || undefined)?.split(",") ?? [];
 
 /** The instance whose container this is. */
 export function instanceOf({ Config, State, HostConfig, Created }: Container): Instance {

@@ -1,5 +1,6 @@
 /** The Docker driver keeps the port's promises on a real engine. */
 import { readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
 import { afterAll, inject } from "vitest";
 import { dockerProgram, openDriver, TEST_VOLUMES } from "../../../tests/docker-world.ts";
 import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";
@@ -18,7 +19,8 @@ let made = 0;
 
 async function openDocker(): Promise<OpenedCompute> {
   const installation = installations.pop() ?? `conformance${++made}`;
-  const open = () => openDriver(installation, { devices: new Devices(GPUS) });
+  const volumes = join(TEST_VOLUMES, installation);
+  const open = () => openDriver(installation, { devices: new Devices(GPUS), volumes });
   let compute = await open();
   return {
     compute,

@@ -1,10 +1,5 @@
 /** The Docker driver: each instance is a container of a Docker or Podman engine on this machine. */
-import { once } from "node:events";
-import { statfs } from "node:fs/promises";
-import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import type { Clock } from "../../kernel/clock.ts";
-import type { Log } from "../../kernel/log.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { pause } from "../../kernel/wait.ts";
 import {
@@ -14,15 +9,16 @@ import {
   type Gpu,
   type Instance,
   type InstanceSpec,
+  type Mount,
   ONLY_BOX,
   type Output,
   type RegistryCredential,
   StartRefused,
 } from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
-import type { Egress } from "../../ports/compute/egress.ts";
 import type { ImageFacts } from "../../ports/compute/images.ts";
-import { mountedFolders } from "../../ports/compute/volumes.ts";
+import { connectTo } from "../host/connection.ts";
+import { VolumeFolders } from "../host/volume-folders.ts";
 import {
   type Container,
   containerName,
@@ -33,11 +29,14 @@ import {
   type Place,
   portsOf,
   statusOf,
+  volumesOf,
 } from "./container.ts";
 import { ContainerNetwork } from "./container-network.ts";
 import { Containers, refusal } from "./containers.ts";
+import type { DockerOptions } from "./docker-options.ts";
 import { Engine } from "./engine.ts";
 import { EngineRefused } from "./engine-api.ts";
+import { diskGb } from "./engine-disk.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
 import { lookUp, originOf } from "./image-lookup.ts";
 import { bringImage } from "./image-pull.ts";
@@ -45,24 +44,6 @@ import { readLog } from "./log-reader.ts";
 import { networkName } from "./network.ts";
 import { StateBook } from "./state-book.ts";
 import { Watchdog } from "./watchdog.ts";
-
-export interface DockerOptions {
-  /** Where to look for the engine, see `engineAddresses`. */
-  addresses: readonly string[];
-  /** Whose containers these are: those of another installation, and of nobody, are not seen and not touched. */
-  installation: string;
-  /** Where volumes are kept; the engine must see the same folder. */
-  volumes: string;
-  /** What containers reach beyond the internet. */
-  egress: Egress;
-  clock: Clock;
-  log: Log;
-  /** The machine's, shared with its other drivers; none by default. */
-  devices?: Devices;
-  ceilings?: boolean;
-  /** Ends the workers some time after this process has ended, if no other has come. */
-  watchdog?: { file: string; afterMs: number };
-}
 
 /** An instance as a look at its container found it. */
 interface Seen {
@@ -73,14 +54,23 @@ interface Seen {
 /** An engine that hangs must not keep a server from starting. */
 const FIRST_ATTEMPT_MS = 5_000;
 const MB = 1024 * 1024;
-const GB = 1024 * MB;
+
+export type { DockerOptions } from "./docker-options.ts";
 
 export class DockerCompute implements Compute {
-  readonly capabilities: Capabilities = { freeze: true, ownNetwork: true, sandbox: true, limits: true, volumes: true };
+  readonly capabilities: Capabilities = {
+    freeze: true,
+    ownNetwork: true,
+    sandbox: true,
+    limits: true,
+    volumes: true,
+    volumeSizes: false,
+  };
   readonly images: ImageFacts = {
     originOf: async (image) => originOf(await this.#engine.find(), image),
     lookUp: async (image, lookup) => lookUp(await this.#engine.find(), image, lookup),
   };
+  readonly volumes: VolumeFolders;
   readonly #options: DockerOptions;
   readonly #engine: Engine;
   readonly #network: ContainerNetwork;
@@ -89,6 +79,8 @@ export class DockerCompute implements Compute {
   readonly #looks = new OneAtATime();
   readonly #devices: Devices;
   readonly #starting = new Map<string, Promise<Instance>>();
+  /** Volumes of those that are being started. */
+  readonly #mounting = new Map<string, readonly Mount[]>();
   readonly #removing = new Set<string>();
   readonly #disposed = new AbortController();
   readonly #watchdog: Watchdog | undefined;
@@ -108,6 +100,8 @@ export class DockerCompute implements Compute {
     this.#network = new ContainerNetwork({ ...options, engine: this.#engine });
     this.#devices = options.devices ?? new Devices([]);
     this.#devices.heldBy(() => this.#heldDevices());
+    const { volumes, clock } = options;
+    this.volumes = new VolumeFolders({ folder: volumes, clock, usersOf: (volume) => this.#usersOf(volume) });
     this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
   }
 
@@ -139,9 +133,22 @@ export class DockerCompute implements Compute {
   }
 
   start(id: string, spec: InstanceSpec): Promise<Instance> {
-    const starting = this.#starting.get(id) ?? this.#begin(id, spec).finally(() => this.#starting.delete(id));
+    const known = this.#starting.get(id);
+    if (known) return known;
+    this.#mounting.set(id, spec.mounts ?? []);
+    const starting = this.#begin(id, spec).finally(() => {
+      this.#starting.delete(id);
+      this.#mounting.delete(id);
+    });
     this.#starting.set(id, starting);
     return starting;
+  }
+
+  async #usersOf(volume: string): Promise<string[]> {
+    const coming = [...this.#mounting].filter(([, mounts]) => mounts.some((mount) => mount.volume === volume));
+    const containers = (await this.#findIfAny()) ? await (await this.#containers()).list() : [];
+    const there = containers.filter(({ State, Labels }) => State !== "exited" && volumesOf(Labels).includes(volume));
+    return [...new Set([...coming.map(([id]) => id), ...there.map(({ Labels }) => Labels[label.instance]!)])];
   }
 
   async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
@@ -166,7 +173,7 @@ export class DockerCompute implements Compute {
   async #create(id: string, spec: InstanceSpec, gpus: readonly Gpu[]): Promise<void> {
     const containers = await this.#containers();
     const place = { ...(await this.#place()), gpus };
-    const folders = await mountedFolders(this.#options.volumes, spec.mounts);
+    const folders = await this.volumes.mounted(spec.mounts);
     try {
       await containers.create(id, containerRequest(id, spec, place, folders));
     } catch (error) {
@@ -246,15 +253,9 @@ export class DockerCompute implements Compute {
     if (!portsOf(container).includes(port)) throw new Error(`port ${port} is not one of ${id}`);
     const host = container.NetworkSettings.Networks[networkName(this.#options.installation)]?.IPAddress;
     if (!host) throw new Error(`nobody listens on port ${port} of ${id}: it has ended`);
-    const socket = connect({ host, port, noDelay: true });
-    // Until somebody uses it, and listens, its errors are nobody's.
-    socket.on("error", () => {});
-    try {
-      await once(socket, "connect");
-      return socket;
-    } catch (error) {
+    return connectTo({ host, port }).catch((error: Error) => {
       throw new Error(`nobody listens on port ${port} of ${id}`, { cause: error });
-    }
+    });
   }
 
   async freeze(id: string): Promise<void> {
@@ -383,9 +384,3 @@ export class DockerCompute implements Compute {
 /** Few storage drivers can: overlay2 only on XFS with project quotas. */
 const refusesDiskLimit = (error: unknown) =>
   error instanceof EngineRefused && /storage[- ]opt|quota/i.test(error.message);
-
-/** An engine in a virtual machine keeps its files where we cannot look; then this machine's disk is the best guess. */
-async function diskGb(folder: string): Promise<number> {
-  const { bsize, blocks } = await statfs(folder).catch(() => statfs("/"));
-  return Math.floor((bsize * blocks) / GB);
-}

@@ -9,6 +9,8 @@ export function connectTo(target: NetConnectOpts): Promise<Duplex> {
     socket.once("error", reject);
     socket.once("connect", () => {
       socket.off("error", reject);
+      // Until somebody uses it, and listens, its errors are nobody's.
+      socket.on("error", () => {});
       resolve(socket);
     });
   });

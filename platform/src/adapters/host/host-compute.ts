@@ -1,6 +1,5 @@
 /** The host driver: instances are processes of this machine, in a sandbox where bubblewrap is there. */
 
-import { createHash } from "node:crypto";
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
@@ -12,45 +11,28 @@ import { machinesOwn } from "../../ports/compute/images.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
 import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
-import { cudaWith, type Device, findGpus, type GpuMode } from "./gpus.ts";
+import { cudaWith, type Device, findGpus } from "./gpus.ts";
 import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
 import { HostInstance } from "./host-instance.ts";
+import { type HostOptions, keyOf } from "./host-options.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
-import { Launcher, type LauncherOptions, launchedFrom } from "./launcher.ts";
+import { Launcher, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
-import { type NetworkOptions, openNetwork } from "./open-network.ts";
-import { type OutputLimits, segmentBeside } from "./output-file.ts";
+import { openNetwork } from "./open-network.ts";
+import { segmentBeside } from "./output-file.ts";
+import { VolumeFolders } from "./volume-folders.ts";
 import { Watchdog } from "./watchdog.ts";
-
-export interface HostOptions extends Omit<LauncherOptions, "key">, NetworkOptions {
-  gpus: GpuMode;
-  /** Names of the catalog's GPU types. */
-  gpuTypes: readonly string[];
-  /** The server is reached by this machine alone, so that made-up GPUs mislead nobody. */
-  onLoopback: boolean;
-  /** After how long without a server workers end by themselves. */
-  watchdogS: number;
-  /** How much of the disk what programs write may take. */
-  output: OutputLimits;
-  /** Folders that images must lie in; any where nothing is said. */
-  roots?: readonly string[];
-  /** Whether an account is that of the installation's owner, as every account is where nothing is said. */
-  isOwners?: (account: string) => Promise<boolean>;
-}
 
 const LOOK_MS = 2_000;
 const LOOKS_PER_RENEWAL = 15;
 
-/** By which the machine's parts of one data folder are named: its control groups, its bridge, its rules. */
-export function keyOf(folder: string): { key: string; seed: number } {
-  const digest = createHash("sha256").update(folder).digest();
-  return { key: digest.toString("hex", 0, 3), seed: digest.readUInt32LE(3) };
-}
+export type { HostOptions } from "./host-options.ts";
 
 export class HostCompute implements Compute {
   readonly capabilities: Capabilities;
   readonly images = machinesOwn;
+  readonly volumes: VolumeFolders;
   readonly #options: HostOptions;
   readonly #cgroups: Cgroups | undefined;
   readonly #network: InstanceNetwork;
@@ -94,7 +76,10 @@ export class HostCompute implements Compute {
       ownNetwork: parts.network.own,
       sandbox: parts.launcher.sandboxed,
       volumes: parts.launcher.sandboxed,
+      volumeSizes: false,
     };
+    const { volumes, clock } = options;
+    this.volumes = new VolumeFolders({ folder: volumes, clock, usersOf: async (volume) => this.#usersOf(volume) });
   }
 
   static async open(options: HostOptions): Promise<HostCompute> {
@@ -153,7 +138,7 @@ export class HostCompute implements Compute {
   /** Finds every instance that a server before this one started, and removes what is left of those that are no more. */
   async #recover(): Promise<void> {
     const ids = await InstanceFolder.list(this.#options.folder);
-    await Promise.all(ids.map((id) => this.#recoverOne(id)));
+    await Promise.all([...ids.map((id) => this.#recoverOne(id)), this.volumes.sweep()]);
     for (const id of (await this.#cgroups?.list()) ?? []) if (!this.#instances.has(id)) await this.#clear(id);
     this.#duty = every(this.#options.clock, LOOK_MS, () => this.#look(), this.#failed);
     await this.#watchdog.ensure();
@@ -260,6 +245,7 @@ export class HostCompute implements Compute {
         cgroups,
         segment,
         devices,
+        volumes: this.volumes,
         enter,
         ownNetwork: this.#network.own,
       });
@@ -275,6 +261,12 @@ export class HostCompute implements Compute {
       await this.#clear(id);
       throw isFull(error) ? new Error(DISK_IS_FULL, { cause: error }) : error;
     }
+  }
+
+  #usersOf(volume: string): string[] {
+    const there = [...this.#instances].filter(([, { isEnded, kept }]) => !isEnded && kept.volumes?.includes(volume));
+    const coming = [...this.#starting].filter(([, { spec }]) => spec.mounts?.some((mount) => mount.volume === volume));
+    return [...new Set([...there, ...coming].map(([id]) => id))];
   }
 
   #segmentOfNext(): number {

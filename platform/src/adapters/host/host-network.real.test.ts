@@ -11,7 +11,7 @@ import { realRandom } from "../../kernel/random.ts";
 import { ended, linesOf, newId, specOf } from "../../ports/compute/conformance-world.ts";
 import { BridgeNetwork, bridgeName } from "./bridge-network.ts";
 import { runTool } from "./forker.ts";
-import { keyOf } from "./host-compute.ts";
+import { keyOf } from "./host-options.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
 import { missingForTests } from "./machine.ts";
 

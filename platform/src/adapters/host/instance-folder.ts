@@ -17,6 +17,8 @@ export interface KeptInstance {
   startedAt: number;
   /** Bytes of each file of its output; absent in those of earlier versions, which had one file. */
   segment?: number;
+  /** Volumes that it mounts. */
+  volumes?: readonly string[];
   /** Which of the network's addresses it has; absent on a shared network. */
   address?: number;
 }
@@ -35,6 +37,7 @@ export const keptFrom = (
   ports: spec.ports,
   startedAt,
   segment,
+  ...(spec.mounts && { volumes: spec.mounts.map(({ volume }) => volume) }),
   ...(address !== undefined && { address }),
 });
 

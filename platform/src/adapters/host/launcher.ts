@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
-import { mountedFolders } from "../../ports/compute/volumes.ts";
 import { type Bubblewrap, findBubblewrap } from "./bubblewrap.ts";
 import { removeNamed } from "./descriptors.ts";
 import { start } from "./forker.ts";
@@ -31,6 +30,7 @@ import {
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import type { Given, Program, Started } from "./start-program.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
+import type { VolumeFolders } from "./volume-folders.ts";
 
 /** Descriptors that `launch.sh` hands on; `network.sh` takes 5 for itself, and `launch.sh` 9. */
 const VARIABLES_FD = 3;
@@ -71,6 +71,7 @@ export interface Launch {
   /** Bytes of each file of its output. */
   segment: number;
   devices: readonly Device[];
+  volumes: VolumeFolders;
   ownNetwork: boolean;
   /** Wraps a command so that it runs in the instance's network. */
   enter(command: readonly string[]): string[];
@@ -154,7 +155,7 @@ export class Launcher {
   async launch(launch: Launch): Promise<Launched> {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
-    const mounts = await mountedFolders(this.#options.volumes, launch.spec.mounts, RESERVED);
+    const mounts = await launch.volumes.mounted(launch.spec.mounts, RESERVED);
     const given: [number, Given][] = [
       [VARIABLES_FD, { text: environmentText(this.#environmentFor(launch)), owner: user }],
     ];

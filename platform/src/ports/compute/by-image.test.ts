@@ -120,9 +120,40 @@ test("the machine counts once, and so do devices that both know", async () => {
   expect(await both.capacity()).toEqual([{ id: ONLY_BOX, vcpu: 8, memoryMb: 2_000, diskGb: 10, gpus, ceilings: true }]);
 });
 
+test("volumes are the same for both, and one that either of them uses stays", async () => {
+  const storage = new Map();
+  const { containers, both } = setup({ host: { storage }, containers: { storage } });
+  await both.volumes.create({ id: "v", sizeGb: 1 });
+  const mounts = [{ volume: "v", path: "/workspace" }];
+  await both.start("h", { ...spec("host"), mounts });
+  await both.start("c", { ...spec("alpine"), mounts });
+  await both.remove("h");
+  await expect(both.volumes.remove("v")).rejects.toThrow("mounted by c");
+  expect(await both.volumes.usersOf("v")).toEqual(["c"]);
+  await containers.stop("c", 0);
+  await both.volumes.grow("v", 2);
+  expect(await both.volumes.list()).toEqual([{ id: "v", sizeGb: 2 }]);
+  expect(await both.volumes.usage("v")).toEqual({ sizeGb: 2, usedBytes: 0 });
+  await both.volumes.remove("v");
+  expect(await containers.volumes.list()).toEqual([]);
+});
+
+test("volumes are those of the driver that has some", async () => {
+  const { containers, both } = setup({ host: { capabilities: { volumes: false } } });
+  await both.volumes.create({ id: "v", sizeGb: 1 });
+  expect(await containers.volumes.list()).toEqual([{ id: "v", sizeGb: 1 }]);
+});
+
 test("it can what both can, and says which driver can more", () => {
   const { containers, both } = setup({ host: { capabilities: { freeze: false } } });
-  expect(both.capabilities).toEqual({ freeze: false, ownNetwork: true, sandbox: true, limits: true, volumes: true });
+  expect(both.capabilities).toEqual({
+    freeze: false,
+    ownNetwork: true,
+    sandbox: true,
+    limits: true,
+    volumes: true,
+    volumeSizes: true,
+  });
   expect(both.driverOf("alpine")).toBe(containers);
   expect(both.driverOf("alpine").linkHost).toBe("172.17.0.1");
   expect(both.linkHost).toBe("127.0.0.1");

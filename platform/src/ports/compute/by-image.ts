@@ -12,6 +12,7 @@ import {
   StartRefused,
 } from "./compute.ts";
 import type { ImageFacts } from "./images.ts";
+import type { Volumes } from "./volumes.ts";
 
 /** `host` or `host:/abs/dir`. */
 export const isHostImage = (image: string): boolean => image === "host" || image.startsWith("host:");
@@ -49,6 +50,7 @@ export class ByImage implements Compute {
       sandbox: both("sandbox"),
       limits: both("limits"),
       volumes: both("volumes"),
+      volumeSizes: both("volumeSizes"),
     };
   }
 
@@ -74,6 +76,22 @@ export class ByImage implements Compute {
         ...(cuda !== undefined && { cuda }),
       },
     ];
+  }
+
+  /** Both see the same ones, so one of them makes and removes them, for the instances of both. */
+  get volumes(): Volumes {
+    const [first, second] = this.#both.toSorted(
+      (a, b) => Number(b.capabilities.volumes) - Number(a.capabilities.volumes),
+    );
+    const [own, other] = [first!.volumes, second!.volumes];
+    return {
+      create: (volume) => own.create(volume),
+      grow: (id, sizeGb) => own.grow(id, sizeGb),
+      remove: (id) => own.remove(id, other.usersOf),
+      usage: (id) => own.usage(id),
+      list: () => own.list(),
+      usersOf: async (id) => (await Promise.all([own.usersOf(id), other.usersOf(id)])).flat(),
+    };
   }
 
   readonly images: ImageFacts = {

@@ -4,6 +4,7 @@ import { type Compute, type InstanceSpec, LONGEST_LINE, StartRefused } from "./c
 import { ended, found, linesOf, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
 import { imagesConformance } from "./images.conformance.ts";
 import { placeConformance } from "./place.conformance.ts";
+import { volumesConformance } from "./volumes.conformance.ts";
 
 /** Long enough for a slow machine, short enough to be waited for. */
 const GRACE_MS = 200;
@@ -260,6 +261,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
   });
   imagesConformance(name, open);
   placeConformance(name, open);
+  volumesConformance(name, open);
 }
 
 async function linesUntil(compute: Compute, id: string, signal: AbortSignal): Promise<string[]> {

@@ -1,9 +1,11 @@
 /** The compute port: programs that run as instances on a machine or in a cluster, each known by an id that its owner chose. */
 import type { Duplex } from "node:stream";
 import type { ImageFacts, RegistryCredential } from "./images.ts";
+import type { Mount, Volumes } from "./volumes.ts";
 
 export type { RegistryCredential } from "./images.ts";
 export { StartRefused } from "./refusal.ts";
+export type { Mount } from "./volumes.ts";
 
 /** Workers end with the server that runs them; Pods and members of clusters stay. */
 export type InstanceKind = "worker" | "pod" | "member";
@@ -26,15 +28,8 @@ export interface InstanceSpec {
   box?: string;
   /** Ports that `dial` may reach. */
   ports: readonly number[];
-  /** Only with `capabilities.volumes`; else the start is refused. */
+  /** Of volumes that are there, and only with `capabilities.volumes`; else the start is refused. */
   mounts?: readonly Mount[];
-}
-
-/** Storage of the machine that outlives instances; all that name the same volume share it. */
-export interface Mount {
-  volume: string;
-  /** Where the program sees it: absolute, and outside the system's own folders. */
-  path: string;
 }
 
 export interface InstanceLimits {
@@ -123,6 +118,8 @@ export interface Capabilities {
   limits: boolean;
   /** Programs can be given volumes. */
   volumes: boolean;
+  /** Programs cannot write more to a volume than its size; without it what they wrote is told, and nothing stops them. */
+  volumeSizes: boolean;
 }
 
 /** Disposing lets go of the machine and ends nothing on it: the next process finds every instance by `list`. */
@@ -133,6 +130,7 @@ export interface Compute extends AsyncDisposable {
 
   /** In all, whatever of it is in use. */
   capacity(): Promise<Box[]>;
+  readonly volumes: Volumes;
   /** What is known of images. Who may run one is decided above. */
   readonly images: ImageFacts;
   /** Brings an exact image to where it will run, telling its progress. Nothing to do when one of that name is there. Throws StartRefused. */

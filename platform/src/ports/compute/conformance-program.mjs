@@ -30,7 +30,7 @@ const acts = {
   takeMemoryMb(megabytes) {
     for (let taken = 0; taken < megabytes; taken += 16) kept.push(Buffer.alloc(16 * 1_048_576, 1));
   },
-  save: (text, { in: file }) => writeFileSync(file, text),
+  save: (text, { in: file, times = 1 }) => writeFileSync(file, text.repeat(times)),
   writeSaved: (file) => writeSync(1, `${existsSync(file) ? readFileSync(file) : "nothing"}\n`),
   kill: (signal) => process.kill(process.pid, signal),
   exit: (code) => process.exit(code),

@@ -18,8 +18,8 @@ export type Step =
   /** Leaves a second process behind that stays for ever. */
   | { leaveChild: true }
   | { takeMemoryMb: number }
-  /** Writes this text to a file. */
-  | { save: string; in: string }
+  /** Writes this text to a file, once or as often as it says. */
+  | { save: string; in: string; times?: number }
   /** Writes the text of a file in a line of its own, or `nothing` where there is none. */
   | { writeSaved: string }
   | { kill: "SIGKILL" }
@@ -115,6 +115,7 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
   const opened = await open();
   let compute = opened.compute;
   const ids: string[] = [];
+  const volumes: string[] = [];
   return {
     ...opened,
     get compute() {
@@ -130,6 +131,13 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
       ids.push(id);
       return id;
     },
+    /** A new volume, which goes with the test. */
+    async volume(sizeGb = 1) {
+      const id = newId();
+      volumes.push(id);
+      await compute.volumes.create({ id, sizeGb });
+      return id;
+    },
     async start(steps: readonly Step[], more?: Partial<InstanceSpec>) {
       const id = this.id();
       await compute.start(id, specOf(opened, steps, more));
@@ -137,6 +145,7 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(ids.map((id) => compute.remove(id)));
+      await Promise.all(volumes.map((id) => compute.volumes.remove(id)));
       const left = await Promise.all(ids.map((id) => opened.remains(id)));
       await opened[Symbol.asyncDispose]();
       expect(left.flat()).toEqual([]);

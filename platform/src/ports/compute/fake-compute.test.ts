@@ -7,22 +7,24 @@ import { type Capabilities, type InstanceSpec, StartRefused } from "./compute.ts
 import { ended, found, linesOf, type OpenedCompute, type Step, type TestRegistry } from "./conformance-world.ts";
 import { type Behaviour, exitsAfter, FakeCompute } from "./fake-compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
+import type { FakeVolumes } from "./fake-volumes.ts";
 
 const echo = (connection: Duplex) => connection.pipe(connection);
 
-/** What programs keep on volumes; a path that leads to none is the instance's own, and ends with it. */
-const saved = new Map<string, string>();
-
-function volumeFile({ mounts = [], account }: InstanceSpec, file: string): string {
-  const mount = mounts.find(({ path }) => file.startsWith(`${path}/`));
-  return mount ? `${mount.volume}${file.slice(mount.path.length)}` : `${account} nowhere`;
+/** Where a file is that a program keeps on a volume. */
+function volumeFile({ mounts = [] }: InstanceSpec, file: string): [volume: string, file: string] {
+  const mount = mounts.find(({ path }) => file.startsWith(`${path}/`))!;
+  return [mount.volume, file.slice(mount.path.length)];
 }
 
 /** Plays the steps that the conformance suite asks for, which its `cmd` carries. */
-const playSteps: Behaviour = (instance, spec) => play(instance, spec, JSON.parse(spec.cmd[0]!));
+const playSteps =
+  (volumes: () => FakeVolumes): Behaviour =>
+  (instance, spec) =>
+    play(instance, spec, volumes(), JSON.parse(spec.cmd[0]!));
 
-function play(instance: FakeInstance, spec: InstanceSpec, [step, ...rest]: Step[]): void {
-  const next = () => play(instance, spec, rest);
+function play(instance: FakeInstance, spec: InstanceSpec, volumes: FakeVolumes, [step, ...rest]: Step[]): void {
+  const next = () => play(instance, spec, volumes, rest);
   if (!step) instance.exit({ code: 0 });
   else if ("exit" in step) instance.exit({ code: step.exit });
   else if ("kill" in step) instance.exit({ signal: step.kill });
@@ -31,10 +33,11 @@ function play(instance: FakeInstance, spec: InstanceSpec, [step, ...rest]: Step[
   else if ("stayUntilAsked" in step) instance.onAsk = () => instance.exit({ code: step.stayUntilAsked });
   else if ("takeMemoryMb" in step && step.takeMemoryMb > spec.limits.memoryMb)
     instance.exit({ signal: "SIGKILL", reason: `out of memory: may use ${spec.limits.memoryMb} MB` });
+  else if ("save" in step && !volumes.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1)))
+    instance.exit({ code: 1 });
   else {
     if ("write" in step) instance.write(step.write.repeat(step.times ?? 1));
-    if ("save" in step) saved.set(volumeFile(spec, step.in), step.save);
-    if ("writeSaved" in step) instance.write(`${saved.get(volumeFile(spec, step.writeSaved)) ?? "nothing"}\n`);
+    if ("writeSaved" in step) instance.write(`${volumes.read(...volumeFile(spec, step.writeSaved)) ?? "nothing"}\n`);
     if ("writeVariable" in step) instance.write(`${JSON.stringify(spec.env[step.writeVariable])}\n`);
     if ("echoOn" in step) {
       instance.listen(step.echoOn, echo);
@@ -63,7 +66,8 @@ function fakeRegistry({ registry }: FakeCompute): TestRegistry {
 
 async function openFake(capabilities: Partial<Capabilities> = {}): Promise<OpenedCompute> {
   const clock = new FakeClock();
-  let compute = new FakeCompute(clock, { behaviour: playSteps, capacity: { gpus: [GPUS] }, capabilities });
+  const behaviour = playSteps(() => compute.volumes);
+  let compute = new FakeCompute(clock, { behaviour, capacity: { gpus: [GPUS] }, capabilities });
   const refuseMissing = () =>
     compute.refuse((image) => (image === "missing" ? "there is no image 'missing'" : undefined));
   refuseMissing();
@@ -89,7 +93,7 @@ async function openFake(capabilities: Partial<Capabilities> = {}): Promise<Opene
 
 computeConformance("FakeCompute", openFake);
 computeConformance("FakeCompute without abilities", () =>
-  openFake({ freeze: false, ownNetwork: false, sandbox: false, limits: false, volumes: false }),
+  openFake({ freeze: false, ownNetwork: false, sandbox: false, limits: false, volumes: false, volumeSizes: false }),
 );
 
 const spec: InstanceSpec = {

@@ -15,9 +15,9 @@ import {
 import { Devices } from "./devices.ts";
 import { FakeInstance } from "./fake-instance.ts";
 import { FakeRegistry } from "./fake-registry.ts";
+import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import { parseReference } from "./image-reference.ts";
 import type { ImageFacts } from "./images.ts";
-import { checkMounts } from "./volumes.ts";
 
 /** What programs do when they are started: called once for each, and free to act on the instance later too. */
 export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
@@ -29,6 +29,8 @@ export interface FakeOptions {
   linkHost?: string;
   behaviour?: Behaviour;
   registry?: FakeRegistry;
+  /** What volumes hold; drivers of one machine share it. */
+  storage?: FakeStorage;
 }
 
 /** A program that writes these lines and exits this long after its start. */
@@ -46,6 +48,7 @@ export class FakeCompute implements Compute {
   readonly linkHost: string;
   /** Images that a test put there are its own; every other name is one of the operator's. */
   readonly registry: FakeRegistry;
+  readonly volumes: FakeVolumes;
   readonly images: ImageFacts = {
     originOf: async (image) => (this.registry.has(parseReference(image)) ? "registry" : "operator"),
     lookUp: (image, lookup) => this.registry.lookUp(image, lookup),
@@ -57,6 +60,7 @@ export class FakeCompute implements Compute {
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
 
+  readonly #storage: FakeStorage;
   readonly #clock: Clock;
   #boxes: Box[];
   #devices: Devices;
@@ -74,6 +78,7 @@ export class FakeCompute implements Compute {
       sandbox: true,
       limits: true,
       volumes: true,
+      volumeSizes: true,
       ...options.capabilities,
     };
     this.linkHost = options.linkHost ?? "127.0.0.1";
@@ -82,6 +87,8 @@ export class FakeCompute implements Compute {
     this.#boxes = boxesOf(options.capacity);
     this.#instances = instances;
     this.#devices = this.#newDevices();
+    this.#storage = options.storage ?? new Map();
+    this.volumes = new FakeVolumes(this.#storage, this.capabilities.volumes, async (id) => this.#usersOf(id));
     for (const instance of instances.values()) instance.changed = () => this.#tell(instance);
   }
 
@@ -120,7 +127,7 @@ export class FakeCompute implements Compute {
     const { capabilities, linkHost, behaviour, registry } = this;
     return new FakeCompute(
       this.#clock,
-      { capacity: this.#boxes, capabilities, linkHost, behaviour, registry, ...options },
+      { capacity: this.#boxes, capabilities, linkHost, behaviour, registry, storage: this.#storage, ...options },
       this.#instances,
     );
   }
@@ -151,7 +158,7 @@ export class FakeCompute implements Compute {
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
     this.#checkBox(spec);
     this.#checkPorts(spec);
-    this.#checkMounts(spec);
+    this.volumes.checkMounts(spec.mounts);
     return this.#devices.give(id, spec.gpu, async (gpus) => this.#run(id, spec, gpus));
   }
 
@@ -169,9 +176,9 @@ export class FakeCompute implements Compute {
     return instance.view();
   }
 
-  #checkMounts({ mounts = [] }: InstanceSpec): void {
-    if (mounts.length > 0 && !this.capabilities.volumes) throw new StartRefused("there are no volumes here");
-    checkMounts(mounts);
+  #usersOf(volume: string): string[] {
+    const users = this.#running().filter(({ spec }) => spec.mounts?.some((mount) => mount.volume === volume));
+    return users.map(({ id }) => id);
   }
 
   #checkBox({ box }: InstanceSpec): void {

@@ -1,8 +1,8 @@
 /** What every Compute does about the place of an instance: its network, its devices, its limits. */
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
-import { type Compute, StartRefused } from "./compute.ts";
-import { ended, found, linesOf, newId, type OpenedCompute, openWorld, type Step, seen } from "./conformance-world.ts";
+import type { Compute } from "./compute.ts";
+import { ended, found, linesOf, type OpenedCompute, openWorld, type Step, seen } from "./conformance-world.ts";
 
 /** A port of its own for each test: some drivers share the machine's network, and tests run beside each other. */
 const ports = (function* () {
@@ -91,47 +91,6 @@ export function placeConformance(name: string, open: () => Promise<OpenedCompute
         expect((await found(world.compute, one))?.exit).toMatchObject({ code: 3 });
         await world.compute.remove(two);
         expect(await world.remains(two)).toEqual([]);
-      });
-    });
-
-    describe("a volume", () => {
-      const at = (volume: string, path = "/workspace") => ({ mounts: [{ volume, path }] });
-
-      test("outlives the instance that wrote to it, and is the same for the next, wherever that one sees it", async (context) => {
-        await using world = await openWorld(open);
-        if (!world.compute.capabilities.volumes) return context.skip("this driver has no volumes");
-        const volume = newId();
-        const first = await world.start([{ save: "weights", in: "/workspace/model" }], at(volume));
-        expect(await ended(world.compute, first)).toMatchObject({ code: 0 });
-        await world.compute.remove(first);
-        const next: Step[] = [
-          { writeSaved: "/mnt/deep/er/model" },
-          { save: "changed", in: "/mnt/deep/er/model" },
-          { writeSaved: "/mnt/deep/er/model" },
-        ];
-        const second = await world.start(next, at(volume, "/mnt/deep/er"));
-        expect((await linesOf(world.compute, second)).lines).toEqual(["weights", "changed"]);
-      });
-
-      test("is not seen by an instance that names another", async (context) => {
-        await using world = await openWorld(open);
-        if (!world.compute.capabilities.volumes) return context.skip("this driver has no volumes");
-        const first = await world.start([{ save: "mine", in: "/workspace/file" }], at(newId()));
-        await ended(world.compute, first);
-        const second = await world.start([{ writeSaved: "/workspace/file" }], at(newId()));
-        expect((await linesOf(world.compute, second)).lines).toEqual(["nothing"]);
-      });
-
-      test.each([
-        ["a name that leads elsewhere", { volume: "../instances", path: "/workspace" }],
-        ["a path that is not absolute", { volume: "v", path: "workspace" }],
-        ["a path with a way back", { volume: "v", path: "/workspace/../etc" }],
-        ["the root", { volume: "v", path: "/" }],
-        ["a part of the system", { volume: "v", path: "/proc/sys" }],
-      ])("is refused with the reason for %s", async (_, mount) => {
-        await using world = await openWorld(open);
-        const refused = world.compute.start(world.id(), world.spec([], { mounts: [mount] }));
-        await expect(refused).rejects.toThrow(StartRefused);
       });
     });
 

@@ -1,7 +1,47 @@
-/** The volumes of a machine: folders that outlive instances, seen by every instance that names them and by no other. */
-import { chmod, mkdir } from "node:fs/promises";
-import { join, posix } from "node:path";
-import { type Mount, StartRefused } from "./compute.ts";
+/** The volumes of a machine: storage that outlives instances, seen by every instance that mounts it and by no other. */
+import { posix } from "node:path";
+import { StartRefused } from "./refusal.ts";
+
+/** All instances that name the same volume share it. */
+export interface Mount {
+  volume: string;
+  /** Where the program sees it: absolute, and outside the system's own folders. */
+  path: string;
+}
+
+export interface Volume {
+  id: string;
+  sizeGb: number;
+}
+
+export interface VolumeUsage {
+  sizeGb: number;
+  /** What it holds, as it was counted some seconds ago at most; absent where there is too much to count in time. */
+  usedBytes?: number;
+}
+
+/** For machines with `capabilities.volumes`. */
+export interface Volumes {
+  /** Idempotent by id: one that is there stays as it is. Throws VolumeRefused for a name or size that cannot be one. */
+  create(volume: Volume): Promise<void>;
+  /** Throws VolumeRefused where that would be less than it has, or where there is no such volume. */
+  grow(id: string, sizeGb: number): Promise<void>;
+  /**
+   * With all that it holds. Throws VolumeRefused while an instance that has not ended mounts it, of this driver or among those that `others`
+   * tells of; unknown ones are no error.
+   */
+  remove(id: string, others?: UsersOf): Promise<void>;
+  /** Throws VolumeRefused where there is no such volume. Never holds up anything else, however much there is to count. */
+  usage(id: string): Promise<VolumeUsage>;
+  list(): Promise<Volume[]>;
+  /** Instances that mount it and have not ended. */
+  readonly usersOf: UsersOf;
+}
+
+export type UsersOf = (id: string) => Promise<readonly string[]>;
+
+/** What is asked of a volume cannot be. */
+export class VolumeRefused extends Error {}
 
 /** A folder of the machine and where the program sees it. */
 export interface MountedFolder {
@@ -10,24 +50,35 @@ export interface MountedFolder {
 }
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,63}$/i;
+const LARGEST_GB = 1_000_000;
+const GB = 2 ** 30;
+
+export const isVolumeName = (name: string): boolean => NAME.test(name);
 
 /** What the kernel shows of itself. */
 const KERNEL = ["/proc", "/sys", "/dev"];
 
-/**
- * The folders of these mounts, made where one is named for the first time. `reserved`: places of the system that this driver shows itself.
- * Programs run as any user, and nobody else can walk to the folders: what holds them is the server's own.
- */
-export async function mountedFolders(
-  volumes: string,
-  mounts: readonly Mount[] = [],
-  reserved: readonly string[] = [],
-): Promise<MountedFolder[]> {
-  checkMounts(mounts, reserved);
-  return Promise.all(mounts.map(async ({ volume, path }) => ({ source: await ensure(join(volumes, volume)), path })));
+export function checkVolume({ id, sizeGb }: Volume): void {
+  if (!isVolumeName(id)) throw new VolumeRefused(`'${id}' is no name of a volume`);
+  if (!(sizeGb > 0 && sizeGb <= LARGEST_GB))
+    throw new VolumeRefused(`a volume cannot have ${sizeGb} GB: give a number up to ${LARGEST_GB}`);
 }
 
-/** Refuses what cannot be mounted. */
+export function checkGrowth({ id, sizeGb }: Volume, wantedGb: number): void {
+  checkVolume({ id, sizeGb: wantedGb });
+  if (wantedGb < sizeGb) throw new VolumeRefused(`volume ${id} has ${sizeGb} GB, and no volume becomes smaller`);
+}
+
+export const notHere = (id: string) => `volume ${id} is not on this machine`;
+
+export function refuseIfUsed(id: string, users: readonly string[]): void {
+  if (users.length > 0) throw new VolumeRefused(`volume ${id} is mounted by ${users.slice(0, 3).join(", ")}`);
+}
+
+/** Beyond its size where nothing holds it to that: somebody should be told. */
+export const isOver = ({ sizeGb, usedBytes = 0 }: VolumeUsage): boolean => usedBytes > sizeGb * GB;
+
+/** Refuses what cannot be mounted. `reserved`: places of the system that this driver shows itself. */
 export function checkMounts(mounts: readonly Mount[], reserved: readonly string[] = []): void {
   for (const mount of mounts) check(mount, [...KERNEL, ...reserved]);
   const twice = mounts.find(({ path }, i) => mounts.findIndex((other) => other.path === path) !== i);
@@ -40,11 +91,4 @@ function check({ volume, path }: Mount, reserved: readonly string[]): void {
     throw new StartRefused(`a volume cannot be at '${path}': write an absolute path such as /workspace`);
   const system = reserved.find((folder) => path === folder || path.startsWith(`${folder}/`));
   if (system) throw new StartRefused(`a volume cannot be at ${path}: ${system} belongs to the system`);
-}
-
-async function ensure(folder: string): Promise<string> {
-  await mkdir(folder, { recursive: true, mode: 0o700 });
-  // Not by `mkdir`, which would open what it stands in too; and each time, since a server may have ended in between.
-  await chmod(folder, 0o777);
-  return folder;
 }

@@ -1,0 +1,23 @@
+/** What the Docker driver is told. */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Devices } from "../../ports/compute/devices.ts";
+import type { Egress } from "../../ports/compute/egress.ts";
+
+export interface DockerOptions {
+  /** Where to look for the engine, see `engineAddresses`. */
+  addresses: readonly string[];
+  /** Whose containers these are: those of another installation, and of nobody, are not seen and not touched. */
+  installation: string;
+  /** Where volumes are kept; the engine must see the same folder. */
+  volumes: string;
+  /** What containers reach beyond the internet. */
+  egress: Egress;
+  clock: Clock;
+  log: Log;
+  /** The machine's, shared with its other drivers; none by default. */
+  devices?: Devices;
+  ceilings?: boolean;
+  /** Ends the workers some time after this process has ended, if no other has come. */
+  watchdog?: { file: string; afterMs: number };
+}

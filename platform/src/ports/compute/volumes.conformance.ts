@@ -1,0 +1,153 @@
+/** What every Compute does about volumes: storage with a place and a size, which outlives instances. */
+import { describe, expect, test } from "vitest";
+import { StartRefused } from "./compute.ts";
+import { ended, found, linesOf, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
+import { isOver, VolumeRefused } from "./volumes.ts";
+
+const NO_VOLUMES = "this driver has no volumes";
+const at = (volume: string, path = "/workspace") => ({ mounts: [{ volume, path }] });
+const MB = 1_048_576;
+
+export function volumesConformance(name: string, open: () => Promise<OpenedCompute>): void {
+  describe.concurrent(`${name} keeps volumes`, () => {
+    test("one outlives the instance that wrote to it, and is the same for the next, wherever that one sees it", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      const volume = await world.volume();
+      const first = await world.start([{ save: "weights", in: "/workspace/model" }], at(volume));
+      expect(await ended(world.compute, first)).toMatchObject({ code: 0 });
+      await world.compute.remove(first);
+      const next: Step[] = [
+        { writeSaved: "/mnt/deep/er/model" },
+        { save: "changed", in: "/mnt/deep/er/model" },
+        { writeSaved: "/mnt/deep/er/model" },
+      ];
+      const second = await world.start(next, at(volume, "/mnt/deep/er"));
+      expect((await linesOf(world.compute, second)).lines).toEqual(["weights", "changed"]);
+    });
+
+    test("one is not seen by an instance that names another", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      const first = await world.start([{ save: "mine", in: "/workspace/file" }], at(await world.volume()));
+      await ended(world.compute, first);
+      const second = await world.start([{ writeSaved: "/workspace/file" }], at(await world.volume()));
+      expect((await linesOf(world.compute, second)).lines).toEqual(["nothing"]);
+    });
+
+    test("a start that mounts one which is not there is refused and says so, and makes none", async () => {
+      await using world = await openWorld(open);
+      const volume = newId();
+      const started = world.compute.start(world.id(), world.spec([], at(volume)));
+      await expect(started).rejects.toBeInstanceOf(StartRefused);
+      if (world.compute.capabilities.volumes)
+        await expect(started).rejects.toThrow(`volume ${volume} is not on this machine`);
+      expect(await world.compute.volumes.list()).toEqual([]);
+    });
+
+    test("it is listed with its size, which only grows, also in the next process", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      const id = await world.volume(10);
+      const listed = async () => (await world.compute.volumes.list()).find((one) => one.id === id);
+      await world.compute.volumes.create({ id, sizeGb: 99 });
+      expect(await listed()).toEqual({ id, sizeGb: 10 });
+      await world.compute.volumes.grow(id, 20);
+      await world.compute.volumes.grow(id, 20);
+      await world.reopen();
+      expect(await listed()).toEqual({ id, sizeGb: 20 });
+      await expect(world.compute.volumes.grow(id, 19)).rejects.toThrow(/has 20 GB.*smaller/);
+      expect(await world.compute.volumes.usage(id)).toMatchObject({ sizeGb: 20 });
+    });
+
+    test("its use is told, and where nothing holds it to its size, more than that too", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      const id = await world.volume(2 / 1024);
+      const writer = await world.start([{ save: "0", times: 3 * MB, in: "/workspace/large" }], at(id));
+      const { code } = await ended(world.compute, writer);
+      const usage = await world.compute.volumes.usage(id);
+      if (world.compute.capabilities.volumeSizes) {
+        expect(code).not.toBe(0);
+        expect(isOver(usage)).toBe(false);
+      } else {
+        expect([code, isOver(usage)]).toEqual([0, true]);
+        expect(usage.usedBytes).toBeGreaterThanOrEqual(3 * MB);
+      }
+    });
+
+    test("it is not removed while an instance that has not ended mounts it, also in the next process", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      const volume = await world.volume();
+      const steps: Step[] = [{ save: "here", in: "/workspace/file" }, { write: "ready\n" }, { stayUntilAsked: 0 }];
+      const id = await world.start(steps, at(volume));
+      await linesOf(world.compute, id, { limit: 1 });
+      for (const look of [async () => world.compute, () => world.reopen()]) {
+        const { volumes } = await look();
+        await expect(volumes.remove(volume)).rejects.toBeInstanceOf(VolumeRefused);
+        await expect(volumes.remove(volume)).rejects.toThrow(id);
+      }
+      await world.compute.stop(id, 10_000);
+      await world.compute.volumes.remove(volume);
+      expect((await world.compute.volumes.list()).map((one) => one.id)).not.toContain(volume);
+      await expect(world.compute.volumes.usage(volume)).rejects.toBeInstanceOf(VolumeRefused);
+    });
+
+    test("with one that is removed all that it held is gone, and unknown ones are no error", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      const volume = await world.volume();
+      await ended(world.compute, await world.start([{ save: "old", in: "/workspace/file" }], at(volume)));
+      await world.compute.volumes.remove(volume);
+      await world.compute.volumes.remove(volume);
+      await world.compute.volumes.create({ id: volume, sizeGb: 1 });
+      const next = await world.start([{ writeSaved: "/workspace/file" }], at(volume));
+      expect((await linesOf(world.compute, next)).lines).toEqual(["nothing"]);
+    });
+
+    test("a removal and a start at the same time never meet: one of them is refused", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      const volume = await world.volume();
+      const id = world.id();
+      const [started, removed] = await Promise.allSettled([
+        world.compute.start(id, world.spec([{ stayUntilAsked: 0 }], at(volume))),
+        world.compute.volumes.remove(volume),
+      ]);
+      const isThere = (await world.compute.volumes.list()).some((one) => one.id === volume);
+      expect(isThere).toBe(removed.status === "rejected");
+      expect((await found(world.compute, id)) !== undefined).toBe(started.status === "fulfilled");
+      if (started.status === "fulfilled") expect(isThere).toBe(true);
+    });
+
+    test.each(["../instances", "", "a/b", ".records", "x".repeat(65)])(
+      "'%s' is no name of one, whatever is asked",
+      async (id) => {
+        await using world = await openWorld(open);
+        const { volumes } = world.compute;
+        await expect(volumes.create({ id, sizeGb: 1 })).rejects.toBeInstanceOf(VolumeRefused);
+        await expect(volumes.grow(id, 2)).rejects.toBeInstanceOf(VolumeRefused);
+        await expect(volumes.usage(id)).rejects.toBeInstanceOf(VolumeRefused);
+        await volumes.remove(id);
+      },
+    );
+
+    test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a size of %d GB is refused", async (sizeGb) => {
+      await using world = await openWorld(open);
+      await expect(world.compute.volumes.create({ id: newId(), sizeGb })).rejects.toBeInstanceOf(VolumeRefused);
+    });
+
+    test.each([
+      ["a name that leads elsewhere", { volume: "../instances", path: "/workspace" }],
+      ["a path that is not absolute", { volume: "v", path: "workspace" }],
+      ["a path with a way back", { volume: "v", path: "/workspace/../etc" }],
+      ["the root", { volume: "v", path: "/" }],
+      ["a part of the system", { volume: "v", path: "/proc/sys" }],
+    ])("a mount is refused with the reason for %s", async (_, mount) => {
+      await using world = await openWorld(open);
+      const refused = world.compute.start(world.id(), world.spec([], { mounts: [mount] }));
+      await expect(refused).rejects.toThrow(StartRefused);
+    });
+  });
+}
