@@ -1,11 +1,19 @@
 /** The record of a worker, of which a test says only what it is about. */
+
+import type { NewInstance } from "../src/machines/instance-records.ts";
 import { NOWHERE } from "../src/machines/instances.ts";
 import { ONLY_BOX } from "../src/ports/compute/compute.ts";
 import type { KeptWorker } from "../src/resources/workers/model.ts";
+import type { WorkerItem, WorkerRecords } from "../src/resources/workers/records.ts";
 
 export function workerDoc(given: Partial<KeptWorker> = {}): KeptWorker {
   const unknown = { keyId: null, startedAt: null, readyAt: null, failedAt: null, reason: null };
   const about = { kind: "worker", owner: "ep", release: 1, state: "WANTED", image: "host:/app" } as const;
   const box = given.machine ? ONLY_BOX : null;
   return { ...NOWHERE, ...about, ...unknown, box, ...given };
+}
+
+/** Puts a worker on record, wherever it is said to be. */
+export async function putWorker(records: WorkerRecords, worker: NewInstance<KeptWorker>): Promise<WorkerItem> {
+  return (await records.insert(worker, await records.instances.counted()))!;
 }

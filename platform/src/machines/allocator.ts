@@ -30,10 +30,15 @@ export class Allocator {
   async allocate<T extends KeptInstance>(wishes: readonly Wish<T>[]): Promise<InstanceItem<T>[] | NoRoom> {
     const { records, machines } = this.#parts;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
-      const taken = (await records.all()).flatMap(placeOf);
-      const places = new Room(await machines(), taken).takeAll(wishes.map(({ need }) => need));
+      const counted = await records.counted();
+      const places = new Room(await machines(), counted.instances.flatMap(placeOf)).takeAll(
+        wishes.map(({ need }) => need),
+      );
       if ("reason" in places) return places;
-      const placed = await records.insert(wishes.map(({ instance }, i) => instance(places[i]!)));
+      const placed = await records.insert(
+        wishes.map(({ instance }, i) => instance(places[i]!)),
+        counted,
+      );
       if (placed) return placed;
     }
     throw new Error("room was taken by others at every attempt");

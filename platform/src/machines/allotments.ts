@@ -1,5 +1,6 @@
 /** What makes room safe to take for several at once: each machine has a record that moves on with every commit that takes room there. */
 import type { Kept } from "../kernel/document.ts";
+import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { Collection, type Item } from "../ports/store/collection.ts";
 import type { Store, StoredRecord, Write } from "../ports/store/store.ts";
 
@@ -13,35 +14,67 @@ const allotments: Kept<Allotment> = { kind: "allotment", v: 1 };
 /** Machines belong to the installation, not to an account. */
 const EVERYONE = "*";
 
-/**
- * A commit made on an older one is refused, since the room that was counted may be another's by now. To give room back needs none of
- * this.
- */
 export class Allotments {
   readonly #collection: Collection<Allotment>;
-  readonly #known = new Map<string, Item<Allotment>>();
+  #known = new Map<string, Item<Allotment>>();
 
   constructor(store: Store) {
     this.#collection = new Collection(store, allotments);
   }
 
+  /** To be read before the instances: what is taken meanwhile is then found out by the next commit. */
   async read(): Promise<void> {
-    for await (const item of this.#collection.all()) this.#note(item);
+    for await (const item of this.#collection.all()) note(this.#known, item);
   }
 
-  /** To be written with what takes room on this machine. */
-  taking(machine: string): Write {
-    const known = this.#known.get(machine);
-    if (known) return this.#collection.patching(known, { taken: known.doc.taken + 1 });
-    return this.#collection.inserting({ id: machine, account: EVERYONE, createdAt: 0, doc: { taken: 1 } });
+  /** For one who counts what is free now, and takes from that. */
+  asCounted(): Taking {
+    return new Taking(this.#collection, new Map(this.#known));
   }
 
   /** From what was written just now. */
   learn(written: readonly StoredRecord[]): void {
-    for (const record of written) if (record.kind === allotments.kind) this.#note(this.#collection.read(record));
+    for (const item of itemsIn(this.#collection, written)) note(this.#known, item);
+  }
+}
+
+/**
+ * Takes room that was counted at one moment. A commit after somebody else took room on the same machine is refused, since what was
+ * counted may be another's by now; one's own do not stand in each other's way. To give room back needs none of this.
+ */
+export class Taking {
+  readonly #collection: Collection<Allotment>;
+  readonly #counted: Map<string, Item<Allotment>>;
+  /** Each on what the one before has left. */
+  readonly #turns = new OneAtATime();
+
+  constructor(collection: Collection<Allotment>, counted: Map<string, Item<Allotment>>) {
+    this.#collection = collection;
+    this.#counted = counted;
   }
 
-  #note(item: Item<Allotment>): void {
-    if (item.version >= (this.#known.get(item.id)?.version ?? 0)) this.#known.set(item.id, item);
+  /** Commits with what says that room was taken on these machines. */
+  commit(
+    machines: readonly string[],
+    commit: (taking: Write[]) => Promise<StoredRecord[] | undefined>,
+  ): Promise<StoredRecord[] | undefined> {
+    return this.#turns.run(async () => {
+      const written = await commit([...new Set(machines)].map((machine) => this.#write(machine)));
+      for (const item of itemsIn(this.#collection, written ?? [])) note(this.#counted, item);
+      return written;
+    });
   }
+
+  #write(machine: string): Write {
+    const known = this.#counted.get(machine);
+    if (known) return this.#collection.patching(known, { taken: known.doc.taken + 1 });
+    return this.#collection.inserting({ id: machine, account: EVERYONE, createdAt: 0, doc: { taken: 1 } });
+  }
+}
+
+const itemsIn = (collection: Collection<Allotment>, written: readonly StoredRecord[]) =>
+  written.filter(({ kind }) => kind === allotments.kind).map((record) => collection.read(record));
+
+function note(known: Map<string, Item<Allotment>>, item: Item<Allotment>): void {
+  if (item.version >= (known.get(item.id)?.version ?? 0)) known.set(item.id, item);
 }

@@ -1,10 +1,9 @@
 /** The records of all instances, as those that place and keep them read and write them: each change in one commit with the room and the spans that it moves. */
 import type { Clock } from "../kernel/clock.ts";
-import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { Meter, type Metered } from "../metering/meter.ts";
 import { Collection } from "../ports/store/collection.ts";
 import { type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
-import { Allotments } from "./allotments.ts";
+import { Allotments, type Taking } from "./allotments.ts";
 import { type InstanceItem, instances, type KeptInstance, phaseOf } from "./instances.ts";
 
 /** What this node wrote is seen here at once; what another node or process wrote, within this time. */
@@ -17,6 +16,12 @@ export interface NewInstance<T extends KeptInstance = KeptInstance> {
   doc: T;
 }
 
+/** What is there at one moment, and the right to take of what is free besides. */
+export interface Counted {
+  instances: readonly InstanceItem[];
+  taking: Taking;
+}
+
 /** Remembered for a moment, and changed only by compare-and-set. */
 export class InstanceRecords {
   readonly #instances: Collection<KeptInstance>;
@@ -24,8 +29,6 @@ export class InstanceRecords {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #meter: Meter<KeptInstance>;
-  /** Room is taken by one after another, each on what the one before has left. */
-  readonly #taking = new OneAtATime();
   #known = new Map<string, InstanceItem>();
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
@@ -55,6 +58,12 @@ export class InstanceRecords {
     return [...this.#known.values()];
   }
 
+  /** All of them, for one who counts what is free and then takes of it. */
+  async counted(): Promise<Counted> {
+    const all = await this.all();
+    return { instances: all, taking: this.#allotments.asCounted() };
+  }
+
   async find(id: string): Promise<InstanceItem | undefined> {
     await this.all();
     return this.#known.get(id);
@@ -66,35 +75,42 @@ export class InstanceRecords {
   }
 
   /**
-   * All of them, with the room that they take, or none: undefined when somebody else took room on one of their machines since the records
-   * were read, so that there may be too little for these.
+   * All of them, with the room that they take, or none: undefined when somebody else took room on one of their machines since that was
+   * counted, so that there may be too little for these.
    */
-  insert<T extends KeptInstance>(items: readonly NewInstance<T>[]): Promise<InstanceItem<T>[] | undefined> {
-    return this.#takingRoomOf(
+  async insert<T extends KeptInstance>(
+    items: readonly NewInstance<T>[],
+    { taking }: Pick<Counted, "taking">,
+  ): Promise<InstanceItem<T>[] | undefined> {
+    const metered = items.map((item) => ({ ...item, ...this.#meter.begin(item) }));
+    const inserts = metered.map(({ writes: _, ...item }) => this.#instances.inserting(item));
+    const writes = [...inserts, ...metered.flatMap((item) => item.writes)];
+    const written = await this.#taken(
       items.map(({ doc }) => doc.machine),
-      async (taking) => {
-        const metered = items.map((item) => ({ ...item, ...this.#meter.begin(item) }));
-        const inserts = metered.map(({ writes: _, ...item }) => this.#instances.inserting(item));
-        const written = await this.#commit([...inserts, ...metered.flatMap(({ writes }) => writes), ...taking]);
-        return written && items.map((_, i) => this.#noted(written[i]!) as InstanceItem<T>);
-      },
+      writes,
+      taking,
     );
+    return written && items.map((_, i) => this.#noted(written[i]!) as InstanceItem<T>);
   }
 
-  /** The instance after this change, or undefined when somebody changed or removed it first, or took the room that it takes. */
+  /** The instance after this change, or undefined when somebody changed or removed it first. */
   async patch<T extends KeptInstance>(
     item: InstanceItem<T>,
     set: Partial<T>,
     metered: Metered = {},
   ): Promise<InstanceItem<T> | undefined> {
-    const machine = item.doc.machine === null ? (set.machine ?? null) : null;
-    return this.#takingRoomOf([machine], async (taking) => {
-      const { doc, writes } = this.#meter.move(item, { ...item.doc, ...set }, this.#momentOf(metered), metered);
-      const { span = null, spans } = doc;
-      const patch = this.#instances.patching(item, { ...set, ...(spans !== undefined && { span, spans }) });
-      const written = await this.#commit([patch, ...writes, ...taking]);
-      return written && (this.#noted(written[0]!) as InstanceItem<T>);
-    });
+    const written = await this.#commit(this.#patching(item, set, metered));
+    return written && (this.#noted(written[0]!) as InstanceItem<T>);
+  }
+
+  /** Gives it a place that was counted; undefined also when somebody else took room on that machine since. */
+  async place<T extends KeptInstance>(
+    item: InstanceItem<T>,
+    set: Partial<T> & { machine: string },
+    { taking }: Pick<Counted, "taking">,
+  ): Promise<InstanceItem<T> | undefined> {
+    const written = await this.#taken([set.machine], this.#patching(item, set, {}), taking);
+    return written && (this.#noted(written[0]!) as InstanceItem<T>);
   }
 
   /** One that is already gone is no error. Its open span ends with it. */
@@ -112,11 +128,17 @@ export class InstanceRecords {
     return at ?? this.#clock.now();
   }
 
-  /** Where nothing is taken nobody waits for anybody. */
-  #takingRoomOf<R>(machines: readonly (string | null)[], write: (taking: Write[]) => Promise<R>): Promise<R> {
-    const taken = [...new Set(machines)].filter((machine) => machine !== null);
-    if (taken.length === 0) return write([]);
-    return this.#taking.run(() => write(taken.map((machine) => this.#allotments.taking(machine))));
+  /** The instance's own write comes first. */
+  #patching<T extends KeptInstance>(item: InstanceItem<T>, set: Partial<T>, metered: Metered): Write[] {
+    const { doc, writes } = this.#meter.move(item, { ...item.doc, ...set }, this.#momentOf(metered), metered);
+    const { span = null, spans } = doc;
+    return [this.#instances.patching(item, { ...set, ...(spans !== undefined && { span, spans }) }), ...writes];
+  }
+
+  #taken(machines: readonly (string | null)[], writes: Write[], taking: Taking): Promise<StoredRecord[] | undefined> {
+    const taken = machines.filter((machine) => machine !== null);
+    if (taken.length === 0) return this.#commit(writes);
+    return taking.commit(taken, (more) => this.#commit([...writes, ...more]));
   }
 
   /** Undefined when what is remembered is behind what is there. */

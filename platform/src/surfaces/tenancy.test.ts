@@ -1,7 +1,7 @@
 /** Two accounts: a walk over every route with the ids of the one and the keys of the other, which must find nothing. */
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../tests/balanced-world.ts";
-import { workerDoc } from "../../tests/worker-doc.ts";
+import { putWorker, workerDoc } from "../../tests/worker-doc.ts";
 import type { Answer } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
 import { workerLog } from "../resources/workers/model.ts";
@@ -103,7 +103,7 @@ async function makeWorker(world: BalancedWorld, endpoint: string): Promise<strin
   const id = "thisisaworker1";
   const doc = workerDoc({ owner: endpoint, image: PRIVATE, reason: PRIVATE });
   const { account } = world.owner;
-  await world.services.workerRecords.insert({ id, account, createdAt: 0, doc });
+  await putWorker(world.services.workerRecords, { id, account, createdAt: 0, doc });
   world.logs.append(workerLog(endpoint, id), [{ source: "container", ts: 1, line: PRIVATE }]);
   return id;
 }

@@ -7,7 +7,8 @@ import { eachOf } from "../kernel/bounded.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
-import { type InstanceItem, NOWHERE, type Placing, placeOf } from "../machines/instances.ts";
+import type { Counted } from "../machines/instance-records.ts";
+import { NOWHERE, type Placing, placeOf } from "../machines/instances.ts";
 import type { Roll } from "../machines/machines.ts";
 import type { Machine, Place } from "../machines/place.ts";
 import { Room } from "../machines/room.ts";
@@ -57,7 +58,7 @@ export interface Survey {
   demand: ReadonlyMap<string, Demand>;
   workers: ReadonlyMap<string, WorkerItem[]>;
   /** Instances of every kind, since all of them need room. */
-  instances: readonly InstanceItem[];
+  counted: Counted;
   /** Jobs of each live worker, by endpoint. */
   jobsOf: ReadonlyMap<string, ReadonlyMap<string, number>>;
   roll: Roll;
@@ -85,10 +86,10 @@ export class Planner {
   async survey(holders?: readonly HolderState[]): Promise<Survey> {
     const { queue, balancer, records, clock, roll } = this.#parts;
     const now = clock.now();
-    const [demand, workers, instances, alive, there] = await Promise.all([
+    const [demand, workers, counted, alive, there] = await Promise.all([
       queue.demand(MOST_WAITING),
       records.all(),
-      records.instances.all(),
+      records.instances.counted(),
       holders ?? queue.holders(undefined),
       roll(),
     ]);
@@ -110,7 +111,7 @@ export class Planner {
         [...demand, ...balanced.map((id) => loadOn(id, balancer, there))].map((one) => [one.endpoint, one]),
       ),
       workers: Map.groupBy(workers, ({ doc }) => doc.owner),
-      instances,
+      counted,
       jobsOf,
       roll: there,
     };
@@ -118,7 +119,7 @@ export class Planner {
 
   begin(survey: Survey): View {
     const all = [...survey.workers.values()].flat();
-    const room = new Room(survey.roll.machines, survey.instances.flatMap(placeOf));
+    const room = new Room(survey.roll.machines, survey.counted.instances.flatMap(placeOf));
     const there = new Set<string | null>(survey.roll.machines.map(({ id }) => id));
     const isThere = (machine: string | null) => there.has(machine);
     const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isThere(doc.machine));
@@ -134,7 +135,7 @@ export class Planner {
       plans.push({ endpoint, steps: plan(this.#factsOf(endpoint, survey, { ...places, share })) });
     }
     const writes = plans.flatMap(({ endpoint, steps }) => steps.map((step) => ({ endpoint, step })));
-    await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step }) => this.#carryOut(endpoint, step));
+    await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step }) => this.#carryOut(endpoint, step, survey.counted));
     for (const { worker, reason } of places.shelf.letGoOverflow()) await this.#end(worker, reason);
   }
 
@@ -191,17 +192,17 @@ export class Planner {
   }
 
   /** A write that somebody else was faster with is left to the next plan. */
-  async #carryOut(endpoint: Item<KeptEndpoint>, step: Step): Promise<void> {
+  async #carryOut(endpoint: Item<KeptEndpoint>, step: Step, counted: Counted): Promise<void> {
     const { records, act, clock, refusal } = this.#parts;
     if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;
     switch (step.do) {
       case "add":
-        return this.#add(endpoint, step.place);
+        return this.#add(endpoint, step.place, counted);
       case "want":
-        await this.#insert(endpoint, { state: "WANTED", ...NOWHERE, reason: step.reason });
+        await this.#insert(endpoint, { state: "WANTED", ...NOWHERE, reason: step.reason }, counted);
         return;
       case "place": {
-        const moved = await records.move(step.worker, "place", { ...step.place, reason: null });
+        const moved = await records.place(step.worker, step.place, counted);
         if (moved) act(moved);
         return;
       }
@@ -247,22 +248,19 @@ export class Planner {
   }
 
   /** Where somebody else took the room meanwhile, the next plan looks for another. */
-  async #add(endpoint: Item<KeptEndpoint>, place: Place): Promise<void> {
-    const added = await this.#insert(endpoint, { state: "PLACED", ...place, reason: null });
+  async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: Counted): Promise<void> {
+    const added = await this.#insert(endpoint, { state: "PLACED", ...place, reason: null }, counted);
     if (added) this.#parts.act(added);
   }
 
-  #insert(endpoint: Item<KeptEndpoint>, where: Where): Promise<WorkerItem | undefined> {
+  #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: Counted): Promise<WorkerItem | undefined> {
     const { records, random, clock } = this.#parts;
     const { image, release, flashboot } = endpoint.doc;
     const keptLast = flashboot === "PRIORITY_FLASHBOOT";
     const unknown = { keyId: null, startedAt: null, readyAt: null, failedAt: null };
-    return records.insert({
-      id: resourceId(random),
-      account: endpoint.account,
-      createdAt: clock.now(),
-      doc: { kind: "worker", owner: endpoint.id, release, image, keptLast, ...where, ...unknown },
-    });
+    const worker = { id: resourceId(random), account: endpoint.account, createdAt: clock.now() };
+    const doc = { kind: "worker" as const, owner: endpoint.id, release, image, keptLast, ...where, ...unknown };
+    return records.insert({ ...worker, doc }, counted);
   }
 }
 

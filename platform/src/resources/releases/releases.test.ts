@@ -1,6 +1,6 @@
 /** Releases: one for every change that reaches the workers, with what changed, and how far the workers have come. */
 import { describe, expect, test } from "vitest";
-import { workerDoc } from "../../../tests/worker-doc.ts";
+import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import { InterceptedStore, setup as setupWorld, type World } from "../../../tests/world.ts";
 import { instances } from "../../machines/instances.ts";
 import { Collection } from "../../ports/store/collection.ts";
@@ -22,8 +22,8 @@ async function setup(body: object = GPU, store = new InterceptedStore()) {
   };
 }
 
-async function putWorker(world: World, endpoint: string, id: string, release: number): Promise<void> {
-  await world.services.workerRecords.insert({
+async function putReleased(world: World, endpoint: string, id: string, release: number): Promise<void> {
+  await putWorker(world.services.workerRecords, {
     ...{ id, account: world.owner.account, createdAt: world.clock.now() },
     doc: workerDoc({ owner: endpoint, release, state: "READY", image: "busybox", machine: "m1" }),
   });
@@ -156,7 +156,8 @@ test("the rollout counts workers on the newest release, and each release those t
   const { world, id, patch, list } = await setup();
   await using _ = world;
   await patch({ image: "busybox:2" });
-  for (const [worker, release] of Object.entries({ w1: 1, w2: 2, w3: 2 })) await putWorker(world, id, worker, release);
+  for (const [worker, release] of Object.entries({ w1: 1, w2: 2, w3: 2 }))
+    await putReleased(world, id, worker, release);
   const byHand = await world.services.workerKeys.issue(world.owner.account, id);
   await world.call("GET", `/v2/${id}/ping/hand`, { key: byHand.key });
   const { rollout, releases } = await list();

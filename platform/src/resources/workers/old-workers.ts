@@ -12,7 +12,8 @@ const oldWorkers: Kept<Document> = { kind: "worker", v: 1 };
 export async function moveOldWorkers(store: Store, instances: InstanceRecords): Promise<void> {
   const old = new Collection(store, oldWorkers);
   for await (const { id, account, createdAt, doc } of old.all()) {
-    if (!(await instances.find(id))) await instances.insert([{ id, account, createdAt, doc: renewed(doc) }]);
+    const renewedOne = { id, account, createdAt, doc: renewed(doc) };
+    if (!(await instances.find(id))) await instances.insert([renewedOne], await instances.counted());
     await old.removeIfThere(id);
   }
 }

@@ -1,7 +1,7 @@
 /** Records of workers: what the fleet writes is seen at once, and two who change the same worker do not both succeed. */
 import { expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
-import { workerDoc } from "../../../tests/worker-doc.ts";
+import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import { FakeClock } from "../../kernel/clock.ts";
 import { InstanceRecords } from "../../machines/instance-records.ts";
 import { instances } from "../../machines/instances.ts";
@@ -17,8 +17,8 @@ function setup(store = new MemoryStore()) {
   const clock = new FakeClock();
   const another = () => new WorkerRecords({ store, instances: new InstanceRecords({ store, clock }) });
   const records = another();
-  const insert = async (id: string, given?: Partial<KeptWorker>) =>
-    (await records.insert({ id, account: "acc", createdAt: clock.now(), doc: workerDoc(given) }))!;
+  const insert = (id: string, given?: Partial<KeptWorker>) =>
+    putWorker(records, { id, account: "acc", createdAt: clock.now(), doc: workerDoc(given) });
   return { store, clock, records, insert, another };
 }
 
@@ -104,14 +104,16 @@ test("records are read once a second, however often they are asked for", async (
 
 test("a reading that began before a write does not undo it", async () => {
   const store = new CountedStore();
-  const { records, insert } = setup(store);
+  const { records, insert, clock } = setup(store);
   const [kept, ended] = [await insert("kept"), await insert("ended")];
+  const counted = await records.instances.counted();
+  await clock.advance(SEEN_ELSEWHERE_MS);
   const open = store.hold();
   const reading = records.all();
   await idle();
   const placed = await records.move(kept, "place", { machine: "m1" });
   await records.remove(ended.id);
-  const fresh = await insert("new");
+  const fresh = (await records.insert({ id: "new", account: "acc", createdAt: 0, doc: workerDoc() }, counted))!;
   open();
   const read = await reading;
   expect(read.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual([placed, fresh]);

@@ -1,6 +1,7 @@
 /** The records of workers, as the fleet reads and writes them: instances of one kind, moved by the worker's lifecycle. */
-import type { InstanceRecords, NewInstance } from "../../machines/instance-records.ts";
+import type { Counted, InstanceRecords, NewInstance } from "../../machines/instance-records.ts";
 import type { InstanceItem, KeptInstance } from "../../machines/instances.ts";
+import type { Place } from "../../machines/place.ts";
 import type { Metered } from "../../metering/meter.ts";
 import type { Item } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
@@ -42,14 +43,19 @@ export class WorkerRecords {
     return (await this.all()).filter(({ doc }) => doc.machine === machine);
   }
 
-  /** Undefined when somebody else took the room first. */
-  async insert(worker: NewInstance<KeptWorker>): Promise<WorkerItem | undefined> {
-    return (await this.instances.insert([worker]))?.[0];
+  /** Undefined when somebody else took the room since it was counted. */
+  async insert(worker: NewInstance<KeptWorker>, counted: Pick<Counted, "taking">): Promise<WorkerItem | undefined> {
+    return (await this.instances.insert([worker], counted))?.[0];
+  }
+
+  /** Gives a worker that waits its place, on the same terms. */
+  place(item: WorkerItem, place: Place, counted: Pick<Counted, "taking">): Promise<WorkerItem | undefined> {
+    const state = workerLifecycle.next(item.doc.state, "place");
+    return this.instances.place<KeptWorker>(item, { ...place, state, reason: null }, counted);
   }
 
   /**
-   * The worker after this move, or undefined when somebody changed or removed it first, or took the room; a move that the table lacks is
-   * refused.
+   * The worker after this move, or undefined when somebody changed or removed it first; a move that the table lacks is refused.
    */
   move(item: WorkerItem, move: WorkerMove, set: Set = {}, metered?: Metered): Promise<WorkerItem | undefined> {
     return this.instances.patch(item, { ...set, state: workerLifecycle.next(item.doc.state, move) }, metered);

@@ -1,11 +1,11 @@
 /** The workers of an endpoint: how each stands, what is counted, and whose they are. */
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
-import { workerDoc } from "../../../tests/worker-doc.ts";
+import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import type { KeptWorker, WorkerState } from "./model.ts";
 
 async function put(world: JobWorld, id: string, given: Partial<KeptWorker> = {}): Promise<void> {
-  await world.services.workerRecords.insert({
+  await putWorker(world.services.workerRecords, {
     ...{ id, account: world.owner.account, createdAt: world.clock.now() },
     doc: workerDoc({
       ...{ owner: world.endpoint, state: "READY", machine: "m1", vcpu: 2, memoryMb: 4096 },

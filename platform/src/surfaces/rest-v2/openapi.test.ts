@@ -4,7 +4,7 @@ import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { describe, expect, test } from "vitest";
 import { eventsOf } from "../../../tests/job-world.ts";
-import { workerDoc } from "../../../tests/worker-doc.ts";
+import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import { type Answer, type CallOptions, InterceptedStore, setup, type World } from "../../../tests/world.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
@@ -89,7 +89,7 @@ async function makeEndpoint(world: World): Promise<string> {
 /** An endpoint with one worker. */
 async function makeWorker(world: World): Promise<string> {
   const endpoint = await makeEndpoint(world);
-  await world.services.workerRecords.insert({
+  await putWorker(world.services.workerRecords, {
     ...{ id: "w1", account: world.owner.account, createdAt: world.clock.now() },
     doc: workerDoc({
       ...{ owner: endpoint, state: "READY", image: "busybox", machine: "m1", vcpu: 4, memoryMb: 8192 },
