@@ -2,6 +2,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Images } from "../machines/images.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
+import { Starter } from "../machines/starter.ts";
 import type { InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
@@ -9,7 +10,6 @@ import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { instanceSpec } from "./boot.ts";
-import { StartGate, startLimits } from "./start-gate.ts";
 import { StartTimes } from "./start-times.ts";
 import type { WorkerLog } from "./worker-log.ts";
 
@@ -34,62 +34,49 @@ export interface Booted {
 
 export class Booter {
   readonly #parts: BooterParts;
-  readonly #progress = new Map<string, string>();
+  readonly #starter: Starter;
   readonly times = new StartTimes();
-  readonly #gate: StartGate;
-  #vcpu: number | undefined;
 
   constructor(parts: BooterParts) {
     this.#parts = parts;
-    this.#gate = new StartGate(parts.clock, () => startLimits(this.#vcpu ?? 1));
+    this.#starter = new Starter(parts);
   }
 
   /** A start of this worker that has not begun never does. */
   giveUp(worker: string): void {
-    this.#gate.giveUp(worker);
+    this.#starter.giveUp(worker);
   }
 
   /** What was last said of the image that a worker waits for. */
   progressOf(worker: string): string | undefined {
-    return this.#progress.get(worker);
+    return this.#starter.progressOf(worker);
   }
 
   /** Rejects when there is no program in the end. Undefined when nothing was started, since `isOver` or another node has the worker. */
   async boot(worker: WorkerItem, endpoint: Item<KeptEndpoint>, isOver: () => boolean): Promise<Booted | undefined> {
-    const { compute, workerLog, clock } = this.#parts;
+    const { workerLog, records, credentialOf } = this.#parts;
     const { image } = endpoint.doc;
-    const placed = clock.now();
     workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
-    try {
-      const exact = await this.#prepare(worker, endpoint);
-      this.#vcpu ??= sum((await compute.capacity()).map(({ vcpu }) => vcpu));
-      using turn = await this.#gate.enter(worker.account, worker.id);
-      if (!turn || isOver()) return undefined;
-      return await this.#start(worker, endpoint, { exact, placed, prepared: clock.now() }, isOver);
-    } finally {
-      this.#progress.delete(worker.id);
-    }
-  }
-
-  /** What is to be started of the endpoint's image, once it is on the machine. */
-  async #prepare(worker: WorkerItem, endpoint: Item<KeptEndpoint>): Promise<string> {
-    const { images, credentialOf, workerLog } = this.#parts;
-    const { image } = endpoint.doc;
-    const progress = (line: string) => {
-      this.#progress.set(worker.id, line);
-      workerLog.say(worker, `pulling image ${image}: ${line}`);
-    };
-    return images.prepare({ image, account: endpoint.account, credential: await credentialOf?.(endpoint), progress });
+    let made: Made | undefined;
+    const begun = await this.#starter.begin({
+      ...{ id: worker.id, account: endpoint.account, image, isOver },
+      credential: await credentialOf?.(endpoint),
+      say: (line) => workerLog.say(worker, line),
+      spec: async () => {
+        made = await this.#make(worker, endpoint);
+        return made?.spec;
+      },
+    });
+    if (!begun || !made) return undefined;
+    this.times.note(worker.id, begun.times);
+    const { startedAt, devices } = begun.instance;
+    const started = await records.move(made.keyed, "start", { startedAt, ...(devices && { devices }) });
+    return { started, keyed: made.keyed, env: made.spec.env };
   }
 
   /** The key is on record before anything runs with it. */
-  async #start(
-    worker: WorkerItem,
-    endpoint: Item<KeptEndpoint>,
-    { exact, ...times }: { exact: string; placed: number; prepared: number },
-    isOver: () => boolean,
-  ): Promise<Booted | undefined> {
-    const { compute, keys, records, workerUrl, site, reveal, clock } = this.#parts;
+  async #make(worker: WorkerItem, endpoint: Item<KeptEndpoint>): Promise<Made | undefined> {
+    const { keys, records, workerUrl, site, reveal } = this.#parts;
     if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
     const { id: keyId, ...issued } = await keys.issue(endpoint.account, endpoint.id, worker.id);
     const keyed = await records.update(worker, { keyId });
@@ -98,13 +85,12 @@ export class Booter {
       return undefined;
     }
     const url = await workerUrl(endpoint.doc.image);
-    const spec = await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal);
-    if (isOver()) return undefined;
-    const { startedAt, devices } = await compute.start(worker.id, { ...spec, image: exact });
-    this.times.note(worker.id, { ...times, created: clock.now() });
-    const started = await records.move(keyed, "start", { startedAt, ...(devices && { devices }) });
-    return { started, keyed, env: spec.env };
+    return { keyed, spec: await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal) };
   }
 }
 
-const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
+/** What is to be started for a worker whose key is on record. */
+interface Made {
+  keyed: WorkerItem;
+  spec: InstanceSpec;
+}

@@ -5,7 +5,7 @@ import type { Logs } from "../ports/logs/logs.ts";
 import type { Store } from "../ports/store/store.ts";
 import { Keeper, type KeeperParts } from "./keeper.ts";
 import { Rotation, type RotationParts } from "./rotation.ts";
-import { WorkerLog } from "./worker-log.ts";
+import { type WorkerLog, workerLogWith } from "./worker-log.ts";
 
 export interface Crew {
   keeper: Keeper;
@@ -18,7 +18,7 @@ export type CrewParts = Omit<KeeperParts, keyof OwnMachine | "machine" | "images
 
 export function crewFor({ id, ...machine }: OwnMachine, parts: CrewParts): Crew {
   const { compute } = machine;
-  const workerLog = new WorkerLog({ ...parts, compute });
+  const workerLog = workerLogWith({ ...parts, compute });
   const rotation = new Rotation({ ...parts, dial: (worker, port) => compute.dial(worker, port) });
   const images = new Images({ ...parts, compute });
   const keeper = new Keeper({ ...parts, ...machine, machine: id, images, workerLog, rotation });

@@ -5,6 +5,7 @@ import { eachOf } from "../kernel/bounded.ts";
 import { sleep } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
+import { exitText } from "../machines/instance-log.ts";
 import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
 import type { Instance } from "../ports/compute/compute.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
@@ -22,7 +23,7 @@ import type { WorkerItem } from "./plan.ts";
 import type { Rotation } from "./rotation.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
 import type { FleetWarmUps } from "./warm-ups.ts";
-import { exitText, withoutItsWords } from "./worker-log.ts";
+import { withoutItsWords } from "./worker-log.ts";
 
 export interface KeeperParts extends BooterParts {
   machine: string;

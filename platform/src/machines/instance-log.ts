@@ -1,0 +1,116 @@
+/** The log of each instance: what its program writes, and what the platform says about it. */
+import type { Clock } from "../kernel/clock.ts";
+import { LogPace } from "../machines/log-pace.ts";
+import type { Compute, Exit } from "../ports/compute/compute.ts";
+import type { Logs } from "../ports/logs/logs.ts";
+import type { InstanceItem } from "./instances.ts";
+
+interface Following {
+  stop: AbortController;
+  over: Promise<void>;
+}
+
+/** What the words of a program begin with in a reason. */
+export const LAST_LINES = ", last lines: ";
+/** How long the last words of a program that has ended are waited for. */
+const LAST_WORDS_MS = 1000;
+const READ_LINES = 40;
+const SHOWN_LINES = 6;
+const SHOWN_OF_LINES = 600;
+/** Where an error came from, line after line, would hide what it was. */
+const STACK_FRAME = /^at .+[:)]/;
+
+export interface InstanceLogParts {
+  compute: Compute;
+  logs: Logs;
+  clock: Clock;
+  failed: (error: unknown) => void;
+  /** The stream that the lines of an instance are kept in. */
+  streamOf: (instance: InstanceItem) => string;
+}
+
+export class InstanceLog {
+  readonly #compute: Compute;
+  readonly #logs: Logs;
+  readonly #clock: Clock;
+  readonly #failed: (error: unknown) => void;
+  readonly #following = new Map<string, Following>();
+  readonly #streamOf: InstanceLogParts["streamOf"];
+  readonly #pace: LogPace;
+
+  constructor(parts: InstanceLogParts) {
+    this.#compute = parts.compute;
+    this.#logs = parts.logs;
+    this.#clock = parts.clock;
+    this.#failed = parts.failed;
+    this.#streamOf = parts.streamOf;
+    this.#pace = new LogPace(parts.clock);
+  }
+
+  /** Takes up what the program wrote and goes on to write, from where it was left, in this process or one before. */
+  follow(instance: InstanceItem): void {
+    if (this.#following.has(instance.id)) return;
+    const stop = new AbortController();
+    const over = this.#collect(instance, stop.signal).catch(this.#failed);
+    this.#following.set(instance.id, { stop, over });
+  }
+
+  /** A line of the platform's own. */
+  say(instance: InstanceItem, line: string): void {
+    this.#logs.append(this.#streamOf(instance), [{ source: "system", ts: this.#clock.now(), line }]);
+  }
+
+  /** The program has ended: resolves once all of its lines are kept. */
+  async ended({ id }: InstanceItem): Promise<void> {
+    const following = this.#following.get(id);
+    if (!following) return;
+    const timer = this.#clock.after(LAST_WORDS_MS, () => following.stop.abort());
+    await following.over;
+    timer.cancel();
+    this.#following.delete(id);
+  }
+
+  /** How the program ended, with its last lines, for people. */
+  async ending(instance: InstanceItem, how: string): Promise<string> {
+    const last = await this.#logs.read(this.#streamOf(instance), { from: { tail: READ_LINES }, source: "container" });
+    const lines = last.map(({ line }) => line.trim()).filter((line) => line !== "" && !STACK_FRAME.test(line));
+    const text = lines.slice(-SHOWN_LINES);
+    return text.length === 0
+      ? `${how}, it wrote nothing`
+      : `${how}${LAST_LINES}${text.join(" | ").slice(-SHOWN_OF_LINES)}`;
+  }
+
+  /** Its owner is gone, and with it all that was ever said about its instances. */
+  async remove(instance: InstanceItem): Promise<void> {
+    await this.#logs.remove(this.#streamOf(instance));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const { stop } of this.#following.values()) stop.abort();
+    await Promise.all([...this.#following.values()].map(({ over }) => over));
+  }
+
+  async #collect(instance: InstanceItem, signal: AbortSignal): Promise<void> {
+    const stream = this.#streamOf(instance);
+    const after = await this.#logs.position(stream);
+    const pace = this.#pace.ofOne();
+    for await (const { lines, lost, at } of this.#compute.logs(instance.id, { after, signal })) {
+      const ts = this.#clock.now();
+      const said = lines.map((line) => ({ source: "container" as const, ts, line }));
+      this.#logs.append(
+        stream,
+        lost === undefined ? said : [{ source: "system", ts, line: lossOf(lost) }, ...said],
+        at,
+      );
+      await pace(lines, signal);
+    }
+  }
+}
+
+const lossOf = (bytes: number) =>
+  `${bytes} bytes of output were dropped: they came faster than they could be read, and only so much is kept`;
+
+export function exitText({ code, signal, reason }: Exit): string {
+  const how = code === null ? `ended by ${signal ?? "a signal"}` : `exit ${code}`;
+  return reason === undefined ? how : `${how} (${reason})`;
+}

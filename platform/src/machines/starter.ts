@@ -1,0 +1,83 @@
+/** Starts instances of one machine: the image first, then, in turns, the program. The same for every kind. */
+import type { Clock } from "../kernel/clock.ts";
+import type { Compute, Instance, InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
+import type { Images } from "./images.ts";
+import { StartGate, startLimits } from "./start-gate.ts";
+
+export interface StarterParts {
+  compute: Compute;
+  images: Images;
+  clock: Clock;
+}
+
+export interface Beginning {
+  id: string;
+  account: string;
+  image: string;
+  credential?: RegistryCredential | undefined;
+  /** Lines for the instance's own log. */
+  say: (line: string) => void;
+  /** Whether it is to be left, looked at before each step. */
+  isOver: () => boolean;
+  /** What is to be started, made at the last moment; undefined when it is not to be any more. */
+  spec: () => Promise<InstanceSpec | undefined>;
+}
+
+/** A program that runs, and what its start took. */
+export interface Begun {
+  instance: Instance;
+  times: { placed: number; prepared: number; created: number };
+}
+
+export class Starter {
+  readonly #parts: StarterParts;
+  readonly #progress = new Map<string, string>();
+  readonly #gate: StartGate;
+  #vcpu: number | undefined;
+
+  constructor(parts: StarterParts) {
+    this.#parts = parts;
+    this.#gate = new StartGate(parts.clock, () => startLimits(this.#vcpu ?? 1));
+  }
+
+  /** A start of this instance that has not begun never does. */
+  giveUp(id: string): void {
+    this.#gate.giveUp(id);
+  }
+
+  /** What was last said of the image that an instance waits for. */
+  progressOf(id: string): string | undefined {
+    return this.#progress.get(id);
+  }
+
+  /** Rejects when there is no program in the end. Undefined when nothing was started, since it was not to be any more. */
+  async begin(beginning: Beginning): Promise<Begun | undefined> {
+    const { compute, clock } = this.#parts;
+    const { id, account, isOver } = beginning;
+    const placed = clock.now();
+    try {
+      const image = await this.#prepare(beginning);
+      this.#vcpu ??= sum((await compute.capacity()).map(({ vcpu }) => vcpu));
+      using turn = await this.#gate.enter(account, id);
+      if (!turn || isOver()) return undefined;
+      const prepared = clock.now();
+      const spec = await beginning.spec();
+      if (!spec || isOver()) return undefined;
+      const instance = await compute.start(id, { ...spec, image });
+      return { instance, times: { placed, prepared, created: clock.now() } };
+    } finally {
+      this.#progress.delete(id);
+    }
+  }
+
+  /** The exact image that is to be started, once it is on the machine. */
+  #prepare({ id, account, image, credential, say }: Beginning): Promise<string> {
+    const progress = (line: string) => {
+      this.#progress.set(id, line);
+      say(`pulling image ${image}: ${line}`);
+    };
+    return this.#parts.images.prepare({ image, account, credential, progress });
+  }
+}
+
+const sum = (numbers: readonly number[]) => numbers.reduce((total, number) => total + number, 0);
