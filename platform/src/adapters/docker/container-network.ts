@@ -6,6 +6,7 @@ import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { Engine } from "./engine.ts";
 import { Firewall, type Wall } from "./firewall.ts";
+import { groupBridges } from "./group-networks.ts";
 import { bridgeName, ensureNetwork, type FoundNetwork, findNetwork } from "./network.ts";
 
 export interface ContainerNetworkOptions {
@@ -86,6 +87,7 @@ export class ContainerNetwork implements AsyncDisposable {
     const wall: Wall = {
       // Podman does not tell it, and newer ones take the one they are given.
       bridge: podman ? bridgeName(this.#options.installation) : bridge,
+      groups: groupBridges(this.#options.installation),
       gateway: addresses.Gateway,
       linkPorts: [...this.#linkPorts],
       egress: { ...egress, nameServers },

@@ -2,6 +2,7 @@
 import { constants } from "node:os";
 import { parseTimestamp } from "../../kernel/clock.ts";
 import type { Exit, Gpu, Instance, InstanceKind, InstanceSpec, InstanceState } from "../../ports/compute/compute.ts";
+import { groupKey } from "../../ports/compute/groups.ts";
 import type { MountedFolder } from "../../ports/compute/volumes.ts";
 
 /** Everything of an instance that must outlive this process; the engine keeps it with the container. */
@@ -14,11 +15,16 @@ export const label = {
   ports: "millrace.ports",
   gpus: "millrace.gpus",
   volumes: "millrace.volumes",
+  /** Of a container and of its group's network. */
+  group: "millrace.group",
+  groupName: "millrace.group.name",
 } as const;
 
 export type Labels = Readonly<Record<string, string>>;
 
 export const containerName = (id: string) => `millrace-${id}`;
+
+export const groupNetworkName = (installation: string, key: string) => `millrace-${installation}-${key.slice(0, 16)}`;
 
 /** What the driver reads of a container. */
 export interface Container {
@@ -110,6 +116,7 @@ function labelsOf(id: string, spec: InstanceSpec, { installation, gpus }: Place)
     [label.account]: spec.account,
     [label.ports]: spec.ports.join(","),
     [label.gpus]: gpus.map((gpu) => gpu.id).join(","),
+    ...(spec.group && { [label.group]: groupKey(spec.account, spec.group), [label.groupName]: spec.group.name }),
     [label.volumes]: (spec.mounts ?? []).map(({ volume }) => volume).join(","),
   };
 }
@@ -139,7 +146,8 @@ export const gpusOf = (labels: Labels): string[] => (labels[label.gpus] || undef
 export const volumesOf = (labels: Labels): string[] => (labels[label.volumes] || undefined)?.split(",") ?? [];
 
 /** The instance whose container this is. */
-export function instanceOf({ Config, State, HostConfig, Created }: Container): Instance {
+export function instanceOf(container: Container): Instance {
+  const { Config, State, HostConfig, Created } = container;
   const labels = Config.Labels ?? {};
   const state = stateOf(State);
   const startedAt = instant(State.StartedAt) ?? instant(Created)!;
@@ -148,8 +156,15 @@ export function instanceOf({ Config, State, HostConfig, Created }: Container): I
     state,
     startedAt,
     ...(gpusOf(labels).length > 0 && { devices: gpusOf(labels) }),
-    ...(state === "exited" && { exit: exitOf(State, HostConfig.Memory, startedAt) }),
+    ...(state === "exited" ? { exit: exitOf(State, HostConfig.Memory, startedAt) } : addressIn(container, labels)),
   };
+}
+
+/** In its group. */
+function addressIn({ NetworkSettings }: Container, labels: Labels): Pick<Instance, "address"> {
+  const { [label.installation]: installation, [label.group]: key } = labels;
+  const address = key && NetworkSettings.Networks[groupNetworkName(installation!, key)]?.IPAddress;
+  return address ? { address } : {};
 }
 
 /** What labels alone say about an instance. */

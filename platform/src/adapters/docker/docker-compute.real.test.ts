@@ -8,7 +8,7 @@ import { stay } from "../../kernel/clock.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
 import type { OpenedCompute, TestRegistry } from "../../ports/compute/conformance-world.ts";
 import { Devices } from "../../ports/compute/devices.ts";
-import { containerName } from "./container.ts";
+import { containerName, label } from "./container.ts";
 import { EngineApi } from "./engine-api.ts";
 
 const GPUS = [0, 1, 2].map((n) => ({ id: `virtual-${n}`, type: "NVIDIA L4", virtual: true }));
@@ -33,6 +33,7 @@ async function openDocker(): Promise<OpenedCompute> {
       return compute;
     },
     remains: async (id) => [...(await containersOf(id)), ...(await processesOf(id))],
+    groupsLeft: async () => groupNetworksOf(installation),
     pass: stay,
     async [Symbol.asyncDispose]() {
       await compute[Symbol.asyncDispose]();
@@ -50,6 +51,12 @@ async function openRegistry(): Promise<TestRegistry> {
     leave: registry.stop,
     [Symbol.asyncDispose]: () => registry[Symbol.asyncDispose](),
   };
+}
+
+async function groupNetworksOf(installation: string): Promise<string[]> {
+  const filters = { label: [`${label.installation}=${installation}`, label.group] };
+  const engine = new EngineApi(inject("dockerSocket"));
+  return (await engine.call<{ Name: string }[]>("GET", "/networks", { query: { filters } })).map(({ Name }) => Name);
 }
 
 async function containersOf(id: string): Promise<string[]> {

@@ -38,6 +38,7 @@ import { Engine } from "./engine.ts";
 import { EngineRefused } from "./engine-api.ts";
 import { diskGb } from "./engine-disk.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
+import { GroupNetworks } from "./group-networks.ts";
 import { lookUp, originOf } from "./image-lookup.ts";
 import { bringImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
@@ -58,14 +59,6 @@ const MB = 1024 * 1024;
 export type { DockerOptions } from "./docker-options.ts";
 
 export class DockerCompute implements Compute {
-  readonly capabilities: Capabilities = {
-    freeze: true,
-    ownNetwork: true,
-    sandbox: true,
-    limits: true,
-    volumes: true,
-    volumeSizes: false,
-  };
   readonly images: ImageFacts = {
     originOf: async (image) => originOf(await this.#engine.find(), image),
     lookUp: async (image, lookup) => lookUp(await this.#engine.find(), image, lookup),
@@ -74,6 +67,7 @@ export class DockerCompute implements Compute {
   readonly #options: DockerOptions;
   readonly #engine: Engine;
   readonly #network: ContainerNetwork;
+  readonly #groups: GroupNetworks;
   readonly #book = new StateBook();
   /** What was seen later must also be told later: nobody looks while another does. */
   readonly #looks = new OneAtATime();
@@ -100,9 +94,15 @@ export class DockerCompute implements Compute {
     this.#network = new ContainerNetwork({ ...options, engine: this.#engine });
     this.#devices = options.devices ?? new Devices([]);
     this.#devices.heldBy(() => this.#heldDevices());
+    this.#groups = new GroupNetworks({ ...options, engine: this.#engine });
     const { volumes, clock } = options;
     this.volumes = new VolumeFolders({ folder: volumes, clock, usersOf: (volume) => this.#usersOf(volume) });
     this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
+  }
+
+  get capabilities(): Capabilities {
+    const all = { freeze: true, ownNetwork: true, sandbox: true, limits: true, volumes: true };
+    return { ...all, volumeSizes: false, groups: !this.#engine.found?.podman };
   }
 
   /** The machine's address on the containers' network, known once the first image was prepared. */
@@ -154,7 +154,7 @@ export class DockerCompute implements Compute {
   async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
     const containers = await this.#containers();
     const known = await containers.find(id);
-    if (!known) await this.#make(id, spec);
+    if (!known) await this.#groups.make(spec, id, () => this.#make(id, spec));
     const container = known ?? (await containers.find(id));
     if (!container) throw new StartRefused(`there is a container millrace-${id} that is not of this installation`);
     // One that a crash left between being made and being started is started now; one that has ended is not started again.
@@ -186,11 +186,17 @@ export class DockerCompute implements Compute {
   async #startMade(container: Container): Promise<void> {
     const containers = await this.#containers();
     try {
+      await this.#groups.connect(container);
       await containers.start(container);
     } catch (error) {
-      if (error instanceof EngineRefused) await containers.remove(container);
+      if (error instanceof EngineRefused) await this.#removeWhole(containers, container);
       throw refusal(error);
     }
+  }
+
+  async #removeWhole(containers: Containers, container: Container): Promise<void> {
+    await containers.remove(container);
+    await this.#groups.settle(container.Config.Labels);
   }
 
   async #heldDevices(): Promise<string[]> {
@@ -215,7 +221,7 @@ export class DockerCompute implements Compute {
     this.#removing.add(id);
     try {
       const container = await containers.find(id);
-      if (container) await containers.remove(container);
+      if (container) await this.#removeWhole(containers, container);
     } finally {
       this.#book.forget(id);
       this.#removing.delete(id);
@@ -280,6 +286,7 @@ export class DockerCompute implements Compute {
     let isFirst = true;
     const connected = async () => {
       await this.#network.find();
+      await this.#groups.sweep();
       const instances = await this.#looks.run(() => this.#lookAtAll(isFirst));
       isFirst = false;
       if (instances.some(({ kind, state }) => kind === "worker" && state !== "exited"))

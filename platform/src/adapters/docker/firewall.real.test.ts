@@ -3,12 +3,13 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, inject, test } from "vitest";
-import { dockerSpec, dockerWorld } from "../../../tests/docker-world.ts";
+import { dockerSpec, dockerWorld, openDriver } from "../../../tests/docker-world.ts";
 import { realClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { linesOf } from "../../ports/compute/conformance-world.ts";
 import { INTERNET_ALONE, nameServersOf } from "../../ports/compute/egress.ts";
 import { runTool } from "../host/forker.ts";
+import { label } from "./container.ts";
 import { ContainerNetwork, tableName } from "./container-network.ts";
 import { Engine } from "./engine.ts";
 import { networkName } from "./network.ts";
@@ -57,6 +58,49 @@ test("containers reach the internet, names and the worker link, and nothing else
     ...near.slice(1).map(refused),
     PUBLIC,
   ]);
+});
+
+test("a member of a group reaches the internet and the worker link as others, and nothing of the machine by the group's bridge", async () => {
+  const nameServers = await nameServersOf();
+  await using beyond = await anotherMachine([PUBLIC, ...SPECIAL, ...new Set([...nameServers, "8.8.8.8"])]);
+  await using world = await dockerWorld({ egress: { ...INTERNET_ALONE, nameServers } });
+  const { linkHost } = world.compute;
+  await using link = await listen(linkHost);
+  await using other = await listen("0.0.0.0");
+  await world.compute.openLink(link.port);
+  const group = { id: "g", name: "node-0" };
+  await world.compute.start("walled-member", { ...program("setInterval(() => {}, 1000)"), group });
+  const [member] = await world.compute.list();
+  const machine = member!.address!.replace(/\d+$/, "1");
+  const asked = [
+    `${PUBLIC} ${PORT}`,
+    `${linkHost} ${link.port}`,
+    `${machine} ${other.port}`,
+    `${beyond.neighbour} ${other.port}`,
+  ];
+  await world.compute.start("walled-asks", { ...program(asks(asked)), group: { id: "g", name: "node-1" } });
+  expect((await linesOf(world.compute, "walled-asks")).lines).toEqual([
+    ...asked.slice(0, 2).map((to) => `${to} reached`),
+    ...asked.slice(2).map((to) => `${to} ECONNREFUSED`),
+    PUBLIC,
+  ]);
+});
+
+test("what a killed server left of a group goes with the next one, unless it has a member", async () => {
+  await using world = await dockerWorld();
+  await world.compute.start("member", {
+    ...dockerSpec([{ stayUntilAsked: 0 }]),
+    group: { id: "kept", name: "node-0" },
+  });
+  const left = `millrace-${world.installation}-left`;
+  const labels = { [label.installation]: world.installation, [label.group]: "left" };
+  await world.api.call("POST", "/networks/create", { body: { Name: left, Labels: labels } });
+  await using next = await openDriver(world.installation);
+  const filters = { label: [`${label.installation}=${world.installation}`, label.group] };
+  const networks = await world.api.call<{ Name: string }[]>("GET", "/networks", { query: { filters } });
+  expect(networks.map(({ Name }) => Name)).not.toContain(left);
+  expect(networks).toHaveLength(1);
+  await next.remove("member");
 });
 
 test("other users of the machine do not reach in, and the server does", async () => {

@@ -5,6 +5,7 @@ import { containerRules, type Wall } from "./firewall.ts";
 
 const WALL: Wall = {
   bridge: "mr-0123",
+  groups: "mg0123",
   gateway: "172.18.0.1",
   linkPorts: [7_420],
   egress: INTERNET_ALONE,
@@ -34,6 +35,13 @@ test("special ranges of IPv4 and IPv6 are refused, after what the operator lets 
   for (const one of ["ip daddr 10.9.0.0/16 accept", "ip6 daddr fd00::/8 accept"])
     expect(text.indexOf(one)).toBeLessThan(text.indexOf("100.64.0.0/10"));
   expect(text).toMatch(/ip6 daddr \{ ::\/3, .* \} reject/);
+});
+
+test("the bridges of groups lead nowhere", () => {
+  const [input, forward] = rules().split("chain forward") as [string, string];
+  expect(input).toContain('iifname "mg0123*" reject');
+  expect(forward).toContain('iifname "mg0123*" oifname != "mg0123*" reject');
+  expect(forward).toContain('iifname != "mg0123*" oifname "mg0123*" reject');
 });
 
 test("before the link is open nothing of the machine is reached", () => {

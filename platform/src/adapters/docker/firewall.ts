@@ -7,6 +7,8 @@ import { find } from "../host/tools.ts";
 
 export interface Wall {
   bridge: string;
+  /** With which the names of groups' bridges begin: on them members reach each other, and nothing else. */
+  groups: string;
   /** The machine's address on it. */
   gateway: string;
   /** Ports of that address that containers reach. */
@@ -20,14 +22,17 @@ export interface Wall {
 const DISCOVERY = "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neighbor-advert }";
 
 /** Accepted here is only not refused here: what the engine's own rules refuse stays refused. */
-export function containerRules(table: string, { bridge: name, gateway, linkPorts, egress }: Wall): string {
-  const bridge = `"${name}"`;
+export function containerRules(table: string, wall: Wall): string {
+  const { gateway, linkPorts, egress } = wall;
+  const bridge = `"${wall.bridge}"`;
+  const groups = `"${wall.groups}*"`;
   const link = linkPorts.map((port) => `iifname ${bridge} ip daddr ${gateway} tcp dport ${port} accept`);
   return `table inet ${table}
 delete table inet ${table}
 table inet ${table} {
   chain input {
     type filter hook input priority -10; policy accept;
+    iifname ${groups} reject
     iifname ${bridge} ct state established,related accept
     ${[...link, ...serviceRules(bridge, egress)].join("\n    ")}
     iifname ${bridge} ${DISCOVERY} accept
@@ -35,12 +40,15 @@ table inet ${table} {
   }
   chain forward {
     type filter hook forward priority -10; policy accept;
+    iifname ${groups} oifname != ${groups} reject
+    iifname != ${groups} oifname ${groups} reject
     oifname ${bridge} ct state established,related accept
     oifname ${bridge} reject
     ${egressRules(bridge, egress).join("\n    ")}
   }
   chain output {
     type filter hook output priority -10; policy accept;
+    ${ingressRules(groups).join("\n    ")}
     oifname ${bridge} ct state established,related accept
     ${ingressRules(bridge).join("\n    ")}
   }

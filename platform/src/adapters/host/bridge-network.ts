@@ -9,6 +9,7 @@ import { type Egress, egressRules, ingressRules, serviceRules } from "../../port
 import { connectTo } from "./connection.ts";
 import { Dialer } from "./dialer.ts";
 import { runTool } from "./forker.ts";
+import { GroupBridges, type GroupMember } from "./group-bridges.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
 import { listenersSeenBy } from "./shared-network.ts";
 import {
@@ -64,9 +65,10 @@ export const tableName = (key: string) => `millrace_${key}`;
 export const hardwareAddress = (key: string, index: number) =>
   ["02", ...(key + index.toString(16).padStart(4, "0")).match(/../g)!].join(":");
 
-/** Rules for one bridge. What comes from instances reaches the machine at the link's ports alone, no other instance, and no other network but the internet. */
+/** Rules for one bridge, and for those of groups, which lead nowhere else. What comes from instances reaches the machine at the link's ports alone, no other instance, and no other network but the internet. */
 export function ruleset(key: string, subnet: Subnet, linkPorts: readonly number[], egress: Egress): string {
   const bridge = `"${bridgeName(key)}"`;
+  const groups = `"${bridgeName(key)}g*"`;
   const ports = linkPorts.length > 0 ? `elements = { ${linkPorts.join(", ")} }` : "";
   return `table inet ${tableName(key)}
 delete table inet ${tableName(key)}
@@ -74,6 +76,7 @@ table inet ${tableName(key)} {
   set link { type inet_service; ${ports} }
   chain input {
     type filter hook input priority -10; policy accept;
+    iifname ${groups} drop
     iifname ${bridge} ct state established,related accept
     iifname ${bridge} ip daddr ${addressOf(subnet, GATEWAY)} tcp dport @link accept
     ${serviceRules(bridge, egress).join("\n    ")}
@@ -81,6 +84,8 @@ table inet ${tableName(key)} {
   }
   chain forward {
     type filter hook forward priority -10; policy accept;
+    iifname ${groups} oifname != ${groups} drop
+    iifname != ${groups} oifname ${groups} drop
     oifname ${bridge} ct state established,related accept
     oifname ${bridge} reject
     iifname ${bridge} meta nfproto ipv6 reject
@@ -88,6 +93,7 @@ table inet ${tableName(key)} {
   }
   chain output {
     type filter hook output priority -10; policy accept;
+    oifname ${groups} drop
     oifname ${bridge} ct state established,related accept
     ${ingressRules(bridge).join("\n    ")}
   }
@@ -105,10 +111,12 @@ const dockerRules = (bridge: string) => [
   `-i ${bridge} -j ACCEPT`,
   `-i ${bridge} -o br-+ -j RETURN`,
   `-i ${bridge} -o docker0 -j RETURN`,
+  `-i ${bridge}g+ -o ${bridge}g+ -j ACCEPT`,
 ];
 
 export class BridgeNetwork implements InstanceNetwork {
   readonly own = true;
+  readonly groups: GroupBridges;
   readonly #key: string;
   readonly #subnet: Subnet;
   readonly #tools: Tools;
@@ -125,6 +133,8 @@ export class BridgeNetwork implements InstanceNetwork {
     this.#tools = tools;
     this.#clock = clock;
     this.#file = file;
+    const used = () => usedSubnets(tools, egress);
+    this.groups = new GroupBridges({ bridge: bridgeName(key), ip: tools.ip, used });
   }
 
   /** Makes the bridge and its rules, or finds them. Throws with the reason where that cannot be. */
@@ -200,12 +210,13 @@ export class BridgeNetwork implements InstanceNetwork {
     throw new StartRefused("every address of this machine's network is in use");
   }
 
-  enter(index: number | undefined, command: readonly string[]): string[] {
+  enter(index: number | undefined, command: readonly string[], group?: GroupMember): string[] {
     const { unshare } = this.#tools;
     const address = `${addressOf(this.#subnet, index!)}/${this.#subnet.bits}`;
     const hardware = hardwareAddress(this.#key, index!);
     const place = [bridgeName(this.#key), this.#link(index!), hardware, address, this.linkHost];
-    return [unshare, "--net", "--", "/bin/sh", NETWORK_SCRIPT, ...place, ...command];
+    const second = group ? this.groups.linkOf(group) : ["", "", ""];
+    return [unshare, "--net", "--", "/bin/sh", NETWORK_SCRIPT, ...place, ...second, ...command];
   }
 
   /** The link goes with the last process of its namespace, a moment later. */
@@ -253,6 +264,7 @@ export class BridgeNetwork implements InstanceNetwork {
   /** Removes bridge and rules: nothing of the network is left. */
   async close(): Promise<void> {
     await this.#passDocker("-D");
+    await this.groups.sweep(new Set());
     await runTool(this.#tools.ip, ["link", "delete", bridgeName(this.#key)]).catch(() => {});
     await runTool(this.#tools.nft, ["delete", "table", "inet", tableName(this.#key)]).catch(() => {});
     await rm(this.#file, { force: true });
@@ -283,9 +295,16 @@ async function keptSubnet(file: string): Promise<Subnet | undefined> {
   return parseSubnet(await readFile(file, "utf8").catch(ifNotThere("")));
 }
 
-async function freshSubnet({ ip }: Tools, seed: number): Promise<Subnet> {
-  const used = routedSubnets(await runTool(ip, ["-4", "route", "show", "table", "all"]));
-  const subnet = chooseSubnet(used, seed);
+const routed = async ({ ip }: Tools) => routedSubnets(await runTool(ip, ["-4", "route", "show", "table", "all"]));
+
+/** Where this machine leads, and what instances reach all the same. */
+async function usedSubnets(tools: Tools, { reachable, doors, nameServers }: Egress): Promise<Subnet[]> {
+  const named = [...reachable, ...doors.map(({ address }) => address), ...nameServers];
+  return [...(await routed(tools)), ...named.flatMap((range) => parseSubnet(range) ?? [])];
+}
+
+async function freshSubnet(tools: Tools, seed: number): Promise<Subnet> {
+  const subnet = chooseSubnet(await routed(tools), seed);
   if (!subnet) throw new Error("no private range of addresses is free");
   return subnet;
 }

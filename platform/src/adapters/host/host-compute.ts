@@ -1,6 +1,5 @@
 /** The host driver: instances are processes of this machine, in a sandbox where bubblewrap is there. */
 
-import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../kernel/background.ts";
@@ -11,18 +10,27 @@ import { machinesOwn } from "../../ports/compute/images.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
 import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
-import { cudaWith, type Device, findGpus } from "./gpus.ts";
+import type { Device } from "./gpus.ts";
+import type { GroupMember, GroupPlace } from "./group-bridges.ts";
 import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
+import { HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
-import { type HostOptions, keyOf } from "./host-options.ts";
+import type { HostOptions } from "./host-options.ts";
+import { capabilitiesOf, type HostParts, openParts } from "./host-parts.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
-import { Launcher, launchedFrom } from "./launcher.ts";
+import { type Launcher, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
-import { openCgroups, thisProcess } from "./open-cgroups.ts";
-import { openNetwork } from "./open-network.ts";
 import { segmentBeside } from "./output-file.ts";
 import { VolumeFolders } from "./volume-folders.ts";
-import { Watchdog } from "./watchdog.ts";
+import type { Watchdog } from "./watchdog.ts";
+
+/** An instance on its way, with the place that it got. */
+interface Starting {
+  spec: InstanceSpec;
+  place?: number;
+  group?: GroupPlace;
+  done: Promise<Instance>;
+}
 
 const LOOK_MS = 2_000;
 const LOOKS_PER_RENEWAL = 15;
@@ -43,75 +51,32 @@ export class HostCompute implements Compute {
   readonly #gpus: readonly Device[];
   readonly #cuda: string | undefined;
   readonly #instances = new Map<string, HostInstance>();
-  readonly #starting = new Map<string, { spec: InstanceSpec; place?: number; done: Promise<Instance> }>();
+  readonly #starting = new Map<string, Starting>();
+  readonly #groups: HostGroups;
   readonly #listeners = new Set<(instance: Instance) => void>();
   readonly #choosing = new OneAtATime();
   #duty: Duty | undefined;
   #looks = 0;
   #closing: Promise<void> | undefined;
 
-  private constructor(
-    options: HostOptions,
-    parts: {
-      cgroups: Cgroups | undefined;
-      network: InstanceNetwork;
-      launcher: Launcher;
-      watchdog: Watchdog;
-      gpus: readonly Device[];
-      cuda: string | undefined;
-    },
-  ) {
+  private constructor(options: HostOptions, parts: HostParts) {
     this.#options = options;
     this.#cgroups = parts.cgroups;
     this.#network = parts.network;
+    this.#groups = new HostGroups(parts.network.groups, () => this.#groupMembers());
     this.#launcher = parts.launcher;
     this.#gpus = parts.gpus;
     this.#cuda = parts.cuda;
     this.devices = new Devices(parts.gpus.map(({ id, type, virtual }) => ({ id, type, virtual })));
     this.devices.heldBy(async () => this.#heldDevices());
     this.#watchdog = parts.watchdog;
-    this.capabilities = {
-      freeze: parts.cgroups !== undefined,
-      limits: parts.cgroups !== undefined,
-      ownNetwork: parts.network.own,
-      sandbox: parts.launcher.sandboxed,
-      volumes: parts.launcher.sandboxed,
-      volumeSizes: false,
-    };
+    this.capabilities = capabilitiesOf(parts);
     const { volumes, clock } = options;
     this.volumes = new VolumeFolders({ folder: volumes, clock, usersOf: async (volume) => this.#usersOf(volume) });
   }
 
   static async open(options: HostOptions): Promise<HostCompute> {
-    await mkdir(options.folder, { recursive: true, mode: 0o700 });
-    const { key, seed } = keyOf(options.folder);
-    const watchdog = new Watchdog(options.folder, options.watchdogS, options.clock);
-    await watchdog.takeOver();
-    const launcher = await Launcher.open({ ...options, key });
-    const cgroups = await openCgroups({
-      place: await thisProcess(),
-      name: `millrace-${key}`,
-      file: join(options.folder, ".cgroups"),
-      clock: options.clock,
-    });
-    if ("cannot" in cgroups)
-      options.log.warn({}, `instances run without limits and are never frozen: ${cgroups.cannot}`);
-    const network = await openNetwork(options, { key, seed, sandboxed: launcher.sandboxed });
-    const gpus = await findGpus({
-      mode: options.gpus,
-      types: options.gpuTypes,
-      mayBeVirtual: options.onLoopback,
-    });
-    watchdog.traces = [...network.traces, ...("cannot" in cgroups ? [] : cgroups.bases)];
-    const parts = {
-      cgroups: "cannot" in cgroups ? undefined : cgroups,
-      network,
-      launcher,
-      watchdog,
-      gpus,
-      cuda: await cudaWith(gpus),
-    };
-    const compute = new HostCompute(options, parts);
+    const compute = new HostCompute(options, await openParts(options));
     await compute.#recover();
     return compute;
   }
@@ -140,6 +105,7 @@ export class HostCompute implements Compute {
     const ids = await InstanceFolder.list(this.#options.folder);
     await Promise.all([...ids.map((id) => this.#recoverOne(id)), this.volumes.sweep()]);
     for (const id of (await this.#cgroups?.list()) ?? []) if (!this.#instances.has(id)) await this.#clear(id);
+    await this.#groups.recover();
     this.#duty = every(this.#options.clock, LOOK_MS, () => this.#look(), this.#failed);
     await this.#watchdog.ensure();
   }
@@ -208,7 +174,7 @@ export class HostCompute implements Compute {
     if (known) return known.view();
     const running = this.#starting.get(id);
     if (running) return running.done;
-    const starting: { spec: InstanceSpec; place?: number; done: Promise<Instance> } = {
+    const starting: Starting = {
       spec,
       done: this.devices
         .give(id, spec.gpu, (gpus) =>
@@ -227,16 +193,18 @@ export class HostCompute implements Compute {
   async #begin(id: string, spec: InstanceSpec, given: readonly string[]): Promise<Instance> {
     const app = await this.#appOf(spec.image, spec.account);
     this.#launcher.check(spec);
-    const place = await this.#choosePlace(id, spec);
+    const { place, group } = await this.#choosePlace(id, spec);
     const folder = this.#folderOf(id);
     const segment = this.#segmentOfNext();
-    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place, gpus: given });
+    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place, group, gpus: given });
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
       await this.#cgroups?.create(id, spec.limits);
       await folder.make(kept, cgroups);
       const devices = this.#gpus.filter((device) => given.includes(device.id));
-      const enter = (command: readonly string[]) => this.#network.enter(place, command);
+      const member = group && { ...group, index: place! };
+      const enter = (command: readonly string[]) => this.#network.enter(place, command, member);
+      await this.#groups.settle(group);
       const launched = await this.#launcher.launch({
         id,
         spec,
@@ -246,6 +214,7 @@ export class HostCompute implements Compute {
         segment,
         devices,
         volumes: this.volumes,
+        names: this.#groups.namesFile(group),
         enter,
         ownNetwork: this.#network.own,
       });
@@ -259,6 +228,8 @@ export class HostCompute implements Compute {
       this.#instances.delete(id);
       await folder.remove();
       await this.#clear(id);
+      delete this.#starting.get(id)?.group;
+      await this.#groups.settle(group);
       throw isFull(error) ? new Error(DISK_IS_FULL, { cause: error }) : error;
     }
   }
@@ -275,13 +246,19 @@ export class HostCompute implements Compute {
   }
 
   /** One after another, so that no two instances get the same port or address. */
-  #choosePlace(id: string, spec: InstanceSpec): Promise<number | undefined> {
+  #choosePlace(id: string, spec: InstanceSpec): Promise<Pick<Starting, "place" | "group">> {
     return this.#choosing.run(async () => {
       const place = await this.#network.choose(spec.ports, this.#others(id));
-      const starting = this.#starting.get(id);
-      if (starting && place !== undefined) starting.place = place;
-      return place;
+      const group = await this.#groups.choose(spec);
+      const chosen = { ...(place !== undefined && { place }), ...(group && { group }) };
+      Object.assign(this.#starting.get(id) ?? {}, chosen);
+      return chosen;
     });
+  }
+
+  *#groupMembers(): Generator<GroupMember> {
+    for (const { kept } of this.#instances.values()) if (kept.group) yield { ...kept.group, index: kept.address! };
+    for (const { group, place } of this.#starting.values()) if (group) yield { ...group, index: place! };
   }
 
   /** Everybody who has or is about to have a place. An ended instance keeps only its address, until it is removed. */
@@ -316,6 +293,7 @@ export class HostCompute implements Compute {
     await Promise.all([this.#cgroups?.remove(id), this.#network.leave(instance.kept.address)]);
     await instance.folder.remove();
     this.#instances.delete(id);
+    await this.#groups.settle(instance.kept.group);
   }
 
   async list(): Promise<Instance[]> {

@@ -8,6 +8,7 @@ import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Exit, Instance, InstanceState, Output } from "../../ports/compute/compute.ts";
 import { DISK_IS_FULL } from "../../ports/disk.ts";
 import type { Cgroups } from "./cgroups.ts";
+import { memberAddress } from "./group-bridges.ts";
 import { EXIT, type InstanceFolder, type KeptInstance } from "./instance-folder.ts";
 import { isSegment, OutputReader, parsePosition } from "./output-file.ts";
 import {
@@ -78,9 +79,10 @@ export class HostInstance {
   }
 
   view(): Instance {
-    const { kind, owner, startedAt, gpus } = this.kept;
+    const { kind, owner, startedAt, gpus, group, address: index = 0 } = this.kept;
     const about = { id: this.id, kind, owner, state: this.#state, startedAt };
-    return { ...about, ...(gpus.length > 0 && { devices: gpus }), ...(this.#exit && { exit: this.#exit }) };
+    const ending = this.#exit ? { exit: this.#exit } : group && { address: memberAddress({ ...group, index }) };
+    return { ...about, ...(gpus.length > 0 && { devices: gpus }), ...ending };
   }
 
   /** Begins to follow it: its end and what it writes. */

@@ -5,8 +5,10 @@ import { join } from "node:path";
 import { realClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import type { OpenedCompute } from "../../ports/compute/conformance-world.ts";
+import { bridgeName } from "./bridge-network.ts";
 import { HostCompute, type HostOptions } from "./host-compute.ts";
-import { remainsOf } from "./remains.ts";
+import { keyOf } from "./host-options.ts";
+import { groupsLeftBy, remainsOf } from "./remains.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../ports/compute/conformance-program.mjs");
 
@@ -38,6 +40,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
       return compute;
     },
     remains: (id) => remainsOf(id, data),
+    groupsLeft: () => groupsLeftBy(bridgeName(keyOf(join(data, "instances")).key)),
     pass: async () => {},
     async [Symbol.asyncDispose]() {
       // Also when a test failed before it could: what is left running would go on for ever.

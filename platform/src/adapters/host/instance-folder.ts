@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { join } from "node:path";
 import type { Exit, InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
 import { hasRoom, isFull } from "../../ports/disk.ts";
+import type { GroupPlace } from "./group-bridges.ts";
 import { type Identity, parseStat } from "./processes.ts";
 
 /** A specification as it is kept. Variables are secrets; their names alone say what the program was given. */
@@ -19,14 +20,21 @@ export interface KeptInstance {
   segment?: number;
   /** Volumes that it mounts. */
   volumes?: readonly string[];
+  group?: GroupPlace;
   /** Which of the network's addresses it has; absent on a shared network. */
   address?: number;
+}
+
+interface Place {
+  segment: number;
+  address?: number | undefined;
+  group?: GroupPlace | undefined;
 }
 
 export const keptFrom = (
   spec: InstanceSpec,
   startedAt: number,
-  { segment, address, gpus }: { segment: number; address?: number | undefined; gpus: readonly string[] },
+  { segment, address, group, gpus }: Pick<KeptInstance, "gpus"> & Place,
 ): KeptInstance => ({
   kind: spec.kind,
   account: spec.account,
@@ -37,6 +45,7 @@ export const keptFrom = (
   ports: spec.ports,
   startedAt,
   segment,
+  ...(group && { group }),
   ...(spec.mounts && { volumes: spec.mounts.map(({ volume }) => volume) }),
   ...(address !== undefined && { address }),
 });

@@ -72,6 +72,8 @@ export interface Launch {
   segment: number;
   devices: readonly Device[];
   volumes: VolumeFolders;
+  /** The file of names that its group shares. */
+  names?: string | undefined;
   ownNetwork: boolean;
   /** Wraps a command so that it runs in the instance's network. */
   enter(command: readonly string[]): string[];
@@ -183,7 +185,7 @@ export class Launcher {
 
   /** What bubblewrap is told by a file: a program sees its command, which would name the data folder. */
   #viewOf(
-    { id, spec, app, devices }: Launch,
+    { id, spec, app, devices, names }: Launch,
     user: number | undefined,
     shown: Pick<View, "library" | "mounts">,
   ): string[] {
@@ -193,6 +195,7 @@ export class Launcher {
       appWritable: this.#options.writableApp,
       node: process.execPath,
       etc: ETC_FDS,
+      names,
       hostname: id,
       scratchBytes: Math.ceil(spec.limits.diskGb * 2 ** 30),
       devices: [...new Set(devices.flatMap(({ files }) => files))],

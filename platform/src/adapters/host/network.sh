@@ -1,16 +1,18 @@
 #!/bin/sh
-# Gives the network namespace that it runs in a link to the machine's bridge, and runs the command in it.
-#   network.sh BRIDGE LINK HARDWARE-ADDRESS ADDRESS/BITS GATEWAY COMMAND...
+# Gives the network namespace that it runs in a link to the machine's bridge, and one to that of a group where it has one, and runs the
+# command in it.
+#   network.sh BRIDGE LINK HARDWARE-ADDRESS ADDRESS/BITS GATEWAY GROUP-BRIDGE GROUP-LINK GROUP-ADDRESS/BITS COMMAND...
 # Its parent is still in the machine's own network namespace. The command begins at once, since a sandbox takes as long to build as a
 # network; before it comes to the program it reads a line from descriptor 5, which is there when the network is.
 set -eu
-bridge=$1 link=$2 hardware=$3 address=$4 gateway=$5
-shift 5
+bridge=$1 link=$2 hardware=$3 address=$4 gateway=$5 group=$6 group_link=$7 group_address=$8
+shift 8
 
 connect() {
   nsenter --net="/proc/$PPID/ns/net" ip -batch - <<END
 link add name $link master $bridge up type veth peer name eth0 address $hardware netns $$
 link set dev $link type bridge_slave isolated on
+${group:+link add name $group_link master $group up type veth peer name eth1 address 06${hardware#02} netns $$}
 END
   # No second protocol by which the machine or a neighbour could be reached, and any port may be listened on: they are all its own.
   echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null || true
@@ -20,6 +22,8 @@ link set dev lo up
 address add $address dev eth0
 link set dev eth0 up
 route add default via $gateway
+${group:+address add $group_address dev eth1}
+${group:+link set dev eth1 up}
 END
   echo connected
 }

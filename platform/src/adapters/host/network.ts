@@ -1,5 +1,6 @@
 /** How instances are reached, and what they reach: by a network of their own, or by the machine's. */
 import type { Duplex } from "node:stream";
+import type { GroupBridges, GroupMember } from "./group-bridges.ts";
 
 /** What a network knows an instance by. */
 export interface Member {
@@ -12,14 +13,16 @@ export interface Member {
 export interface InstanceNetwork {
   /** Each instance has its own. */
   readonly own: boolean;
+  /** Undefined where nothing can be kept apart. */
+  readonly groups: GroupBridges | undefined;
   /** The machine as instances see it. */
   readonly linkHost: string;
   /** The arguments that have to be kept for the watchdog: the bridge and the table of rules, or two empty words. */
   readonly traces: readonly [bridge: string, table: string];
   /** The place for a new instance that listens on these ports, or undefined where there are no places. Throws StartRefused. */
   choose(ports: readonly number[], others: readonly Member[]): Promise<number | undefined>;
-  /** The command that runs another one in the network of a place. */
-  enter(index: number | undefined, command: readonly string[]): string[];
+  /** The command that runs another one in the network of a place, and of a group if it has one. */
+  enter(index: number | undefined, command: readonly string[], group?: GroupMember): string[];
   /** Rejects when nobody of this instance listens there. */
   dial(member: Member, port: number): Promise<Duplex>;
   /** Lets instances reach a port at `linkHost`. */

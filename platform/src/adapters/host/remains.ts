@@ -60,3 +60,12 @@ async function foldersNamed(id: string, folder: string, depth: number): Promise<
   );
   return [...entries.filter(({ name }) => name === id).map(({ name }) => join(folder, name)), ...below.flat()];
 }
+
+/** Bridges and files of names of groups whose names begin with that of this bridge, and links of members. */
+export async function groupsLeftBy(bridge: string): Promise<string[]> {
+  const links = (await readdir("/sys/class/net")).filter((name) => /[gx]\d+$/.test(name));
+  const names = await readdir("/run/millrace-groups").catch(() => []);
+  return [...links.map((name) => `link ${name}`), ...names.map((name) => `names ${name}`)].filter((thing) =>
+    thing.includes(` ${bridge}`),
+  );
+}

@@ -23,6 +23,8 @@ beforeAll(async () => {
     limits: true,
     freeze: true,
     volumes: true,
+    volumeSizes: false,
+    groups: true,
   });
 });
 

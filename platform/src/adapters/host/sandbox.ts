@@ -77,6 +77,8 @@ export interface View {
   library: string | undefined;
   /** Files of `/etc` made for this instance: the descriptor of each, by name. */
   etc: Readonly<Record<string, number>>;
+  /** The file of names that a group shares, in the place of its own. */
+  names?: string | undefined;
   hostname: string;
   scratchBytes: number;
   devices: readonly string[];
@@ -103,6 +105,7 @@ export function sandboxArguments(view: View): string[] {
     ...(view.library === undefined ? [] : ["--ro-bind", view.library, LIBRARY, "--symlink", LIBRARY, LIBRARY_NAME]),
     // No mounts, of which the kernel would tell where they come from.
     ...Object.entries(view.etc).flatMap(([name, fd]) => ["--perms", "0644", "--file", String(fd), `/etc/${name}`]),
+    ...(view.names === undefined ? [] : ["--ro-bind", view.names, "/etc/hosts"]),
     ...["--proc", "/proc", "--dev", "/dev"],
     ...["--perms", "1777", ...size, "--tmpfs", "/dev/shm"],
     ...["--perms", "1777", ...size, "--tmpfs", "/tmp"],

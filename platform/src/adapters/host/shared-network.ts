@@ -50,6 +50,7 @@ async function socketsOf(pid: number): Promise<string[]> {
 
 export class SharedNetwork implements InstanceNetwork {
   readonly own = false;
+  readonly groups = undefined;
   readonly linkHost = "127.0.0.1";
   readonly traces = ["", ""] as const;
 

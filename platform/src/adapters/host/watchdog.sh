@@ -108,9 +108,13 @@ done
 if [ -z "$(running)" ] && ! server_lives; then
   for base in "$@"; do rmdir "$base"/*/ "$base"; done
   if [ -n "$bridge" ]; then
+    for group in /sys/class/net/"$bridge"g*; do
+      ip link delete "${group##*/}"
+      rm -f "/run/millrace-groups/${group##*/}"
+    done
     ip link delete "$bridge"
     nft delete table inet "$table"
-    iptables -w -S DOCKER-USER | grep " $bridge " | while read -r add chain rule; do iptables -w -D "$chain" $rule; done
+    iptables -w -S DOCKER-USER | grep -e " $bridge " -e " ${bridge}g+ " | while read -r add chain rule; do iptables -w -D "$chain" $rule; done
   fi
 fi 2>/dev/null
 rm -f "$folder/.watchdog"

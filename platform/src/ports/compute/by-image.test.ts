@@ -153,6 +153,7 @@ test("it can what both can, and says which driver can more", () => {
     limits: true,
     volumes: true,
     volumeSizes: true,
+    groups: true,
   });
   expect(both.driverOf("alpine")).toBe(containers);
   expect(both.driverOf("alpine").linkHost).toBe("172.17.0.1");

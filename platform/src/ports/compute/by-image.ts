@@ -51,6 +51,7 @@ export class ByImage implements Compute {
       limits: both("limits"),
       volumes: both("volumes"),
       volumeSizes: both("volumeSizes"),
+      groups: both("groups"),
     };
   }
 

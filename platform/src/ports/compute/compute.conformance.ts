@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type Compute, type InstanceSpec, LONGEST_LINE, StartRefused } from "./compute.ts";
 import { ended, found, linesOf, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
+import { groupsConformance } from "./groups.conformance.ts";
 import { imagesConformance } from "./images.conformance.ts";
 import { placeConformance } from "./place.conformance.ts";
 import { volumesConformance } from "./volumes.conformance.ts";
@@ -259,6 +260,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
       });
     });
   });
+  groupsConformance(name, open);
   imagesConformance(name, open);
   placeConformance(name, open);
   volumesConformance(name, open);

@@ -1,5 +1,6 @@
 /** The compute port: programs that run as instances on a machine or in a cluster, each known by an id that its owner chose. */
 import type { Duplex } from "node:stream";
+import type { Membership } from "./groups.ts";
 import type { ImageFacts, RegistryCredential } from "./images.ts";
 import type { Mount, Volumes } from "./volumes.ts";
 
@@ -30,6 +31,8 @@ export interface InstanceSpec {
   ports: readonly number[];
   /** Of volumes that are there, and only with `capabilities.volumes`; else the start is refused. */
   mounts?: readonly Mount[];
+  /** Only with `capabilities.groups`; else the start is refused. */
+  group?: Membership;
 }
 
 export interface InstanceLimits {
@@ -55,6 +58,8 @@ export interface Instance {
   owner: string;
   state: InstanceState;
   startedAt: number;
+  /** Where the other members of its group reach it, while it runs. */
+  address?: string;
   exit?: Exit;
   /** GPUs that it holds, by the names that the driver has for them; absent where it has none or the driver cannot tell. */
   devices?: readonly string[];
@@ -120,6 +125,8 @@ export interface Capabilities {
   volumes: boolean;
   /** Programs cannot write more to a volume than its size; without it what they wrote is told, and nothing stops them. */
   volumeSizes: boolean;
+  /** Instances can be members of a group, in which they reach each other by address and name, and which nobody else reaches. */
+  groups: boolean;
 }
 
 /** Disposing lets go of the machine and ends nothing on it: the next process finds every instance by `list`. */

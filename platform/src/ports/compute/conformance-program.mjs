@@ -1,7 +1,7 @@
 /** The program of the conformance suite on a real machine: does the steps that its argument lists. */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 
 /** Listened to from the beginning: a test may ask as soon as it has read a line. */
 const asked = new Promise((resolve) => process.on("SIGTERM", resolve));
@@ -25,6 +25,10 @@ const acts = {
     await asked;
     process.exit(0);
   },
+  async call(host, { port, isPatient = false }) {
+    while (isPatient && !(await answers(host, port))) await acts.pauseMs(50);
+    writeSync(1, isPatient || (await answers(host, port)) ? "reached\n" : "unreachable\n");
+  },
   pauseMs: (ms) => new Promise((resolve) => setTimeout(resolve, ms)),
   leaveChild: () => spawn("sleep", ["600"], { detached: true, stdio: "ignore" }).unref(),
   takeMemoryMb(megabytes) {
@@ -35,6 +39,22 @@ const acts = {
   kill: (signal) => process.kill(process.pid, signal),
   exit: (code) => process.exit(code),
 };
+
+/** Long enough for a slow machine: whoever is not to be reached is refused at once or never answers. */
+const ANSWER_MS = 1_500;
+
+function answers(host, port) {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: ANSWER_MS });
+    const end = (isReached) => {
+      socket.destroy();
+      resolve(isReached);
+    };
+    socket.on("connect", () => socket.write("hello"));
+    socket.on("data", () => end(true));
+    for (const event of ["error", "timeout", "end"]) socket.on(event, () => end(false));
+  });
+}
 
 for (const step of JSON.parse(process.argv[2])) {
   const [[name, value]] = Object.entries(step);

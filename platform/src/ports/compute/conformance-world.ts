@@ -14,6 +14,8 @@ export type Step =
   | { stayWhateverIsAsked: true }
   /** Listens on this port, writes a line once it does, and sends back what it receives until it is asked to end. */
   | { echoOn: number }
+  /** Connects to this port, by address or name, and writes `reached` in a line of its own, or `unreachable`; a patient one tries until it has. */
+  | { call: string; port: number; isPatient?: true }
   | { pauseMs: number }
   /** Leaves a second process behind that stays for ever. */
   | { leaveChild: true }
@@ -51,6 +53,8 @@ export interface OpenedCompute extends AsyncDisposable {
   reopen(): Promise<Compute>;
   /** What can still be found of an instance, in words: processes, files, names. */
   remains(id: string): Promise<string[]>;
+  /** What can still be found of groups on the machine, in words. */
+  groupsLeft(): Promise<string[]>;
   /** Lets time pass where the driver's clock does not move by itself. */
   pass(ms: number): Promise<void>;
 }

@@ -7,7 +7,6 @@ import { type Capabilities, type InstanceSpec, StartRefused } from "./compute.ts
 import { ended, found, linesOf, type OpenedCompute, type Step, type TestRegistry } from "./conformance-world.ts";
 import { type Behaviour, exitsAfter, FakeCompute } from "./fake-compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
-import type { FakeVolumes } from "./fake-volumes.ts";
 
 const echo = (connection: Duplex) => connection.pipe(connection);
 
@@ -19,16 +18,22 @@ function volumeFile({ mounts = [] }: InstanceSpec, file: string): [volume: strin
 
 /** Plays the steps that the conformance suite asks for, which its `cmd` carries. */
 const playSteps =
-  (volumes: () => FakeVolumes): Behaviour =>
+  (compute: () => FakeCompute): Behaviour =>
   (instance, spec) =>
-    play(instance, spec, volumes(), JSON.parse(spec.cmd[0]!));
+    play(instance, spec, compute(), JSON.parse(spec.cmd[0]!));
 
-function play(instance: FakeInstance, spec: InstanceSpec, volumes: FakeVolumes, [step, ...rest]: Step[]): void {
-  const next = () => play(instance, spec, volumes, rest);
+const PATIENCE_MS = 50;
+
+function play(instance: FakeInstance, spec: InstanceSpec, compute: FakeCompute, steps: Step[]): void {
+  const [step, ...rest] = steps;
+  const { volumes } = compute;
+  const next = () => play(instance, spec, compute, rest);
   if (!step) instance.exit({ code: 0 });
   else if ("exit" in step) instance.exit({ code: step.exit });
   else if ("kill" in step) instance.exit({ signal: step.kill });
   else if ("pauseMs" in step) instance.after(step.pauseMs, next);
+  else if ("call" in step && step.isPatient && !compute.reaches(instance, step.call, step.port))
+    instance.after(PATIENCE_MS, () => play(instance, spec, compute, steps));
   else if ("stayWhateverIsAsked" in step) instance.onAsk = () => {};
   else if ("stayUntilAsked" in step) instance.onAsk = () => instance.exit({ code: step.stayUntilAsked });
   else if ("takeMemoryMb" in step && step.takeMemoryMb > spec.limits.memoryMb)
@@ -36,6 +41,7 @@ function play(instance: FakeInstance, spec: InstanceSpec, volumes: FakeVolumes, 
   else if ("save" in step && !volumes.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1)))
     instance.exit({ code: 1 });
   else {
+    if ("call" in step) instance.write(compute.reaches(instance, step.call, step.port) ? "reached\n" : "unreachable\n");
     if ("write" in step) instance.write(step.write.repeat(step.times ?? 1));
     if ("writeSaved" in step) instance.write(`${volumes.read(...volumeFile(spec, step.writeSaved)) ?? "nothing"}\n`);
     if ("writeVariable" in step) instance.write(`${JSON.stringify(spec.env[step.writeVariable])}\n`);
@@ -66,7 +72,7 @@ function fakeRegistry({ registry }: FakeCompute): TestRegistry {
 
 async function openFake(capabilities: Partial<Capabilities> = {}): Promise<OpenedCompute> {
   const clock = new FakeClock();
-  const behaviour = playSteps(() => compute.volumes);
+  const behaviour = playSteps(() => compute);
   let compute = new FakeCompute(clock, { behaviour, capacity: { gpus: [GPUS] }, capabilities });
   const refuseMissing = () =>
     compute.refuse((image) => (image === "missing" ? "there is no image 'missing'" : undefined));
@@ -83,6 +89,7 @@ async function openFake(capabilities: Partial<Capabilities> = {}): Promise<Opene
       return compute;
     },
     remains: async (id) => ((await found(compute, id)) ? [`instance ${id}`] : []),
+    groupsLeft: async () => [],
     pass: (ms) => clock.advance(ms),
     async [Symbol.asyncDispose]() {
       await compute[Symbol.asyncDispose]();
@@ -93,7 +100,15 @@ async function openFake(capabilities: Partial<Capabilities> = {}): Promise<Opene
 
 computeConformance("FakeCompute", openFake);
 computeConformance("FakeCompute without abilities", () =>
-  openFake({ freeze: false, ownNetwork: false, sandbox: false, limits: false, volumes: false, volumeSizes: false }),
+  openFake({
+    freeze: false,
+    ownNetwork: false,
+    sandbox: false,
+    limits: false,
+    volumes: false,
+    volumeSizes: false,
+    groups: false,
+  }),
 );
 
 const spec: InstanceSpec = {

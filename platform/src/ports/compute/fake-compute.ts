@@ -13,6 +13,7 @@ import {
   StartRefused,
 } from "./compute.ts";
 import { Devices } from "./devices.ts";
+import { chooseAddress, reachedIn } from "./fake-groups.ts";
 import { FakeInstance } from "./fake-instance.ts";
 import { FakeRegistry } from "./fake-registry.ts";
 import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
@@ -79,6 +80,7 @@ export class FakeCompute implements Compute {
       limits: true,
       volumes: true,
       volumeSizes: true,
+      groups: true,
       ...options.capabilities,
     };
     this.linkHost = options.linkHost ?? "127.0.0.1";
@@ -163,17 +165,23 @@ export class FakeCompute implements Compute {
   }
 
   #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[]): Instance {
-    const instance = new FakeInstance(
-      id,
-      spec,
-      this.#clock,
-      gpus.map((gpu) => gpu.id),
-    );
+    const address = spec.group && chooseAddress(spec, this.#members(), this.capabilities.groups);
+    const devices = gpus.map((gpu) => gpu.id);
+    const instance = new FakeInstance(id, spec, this.#clock, { devices, address });
     instance.changed = () => this.#tell(instance);
     this.#instances.set(id, instance);
     this.#tell(instance);
     this.behaviour(instance, spec);
     return instance.view();
+  }
+
+  #members(): FakeInstance[] {
+    return [...this.#instances.values()].filter(({ spec }) => spec.group);
+  }
+
+  /** Whether a program of this instance reaches a member of its group, by address or name, that listens there. */
+  reaches(from: FakeInstance, host: string, port: number): boolean {
+    return reachedIn(from, this.#members(), host)?.isListening(port) ?? false;
   }
 
   #usersOf(volume: string): string[] {

@@ -3,10 +3,18 @@ import { type Duplex, duplexPair } from "node:stream";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { type Exit, type Instance, type InstanceSpec, LONGEST_LINE, type Output } from "./compute.ts";
 
+/** What it was given on the machine. */
+export interface FakePlace {
+  devices?: readonly string[];
+  address?: string | undefined;
+}
+
 export class FakeInstance {
   readonly id: string;
   readonly spec: InstanceSpec;
   readonly devices: readonly string[];
+  /** In its group. */
+  readonly address: string | undefined;
   readonly whenExited: Promise<void>;
   /** Called with every change of its state; set by the driver. */
   changed: () => void = () => {};
@@ -25,8 +33,9 @@ export class FakeInstance {
   #wake = Promise.withResolvers<void>();
   #exited: () => void;
 
-  constructor(id: string, spec: InstanceSpec, clock: Clock, devices: readonly string[] = []) {
+  constructor(id: string, spec: InstanceSpec, clock: Clock, { devices = [], address }: FakePlace = {}) {
     this.id = id;
+    this.address = address;
     this.spec = spec;
     this.devices = devices;
     this.#clock = clock;
@@ -44,8 +53,9 @@ export class FakeInstance {
     const { kind, owner } = this.spec;
     const state = this.#exit ? "exited" : this.#frozen ? "frozen" : "running";
     const about = { id: this.id, kind, owner, state, startedAt: this.#startedAt } as const;
-    const { devices } = this;
-    return { ...about, ...(devices.length > 0 && { devices }), ...(this.#exit && { exit: this.#exit }) };
+    const { devices, address } = this;
+    const ending = this.#exit ? { exit: this.#exit } : address !== undefined && { address };
+    return { ...about, ...(devices.length > 0 && { devices }), ...ending };
   }
 
   /** The program writes these texts; lines end where the texts say so. */
@@ -57,6 +67,10 @@ export class FakeInstance {
   /** The program takes connections to this port from now on. */
   listen(port: number, connected: (connection: Duplex) => void): void {
     this.#listening.set(port, connected);
+  }
+
+  isListening(port: number): boolean {
+    return !this.exited && this.#listening.has(port);
   }
 
   /** The program acts later: not once it has ended, and after the thaw if it is frozen then. */

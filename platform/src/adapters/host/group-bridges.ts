@@ -1,0 +1,124 @@
+/** Groups on this machine: a bridge for each, on which the machine itself has no address, and a file of names that its members see. */
+import { constants, mkdir, open, readdir, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
+import { StartRefused } from "../../ports/compute/compute.ts";
+import { checkMembership, groupKey, type Membership, nameTaken } from "../../ports/compute/groups.ts";
+import { runTool } from "./forker.ts";
+import { addressOf, chooseSubnet, parseSubnet, type Subnet, subnetText } from "./subnet.ts";
+
+/** What is kept of a member with its instance. */
+export interface GroupPlace extends Membership {
+  /** Which account's group of that id it is. */
+  key: string;
+  /** Of the bridge. */
+  number: number;
+  /** Addresses of the group; a member's is as far in them as its own is in those of all instances. */
+  subnet: string;
+}
+
+export interface GroupMember extends GroupPlace {
+  index: number;
+}
+
+/** Where members find it as `/etc/hosts`: the kernel tells them where it is, which must not be the data folder. */
+const NAMES = "/run/millrace-groups";
+const LOOPBACK = "127.0.0.1 localhost\n::1 localhost\n";
+/** Names of links have 15 characters. */
+const MOST_GROUPS = 10_000;
+
+export interface GroupBridgesOptions {
+  /** The name of the bridge of all instances, which those of groups begin with. */
+  bridge: string;
+  ip: string;
+  /** Ranges that members reach by other ways. */
+  used: () => Promise<Subnet[]>;
+}
+
+export class GroupBridges {
+  readonly #options: GroupBridgesOptions;
+  readonly #turns = new OneAtATime();
+
+  constructor(options: GroupBridgesOptions) {
+    this.#options = options;
+  }
+
+  /** The place of a new member beside these. */
+  async choose(account: string, group: Membership, others: readonly GroupPlace[]): Promise<GroupPlace> {
+    checkMembership(group);
+    const key = groupKey(account, group);
+    const fellows = others.filter((other) => other.key === key);
+    if (fellows.some(({ name }) => name === group.name)) throw nameTaken(group);
+    const { id, name } = group;
+    const [known] = fellows;
+    if (known) return { id, name, key, number: known.number, subnet: known.subnet };
+    const taken = new Set(others.map(({ number }) => number));
+    const number = Array.from({ length: MOST_GROUPS }, (_, n) => n).find((n) => !taken.has(n));
+    if (number === undefined) throw new StartRefused(`there are ${MOST_GROUPS} groups on this machine already`);
+    const used = [...(await this.#options.used()), ...others.map((other) => parseSubnet(other.subnet)!)];
+    const subnet = chooseSubnet(used, Number.parseInt(key.slice(0, 8), 16));
+    if (!subnet) throw new StartRefused("no private range of addresses is free for a group");
+    return { id, name, key, number, subnet: subnetText(subnet) };
+  }
+
+  /** What `network.sh` needs for a member: bridge, link and address. */
+  linkOf({ number, subnet, index }: GroupMember): string[] {
+    const { bits } = parseSubnet(subnet)!;
+    return [this.#bridge(number), `${this.#options.bridge}x${index}`, `${memberAddress({ subnet, index })}/${bits}`];
+  }
+
+  namesFile({ number }: GroupPlace): string {
+    return join(NAMES, this.#bridge(number));
+  }
+
+  /** Makes the machine true to the members that a group has now: bridge and names, or nothing of it. Safe to repeat. */
+  settle(number: number, membersNow: () => readonly GroupMember[]): Promise<void> {
+    return this.#turns.run(async () => {
+      const members = membersNow();
+      if (members.length === 0) return this.#clear(this.#bridge(number));
+      await this.#raise(this.#bridge(number));
+      await keepNames(this.namesFile(members[0]!), members);
+    });
+  }
+
+  /** Removes what is left of groups that have no member any more: a server may have been killed before it could. */
+  async sweep(numbers: ReadonlySet<number>): Promise<void> {
+    const prefix = `${this.#options.bridge}g`;
+    const names = [...(await readdir("/sys/class/net")), ...(await readdir(NAMES).catch(() => []))];
+    const left = names.filter((name) => name.startsWith(prefix) && !numbers.has(Number(name.slice(prefix.length))));
+    for (const name of new Set(left)) await this.#turns.run(() => this.#clear(name));
+  }
+
+  #bridge(number: number): string {
+    return `${this.#options.bridge}g${number}`;
+  }
+
+  /** Of a second protocol, the kernel would give the machine an address by itself. */
+  async #raise(bridge: string): Promise<void> {
+    const isThere = (await readdir("/sys/class/net")).includes(bridge);
+    if (!isThere) await runTool(this.#options.ip, ["link", "add", "name", bridge, "type", "bridge"]);
+    await writeFile(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, "1").catch(() => {});
+    await runTool(this.#options.ip, ["link", "set", "dev", bridge, "up"]);
+  }
+
+  async #clear(bridge: string): Promise<void> {
+    await runTool(this.#options.ip, ["link", "delete", bridge]).catch(() => {});
+    await rm(join(NAMES, bridge), { force: true });
+  }
+}
+
+export const memberAddress = ({ subnet, index }: Pick<GroupMember, "subnet" | "index">): string =>
+  addressOf(parseSubnet(subnet)!, index);
+
+/** Always the same file: members have it open as theirs. What is shorter than before ends in empty lines until it is cut. */
+async function keepNames(file: string, members: readonly GroupMember[]): Promise<void> {
+  await mkdir(NAMES, { recursive: true, mode: 0o755 });
+  const lines = members.map((member) => `${memberAddress(member)} ${member.name}\n`);
+  const text = Buffer.from(`${LOOPBACK}${lines.join("")}`);
+  await using handle = await open(file, constants.O_RDWR | constants.O_CREAT);
+  // Whatever the server's own files are like, every member reads this one.
+  await handle.chmod(0o644);
+  const { size } = await handle.stat();
+  await handle.write(Buffer.concat([text, Buffer.alloc(Math.max(0, size - text.length), "\n")]), 0, undefined, 0);
+  await handle.truncate(text.length);
+}

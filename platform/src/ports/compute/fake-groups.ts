@@ -1,0 +1,30 @@
+/** Groups of the fake driver: addresses that nobody really has. */
+import type { InstanceSpec } from "./compute.ts";
+import type { FakeInstance } from "./fake-instance.ts";
+import { checkMembership, groupKey, nameTaken, SHARED_NETWORK } from "./groups.ts";
+import { StartRefused } from "./refusal.ts";
+
+const keyOf = ({ account, group }: InstanceSpec) => group && groupKey(account, group);
+
+/** One that nobody of any group has: each group has a range of its own. */
+export function chooseAddress(spec: InstanceSpec, members: readonly FakeInstance[], can: boolean): string {
+  const group = spec.group!;
+  if (!can) throw new StartRefused(SHARED_NETWORK);
+  checkMembership(group);
+  const fellows = members.filter((one) => keyOf(one.spec) === keyOf(spec));
+  if (fellows.some((one) => one.spec.group!.name === group.name)) throw nameTaken(group);
+  const lastOf = (address: string) => Number(address.split(".")[3]);
+  const ranges = new Set(members.map(({ address }) => Number(address!.split(".")[2])));
+  const range = fellows[0]?.address?.split(".")[2] ?? [...Array(256).keys()].find((n) => !ranges.has(n));
+  return `10.0.${range}.${1 + Math.max(0, ...fellows.map(({ address }) => lastOf(address!)))}`;
+}
+
+/** The member that an address or a name means to an instance. */
+export function reachedIn(
+  from: FakeInstance,
+  members: readonly FakeInstance[],
+  host: string,
+): FakeInstance | undefined {
+  const fellows = members.filter(({ spec }) => from.spec.group && keyOf(spec) === keyOf(from.spec));
+  return fellows.find(({ address, spec }) => address === host || spec.group!.name === host);
+}
