@@ -154,11 +154,13 @@ test("the progress of a pull is told in sum and every two seconds, however often
 test("the error in a pull's report is its refusal, without the password", async () => {
   await using engine = await fakeEngine(({ headers }, response) => {
     const sent = Buffer.from(String(headers["x-registry-auth"]), "base64url").toString();
-    response.end(`${JSON.stringify({ error: `registry said: denied for ${sent}` })}\n`);
+    const header = Buffer.from("reader:open-sesame").toString("base64");
+    response.end(`${JSON.stringify({ error: `registry said: denied for ${sent}, Basic ${header}` })}\n`);
   });
   const credential = { username: "reader", password: "open-sesame" };
   const pull = { image: "registry.example/i", progress: () => {}, credential, clock: new FakeClock() };
   const refused = pullImage(new EngineApi(engine.socket), pull);
   await expect(refused).rejects.toThrow(/cannot pull registry\.example\/i: registry said: denied for .*reader/);
   await expect(refused).rejects.not.toThrow("open-sesame");
+  await expect(refused).rejects.not.toThrow(Buffer.from("reader:open-sesame").toString("base64"));
 });

@@ -6,7 +6,7 @@ import { checkMembership, groupKey, type Membership, nameTaken } from "../../por
 import { type Container, groupNetworkName, type Labels, label } from "./container.ts";
 import { Containers } from "./containers.ts";
 import type { Engine } from "./engine.ts";
-import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
+import { type EngineApi, EngineRefused, isConflict } from "./engine-api.ts";
 
 /** With which the bridges of an installation's groups begin; Linux allows 15 characters for the whole name. */
 export const groupBridges = (installation: string) =>
@@ -104,7 +104,8 @@ export class GroupNetworks {
   async #removeIfEmpty(api: EngineApi, key: string): Promise<void> {
     if ((await this.#members(api, key)).length > 0) return;
     await api.call("DELETE", `/networks/${groupNetworkName(this.#installation, key)}`).catch((error) => {
-      if (!isNotFound(error)) throw error;
+      // Gone already, or somebody put a container of his own there: the next sweep tries again.
+      if (!(error instanceof EngineRefused)) throw error;
     });
   }
 }

@@ -114,7 +114,10 @@ export function registryOf(image: string): string {
   return registry === "docker.io" ? "https://index.docker.io/v1/" : registry;
 }
 
-/** The engine repeats no password that we know of; a registry's own words might. */
+/** The engine repeats no password that we know of; a registry's own words might, also as they came in its header. */
 export function without(credential: RegistryCredential | undefined, text: string): string {
-  return credential?.password ? text.replaceAll(credential.password, "…") : text;
+  if (!credential?.password) return text;
+  const { username, password } = credential;
+  const sent = Buffer.from(`${username}:${password}`).toString("base64");
+  return text.replaceAll(sent, "…").replaceAll(password, "…");
 }

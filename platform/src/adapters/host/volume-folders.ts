@@ -27,8 +27,8 @@ const RECORDS = ".records";
 const REMOVED = ".removed-";
 /** How long a count is as good as a new one. */
 const COUNT_AGAIN_MS = 10_000;
-/** In a process of its own. What is removed meanwhile is no failure, and what was counted by then is the answer. */
-const COUNT = 'du --summarize --one-file-system --block-size=1 -- "$1" 2>/dev/null || true';
+/** In a process of its own, which ends in time. What is removed meanwhile is no failure. */
+const COUNT = 'timeout 15 du --summarize --one-file-system --block-size=1 -- "$1" 2>/dev/null || true';
 
 interface Count {
   at: number;
@@ -115,7 +115,6 @@ export class VolumeFolders implements Volumes {
     const now = this.#clock.monotonic();
     const known = this.#counts.get(id);
     if (known && now - known.at < COUNT_AGAIN_MS) return known.bytes;
-    // Long, and given up after 20 s, which no answer is.
     const bytes = runTool("/bin/sh", ["-c", COUNT, "count", join(this.#folder, id)]).then(bytesIn, () => undefined);
     this.#counts.set(id, { at: now, bytes });
     return bytes;
