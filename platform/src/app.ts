@@ -219,7 +219,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   floating(removing.soon(), failed);
 
   const rest = restV2Surface(authenticator);
-  const invalidPath = problem("malformed", "The request path is not valid.");
+  const invalidPath = problem("unreadable", "The request path is not valid.");
   const badPath: Answering = (request, reply) => pipeline.refuse(rest, invalidPath, request, reply);
   const { corsOrigins, domain } = settings;
   const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(parseOrigins(corsOrigins), domain);

@@ -17,6 +17,6 @@ export function parseAffinity(header: string | undefined): Affinity | undefined 
   if (!text) return undefined;
   const [, kind = "soft", worker] = FORM.exec(text) ?? [];
   if (worker === undefined)
-    throw problem("malformed", "the worker affinity must be '<id>', 'strict <id>' or 'strict-resume <id>'");
+    throw problem("invalid", "the worker affinity must be '<id>', 'strict <id>' or 'strict-resume <id>'");
   return { kind: kind as AffinityKind, worker };
 }

@@ -36,7 +36,7 @@ async function outcome(promise: Promise<Slot>): Promise<string> {
   const waits = turn().then(() => "waiting");
   const settled = promise.then(
     ({ backend }) => backend.worker,
-    (error) => `${error.status} ${error.word ?? error.message}`,
+    (error) => `${error.code} ${error.word ?? error.message}`,
   );
   return Promise.race([settled, waits]);
 }
@@ -143,7 +143,7 @@ describe("waiting for a worker", () => {
     await clock.advance(119_999);
     expect(await outcome(waiting)).toBe("waiting");
     const refused = expect(waiting).rejects.toMatchObject({
-      status: 400,
+      code: "no-capacity",
       word: "no workers available",
       detail: "no worker was ready within 2 minutes: worker a: GET /ping on port 80: connection refused",
     });
@@ -178,10 +178,10 @@ describe("waiting for a worker", () => {
 
   test("ends when the server stops", async () => {
     const { clock, balancer, acquire } = setup();
-    const refused = expect(acquire()).rejects.toMatchObject({ status: 503 });
+    const refused = expect(acquire()).rejects.toMatchObject({ code: "unavailable" });
     balancer.close();
     await refused;
-    await expect(acquire()).rejects.toMatchObject({ status: 503 });
+    await expect(acquire()).rejects.toMatchObject({ code: "unavailable" });
     expect(clock.waiting).toBe(0);
   });
 
@@ -231,21 +231,21 @@ describe("affinity", () => {
     expect(await outcome(waiting)).toBe("b");
   });
 
-  test("strict: 400 worker_timeout after 5 minutes", async () => {
+  test("strict: worker_timeout after 5 minutes", async () => {
     const { clock, start, acquire } = setup();
     start("b");
     const waiting = acquire({ to: "strict b" });
-    const settled = waiting.catch(({ status, word }) => `${status} ${word}`);
+    const settled = waiting.catch(({ code, word }) => `${code} ${word}`);
     await clock.advance(299_999);
     expect(await outcome(waiting)).toBe("waiting");
     await clock.advance(1);
-    expect(await settled).toBe("400 worker_timeout");
+    expect(await settled).toBe("no-capacity worker_timeout");
   });
 
   test.each([["strict"], ["strict-resume"]])("%s: 404 affinity_worker_gone for one that is not there", async (kind) => {
     const { balancer, both, acquire } = setup();
     both("a");
-    expect(await outcome(acquire({ to: `${kind} b` }))).toBe("404 affinity_worker_gone");
+    expect(await outcome(acquire({ to: `${kind} b` }))).toBe("not-found affinity_worker_gone");
     expect(balancer.demand(EP).waiting).toBe(0);
   });
 
@@ -257,7 +257,7 @@ describe("affinity", () => {
     balancer.remove(EP, "a", "exit 7");
     void balancer.drain(EP, "b");
     await expect(ended).rejects.toMatchObject({ word: "affinity_worker_gone", detail: "worker a is gone: exit 7" });
-    expect(await outcome(leaving)).toBe("404 affinity_worker_gone");
+    expect(await outcome(leaving)).toBe("not-found affinity_worker_gone");
   });
 
   test("strict-resume: the fleet learns which frozen worker to wake, and the request goes to it", async () => {

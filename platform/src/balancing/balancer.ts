@@ -269,7 +269,7 @@ export class Balancer implements Disposable {
         this.#settle(endpoint, group);
       },
     };
-    const abandon = () => waiting.refuse(problem("request-timeout", "the client went away"));
+    const abandon = () => waiting.refuse(problem("abandoned", "the client went away"));
     const late = () => {
       if (insists) waiting.refuse(this.#tooLate(group, affinity.worker));
       else floating(this.#noWorkers(endpoint, group).then(waiting.refuse), reject);
@@ -343,7 +343,7 @@ export class Balancer implements Disposable {
   async #noWorkers(endpoint: string, group: Group): Promise<Problem> {
     const why = [await this.#why(endpoint).catch(() => undefined), ...accounts(group)].filter(Boolean).join("; ");
     const waited = `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes`;
-    return problem("rule-broken", `${waited}: ${why || "none is running"}`, {
+    return problem("no-capacity", `${waited}: ${why || "none is running"}`, {
       word: "no workers available",
     });
   }
@@ -351,7 +351,7 @@ export class Balancer implements Disposable {
   #tooLate(group: Group, worker: string): Problem {
     const why = group.members.get(worker)?.reason ?? "it is busy";
     const waited = `worker ${worker} was not ready within ${WAIT_FOR_ONE_MS / 60_000} minutes`;
-    return problem("rule-broken", `${waited}: ${why}`, { word: "worker_timeout" });
+    return problem("no-capacity", `${waited}: ${why}`, { word: "worker_timeout" });
   }
 
   #group(endpoint: string): Group {

@@ -27,7 +27,7 @@ test("off means nobody", async () => {
 test("an image is judged by who sends it, then by its folder; those of containers by neither", async () => {
   const refuses = imagePolicy({ refusesHost: policy(), refusesFolder: async (image) => `no ${image}` });
   expect(await refuses("alpine", "second")).toBeUndefined();
-  expect(await refuses("host", "second")).toMatchObject({ code: "forbidden" });
+  expect(await refuses("host", "second")).toMatchObject({ code: "not-allowed" });
   expect(await refuses("host:/proc", "first")).toEqual({ code: "invalid", reason: "no host:/proc" });
   expect(await imagePolicy({ refusesHost: policy(), refusesFolder: undefined })("host:/proc", "first")).toBeUndefined();
 });

@@ -41,7 +41,7 @@ export function imagePolicy({
   return async (image, account): Promise<ImageRefusal | undefined> => {
     if (!isHostImage(image)) return undefined;
     const forbidden = await refusesHost(account);
-    if (forbidden !== undefined) return { code: "forbidden", reason: forbidden };
+    if (forbidden !== undefined) return { code: "not-allowed", reason: forbidden };
     const reason = await refusesFolder?.(image, account);
     return reason === undefined ? undefined : { code: "invalid", reason };
   };

@@ -175,12 +175,12 @@ const raised = (limit: number, workers: number) => Math.max(limit, Math.floor((l
 function tooOften(operation: LimitedOperation, quota: number, resetMs: number) {
   const seconds = Math.max(1, Math.ceil(resetMs / 1000));
   const why = `rate limit exceeded: ${shown(operation)} may be asked ${quota} times in ${WINDOW_S} seconds on this endpoint`;
-  return problem("rate-limited", `${why}; try again in ${seconds} s`, { headers: retryAfter(seconds) });
+  return problem("too-much", `${why}; try again in ${seconds} s`, { retryAfterS: seconds });
 }
 
 function tooManyAtOnce(operation: LimitedOperation, most: number) {
   const why = `too many requests at once: ${shown(operation)} may be asked ${most} times at once on this endpoint`;
-  return problem("rate-limited", why, { headers: retryAfter(1) });
+  return problem("too-much", why, { retryAfterS: 1 });
 }
 
 function refuseWhenFull({ inQueue }: Facts, workersMax: number): void {
@@ -188,13 +188,12 @@ function refuseWhenFull({ inQueue }: Facts, workersMax: number): void {
   if (inQueue <= most) return;
   const rule = `the more of ${FULL.least} and ${FULL.perWorker} for each of its at most ${workersMax} workers`;
   throw problem(
-    "rate-limited",
+    "too-much",
     `queue is full: ${inQueue} jobs wait, and this endpoint takes no more beyond ${most} (${rule})`,
     {
-      headers: retryAfter(FULL.retryAfterS),
+      retryAfterS: FULL.retryAfterS,
     },
   );
 }
 
 const shown = (operation: LimitedOperation) => SHOWN[operation] ?? operation;
-const retryAfter = (seconds: number) => ({ "Retry-After": String(seconds) });

@@ -35,7 +35,7 @@ test("nothing is read for a caller that may not", async () => {
     throw new Error("it was read");
   };
   for (const caller of [{ grants: ["secrets:read" as const] }, { endpoints: ["e"] }])
-    await expect(performed({ query: unread, body: unread }, caller)).rejects.toMatchObject({ code: "forbidden" });
+    await expect(performed({ query: unread, body: unread }, caller)).rejects.toMatchObject({ code: "not-allowed" });
 });
 
 test("what is not valid is refused with its place", async () => {
@@ -47,7 +47,7 @@ test("what is not valid is refused with its place", async () => {
 
 test("a field that is the installation's owner's is refused to all others", async () => {
   const free = { body: () => ({ ...body, free: true }) };
-  await expect(performed(free)).rejects.toMatchObject({ code: "forbidden" });
+  await expect(performed(free)).rejects.toMatchObject({ code: "not-allowed" });
   expect(await performed(free, { ownsInstallation: true })).toMatchObject({ body: { free: true } });
 });
 

@@ -52,9 +52,9 @@ export class RateLimiter {
 function refusal(windows: WindowState[], headers: Record<string, string>) {
   const exhausted = windows.filter(({ remaining }) => remaining === 0);
   const last = exhausted.reduce((a, b) => (b.resetMs > a.resetMs ? b : a));
-  const retryAfter = String(Math.max(1, secondsToReset(last)));
-  return problem("rate-limited", `rate limit exceeded for the ${last.name} window`, {
-    headers: { ...headers, "Retry-After": retryAfter },
+  return problem("too-much", `rate limit exceeded for the ${last.name} window`, {
+    headers,
+    retryAfterS: Math.max(1, secondsToReset(last)),
   });
 }
 

@@ -8,7 +8,7 @@ import { allows, type Scope } from "../kernel/scope.ts";
 /** Any one of the scopes will do; the first is the one that a refusal names. */
 export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]): void {
   if ([needed, ...others].some((scope) => allows(caller.grants, scope))) return;
-  throw problem("forbidden", `This API key lacks the scope '${needed}'.`);
+  throw problem("not-allowed", `This API key lacks the scope '${needed}'.`);
 }
 
 /** Whether a caller may use an operation at all. */
@@ -16,7 +16,7 @@ export function requireOperation(caller: Caller, { scope, narrowed }: Operation)
   requireScope(caller, scope);
   if (narrowed === "own" || !caller.endpoints) return;
   throw problem(
-    "forbidden",
+    "not-allowed",
     "This API key is narrowed to some endpoints, and cannot read or change what belongs to the whole account.",
   );
 }
@@ -26,7 +26,7 @@ export function requireFields(caller: Caller, { in: schema }: Operation, body: u
   const reserved = schema && !caller.ownsInstallation && reservedIn(schema, body as object);
   if (!reserved) return;
   throw problem(
-    "forbidden",
+    "not-allowed",
     `'${reserved}' can be set by the installation's owner alone, with a key of the first account that holds 'all'.`,
   );
 }

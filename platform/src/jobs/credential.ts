@@ -35,10 +35,10 @@ export async function sealFound<Body extends Payload>(
 ): Promise<Body | undefined> {
   if (spans.length === 0) return undefined;
   if (spans.length > MOST_CREDENTIALS)
-    throw problem("malformed", `'s3Config.accessSecret' is given ${spans.length} times; give it once`);
+    throw problem("invalid", `'s3Config.accessSecret' is given ${spans.length} times; give it once`);
   const [start, end] = spans.at(-1)!;
   if (end - start > LONGEST_CREDENTIAL)
-    throw problem("malformed", `'s3Config.accessSecret' is longer than ${LONGEST_CREDENTIAL} characters`);
+    throw problem("invalid", `'s3Config.accessSecret' is longer than ${LONGEST_CREDENTIAL} characters`);
   return replaced(body, spans, await vault.seal(valueAt(body, [start, end]) as string, CREDENTIAL)) as Body;
 }
 

@@ -94,7 +94,7 @@ export class Engine implements AsyncDisposable {
     const [enqueued] = await this.#queue.enqueue([newJob(submission, id, this.#clock.now())]);
     const { known, digest, job: accepted } = enqueued!;
     if (known && digest !== submission.idempotency?.digest) {
-      throw problem("wrong-state", "this Idempotency-Key was already used with a different request body");
+      throw problem("conflicting", "this Idempotency-Key was already used with a different request body");
     }
     if (!known) this.#queued(submission.endpoint.id);
     return accepted;
@@ -167,12 +167,12 @@ export class Engine implements AsyncDisposable {
     const { job } = await this.read(endpoint, id);
     if (!jobLifecycle.can(job.state, "retry")) {
       throw problem(
-        "malformed",
+        "wrong-state",
         `job is not in a retryable state: it is ${job.state}, and only FAILED or TIMED_OUT jobs can be retried`,
       );
     }
     const [outcome] = await this.#queue.apply([retrying(job, this.#clock.now())]);
-    if (!outcome!.applied) throw problem("malformed", "job is not in a retryable state: it was changed a moment ago");
+    if (!outcome!.applied) throw problem("wrong-state", "job is not in a retryable state: it was changed a moment ago");
     this.#queued(endpoint);
     return outcome!.job;
   }

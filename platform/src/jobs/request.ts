@@ -25,9 +25,9 @@ type Json = Record<string, unknown>;
 
 export function readRequest(parsed: unknown): RequestTerms {
   const body = asObject(parsed);
-  if (!body) throw problem("malformed", "the request body must be a JSON object with 'input'");
-  if (!("input" in body)) throw problem("malformed", "'input' is required: a JSON object");
-  if (!asObject(body.input)) throw problem("malformed", "'input' must be a JSON object");
+  if (!body) throw problem("invalid", "the request body must be a JSON object with 'input'");
+  if (!("input" in body)) throw problem("invalid", "'input' is required: a JSON object");
+  if (!asObject(body.input)) throw problem("invalid", "'input' must be a JSON object");
   const policy = readPolicy(body.policy);
   return {
     ...policy,
@@ -39,9 +39,9 @@ export function readRequest(parsed: unknown): RequestTerms {
 
 function readPolicy(given: unknown): Omit<RequestTerms, "webhooks" | "hasCredential"> {
   const policy = given === undefined || given === null ? {} : asObject(given);
-  if (!policy) throw problem("malformed", "'policy' must be a JSON object");
+  if (!policy) throw problem("invalid", "'policy' must be a JSON object");
   if (policy.lowPriority !== undefined && typeof policy.lowPriority !== "boolean") {
-    throw problem("malformed", "'policy.lowPriority' must be true or false");
+    throw problem("invalid", "'policy.lowPriority' must be true or false");
   }
   return {
     executionTimeoutMs: readInteger(policy, "executionTimeout", EXECUTION_TIMEOUT_RANGE),
@@ -55,7 +55,7 @@ function readInteger(policy: Json, name: string, { least, most }: { least: numbe
   const value = policy[name];
   if (value === undefined) return undefined;
   if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most) {
-    throw problem("malformed", `'policy.${name}' must be an integer from ${least} to ${most}`);
+    throw problem("invalid", `'policy.${name}' must be an integer from ${least} to ${most}`);
   }
   return value;
 }
@@ -64,12 +64,12 @@ function readUrl(body: Json, name: "webhook" | "webhookV2"): string[] {
   const url = body[name];
   if (url === undefined || url === null || url === "") return [];
   if (typeof url !== "string" || !URL.canParse(url) || !/^https?:/i.test(url)) {
-    throw problem("malformed", `'${name}' must be an http or https URL`);
+    throw problem("invalid", `'${name}' must be an http or https URL`);
   }
   const fault = unstorable(url);
-  if (fault) throw problem("malformed", `'${name}' ${fault}`);
+  if (fault) throw problem("invalid", `'${name}' ${fault}`);
   if (Buffer.byteLength(url) > WEBHOOK_BYTES) {
-    throw problem("malformed", `'${name}' must have at most ${WEBHOOK_BYTES} bytes`);
+    throw problem("invalid", `'${name}' must have at most ${WEBHOOK_BYTES} bytes`);
   }
   return [url];
 }

@@ -37,7 +37,7 @@ describe("malformed JSON", () => {
     ['{"value":"\\x"}', 11],
   ])("%j is refused at position %i", (text, position) => {
     const { code, detail } = refusalOf(text);
-    expect(code).toBe("malformed");
+    expect(code).toBe("unreadable");
     expect(detail).toBe(`The request body is not valid JSON (at position ${position}).`);
   });
 
@@ -55,7 +55,7 @@ describe("malformed JSON", () => {
     "[1,]",
   ])("%j is refused without quoting any of it", (text) => {
     const { code, detail, cause } = refusalOf(text);
-    expect(code).toBe("malformed");
+    expect(code).toBe("unreadable");
     expect(detail).toMatch(/^The request body is not valid JSON( \(at position \d+\))?\.$/);
     expect(cause).toBeUndefined();
   });
@@ -74,7 +74,7 @@ test.each([
   ["UTF-16", [0xff, 0xfe, 0x22, 0x00, 0x22, 0x00]],
 ])("%s is not UTF-8", (_what, bytes) => {
   const { code, detail } = refusalOf(Uint8Array.from(bytes));
-  expect(code).toBe("malformed");
+  expect(code).toBe("unreadable");
   expect(detail).toBe("The request body is not valid UTF-8.");
 });
 
@@ -94,7 +94,7 @@ describe("text that no store could keep", () => {
     ['{"b": "\\u0000", "a": "\\u0000"}', [`$.b: ${nul}`, `$.a: ${nul}`]],
   ])("%s is refused", (text, errors) => {
     const refusal = refusalOf(text);
-    expect(refusal.code).toBe("invalid");
+    expect(refusal.code).toBe("unstorable");
     expect(refusal.detail).toBe("Request validation failed.");
     expect(refusal.errors).toEqual(errors);
   });
@@ -121,7 +121,7 @@ describe("text that no store could keep", () => {
 });
 
 describe("deep nesting", () => {
-  const tooDeep = problem("malformed", "The request body is nested deeper than 1000 levels.");
+  const tooDeep = problem("unreadable", "The request body is nested deeper than 1000 levels.");
 
   test("1,000 levels are read", () => {
     expect(JSON.stringify(parse("[".repeat(1000) + "]".repeat(1000)))).toHaveLength(2000);

@@ -11,7 +11,7 @@ export function parseKeptJson(bytes: Uint8Array): { text: string; value: unknown
   try {
     text = decoder.decode(bytes);
   } catch (cause) {
-    throw problem("malformed", "The request body is not valid UTF-8.", { cause });
+    throw problem("unreadable", "The request body is not valid UTF-8.", { cause });
   }
   return { text, value: parseJsonText(text) };
 }
@@ -21,7 +21,7 @@ export function parseJson(bytes: Uint8Array): unknown {
   refuseManyValues(bytes);
   const { text, value } = parseKeptJson(bytes);
   const unstorable = findUnstorableText(text, value);
-  if (unstorable.length > 0) throw problem("invalid", "Request validation failed.", { errors: unstorable });
+  if (unstorable.length > 0) throw problem("unstorable", "Request validation failed.", { errors: unstorable });
   return value;
 }
 
@@ -31,7 +31,7 @@ export function parseJsonText(text: string): unknown {
   } catch (error) {
     // V8 quotes the text around the fault, which may hold a secret; only the position, which it puts last, is passed on.
     const position = /at position (\d+)(?: \(line \d+ column \d+\))?$/.exec((error as Error).message)?.[1];
-    throw problem("malformed", `The request body is not valid JSON${position ? ` (at position ${position})` : ""}.`);
+    throw problem("unreadable", `The request body is not valid JSON${position ? ` (at position ${position})` : ""}.`);
   }
 }
 
@@ -54,7 +54,7 @@ function refuseDeepNesting(bytes: Uint8Array): void {
     if (byte === QUOTE) i = endOfString(bytes, i);
     else if ((byte | 0x20) === OPENING_BRACE) depth++;
     else if ((byte | 0x20) === CLOSING_BRACE) depth--;
-    if (depth > DEEPEST) throw problem("malformed", `The request body is nested deeper than ${DEEPEST} levels.`);
+    if (depth > DEEPEST) throw problem("unreadable", `The request body is nested deeper than ${DEEPEST} levels.`);
   }
 }
 

@@ -1,5 +1,6 @@
 /** An operation as data: surfaces mount lists of these and contain no rules. */
 import type { Caller } from "./caller.ts";
+import type { Meaning } from "./problem.ts";
 import type { Static, TObject, TSchema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
 
@@ -27,8 +28,8 @@ export interface Operation {
    * or its own part, which the service sees to.
    */
   narrowed: "refused" | "own";
-  /** Error statuses beyond those that every operation can give. */
-  refuses: readonly number[];
+  /** What it refuses beyond what follows from its shape, by `refusalsOf`. */
+  refuses?: readonly Meaning[];
   bodyLimit?: number;
 }
 
@@ -72,4 +73,18 @@ export const DEFAULT_BODY_LIMIT = MIB;
 /** Names of the `{parameters}` in a path. */
 export function pathParameters(path: string): string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map((match) => match[1]!);
+}
+
+/** Whatever is asked for. */
+const ALWAYS: readonly Meaning[] = ["unauthenticated", "not-allowed", "wrong-method", "too-much"];
+const OF_A_BODY: readonly Meaning[] = ["unreadable", "rule-broken", "too-large", "wrong-media-type", "invalid"];
+
+/** Every meaning with which an operation can be refused: what a body, a query and a name in the path bring along, and its own. */
+export function refusalsOf({ in: body, query, path, refuses = [] }: Operation): Meaning[] {
+  const ofItsShape: Meaning[] = [
+    ...(body ? OF_A_BODY : []),
+    ...(query ? (["invalid"] as const) : []),
+    ...(pathParameters(path).length > 0 ? (["not-found"] as const) : []),
+  ];
+  return [...new Set([...ALWAYS, ...ofItsShape, ...refuses])];
 }

@@ -1,34 +1,43 @@
-/** Everything that can be refused, in one table: surfaces decide how a problem looks, never what it is. */
+/** Everything that can be refused, named by what it means: each surface maps these names to its own statuses and codes. */
 
-const table = {
-  malformed: { status: 400, title: "Bad Request" },
-  "rule-broken": { status: 400, title: "Bad Request" },
-  unauthenticated: { status: 401, title: "Unauthorized" },
-  forbidden: { status: 403, title: "Forbidden" },
-  "not-found": { status: 404, title: "Not Found" },
-  "method-not-allowed": { status: 405, title: "Method Not Allowed" },
-  "request-timeout": { status: 408, title: "Request Timeout" },
-  "name-taken": { status: 409, title: "Conflict" },
-  "wrong-state": { status: 409, title: "Conflict" },
-  retired: { status: 410, title: "Gone" },
-  "too-large": { status: 413, title: "Payload Too Large" },
-  "unsupported-media-type": { status: 415, title: "Unsupported Media Type" },
-  "range-not-satisfiable": { status: 416, title: "Range Not Satisfiable" },
-  "expectation-failed": { status: 417, title: "Expectation Failed" },
-  invalid: { status: 422, title: "Unprocessable Entity" },
-  "rate-limited": { status: 429, title: "Too Many Requests" },
-  "headers-too-large": { status: 431, title: "Request Header Fields Too Large" },
-  internal: { status: 500, title: "Internal Server Error" },
-  "bad-gateway": { status: 502, title: "Bad Gateway" },
-  unavailable: { status: 503, title: "Service Unavailable" },
-  "gateway-timeout": { status: 504, title: "Gateway Timeout" },
-} as const satisfies Record<string, { status: number; title: string }>;
+/** What a name means, whichever surface says it; no name is that of a status. */
+export const meanings = {
+  unreadable: "what was sent cannot be read at all",
+  unstorable: "a text holds what no database can keep",
+  invalid: "a field or a parameter is not what it has to be",
+  "rule-broken": "each field would do, but not together, or not for this account or thing",
+  "no-capacity": "nothing has room for it, or came free in time",
+  unauthenticated: "nobody knows who asks",
+  "not-allowed": "the caller may not do this",
+  "over-quota": "the account has all that it may have",
+  "not-found": "there is no such thing, or it belongs to somebody else",
+  "name-taken": "something else has the name",
+  conflicting: "it was said otherwise before",
+  "wrong-state": "the thing is not in a state in which this can be done to it",
+  "too-large": "what was sent is longer than may be",
+  "too-much": "the caller asks too often, or for too much at once",
+  "too-slow": "what was announced did not arrive in time",
+  abandoned: "the client went away",
+  unavailable: "it would be done at another time: something that it needs is away, full or ending",
+  "no-answer": "what it was passed on to did not answer, or not with something that can be passed back",
+  "late-answer": "what it was passed on to did not end in time",
+  fault: "nobody foresaw it",
+  // What HTTP alone has.
+  "wrong-method": "the path is there, and not with this method",
+  "wrong-media-type": "the body is sent in a form that is not read",
+  "outside-range": "the range that is asked for is not within the thing",
+  "unmet-expectation": "the client expects something that nobody does",
+  "long-headers": "the headers are longer than may be",
+} as const satisfies Record<string, string>;
 
-export type ProblemCode = keyof typeof table;
+export type Meaning = keyof typeof meanings;
 
 interface Extras {
   /** One entry per validation failure, shaped `<json path>: <message>`. */
   errors?: string[];
+  /** When trying again is right. */
+  retryAfterS?: number | undefined;
+  /** What else a surface or a guard of it tells its client. */
   headers?: Record<string, string>;
   /** A fixed text that clients compare, where the surface has a place for it; the detail then says why. */
   word?: string;
@@ -37,19 +46,17 @@ interface Extras {
 
 export class Problem extends Error {
   override readonly name = "Problem";
-  readonly code: ProblemCode;
-  readonly status: number;
-  readonly title: string;
+  readonly code: Meaning;
   readonly errors: string[] | undefined;
+  readonly retryAfterS: number | undefined;
   readonly headers: Record<string, string>;
   readonly word: string | undefined;
 
-  constructor(code: ProblemCode, detail: string, extras: Extras = {}) {
+  constructor(code: Meaning, detail: string, extras: Extras = {}) {
     super(detail, { cause: extras.cause });
     this.code = code;
-    this.status = table[code].status;
-    this.title = table[code].title;
     this.errors = extras.errors;
+    this.retryAfterS = extras.retryAfterS;
     this.headers = extras.headers ?? {};
     this.word = extras.word;
   }
@@ -60,11 +67,11 @@ export class Problem extends Error {
 }
 
 /** Written `throw problem("wrong-state", "cannot retry while COMPLETED")`. */
-export function problem(code: ProblemCode, detail: string, extras?: Extras): Problem {
+export function problem(code: Meaning, detail: string, extras?: Extras): Problem {
   return new Problem(code, detail, extras);
 }
 
-export function isProblem(error: unknown, code?: ProblemCode): error is Problem {
+export function isProblem(error: unknown, code?: Meaning): error is Problem {
   return error instanceof Problem && (code === undefined || error.code === code);
 }
 
@@ -77,5 +84,5 @@ export function isOutOfDescriptors(error: unknown): boolean {
 /** It passes by itself: nothing was done, and trying again is right. */
 export function outOfDescriptors(cause: unknown): Problem {
   const why = "The server has as many files and connections open as this machine allows it";
-  return problem("unavailable", `${why}; try again in a moment.`, { cause, headers: { "Retry-After": "1" } });
+  return problem("unavailable", `${why}; try again in a moment.`, { cause, retryAfterS: 1 });
 }

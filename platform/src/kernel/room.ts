@@ -156,14 +156,15 @@ export class Room {
 
   /** Says what is in the way: its own, or that of others. */
   #refusal({ held }: Party, bytes: number): Problem {
-    const headers = { "Retry-After": `${RETRY_AFTER_S}` };
     const isOwn = held > 0 && bytes <= this.#total - this.#held + held;
     if (!isOwn) {
       const why = `the server has no memory free for ${inMb(bytes)} MB more of bodies and results at the moment; try again`;
-      return problem("unavailable", why, { headers });
+      return problem("unavailable", why, { retryAfterS: RETRY_AFTER_S });
     }
     const why = `too much at once: bodies and results of this account that are on their way take ${inMb(held)} MB of the server's memory, and there is no room for ${inMb(bytes)} MB more`;
-    return problem("rate-limited", `${why}; send or read fewer at a time, or try again later`, { headers });
+    return problem("too-much", `${why}; send or read fewer at a time, or try again later`, {
+      retryAfterS: RETRY_AFTER_S,
+    });
   }
 
   #party(name: string): Party {

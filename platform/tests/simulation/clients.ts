@@ -112,7 +112,7 @@ export class Client extends Process {
     if (answer === "lost") return true;
     if ("value" in answer) return false;
     const { code, detail } = answer.refused;
-    const isAgreed = code === "malformed" || (code === "unavailable" && this.world.hadFullDisk);
+    const isAgreed = code === "wrong-state" || (code === "unavailable" && this.world.hadFullDisk);
     if (!isAgreed) this.world.trace.broken(`${this.name} was refused: ${detail}`);
     return true;
   }

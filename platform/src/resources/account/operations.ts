@@ -15,7 +15,6 @@ export const accountOperations = {
     status: 200,
     scope: "ssh-keys:read",
     narrowed: "refused",
-    refuses: [],
   },
   updateSshKeys: {
     method: "PUT",
@@ -29,7 +28,6 @@ export const accountOperations = {
     status: 200,
     scope: "ssh-keys:write",
     narrowed: "refused",
-    refuses: [400, 413, 415, 422],
   },
   listApiKeys: {
     method: "GET",
@@ -40,7 +38,6 @@ export const accountOperations = {
     status: 200,
     scope: "api-keys:read",
     narrowed: "refused",
-    refuses: [],
   },
   createApiKey: {
     method: "POST",
@@ -53,7 +50,6 @@ export const accountOperations = {
     status: 201,
     scope: "api-keys:write",
     narrowed: "own",
-    refuses: [400, 413, 415, 422],
   },
   deleteApiKey: {
     method: "DELETE",
@@ -63,6 +59,5 @@ export const accountOperations = {
     status: 204,
     scope: "api-keys:write",
     narrowed: "refused",
-    refuses: [404],
   },
 } as const satisfies Operations;

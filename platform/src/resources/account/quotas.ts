@@ -84,7 +84,7 @@ export class QuotaBook {
       const quota = (await this.of(account))[name];
       const has = await count();
       if (has >= quota)
-        throw problem("forbidden", `This account has ${has} ${quotaWords[name]}, ${allowed(quota, name)}`);
+        throw problem("over-quota", `This account has ${has} ${quotaWords[name]}, ${allowed(quota, name)}`);
       return make();
     });
   }

@@ -99,16 +99,16 @@ export class AccountService {
 /** A key cannot make another that may do more than itself. */
 function refuseEscalation(caller: Caller, { scopes, endpoints, expiresAt = Number.POSITIVE_INFINITY }: NewKey): void {
   const missing = scopes.find((scope) => !mayGrant(caller.grants, scope));
-  if (missing) throw problem("forbidden", `This key lacks the scope '${missing}' and cannot grant it.`);
+  if (missing) throw problem("not-allowed", `This key lacks the scope '${missing}' and cannot grant it.`);
   const narrowed = caller.endpoints;
   if (narrowed && !endpoints?.every((id) => narrowed.includes(id))) {
     throw problem(
-      "forbidden",
+      "not-allowed",
       "This key is narrowed to some endpoints and can only make keys narrowed to the same ones.",
     );
   }
   if (caller.expiresAt !== undefined && expiresAt > caller.expiresAt) {
-    throw problem("forbidden", "This key expires, and can only make keys that expire no later than itself.");
+    throw problem("not-allowed", "This key expires, and can only make keys that expire no later than itself.");
   }
 }
 

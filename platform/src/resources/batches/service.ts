@@ -62,7 +62,7 @@ export class BatchService {
   }
 
   async add(endpoint: BatchEndpoint, id: string, requests: readonly RequestText[]) {
-    if (requests.length === 0) throw problem("malformed", "'requests' is empty: at least one request is required");
+    if (requests.length === 0) throw problem("invalid", "'requests' is empty: at least one request is required");
     for (;;) {
       const batch = await this.#draft(endpoint, id, "take requests");
       const last = await this.#lastPage(batch);
@@ -179,22 +179,22 @@ export class BatchService {
   async #draft(endpoint: BatchEndpoint, id: string, what: string): Promise<BatchItem> {
     const batch = await this.own(endpoint, id);
     if (batch.doc.status !== "DRAFT")
-      throw problem("malformed", `this batch is ${batch.doc.status}, and only a DRAFT can ${what}`);
+      throw problem("wrong-state", `this batch is ${batch.doc.status}, and only a DRAFT can ${what}`);
     return batch;
   }
 
   #moved({ doc }: BatchItem, move: "finalize" | "cancel") {
     if (batchLifecycle.can(doc.status, move)) return batchLifecycle.next(doc.status, move);
-    throw problem("malformed", `this batch is ${doc.status}, and only a DRAFT can be finalized`);
+    throw problem("wrong-state", `this batch is ${doc.status}, and only a DRAFT can be finalized`);
   }
 
   async #refuseFull({ doc }: BatchItem): Promise<void> {
     const total = totalOf(doc);
-    if (total === 0) throw problem("malformed", "this batch has no requests: add some before it is finalized");
+    if (total === 0) throw problem("rule-broken", "this batch has no requests: add some before it is finalized");
     const { inQueue } = await this.#parts.engine.counts(doc.endpoint);
     if (inQueue + total <= BATCH_LIMITS.queued) return;
     throw problem(
-      "rate-limited",
+      "too-much",
       `with the ${total} requests of this batch, ${inQueue + total} jobs would wait at this endpoint, and ${BATCH_LIMITS.queued} may`,
     );
   }
@@ -214,7 +214,7 @@ export class BatchService {
     const total = totalOf(batch.doc) + requests.length;
     if (total > BATCH_LIMITS.requests)
       throw problem(
-        "malformed",
+        "rule-broken",
         `a batch has at most ${BATCH_LIMITS.requests} requests, and this one would have ${total}`,
       );
     const ids = requests.map(() => engine.newId("batch"));
@@ -319,7 +319,7 @@ function freePlace(kept: readonly BatchItem[]): string {
   const taken = new Set(kept.map(({ doc }) => doc.place));
   for (let place = 0; place < BATCH_LIMITS.active; place++) if (!taken.has(String(place))) return String(place);
   throw problem(
-    "rate-limited",
+    "too-much",
     `this endpoint has ${BATCH_LIMITS.active} active batches, which is the limit: finalize and await one of them, or cancel one`,
   );
 }

@@ -21,7 +21,6 @@ export const buildOperations = {
     status: 200,
     scope: "serverless:read",
     narrowed: "own",
-    refuses: [404, 422],
   },
   getEndpointBuild: {
     method: "GET",
@@ -33,6 +32,5 @@ export const buildOperations = {
     status: 200,
     scope: "serverless:read",
     narrowed: "own",
-    refuses: [404],
   },
 } as const satisfies Operations;

@@ -96,7 +96,7 @@ export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { 
   const added = secretsIn(Object.values(env)).find((name) => !known.has(name));
   if (added === undefined) return;
   throw problem(
-    "forbidden",
+    "not-allowed",
     `This API key is narrowed to some endpoints, and cannot give them a secret that they do not have: '${added}'.`,
   );
 }

@@ -3,7 +3,7 @@ import { problem } from "../../kernel/problem.ts";
 
 export interface ImageRefusal {
   /** Nothing of the kind for this account, or not this one for anybody. */
-  code: "forbidden" | "invalid";
+  code: "not-allowed" | "invalid";
   reason: string;
 }
 
@@ -12,6 +12,6 @@ export type RefusesImage = (image: string, account: string) => Promise<ImageRefu
 /** Refuses an image when it is sent, with the reason that a start would give. */
 export async function refuseImage(refuses: RefusesImage, image: string | undefined, account: string): Promise<void> {
   const refusal = image === undefined ? undefined : await refuses(image, account);
-  if (refusal?.code === "forbidden") throw problem("forbidden", refusal.reason);
+  if (refusal?.code === "not-allowed") throw problem("not-allowed", refusal.reason);
   if (refusal) throw problem("invalid", "Request validation failed.", { errors: [`$.image: ${refusal.reason}`] });
 }

@@ -18,7 +18,6 @@ export const endpointOperations = {
     status: 200,
     scope: "serverless:read",
     narrowed: "own",
-    refuses: [422],
   },
   createEndpoint: {
     method: "POST",
@@ -31,7 +30,7 @@ export const endpointOperations = {
     status: 201,
     scope: "serverless:write",
     narrowed: "refused",
-    refuses: [400, 404, 413, 415, 422],
+    refuses: ["not-found"],
   },
   getEndpoint: {
     method: "GET",
@@ -42,7 +41,6 @@ export const endpointOperations = {
     status: 200,
     scope: "serverless:read",
     narrowed: "own",
-    refuses: [404],
   },
   updateEndpoint: {
     method: "PATCH",
@@ -57,7 +55,6 @@ export const endpointOperations = {
     status: 200,
     scope: "serverless:write",
     narrowed: "own",
-    refuses: [400, 404, 413, 415, 422],
   },
   deleteEndpoint: {
     method: "DELETE",
@@ -68,6 +65,5 @@ export const endpointOperations = {
     status: 204,
     scope: "serverless:write",
     narrowed: "own",
-    refuses: [404],
   },
 } as const satisfies Operations;

@@ -226,7 +226,7 @@ export class EndpointService {
 
 function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {
   if (!item || item.account !== caller.account) throw problem("not-found", "endpoint not found");
-  if (!mayUse(caller, id)) throw problem("forbidden", `This API key is narrowed to other endpoints than '${id}'.`);
+  if (!mayUse(caller, id)) throw problem("not-allowed", `This API key is narrowed to other endpoints than '${id}'.`);
   return item;
 }
 

@@ -21,6 +21,5 @@ export const releaseOperations = {
     status: 200,
     scope: "serverless:read",
     narrowed: "own",
-    refuses: [404, 422],
   },
 } as const satisfies Operations;

@@ -23,7 +23,6 @@ export const secretOperations = {
     status: 200,
     scope: "secrets:read",
     narrowed: "refused",
-    refuses: [422],
   },
   createSecret: {
     method: "POST",
@@ -35,7 +34,7 @@ export const secretOperations = {
     status: 201,
     scope: "secrets:write",
     narrowed: "refused",
-    refuses: [400, 409, 413, 415, 422],
+    refuses: ["name-taken"],
     bodyLimit: SECRET_BODY_LIMIT,
   },
   getSecret: {
@@ -47,7 +46,6 @@ export const secretOperations = {
     status: 200,
     scope: "secrets:read",
     narrowed: "refused",
-    refuses: [404],
   },
   updateSecret: {
     method: "PATCH",
@@ -63,7 +61,6 @@ export const secretOperations = {
     status: 200,
     scope: "secrets:write",
     narrowed: "refused",
-    refuses: [400, 404, 413, 415, 422],
     bodyLimit: SECRET_BODY_LIMIT,
   },
   deleteSecret: {
@@ -75,6 +72,5 @@ export const secretOperations = {
     status: 204,
     scope: "secrets:write",
     narrowed: "refused",
-    refuses: [404],
   },
 } as const satisfies Operations;

@@ -23,7 +23,6 @@ export const workerOperations = {
     status: 200,
     scope: "serverless:read",
     narrowed: "own",
-    refuses: [404],
   },
   getWorkerLogs: {
     method: "GET",
@@ -38,6 +37,5 @@ export const workerOperations = {
     status: 200,
     scope: "serverless:read",
     narrowed: "own",
-    refuses: [404, 422],
   },
 } as const satisfies Operations;

@@ -3,10 +3,10 @@ import type { IncomingMessage } from "node:http";
 import { type Problem, problem } from "../../kernel/problem.ts";
 
 export function ambiguityOf({ rawHeaders, headers }: IncomingMessage): Problem | undefined {
-  if (hasTwoHosts(rawHeaders)) return problem("malformed", "The request has more than one Host header.");
+  if (hasTwoHosts(rawHeaders)) return problem("unreadable", "The request has more than one Host header.");
   const coding = headers["transfer-encoding"];
   if (coding !== undefined && !/^chunked$/i.test(coding))
-    return problem("malformed", "A body may be sent in chunks, and in no other transfer encoding.");
+    return problem("unreadable", "A body may be sent in chunks, and in no other transfer encoding.");
   return undefined;
 }
 

@@ -23,7 +23,7 @@ export async function* bodyPieces(
 async function nextPiece(pieces: AsyncIterator<Buffer>, clock: Clock): Promise<Buffer | undefined> {
   const { promise: stalled, reject } = Promise.withResolvers<never>();
   const timer = clock.after(STALL_MS, () =>
-    reject(problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`)),
+    reject(problem("too-slow", `The request body stalled for ${STALL_MS / 1000} seconds.`)),
   );
   try {
     const next = await Promise.race([pieces.next().catch(brokenOff), stalled]);
@@ -34,5 +34,5 @@ async function nextPiece(pieces: AsyncIterator<Buffer>, clock: Clock): Promise<B
 }
 
 function brokenOff(cause: unknown): never {
-  throw problem("malformed", "The request body ended before its announced length.", { cause });
+  throw problem("unreadable", "The request body ended before its announced length.", { cause });
 }

@@ -104,7 +104,7 @@ test("nor does one whose line breaks in the very turn in which the request came"
 test("a body longer than the limit is refused, also when it is already here", async () => {
   await using world = await setup();
   world.socket.write(`${head(LIMIT + 1)}${LONG}x`);
-  await expect(world.firstBody()).rejects.toMatchObject({ status: 413 });
+  await expect(world.firstBody()).rejects.toMatchObject({ code: "too-large" });
 });
 
 const CHUNKED = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
@@ -165,7 +165,7 @@ test.each([
   await using world = await setup();
   world.room.note("others", 3 * LIMIT);
   for (const piece of pieces) await world.send(piece);
-  const refused = expect(world.firstBody()).rejects.toMatchObject({ status: 503, headers: { "Retry-After": "5" } });
+  const refused = expect(world.firstBody()).rejects.toMatchObject({ code: "unavailable", retryAfterS: 5 });
   while (world.clock.waiting === 0) await turn();
   await world.clock.advance(ROOM_WAIT_MS);
   await refused;

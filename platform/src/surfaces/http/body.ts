@@ -115,9 +115,9 @@ function arrivingBody(request: IncomingMessage, { limit, clock, room, overflow }
   return promise;
 }
 
-export const bodyStalled = () => problem("request-timeout", `The request body stalled for ${STALL_MS / 1000} seconds.`);
+export const bodyStalled = () => problem("too-slow", `The request body stalled for ${STALL_MS / 1000} seconds.`);
 
-const brokenOff = () => problem("malformed", "The request body ended before its announced length.");
+const brokenOff = () => problem("unreadable", "The request body ended before its announced length.");
 
 const watches = new WeakMap<Clock, StallWatch>();
 

@@ -205,5 +205,5 @@ export class Doorkeeper implements AsyncDisposable {
 
 function tooMany(held: number, most: number) {
   const why = `too many requests at once: this account has ${held} under way, and no more of the server's ${most} connections are free`;
-  return problem("rate-limited", `${why}; end some of them, or try again later`, { headers: { "Retry-After": "5" } });
+  return problem("too-much", `${why}; end some of them, or try again later`, { retryAfterS: 5 });
 }

@@ -22,6 +22,7 @@ import { hasBody, readBody, refuseTooLarge } from "./body.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { EventStream } from "./events.ts";
 import { readQuery } from "./query.ts";
+import { sendRefusal } from "./refusal.ts";
 import type { Params, Reply, Request } from "./reply.ts";
 import { RequestRoom } from "./request-room.ts";
 import { viaFastify } from "./server.ts";
@@ -170,9 +171,7 @@ export class Pipeline {
     } catch (error) {
       const refusal = this.#asProblem(error, id);
       if (reply.raw.headersSent) return cutOff(reply);
-      const { contentType, body } = surface.refusal(refusal);
-      Object.assign(reply.headers, refusal.headers);
-      return reply.code(refusal.status).type(contentType).send(body);
+      return sendRefusal(reply, refusal, surface.refusal(refusal));
     } finally {
       room?.[Symbol.dispose]();
       if (surface.logged) this.#logRequest(request, reply, { id, caller, ms: this.#clock.monotonic() - startedMs });
@@ -185,7 +184,7 @@ export class Pipeline {
     refuseTooLarge(request, limit);
     if (surface.strictMediaType && hasBody(request)) requireJson(request);
     const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock, room });
-    if (bytes.length === 0) throw problem("malformed", "The request body is empty; a JSON object is required.");
+    if (bytes.length === 0) throw problem("unreadable", "The request body is empty; a JSON object is required.");
     return bytes.length > LONG_BODY
       ? new ValidBody(await this.#large.body(bytes, operation.in!, whose))
       : parseJson(bytes);
@@ -196,7 +195,7 @@ export class Pipeline {
     if (isProblem(error)) return error;
     if (isOutOfDescriptors(error)) return outOfDescriptors(error);
     this.#log.error({ requestId: id, err: error }, "unforeseen fault");
-    return problem("internal", `An unexpected error occurred. It is in the server's log under the id ${id}.`, {
+    return problem("fault", `An unexpected error occurred. It is in the server's log under the id ${id}.`, {
       cause: error,
     });
   }
@@ -253,7 +252,7 @@ function methodsByPath(operations: Operations): Map<string, Method[]> {
 
 export function notAllowed(methods: readonly Method[]): Problem {
   const allow = METHODS.filter((method) => methods.includes(method)).join(", ");
-  return problem("method-not-allowed", "The requested method is not allowed for this path.", {
+  return problem("wrong-method", "The requested method is not allowed for this path.", {
     headers: { Allow: allow },
   });
 }
@@ -262,14 +261,14 @@ function requireJson(request: Request): void {
   const type = request.headers["content-type"];
   if (!/^application\/([\w.-]+\+)?json *(;|$)/i.test(type ?? "")) {
     throw problem(
-      "unsupported-media-type",
+      "wrong-media-type",
       `The body must be sent as application/json, not ${type ? `'${clip(type)}'` : "without a type"}.`,
     );
   }
   const encoding = request.headers["content-encoding"];
   if (encoding && encoding !== "identity") {
     throw problem(
-      "unsupported-media-type",
+      "wrong-media-type",
       `The content encoding '${clip(encoding)}' is not supported; send the body as it is.`,
     );
   }

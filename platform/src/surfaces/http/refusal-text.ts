@@ -3,9 +3,9 @@ import type { Problem } from "../../kernel/problem.ts";
 import { problemJson } from "./problem-json.ts";
 
 export function refusalText(refusal: Problem): string {
-  const { contentType, body } = problemJson(refusal);
+  const { status, title, contentType, body } = problemJson(refusal);
   return (
-    `HTTP/1.1 ${refusal.status} ${refusal.title}\r\nContent-Type: ${contentType}\r\n` +
+    `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${contentType}\r\n` +
     `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
   );
 }

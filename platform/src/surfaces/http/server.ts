@@ -12,6 +12,7 @@ import type { DirectRoutes } from "./direct-routes.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { Lingering } from "./linger.ts";
 import { problemJson } from "./problem-json.ts";
+import { sendRefusal } from "./refusal.ts";
 import { refusalText } from "./refusal-text.ts";
 import { type Answering, type Params, Reply, type Request } from "./reply.ts";
 
@@ -141,16 +142,15 @@ const expectsTooMuch = new WeakSet<Request>();
 function refusalAtOnce(request: Request): Problem | undefined {
   const { host, expect } = request.headers;
   if (host === undefined && request.httpVersion === "1.1")
-    return problem("malformed", "The request has no Host header, which HTTP/1.1 requires.");
+    return problem("unreadable", "The request has no Host header, which HTTP/1.1 requires.");
   if (expect !== undefined && expectsTooMuch.has(request))
-    return problem("expectation-failed", "'Expect' may be 100-continue, and nothing else can be expected.");
+    return problem("unmet-expectation", "'Expect' may be 100-continue, and nothing else can be expected.");
   return ambiguityOf(request);
 }
 
 /** Before it is known whose surface a request is for. */
 function refuse(response: ServerResponse, refusal: Problem): void {
-  const { contentType, body } = problemJson(refusal);
-  new Reply(response).code(refusal.status).type(contentType).header("Connection", "close").send(body);
+  sendRefusal(new Reply(response).header("Connection", "close"), refusal, problemJson(refusal));
 }
 
 const ignored = () => {};
@@ -229,9 +229,8 @@ function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket, clock
 
 function brokenRequest(error: NodeJS.ErrnoException) {
   if (error.code === "HPE_HEADER_OVERFLOW") {
-    return problem("headers-too-large", `The request headers are larger than ${MAX_HEADER_BYTES} bytes.`);
+    return problem("long-headers", `The request headers are larger than ${MAX_HEADER_BYTES} bytes.`);
   }
-  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT")
-    return problem("request-timeout", "The request did not arrive in time.");
-  return problem("malformed", "The request is not valid HTTP.");
+  if (error.code === "ERR_HTTP_REQUEST_TIMEOUT") return problem("too-slow", "The request did not arrive in time.");
+  return problem("unreadable", "The request is not valid HTTP.");
 }

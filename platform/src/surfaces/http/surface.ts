@@ -2,6 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Problem } from "../../kernel/problem.ts";
+import type { Refused } from "./refusal.ts";
 
 export interface Surface {
   name: string;
@@ -10,7 +11,7 @@ export interface Surface {
   limited: boolean;
   /** Whether a body must say that it is JSON; 415 otherwise. */
   strictMediaType: boolean;
-  refusal(problem: Problem): { contentType: string; body: string };
+  refusal(problem: Problem): Refused;
   /** What answers say to the browser of a page of that origin; absent where no page may call. */
   crossOrigin?: ((origin: string | undefined) => Record<string, string>) | undefined;
   /** Whether each request is worth a line in the log. */

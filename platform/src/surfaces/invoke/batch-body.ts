@@ -20,11 +20,11 @@ export function readBatchBody(bytes: Uint8Array): BatchRequest[] {
   const list = isBare ? value : (value as { requests?: unknown } | null)?.requests;
   if (!Array.isArray(list))
     throw problem(
-      "malformed",
+      "invalid",
       "the request body must be a JSON array of objects with 'input', or have one as 'requests'",
     );
   if (list.length > BATCH_LIMITS.requests)
-    throw problem("malformed", `a batch has at most ${BATCH_LIMITS.requests} requests, and these are ${list.length}`);
+    throw problem("invalid", `a batch has at most ${BATCH_LIMITS.requests} requests, and these are ${list.length}`);
   // Of a key that is given twice, parsers take the last.
   const start = isBare ? undefined : valueSpans(text, ["requests"]).at(-1)![0];
   return itemSpans(text, start).map((span, i) => requestOf(text.slice(...span), termsOf(list[i], i)));

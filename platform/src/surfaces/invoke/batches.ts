@@ -100,7 +100,7 @@ async function rename({ batches, clock }: BatchRouteParts, { endpoint, params, r
   const isName = typeof displayName === "string" && displayName.length <= BATCH_LIMITS.displayName;
   if (!isName || Object.keys(others).length > 0)
     throw problem(
-      "malformed",
+      "invalid",
       `the request body must be a JSON object with 'displayName', a text of at most ${BATCH_LIMITS.displayName} characters, and nothing else`,
     );
   return batches.rename(endpoint, params.batch!, displayName);
@@ -136,7 +136,7 @@ async function listRequests(parts: BatchRouteParts, { endpoint, params, request,
 
 /** A page without anything would never become another one. */
 const isFullAfter = (length: number) => (error: unknown) => {
-  if (length > 0 && (isProblem(error, "rate-limited") || isProblem(error, "unavailable"))) return undefined;
+  if (length > 0 && (isProblem(error, "too-much") || isProblem(error, "unavailable"))) return undefined;
   throw error;
 };
 
@@ -180,7 +180,8 @@ async function readRequests(
 ): Promise<RequestText[]> {
   refuseTooLarge(request, BODY_LIMIT);
   const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock: reader.clock, room });
-  if (bytes.length === 0) throw problem("malformed", "the request body is empty; a JSON array of requests is required");
+  if (bytes.length === 0)
+    throw problem("unreadable", "the request body is empty; a JSON array of requests is required");
   const requests =
     bytes.length > LARGE_BYTES ? await reader.large.requests(bytes, caller.account) : readBatchBody(bytes);
   if (requests.some(({ body }) => Buffer.byteLength(body) > reader.limits.run)) throw tooLarge(reader.limits.run);

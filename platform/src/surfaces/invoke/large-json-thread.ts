@@ -105,7 +105,7 @@ function readLargeBody({ id, bytes, schema }: WholeQuestion): WholeAnswer {
 }
 
 function refused(id: number, bytes: Uint8Array, error: unknown): WholeAnswer {
-  const known = error instanceof Problem ? error : new Problem("malformed", "the request body could not be read");
+  const known = error instanceof Problem ? error : new Problem("unreadable", "the request body could not be read");
   return { id, bytes, refused: { code: known.code, detail: known.detail, errors: known.errors } };
 }
 

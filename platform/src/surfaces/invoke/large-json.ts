@@ -7,7 +7,7 @@ import type { RequestTerms } from "../../jobs/request.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Scanned } from "../../kernel/json-scan.ts";
 import type { Span } from "../../kernel/json-spans.ts";
-import { type ProblemCode, problem } from "../../kernel/problem.ts";
+import { type Meaning, problem } from "../../kernel/problem.ts";
 import { TurnThread } from "../../kernel/turn-thread.ts";
 import type { Payload } from "../../ports/queue/job.ts";
 import type { BatchRequest } from "./batch-body.ts";
@@ -65,7 +65,7 @@ export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { value: unknown }
   /** `whole`: the body itself is the result object. */
   | { report: Report; whole: boolean }
-  | { refused: { code: ProblemCode; detail: string; errors?: string[] | undefined } }
+  | { refused: { code: Meaning; detail: string; errors?: string[] | undefined } }
 );
 
 /** Whether it can still be JSON, and at the end what it is. */

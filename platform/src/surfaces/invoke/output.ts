@@ -79,7 +79,7 @@ function rangeOf(header: string | undefined, bytes: number): [from: number, to: 
   const from = Number(first);
   const to = last === "" ? bytes : Math.min(Number(last) + 1, bytes);
   if (from < to) return [from, to];
-  throw problem("range-not-satisfiable", `the output has ${bytes} bytes: 'Range: ${header}' is not within it`, {
+  throw problem("outside-range", `the output has ${bytes} bytes: 'Range: ${header}' is not within it`, {
     headers: { "Content-Range": `bytes */${bytes}` },
   });
 }

@@ -47,7 +47,7 @@ function statesOf(search: URLSearchParams): JobState[] | undefined {
   if (text === null || text === "") return undefined;
   return text.split(",").map((name) => {
     const state = jobLifecycle.states.find((known) => known === name.trim().toUpperCase());
-    if (!state) throw problem("malformed", `'status' must be a list of ${jobLifecycle.states.join(", ")}`);
+    if (!state) throw problem("invalid", `'status' must be a list of ${jobLifecycle.states.join(", ")}`);
     return state;
   });
 }
@@ -57,6 +57,6 @@ export function numberOf(search: URLSearchParams, name: string, { least, most, s
   if (text === null) return standard;
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))
-    throw problem("malformed", `'${name}' must be an integer from ${least} to ${most}`);
+    throw problem("invalid", `'${name}' must be an integer from ${least} to ${most}`);
   return value;
 }

@@ -287,7 +287,7 @@ function idempotencyKey(request: Request): string | undefined {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return undefined;
   if (typeof key !== "string" || key.length < 1 || key.length > 255) {
-    throw problem("malformed", "'Idempotency-Key' must have 1 to 255 characters");
+    throw problem("invalid", "'Idempotency-Key' must have 1 to 255 characters");
   }
   return key;
 }
@@ -300,7 +300,7 @@ function integerIn(
   if (text === null) return undefined;
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most)) {
-    throw problem("malformed", `'${name}' must be an integer from ${least} to ${most} (milliseconds)`);
+    throw problem("invalid", `'${name}' must be an integer from ${least} to ${most} (milliseconds)`);
   }
   return value;
 }

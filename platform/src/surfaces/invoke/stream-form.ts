@@ -26,5 +26,5 @@ export function streamForm(
 
 function namedForm(format: string): StreamForm {
   if (format === "array" || format === "object" || format === "events") return format;
-  throw problem("malformed", "'format' must be array, object or events");
+  throw problem("invalid", "'format' must be array, object or events");
 }

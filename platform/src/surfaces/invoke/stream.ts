@@ -149,7 +149,7 @@ function parsePosition(text: string): Position {
   const match = /^(\d{1,9})\.(\d{1,15})$/.exec(text);
   if (!match)
     throw problem(
-      "malformed",
+      "invalid",
       `a position in a stream is '<attempt>.<sequence>', such as 1.12, not '${text.slice(0, 40)}'`,
     );
   return { attempt: Number(match[1]), sequence: Number(match[2]) };
@@ -159,7 +159,7 @@ function holdMs(text: string | null): number {
   if (text === null) return HOLD.standard;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= HOLD.least && value <= HOLD.most)) {
-    throw problem("malformed", `'wait' must be an integer from ${HOLD.least} to ${HOLD.most} (milliseconds)`);
+    throw problem("invalid", `'wait' must be an integer from ${HOLD.least} to ${HOLD.most} (milliseconds)`);
   }
   return value;
 }

@@ -31,7 +31,7 @@ export async function readSubmission(
   refuseTooLarge(request, limit);
   const bytes = await readBody(request, response, { limit, clock, room });
   if (bytes.length === 0)
-    throw problem("malformed", "the request body is empty; a JSON object with 'input' is required");
+    throw problem("unreadable", "the request body is empty; a JSON object with 'input' is required");
   const read = bytes.length > LARGE_BYTES ? await readLarge(large, bytes, whose) : readSmall(bytes);
   const digest = () => hash("sha256", read.body, "base64url");
   const sealed = read.terms.hasCredential ? await sealCredential(vault, read.body, findIn(large, whose)) : undefined;

@@ -2,11 +2,21 @@
 import type { Authenticator } from "../../guards/authenticate.ts";
 import type { Problem } from "../../kernel/problem.ts";
 import { problem } from "../../kernel/problem.ts";
+import { problemStatuses } from "../http/problem-json.ts";
+import type { Refused, Statuses } from "../http/refusal.ts";
 import type { Surface } from "../http/surface.ts";
 
+/** Public clients know 400, 401, 403, 404, 413, 429 and 503; the others are for what they cannot help. */
+export const invokeStatuses: Statuses = {
+  ...problemStatuses,
+  invalid: 400,
+  "wrong-state": 400,
+};
+
 /** Public clients parse `error`; some of them read `message` first. */
-export function flatError({ word, detail }: Problem): { contentType: string; body: string } {
-  return { contentType: "application/json", body: JSON.stringify({ error: word ?? detail, message: detail }) };
+export function flatError({ code, word, detail }: Problem, statuses: Statuses): Refused {
+  const body = JSON.stringify({ error: word ?? detail, message: detail });
+  return { status: statuses[code], contentType: "application/json", body };
 }
 
 const SCHEME = /^Bearer +/i;
@@ -25,7 +35,7 @@ export function invokeSurface(authenticator: Authenticator, crossOrigin?: Surfac
     authenticate: async ({ authorization }) => authenticator.key(keyOf(authorization)),
     limited: false,
     strictMediaType: false,
-    refusal: flatError,
+    refusal: (refusal) => flatError(refusal, invokeStatuses),
     logged: false,
     crossOrigin,
   };

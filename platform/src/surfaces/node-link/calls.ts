@@ -128,7 +128,7 @@ async function refusalIn({ id }: Called, response: IncomingMessage): Promise<Pro
   let text = "";
   for await (const chunk of response.setEncoding("utf8")) if (text.length < LONGEST_REFUSAL) text += chunk;
   const detail = detailIn(text) ?? `it answered ${response.statusCode}`;
-  const code = response.statusCode === 404 ? "not-found" : "bad-gateway";
+  const code = response.statusCode === 404 ? "not-found" : "no-answer";
   return problem(code, `node ${id}: ${detail}`);
 }
 
@@ -143,7 +143,7 @@ function detailIn(text: string): string | undefined {
 /** The address is for the operator, who has it from the record; a caller learns which node it is. */
 export function unreachable({ id }: Called, error: Error): Problem {
   if (isProblem(error)) return error;
-  return problem("bad-gateway", `node ${id} is not reachable: ${reasonOf(error)}`, { cause: error });
+  return problem("no-answer", `node ${id} is not reachable: ${reasonOf(error)}`, { cause: error });
 }
 
 /** Some errors of connecting have nothing but a code. */

@@ -12,6 +12,7 @@ import { workerLog } from "../../resources/workers/model.ts";
 import type { WorkerRecords } from "../../resources/workers/records.ts";
 import { EventStream } from "../http/events.ts";
 import { problemJson } from "../http/problem-json.ts";
+import { sendRefusal } from "../http/refusal.ts";
 import { refusalText } from "../http/refusal-text.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
@@ -89,7 +90,7 @@ export class NodeLink implements Ahead {
     try {
       const worker = await dial(slot.backend, this.#parts.clock).catch((error: Error) => {
         slot.refused(error.message);
-        throw problem("bad-gateway", error.message, { cause: error });
+        throw problem("no-answer", error.message, { cause: error });
       });
       await this.#join(socket, head, worker, slot.gone);
     } finally {
@@ -120,8 +121,7 @@ export class NodeLink implements Ahead {
     } catch (error) {
       const refusal = this.#asProblem(error);
       if (reply.raw.headersSent) return void reply.raw.destroy();
-      const { contentType, body } = problemJson(refusal);
-      reply.code(refusal.status).type(contentType).send(body);
+      sendRefusal(reply, refusal, problemJson(refusal));
     }
   }
 
@@ -150,7 +150,7 @@ export class NodeLink implements Ahead {
   #asProblem(error: unknown): Problem {
     if (isProblem(error)) return error;
     this.#parts.log.error({ err: error }, "unforeseen fault in the node link");
-    return problem("internal", "An unexpected error occurred.");
+    return problem("fault", "An unexpected error occurred.");
   }
 }
 

@@ -23,8 +23,7 @@ export class OtherLogs implements LogsElsewhere {
 
   async follow(machine: string, { endpoint, worker, ...rest }: LogAsked): Promise<AsyncIterable<LogLine[]>> {
     const peer = (await this.#peers()).find(({ machines }) => machines.includes(machine));
-    if (!peer)
-      throw problem("bad-gateway", `machine ${machine} is not reachable: nothing was heard of its node lately`);
+    if (!peer) throw problem("no-answer", `machine ${machine} is not reachable: nothing was heard of its node lately`);
     return this.#calls.follow(peer, endpoint, worker, rest);
   }
 

@@ -52,10 +52,10 @@ export function passOver(slot: Slot, status: number, before: number): void {
 }
 
 export const tooMuch = ({ backend }: Slot): Problem =>
-  problem("bad-gateway", `the answer of worker ${backend.worker} is larger than the limit of ${BODY_LIMIT / MIB} MB`);
+  problem("no-answer", `the answer of worker ${backend.worker} is larger than the limit of ${BODY_LIMIT / MIB} MB`);
 
 const odd = ({ backend }: Slot, what: string, cause?: unknown) =>
-  problem("bad-gateway", `the answer of worker ${backend.worker} is not HTTP: ${what}`, { cause });
+  problem("no-answer", `the answer of worker ${backend.worker} is not HTTP: ${what}`, { cause });
 
 function withoutLength(headers: RawHeaders): RawHeaders {
   const isLength = (index: number) => headers[index]!.toLowerCase() === "content-length";

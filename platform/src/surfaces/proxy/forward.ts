@@ -96,7 +96,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
 
   readonly #goOn = () => this.#controller?.resume();
 
-  readonly #hungUp = () => this.#break(problem("request-timeout", "the client went away"));
+  readonly #hungUp = () => this.#break(problem("abandoned", "the client went away"));
 
   #break(why: Problem): void {
     this.#broken ??= why;
@@ -157,7 +157,7 @@ async function* streamed(request: IncomingMessage, { clock, stalled }: Watched):
 
 export const tooSlow = ({ backend }: Slot) =>
   problem(
-    "gateway-timeout",
+    "late-answer",
     `worker ${backend.worker} did not finish the request within ${PROCESSING_MS / 60_000} minutes`,
   );
 
@@ -169,9 +169,8 @@ export function failed({ backend, gone }: Slot, error: Error): Problem {
   const worker = `worker ${backend.worker}`;
   // Nothing was sent, and it is not the worker's fault.
   if ((error as NodeJS.ErrnoException).code === "UND_ERR_INVALID_ARG")
-    return problem("malformed", `the request cannot be passed on: ${error.message}`, { cause: error });
-  if (gone.aborted)
-    return problem("bad-gateway", `${worker} ended: ${(gone.reason as Error).message}`, { cause: error });
+    return problem("unreadable", `the request cannot be passed on: ${error.message}`, { cause: error });
+  if (gone.aborted) return problem("no-answer", `${worker} ended: ${(gone.reason as Error).message}`, { cause: error });
   const what = error instanceof DialRefused ? "refused the connection" : "broke the connection";
-  return problem("bad-gateway", `${worker} ${what}: ${error.message}`, { cause: error });
+  return problem("no-answer", `${worker} ${what}: ${error.message}`, { cause: error });
 }

@@ -84,7 +84,10 @@ export function withoutKey(target: string, key: string): string {
     .filter((pair) => !holds(pair, key));
   const rest = kept.length > 0 ? `${path}?${kept.join("&")}` : path;
   if (!holds(rest, key)) return rest;
-  throw problem("malformed", "the API key must not stand in the path, which the worker sees: send it as Authorization");
+  throw problem(
+    "rule-broken",
+    "the API key must not stand in the path, which the worker sees: send it as Authorization",
+  );
 }
 
 /** Encoded once more by each of a few programs on its way, a text is still the same. */

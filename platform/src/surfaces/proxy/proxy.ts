@@ -97,7 +97,7 @@ export class EndpointProxy implements Ahead {
       return true;
     } catch (error) {
       if (isProblem(error, "unauthenticated") || isProblem(error, "not-found")) return false;
-      if (isProblem(error, "forbidden")) return true;
+      if (isProblem(error, "not-allowed")) return true;
       // Nobody knows whether it is there.
       throw error;
     }
@@ -151,7 +151,7 @@ export class EndpointProxy implements Ahead {
     requireScope(caller, "serverless:invoke");
     if (doc.type === "LOAD_BALANCER") return doc;
     const where = form === "host" ? `call it at /v2/${endpoint}/run` : "it takes no WebSockets";
-    throw problem("malformed", `not allowed for QB API: this endpoint has a queue; ${where}`, {
+    throw problem("rule-broken", `not allowed for QB API: this endpoint has a queue; ${where}`, {
       word: "not allowed for QB API",
     });
   }

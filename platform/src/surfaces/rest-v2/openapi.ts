@@ -1,7 +1,8 @@
 /** The OpenAPI document, made from the same operations that the router mounts. */
 import { operations } from "../../contract.ts";
-import { type Operation, type Operations, pathParameters } from "../../kernel/operation.ts";
+import { type Operation, type Operations, pathParameters, refusalsOf } from "../../kernel/operation.ts";
 import { type TObject, type TSchema, t } from "../../kernel/schema.ts";
+import { problemStatuses } from "../http/problem-json.ts";
 
 type Json = Record<string, unknown>;
 
@@ -10,9 +11,6 @@ const rateLimitHeaders = {
   RateLimit: { $ref: "#/components/headers/RateLimit" },
   "RateLimit-Policy": { $ref: "#/components/headers/RateLimit-Policy" },
 };
-
-/** Refusals that any operation can give. */
-const ALWAYS = [401, 403, 405, 429];
 
 const reasons: Record<number, string> = {
   400: "The request is malformed, or conflicts with a rule of the service.",
@@ -100,7 +98,8 @@ function responses(operation: Operation, components: Components): Json {
       ...(operation.events ? { content: events(components.refer(operation.events)) } : {}),
     },
   };
-  for (const status of [...new Set([...ALWAYS, ...operation.refuses])].sort((a, b) => a - b)) {
+  const statuses = refusalsOf(operation).map((meaning) => problemStatuses[meaning]);
+  for (const status of [...new Set(statuses)].sort((a, b) => a - b)) {
     all[status] = refusal(reasons[status]!, status, components);
   }
   all.default = refusal("Any other refusal or fault, in the same form.", undefined, components);

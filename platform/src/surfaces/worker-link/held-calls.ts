@@ -15,9 +15,9 @@ export class HeldCalls {
     const held = this.#held.get(worker) ?? 0;
     if (held >= HELD_OF_A_WORKER)
       throw problem(
-        "rate-limited",
+        "too-much",
         `this worker has ${held} questions open already, of which each waits for work or for stops; end some of them first`,
-        { headers: { "Retry-After": "5" } },
+        { retryAfterS: 5 },
       );
     this.#held.set(worker, held + 1);
     return { [Symbol.dispose]: () => this.#release(worker) };

@@ -46,7 +46,7 @@ export async function takeLarge(
         beginning = Buffer.concat([beginning, piece.subarray(0, KEPT_OF_TOO_LONG - beginning.length)]);
       if (received > largeLimit) throw problem("too-large", `the output exceeds ${largeLimit / MIB} MB`);
       isBroken = !(await scan.push(piece));
-      if (isBroken) throw problem("malformed", "the result is not JSON");
+      if (isBroken) throw problem("unreadable", "the result is not JSON");
       yield piece;
     }
   }

@@ -21,6 +21,7 @@ import type { DirectRoutes } from "../http/direct-routes.ts";
 import type { Doorkeeper } from "../http/doorkeeper.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
+import { sendRefusal } from "../http/refusal.ts";
 import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { RequestRoom } from "../http/request-room.ts";
 import { viaFastify } from "../http/server.ts";
@@ -32,6 +33,7 @@ import { HeldCalls } from "./held-calls.ts";
 import { type JobText, jobText, joined, type Loaded } from "./job-text.ts";
 import { longReport, takeLarge } from "./large-result.ts";
 import { BATCH_LIMIT, readLines } from "./lines.ts";
+import { linkStatuses } from "./statuses.ts";
 
 export interface WorkerLinkGiven {
   desk: WorkerDesk;
@@ -105,7 +107,7 @@ export function mountWorkerLink(app: FastifyInstance, direct: DirectRoutes, give
   }
 }
 
-/** Errors look as everywhere on this surface; a fault is 503, which makes the public worker package try again. */
+/** Errors look as those of invocation. */
 async function answer(
   parts: WorkerLinkParts,
   work: Work,
@@ -122,10 +124,8 @@ async function answer(
   } catch (error) {
     if (!isProblem(error))
       parts.log.error({ err: error, path: request.url.split("?", 1)[0] }, "unforeseen fault on the worker link");
-    const refusal = isProblem(error) ? error : problem("unavailable", "the server had a fault; try again");
-    const { contentType, body } = flatError(refusal);
-    Object.assign(reply.headers, refusal.headers);
-    return reply.code(refusal.status).type(contentType).send(body);
+    const refusal = isProblem(error) ? error : problem("fault", "the server had a fault; try again");
+    return sendRefusal(reply, refusal, flatError(refusal, linkStatuses));
   } finally {
     room?.[Symbol.dispose]();
   }
@@ -334,8 +334,8 @@ async function sentAgain<T>(reading: Promise<T> | T): Promise<T> {
   try {
     return await reading;
   } catch (error) {
-    if (isProblem(error, "rate-limited")) throw problem("unavailable", error.detail, { headers: error.headers });
-    if (isProblem(error, "request-timeout")) throw problem("unavailable", `${error.detail} Send it again.`);
+    if (isProblem(error, "too-much")) throw problem("unavailable", error.detail, { retryAfterS: error.retryAfterS });
+    if (isProblem(error, "too-slow")) throw problem("unavailable", `${error.detail} Send it again.`);
     throw error;
   }
 }

@@ -1,0 +1,18 @@
+/** How a refusal leaves a surface: with the status that the surface's own table gives its meaning, and in the surface's own form. */
+import type { Meaning, Problem } from "../../kernel/problem.ts";
+import type { Reply } from "./reply.ts";
+
+/** A surface's status for each meaning. */
+export type Statuses = Readonly<Record<Meaning, number>>;
+
+export interface Refused {
+  status: number;
+  contentType: string;
+  body: string;
+}
+
+export function sendRefusal(reply: Reply, refusal: Problem, { status, contentType, body }: Refused): Reply {
+  Object.assign(reply.headers, refusal.headers);
+  if (refusal.retryAfterS !== undefined) reply.header("Retry-After", String(refusal.retryAfterS));
+  return reply.code(status).type(contentType).send(body);
+}
