@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import {
   consoleWriters,
+  dialectsUntested,
   environmentReaders,
   headWriters,
   importCircles,
@@ -147,6 +148,10 @@ test(`no file has more than ${LONGEST_FILE} lines without a decision record`, ()
 
 test("every file opens with a sentence that says what it is for", () => {
   expect(withoutOpening(files)).toEqual([]);
+});
+
+test("every flat dialect says all of its resource", () => {
+  expect(dialectsUntested(files)).toEqual([]);
 });
 
 test("no failure reaches nobody: promises are awaited or float with somebody who hears of them", () => {
@@ -343,6 +348,16 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
     expect(
       tooLong(sample, { "cli/src/a.ts": record, "cli/src/b.ts": "gone.md", "cli/src/c.ts": record }, [record]),
     ).toEqual(["cli/src/b.ts has 401 lines", "cli/src/c.ts needs no exception"]);
+  });
+
+  test("a flat dialect without its conformance", () => {
+    const sample = tree({
+      "platform/src/resources/a/flat.ts": "",
+      "platform/src/resources/a/flat.test.ts": 'flatConformance("a", {});',
+      "platform/src/resources/ab/flat.ts": "",
+      "platform/src/resources/ab/model.ts": "",
+    });
+    expect(dialectsUntested(sample)).toEqual(["platform/src/resources/ab/flat.ts"]);
   });
 
   test("a file that opens with an import, a line comment, or less than a sentence", () => {

@@ -139,6 +139,16 @@ function wordsFound(files: SourceFile[], words: RegExp): string[] {
   );
 }
 
+/** Flat dialects of resources that no test holds to what holds for every dialect. */
+export function dialectsUntested(files: SourceFile[]): string[] {
+  const isDialect = /^(platform\/src\/resources\/[^/]+)\/flat\.ts$/;
+  const tested = files.filter(({ path, text }) => isTest(path) && text.includes("flatConformance("));
+  return files.flatMap(({ path }) => {
+    const folder = isDialect.exec(path)?.[1];
+    return folder === undefined || tested.some((test) => test.path.startsWith(`${folder}/`)) ? [] : [path];
+  });
+}
+
 export const LONGEST_FILE = 400;
 
 /** Files over the limit that no decision record speaks for, and records that speak for a file which needs none. */

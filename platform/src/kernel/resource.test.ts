@@ -1,6 +1,6 @@
 /** The resource kit: from fields written once, what is returned, created and updated, for programs and for the compiler. */
 import { describe, expect, test } from "vitest";
-import { flatten, fromFlat, type RecordOf, resource, toFlat } from "./resource.ts";
+import { type RecordOf, resource } from "./resource.ts";
 import { nullable, type Static, t } from "./schema.ts";
 import { failures } from "./validate.ts";
 
@@ -8,10 +8,10 @@ const Sample = resource("Sample", {
   assigned: { id: t.String(), size: t.Optional(t.Integer()) },
   fixed: { name: t.String() },
   given: {
-    image: t.String({ "x-flat": "imageName" }),
+    image: t.String(),
     note: t.Optional(t.String()),
-    disk: t.Optional(t.Integer({ minimum: 1, "x-flat": "containerDiskInGb" })),
-    nested: t.Optional(t.Object({ a: t.Integer() }, { "x-flat": false })),
+    disk: t.Optional(t.Integer({ minimum: 1 })),
+    nested: t.Optional(t.Object({ a: t.Integer() })),
   },
   hidden: { password: t.String({ minLength: 1 }) },
   shown: { note: nullable(t.String()) },
@@ -116,50 +116,3 @@ export function promisesToTheCompiler(record: Sample, create: Create, update: Up
   // @ts-expect-error a given text is not null, even where the record shows null
   ({ ...created, note: null }) satisfies Create;
 }
-
-describe("the flat dialect", () => {
-  test("renames by x-flat, keeps other names, and leaves out what is excluded", () => {
-    expect(Object.keys(flatten(Sample.create).properties)).toEqual([
-      "name",
-      "imageName",
-      "note",
-      "containerDiskInGb",
-      "password",
-    ]);
-  });
-
-  test("keeps rules, and what is required", () => {
-    expect(failures(flatten(Sample.create), { imageName: "i", containerDiskInGb: 0 })).toEqual([
-      "$: property 'name' is required",
-      "$: property 'password' is required",
-      "$.containerDiskInGb: must be >= 1",
-    ]);
-  });
-
-  test("knows neither the names it renames nor those it leaves out", () => {
-    const flat = { name: "n", imageName: "i", password: "p" };
-    expect(failures(flatten(Sample.create), flat)).toEqual([]);
-    expect(failures(flatten(Sample.create), { ...flat, image: "i", nested: { a: 1 } })).toEqual([
-      "$: additional properties 'image' not allowed",
-      "$: additional properties 'nested' not allowed",
-    ]);
-  });
-
-  test("asks of an update that it changes something, as the schema does", () => {
-    expect(failures(flatten(Sample.update), {})).toEqual(["$: must have at least 1 property"]);
-    expect(failures(flatten(Sample.update), { imageName: "i" })).toEqual([]);
-  });
-
-  test("values are renamed there and back; absent fields stay absent", () => {
-    const own = { name: "n", image: "i", disk: 5, password: "p" };
-    const flat = { name: "n", imageName: "i", containerDiskInGb: 5, password: "p" };
-    expect(toFlat(Sample.create, own)).toEqual(flat);
-    expect(fromFlat(Sample.create, flat)).toEqual(own);
-    expect(toFlat(Sample.record, { id: "1", note: null })).toEqual({ id: "1", note: null });
-  });
-
-  test("fields that the dialect leaves out do not cross over in either direction", () => {
-    expect(toFlat(Sample.create, { nested: { a: 1 }, name: "n" })).toEqual({ name: "n" });
-    expect(fromFlat(Sample.create, { nested: { a: 1 }, image: "smuggled", name: "n" })).toEqual({ name: "n" });
-  });
-});

@@ -1,5 +1,5 @@
 /** The resource kit: fields are written once, and what is returned, created and updated is derived from them. */
-import { closed, type Static, type TObject, type TProperties, type TSchema, t } from "./schema.ts";
+import { closed, type Static, type TProperties, type TSchema, t } from "./schema.ts";
 
 interface Fields<A extends TProperties, F extends TProperties, G extends TProperties, H extends TProperties> {
   /** Made by the service: in the record, never taken from a caller. */
@@ -34,6 +34,8 @@ export function resource<
   const changeable = { ...fields.given, ...hidden } as G & H;
   return {
     name,
+    /** What a caller says of it that is shown too. */
+    said: t.Object({ ...fixed, ...fields.given } as F & G),
     record: t.Object({ ...fields.assigned, ...fixed, ...shown } as A & F & Omit<G, keyof S> & S, { $id: name }),
     create: closed({ ...fixed, ...fields.given, ...hidden } as F & G & H, { $id: `Create${name}Request` }),
     update: t.Partial(closed(changeable), {
@@ -45,40 +47,3 @@ export function resource<
 }
 
 export type RecordOf<R extends { record: TSchema }> = Static<R["record"]>;
-
-/** The flat dialect of REST v1 and GraphQL: the same object schema with its fields renamed by `x-flat`. */
-export function flatten(schema: TObject): TObject {
-  const properties: TProperties = {};
-  for (const [name, flatName] of flatNames(schema)) properties[flatName] = schema.properties[name]!;
-  const { minProperties } = schema as { minProperties?: number };
-  return t.Object(properties, {
-    additionalProperties: false,
-    ...(minProperties === undefined ? {} : { minProperties }),
-  });
-}
-
-/** A value in the schema's own names, renamed into the flat dialect. */
-export function toFlat(schema: TObject, value: Record<string, unknown>): Record<string, unknown> {
-  return rename(value, flatNames(schema));
-}
-
-/** A value in the flat dialect, valid by `flatten(schema)`, renamed back. Names that the dialect does not have are left out. */
-export function fromFlat(schema: TObject, value: Record<string, unknown>): Record<string, unknown> {
-  return rename(
-    value,
-    flatNames(schema).map(([name, flatName]) => [flatName, name]),
-  );
-}
-
-function flatNames(schema: TObject): [name: string, flatName: string][] {
-  return Object.entries(schema.properties).flatMap(([name, property]) => {
-    const flatName = (property as { "x-flat"?: string | false })["x-flat"];
-    return flatName === false ? [] : [[name, flatName ?? name] as [string, string]];
-  });
-}
-
-function rename(value: Record<string, unknown>, names: [string, string][]): Record<string, unknown> {
-  return Object.fromEntries(
-    names.filter(([name]) => Object.hasOwn(value, name)).map(([name, flatName]) => [flatName, value[name]]),
-  );
-}

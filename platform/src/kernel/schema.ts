@@ -8,8 +8,8 @@ export type { Static, TObject, TProperties, TSchema };
 export interface Vocabulary {
   /** Upper limit in bytes of UTF-8; the specification counts bytes where JSON Schema counts characters. */
   "x-max-bytes"?: number;
-  /** Name in the flat dialect of REST v1 and GraphQL; `false` keeps the field out of it. */
-  "x-flat"?: string | false;
+  /** Name in the flat dialect of REST v1 and GraphQL, where it is another. */
+  "x-flat"?: string;
 }
 
 export const dateTime = (description: string) => t.String({ format: "date-time", maxLength: 64, description });

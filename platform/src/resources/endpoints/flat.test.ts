@@ -1,12 +1,15 @@
-/** The flat dialect says all of an endpoint, and what it says is the same endpoint. */
+/** The flat dialect of endpoints, beyond what holds for every dialect. */
 import { expect, test } from "vitest";
-import { realRandom, SeededRandom } from "../../kernel/random.ts";
+import { flatConformance } from "../../kernel/flat.conformance.ts";
+import type { SeededRandom } from "../../kernel/random.ts";
+import { failures } from "../../kernel/validate.ts";
 import { anyGpu, cpuFrom } from "./compute.ts";
 import { created, updated } from "./fields.ts";
-import { flatFields, flatOf, termsOf, unsaid } from "./flat.ts";
+import { endpointDialect } from "./flat.ts";
 import { flashBootModes, type KeptEndpoint } from "./model.ts";
 
-/** With every field there is: the compiler asks for new ones. */
+const { terms } = endpointDialect;
+
 const whole: Required<KeptEndpoint> = {
   name: "e",
   type: "QUEUE",
@@ -29,47 +32,38 @@ const whole: Required<KeptEndpoint> = {
   release: 3,
 };
 
-/** Names of all fields, those of objects with theirs. */
-function pathsOf(value: unknown, path: string): string[] {
-  if (Array.isArray(value) && typeof value[0] === "object") return pathsOf(value[0], path);
-  const isOpen = ["env", "workers.warmup"].includes(path);
-  if (typeof value !== "object" || value === null || Array.isArray(value) || isOpen) return [path];
-  return Object.entries(value).flatMap(([name, inner]) => pathsOf(inner, path === "" ? name : `${path}.${name}`));
-}
-
-test("each field of an endpoint is in the dialect, or left out by its name", () => {
-  const all = [...pathsOf(whole, ""), "scaling.requestCount"];
-  const said = Object.values(flatFields).flatMap(({ says }) => says);
-  expect(all.filter((path) => !said.includes(path) && !(path in unsaid))).toEqual([]);
-  expect([...said, ...Object.keys(unsaid)].filter((path) => !all.includes(path))).toEqual([]);
-});
-
-test("an endpoint that is said in the dialect and made again is the same", () => {
-  const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
-  console.log(`MILLRACE_TEST_SEED=${seed}`);
-  const random = new SeededRandom(seed);
-  for (let i = 0; i < 300; i++) {
-    const endpoint = anyEndpoint(random);
-    const { release: _, ...made } = created(termsOf(flatOf(endpoint)));
-    expect({ ...made, release: endpoint.release }).toEqual(endpoint);
-  }
+flatConformance("endpoints", {
+  dialect: endpointDialect,
+  whole: [whole, { ...whole, scaling: { type: "REQUEST_COUNT", requestCount: 2 } }],
+  any: anyEndpoint,
+  made: (said) => ({ ...created(said), release: whole.release }),
 });
 
 test("an update says what it says and nothing else", () => {
   const { gpu: _, ...plain } = whole;
   const onCpu = { ...plain, workers: { min: 1, max: 4, idleTimeout: 60 } };
-  expect(updated(onCpu, termsOf({ workersMax: 9 }, onCpu))).toMatchObject({ workers: { ...onCpu.workers, max: 9 } });
-  expect(termsOf({ scalerValue: 8 }, onCpu)).toEqual({ scaling: { type: "QUEUE_DELAY", queueDelay: 8 } });
-  expect(termsOf({ scalerType: "REQUEST_COUNT" }, onCpu)).toEqual({
+  expect(updated(onCpu, terms({ workersMax: 9 }, onCpu))).toMatchObject({ workers: { ...onCpu.workers, max: 9 } });
+  expect(terms({ scalerValue: 8 }, onCpu)).toEqual({ scaling: { type: "QUEUE_DELAY", queueDelay: 8 } });
+  expect(terms({ scalerType: "REQUEST_COUNT" }, onCpu)).toEqual({
     scaling: { type: "REQUEST_COUNT", requestCount: 3 },
   });
-  expect(termsOf({ gpuCount: 2, gpuTypeIds: ["b", "a"] })).toEqual({ gpu: { count: 2, types: ["b", "a"] } });
+  expect(terms({ gpuCount: 2, gpuTypeIds: ["b", "a"] })).toEqual({ gpu: { count: 2, types: ["b", "a"] } });
 });
 
 test("the order of GPU types is the caller's, whatever their pools", () => {
   const types = anyGpu.types.toReversed().slice(0, 5);
-  const { gpu } = created(termsOf({ name: "e", "template.imageName": "i", gpuTypeIds: types }));
+  const { gpu } = created(terms({ name: "e", "template.imageName": "i", gpuTypeIds: types }));
   expect(gpu?.types).toEqual(types);
+});
+
+test("a flavor says its processors, and a machine of another name is none", () => {
+  expect(terms({ instanceIds: ["cpu3c-4-8", "cpu5c-2"] })).toEqual({
+    cpu: [
+      { id: "cpu3c", vcpuCount: 4 },
+      { id: "cpu5c", vcpuCount: 2 },
+    ],
+  });
+  expect(failures(endpointDialect.create, { instanceIds: ["cpu3c"] })).not.toEqual([]);
 });
 
 function anyEndpoint(random: SeededRandom): KeptEndpoint {

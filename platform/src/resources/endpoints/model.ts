@@ -18,12 +18,12 @@ export const endpointDefaults = {
 } as const;
 
 /** Lists are short, since those whose items must differ are compared with each other. */
-const MOST_ITEMS = 100;
+export const MOST_ITEMS = 100;
 const MOST_WORKERS = 10_000;
 const LONGEST_DELAY_S = 604_800;
 const MOST_REQUESTS = 1_000_000;
 
-const cudaVersion = t.String({ maxLength: 16, pattern: "^\\d+\\.\\d+$" });
+export const cudaVersion = t.String({ maxLength: 16, pattern: "^\\d+\\.\\d+$" });
 const uri = t.String({ format: "uri" });
 /** A URL in which `{job_id}` stands for a job's id. */
 const uriOfJob = t.String({ format: "uri-template" });
@@ -141,7 +141,6 @@ const workerFields = {
     ...nullable(warmup),
     description:
       "A job that each new worker of a QUEUE endpoint does before it counts as ready and gets others; null for none.",
-    "x-flat": false,
   }),
 };
 
@@ -198,7 +197,13 @@ export const Endpoint = resource("Endpoint", {
       t.Array(name(), { default: [], maxItems: MOST_ITEMS, description: "Data centers; an empty list means any." }),
     ),
     networkVolumes: t.Optional(
-      t.Array(name(), { default: [], maxItems: MOST_ITEMS, uniqueItems: true, description: "Network volume ids." }),
+      t.Array(name(), {
+        default: [],
+        maxItems: MOST_ITEMS,
+        uniqueItems: true,
+        description: "Network volume ids.",
+        "x-flat": "networkVolumeIds",
+      }),
     ),
     timeout: t.Optional(
       t.Integer({
@@ -215,6 +220,7 @@ export const Endpoint = resource("Endpoint", {
         description:
           "What becomes of an idle worker: `OFF` ends it, `FLASHBOOT` freezes it until a job needs it, and " +
           "`PRIORITY_FLASHBOOT` too, and lets it go last when memory is short.",
+        "x-flat": "flashBootType",
       }),
     ),
   },

@@ -1,12 +1,20 @@
 /** What differs between two releases of an endpoint, in the names that public clients know. */
-import { type FlatEndpoint, flatFields } from "../endpoints/flat.ts";
+import { endpointDialect } from "../endpoints/flat.ts";
 import type { KeptEndpoint } from "../endpoints/model.ts";
 import type { Change } from "./model.ts";
 
+/** What the history calls otherwise than the flat dialect does. */
+const called: Record<string, string> = {
+  dataCenterIds: "locations",
+  workersMin: "workers.min",
+  workersMax: "workers.max",
+  idleTimeout: "workers.idleTimeout",
+};
+
 /** Variables may name secrets; values of secrets are nowhere in an endpoint. */
-const fields = Object.entries(flatFields).map(([name, { read, released = name }]) => ({
-  field: released,
-  of: read as (endpoint: KeptEndpoint) => FlatEndpoint[keyof FlatEndpoint] | undefined,
+const fields = Object.entries(endpointDialect.fields).map(([name, { read }]) => ({
+  field: called[name] ?? name,
+  of: read,
 }));
 
 export function releaseDiff(before: KeptEndpoint, after: KeptEndpoint): Change[] {
