@@ -3,6 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { Balancer } from "./balancing/balancer.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { InvokeLimiter, parseInvokeLimits } from "./guards/invoke-limits.ts";
+import { type Answered, answered } from "./guards/perform.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
 import { Outputs } from "./jobs/outputs.ts";
@@ -32,24 +33,30 @@ import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
+import { accountOperations } from "./resources/account/operations.ts";
 import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
 import { accountHandlers } from "./resources/account/rest-v2.ts";
 import { AccountService } from "./resources/account/service.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
 import { BatchService } from "./resources/batches/service.ts";
+import { buildOperations } from "./resources/builds/operations.ts";
 import { buildHandlers } from "./resources/builds/rest-v2.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
+import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { endpointHandlers } from "./resources/endpoints/rest-v2.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
+import { releaseOperations } from "./resources/releases/operations.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { releaseHandlers } from "./resources/releases/rest-v2.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
+import { secretOperations } from "./resources/secrets/operations.ts";
 import { secretHandlers } from "./resources/secrets/rest-v2.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { workerLogsOf } from "./resources/workers/model.ts";
+import { workerOperations } from "./resources/workers/operations.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 import { workerHandlers } from "./resources/workers/rest-v2.ts";
 import { WorkerService } from "./resources/workers/service.ts";
@@ -69,7 +76,7 @@ import { OtherLogs } from "./surfaces/node-link/other-logs.ts";
 import { NodePasses } from "./surfaces/node-link/pass.ts";
 import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
-import { mountRestV2, type RestHandlers, restV2Surface } from "./surfaces/rest-v2/routes.ts";
+import { mountRestV2, restV2Surface } from "./surfaces/rest-v2/routes.ts";
 import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
 import { Fleet, type FleetParts } from "./workers/fleet.ts";
@@ -150,6 +157,8 @@ export interface AppParts extends Surroundings {
   node: NodeIdentity;
   /** Which images endpoints cannot have here. */
   refusesImage?: RefusesImage;
+  /** Resources of REST v2 beside those of the contract. */
+  resources?: readonly Answered[];
 }
 
 export interface AppSettings {
@@ -252,8 +261,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     accountOf: async (endpoint) => (await endpoints.find(endpoint))?.account,
     mine: leaseOf("webhooks", parts),
   });
-  const handlers = restHandlers(services, workers, authenticator);
-  const restV2 = { pipeline, surface: rest, handlers, publicUrl: settings.publicUrl };
+  const resources = [...restResources(services, workers, authenticator), ...(parts.resources ?? [])];
+  const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };
   const invoking = {
     pipeline,
     surface: invoke,
@@ -380,14 +389,17 @@ function warmUpsOf(fleet: () => Fleet | undefined): WarmUps {
   };
 }
 
-function restHandlers(services: Services, workers: WorkerService, authenticator: Authenticator): RestHandlers {
+function restResources(services: Services, workers: WorkerService, authenticator: Authenticator): Answered[] {
   const { account, secrets, endpoints } = services;
-  return {
-    ...accountHandlers(account, () => authenticator.forget()),
-    ...secretHandlers(secrets),
-    ...endpointHandlers(endpoints),
-    ...workerHandlers(workers),
-    ...releaseHandlers(new ReleaseService({ ...services, workers })),
-    ...buildHandlers(endpoints),
-  };
+  return [
+    answered(
+      accountOperations,
+      accountHandlers(account, () => authenticator.forget()),
+    ),
+    answered(secretOperations, secretHandlers(secrets)),
+    answered(endpointOperations, endpointHandlers(endpoints)),
+    answered(workerOperations, workerHandlers(workers)),
+    answered(releaseOperations, releaseHandlers(new ReleaseService({ ...services, workers }))),
+    answered(buildOperations, buildHandlers(endpoints)),
+  ];
 }

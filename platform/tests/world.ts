@@ -3,6 +3,7 @@ import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
 import { createPost } from "../src/adapters/http/webhook-post.ts";
 import { type App, type AppSettings, createApp, openServices, type Services } from "../src/app.ts";
+import type { Answered } from "../src/guards/perform.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
@@ -95,6 +96,8 @@ export interface WorldOptions {
   frozenMb?: number;
   quotas?: Quotas;
   signals?: MemorySignals;
+  /** Resources of REST v2 that are made up. */
+  resources?: (parts: { store: Store; clock: Clock; random: SeededRandom }) => Answered[];
 }
 
 /** Where the machine of a world stands. */
@@ -118,6 +121,7 @@ export async function setup({
   frozenS = 3600,
   frozenMb,
   quotas,
+  resources,
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock();
   const random = found?.random ?? new SeededRandom(1);
@@ -145,6 +149,7 @@ export async function setup({
     log,
     machines: machine ? [machine] : [],
     room,
+    resources: resources?.({ store, clock, random }),
     node: { id, url: () => url, workerUrl: () => url },
     ...life.parts,
   };

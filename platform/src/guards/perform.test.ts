@@ -15,7 +15,6 @@ const operation: Operation = {
   status: 201,
   scope: "secrets:write",
   narrowed: "refused",
-  refuses: [],
 };
 
 const owner: Caller = { account: "a", user: "u", key: "k", grants: ["all"], exempt: false };

@@ -1,6 +1,6 @@
 /** How an operation is done, whichever surface asks for it: may the caller, is what they say valid, and then the handler. */
 import type { Caller } from "../kernel/caller.ts";
-import type { Call, Following, Operation } from "../kernel/operation.ts";
+import type { Call, Following, Handlers, Operation, Operations } from "../kernel/operation.ts";
 import { assertValid } from "../kernel/validate.ts";
 import { requireFields, requireOperation } from "./scopes.ts";
 
@@ -25,6 +25,17 @@ export class ValidBody {
 
 /** Does what an operation says, once it was checked that it may be done. */
 export type Handler = (call: Call) => Promise<unknown>;
+
+/** Operations together with what does them. */
+export interface Answered {
+  operations: Operations;
+  handlers: Readonly<Record<string, Handler>>;
+}
+
+/** The compiler asks for a handler of each operation, which answers what the operation says. */
+export function answered<O extends Operations>(operations: O, handlers: Handlers<O>): Answered {
+  return { operations, handlers: handlers as unknown as Answered["handlers"] };
+}
 
 export async function perform(operation: Operation, handler: Handler, caller: Caller, input: Input): Promise<unknown> {
   requireOperation(caller, operation);

@@ -31,6 +31,18 @@ export function pageOf<T extends Position>(listing: string, found: T[], limit: n
   return { shown, pagination: paginationOf(listing, found.length > limit ? shown.at(-1) : undefined) };
 }
 
+/** The page of a listing that a query asks for, shown under the name of the listing, with where the next one begins. */
+export async function paged<Listing extends string, T, S>(
+  listing: Listing,
+  { cursor, limit = DEFAULT_PAGE }: { cursor?: string; limit?: number },
+  find: (asked: { after: Position | undefined; limit: number }) => Promise<{ items: T[]; next: Position | undefined }>,
+  show: (item: T) => S,
+) {
+  const { items, next } = await find({ after: decodeCursor(listing, cursor), limit });
+  const shown = { [listing]: items.map(show) } as Record<Listing, S[]>;
+  return { ...shown, pagination: paginationOf(listing, next) };
+}
+
 /** `next` is the last record of a page that is not the last one. */
 export function paginationOf(listing: string, next: Position | undefined) {
   return { nextCursor: next ? encode(listing, next) : null, hasNextPage: next !== undefined };

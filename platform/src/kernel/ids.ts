@@ -1,5 +1,6 @@
 /** The shapes of every identifier and key that Millrace hands out. */
 import { hash } from "node:crypto";
+import type { Clock } from "./clock.ts";
 import type { Random } from "./random.ts";
 
 const ALPHABET = "abcdefghijklmnopqrstuvwxyz0123456789";
@@ -17,6 +18,11 @@ export function resourceId(random: Random): string {
     }
   }
   return id;
+}
+
+/** What is known of a record before what is in it: whose it is, its id and when it was made. */
+export function newRecord({ clock, random }: { clock: Clock; random: Random }, account: string) {
+  return { id: resourceId(random), account, createdAt: clock.now() };
 }
 
 /** 256 random bits behind a prefix that secret scanners can recognise. */

@@ -14,7 +14,7 @@ export const scopedResources = [
   "templates",
 ] as const;
 
-type ScopedResource = (typeof scopedResources)[number];
+export type ScopedResource = (typeof scopedResources)[number];
 
 /** What an operation needs. */
 export type Scope = `${ScopedResource}:read` | `${ScopedResource}:write` | "serverless:invoke";

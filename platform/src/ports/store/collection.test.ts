@@ -223,7 +223,20 @@ describe("changes", () => {
     await expect(tools.owned({ account: "b" }, "t1")).rejects.toMatchObject(notFound);
     await expect(tools.changeOwned({ account: "b" }, "t1", () => ({ remove: true }))).rejects.toMatchObject(notFound);
     await expect(tools.changeOwned({ account: "a" }, "t9", () => ({ remove: true }))).rejects.toMatchObject(notFound);
+    await expect(tools.removeOwned({ account: "b" }, "t1")).rejects.toMatchObject(notFound);
     expect(await tools.get("t1")).toBeDefined();
+    await tools.removeOwned({ account: "a" }, "t1");
+    expect(await tools.get("t1")).toBeUndefined();
+  });
+
+  test("an account's records come in pages, the newest first, and the last says that there is no more", async () => {
+    const { tools } = setup();
+    for (const id of ["t1", "t2", "t3"]) await tools.insert(tool(id, { name: id }));
+    const first = await tools.page({ account: "a" }, { limit: 2 });
+    expect(first.items.map(({ id }) => id)).toEqual(["t3", "t2"]);
+    const second = await tools.page({ account: "a" }, { after: first.next, limit: 2 });
+    expect([second.items.map(({ id }) => id), second.next]).toEqual([["t1"], undefined]);
+    expect(await tools.page({ account: "b" }, { limit: 2 })).toEqual({ items: [], next: undefined });
   });
 
   test("a record of which there is one is put, whether it is there or not, by any number at once", async () => {

@@ -1,6 +1,8 @@
 /** Records of one kind, typed: today's format over the store's documents, whichever release wrote them. */
+import type { Clock } from "../../kernel/clock.ts";
 import { type Document, type Kept, type Keys, NewerFormat, upcast } from "../../kernel/document.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
 import {
   type ListKey,
   type Position,
@@ -12,6 +14,13 @@ import {
   type Write,
   WriteRefused,
 } from "./store.ts";
+
+/** What a service of records stands on. */
+export interface RecordParts {
+  store: Store;
+  clock: Clock;
+  random: Random;
+}
 
 /** A typed record together with what the store knows of it. */
 export interface Item<T> {
@@ -26,6 +35,17 @@ export interface Item<T> {
 
 /** Which records are meant: all, or those of an account, with a key, or both. */
 export type Selected = Omit<Selection, "kind">;
+
+export interface PageAsked {
+  after?: Position | undefined;
+  limit: number;
+}
+
+export interface Page<T> {
+  items: Item<T>[];
+  /** The last that was looked at, where there are more. */
+  next: Position | undefined;
+}
 
 /** What becomes of a record; `also` is written in the same commit. */
 export type Decision<T> = ({ set: Partial<T> } | { remove: true }) & { also?: Write[] };
@@ -67,6 +87,13 @@ export class Collection<T extends Document> {
   async list(options: Selected & { after?: Position | undefined; limit: number }): Promise<Item<T>[]> {
     const records = await this.#store.list({ kind: this.#kept.kind, ...options });
     return records.map((record) => this.#read(record)!);
+  }
+
+  /** A page of an account's records, the newest first, and where the next one begins if there is one. */
+  async page({ account }: { account: string }, { after, limit }: PageAsked): Promise<Page<T>> {
+    const found = await this.list({ account, after, limit: limit + 1 });
+    const items = found.slice(0, limit);
+    return { items, next: found.length > limit ? items.at(-1) : undefined };
   }
 
   count(selected: Selected): Promise<number> {
@@ -137,6 +164,11 @@ export class Collection<T extends Document> {
     });
     if (!changed) throw this.notFound();
     return changed;
+  }
+
+  /** Removes one that must be the account's. */
+  async removeOwned(owner: { account: string }, id: string): Promise<void> {
+    await this.changeOwned(owner, id, () => ({ remove: true }));
   }
 
   /** Undefined when it was refused for one of these reasons. */

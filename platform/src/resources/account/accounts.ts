@@ -4,7 +4,7 @@ import type { Kept } from "../../kernel/document.ts";
 import { keyDigest, resourceId } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
-import { Collection, type Item } from "../../ports/store/collection.ts";
+import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { type Account, accounts, apiKeys, type KeptApiKey, type User, users } from "./model.ts";
 
@@ -34,7 +34,7 @@ export class Accounts {
   #firstOwner: Owner | undefined;
   readonly #removed: ((account: string) => Promise<void>)[] = [];
 
-  constructor(parts: { store: Store; clock: Clock; random: Random }) {
+  constructor(parts: RecordParts) {
     this.#store = parts.store;
     this.#accounts = new Collection(parts.store, accounts);
     this.#users = new Collection(parts.store, users);

@@ -1,9 +1,16 @@
 /** Operations on an account's API keys and SSH keys. */
 import type { Operations } from "../../kernel/operation.ts";
-import { t } from "../../kernel/schema.ts";
+import { operationsOn } from "../../kernel/operations-on.ts";
 import { ApiKey, CreatedApiKey, SshKeys, UpdateSshKeys } from "./model.ts";
 
 const tag = "Account";
+
+const on = operationsOn(ApiKey, "/v2/account/api-keys", {
+  tag,
+  scope: "api-keys",
+  one: "an API key",
+  many: "apiKeys",
+});
 
 export const accountOperations = {
   getSshKeys: {
@@ -29,35 +36,15 @@ export const accountOperations = {
     scope: "ssh-keys:write",
     narrowed: "refused",
   },
-  listApiKeys: {
-    method: "GET",
-    path: "/v2/account/api-keys",
-    summary: "List the account's API keys",
-    tag,
-    out: t.Object({ apiKeys: t.Array(ApiKey.record) }),
-    status: 200,
-    scope: "api-keys:read",
-    narrowed: "refused",
-  },
+  listApiKeys: on.find({}, { summary: "List the account's API keys" }),
   createApiKey: {
-    method: "POST",
-    path: "/v2/account/api-keys",
-    summary: "Create an API key",
-    description: "The key is in this answer and nowhere else. A key can grant only what the calling key holds itself.",
-    tag,
-    in: ApiKey.create,
+    ...on.create({
+      summary: "Create an API key",
+      description:
+        "The key is in this answer and nowhere else. A key can grant only what the calling key holds itself.",
+      narrowed: "own",
+    }),
     out: CreatedApiKey,
-    status: 201,
-    scope: "api-keys:write",
-    narrowed: "own",
   },
-  deleteApiKey: {
-    method: "DELETE",
-    path: "/v2/account/api-keys/{id}",
-    summary: "Revoke an API key",
-    tag,
-    status: 204,
-    scope: "api-keys:write",
-    narrowed: "refused",
-  },
+  deleteApiKey: on.remove({ summary: "Revoke an API key" }),
 } as const satisfies Operations;

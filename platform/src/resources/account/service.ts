@@ -1,12 +1,11 @@
 /** The rules of an account's API keys and SSH keys. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
+import { apiKeyText, keyDigest, newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { mayGrant } from "../../kernel/scope.ts";
-import { Collection, type Item } from "../../ports/store/collection.ts";
-import type { Store } from "../../ports/store/store.ts";
+import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import { apiKeys, type KeptApiKey, type KeptSshKeys, type KeyUse, keyUses, sshKeys } from "./model.ts";
 import type { QuotaBook } from "./quotas.ts";
 
@@ -27,7 +26,7 @@ export class AccountService {
   readonly #random: Random;
   readonly #quotas: QuotaBook;
 
-  constructor(parts: { store: Store; clock: Clock; random: Random; quotas: QuotaBook }) {
+  constructor(parts: RecordParts & { quotas: QuotaBook }) {
     this.#quotas = parts.quotas;
     this.#keys = new Collection(parts.store, apiKeys);
     this.#uses = new Collection(parts.store, keyUses);
@@ -72,9 +71,7 @@ export class AccountService {
   ): Promise<IssuedKey> {
     const key = apiKeyText(this.#random);
     const item = await this.#keys.insert({
-      id: resourceId(this.#random),
-      account: owner.account,
-      createdAt: this.#clock.now(),
+      ...newRecord({ clock: this.#clock, random: this.#random }, owner.account),
       doc: withoutAbsent({
         userId: owner.user,
         digest: keyDigest(key),

@@ -1,69 +1,30 @@
 /** Operations on serverless endpoints. */
-import { Pagination, pageQuery } from "../../kernel/cursor.ts";
 import type { Operations } from "../../kernel/operation.ts";
-import { t } from "../../kernel/schema.ts";
+import { operationsOn } from "../../kernel/operations-on.ts";
 import { Endpoint } from "./model.ts";
 
-const tag = "Serverless";
+const on = operationsOn(Endpoint, "/v2/serverless", {
+  tag: "Serverless",
+  scope: "serverless",
+  narrowed: "own",
+  one: "an endpoint",
+  many: "endpoints",
+});
 
 export const endpointOperations = {
-  listEndpoints: {
-    method: "GET",
-    path: "/v2/serverless",
-    summary: "List endpoints",
-    description: "Newest first.",
-    tag,
-    query: t.Object(pageQuery),
-    out: t.Object({ endpoints: t.Array(Endpoint.record), pagination: Pagination }),
-    status: 200,
-    scope: "serverless:read",
-    narrowed: "own",
-  },
-  createEndpoint: {
-    method: "POST",
-    path: "/v2/serverless",
-    summary: "Create an endpoint",
+  listEndpoints: on.list(),
+  createEndpoint: on.create({
     description: "From `templateId`, or from `name`, `image` and one of `gpu` and `cpu`.",
-    tag,
-    in: Endpoint.create,
-    out: Endpoint.record,
-    status: 201,
-    scope: "serverless:write",
     narrowed: "refused",
     refuses: ["not-found"],
-  },
-  getEndpoint: {
-    method: "GET",
-    path: "/v2/serverless/{id}",
-    summary: "Get an endpoint",
-    tag,
-    out: Endpoint.record,
-    status: 200,
-    scope: "serverless:read",
-    narrowed: "own",
-  },
-  updateEndpoint: {
-    method: "PATCH",
-    path: "/v2/serverless/{id}",
-    summary: "Update an endpoint",
+  }),
+  getEndpoint: on.get(),
+  updateEndpoint: on.update({
     description:
       "Changes only the fields sent. Workers, scaling and timeout apply at once; what concerns the container makes a new release. " +
       "`env` and `cpu` replace the whole value; an endpoint keeps its compute family and its type.",
-    tag,
-    in: Endpoint.update,
-    out: Endpoint.record,
-    status: 200,
-    scope: "serverless:write",
-    narrowed: "own",
-  },
-  deleteEndpoint: {
-    method: "DELETE",
-    path: "/v2/serverless/{id}",
-    summary: "Delete an endpoint",
+  }),
+  deleteEndpoint: on.remove({
     description: "Cancels its jobs, ends its workers, and removes its configuration, logs and job history for good.",
-    tag,
-    status: 204,
-    scope: "serverless:write",
-    narrowed: "own",
-  },
-} as const satisfies Operations;
+  }),
+} satisfies Operations;

@@ -2,7 +2,7 @@
 
 import { poolIds, poolOfType, typesOfPool } from "../../catalog/compute.ts";
 import { timestamp } from "../../kernel/clock.ts";
-import { DEFAULT_PAGE, decodeCursor, paginationOf } from "../../kernel/cursor.ts";
+import { paged } from "../../kernel/cursor.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { registryId } from "../container/command.ts";
@@ -17,16 +17,10 @@ type Operations = typeof endpointOperations;
 type Body = Call<Operations["createEndpoint"]>["body"] | Call<Operations["updateEndpoint"]>["body"];
 type GpuRequest = NonNullable<Body["gpu"]>;
 
-const LISTING = "endpoints";
-
 export function endpointHandlers(endpoints: EndpointService): Handlers<Operations> {
   const shown = (item: EndpointItem) => shownEndpoint(item, endpoints.urlOf(item.id));
   return {
-    async listEndpoints({ caller, query }) {
-      const after = decodeCursor(LISTING, query.cursor);
-      const { items, next } = await endpoints.list(caller, { after, limit: query.limit ?? DEFAULT_PAGE });
-      return { endpoints: items.map(shown), pagination: paginationOf(LISTING, next) };
-    },
+    listEndpoints: ({ caller, query }) => paged("endpoints", query, (asked) => endpoints.list(caller, asked), shown),
     async createEndpoint({ caller, body }) {
       if (body.gpu && !body.gpu.pools && body.gpu.id === undefined && !body.gpu.excludedTypes)
         throw missingPools("$.gpu: one of 'pools' and 'id' is required");

@@ -1,12 +1,12 @@
 /** The rules of serverless endpoints. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { resourceId } from "../../kernel/ids.ts";
+import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
-import { Collection, type Item } from "../../ports/store/collection.ts";
-import type { Position, Store, Write } from "../../ports/store/store.ts";
+import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
+import type { Store, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -15,12 +15,6 @@ import { type RefusesImage, refuseImage } from "./images.ts";
 import { type EndpointType, endpoints, type KeptEndpoint, type Removal, removals } from "./model.ts";
 
 export type EndpointItem = Item<KeptEndpoint>;
-
-export interface EndpointPage {
-  items: EndpointItem[];
-  /** The last that was looked at, where there are more. */
-  next?: Position;
-}
 
 /** Removals belong to no account: they outlive the one whose endpoint they are about. */
 const EVERYONE = "*";
@@ -46,14 +40,7 @@ export class EndpointService {
 
   readonly #types = new Map<string, EndpointType>();
 
-  constructor(parts: {
-    store: Store;
-    clock: Clock;
-    random: Random;
-    releaseRecords: ReleaseRecords;
-    quotas: QuotaBook;
-    publicUrl?: () => string;
-  }) {
+  constructor(parts: RecordParts & { releaseRecords: ReleaseRecords; quotas: QuotaBook; publicUrl?: () => string }) {
     this.#store = parts.store;
     this.#endpoints = new Collection(parts.store, endpoints);
     this.#removals = new Collection(parts.store, removals);
@@ -91,11 +78,9 @@ export class EndpointService {
   }
 
   /** The newest first. A key that is narrowed sees its own: a page may have less than asked for, and none is the last for that. */
-  async list(caller: Caller, { after, limit }: { after?: Position | undefined; limit: number }): Promise<EndpointPage> {
-    const found = await this.#endpoints.list({ account: caller.account, after, limit: limit + 1 });
-    const page = found.slice(0, limit);
-    const next = found.length > limit ? page.at(-1) : undefined;
-    return { items: page.filter(({ id }) => mayUse(caller, id)), ...(next && { next }) };
+  async list(caller: Caller, asked: PageAsked): Promise<Page<KeptEndpoint>> {
+    const { items, next } = await this.#endpoints.page(caller, asked);
+    return { items: items.filter(({ id }) => mayUse(caller, id)), next };
   }
 
   async create(caller: Caller, terms: EndpointTerms): Promise<EndpointItem> {
@@ -103,18 +88,17 @@ export class EndpointService {
     if (terms.templateId !== undefined) throw problem("not-found", "template not found");
     const doc = created(terms);
     await refuseImage(this.#refusesImage, doc.image, caller.account);
-    const createdAt = this.#clock.now();
-    const place = { id: resourceId(this.#random), account: caller.account, createdAt };
-    const first = { ...place, release: doc.release };
+    const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
+    const first = { ...record, release: doc.release };
     await this.#refuseTooMany(caller.account, doc.workers.min);
     const writes = [
-      this.#endpoints.inserting({ ...place, doc }),
-      this.#releases.inserting(first, { at: createdAt, user: caller.user, diff: [] }),
+      this.#endpoints.inserting({ ...record, doc }),
+      this.#releases.inserting(first, { at: record.createdAt, user: caller.user, diff: [] }),
     ];
     const count = () => this.#endpoints.count({ account: caller.account });
     await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
-    this.#tell(place.id);
-    return { ...place, version: 1, doc };
+    this.#tell(record.id);
+    return { ...record, version: 1, doc };
   }
 
   async update(caller: Caller, id: string, terms: EndpointTerms): Promise<EndpointItem> {

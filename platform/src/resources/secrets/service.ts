@@ -2,11 +2,11 @@
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
-import { resourceId } from "../../kernel/ids.ts";
+import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Static } from "../../kernel/schema.ts";
-import { Collection, type Item } from "../../ports/store/collection.ts";
+import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
@@ -35,7 +35,7 @@ export class SecretService {
 
   readonly #quotas: QuotaBook;
 
-  constructor(parts: { store: Store; vault: Vault; clock: Clock; random: Random; quotas: QuotaBook }) {
+  constructor(parts: RecordParts & { vault: Vault; quotas: QuotaBook }) {
     this.#quotas = parts.quotas;
     this.#store = parts.store;
     this.#secrets = new Collection(parts.store, secrets);
@@ -60,19 +60,20 @@ export class SecretService {
   async create({ account }: Caller, { name, value, description }: NewSecret): Promise<SecretItem> {
     if (RESERVED_NAME.test(name))
       throw problem("rule-broken", `The name '${name}' begins with a reserved word: MILLRACE or RUNPOD.`);
-    const id = resourceId(this.#random);
-    const now = this.#clock.now();
-    const place = { id, account, createdAt: now };
-    const sealed = await this.#vault.seal(value, context(account, id));
-    const doc = { name, description: description || null, valueLastUpdatedAt: now };
-    const written = [this.#secrets.inserting({ ...place, doc }), this.#values.inserting({ ...place, doc: { sealed } })];
+    const record = newRecord({ clock: this.#clock, random: this.#random }, account);
+    const sealed = await this.#vault.seal(value, context(account, record.id));
+    const doc = { name, description: description || null, valueLastUpdatedAt: record.createdAt };
+    const written = [
+      this.#secrets.inserting({ ...record, doc }),
+      this.#values.inserting({ ...record, doc: { sealed } }),
+    ];
     const count = () => this.#secrets.count({ account });
     try {
       await this.#quotas.within(account, "secrets", count, () => this.#store.commit(written));
     } catch (error) {
       throw nameTaken(error, name);
     }
-    return { ...place, version: 1, doc };
+    return { ...record, version: 1, doc };
   }
 
   get(caller: Caller, id: string): Promise<SecretItem> {

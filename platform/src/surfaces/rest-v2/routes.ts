@@ -1,8 +1,8 @@
 /** REST v2: the operations of every resource under `/v2/<resource word>`, with problem+json refusals. */
 import type { FastifyInstance } from "fastify";
-import { operations, resourceWords } from "../../contract.ts";
+import { resourceWords } from "../../contract.ts";
 import type { Authenticator } from "../../guards/authenticate.ts";
-import type { Handlers } from "../../kernel/operation.ts";
+import type { Answered } from "../../guards/perform.ts";
 import { problem } from "../../kernel/problem.ts";
 import { orPage } from "../http/page.ts";
 import type { Pipeline } from "../http/pipeline.ts";
@@ -10,9 +10,6 @@ import { problemJson } from "../http/problem-json.ts";
 import type { Answering } from "../http/reply.ts";
 import { viaFastify } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
-
-/** One method per operation, whichever service it comes from. */
-export type RestHandlers = Handlers<typeof operations>;
 
 export function restV2Surface(authenticator: Authenticator): Surface {
   return {
@@ -28,21 +25,22 @@ export function restV2Surface(authenticator: Authenticator): Surface {
 export interface RestParts {
   pipeline: Pipeline;
   surface: Surface;
-  handlers: RestHandlers;
+  /** Those of the contract, and any that are served beside it. */
+  resources: readonly Answered[];
   /** What addresses on the page for people begin with; by default, as they came to it. */
   publicUrl: string | undefined;
 }
 
-export function mountRestV2(app: FastifyInstance, { pipeline, surface, handlers, publicUrl }: RestParts): void {
-  pipeline.mount(app, surface, operations, handlers as never);
+export function mountRestV2(app: FastifyInstance, { pipeline, surface, resources, publicUrl }: RestParts): void {
+  for (const { operations, handlers } of resources) pipeline.mount(app, surface, operations, handlers);
+  const paths = new Set(resources.flatMap(({ operations }) => Object.values(operations).map(({ path }) => path)));
   const unknown: Answering = (request, reply) =>
     pipeline.refuse(surface, problem("not-found", "The requested path was not found."), request, reply);
   const notFound = viaFastify(unknown);
   // Without these, `/v2/pods/run` would be taken for the endpoint called "pods".
   for (const word of resourceWords) {
     app.all(`/v2/${word}/*`, notFound);
-    if (!Object.values(operations).some(({ path }) => path === `/v2/${word}`) && word !== "openapi.json")
-      app.all(`/v2/${word}`, notFound);
+    if (!paths.has(`/v2/${word}`) && word !== "openapi.json") app.all(`/v2/${word}`, notFound);
   }
   app.setNotFoundHandler(viaFastify(orPage(unknown, publicUrl)));
 }
