@@ -3,7 +3,7 @@ import type { FastifyInstance } from "fastify";
 import { Balancer } from "./balancing/balancer.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { InvokeLimiter, parseInvokeLimits } from "./guards/invoke-limits.ts";
-import { type Answered, answered } from "./guards/perform.ts";
+import type { Answered } from "./guards/perform.ts";
 import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
 import { Outputs } from "./jobs/outputs.ts";
@@ -33,32 +33,21 @@ import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
-import { accountOperations } from "./resources/account/operations.ts";
 import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
-import { accountHandlers } from "./resources/account/rest-v2.ts";
 import { AccountService } from "./resources/account/service.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
 import { BatchService } from "./resources/batches/service.ts";
-import { buildOperations } from "./resources/builds/operations.ts";
-import { buildHandlers } from "./resources/builds/rest-v2.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
-import { endpointOperations } from "./resources/endpoints/operations.ts";
-import { endpointHandlers } from "./resources/endpoints/rest-v2.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
-import { releaseOperations } from "./resources/releases/operations.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
-import { releaseHandlers } from "./resources/releases/rest-v2.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
+import { Removals } from "./resources/removals.ts";
+import { accountRemovers, endpointRemovers } from "./resources/removers.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
-import { secretOperations } from "./resources/secrets/operations.ts";
-import { secretHandlers } from "./resources/secrets/rest-v2.ts";
 import { SecretService } from "./resources/secrets/service.ts";
-import { workerLogsOf } from "./resources/workers/model.ts";
-import { workerOperations } from "./resources/workers/operations.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
-import { workerHandlers } from "./resources/workers/rest-v2.ts";
 import { WorkerService } from "./resources/workers/service.ts";
 import { bodyMemory } from "./surfaces/http/body-memory.ts";
 import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
@@ -76,6 +65,7 @@ import { OtherLogs } from "./surfaces/node-link/other-logs.ts";
 import { NodePasses } from "./surfaces/node-link/pass.ts";
 import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
+import { restResources } from "./surfaces/rest-v2/resources.ts";
 import { mountRestV2, restV2Surface } from "./surfaces/rest-v2/routes.ts";
 import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
@@ -100,11 +90,13 @@ export interface Services {
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
   quotas: QuotaBook;
+  removals: Removals;
 }
 
 export async function openServices(
   parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string; quotas?: Quotas },
 ): Promise<Services> {
+  const removals = new Removals(parts);
   const releaseRecords = new ReleaseRecords(parts);
   const quotas = new QuotaBook(parts);
   const secrets = new SecretService({ ...parts, quotas });
@@ -112,18 +104,19 @@ export async function openServices(
   const instanceRecords = new InstanceRecords(parts);
   const services = {
     releaseRecords,
-    accounts: new Accounts(parts),
+    accounts: new Accounts({ ...parts, removals }),
     account: new AccountService({ ...parts, quotas }),
     secrets,
     masterKeys: new MasterKeys({ ...parts, secrets, batchRecords }),
-    endpoints: new EndpointService({ ...parts, quotas, releaseRecords }),
+    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords }),
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
     workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
     batchRecords,
     quotas,
+    removals,
   };
-  services.accounts.onRemoval((account) => services.endpoints.removeAccount(account));
+  removals.register("account", accountRemovers(services));
   await Promise.all(Object.values(services).map((service) => service.prepare()));
   return services;
 }
@@ -211,12 +204,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { endpoints, workerKeys } = services;
   if (parts.refusesImage) endpoints.refuseImages(parts.refusesImage);
   endpoints.onChange((id) => fleet?.endpointChanged(id));
-  endpoints.onRemoval(async (id) => fleet?.removeEndpoint(id));
-  // Before the jobs: nothing may become one afterwards.
-  endpoints.onRemoval((id) => records.removeEndpoint(id));
-  endpoints.onRemoval((id) => engine.removeEndpoint(id));
-  endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
-  endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
+  services.removals.register("endpoint", endpointRemovers({ ...services, workers: fleet, jobs: engine, logs }));
   const requests = (endpoint: string) => balancer.requestsOf(endpoint);
   const node = identityIn(parts);
   const ownMachines = (parts.machines ?? []).map(({ id }) => id);
@@ -224,7 +212,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     node && new OtherLogs({ here: ownMachines, calls, peers: async () => (await fleet?.peers()) ?? [] });
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
-  const removing = every(clock, FINISH_REMOVALS_MS, () => endpoints.finishRemovals(), failed);
+  const removing = every(clock, FINISH_REMOVALS_MS, () => services.removals.finishAll(), failed);
   floating(removing.soon(), failed);
 
   const rest = restV2Surface(authenticator);
@@ -261,7 +249,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     accountOf: async (endpoint) => (await endpoints.find(endpoint))?.account,
     mine: leaseOf("webhooks", parts),
   });
-  const resources = [...restResources(services, workers, authenticator), ...(parts.resources ?? [])];
+  const releases = new ReleaseService({ ...services, workers });
+  const resources = [...restResources({ ...services, workers, releases, authenticator }), ...(parts.resources ?? [])];
   const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };
   const invoking = {
     pipeline,
@@ -387,19 +376,4 @@ function warmUpsOf(fleet: () => Fleet | undefined): WarmUps {
     lose: (call, isSure) => known().lose(call, isSure),
     end: (call, report) => known().end(call, report),
   };
-}
-
-function restResources(services: Services, workers: WorkerService, authenticator: Authenticator): Answered[] {
-  const { account, secrets, endpoints } = services;
-  return [
-    answered(
-      accountOperations,
-      accountHandlers(account, () => authenticator.forget()),
-    ),
-    answered(secretOperations, secretHandlers(secrets)),
-    answered(endpointOperations, endpointHandlers(endpoints)),
-    answered(workerOperations, workerHandlers(workers)),
-    answered(releaseOperations, releaseHandlers(new ReleaseService({ ...services, workers }))),
-    answered(buildOperations, buildHandlers(endpoints)),
-  ];
 }

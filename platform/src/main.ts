@@ -126,9 +126,9 @@ const LOOK_FOR_REMOVALS_MS = 200;
  * its queue; then by waiting for that server. False when it has not come to it by then; it will.
  */
 export async function finishRemovals(settings: Settings, installation: Installation, waitMs = 20_000) {
-  const { endpoints } = installation;
+  const { removals } = installation;
   const untilMs = real.clock.monotonic() + waitMs;
-  for (let tried = false; await endpoints.hasRemovals(); tried = true) {
+  for (let tried = false; await removals.areLeft(); tried = true) {
     if (!tried) await removeHere(settings, installation);
     else if (real.clock.monotonic() > untilMs) return false;
     else await stay(LOOK_FOR_REMOVALS_MS);
@@ -136,18 +136,16 @@ export async function finishRemovals(settings: Settings, installation: Installat
   return true;
 }
 
-async function removeHere(settings: Settings, { endpoints, workerKeys, batchRecords }: Installation): Promise<void> {
+async function removeHere(settings: Settings, installation: Installation): Promise<void> {
   using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
   if (!settings.databaseUrl && !lock) return;
   await using opened = new AsyncDisposableStack();
   const { queue } = opened.use(await openQueue(settings, real));
-  const { workerLogsOf } = await import("./resources/workers/model.ts");
-  endpoints.onRemoval((id) => batchRecords.removeEndpoint(id));
-  endpoints.onRemoval((id) => queue.removeEndpoint(id));
-  endpoints.onRemoval((id) => workerKeys.removeEndpoint(id));
+  const { endpointRemovers } = await import("./resources/removers.ts");
   const logs = opened.use(openLogs(settings, () => undefined));
-  endpoints.onRemoval((id) => logs.remove(workerLogsOf(id)));
-  await endpoints.finishRemovals();
+  const { removals } = installation;
+  removals.register("endpoint", endpointRemovers({ ...installation, jobs: queue, logs }));
+  await removals.finishAll();
 }
 
 export interface RunningServer extends AsyncDisposable {

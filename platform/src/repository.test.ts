@@ -12,6 +12,7 @@ import {
   impureModels,
   knownAdapters,
   LONGEST_FILE,
+  ownedKinds,
   reachesNode,
   realTimeAndChance,
   strayLibraries,
@@ -348,6 +349,19 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
     expect(
       tooLong(sample, { "cli/src/a.ts": record, "cli/src/b.ts": "gone.md", "cli/src/c.ts": record }, [record]),
     ).toEqual(["cli/src/b.ts has 401 lines", "cli/src/c.ts needs no exception"]);
+  });
+
+  test("kinds of records that belong to an endpoint, by a field or by their name", () => {
+    const sample = tree({
+      "platform/src/a.ts": 'type A = { endpoint: string };\nconst a: Kept<A> = { kind: "a", v: 1 };',
+      "platform/src/b.ts": "export type B = {\n  v: number;\n  endpoint?: string;\n};",
+      "platform/src/c.ts":
+        'export const b: Kept<B> = {\n  kind: "b",\n};\nconst n: Kept<N> = { kind: "endpoint-note" };',
+      "platform/src/e.ts":
+        'const e: Kept<E> = {\n  kind: "e",\n  listed: ({ owner, machine }) => ({ owner, machine }),\n};',
+      "platform/src/d.ts": 'type D = { endpoints: string[] };\nconst d: Kept<D> = { kind: "d", v: 1 };',
+    });
+    expect(ownedKinds(sample, "endpoint")).toEqual(["a", "b", "endpoint-note", "e"]);
   });
 
   test("a flat dialect without its conformance", () => {

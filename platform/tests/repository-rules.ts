@@ -149,6 +149,22 @@ export function dialectsUntested(files: SourceFile[]): string[] {
   });
 }
 
+/**
+ * Kinds of records that belong to an owner such as an endpoint: it is named, or `owner` is, by a field of theirs, by a key that they are
+ * listed by, or by what they are called. What two files call by one name is taken together.
+ */
+export function ownedKinds(files: SourceFile[], owner: string): string[] {
+  const texts = products(files).map(({ text }) => codeOf(text));
+  const typeOf = (name: string) =>
+    texts.flatMap((text) => text.match(new RegExp(`\\btype ${name} = [^}]*\\}`, "g")) ?? []).join();
+  const named = new RegExp(`\\b(${owner}|owner)\\??: string|\\((\\{[^}]*)?\\b(${owner}|owner)\\b[^)]*\\) =>`);
+  const kept = texts.flatMap((text) => [...text.matchAll(/: Kept<(\w+)> = (\{[^;]*\});/g)]);
+  return kept.flatMap(([, type, how]) => {
+    const kind = /kind: "([^"]+)"/.exec(how!)![1]!;
+    return kind.startsWith(`${owner}-`) || named.test(how!) || named.test(typeOf(type!)) ? [kind] : [];
+  });
+}
+
 export const LONGEST_FILE = 400;
 
 /** Files over the limit that no decision record speaks for, and records that speak for a file which needs none. */

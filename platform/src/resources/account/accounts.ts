@@ -6,6 +6,7 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import type { Removals } from "../removals.ts";
 import { type Account, accounts, apiKeys, type KeptApiKey, type User, users } from "./model.ts";
 
 /** Says which account was there first: the one that the owner's key belongs to. */
@@ -32,14 +33,15 @@ export class Accounts {
   readonly #clock: Clock;
   readonly #random: Random;
   #firstOwner: Owner | undefined;
-  readonly #removed: ((account: string) => Promise<void>)[] = [];
+  readonly #removals: Removals;
 
-  constructor(parts: RecordParts) {
+  constructor(parts: RecordParts & { removals: Removals }) {
     this.#store = parts.store;
     this.#accounts = new Collection(parts.store, accounts);
     this.#users = new Collection(parts.store, users);
     this.#keys = new Collection(parts.store, apiKeys);
     this.#first = new Collection(parts.store, firstAccount);
+    this.#removals = parts.removals;
     this.#clock = parts.clock;
     this.#random = parts.random;
   }
@@ -135,13 +137,8 @@ export class Accounts {
     if (account === (await this.firstOwner()).account) {
       throw problem("rule-broken", "The first account cannot be deleted: the owner's key belongs to it.");
     }
-    for (const remove of this.#removed) await remove(account);
+    await this.#removals.remove("account", account);
     await this.#store.removeAccount(account);
-  }
-
-  /** A part that keeps something of an account outside the store says how it is removed. */
-  onRemoval(remove: (account: string) => Promise<void>): void {
-    this.#removed.push(remove);
   }
 
   #making(name: string, email: string): { writes: Write[]; owner: Owner } {

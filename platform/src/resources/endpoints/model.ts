@@ -278,8 +278,3 @@ export type KeptEndpoint = {
 };
 
 export const endpoints: Kept<KeptEndpoint> = { kind: "endpoint", v: 1 };
-
-/** An endpoint that is gone, under its own id, until everything it left elsewhere is gone too. */
-export type Removal = Record<never, never>;
-
-export const removals: Kept<Removal> = { kind: "removed-endpoint", v: 1 };

@@ -10,29 +10,24 @@ import type { Store, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
+import type { Removals } from "../removals.ts";
 import { changesNothing, created, type EndpointTerms, refuseNewSecrets, updated } from "./fields.ts";
 import { type RefusesImage, refuseImage } from "./images.ts";
-import { type EndpointType, endpoints, type KeptEndpoint, type Removal, removals } from "./model.ts";
+import { type EndpointType, endpoints, type KeptEndpoint } from "./model.ts";
 
 export type EndpointItem = Item<KeptEndpoint>;
 
-/** Removals belong to no account: they outlive the one whose endpoint they are about. */
-const EVERYONE = "*";
 const REMEMBERED_MS = 1000;
-
-/** What an endpoint leaves behind elsewhere, to be removed with it. */
-type Remains = (id: string) => Promise<void>;
 
 export class EndpointService {
   readonly #store: Store;
   readonly #endpoints: Collection<KeptEndpoint>;
-  readonly #removals: Collection<Removal>;
+  readonly #removals: Removals;
   readonly #releases: ReleaseRecords;
   readonly #quotas: QuotaBook;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #publicUrl: () => string;
-  readonly #removed: Remains[] = [];
   readonly #changed: ((id: string) => void)[] = [];
   readonly #remembered: Remembered<EndpointItem>;
 
@@ -40,10 +35,17 @@ export class EndpointService {
 
   readonly #types = new Map<string, EndpointType>();
 
-  constructor(parts: RecordParts & { releaseRecords: ReleaseRecords; quotas: QuotaBook; publicUrl?: () => string }) {
+  constructor(
+    parts: RecordParts & {
+      releaseRecords: ReleaseRecords;
+      removals: Removals;
+      quotas: QuotaBook;
+      publicUrl?: () => string;
+    },
+  ) {
     this.#store = parts.store;
     this.#endpoints = new Collection(parts.store, endpoints);
-    this.#removals = new Collection(parts.store, removals);
+    this.#removals = parts.removals;
     this.#releases = parts.releaseRecords;
     this.#quotas = parts.quotas;
     this.#clock = parts.clock;
@@ -52,14 +54,8 @@ export class EndpointService {
     this.#publicUrl = parts.publicUrl ?? (() => "");
   }
 
-  async prepare(): Promise<void> {
-    await this.#endpoints.prepare();
-    await this.#removals.prepare();
-  }
-
-  /** A part that keeps something of an endpoint says how it is removed. */
-  onRemoval(remove: Remains): void {
-    this.#removed.push(remove);
+  prepare(): Promise<void> {
+    return this.#endpoints.prepare();
   }
 
   /** Told of every endpoint that was made or changed here. */
@@ -135,33 +131,22 @@ export class EndpointService {
     return [this.#releases.inserting({ id, account, release: set.release }, made)];
   }
 
-  /** Gone for callers at once; what it left elsewhere is removed before the answer, or after a crash by `finishRemovals`. */
+  /** Gone for callers at once; what it left elsewhere is removed before the answer, or after a crash by the next server. */
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.#endpoints.changeOwned(caller, id, async (item) => {
+    await this.#endpoints.changeOwned(caller, id, (item) => {
       permitted(caller, id, item);
-      const releases = await this.#releases.removing({ ...item, release: item.doc.release });
-      return { remove: true, also: [...releases, this.#removing(id)] };
+      return { remove: true, also: [this.#removals.marking("endpoint", id)] };
     });
     this.#remembered.delete(id);
     this.#types.delete(id);
-    await this.#finishRemoval(id);
+    await this.#removals.finish("endpoint", id);
   }
 
   /** An account is about to go: what its endpoints left elsewhere goes with it, now or when a server next runs. */
   async removeAccount(account: string): Promise<void> {
     for await (const { id } of this.#endpoints.all({ account })) {
-      await this.#store.commit([this.#endpoints.removing(id), this.#removing(id)]);
+      await this.#store.commit([this.#endpoints.removing(id), this.#removals.marking("endpoint", id)]);
     }
-  }
-
-  /** Ends what a crash or another process left half done. */
-  async finishRemovals(): Promise<void> {
-    for await (const { id } of this.#removals.all()) await this.#finishRemoval(id);
-  }
-
-  /** Whether something of a deleted endpoint may still be there. */
-  async hasRemovals(): Promise<boolean> {
-    return (await this.#removals.list({ limit: 1 })).length > 0;
   }
 
   /** Another account's endpoint does not exist for this caller; one outside the key's own list is refused. */
@@ -189,17 +174,6 @@ export class EndpointService {
   /** Known without waiting once it was asked for: a type is fixed, and no id is used twice. */
   typeOf(id: string): EndpointType | undefined | Promise<EndpointType | undefined> {
     return this.#types.get(id) ?? this.find(id).then((item) => item?.doc.type);
-  }
-
-  #removing(id: string): Write {
-    return this.#removals.inserting({ id, account: EVERYONE, createdAt: this.#clock.now(), doc: {} });
-  }
-
-  async #finishRemoval(id: string): Promise<void> {
-    for (const remove of this.#removed) await remove(id);
-    // Its own record and its releases name variables of its containers.
-    await this.#store.scrub();
-    await this.#removals.removeIfThere(id);
   }
 
   /** What the URLs of its operations begin with. */

@@ -1,6 +1,6 @@
 /** The records of releases: written together with the endpoint, and found by their numbers. */
 import { Collection, type Item } from "../../ports/store/collection.ts";
-import type { Store, Write } from "../../ports/store/store.ts";
+import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import { type Change, type KeptRelease, releases } from "./model.ts";
 
 /** An endpoint as far as its releases concern it. */
@@ -11,9 +11,11 @@ export interface Released {
 }
 
 export class ReleaseRecords {
+  readonly #store: Store;
   readonly #releases: Collection<KeptRelease>;
 
   constructor(parts: { store: Store }) {
+    this.#store = parts.store;
     this.#releases = new Collection(parts.store, releases);
   }
 
@@ -27,11 +29,23 @@ export class ReleaseRecords {
     return this.#releases.inserting({ id: releaseId(id, release), account, createdAt: made.at, doc });
   }
 
-  /** To be committed with the endpoint's removal. */
-  async removing(endpoint: Released): Promise<Write[]> {
-    return (await this.before(endpoint, endpoint.release + 1, endpoint.release)).map(({ id }) =>
-      this.#releases.removing(id),
-    );
+  /** All of them in one commit, so that none is left behind a gap. */
+  async removeEndpoint(endpoint: string): Promise<void> {
+    for (let newest = await this.#newest(endpoint); newest > 0; newest = await this.#newest(endpoint)) {
+      const ids = Array.from({ length: newest }, (_, i) => releaseId(endpoint, i + 1));
+      try {
+        await this.#store.commit(ids.map((id) => this.#releases.removing(id)));
+      } catch (error) {
+        // Another node was faster.
+        if (!(error instanceof WriteRefused)) throw error;
+      }
+    }
+  }
+
+  async #newest(endpoint: string): Promise<number> {
+    let newest = 0;
+    while (await this.#releases.get(releaseId(endpoint, newest + 1))) newest++;
+    return newest;
   }
 
   /** Up to `limit` releases with smaller numbers than this, the newest first. */

@@ -1,0 +1,48 @@
+/** Everything that goes with an account or an endpoint, in the order in which it goes: the one place where this is said, for servers and commands. */
+import type { Logs } from "../ports/logs/logs.ts";
+import type { BatchRecords } from "./batches/records.ts";
+import type { EndpointService } from "./endpoints/service.ts";
+import type { WorkerKeys } from "./endpoints/worker-keys.ts";
+import type { ReleaseRecords } from "./releases/records.ts";
+import type { Remover } from "./removals.ts";
+import { workerLogsOf } from "./workers/model.ts";
+
+/** Something that keeps what belongs to endpoints. */
+interface KeepsOfEndpoints {
+  removeEndpoint(id: string): Promise<void>;
+}
+
+export interface EndpointRemains {
+  /** Absent where nothing keeps workers. Those of other machines end as soon as their nodes see that the endpoint is gone. */
+  workers?: KeepsOfEndpoints | undefined;
+  jobs: KeepsOfEndpoints;
+  logs: Pick<Logs, "remove">;
+  batchRecords: BatchRecords;
+  workerKeys: WorkerKeys;
+  releaseRecords: ReleaseRecords;
+}
+
+export function endpointRemovers(parts: EndpointRemains): Remover[] {
+  const { workers, jobs, logs, batchRecords, workerKeys, releaseRecords } = parts;
+  return [
+    { what: "workers", kinds: ["instance"], remove: async (id) => workers?.removeEndpoint(id) },
+    // Before the jobs: nothing may become one afterwards.
+    {
+      what: "batches",
+      kinds: ["batch", "batch-page", "batch-text", "batch-run"],
+      remove: (id) => batchRecords.removeEndpoint(id),
+    },
+    { what: "jobs", kinds: [], remove: (id) => jobs.removeEndpoint(id) },
+    { what: "worker keys", kinds: ["worker-key"], remove: (id) => workerKeys.removeEndpoint(id) },
+    { what: "logs", kinds: [], remove: (id) => logs.remove(workerLogsOf(id)) },
+    { what: "releases", kinds: ["release"], remove: (id) => releaseRecords.removeEndpoint(id) },
+  ];
+}
+
+/** What stays when its owner goes, with the reason. */
+export const staying: Record<string, string> = { span: "what was used is paid for, whatever became of it" };
+
+/** Its records of every kind go with it by the store; this is what its records leave elsewhere. */
+export function accountRemovers({ endpoints }: { endpoints: EndpointService }): Remover[] {
+  return [{ what: "endpoints", kinds: ["endpoint"], remove: (account) => endpoints.removeAccount(account) }];
+}

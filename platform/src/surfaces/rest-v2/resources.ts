@@ -1,0 +1,42 @@
+/** The resources of REST v2: the operations of the contract, each with what answers it. */
+import type { Authenticator } from "../../guards/authenticate.ts";
+import { type Answered, answered } from "../../guards/perform.ts";
+import { accountOperations } from "../../resources/account/operations.ts";
+import { accountHandlers } from "../../resources/account/rest-v2.ts";
+import type { AccountService } from "../../resources/account/service.ts";
+import { buildOperations } from "../../resources/builds/operations.ts";
+import { buildHandlers } from "../../resources/builds/rest-v2.ts";
+import { endpointOperations } from "../../resources/endpoints/operations.ts";
+import { endpointHandlers } from "../../resources/endpoints/rest-v2.ts";
+import type { EndpointService } from "../../resources/endpoints/service.ts";
+import { releaseOperations } from "../../resources/releases/operations.ts";
+import { releaseHandlers } from "../../resources/releases/rest-v2.ts";
+import type { ReleaseService } from "../../resources/releases/service.ts";
+import { secretOperations } from "../../resources/secrets/operations.ts";
+import { secretHandlers } from "../../resources/secrets/rest-v2.ts";
+import type { SecretService } from "../../resources/secrets/service.ts";
+import { workerOperations } from "../../resources/workers/operations.ts";
+import { workerHandlers } from "../../resources/workers/rest-v2.ts";
+import type { WorkerService } from "../../resources/workers/service.ts";
+
+export interface RestServices {
+  account: AccountService;
+  secrets: SecretService;
+  endpoints: EndpointService;
+  workers: WorkerService;
+  releases: ReleaseService;
+  authenticator: Authenticator;
+}
+
+export function restResources(services: RestServices): Answered[] {
+  const { account, secrets, endpoints, workers, releases, authenticator } = services;
+  const forgetKeys = () => authenticator.forget();
+  return [
+    answered(accountOperations, accountHandlers(account, forgetKeys)),
+    answered(secretOperations, secretHandlers(secrets)),
+    answered(endpointOperations, endpointHandlers(endpoints)),
+    answered(workerOperations, workerHandlers(workers)),
+    answered(releaseOperations, releaseHandlers(releases)),
+    answered(buildOperations, buildHandlers(endpoints)),
+  ];
+}
