@@ -1,5 +1,4 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
-import type { FastifyInstance } from "fastify";
 import { Balancer } from "./balancing/balancer.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { InvokeLimiter, parseInvokeLimits } from "./guards/invoke-limits.ts";
@@ -50,11 +49,11 @@ import { SecretService } from "./resources/secrets/service.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 import { WorkerService } from "./resources/workers/service.ts";
 import { bodyMemory } from "./surfaces/http/body-memory.ts";
-import { DirectRoutes } from "./surfaces/http/direct-routes.ts";
 import { Doorkeeper } from "./surfaces/http/doorkeeper.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import type { Answering } from "./surfaces/http/reply.ts";
-import { type Ahead, closeServer, createServer, inTurn } from "./surfaces/http/server.ts";
+import { Router } from "./surfaces/http/router.ts";
+import { type Ahead, closeServer, HttpServer, inTurn } from "./surfaces/http/server.ts";
 import { CrossOrigin, parseOrigins } from "./surfaces/invoke/cors.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
 import { mountInvoke } from "./surfaces/invoke/routes.ts";
@@ -122,7 +121,7 @@ export async function openServices(
 }
 
 export interface App extends AsyncDisposable {
-  http: FastifyInstance;
+  http: HttpServer;
   /** For addresses that only workers reach: the worker link and the public API, and nothing that nodes have for each other. */
   workerLink: LinkListener;
   engine: Engine;
@@ -271,14 +270,13 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   };
   const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
   const link = { ...parts, desk, keys: workerKeys, large, doorkeeper, room, ...limits };
-  const serverWith = (first: Ahead): FastifyInstance => {
-    const direct = new DirectRoutes();
-    const server = createServer({ clock, log, doorkeeper, direct, badPath, unknown, ahead: first });
-    mountDocs(server);
-    mountRestV2(server, restV2);
-    mountInvoke(server, direct, invoking);
-    mountWorkerLink(server, direct, link);
-    return server;
+  const serverWith = (first: Ahead): HttpServer => {
+    const router = new Router({ badPath });
+    mountDocs(router);
+    mountRestV2(router, restV2);
+    mountInvoke(router, invoking);
+    mountWorkerLink(router, link);
+    return new HttpServer({ clock, log, doorkeeper, router, unknown, ahead: first });
   };
   const http = serverWith(nodeLink ? inTurn(ahead, nodeLink) : ahead);
   const workerLink = new LinkListener(() => serverWith(ahead), log);

@@ -82,7 +82,7 @@ const libraries = {
   typebox: ["kernel/schema.ts"],
   ajv: ["kernel/validate.ts"],
   "ajv-formats": ["kernel/validate.ts"],
-  fastify: ["surfaces/", "app.ts"],
+  "find-my-way": ["surfaces/http/router.ts"],
   pg: ["adapters/postgres/"],
   "node:sqlite": ["adapters/sqlite/"],
   pino: ["main.ts"],

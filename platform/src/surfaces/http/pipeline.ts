@@ -1,5 +1,4 @@
 /** The way of every request, the same for every surface: identify, authenticate, limit, read, validate, handle, render. */
-import type { FastifyInstance } from "fastify";
 import { type Handler, type Input, perform, ValidBody } from "../../guards/perform.ts";
 import type { RateLimiter } from "../../guards/rate-limit.ts";
 import type { Caller } from "../../kernel/caller.ts";
@@ -25,14 +24,14 @@ import { readQuery } from "./query.ts";
 import { sendRefusal } from "./refusal.ts";
 import type { Params, Reply, Request } from "./reply.ts";
 import { RequestRoom } from "./request-room.ts";
-import { viaFastify } from "./server.ts";
+import type { RoutedMethod, Router } from "./router.ts";
 import type { Surface } from "./surface.ts";
 
 /** Longer bodies would hold up everybody else while they are read. */
 const LONG_BODY = 1024 * 1024;
 const METHODS: readonly Method[] = ["GET", "POST", "PUT", "PATCH", "DELETE"];
-/** HEAD follows GET by itself; OPTIONS is refused like any other method that a path does not have. */
-const ROUTED_METHODS = [...METHODS, "OPTIONS"] as const;
+/** Refused where a path does not have them. HEAD follows GET by itself. */
+const REFUSED_METHODS: readonly RoutedMethod[] = [...METHODS, "OPTIONS"];
 
 interface PipelineParts {
   limiter: RateLimiter;
@@ -82,24 +81,21 @@ export class Pipeline {
   }
 
   /** Mounts operations together with a 405 for every other method of their paths. */
-  mount(app: FastifyInstance, surface: Surface, operations: Operations, handlers: Record<string, Handler>): void {
+  mount(router: Router, surface: Surface, operations: Operations, handlers: Record<string, Handler>): void {
     for (const [name, operation] of Object.entries(operations)) {
       const handler = handlers[name]!;
-      app.route({
-        method: operation.method,
-        url: routePath(operation.path),
-        handler: viaFastify((request, reply, params) =>
-          this.serve(surface, operation, handler, request, reply, params),
-        ),
-      });
+      router.add([operation.method], operation.path, (request, reply, params) =>
+        this.serve(surface, operation, handler, request, reply, params),
+      );
     }
-    for (const [path, methods] of methodsByPath(operations)) {
-      app.route({
-        method: ROUTED_METHODS.filter((method) => !methods.includes(method as Method)),
-        url: routePath(path),
-        handler: viaFastify((request, reply) => this.refuse(surface, notAllowed(methods), request, reply)),
-      });
-    }
+    for (const [path, methods] of methodsByPath(operations)) this.refuseOthers(router, surface, path, methods);
+  }
+
+  /** Methods that a path does not have are refused in the words of its surface, to callers who may know that much. */
+  refuseOthers(router: Router, surface: Surface, path: string, methods: readonly Method[]): void {
+    const others = REFUSED_METHODS.filter((method) => !methods.includes(method as Method));
+    const refusal = notAllowed(methods);
+    router.addRefusal(path, (request, reply) => this.refuse(surface, refusal, request, reply), others);
   }
 
   async serve(
@@ -239,18 +235,13 @@ export function searchOf(request: Request): URLSearchParams {
   return new URLSearchParams(mark < 0 ? "" : request.url.slice(mark + 1));
 }
 
-/** `{id}` in our tables, `:id` in the router's. */
-export function routePath(path: string): string {
-  return path.replace(/\{(\w+)\}/g, ":$1");
-}
-
 function methodsByPath(operations: Operations): Map<string, Method[]> {
   const byPath = new Map<string, Method[]>();
   for (const { path, method } of Object.values(operations)) byPath.set(path, [...(byPath.get(path) ?? []), method]);
   return byPath;
 }
 
-export function notAllowed(methods: readonly Method[]): Problem {
+function notAllowed(methods: readonly Method[]): Problem {
   const allow = METHODS.filter((method) => methods.includes(method)).join(", ");
   return problem("wrong-method", "The requested method is not allowed for this path.", {
     headers: { Allow: allow },

@@ -5,12 +5,13 @@ import { describe, expect, test } from "vitest";
 import { InterceptedStore, recordingLog, setup, type World } from "../../../tests/world.ts";
 import { FakeClock, turn } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
-import { DirectRoutes } from "./direct-routes.ts";
 import { Doorkeeper } from "./doorkeeper.ts";
 import type { Answering } from "./reply.ts";
-import { createServer } from "./server.ts";
+import { Router } from "./router.ts";
+import { HttpServer } from "./server.ts";
 
 const around = (clock = new FakeClock()) => ({ clock, doorkeeper: new Doorkeeper({ clock, most: 100 }) });
+const ANYWHERE = { port: 0, host: "127.0.0.1" };
 
 const SSH_KEYS = "/v2/account/ssh-keys";
 
@@ -207,6 +208,36 @@ describe("shutdown", () => {
     await closed;
   });
 
+  test("refuses what a client sends behind it on the same connection", async () => {
+    const { world, answer, release } = await inFlight();
+    const store = world.store as InterceptedStore;
+    const arrived = Promise.withResolvers<void>();
+    const held = store.beforeCommit!;
+    store.beforeCommit = (...writes) => {
+      arrived.resolve();
+      return held(...writes);
+    };
+    const socket = await open(world);
+    const body = '{"keys": []}';
+    const head = `PUT ${SSH_KEYS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.key}\r\n`;
+    socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
+    await arrived.promise;
+    const closed = world[Symbol.asyncDispose]();
+    await deaf(world);
+    socket.write("GET /docs HTTP/1.1\r\nHost: x\r\n\r\n");
+    await once(world.app.http.server, "request");
+    release();
+    const answers = await rest(socket);
+    expect(answers).toMatch(/^HTTP\/1.1 200 OK/);
+    const { status, problem } = read(answers.slice(answers.indexOf("HTTP/1.1 503")));
+    expect([status, problem]).toEqual([
+      503,
+      expect.objectContaining({ detail: "The server is closing; send the request again." }),
+    ]);
+    expect((await answer).status).toBe(200);
+    await closed;
+  });
+
   test("waits 5 seconds for it and no longer", async () => {
     const { world, answer, release } = await inFlight();
     const outcome = answer.then(
@@ -242,11 +273,11 @@ describe("a failure in answering that nobody foresaw", () => {
 
   test.each(faults)("%s: it ends its own request, is logged, and nothing else happens", async (_when, answer) => {
     const { log, logged } = recordingLog();
-    const direct = new DirectRoutes();
-    direct.add(["GET"], "/broken", answer);
-    direct.add(["GET"], "/fine", (_request, reply) => reply.send("fine"));
-    const app = createServer({ ...around(), direct, badPath: answer, unknown: () => answer, log });
-    const url = `${await app.listen({ port: 0 })}/v2/abcdefghij0123`;
+    const router = new Router({ badPath: answer });
+    router.add(["GET"], "/broken", answer);
+    router.add(["GET"], "/fine", (_request, reply) => reply.send("fine"));
+    const app = new HttpServer({ ...around(), router, unknown: () => answer, log });
+    const url = await app.listen(ANYWHERE);
     await expect(fetch(`${url}/broken?api_key=secret`)).rejects.toThrow();
     await expect(fetch(`${url}/%zz`)).rejects.toThrow();
     expect(await (await fetch(`${url}/fine`)).text()).toBe("fine");
@@ -256,19 +287,13 @@ describe("a failure in answering that nobody foresaw", () => {
   });
 
   test("writing behind the end of an answer harms nobody", async () => {
-    const direct = new DirectRoutes();
-    direct.add(["GET"], "/late", (_request, { raw }) => {
+    const router = new Router({ badPath: () => {} });
+    router.add(["GET"], "/late", (_request, { raw }) => {
       raw.end("answer");
       raw.write("more");
     });
-    const app = createServer({
-      ...around(),
-      direct,
-      badPath: () => {},
-      unknown: () => () => {},
-      log: silentLog,
-    });
-    const url = `${await app.listen({ port: 0 })}/v2/abcdefghij0123`;
+    const app = new HttpServer({ ...around(), router, unknown: () => () => {}, log: silentLog });
+    const url = await app.listen(ANYWHERE);
     expect(await (await fetch(`${url}/late`)).text()).toBe("answer");
     await app.close();
   });

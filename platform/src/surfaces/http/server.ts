@@ -1,20 +1,20 @@
-/** The HTTP server: direct routes with one Fastify instance behind them, with bounds on headers, idle time and shutdown, and no opinion on bodies. */
-import { createServer as createHttpServer, type RequestListener, type Server, type ServerResponse } from "node:http";
-import type { Server as NetServer, Socket } from "node:net";
+/** The HTTP server: one router, with bounds on headers, idle time and shutdown around it, and no opinion on bodies. */
+import { once } from "node:events";
+import { createServer as createHttpServer, type Server, type ServerResponse } from "node:http";
+import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
-import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from "fastify";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import { ambiguityOf } from "./ambiguous.ts";
 import { waitsForContinue } from "./body.ts";
-import type { DirectRoutes } from "./direct-routes.ts";
 import type { Doorkeeper } from "./doorkeeper.ts";
 import { Lingering } from "./linger.ts";
 import { problemJson } from "./problem-json.ts";
 import { sendRefusal } from "./refusal.ts";
 import { refusalText } from "./refusal-text.ts";
 import { type Answering, type Params, Reply, type Request } from "./reply.ts";
+import type { Router } from "./router.ts";
 
 const HEADERS_TIMEOUT_MS = 15_000;
 /** A whole request must have arrived by then; 97 MiB in 10 minutes is a very slow line. */
@@ -24,18 +24,15 @@ const KEEP_ALIVE_MS = 72_000;
 const CHECK_MS = 15_000;
 const MAX_HEADER_BYTES = 32 * 1024;
 const SHUTDOWN_GRACE_MS = 5000;
-const BODY_METHODS = ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
 /** A client whose request could not be understood has this long to read why. */
 const LAST_WORDS_MS = 2000;
 
 export interface ServerParts {
   clock: Clock;
   doorkeeper: Doorkeeper;
-  /** Answers a request whose path the router cannot even read, such as `/%zz`. */
-  badPath: Answering;
+  router: Router;
   /** Answers a request of which it could not be found out whose it is: nobody may take it for one that is not there. */
   unknown(why: unknown): Answering;
-  direct: DirectRoutes;
   log: Log;
   ahead?: Ahead;
 }
@@ -56,30 +53,30 @@ export const inTurn = (first: Ahead, second: Ahead): Ahead => ({
   upgrade: (request, socket, head) => (first.mayUpgrade(request) ? first : second).upgrade(request, socket, head),
 });
 
-export function createServer(parts: ServerParts): FastifyInstance {
-  const { clock, badPath, log } = parts;
-  const answered = guarded(log);
-  const app = fastify({
-    logger: false,
-    forceCloseConnections: "idle",
-    serverFactory: (viaRouter) => openServer(parts, answered, viaRouter),
-    routerOptions: { ignoreDuplicateSlashes: true, ignoreTrailingSlash: true, maxParamLength: 512 },
-    clientErrorHandler: (error, socket) => answerBrokenRequest(error, socket, clock),
-    frameworkErrors: (_error, { raw }, reply) => {
-      reply.hijack();
-      answered(badPath, raw as Request, reply.raw, {});
-    },
-  });
-  // Fastify would judge bodies and their types before we know who asks: to it no method has one, and the pipeline reads them.
-  for (const method of BODY_METHODS) app.addHttpMethod(method, { hasBody: false, overrideExisting: true });
-  return app;
+export class HttpServer {
+  readonly server: Server;
+  readonly router: Router;
+
+  constructor(parts: ServerParts) {
+    this.server = openServer(parts);
+    this.router = parts.router;
+  }
+
+  /** Resolves with its URL. */
+  async listen({ port, host }: { port: number; host: string }): Promise<string> {
+    this.server.listen(port, host);
+    await once(this.server, "listening");
+    const { port: given } = this.server.address() as AddressInfo;
+    return `http://${host.includes(":") ? `[${host}]` : host}:${given}`;
+  }
+
+  /** Resolves when every connection has ended; idle ones are ended at once. One that does not listen is closed already. */
+  close(): Promise<void> {
+    return new Promise((resolve) => this.server.close(() => resolve()));
+  }
 }
 
-function openServer(
-  { direct, ahead, unknown, doorkeeper, clock, log }: ServerParts,
-  answered: Answered,
-  viaRouter: RequestListener,
-): Server {
+function openServer({ router, ahead, unknown, doorkeeper, clock, log }: ServerParts): Server {
   const server: Server = createHttpServer({
     keepAliveTimeout: KEEP_ALIVE_MS,
     requestTimeout: REQUEST_TIMEOUT_MS,
@@ -93,20 +90,21 @@ function openServer(
     shouldUpgradeCallback: (request) =>
       server.listening && !refusalAtOnce(request as Request) && ahead?.mayUpgrade(request as Request) === true,
   });
-  const viaTable: RequestListener = (request, response) => {
-    const route = direct.find(request.method!, request.url!);
-    if (route) answered(route.answer, request as Request, response, route.params);
-    else viaRouter(request, response);
+  const answered = guarded(log);
+  const viaRouter = (request: Request, response: ServerResponse) => {
+    const { answer, params } = router.find(request.method, request.url);
+    answered(answer, request, response, params);
   };
   const answer = (request: Request, response: ServerResponse) => {
     const refusal = refusalAtOnce(request);
     if (refusal) return refuse(response, refusal);
-    // A server that is closing has stopped listening; Fastify refuses what still comes on open connections.
-    if (!server.listening) return viaRouter(request, response);
+    // What still comes on open connections of a server that is closing.
+    if (!server.listening) return refuse(response, closing());
     const found = ahead?.find(request);
-    if (found === undefined) return viaTable(request, response);
+    if (found === undefined) return viaRouter(request, response);
     if (!(found instanceof Promise)) return answered(found, request, response, {});
-    const go = (answer?: Answering) => (answer ? answered(answer, request, response, {}) : viaTable(request, response));
+    const go = (answer?: Answering) =>
+      answer ? answered(answer, request, response, {}) : viaRouter(request, response);
     found.then(go, (why) => go(unknown(why)));
   };
   const lingering = new Lingering(clock);
@@ -121,6 +119,7 @@ function openServer(
     lingering.came(request);
     doorkeeper.came(request, response, answer);
   });
+  server.on("clientError", (error, socket) => answerBrokenRequest(error, socket as Socket, clock));
   server.on("upgrade", (request: Request, socket: Duplex, head: Buffer) => {
     doorkeeper.becomes(socket as Socket);
     ahead?.upgrade(request, socket, head);
@@ -147,6 +146,8 @@ function refusalAtOnce(request: Request): Problem | undefined {
     return problem("unmet-expectation", "'Expect' may be 100-continue, and nothing else can be expected.");
   return ambiguityOf(request);
 }
+
+const closing = () => problem("unavailable", "The server is closing; send the request again.");
 
 /** Before it is known whose surface a request is for. */
 function refuse(response: ServerResponse, refusal: Problem): void {
@@ -181,14 +182,6 @@ export function survive(server: NetServer, log: Log): void {
   );
 }
 
-/** Fastify finds the route; the answer is ours from there on. */
-export function viaFastify(answer: Answering): (request: FastifyRequest, reply: FastifyReply) => unknown {
-  return (request, reply) => {
-    reply.hijack();
-    return answer(request.raw as Request, new Reply(reply.raw), request.params as Params);
-  };
-}
-
 /**
  * An answer may be out before its request is in: the rest of a refused body still arrives to be thrown away. And where the server is
  * closing, Node closes the connections that are idle when that begins; those that fall idle later are closed here. One function hears
@@ -210,9 +203,9 @@ function afterEachAnswer(server: Server, doorkeeper: Doorkeeper, lingering: Ling
 }
 
 /** Lets requests in flight finish, within bounds. */
-export async function closeServer(app: FastifyInstance, clock: Clock): Promise<void> {
-  const cut = clock.after(SHUTDOWN_GRACE_MS, () => app.server.closeAllConnections());
-  await app.close();
+export async function closeServer(http: HttpServer, clock: Clock): Promise<void> {
+  const cut = clock.after(SHUTDOWN_GRACE_MS, () => http.server.closeAllConnections());
+  await http.close();
   cut.cancel();
 }
 

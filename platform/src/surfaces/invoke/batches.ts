@@ -48,13 +48,13 @@ type Work = (parts: BatchRouteParts, asked: Asked) => Promise<unknown>;
 /** By path, then by method. */
 const table: Record<string, Partial<Record<"GET" | "POST" | "PUT" | "DELETE", Work>>> = {
   "/batch": { GET: list, POST: create },
-  "/batch/:batch": { GET: ({ batches }, { endpoint, params }) => batches.get(endpoint, params.batch!), PUT: rename },
-  "/batch/:batch/requests": { GET: listRequests, POST: add },
-  "/batch/:batch/requests/:request": { DELETE: removeRequest },
-  "/batch/:batch/finalize": {
+  "/batch/{batch}": { GET: ({ batches }, { endpoint, params }) => batches.get(endpoint, params.batch!), PUT: rename },
+  "/batch/{batch}/requests": { GET: listRequests, POST: add },
+  "/batch/{batch}/requests/{request}": { DELETE: removeRequest },
+  "/batch/{batch}/finalize": {
     POST: ({ batches }, { endpoint, params }) => batches.finalize(endpoint, params.batch!),
   },
-  "/batch/:batch/cancel": { POST: ({ batches }, { endpoint, params }) => batches.cancel(endpoint, params.batch!) },
+  "/batch/{batch}/cancel": { POST: ({ batches }, { endpoint, params }) => batches.cancel(endpoint, params.batch!) },
 };
 
 export function batchRoutes(parts: BatchRouteParts): Route[] {
@@ -64,7 +64,6 @@ export function batchRoutes(parts: BatchRouteParts): Route[] {
     scope: "serverless:invoke",
     // HEAD is answered like GET.
     work: (asked) => (works[asked.request.method as "GET"] ?? works.GET!)(parts, asked),
-    viaRouter: true,
   }));
 }
 

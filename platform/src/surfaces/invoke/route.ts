@@ -20,6 +20,4 @@ export interface Route {
   path: string;
   scope: Scope;
   work: (asked: Asked) => Promise<unknown>;
-  /** Found by the router alone: its word has several paths. */
-  viaRouter?: true;
 }

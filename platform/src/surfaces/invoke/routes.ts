@@ -1,5 +1,4 @@
 /** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients send. */
-import type { FastifyInstance } from "fastify";
 import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission, Waiting } from "../../jobs/engine.ts";
@@ -9,7 +8,6 @@ import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
-import type { Method } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
@@ -19,13 +17,12 @@ import type { Worker } from "../../resources/workers/model.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
 import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
 import type { Fleet } from "../../workers/fleet.ts";
-import type { DirectRoutes } from "../http/direct-routes.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
-import { JSON_TYPE, JsonText, notAllowed, type Pipeline, searchOf } from "../http/pipeline.ts";
+import { JSON_TYPE, JsonText, type Pipeline, searchOf } from "../http/pipeline.ts";
 import type { Answering, Reply, Request } from "../http/reply.ts";
 import { countedIn } from "../http/request-room.ts";
-import { viaFastify } from "../http/server.ts";
+import type { Router } from "../http/router.ts";
 import type { Surface } from "../http/surface.ts";
 import { batchRoutes } from "./batches.ts";
 import { openAi } from "./openai.ts";
@@ -62,19 +59,12 @@ const RESULT_TTL = { least: 1, most: 604_800_000 };
 /** A client that waits longer than this learns the job's id before the end, in case it gives up. */
 const EARLY_HEADERS_MS = 100;
 
-const OUTPUT_PATH = "/output/:job";
+const OUTPUT_PATH = "/output/{job}";
 
-export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: InvokeParts): void {
+export function mountInvoke(router: Router, parts: InvokeParts): void {
   const { pipeline, surface, endpoints, limiter } = parts;
-  for (const { methods, path, scope, work, viaRouter } of [...routes(parts), ...batchRoutes(parts)]) {
-    const others = (["GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const).filter(
-      (method) => !methods.includes(method as Method),
-    );
-    app.route({
-      method: others,
-      url: `/v2/:endpoint${path}`,
-      handler: viaFastify((request, reply) => pipeline.refuse(surface, notAllowed(methods), request, reply)),
-    });
+  for (const { methods, path, scope, work } of [...routes(parts), ...batchRoutes(parts)]) {
+    pipeline.refuseOthers(router, surface, `/v2/{endpoint}${path}`, methods);
     const operation = limitedAs(path);
     const answerTo: Answering = (request, reply, params) =>
       pipeline.answer(surface, request, reply, async (caller, room) => {
@@ -88,10 +78,9 @@ export function mountInvoke(app: FastifyInstance, direct: DirectRoutes, parts: I
         return limiter.within(caller, { id, workersMax: doc.workers.max }, operation, () => work(asked));
       });
     const answer = path === OUTPUT_PATH ? answerToLinks(parts, answerTo) : answerTo;
-    app.route({ method: methods, url: `/v2/:endpoint${path}`, handler: viaFastify(answer) });
-    if (!viaRouter) direct.add(methods, path, answer);
+    router.add(methods, `/v2/{endpoint}${path}`, answer);
   }
-  mountRefusals(app, parts);
+  mountRefusals(router, parts);
 }
 
 /** A client that comes with a link to an output needs no key. */
@@ -104,13 +93,12 @@ function answerToLinks({ pipeline, surface, outputs }: InvokeParts, toOthers: An
   };
 }
 
-/** Methods and paths that do not exist are refused in the words of this surface, to callers who may know that much. */
-function mountRefusals(app: FastifyInstance, { pipeline, surface }: InvokeParts): void {
-  const notFound = viaFastify((request, reply) =>
-    pipeline.refuse(surface, problem("not-found", "not found"), request, reply),
-  );
-  app.all("/v2/:endpoint/*", notFound);
-  app.all("/v2/:endpoint", notFound);
+/** Paths that do not exist are refused in the words of this surface, to callers who may know that much. */
+function mountRefusals(router: Router, { pipeline, surface }: InvokeParts): void {
+  const notFound: Answering = (request, reply) =>
+    pipeline.refuse(surface, problem("not-found", "not found"), request, reply);
+  router.addRefusal("/v2/{endpoint}/{path*}", notFound);
+  router.addRefusal("/v2/{endpoint}", notFound);
 }
 
 function routes(parts: InvokeParts): Route[] {
@@ -118,22 +106,27 @@ function routes(parts: InvokeParts): Route[] {
   return [
     { methods: ["POST"], path: "/run", scope: "serverless:invoke", work: (asked) => run(parts, asked) },
     { methods: ["POST"], path: "/runsync", scope: "serverless:invoke", work: (asked) => runSync(parts, asked) },
-    { methods: ["GET", "POST"], path: "/status/:job", scope: "serverless:read", work: (asked) => status(parts, asked) },
     {
       methods: ["GET", "POST"],
-      path: "/status-sync/:job",
+      path: "/status/{job}",
+      scope: "serverless:read",
+      work: (asked) => status(parts, asked),
+    },
+    {
+      methods: ["GET", "POST"],
+      path: "/status-sync/{job}",
       scope: "serverless:read",
       work: (asked) => statusSync(parts, asked),
     },
     {
       methods: ["POST"],
-      path: "/cancel/:job",
+      path: "/cancel/{job}",
       scope: "serverless:invoke",
       work: async ({ endpoint, job }) => stateOf(await engine.cancel(endpoint.id, job)),
     },
     {
       methods: ["POST"],
-      path: "/retry/:job",
+      path: "/retry/{job}",
       scope: "serverless:invoke",
       work: async ({ endpoint, job }) => stateOf(await engine.retry(endpoint.id, job)),
     },
@@ -145,12 +138,17 @@ function routes(parts: InvokeParts): Route[] {
     },
     {
       methods: ["GET", "POST"],
-      path: "/stream/:job",
+      path: "/stream/{job}",
       scope: "serverless:read",
       work: (asked) => stream({ ...parts, large: parts.reader.large }, asked),
     },
     { methods: ["GET"], path: OUTPUT_PATH, scope: "serverless:read", work: (asked) => output(parts.outputs, asked) },
-    { methods: ["GET", "POST"], path: "/openai/*", scope: "serverless:invoke", work: (asked) => openAi(parts, asked) },
+    {
+      methods: ["GET", "POST"],
+      path: "/openai/{path*}",
+      scope: "serverless:invoke",
+      work: (asked) => openAi(parts, asked),
+    },
     {
       methods: ["GET"],
       path: "/requests",

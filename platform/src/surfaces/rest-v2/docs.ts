@@ -2,7 +2,10 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
-import type { FastifyInstance } from "fastify";
+import { problem } from "../../kernel/problem.ts";
+import { problemJson } from "../http/problem-json.ts";
+import type { Answering } from "../http/reply.ts";
+import type { Router } from "../http/router.ts";
 import { openApiDocument } from "./openapi.ts";
 
 const assets = {
@@ -27,30 +30,36 @@ const startScript = `SwaggerUIBundle({ url: "/v2/openapi.json", dom_id: "#page",
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
-export function mountDocs(app: FastifyInstance): void {
+export function mountDocs(router: Router): void {
   let document: Buffer | undefined;
-  app.get("/v2/openapi.json", (_request, reply) => {
+  router.add(["GET"], "/v2/openapi.json", (_request, reply) => {
     // As bytes, of which all answers share one copy.
     document ??= Buffer.from(JSON.stringify(openApiDocument()));
     return reply.type("application/json; charset=utf-8").send(document);
   });
-  app.get("/docs", (_request, reply) =>
+  router.add(["GET"], "/docs", (_request, reply) =>
     reply.type("text/html; charset=utf-8").header("Content-Security-Policy", contentSecurityPolicy).send(page),
   );
-  app.get("/docs/start.js", (_request, reply) => reply.type("text/javascript; charset=utf-8").send(startScript));
+  router.add(["GET"], "/docs/start.js", (_request, reply) =>
+    reply.type("text/javascript; charset=utf-8").send(startScript),
+  );
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-  for (const [name, type] of Object.entries(assets)) {
-    let file: Promise<Buffer> | undefined;
-    app.get(`/docs/${name}`, async (_request, reply) => {
-      // Read once: a file open for each answer that nobody reads would take the server's descriptors.
-      file ??= readFile(join(folder, name)).catch((error) => {
-        file = undefined;
-        throw error;
-      });
-      return reply
-        .type(type)
-        .header("Cache-Control", "public, max-age=86400")
-        .send(await file);
-    });
-  }
+  for (const [name, type] of Object.entries(assets))
+    router.add(["GET"], `/docs/${name}`, asset(join(folder, name), type));
+}
+
+/** Read once: a file open for each answer that nobody reads would take the server's descriptors. */
+function asset(path: string, type: string): Answering {
+  let file: Promise<Buffer> | undefined;
+  return async (_request, reply) => {
+    try {
+      file ??= readFile(path);
+      const bytes = await file;
+      return reply.type(type).header("Cache-Control", "public, max-age=86400").send(bytes);
+    } catch {
+      file = undefined;
+      const { contentType, body } = problemJson(problem("unavailable", "The page cannot be read now; try again."));
+      return reply.code(503).type(contentType).send(body);
+    }
+  };
 }

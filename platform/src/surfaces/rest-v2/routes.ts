@@ -1,5 +1,4 @@
 /** REST v2: the operations of every resource under `/v2/<resource word>`, with problem+json refusals. */
-import type { FastifyInstance } from "fastify";
 import { resourceWords } from "../../contract.ts";
 import type { Authenticator } from "../../guards/authenticate.ts";
 import type { Answered } from "../../guards/perform.ts";
@@ -8,7 +7,7 @@ import { orPage } from "../http/page.ts";
 import type { Pipeline } from "../http/pipeline.ts";
 import { problemJson } from "../http/problem-json.ts";
 import type { Answering } from "../http/reply.ts";
-import { viaFastify } from "../http/server.ts";
+import type { Router } from "../http/router.ts";
 import type { Surface } from "../http/surface.ts";
 
 export function restV2Surface(authenticator: Authenticator): Surface {
@@ -31,16 +30,15 @@ export interface RestParts {
   publicUrl: string | undefined;
 }
 
-export function mountRestV2(app: FastifyInstance, { pipeline, surface, resources, publicUrl }: RestParts): void {
-  for (const { operations, handlers } of resources) pipeline.mount(app, surface, operations, handlers);
+export function mountRestV2(router: Router, { pipeline, surface, resources, publicUrl }: RestParts): void {
+  for (const { operations, handlers } of resources) pipeline.mount(router, surface, operations, handlers);
   const paths = new Set(resources.flatMap(({ operations }) => Object.values(operations).map(({ path }) => path)));
   const unknown: Answering = (request, reply) =>
     pipeline.refuse(surface, problem("not-found", "The requested path was not found."), request, reply);
-  const notFound = viaFastify(unknown);
   // Without these, `/v2/pods/run` would be taken for the endpoint called "pods".
   for (const word of resourceWords) {
-    app.all(`/v2/${word}/*`, notFound);
-    if (!paths.has(`/v2/${word}`) && word !== "openapi.json") app.all(`/v2/${word}`, notFound);
+    router.addRefusal(`/v2/${word}/{path*}`, unknown);
+    if (!paths.has(`/v2/${word}`) && word !== "openapi.json") router.addRefusal(`/v2/${word}`, unknown);
   }
-  app.setNotFoundHandler(viaFastify(orPage(unknown, publicUrl)));
+  router.unknown = orPage(unknown, publicUrl);
 }

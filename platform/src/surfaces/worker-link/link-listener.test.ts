@@ -2,17 +2,17 @@
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
-import { DirectRoutes } from "../http/direct-routes.ts";
 import { Doorkeeper } from "../http/doorkeeper.ts";
-import { closeServer, createServer as createHttp } from "../http/server.ts";
+import { Router } from "../http/router.ts";
+import { closeServer, HttpServer } from "../http/server.ts";
 import { LinkListener } from "./link-listener.ts";
 
 function setup() {
   const clock = new FakeClock();
-  const direct = new DirectRoutes();
+  const router = new Router({ badPath: () => {} });
+  router.add(["GET"], "/", (_request, reply) => reply.send("the link"));
   const doorkeeper = new Doorkeeper({ clock, most: 100 });
-  const http = createHttp({ clock, log: silentLog, doorkeeper, direct, badPath: () => {}, unknown: () => () => {} });
-  http.get("/", () => "the link");
+  const http = new HttpServer({ clock, log: silentLog, doorkeeper, router, unknown: () => () => {} });
   const listener = new LinkListener(() => http, silentLog);
   return {
     listener,

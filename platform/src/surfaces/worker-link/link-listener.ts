@@ -2,27 +2,26 @@
 
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server } from "node:net";
-import type { FastifyInstance } from "fastify";
 import type { Log } from "../../kernel/log.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
-import { survive } from "../http/server.ts";
+import { type HttpServer, survive } from "../http/server.ts";
 
 export class LinkListener {
-  readonly #create: () => FastifyInstance;
+  readonly #create: () => HttpServer;
   readonly #log: Log;
-  #link: FastifyInstance | undefined;
+  #link: HttpServer | undefined;
   readonly #ports = new Map<string, number>();
   readonly #doors: Server[] = [];
   readonly #opening = new OneAtATime();
 
   /** The server that answers is made with the first address: where workers reach the server itself there is none. */
-  constructor(create: () => FastifyInstance, log: Log) {
+  constructor(create: () => HttpServer, log: Log) {
     this.#create = create;
     this.#log = log;
   }
 
   /** What answers, once an address was opened. */
-  get server(): FastifyInstance | undefined {
+  get server(): HttpServer | undefined {
     return this.#link;
   }
 

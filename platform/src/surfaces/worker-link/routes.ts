@@ -1,5 +1,4 @@
 /** The worker link: the public worker protocol, and a batched form of it for our own worker library. */
-import type { FastifyInstance } from "fastify";
 import { chunksOf } from "../../jobs/chunks.ts";
 import { holderName, workerOf } from "../../jobs/holder.ts";
 import { KEPT_OF_TOO_LONG, type Report, readReport, tooLong } from "../../jobs/report.ts";
@@ -17,14 +16,13 @@ import type { Vault } from "../../ports/vault/vault.ts";
 import type { WorkerKeys } from "../../resources/endpoints/worker-keys.ts";
 import { announcedLength, readBody } from "../http/body.ts";
 import { bodyPieces } from "../http/body-pieces.ts";
-import type { DirectRoutes } from "../http/direct-routes.ts";
 import type { Doorkeeper } from "../http/doorkeeper.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
 import { sendRefusal } from "../http/refusal.ts";
 import type { Answering, Params, Reply, Request } from "../http/reply.ts";
 import { RequestRoom } from "../http/request-room.ts";
-import { viaFastify } from "../http/server.ts";
+import type { Router } from "../http/router.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
 import { Admission } from "./admission.ts";
@@ -79,31 +77,24 @@ type Call = Omit<Asked, "account" | "room">;
 type Work = (parts: WorkerLinkParts, asked: Asked) => Promise<Reply>;
 
 const routes: { method: "GET" | "POST"; path: string; work: Work }[] = [
-  { method: "GET", path: "/job-take/:worker", work: (parts, asked) => take(parts, asked, 1) },
+  { method: "GET", path: "/job-take/{worker}", work: (parts, asked) => take(parts, asked, 1) },
   {
     method: "GET",
-    path: "/job-take-batch/:worker",
+    path: "/job-take-batch/{worker}",
     work: (parts, asked) => take(parts, asked, batchSize(asked.search)),
   },
-  { method: "POST", path: "/job-done/:worker/:job", work: done },
-  { method: "POST", path: "/job-stream/:worker/:job", work: stream },
-  { method: "GET", path: "/job-stop/:worker", work: stop },
-  { method: "GET", path: "/ping/:worker", work: ping },
-  { method: "POST", path: "/job-exchange/:worker", work: exchange },
+  { method: "POST", path: "/job-done/{worker}/{job}", work: done },
+  { method: "POST", path: "/job-stream/{worker}/{job}", work: stream },
+  { method: "GET", path: "/job-stop/{worker}", work: stop },
+  { method: "GET", path: "/ping/{worker}", work: ping },
+  { method: "POST", path: "/job-exchange/{worker}", work: exchange },
 ];
 
-export function mountWorkerLink(app: FastifyInstance, direct: DirectRoutes, given: WorkerLinkGiven): void {
+export function mountWorkerLink(router: Router, given: WorkerLinkGiven): void {
   const parts = { ...given, holding: new HeldCalls() };
   for (const { method, path, work } of routes) {
     const answering: Answering = (request, reply, params) => answer(parts, work, request, reply, params);
-    direct.add([method], path, answering);
-    app.route({
-      method,
-      url: `/v2/:endpoint${path}`,
-      // Asking with HEAD would take a job and give it to nobody.
-      exposeHeadRoute: false,
-      handler: viaFastify(answering),
-    });
+    router.addExactly([method], `/v2/{endpoint}${path}`, answering);
   }
 }
 
