@@ -29,6 +29,7 @@ import { type Random, realRandom } from "./kernel/random.ts";
 import type { Site } from "./machines/own-machine.ts";
 import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
 import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
+import { halves } from "./ports/compute/publish.ts";
 import { DataDisk, type Disk } from "./ports/disk.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
@@ -294,6 +295,7 @@ async function openHost(
     writableApp: settings.hostApp === "writable",
     library: fileURLToPath(new URL("../../worker", import.meta.url)),
     watchdogS: settings.watchdogS,
+    publishedPorts: halves(settings.publishedPorts)[0],
     egress: await egressOf(settings),
     output: { program: settings.outputMb.program * MIB, machine: settings.outputMb.machine * MIB },
     roots: settings.hostRoots,
@@ -333,6 +335,7 @@ async function openContainers(
     installation,
     volumes: volumesFolder(settings),
     egress: await egressOf(settings),
+    publishedPorts: halves(settings.publishedPorts)[1],
     clock,
     log,
     devices: host.devices,

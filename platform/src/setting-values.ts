@@ -24,6 +24,14 @@ export function foldersIn(name: string, text: string | undefined): string[] | un
   return folders;
 }
 
+/** Two ports, of which neither is the system's own; both ends belong to it. */
+export function rangeIn(name: string, text: string): { first: number; last: number } {
+  const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(text)?.map(Number) ?? [];
+  if (!first || !last || first < 1024 || last > 65_535 || first >= last)
+    throw new Error(`${name} must be a range of ports from 1024 on such as 20000-29999, not '${text}'`);
+  return { first, last };
+}
+
 export function integerIn(name: string, text: string, least: number, most: number): number {
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most))

@@ -23,6 +23,18 @@ test("folders of host images are absolute paths", () => {
   expect(() => settingsFrom({ MILLRACE_HOST_ROOTS: "/srv/a:b" })).toThrow("absolute paths with colons between");
 });
 
+test("published ports are a range of those that need no privilege", () => {
+  expect(settingsFrom({}).publishedPorts).toEqual({ first: 20_000, last: 29_999 });
+  expect(settingsFrom({ MILLRACE_PUBLISHED_PORTS: "30000-30001" }).publishedPorts).toEqual({
+    first: 30_000,
+    last: 30_001,
+  });
+  for (const wrong of ["80-90", "30000", "30000-30000", "30001-30000", "60000-70000", "a-b"])
+    expect(() => settingsFrom({ MILLRACE_PUBLISHED_PORTS: wrong }), wrong).toThrow(
+      "MILLRACE_PUBLISHED_PORTS must be a range",
+    );
+});
+
 test("what is secret has no flag, and reaches no program that this one starts", () => {
   const all = Object.fromEntries(Object.values(settingTable).map(({ variable }) => [variable, "x"]));
   const left = withoutSecrets({ ...all, VAULT_TOKEN: "y" });

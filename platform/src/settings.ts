@@ -1,7 +1,7 @@
 /** Every setting of the server, as data: its flag, its variable, its default and what it does. */
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { foldersIn, integerIn, oneOf, originIn, outputIn } from "./setting-values.ts";
+import { foldersIn, integerIn, oneOf, originIn, outputIn, rangeIn } from "./setting-values.ts";
 
 interface Setting {
   flag: string;
@@ -210,6 +210,14 @@ export const settingTable = {
     about:
       "MB on the disk for what a `host` program wrote and the server has not read yet: of each, and of all together",
   },
+  publishedPorts: {
+    flag: "published-ports",
+    variable: "MILLRACE_PUBLISHED_PORTS",
+    value: "RANGE",
+    default: "20000-29999",
+    about:
+      "ports of this machine at which published ports of programs and containers are reached, half of them for each",
+  },
   frozenS: {
     flag: "frozen-s",
     variable: "MILLRACE_FROZEN_S",
@@ -281,50 +289,6 @@ export const settingTable = {
   },
 } as const satisfies Record<string, Setting>;
 
-export type Settings = {
-  port: number;
-  host: string;
-  data: string;
-  databaseUrl: string | undefined;
-  databaseTimeoutS: number;
-  databaseUrlFile: string | undefined;
-  apiKey: string | undefined;
-  masterKey: string | undefined;
-  masterKeyCommand: string | undefined;
-  rateLimits: string;
-  quotas: string;
-  invokeLimits: string;
-  payloadLimits: string;
-  connections: number | undefined;
-  bodiesMb: number | undefined;
-  publicUrl: string | undefined;
-  domain: string | undefined;
-  corsOrigins: string | undefined;
-  workerUrl: string | undefined;
-  nodeUrl: string | undefined;
-  dataCenter: string;
-  compute: "host" | "none";
-  gpus: "auto" | "virtual" | "none";
-  docker: string;
-  sandbox: "auto" | "optional";
-  hostImages: "auto" | "on" | "off";
-  hostRoots: string[] | undefined;
-  hostApp: "read-only" | "writable";
-  watchdogS: number;
-  outputMb: { program: number; machine: number };
-  frozenS: number;
-  frozenMb: number | undefined;
-  stream: "auto" | "array" | "object";
-  webhookPrivate: string | undefined;
-  reachable: string | undefined;
-  webhookSecret: string | undefined;
-  logFileMb: number;
-  logFiles: number;
-  logTotalMb: number;
-  logDays: number;
-  logLevel: string;
-};
-
 /** Variables for a program that this process starts: whatever it needs, but none of the secrets of this one. */
 export function withoutSecrets(env: Record<string, string | undefined>): Record<string, string | undefined> {
   const secret: Set<string> = new Set(SECRET.map((name) => settingTable[name].variable));
@@ -334,10 +298,7 @@ export function withoutSecrets(env: Record<string, string | undefined>): Record<
 const SECRET = ["databaseUrl", "apiKey", "masterKey", "masterKeyCommand", "webhookSecret"] as const;
 
 /** Flags win over variables, variables over defaults. An empty variable counts as absent. */
-export function settingsFrom(
-  env: Record<string, string | undefined>,
-  flags: Record<string, string | undefined> = {},
-): Settings {
+export function settingsFrom(env: Record<string, string | undefined>, flags: Record<string, string | undefined> = {}) {
   const read = (name: keyof typeof settingTable) => {
     const setting: Setting = settingTable[name];
     return flags[name] ?? (env[setting.variable] || undefined) ?? setting.default;
@@ -377,6 +338,7 @@ export function settingsFrom(
     hostApp: oneOf("MILLRACE_HOST_APP", read("hostApp")!, ["read-only", "writable"]),
     watchdogS: integerIn("MILLRACE_WATCHDOG_S", read("watchdogS")!, 1, 86_400),
     outputMb: outputIn(read("outputMb")!),
+    publishedPorts: rangeIn("MILLRACE_PUBLISHED_PORTS", read("publishedPorts")!),
     frozenS: number("frozenS", 1, 864_000),
     frozenMb: read("frozenMb") === undefined ? undefined : number("frozenMb", 0, 100_000_000),
     stream: oneOf("MILLRACE_STREAM", read("stream")!, ["auto", "array", "object"]),
@@ -390,3 +352,5 @@ export function settingsFrom(
     logLevel: read("logLevel")!,
   };
 }
+
+export type Settings = ReturnType<typeof settingsFrom>;

@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
+import { type PortRange, PUBLISHED_PORTS } from "../../ports/compute/publish.ts";
 import type { Engine } from "./engine.ts";
 import { Firewall, type Wall } from "./firewall.ts";
 import { groupBridges } from "./group-networks.ts";
@@ -14,6 +15,7 @@ export interface ContainerNetworkOptions {
   installation: string;
   /** What containers reach beyond the internet. */
   egress: Egress;
+  publishedPorts?: PortRange;
   clock: Clock;
   log: Log;
 }
@@ -91,6 +93,7 @@ export class ContainerNetwork implements AsyncDisposable {
       gateway: addresses.Gateway,
       linkPorts: [...this.#linkPorts],
       egress: { ...egress, nameServers },
+      published: this.#options.publishedPorts ?? PUBLISHED_PORTS,
       isMadeLater: podman,
     };
     const wanted = JSON.stringify(wall);

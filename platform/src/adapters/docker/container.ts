@@ -3,6 +3,7 @@ import { constants } from "node:os";
 import { parseTimestamp } from "../../kernel/clock.ts";
 import type { Exit, Gpu, Instance, InstanceKind, InstanceSpec, InstanceState } from "../../ports/compute/compute.ts";
 import { groupKey } from "../../ports/compute/groups.ts";
+import type { Published } from "../../ports/compute/publish.ts";
 import type { MountedFolder } from "../../ports/compute/volumes.ts";
 
 /** Everything of an instance that must outlive this process; the engine keeps it with the container. */
@@ -18,6 +19,7 @@ export const label = {
   /** Of a container and of its group's network. */
   group: "millrace.group",
   groupName: "millrace.group.name",
+  published: "millrace.published",
 } as const;
 
 export type Labels = Readonly<Record<string, string>>;
@@ -54,6 +56,8 @@ export interface Place {
   podman: boolean;
   /** Devices that this instance was given. */
   gpus: readonly Gpu[];
+  /** Ports of the machine that are to lead to it. */
+  published?: readonly Published[];
   /** Whether the engine's storage can hold a container to a size. */
   limitsDisk: boolean;
 }
@@ -74,6 +78,7 @@ const LEAST_SHARES = 2;
 /** The body of the request that makes the container of an instance. */
 export function containerRequest(id: string, spec: InstanceSpec, place: Place, folders: readonly MountedFolder[] = []) {
   const processors = Math.min(spec.limits.vcpu, place.processors);
+  const { published = [] } = place;
   return {
     Image: spec.image,
     Hostname: id,
@@ -82,8 +87,12 @@ export function containerRequest(id: string, spec: InstanceSpec, place: Place, f
     ...(spec.cmd.length > 0 && { Cmd: spec.cmd }),
     Env: Object.entries(spec.env).map(([name, value]) => `${name}=${value}`),
     Labels: labelsOf(id, spec, place),
+    ExposedPorts: Object.fromEntries(published.map(({ inside }) => [`${inside}/tcp`, {}])),
     HostConfig: {
       NetworkMode: place.network,
+      PortBindings: Object.fromEntries(
+        published.map(({ inside, outside }) => [`${inside}/tcp`, [{ HostPort: String(outside) }]]),
+      ),
       NanoCpus: Math.round(processors * 1e9),
       CpuShares: Math.max(LEAST_SHARES, Math.round(processors * SHARES_PER_PROCESSOR)),
       Memory: spec.limits.memoryMb * MB,
@@ -107,7 +116,7 @@ export function containerRequest(id: string, spec: InstanceSpec, place: Place, f
   };
 }
 
-function labelsOf(id: string, spec: InstanceSpec, { installation, gpus }: Place): Labels {
+function labelsOf(id: string, spec: InstanceSpec, { installation, gpus, published = [] }: Place): Labels {
   return {
     [label.installation]: installation,
     [label.instance]: id,
@@ -118,7 +127,17 @@ function labelsOf(id: string, spec: InstanceSpec, { installation, gpus }: Place)
     [label.gpus]: gpus.map((gpu) => gpu.id).join(","),
     ...(spec.group && { [label.group]: groupKey(spec.account, spec.group), [label.groupName]: spec.group.name }),
     [label.volumes]: (spec.mounts ?? []).map(({ volume }) => volume).join(","),
+    [label.published]: published.map(({ inside, outside }) => `${inside}:${outside}`).join(","),
   };
+}
+
+/** What a container publishes, whether or not it runs. */
+export function publishedOf(labels: Labels): Published[] {
+  const ways = (labels[label.published] || undefined)?.split(",") ?? [];
+  return ways.map((way) => {
+    const [inside, outside] = way.split(":").map(Number) as [number, number];
+    return { inside, outside };
+  });
 }
 
 /** Lines are kept elsewhere for long; this is where they wait while the server is away. */
@@ -150,13 +169,16 @@ export function instanceOf(container: Container): Instance {
   const { Config, State, HostConfig, Created } = container;
   const labels = Config.Labels ?? {};
   const state = stateOf(State);
+  const published = publishedOf(labels);
   const startedAt = instant(State.StartedAt) ?? instant(Created)!;
   return {
     ...namedBy(labels),
     state,
     startedAt,
     ...(gpusOf(labels).length > 0 && { devices: gpusOf(labels) }),
-    ...(state === "exited" ? { exit: exitOf(State, HostConfig.Memory, startedAt) } : addressIn(container, labels)),
+    ...(state === "exited"
+      ? { exit: exitOf(State, HostConfig.Memory, startedAt) }
+      : { ...addressIn(container, labels), ...(published.length > 0 && { published }) }),
   };
 }
 

@@ -117,3 +117,7 @@ async function found<T>(asked: Promise<T>): Promise<T | undefined> {
 export function refusal(error: unknown): unknown {
   return error instanceof EngineRefused ? new StartRefused(error.message, { cause: error }) : error;
 }
+
+/** Few storage drivers can: overlay2 only on XFS with project quotas. */
+export const refusesDiskLimit = (error: unknown): boolean =>
+  error instanceof EngineRefused && /storage[- ]opt|quota/i.test(error.message);

@@ -6,7 +6,7 @@ import { dockerProgram, openDriver, TEST_VOLUMES } from "../../../tests/docker-w
 import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";
 import { stay } from "../../kernel/clock.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
-import type { OpenedCompute, TestRegistry } from "../../ports/compute/conformance-world.ts";
+import { type OpenedCompute, reachAt, type TestRegistry } from "../../ports/compute/conformance-world.ts";
 import { Devices } from "../../ports/compute/devices.ts";
 import { containerName, label } from "./container.ts";
 import { EngineApi } from "./engine-api.ts";
@@ -26,6 +26,10 @@ async function openDocker(): Promise<OpenedCompute> {
     compute,
     program: dockerProgram,
     openRegistry,
+    command: (steps) => ["node", "/conformance-program.mjs", JSON.stringify(steps)],
+    folder: "/",
+    disk: "",
+    reach: (outside) => reachAt(compute.linkHost, outside),
     missingImage: "127.0.0.1:9/no/image:1",
     async reopen() {
       await compute[Symbol.asyncDispose]();

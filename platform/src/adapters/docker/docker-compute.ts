@@ -6,17 +6,18 @@ import {
   type Box,
   type Capabilities,
   type Compute,
-  type Gpu,
   type Instance,
   type InstanceSpec,
   type Mount,
-  ONLY_BOX,
   type Output,
   type RegistryCredential,
   StartRefused,
 } from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
+import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
 import type { ImageFacts } from "../../ports/compute/images.ts";
+import type { Published } from "../../ports/compute/publish.ts";
+import type { Stats } from "../../ports/compute/stats.ts";
 import { connectTo } from "../host/connection.ts";
 import { VolumeFolders } from "../host/volume-folders.ts";
 import {
@@ -32,29 +33,25 @@ import {
   volumesOf,
 } from "./container.ts";
 import { ContainerNetwork } from "./container-network.ts";
-import { Containers, refusal } from "./containers.ts";
-import type { DockerOptions } from "./docker-options.ts";
+import { Containers, refusal, refusesDiskLimit } from "./containers.ts";
+import { CAPABILITIES, type DockerOptions } from "./docker-options.ts";
+import { DockerStats } from "./docker-stats.ts";
 import { Engine } from "./engine.ts";
 import { EngineRefused } from "./engine-api.ts";
-import { diskGb } from "./engine-disk.ts";
+import { boxOf } from "./engine-disk.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
+import { DockerExec } from "./exec.ts";
 import { GroupNetworks } from "./group-networks.ts";
 import { lookUp, originOf } from "./image-lookup.ts";
 import { bringImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
 import { networkName } from "./network.ts";
-import { StateBook } from "./state-book.ts";
+import { PublishedPorts } from "./published-ports.ts";
+import { asLost, type Seen, StateBook } from "./state-book.ts";
 import { Watchdog } from "./watchdog.ts";
-
-/** An instance as a look at its container found it. */
-interface Seen {
-  instance: Instance;
-  container: string;
-}
 
 /** An engine that hangs must not keep a server from starting. */
 const FIRST_ATTEMPT_MS = 5_000;
-const MB = 1024 * 1024;
 
 export type { DockerOptions } from "./docker-options.ts";
 
@@ -78,6 +75,9 @@ export class DockerCompute implements Compute {
   readonly #removing = new Set<string>();
   readonly #disposed = new AbortController();
   readonly #watchdog: Watchdog | undefined;
+  readonly #exec: DockerExec;
+  readonly #stats: DockerStats;
+  readonly #published: PublishedPorts;
   #following: Promise<void> | undefined;
   #limitsDisk = true;
 
@@ -97,12 +97,14 @@ export class DockerCompute implements Compute {
     this.#groups = new GroupNetworks({ ...options, engine: this.#engine });
     const { volumes, clock } = options;
     this.volumes = new VolumeFolders({ folder: volumes, clock, usersOf: (volume) => this.#usersOf(volume) });
+    this.#exec = new DockerExec(options.clock);
+    this.#stats = new DockerStats(this.#devices.all, options.clock);
+    this.#published = new PublishedPorts(options);
     this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
   }
 
   get capabilities(): Capabilities {
-    const all = { freeze: true, ownNetwork: true, sandbox: true, limits: true, volumes: true };
-    return { ...all, volumeSizes: false, groups: !this.#engine.found?.podman };
+    return { ...CAPABILITIES, groups: !this.#engine.found?.podman };
   }
 
   /** The machine's address on the containers' network, known once the first image was prepared. */
@@ -119,11 +121,7 @@ export class DockerCompute implements Compute {
   async capacity(): Promise<Box[]> {
     const { ceilings = false } = this.#options;
     const found = await this.#findIfAny();
-    if (!found) return [];
-    const { NCPU: vcpu, MemTotal, DockerRootDir } = found.info;
-    const gpus = this.#devices.stock();
-    const memoryMb = Math.floor(MemTotal / MB);
-    return [{ id: ONLY_BOX, vcpu, memoryMb, diskGb: await diskGb(DockerRootDir), gpus, ceilings }];
+    return found ? [{ ...(await boxOf(found.info)), gpus: this.#devices.stock(), ceilings }] : [];
   }
 
   async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
@@ -154,7 +152,7 @@ export class DockerCompute implements Compute {
   async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
     const containers = await this.#containers();
     const known = await containers.find(id);
-    if (!known) await this.#groups.make(spec, id, () => this.#make(id, spec));
+    if (!known) await this.#published.claim(spec.publish, containers, (ports) => this.#make(id, spec, ports));
     const container = known ?? (await containers.find(id));
     if (!container) throw new StartRefused(`there is a container millrace-${id} that is not of this installation`);
     // One that a crash left between being made and being started is started now; one that has ended is not started again.
@@ -165,21 +163,26 @@ export class DockerCompute implements Compute {
     return instance;
   }
 
-  async #make(id: string, spec: InstanceSpec): Promise<void> {
-    await this.#network.ensure();
-    await this.#devices.give(id, spec.gpu, (gpus) => this.#create(id, spec, gpus));
+  /** With ports, only a start tells whether they are its own. */
+  async #make(id: string, spec: InstanceSpec, published: readonly Published[]): Promise<void> {
+    await this.#groups.make(spec, id, async () => {
+      await this.#network.ensure();
+      await this.#devices.give(id, spec.gpu, (gpus) => this.#create(id, spec, { gpus, published }));
+    });
+    const made = published.length > 0 ? await (await this.#containers()).find(id) : undefined;
+    if (made) await this.#startMade(made);
   }
 
-  async #create(id: string, spec: InstanceSpec, gpus: readonly Gpu[]): Promise<void> {
+  async #create(id: string, spec: InstanceSpec, given: Pick<Place, "gpus" | "published">): Promise<void> {
     const containers = await this.#containers();
-    const place = { ...(await this.#place()), gpus };
+    const place = { ...(await this.#place()), ...given };
     const folders = await this.volumes.mounted(spec.mounts);
     try {
       await containers.create(id, containerRequest(id, spec, place, folders));
     } catch (error) {
       if (!place.limitsDisk || !refusesDiskLimit(error)) throw refusal(error);
       this.#limitsDisk = false;
-      await this.#create(id, spec, gpus);
+      await this.#create(id, spec, given);
     }
   }
 
@@ -275,7 +278,19 @@ export class DockerCompute implements Compute {
     await (await this.#containers()).unpause(await this.#known(id));
   }
 
+  async exec(id: string, spec: ExecSpec): Promise<Execution> {
+    const { api } = await this.#engine.find();
+    return this.#exec.exec(api, await (await this.#containers()).find(id), id, spec);
+  }
+
+  async stats(id: string): Promise<Stats | undefined> {
+    if (!(await this.#findIfAny())) return undefined;
+    const container = await this.#known(id).catch(() => undefined);
+    return container ? this.#stats.of((await this.#engine.find()).api, container) : undefined;
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#exec[Symbol.asyncDispose]();
     this.#disposed.abort();
     this.#watchdog?.[Symbol.dispose]();
     await Promise.all([this.#following, this.#network[Symbol.asyncDispose]()]);
@@ -309,14 +324,10 @@ export class DockerCompute implements Compute {
   }
 
   #hearAll(seen: readonly Seen[]): void {
+    const { clock } = this.#options;
     for (const one of seen) this.#hear(one);
     const present = new Set(seen.map(({ container }) => container));
-    for (const lost of this.#book.alive()) if (!present.has(lost.container)) this.#hear(this.#asLost(lost));
-  }
-
-  #asLost({ instance, container }: Seen): Seen {
-    const exit = { code: null, at: this.#options.clock.now(), reason: "its container was removed by someone else" };
-    return { instance: { ...instance, state: "exited", exit }, container };
+    for (const lost of this.#book.alive()) if (!present.has(lost.container)) this.#hear(asLost(lost, clock.now()));
   }
 
   async #happened({ Action, Actor, time }: EngineEvent): Promise<void> {
@@ -387,7 +398,3 @@ export class DockerCompute implements Compute {
     return { installation, network, processors: info.NCPU, podman, limitsDisk: this.#limitsDisk };
   }
 }
-
-/** Few storage drivers can: overlay2 only on XFS with project quotas. */
-const refusesDiskLimit = (error: unknown) =>
-  error instanceof EngineRefused && /storage[- ]opt|quota/i.test(error.message);

@@ -1,8 +1,10 @@
-/** What the Docker driver is told. */
+/** What the Docker driver is told, and what it can. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
+import type { Capabilities } from "../../ports/compute/compute.ts";
 import type { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
+import type { PortRange } from "../../ports/compute/publish.ts";
 
 export interface DockerOptions {
   /** Where to look for the engine, see `engineAddresses`. */
@@ -13,6 +15,8 @@ export interface DockerOptions {
   volumes: string;
   /** What containers reach beyond the internet. */
   egress: Egress;
+  /** Ports of the machine that can be led to containers. */
+  publishedPorts?: PortRange;
   clock: Clock;
   log: Log;
   /** The machine's, shared with its other drivers; none by default. */
@@ -21,3 +25,16 @@ export interface DockerOptions {
   /** Ends the workers some time after this process has ended, if no other has come. */
   watchdog?: { file: string; afterMs: number };
 }
+
+/** Whatever the engine is. */
+export const CAPABILITIES: Omit<Capabilities, "groups"> = {
+  freeze: true,
+  ownNetwork: true,
+  sandbox: true,
+  limits: true,
+  volumes: true,
+  volumeSizes: false,
+  exec: true,
+  stats: true,
+  publish: true,
+};

@@ -1,5 +1,6 @@
 /** The Engine API that Docker and Podman speak, over a socket: a request ends in an answer or an error, also when the engine dies. */
 import { type IncomingMessage, type RequestOptions, request } from "node:http";
+import { Socket } from "node:net";
 
 /** The engine answered, and refused. */
 export class EngineRefused extends Error {
@@ -38,6 +39,24 @@ export class EngineApi {
     const response = await this.stream(method, path, call);
     const text = await this.#textOf(response);
     return (text === "" ? undefined : JSON.parse(text)) as T;
+  }
+
+  /** Leaves HTTP: the connection is the program's from then on. */
+  async upgrade(method: string, path: string, body: unknown): Promise<Socket> {
+    const text = JSON.stringify(body);
+    const headers = { "content-type": "application/json", connection: "Upgrade", upgrade: "tcp" };
+    const { promise, resolve, reject } = Promise.withResolvers<Socket | IncomingMessage>();
+    const asked = request({ ...this.#target, method, path, agent: false, headers });
+    asked.once("upgrade", (_, socket, head) => {
+      if (head.length > 0) socket.unshift(head);
+      resolve(socket as Socket);
+    });
+    asked.once("response", resolve);
+    asked.once("error", (error) => reject(this.#away(error)));
+    asked.end(text);
+    const answer = await promise;
+    if (answer instanceof Socket) return answer;
+    throw new EngineRefused(answer.statusCode!, messageIn(await this.#textOf(answer)));
   }
 
   /** The answer as it comes. The caller reads it to its end or destroys it. */

@@ -21,16 +21,17 @@ const SPECIAL = ["10.250.251.252", "100.100.100.200", "169.254.169.254", "192.16
 const program = (script: string) => dockerSpec([], { entrypoint: ["/bin/node"], cmd: ["-e", script] });
 
 /** Prints of each address whether it answers, and what it was told of a name. */
-const asks = (addresses: readonly string[]) => `
+const asks = (addresses: readonly string[], { names = true } = {}) => `
   const { connect } = require("node:net");
   const ask = (to) => new Promise((done) => {
     const [host, port] = to.split(" ");
     const socket = connect({ host, port, timeout: 5000 });
+    socket.write("hello");
     socket.on("data", () => done(to + " reached")).on("timeout", () => done(to + " silent"));
     socket.on("error", ({ code }) => done(to + " " + code));
   });
-  const name = require("node:dns").promises.resolve4("name.example").then(String, ({ code }) => code);
-  Promise.all([...${JSON.stringify(addresses)}.map(ask), name]).then((lines) => {
+  const name = () => require("node:dns").promises.resolve4("name.example").then(String, ({ code }) => code);
+  Promise.all([...${JSON.stringify(addresses)}.map(ask), ...(${names} ? [name()] : [])]).then((lines) => {
     console.log(lines.join("\\n"));
     process.exit();
   });`;
@@ -117,6 +118,32 @@ test("other users of the machine do not reach in, and the server does", async ()
   (await world.compute.dial("walled", 8_080)).destroy();
 });
 
+test("a published port is reached from another machine, and by no other container", async () => {
+  await using beyond = await anotherMachine([SPECIAL[3]!]);
+  await using world = await dockerWorld();
+  const spec = dockerSpec([{ echoOn: 8_080 }], { publish: [{ port: 8_080 }] });
+  const { published } = await world.compute.start("open", spec);
+  const { outside } = published![0]!;
+  await linesOf(world.compute, "open", { limit: 1 });
+  expect(await beyond.ask(beyond.neighbour, outside)).toBe("reached");
+  const { IPAddress } = (await world.inspect("open")).NetworkSettings.Networks[networkName(world.installation)];
+  const targets = [`${world.compute.linkHost} ${outside}`, `${beyond.neighbour} ${outside}`, `${IPAddress} 8080`];
+  await world.compute.start("neighbour", program(asks(targets, { names: false })));
+  const { lines } = await linesOf(world.compute, "neighbour");
+  expect(lines.filter((line) => line.endsWith("reached"))).toEqual([]);
+  await world.compute.remove("open");
+  expect(await beyond.ask(beyond.neighbour, outside)).toBe("ECONNREFUSED");
+});
+
+test("a port that another program has is left to it", async () => {
+  await using other = await listen("0.0.0.0");
+  const publishedPorts = { first: other.port, last: other.port + 1 };
+  await using world = await dockerWorld({ publishedPorts });
+  const spec = dockerSpec([{ stayUntilAsked: 0 }], { publish: [{ port: 80 }] });
+  expect((await world.compute.start("one", spec)).published).toEqual([{ inside: 80, outside: other.port + 1 }]);
+  await expect(world.compute.start("two", spec)).rejects.toThrow(/no port of/);
+});
+
 test("rules that somebody flushed come back, and go with the network", async () => {
   await using world = await dockerWorld();
   const { installation } = world;
@@ -186,8 +213,17 @@ async function anotherMachine(addresses: readonly string[]) {
   await ip([...inside, ...up], "nsenter", `--net=/proc/${child.pid}/ns/net`);
   child.stdin.end("\n");
   await once(child.stdout, "data");
+  const asking = (host: string, port: number) => `
+    const socket = require("node:net").connect({ host: "${host}", port: ${port}, timeout: 5000 });
+    const end = (text) => { console.log(text); process.exit(); };
+    socket.write("hello");
+    socket.on("data", () => end("reached")).on("timeout", () => end("silent")).on("error", ({ code }) => end(code));`;
   return {
     neighbour,
+    ask: async (host: string, port: number) => {
+      const enter = [`--net=/proc/${child.pid}/ns/net`, process.execPath, "-e", asking(host, port)];
+      return (await runTool("/usr/bin/nsenter", enter)).trim();
+    },
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await runTool("/usr/bin/env", ["ip", "link", "delete", link]).catch(() => {});

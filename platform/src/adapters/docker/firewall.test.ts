@@ -9,6 +9,7 @@ const WALL: Wall = {
   gateway: "172.18.0.1",
   linkPorts: [7_420],
   egress: INTERNET_ALONE,
+  published: { first: 25_000, last: 29_999 },
   isMadeLater: false,
 };
 const rules = (wall: Partial<Wall> = {}) => containerRules("millrace_0123", { ...WALL, ...wall });

@@ -1,7 +1,8 @@
 /** Rules for the bridge of containers: engines leave private networks and the machine's ports open to them, and them to the machine's users. */
 import { readFile } from "node:fs/promises";
 import type { Log } from "../../kernel/log.ts";
-import { type Egress, egressRules, ingressRules, serviceRules } from "../../ports/compute/egress.ts";
+import { type Egress, egressRules, ingressRules, publishedRules, serviceRules } from "../../ports/compute/egress.ts";
+import type { PortRange } from "../../ports/compute/publish.ts";
 import { runTool } from "../host/forker.ts";
 import { find } from "../host/tools.ts";
 
@@ -14,6 +15,8 @@ export interface Wall {
   /** Ports of that address that containers reach. */
   linkPorts: readonly number[];
   egress: Egress;
+  /** Ports of the machine that the engine may lead to containers. */
+  published: PortRange;
   /** The engine makes the bridge with the first container. */
   isMadeLater: boolean;
 }
@@ -23,7 +26,7 @@ const DISCOVERY = "icmpv6 type { nd-router-solicit, nd-neighbor-solicit, nd-neig
 
 /** Accepted here is only not refused here: what the engine's own rules refuse stays refused. */
 export function containerRules(table: string, wall: Wall): string {
-  const { gateway, linkPorts, egress } = wall;
+  const { gateway, linkPorts, egress, published } = wall;
   const bridge = `"${wall.bridge}"`;
   const groups = `"${wall.groups}*"`;
   const link = linkPorts.map((port) => `iifname ${bridge} ip daddr ${gateway} tcp dport ${port} accept`);
@@ -43,6 +46,7 @@ table inet ${table} {
     iifname ${groups} oifname != ${groups} reject
     iifname != ${groups} oifname ${groups} reject
     oifname ${bridge} ct state established,related accept
+    ${publishedRules(bridge, published).join("\n    ")}
     oifname ${bridge} reject
     ${egressRules(bridge, egress).join("\n    ")}
   }

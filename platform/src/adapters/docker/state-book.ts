@@ -1,6 +1,17 @@
 /** What listeners were told about each instance, so that they hear of every change once and in order. */
 import type { Instance } from "../../ports/compute/compute.ts";
 
+/** An instance as a look at its container found it. */
+export interface Seen {
+  instance: Instance;
+  container: string;
+}
+
+export function asLost({ instance, container }: Seen, at: number): Seen {
+  const exit = { code: null, at, reason: "its container was removed by someone else" };
+  return { instance: { ...instance, state: "exited", exit }, container };
+}
+
 export class StateBook {
   readonly #known = new Map<string, { instance: Instance; container: string }>();
   readonly #listeners = new Set<(instance: Instance) => void>();

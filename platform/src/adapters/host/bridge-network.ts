@@ -5,13 +5,15 @@ import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
-import { type Egress, egressRules, ingressRules, serviceRules } from "../../ports/compute/egress.ts";
+import { type Egress, egressRules, ingressRules, publishedRules, serviceRules } from "../../ports/compute/egress.ts";
+import { type PortRange, PUBLISHED_PORTS } from "../../ports/compute/publish.ts";
 import { connectTo } from "./connection.ts";
 import { Dialer } from "./dialer.ts";
 import { runTool } from "./forker.ts";
 import { GroupBridges, type GroupMember } from "./group-bridges.ts";
+import { listenersSeenBy } from "./listeners.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
-import { listenersSeenBy } from "./shared-network.ts";
+import { PublishedPorts } from "./published-ports.ts";
 import {
   addressOf,
   chooseSubnet,
@@ -52,6 +54,8 @@ export interface BridgeOptions {
   seed: number;
   clock: Clock;
   egress: Egress;
+  /** Ports of the machine that can be led to instances. */
+  publishedPorts?: PortRange | undefined;
 }
 
 export const bridgeName = (key: string) => `mr${key}`;
@@ -66,7 +70,11 @@ export const hardwareAddress = (key: string, index: number) =>
   ["02", ...(key + index.toString(16).padStart(4, "0")).match(/../g)!].join(":");
 
 /** Rules for one bridge, and for those of groups, which lead nowhere else. What comes from instances reaches the machine at the link's ports alone, no other instance, and no other network but the internet. */
-export function ruleset(key: string, subnet: Subnet, linkPorts: readonly number[], egress: Egress): string {
+export function ruleset(
+  key: string,
+  subnet: Subnet,
+  { linkPorts, egress, published }: { linkPorts: readonly number[]; egress: Egress; published: PortRange },
+): string {
   const bridge = `"${bridgeName(key)}"`;
   const groups = `"${bridgeName(key)}g*"`;
   const ports = linkPorts.length > 0 ? `elements = { ${linkPorts.join(", ")} }` : "";
@@ -87,6 +95,7 @@ table inet ${tableName(key)} {
     iifname ${groups} oifname != ${groups} drop
     iifname != ${groups} oifname ${groups} drop
     oifname ${bridge} ct state established,related accept
+    ${publishedRules(bridge, published).join("\n    ")}
     oifname ${bridge} reject
     iifname ${bridge} meta nfproto ipv6 reject
     ${egressRules(bridge, egress).join("\n    ")}
@@ -108,6 +117,7 @@ table inet ${tableName(key)} {
 /** The last comes first in the chain. */
 const dockerRules = (bridge: string) => [
   `-o ${bridge} -m conntrack --ctstate RELATED,ESTABLISHED -j ACCEPT`,
+  `-o ${bridge} -m conntrack --ctstate DNAT -j ACCEPT`,
   `-i ${bridge} -j ACCEPT`,
   `-i ${bridge} -o br-+ -j RETURN`,
   `-i ${bridge} -o docker0 -j RETURN`,
@@ -123,11 +133,22 @@ export class BridgeNetwork implements InstanceNetwork {
   readonly #clock: Clock;
   readonly #file: string;
   readonly #egress: Egress;
+  readonly #range: PortRange;
+  readonly published: PublishedPorts;
   readonly #linkPorts = new Set<number>();
   readonly #insides = new Map<number, Inside>();
 
-  private constructor(subnet: Subnet, tools: Tools, { key, clock, file, egress }: BridgeOptions) {
+  private constructor(subnet: Subnet, tools: Tools, { key, seed, clock, file, egress, publishedPorts }: BridgeOptions) {
     this.#egress = egress;
+    this.#range = publishedPorts ?? PUBLISHED_PORTS;
+    this.published = new PublishedPorts({
+      nft: tools.nft,
+      table: tableName(key),
+      bridge: bridgeName(key),
+      range: this.#range,
+      seed,
+      addressOf: (index) => addressOf(subnet, index),
+    });
     this.#key = key;
     this.#subnet = subnet;
     this.#tools = tools;
@@ -186,7 +207,8 @@ export class BridgeNetwork implements InstanceNetwork {
   }
 
   async #applyRules(): Promise<void> {
-    await runTool(this.#tools.nft, ["-f", "-"], ruleset(this.#key, this.#subnet, [...this.#linkPorts], this.#egress));
+    const open = { linkPorts: [...this.#linkPorts], egress: this.#egress, published: this.#range };
+    await runTool(this.#tools.nft, ["-f", "-"], ruleset(this.#key, this.#subnet, open));
   }
 
   /** Docker forbids all forwarding but its own, and leaves a chain for what others need. Its containers stay out of reach. */
@@ -221,6 +243,7 @@ export class BridgeNetwork implements InstanceNetwork {
 
   /** The link goes with the last process of its namespace, a moment later. */
   async leave(index: number | undefined): Promise<void> {
+    await this.published.close(index!);
     await this.#insides.get(index!)?.dialer.close();
     this.#insides.delete(index!);
     const link = this.#link(index!);
@@ -266,6 +289,7 @@ export class BridgeNetwork implements InstanceNetwork {
     await this.#passDocker("-D");
     await this.groups.sweep(new Set());
     await runTool(this.#tools.ip, ["link", "delete", bridgeName(this.#key)]).catch(() => {});
+    await this.published.remove();
     await runTool(this.#tools.nft, ["delete", "table", "inet", tableName(this.#key)]).catch(() => {});
     await rm(this.#file, { force: true });
   }

@@ -14,12 +14,15 @@ import {
   write,
   writeIfThere,
 } from "./cgroup-files.ts";
-import { type CgroupPlace, type Cgroups, MOST_PROCESSES } from "./cgroups.ts";
+import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, usageFrom } from "./cgroups.ts";
 import { numbersIn, sendSignal } from "./processes.ts";
 
 const CONTROLLERS = ["memory", "cpu", "pids", "freezer"] as const;
 type Controller = (typeof CONTROLLERS)[number];
-type Bases = Record<Controller, string>;
+type Bases = Record<Controller, string> & {
+  /** Counts processor time. On most machines it is one with `cpu`; absent where it is not there. */
+  cpuacct?: string;
+};
 
 const PERIOD_US = 100_000;
 
@@ -40,12 +43,19 @@ export class CgroupsV1 implements Cgroups {
       const path = ownPath(own, controller);
       return [controller, mount && path !== undefined ? (seenAt(mount, path) ?? mount.at) : undefined] as const;
     });
-    return found.every(([, folder]) => folder !== undefined) ? (Object.fromEntries(found) as Bases) : undefined;
+    if (found.some(([, folder]) => folder === undefined)) return undefined;
+    const bases = Object.fromEntries(found) as Bases;
+    const counting = hierarchies.find(({ options }) => options.includes("cpuacct"));
+    const path = ownPath(own, "cpuacct");
+    if (counting && path !== undefined) bases.cpuacct = seenAt(counting, path) ?? counting.at;
+    return bases;
   }
 
   static async open(places: Bases, name: string, clock: Clock): Promise<CgroupsV1> {
+    const counting = places.cpuacct === places.cpu ? [] : [places.cpuacct].filter((place) => place !== undefined);
+    const bases = [...CONTROLLERS.map((controller) => places[controller]), ...counting];
     const cgroups = CgroupsV1.at(
-      CONTROLLERS.map((controller) => join(places[controller], name)),
+      bases.map((place) => join(place, name)),
       clock,
     );
     for (const base of cgroups.bases) await makeFolder(base);
@@ -54,15 +64,18 @@ export class CgroupsV1 implements Cgroups {
 
   /** The groups of a process before this one. */
   static at(bases: readonly string[], clock: Clock): CgroupsV1 {
-    return new CgroupsV1(Object.fromEntries(CONTROLLERS.map((one, index) => [one, bases[index]])) as Bases, clock);
+    const named = Object.fromEntries(CONTROLLERS.map((one, index) => [one, bases[index]])) as Bases;
+    const cpuacct = bases[CONTROLLERS.length];
+    return new CgroupsV1({ ...named, ...(cpuacct !== undefined && { cpuacct }) }, clock);
   }
 
   get bases(): string[] {
-    return CONTROLLERS.map((controller) => this.#bases[controller]);
+    const { cpuacct } = this.#bases;
+    return [...CONTROLLERS.map((controller) => this.#bases[controller]), ...(cpuacct === undefined ? [] : [cpuacct])];
   }
 
   folders(id: string): string[] {
-    return CONTROLLERS.map((controller) => this.#file(controller, id));
+    return this.bases.map((base) => join(base, id));
   }
 
   async create(id: string, { memoryMb, vcpu }: InstanceLimits): Promise<void> {
@@ -114,6 +127,16 @@ export class CgroupsV1 implements Cgroups {
   async outOfMemory(id: string): Promise<number> {
     const text = await readIfThere(this.#file("memory", id, "memory.oom_control"));
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  async usage(id: string): Promise<Usage> {
+    const files = [
+      join(this.#bases.cpuacct ?? this.#bases.cpu, id, "cpuacct.usage"),
+      this.#file("memory", id, "memory.usage_in_bytes"),
+      this.#file("memory", id, "memory.stat"),
+    ];
+    const [cpu, memory, parts] = (await Promise.all(files.map(readIfThere))) as [string, string, string];
+    return usageFrom(numberIn(cpu) / 1e6, numberIn(memory), numberIn(parts, "total_inactive_file"));
   }
 
   async remove(id: string): Promise<void> {

@@ -14,7 +14,7 @@ import {
   write,
   writeIfThere,
 } from "./cgroup-files.ts";
-import { type CgroupPlace, type Cgroups, MOST_PROCESSES } from "./cgroups.ts";
+import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, usageFrom } from "./cgroups.ts";
 import { numbersIn, sendSignal } from "./processes.ts";
 
 const CONTROLLERS = "+memory +cpu +pids";
@@ -110,6 +110,12 @@ export class CgroupsV2 implements Cgroups {
   async outOfMemory(id: string): Promise<number> {
     const text = await readIfThere(this.#file(id, "memory.events"));
     return Number(/^oom_kill (\d+)$/m.exec(text)?.[1] ?? 0);
+  }
+
+  async usage(id: string): Promise<Usage> {
+    const files = ["cpu.stat", "memory.current", "memory.stat"].map((name) => readIfThere(this.#file(id, name)));
+    const [cpu, memory, parts] = (await Promise.all(files)) as [string, string, string];
+    return usageFrom(numberIn(cpu, "usage_usec") / 1_000, numberIn(memory), numberIn(parts, "inactive_file"));
   }
 
   async remove(id: string): Promise<void> {

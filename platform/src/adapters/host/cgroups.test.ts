@@ -32,6 +32,9 @@ const V2_FILES = {
   "cgroup.freeze": "0",
   "cgroup.events": "populated 1\nfrozen 1\n",
   "memory.max": "max",
+  "memory.current": "5000000\n",
+  "memory.stat": "anon 1\ninactive_file 2000000\n",
+  "cpu.stat": "usage_usec 1234567\nuser_usec 1\n",
   "memory.swap.max": "max",
   "memory.events": "low 0\noom 3\noom_kill 2\noom_group_kill 0\n",
   "cpu.max": "max 100000",
@@ -72,6 +75,12 @@ describe("version 2", () => {
     expect(await read("i1/memory.swap.max")).toMatch(/^0/);
     expect(await read("i1/cpu.max")).toMatch(/^150000 100000/);
     expect(await read("i1/pids.max")).toBe("4096");
+  });
+
+  test("a group tells what it uses, and nothing of what is not there", async () => {
+    const { cgroups } = await openV2();
+    expect(await cgroups.usage("i1")).toEqual({ cpuMs: 1_234, memoryBytes: 3_000_000 });
+    expect(await cgroups.usage("unknown")).toEqual({});
   });
 
   test("a group is ended, frozen and thawed as a whole, and says when memory ran out", async () => {
@@ -141,6 +150,29 @@ describe("version 1", () => {
     await cgroups.kill("i1");
     expect(await readFile(join(place("freezer"), "freezer.state"), "utf8")).toBe("THAWED");
     expect(await cgroups.outOfMemory("i1")).toBe(1);
+  });
+});
+
+describe("version 1 counts processor time", () => {
+  const MEMORY = {
+    "memory.usage_in_bytes": "5000000\n",
+    "memory.stat": "inactive_file 1\ntotal_inactive_file 2000000\n",
+  };
+
+  test.each([
+    ["together with the limits", ["cpu,cpuacct"], "cpu,cpuacct"],
+    ["in a tree of its own", ["cpu", "cpuacct"], "cpuacct"],
+  ])("%s", async (_, trees, counting) => {
+    const root = await fakeRoot();
+    const all = ["memory", "pids", "freezer", ...trees];
+    const place = (tree: string) => join(root, tree, "millrace-abc123", "i1");
+    for (const tree of all) await fakeFiles(place(tree), { "cgroup.procs": "" });
+    await fakeFiles(place("memory"), MEMORY);
+    await fakeFiles(place(counting), { "cpuacct.usage": "1234567890\n" });
+    const mounts = all.map((name) => `1 2 0:1 / ${join(root, name)} rw - cgroup cgroup rw,${name}\n`).join("");
+    const cgroups = await openFake(mounts, all.map((name, number) => `${number + 1}:${name}:/\n`).join(""));
+    expect(cgroups.folders("i1").sort()).toEqual(all.map(place).sort());
+    expect(await cgroups.usage("i1")).toEqual({ cpuMs: 1_234, memoryBytes: 3_000_000 });
   });
 });
 

@@ -11,7 +11,12 @@ const compute = await HostCompute.open({ ...hostDefaults(data!), watchdogS: Numb
 process.stdout.write("open\n");
 
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, spec } = JSON.parse(line);
+  const { id, spec, exec } = JSON.parse(line);
+  if (exec) {
+    const execution = await compute.exec(id, exec);
+    execution.stdout.once("data", () => process.stdout.write(`running in ${id}\n`));
+    continue;
+  }
   // Not awaited: several starts are under way when the process is killed.
   compute.start(id, spec).then(
     () => process.stdout.write(`started ${id}\n`),

@@ -3,20 +3,26 @@
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../kernel/background.ts";
+import { floating } from "../../kernel/floating.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
-import type { Box, Capabilities, Compute, Instance, InstanceSpec, Output } from "../../ports/compute/compute.ts";
+import type { Box, Capabilities, Compute, Gpu, Instance, InstanceSpec, Output } from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
+import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
 import { machinesOwn } from "../../ports/compute/images.ts";
+import { checkPublish, type Published } from "../../ports/compute/publish.ts";
+import type { Stats } from "../../ports/compute/stats.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
 import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
 import type { Device } from "./gpus.ts";
 import type { GroupMember, GroupPlace } from "./group-bridges.ts";
+import type { HostExec } from "./host-exec.ts";
 import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
 import { HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
 import type { HostOptions } from "./host-options.ts";
-import { capabilitiesOf, type HostParts, openParts } from "./host-parts.ts";
+import { capabilitiesOf, type HostParts, memberOf, openParts } from "./host-parts.ts";
+import type { HostStats } from "./host-stats.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { type Launcher, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork, Member } from "./network.ts";
@@ -29,6 +35,7 @@ interface Starting {
   spec: InstanceSpec;
   place?: number;
   group?: GroupPlace;
+  published?: readonly Published[];
   done: Promise<Instance>;
 }
 
@@ -46,6 +53,8 @@ export class HostCompute implements Compute {
   readonly #network: InstanceNetwork;
   readonly #launcher: Launcher;
   readonly #watchdog: Watchdog;
+  readonly #exec: HostExec;
+  readonly #stats: HostStats;
   /** The machine's GPUs, which its other drivers give out too. */
   readonly devices: Devices;
   readonly #gpus: readonly Device[];
@@ -70,6 +79,8 @@ export class HostCompute implements Compute {
     this.devices = new Devices(parts.gpus.map(({ id, type, virtual }) => ({ id, type, virtual })));
     this.devices.heldBy(async () => this.#heldDevices());
     this.#watchdog = parts.watchdog;
+    this.#exec = parts.exec;
+    this.#stats = parts.stats;
     this.capabilities = capabilitiesOf(parts);
     const { volumes, clock } = options;
     this.volumes = new VolumeFolders({ folder: volumes, clock, usersOf: async (volume) => this.#usersOf(volume) });
@@ -104,6 +115,9 @@ export class HostCompute implements Compute {
   async #recover(): Promise<void> {
     const ids = await InstanceFolder.list(this.#options.folder);
     await Promise.all([...ids.map((id) => this.#recoverOne(id)), this.volumes.sweep()]);
+    const open = [...this.#instances.values()].filter(({ isEnded }) => !isEnded);
+    const published = open.map(({ kept: { address = 0, published = [] } }) => [address, published] as const);
+    await this.#network.published?.restore(new Map(published));
     for (const id of (await this.#cgroups?.list()) ?? []) if (!this.#instances.has(id)) await this.#clear(id);
     await this.#groups.recover();
     this.#duty = every(this.#options.clock, LOOK_MS, () => this.#look(), this.#failed);
@@ -174,33 +188,27 @@ export class HostCompute implements Compute {
     if (known) return known.view();
     const running = this.#starting.get(id);
     if (running) return running.done;
-    const starting: Starting = {
-      spec,
-      done: this.devices
-        .give(id, spec.gpu, (gpus) =>
-          this.#begin(
-            id,
-            spec,
-            gpus.map((gpu) => gpu.id),
-          ),
-        )
-        .finally(() => this.#starting.delete(id)),
-    };
-    this.#starting.set(id, starting);
-    return starting.done;
+    const idsOf = (gpus: readonly Gpu[]) => gpus.map((gpu) => gpu.id);
+    const begun = this.devices.give(id, spec.gpu, (gpus) => this.#begin(id, spec, idsOf(gpus)));
+    const done = begun.finally(() => this.#starting.delete(id));
+    this.#starting.set(id, { spec, done });
+    return done;
   }
 
   async #begin(id: string, spec: InstanceSpec, given: readonly string[]): Promise<Instance> {
     const app = await this.#appOf(spec.image, spec.account);
+    const cannot = this.#network.published ? undefined : "instances share the machine's network";
+    checkPublish(spec.publish, { cannot });
     this.#launcher.check(spec);
-    const { place, group } = await this.#choosePlace(id, spec);
+    const { place, group, published = [] } = await this.#choosePlace(id, spec);
     const folder = this.#folderOf(id);
     const segment = this.#segmentOfNext();
-    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place, group, gpus: given });
+    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place, group, gpus: given, published });
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
       await this.#cgroups?.create(id, spec.limits);
       await folder.make(kept, cgroups);
+      if (place !== undefined) await this.#network.published?.open(place, published);
       const devices = this.#gpus.filter((device) => given.includes(device.id));
       const member = group && { ...group, index: place! };
       const enter = (command: readonly string[]) => this.#network.enter(place, command, member);
@@ -226,6 +234,7 @@ export class HostCompute implements Compute {
       return instance.view();
     } catch (error) {
       this.#instances.delete(id);
+      if (place !== undefined) await this.#network.published?.close(place);
       await folder.remove();
       await this.#clear(id);
       delete this.#starting.get(id)?.group;
@@ -246,11 +255,17 @@ export class HostCompute implements Compute {
   }
 
   /** One after another, so that no two instances get the same port or address. */
-  #choosePlace(id: string, spec: InstanceSpec): Promise<Pick<Starting, "place" | "group">> {
+  #choosePlace(id: string, spec: InstanceSpec): Promise<Pick<Starting, "place" | "group" | "published">> {
     return this.#choosing.run(async () => {
       const place = await this.#network.choose(spec.ports, this.#others(id));
       const group = await this.#groups.choose(spec);
-      const chosen = { ...(place !== undefined && { place }), ...(group && { group }) };
+      const taken = [...this.#starting.values()].flatMap(({ published = [] }) => published.map((one) => one.outside));
+      const published = await this.#network.published?.choose(spec.publish ?? [], taken);
+      const chosen = {
+        ...(place !== undefined && { place }),
+        ...(group && { group }),
+        ...(published && { published }),
+      };
       Object.assign(this.#starting.get(id) ?? {}, chosen);
       return chosen;
     });
@@ -282,7 +297,14 @@ export class HostCompute implements Compute {
 
   async stop(id: string, graceMs: number): Promise<void> {
     await this.#starting.get(id)?.done.catch(() => {});
-    await this.#instances.get(id)?.stop(graceMs);
+    const instance = this.#instances.get(id);
+    await instance?.stop(graceMs);
+    if (instance) await this.#closePorts(instance);
+  }
+
+  /** What an ended instance published leads nowhere, before another one can have its place. */
+  async #closePorts({ kept: { address, published } }: HostInstance): Promise<void> {
+    if (address !== undefined && published) await this.#network.published?.close(address);
   }
 
   async remove(id: string): Promise<void> {
@@ -308,6 +330,7 @@ export class HostCompute implements Compute {
   }
 
   #tell(instance: HostInstance): void {
+    if (instance.isEnded) floating(this.#closePorts(instance), this.#failed);
     for (const listener of [...this.#listeners]) listener(instance.view());
   }
 
@@ -334,6 +357,14 @@ export class HostCompute implements Compute {
     await this.#known(id).thaw();
   }
 
+  exec(id: string, spec: ExecSpec): Promise<Execution> {
+    return this.#exec.exec(id, this.#instances.get(id), spec);
+  }
+
+  stats(id: string): Promise<Stats | undefined> {
+    return this.#stats.of(this.#instances.get(id));
+  }
+
   #known(id: string): HostInstance {
     const instance = this.#instances.get(id);
     if (!instance) throw new Error(`no instance ${id}`);
@@ -349,6 +380,7 @@ export class HostCompute implements Compute {
   async #close(): Promise<void> {
     await Promise.allSettled([...this.#starting.values()].map(({ done }) => done));
     await this.#duty?.[Symbol.asyncDispose]();
+    this.#exec.close();
     this.#listeners.clear();
     for (const instance of this.#instances.values()) instance.letGo();
     const isLeft = [...this.#instances.values()].some(({ isEnded }) => !isEnded);
@@ -359,11 +391,5 @@ export class HostCompute implements Compute {
     await this.#cgroups?.close();
   }
 }
-
-const memberOf = (instance: HostInstance): Member => ({
-  index: instance.kept.address,
-  ports: instance.kept.ports,
-  processes: () => instance.processes(),
-});
 
 async function* nothing(): AsyncIterable<Output> {}

@@ -1,14 +1,15 @@
 /** A server that is killed: its instances go on and are found, or are gone without a trace; and nobody is left alone for ever. */
-import { type ChildProcess, spawn } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { access, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface, type Interface } from "node:readline";
 import { beforeEach, expect, test } from "vitest";
 import { realClock, sleep, stay } from "../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
-import type { InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
-import { ended, found, linesOf, newId, specOf } from "../../ports/compute/conformance-world.ts";
+import type { InstanceKind } from "../../ports/compute/compute.ts";
+import { ended, found, linesOf, newId, reachAt, specOf } from "../../ports/compute/conformance-world.ts";
+import { DriverProcess, leftWorld } from "./driver-world.ts";
 import { runTool } from "./forker.ts";
 import { LAUNCH } from "./host-instance.ts";
 import { keyOf } from "./host-options.ts";
@@ -24,63 +25,6 @@ const KILLS = 8;
 
 const missing = await missingForTests();
 beforeEach(({ skip }) => skip(missing !== undefined, missing));
-
-/** A driver in a process of its own, on the data folder of the world. */
-class DriverProcess {
-  readonly process: ChildProcess;
-  readonly #lines: Interface;
-
-  constructor(data: string, watchdogS: number) {
-    const program = join(import.meta.dirname, "driver-process.ts");
-    this.process = spawn(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)],
-      {
-        stdio: ["pipe", "pipe", "inherit"],
-      },
-    );
-    this.#lines = createInterface({ input: this.process.stdout! });
-  }
-
-  static async open(data: string, watchdogS = 60): Promise<DriverProcess> {
-    const driver = new DriverProcess(data, watchdogS);
-    await driver.said("open");
-    return driver;
-  }
-
-  async said(line: string): Promise<void> {
-    for await (const [said] of this.#saying()) if (said === line) return;
-  }
-
-  async *#saying(): AsyncIterable<[string]> {
-    const over = new AbortController();
-    this.process.once("exit", () => over.abort());
-    for (;;) yield (await once(this.#lines, "line", { signal: over.signal })) as [string];
-  }
-
-  tell(id: string, spec: InstanceSpec): void {
-    this.process.stdin!.write(`${JSON.stringify({ id, spec })}\n`);
-  }
-
-  async start(id: string, spec: InstanceSpec): Promise<void> {
-    const started = this.said(`started ${id}`);
-    this.tell(id, spec);
-    await started;
-  }
-
-  async kill(): Promise<void> {
-    const exited = once(this.process, "exit");
-    this.process.kill("SIGKILL");
-    await exited;
-  }
-}
-
-/** A world whose own driver has gone, so that another process can take its data folder. */
-async function leftWorld(): Promise<HostWorld> {
-  const world = await openHost();
-  await world.compute[Symbol.asyncDispose]();
-  return world;
-}
 
 test("instances go on when their server is killed, write on, and are found with all they wrote", async () => {
   await using world = await leftWorld();
@@ -118,6 +62,48 @@ test(`a server killed in the middle of starts, ${KILLS} times: what is not liste
     await compute[Symbol.asyncDispose]();
   }
 }, 600_000);
+
+test("what a killed server ran beside an instance's program is hung up, whether or not it hears that, and the instance goes on", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data);
+  const id = newId();
+  await driver.start(id, specOf(world, [{ write: "ready\n" }, { stayUntilAsked: 4 }]));
+  const mark = (text: string) => ({ cmd: ["sh", "-c", `${text}; echo up; while :; do sleep 0.1; done # left-${id}`] });
+  await driver.exec(id, mark("true"));
+  await driver.exec(id, mark("trap '' HUP"));
+  await driver.exec(id, { ...mark("trap '' HUP"), terminal: { columns: 80, rows: 24 } });
+  const left = async () => (await world.remains(id)).filter((one) => one.includes(`left-${id}`)).length;
+  expect(await left()).toBeGreaterThanOrEqual(3);
+  await driver.kill();
+  await until(async () => (await left()) === 0);
+  const compute = await world.reopen();
+  expect(await found(compute, id)).toMatchObject({ state: "running" });
+  await compute.remove(id);
+});
+
+test("what an instance publishes is reached while no server runs, and goes when it ends before the next one comes", async () => {
+  await using world = await leftWorld();
+  const driver = await DriverProcess.open(world.data);
+  const [stays, ends] = [newId(), newId()];
+  const publish = { publish: [{ port: 80 }] };
+  await driver.start(stays, specOf(world, [{ echoOn: 80 }], publish));
+  await driver.start(ends, specOf(world, [{ pauseMs: 300 }, { exit: 0 }], publish));
+  const kept = async (id: string) => JSON.parse(await readFile(join(world.data, "instances", id, "spec.json"), "utf8"));
+  const [{ published, address }, gone] = [await kept(stays), await kept(ends)];
+  await driver.kill();
+  const { outside } = published[0];
+  const network = await readFile(join(world.data, "instances", ".network"), "utf8");
+  const gateway = network.replace(/\d+\/\d+$/, "1");
+  await until(async () => (await reachAt(gateway, outside).catch(() => undefined))?.destroy() !== undefined);
+  await until(async () => existsSync(join(world.data, "instances", ends, "exit")));
+  const compute = await world.reopen();
+  expect(await found(compute, stays)).toMatchObject({ published });
+  (await world.reach(outside)).destroy();
+  expect(await found(compute, ends)).not.toHaveProperty("published");
+  await expect(world.reach(gone.published[0].outside)).rejects.toThrow();
+  expect(address).not.toBe(gone.address);
+  await Promise.all([stays, ends].map((id) => compute.remove(id)));
+});
 
 test("a driver that is let go of twice takes nothing from the one after it", async () => {
   await using world = await openHost();

@@ -16,6 +16,7 @@ import {
   commandOf,
   descendants,
   type Identity,
+  identityOf,
   isAlive,
   numbersOf,
   sendSignal,
@@ -79,9 +80,10 @@ export class HostInstance {
   }
 
   view(): Instance {
-    const { kind, owner, startedAt, gpus, group, address: index = 0 } = this.kept;
+    const { kind, owner, startedAt, gpus, group, published, address: index = 0 } = this.kept;
     const about = { id: this.id, kind, owner, state: this.#state, startedAt };
-    const ending = this.#exit ? { exit: this.#exit } : group && { address: memberAddress({ ...group, index }) };
+    const place = { ...(group && { address: memberAddress({ ...group, index }) }), ...(published && { published }) };
+    const ending = this.#exit ? { exit: this.#exit } : place;
     return { ...about, ...(gpus.length > 0 && { devices: gpus }), ...ending };
   }
 
@@ -227,6 +229,17 @@ export class HostInstance {
     if (!this.#parts.sandboxed) return below[0];
     const numbers = await Promise.all(below.map(numbersOf));
     return below.find((_, index) => numbers[index]!.length > 1 && numbers[index]!.at(-1) === PROGRAM_NUMBER);
+  }
+
+  /** Its launcher and its program, once there is one; undefined when it has ended. */
+  async firstProcesses(): Promise<{ launcher: Identity; program: Identity } | undefined> {
+    while (!this.isEnded && !this.#gone) {
+      const pid = await this.#program();
+      const program = pid === undefined ? undefined : await identityOf(pid);
+      if (program && this.#launcher) return { launcher: this.#launcher, program };
+      await sleep(this.#parts.clock, LOOK_AGAIN_MS);
+    }
+    return undefined;
   }
 
   /** Ends it by force and waits until that is so. */

@@ -71,6 +71,41 @@ test("what is not public is out of reach but where the operator says otherwise",
   }
 });
 
+test("a published port is reached from another machine, which reaches nothing else of the instance, and by no neighbour", async () => {
+  await using beyond = await anotherMachine();
+  await using strict = await openHost({ egress: NOTHING });
+  const [id, neighbour] = [newId(), newId()];
+  const spec = specOf(strict, [{ echoOn: 80 }], { ports: [80], publish: [{ port: 80 }] });
+  const { published } = await strict.compute.start(id, spec);
+  const { outside } = published![0]!;
+  await linesOf(strict.compute, id, { limit: 1 });
+  expect(await beyond.ask(beyond.neighbour, outside)).toBe("hello");
+  const { address } = JSON.parse(await readFile(join(strict.data, "instances", id, "spec.json"), "utf8"));
+  const own = strict.compute.linkHost.replace(/\d+$/, String(address));
+  await beyond.ip(`route add ${own}/32 via ${beyond.neighbour}`);
+  for (const port of [80, outside]) expect(await beyond.ask(own, port)).toBe("ECONNREFUSED");
+  const targets = [strict.compute.linkHost, beyond.neighbour].map((host) => [host, outside] as const);
+  const cmd = ["-e", asks(targets)];
+  await strict.compute.start(neighbour, { ...specOf(strict, []), entrypoint: ["node"], cmd });
+  expect((await linesOf(strict.compute, neighbour)).lines).toEqual(["ECONNREFUSED", "ECONNREFUSED"]);
+  await strict.compute.remove(id);
+  expect(await beyond.ask(beyond.neighbour, outside)).toBe("ECONNREFUSED");
+  const { key } = keyOf(join(strict.data, "instances"));
+  expect(await runTool("/usr/sbin/nft", ["list", "tables"])).not.toContain(`millrace_${key}_ports`);
+});
+
+test("a port that somebody of the machine listens on is not given to an instance", async () => {
+  const blocker = createServer();
+  await once(blocker.listen(0, "0.0.0.0"), "listening");
+  const { port } = blocker.address() as AddressInfo;
+  await using narrow = await openHost({ publishedPorts: { first: port, last: port + 1 } });
+  const start = () =>
+    narrow.compute.start(newId(), specOf(narrow, [{ stayUntilAsked: 0 }], { publish: [{ port: 80 }] }));
+  expect((await start()).published).toEqual([{ inside: 80, outside: port + 1 }]);
+  await expect(start()).rejects.toThrow(`no port of ${port} to ${port + 1} is free`);
+  blocker.close();
+});
+
 test("other users of the machine do not reach in", async () => {
   const id = newId();
   await world.compute.start(id, specOf(world, [{ echoOn: 80 }], { ports: [80] }));
@@ -170,6 +205,16 @@ test("an instance that takes the place of another is reached at once", async () 
 /** Prints what the machine there says, or why it is not reached. */
 const askScript = (address: string) => `const socket = require("node:net").connect(9000, "${address}");
     socket.on("data", (text) => { console.log(String(text)); process.exit(); }).on("error", ({ code }) => { console.log(code); process.exit(); });`;
+
+/** Prints of each target what it answers, or why it does not. */
+const asks = (targets: readonly (readonly [host: string, port: number])[]) => `
+  const { connect } = require("node:net");
+  const ask = ([host, port]) => new Promise((done) => {
+    const socket = connect({ host, port, timeout: 5000 });
+    socket.write("hello");
+    socket.on("data", (text) => done(String(text))).on("timeout", () => done("silent")).on("error", ({ code }) => done(code));
+  });
+  Promise.all(${JSON.stringify(targets)}.map(ask)).then((lines) => { console.log(lines.join("\\n")); process.exit(); });`;
 
 const bridge = ({ data }: HostWorld) => bridgeName(keyOf(join(data, "instances")).key);
 const linkAddress = async (link: string) => (await readFile(`/sys/class/net/${link}/address`, "utf8")).trim();
@@ -271,9 +316,12 @@ async function anotherMachine() {
   await runTool("/usr/bin/nsenter", [`--net=/proc/${child.pid}/ns/net`, "ip", "-batch", "-"], `${inside.join("\n")}\n`);
   child.stdin.end("\n");
   await once(child.stdout, "data");
+  const enter = (...command: string[]) => runTool("/usr/bin/nsenter", [`--net=/proc/${child.pid}/ns/net`, ...command]);
   return {
     address,
     neighbour,
+    ip: (words: string) => enter("ip", ...words.split(" ")),
+    ask: async (host: string, port: number) => (await enter(process.execPath, "-e", asks([[host, port]]))).trim(),
     async [Symbol.asyncDispose]() {
       child.kill("SIGKILL");
       await runTool("/usr/sbin/ip", ["link", "delete", link]).catch(() => {});

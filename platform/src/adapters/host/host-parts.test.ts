@@ -6,6 +6,7 @@ import { ruleset } from "./bridge-network.ts";
 import { findGpus, parseNvidia, typeOf } from "./gpus.ts";
 import { folderIn, isInside } from "./host-image.ts";
 import { exitFrom } from "./instance-folder.ts";
+import { parseListeners } from "./listeners.ts";
 import { cutLines, parsePosition, segmentWithin, shareOf } from "./output-file.ts";
 import { parseStat } from "./processes.ts";
 import {
@@ -17,7 +18,6 @@ import {
   withEnvironment,
 } from "./sandbox.ts";
 import { seccompFilter } from "./seccomp.ts";
-import { parseListeners } from "./shared-network.ts";
 import { addressOf, chooseSubnet, LAST_INSTANCE, overlap, parseSubnet, routedSubnets, subnetText } from "./subnet.ts";
 
 describe("addresses", () => {
@@ -42,7 +42,11 @@ describe("addresses", () => {
   test("rules let instances reach the opened ports of the gateway, and reject the rest of the machine", () => {
     const doors = [{ address: "10.2.3.4", port: 443 }];
     const egress = { reachable: ["10.9.0.0/16" as const], doors, nameServers: ["192.168.1.1"] };
-    const text = ruleset("abc123", parseSubnet("10.1.4.0/22")!, [7420, 8080], egress);
+    const text = ruleset("abc123", parseSubnet("10.1.4.0/22")!, {
+      linkPorts: [7420, 8080],
+      egress,
+      published: { first: 20_000, last: 24_999 },
+    });
     expect(text).toContain("elements = { 7420, 8080 }");
     expect(text).toMatch(
       /ip daddr 10\.1\.4\.1 tcp dport @link accept\n(.* dport (443|53) accept\n)+\s+iifname "mrabc123" reject/,

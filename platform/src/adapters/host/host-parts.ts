@@ -4,9 +4,12 @@ import { join } from "node:path";
 import type { Capabilities } from "../../ports/compute/compute.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { cudaWith, type Device, findGpus } from "./gpus.ts";
+import { HostExec } from "./host-exec.ts";
+import type { HostInstance } from "./host-instance.ts";
 import { type HostOptions, keyOf } from "./host-options.ts";
+import { HostStats } from "./host-stats.ts";
 import { Launcher } from "./launcher.ts";
-import type { InstanceNetwork } from "./network.ts";
+import type { InstanceNetwork, Member } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { openNetwork } from "./open-network.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -18,39 +21,38 @@ export interface HostParts {
   watchdog: Watchdog;
   gpus: readonly Device[];
   cuda: string | undefined;
+  exec: HostExec;
+  stats: HostStats;
 }
 
 export async function openParts(options: HostOptions): Promise<HostParts> {
-  await mkdir(options.folder, { recursive: true, mode: 0o700 });
-  const { key, seed } = keyOf(options.folder);
-  const watchdog = new Watchdog(options.folder, options.watchdogS, options.clock);
+  const { folder, clock } = options;
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  const { key, seed } = keyOf(folder);
+  const watchdog = new Watchdog(folder, options.watchdogS, clock);
   await watchdog.takeOver();
   const launcher = await Launcher.open({ ...options, key });
-  const cgroups = await openCgroups({
+  const opened = await openCgroups({
     place: await thisProcess(),
     name: `millrace-${key}`,
-    file: join(options.folder, ".cgroups"),
-    clock: options.clock,
+    file: join(folder, ".cgroups"),
+    clock,
   });
-  if ("cannot" in cgroups) options.log.warn({}, `instances run without limits and are never frozen: ${cgroups.cannot}`);
+  if ("cannot" in opened) options.log.warn({}, `instances run without limits and are never frozen: ${opened.cannot}`);
+  const cgroups = "cannot" in opened ? undefined : opened;
   const network = await openNetwork(options, { key, seed, sandboxed: launcher.sandboxed });
   const gpus = await findGpus({
     mode: options.gpus,
     types: options.gpuTypes,
     mayBeVirtual: options.onLoopback,
   });
-  watchdog.traces = [...network.traces, ...("cannot" in cgroups ? [] : cgroups.bases)];
-  return {
-    cgroups: "cannot" in cgroups ? undefined : cgroups,
-    network,
-    launcher,
-    watchdog,
-    gpus,
-    cuda: await cudaWith(gpus),
-  };
+  watchdog.traces = [...network.traces, ...(cgroups?.bases ?? [])];
+  const exec = await HostExec.open({ launcher, cgroups, clock });
+  const stats = new HostStats({ cgroups, gpus, launcher, clock });
+  return { cgroups, network, launcher, watchdog, gpus, cuda: await cudaWith(gpus), exec, stats };
 }
 
-export const capabilitiesOf = ({ cgroups, network, launcher }: HostParts): Capabilities => ({
+export const capabilitiesOf = ({ cgroups, network, launcher, exec }: HostParts): Capabilities => ({
   freeze: cgroups !== undefined,
   limits: cgroups !== undefined,
   ownNetwork: network.own,
@@ -58,4 +60,13 @@ export const capabilitiesOf = ({ cgroups, network, launcher }: HostParts): Capab
   volumes: launcher.sandboxed,
   volumeSizes: false,
   groups: network.groups !== undefined,
+  exec: exec.isPossible,
+  stats: cgroups !== undefined,
+  publish: network.published !== undefined,
+});
+
+export const memberOf = (instance: HostInstance): Member => ({
+  index: instance.kept.address,
+  ports: instance.kept.ports,
+  processes: () => instance.processes(),
 });

@@ -4,11 +4,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { realClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
-import type { OpenedCompute } from "../../ports/compute/conformance-world.ts";
+import { type OpenedCompute, reachAt } from "../../ports/compute/conformance-world.ts";
 import { bridgeName } from "./bridge-network.ts";
 import { HostCompute, type HostOptions } from "./host-compute.ts";
 import { keyOf } from "./host-options.ts";
 import { groupsLeftBy, remainsOf } from "./remains.ts";
+import { APP } from "./sandbox.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../ports/compute/conformance-program.mjs");
 
@@ -28,11 +29,16 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
   await chmod(join(app, "program.mjs"), 0o644);
   const open = (changed: Partial<HostOptions> = {}) => HostCompute.open({ ...hostDefaults(data), ...more, ...changed });
   let compute = await open();
+  const folder = compute.capabilities.sandbox ? APP : app;
   return {
     compute,
     data,
     app,
     program: (steps) => ({ image: `host:${app}`, entrypoint: ["node"], cmd: ["program.mjs", JSON.stringify(steps)] }),
+    command: (steps) => ["node", join(folder, "program.mjs"), JSON.stringify(steps)],
+    folder,
+    disk: "/tmp",
+    reach: (outside) => reachAt(compute.linkHost, outside),
     missingImage: "host:/nowhere/at/all",
     async reopen(changed) {
       await compute[Symbol.asyncDispose]();

@@ -2,6 +2,7 @@
 import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Exit, InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
+import type { Published } from "../../ports/compute/publish.ts";
 import { hasRoom, isFull } from "../../ports/disk.ts";
 import type { GroupPlace } from "./group-bridges.ts";
 import { type Identity, parseStat } from "./processes.ts";
@@ -23,6 +24,8 @@ export interface KeptInstance {
   group?: GroupPlace;
   /** Which of the network's addresses it has; absent on a shared network. */
   address?: number;
+  /** Ports of the machine that lead to it. */
+  published?: readonly Published[];
 }
 
 interface Place {
@@ -34,7 +37,7 @@ interface Place {
 export const keptFrom = (
   spec: InstanceSpec,
   startedAt: number,
-  { segment, address, group, gpus }: Pick<KeptInstance, "gpus"> & Place,
+  { segment, address, group, gpus, published = [] }: Pick<KeptInstance, "gpus" | "published"> & Place,
 ): KeptInstance => ({
   kind: spec.kind,
   account: spec.account,
@@ -48,6 +51,7 @@ export const keptFrom = (
   ...(group && { group }),
   ...(spec.mounts && { volumes: spec.mounts.map(({ volume }) => volume) }),
   ...(address !== undefined && { address }),
+  ...(published.length > 0 && { published }),
 });
 
 /** `launch.sh`, `keep.sh` and `watchdog.sh` know these names too. */

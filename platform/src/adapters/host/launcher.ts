@@ -129,6 +129,12 @@ export class Launcher {
     return this.sandboxed && process.getuid!() === 0;
   }
 
+  /** What it takes to enter a sandbox of its making; no bubblewrap where programs run without. */
+  get tools(): { prefix: string; bubblewrap: string | undefined; filter: string | undefined } {
+    const bubblewrap = "cannot" in this.#bubblewrap ? undefined : this.#bubblewrap.file;
+    return { prefix: this.#prefix, bubblewrap, filter: this.#filter };
+  }
+
   get warning(): string | undefined {
     if (!("cannot" in this.#bubblewrap)) return undefined;
     const reason = this.#bubblewrap.cannot;

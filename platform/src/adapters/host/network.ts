@@ -1,6 +1,7 @@
 /** How instances are reached, and what they reach: by a network of their own, or by the machine's. */
 import type { Duplex } from "node:stream";
 import type { GroupBridges, GroupMember } from "./group-bridges.ts";
+import type { PublishedPorts } from "./published-ports.ts";
 
 /** What a network knows an instance by. */
 export interface Member {
@@ -15,6 +16,8 @@ export interface InstanceNetwork {
   readonly own: boolean;
   /** Undefined where nothing can be kept apart. */
   readonly groups: GroupBridges | undefined;
+  /** The machine's ports that lead to instances; absent where they share its network. */
+  readonly published: PublishedPorts | undefined;
   /** The machine as instances see it. */
   readonly linkHost: string;
   /** The arguments that have to be kept for the watchdog: the bridge and the table of rules, or two empty words. */

@@ -25,6 +25,9 @@ beforeAll(async () => {
     volumes: true,
     volumeSizes: false,
     groups: true,
+    exec: true,
+    stats: true,
+    publish: true,
   });
 });
 

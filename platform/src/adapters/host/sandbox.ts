@@ -152,6 +152,40 @@ const USERS = 2 ** 27;
 /** A user of its own for each instance, so that no two share a file, a limit or a signal. `seed` is 32 bits. */
 export const userFrom = (seed: number) => FIRST_USER + (seed % USERS);
 
+export const isInstanceUser = (user: number) => user >= FIRST_USER && user < FIRST_USER + USERS;
+
+/** Of a program in the sandbox; as the machine names them below `/proc/<pid>/ns`, and `nsenter` its options. */
+const NAMESPACE_OPTIONS = { mnt: "mount", pid: "pid", net: "net", ipc: "ipc", uts: "uts", cgroup: "cgroup" } as const;
+export type Namespace = keyof typeof NAMESPACE_OPTIONS;
+export const NAMESPACES = Object.keys(NAMESPACE_OPTIONS) as Namespace[];
+
+export interface Entrance {
+  nsenter: string;
+  bubblewrap: string;
+  /** Files that stand for the namespaces to enter. */
+  namespaces: readonly (readonly [name: Namespace, file: string])[];
+  seccomp: number | undefined;
+}
+
+/**
+ * The command that runs another one in a sandbox that is there, as root who is about to give up his privileges. Bubblewrap once more, for
+ * the filter of system calls alone, which nothing else can set: what it sees is what is there already, in a copy of the namespace of mounts.
+ */
+export const enterSandbox = (
+  command: readonly string[],
+  { nsenter, bubblewrap, namespaces, seccomp }: Entrance,
+): string[] => [
+  nsenter,
+  ...namespaces.map(([name, file]) => `--${NAMESPACE_OPTIONS[name]}=${file}`),
+  "--",
+  bubblewrap,
+  ...["--clearenv", "--dev-bind", "/", "/"],
+  ...(seccomp === undefined ? [] : ["--seccomp", String(seccomp)]),
+  ...KEPT_FOR_THE_DROP,
+  "--",
+  ...command,
+];
+
 export const passwdOf = (user: number) =>
   `root:x:0:0:root:/:/usr/sbin/nologin\nworker:x:${user}:${user}::/tmp:/bin/sh\n`;
 export const groupOf = (user: number) => `root:x:0:\nworker:x:${user}:\n`;
@@ -185,9 +219,12 @@ export const unusableNames = (env: Readonly<Record<string, string>>) =>
  */
 export function environmentText(env: Readonly<Record<string, string>>): string {
   return Object.entries(env)
-    .map(([name, value]) => `export ${name}='${value.replaceAll("'", `'\\''`)}'\n`)
+    .map(([name, value]) => `export ${name}=${quoted(value)}\n`)
     .join("");
 }
+
+/** A text as one word of a shell. */
+export const quoted = (text: string) => `'${text.replaceAll("'", `'\\''`)}'`;
 
 /**
  * Reads the variables from descriptor 3 and becomes the program; first, where `network.sh` says when, waits for the network. `app` is what

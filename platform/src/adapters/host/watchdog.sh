@@ -114,6 +114,7 @@ if [ -z "$(running)" ] && ! server_lives; then
     done
     ip link delete "$bridge"
     nft delete table inet "$table"
+    nft delete table inet "${table}_ports"
     iptables -w -S DOCKER-USER | grep -e " $bridge " -e " ${bridge}g+ " | while read -r add chain rule; do iptables -w -D "$chain" $rule; done
   fi
 fi 2>/dev/null

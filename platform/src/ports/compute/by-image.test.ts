@@ -6,6 +6,7 @@ import type { InstanceSpec } from "./compute.ts";
 import { type GpuStock, ONLY_BOX } from "./compute.ts";
 import { linesOf } from "./conformance-world.ts";
 import { FakeCompute, type FakeOptions } from "./fake-compute.ts";
+import { ExecRefused } from "./refusal.ts";
 
 function setup({ host: hostOptions = {}, containers: containerOptions = {} } = {} as Record<string, FakeOptions>) {
   const clock = new FakeClock();
@@ -70,6 +71,21 @@ test("each verb reaches the driver that has the instance, also in the next proce
   expect((await linesOf(both, "c")).lines).toEqual(["hello"]);
   await both.remove("c");
   expect((await both.list()).map(({ id }) => id)).toEqual(["h"]);
+});
+
+test("further programs run where the instance is, and its use is asked for there", async () => {
+  const { host, containers, both } = setup();
+  await both.start("h", spec("host"));
+  await both.start("c", spec("alpine"));
+  for (const [driver, id] of [
+    [host, "h"],
+    [containers, "c"],
+  ] as const) {
+    driver.instance(id).onExec = (program) => program.end({ code: 5 });
+    expect(await (await both.exec(id, { cmd: ["anything"] })).exit).toMatchObject({ code: 5 });
+  }
+  await expect(both.exec("unknown", { cmd: ["anything"] })).rejects.toThrow(ExecRefused);
+  expect(await both.stats("unknown")).toBeUndefined();
 });
 
 test("unknown instances are no error to stop, remove and read, and one to dial and freeze", async () => {
@@ -146,15 +162,7 @@ test("volumes are those of the driver that has some", async () => {
 
 test("it can what both can, and says which driver can more", () => {
   const { containers, both } = setup({ host: { capabilities: { freeze: false } } });
-  expect(both.capabilities).toEqual({
-    freeze: false,
-    ownNetwork: true,
-    sandbox: true,
-    limits: true,
-    volumes: true,
-    volumeSizes: true,
-    groups: true,
-  });
+  expect(both.capabilities).toEqual({ ...containers.capabilities, freeze: false });
   expect(both.driverOf("alpine")).toBe(containers);
   expect(both.driverOf("alpine").linkHost).toBe("172.17.0.1");
   expect(both.linkHost).toBe("127.0.0.1");

@@ -11,7 +11,10 @@ import {
   type RegistryCredential,
   StartRefused,
 } from "./compute.ts";
+import type { ExecSpec, Execution } from "./execution.ts";
 import type { ImageFacts } from "./images.ts";
+import { ExecRefused } from "./refusal.ts";
+import type { Stats } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
 
 /** `host` or `host:/abs/dir`. */
@@ -44,15 +47,8 @@ export class ByImage implements Compute {
   get capabilities(): Capabilities {
     const { host, containers } = this.#drivers;
     const both = (ability: keyof Capabilities) => host.capabilities[ability] && containers.capabilities[ability];
-    return {
-      freeze: both("freeze"),
-      ownNetwork: both("ownNetwork"),
-      sandbox: both("sandbox"),
-      limits: both("limits"),
-      volumes: both("volumes"),
-      volumeSizes: both("volumeSizes"),
-      groups: both("groups"),
-    };
+    const names = Object.keys(host.capabilities) as (keyof Capabilities)[];
+    return Object.fromEntries(names.map((name) => [name, both(name)])) as unknown as Capabilities;
   }
 
   /** The one of the machine's own programs; for an image ask its driver. */
@@ -153,6 +149,16 @@ export class ByImage implements Compute {
 
   async thaw(id: string): Promise<void> {
     await (await this.#known(id)).thaw(id);
+  }
+
+  async exec(id: string, spec: ExecSpec): Promise<Execution> {
+    const place = await this.#placeOf(id);
+    if (!place) throw new ExecRefused(`no instance ${id}`);
+    return place.exec(id, spec);
+  }
+
+  async stats(id: string): Promise<Stats | undefined> {
+    return (await this.#placeOf(id))?.stats(id);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,9 +2,12 @@
 import { describe, expect, test } from "vitest";
 import { type Compute, type InstanceSpec, LONGEST_LINE, StartRefused } from "./compute.ts";
 import { ended, found, linesOf, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
+import { execConformance } from "./exec.conformance.ts";
 import { groupsConformance } from "./groups.conformance.ts";
 import { imagesConformance } from "./images.conformance.ts";
 import { placeConformance } from "./place.conformance.ts";
+import { publishConformance } from "./publish.conformance.ts";
+import { statsConformance } from "./stats.conformance.ts";
 import { volumesConformance } from "./volumes.conformance.ts";
 
 /** Long enough for a slow machine, short enough to be waited for. */
@@ -264,6 +267,9 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
   imagesConformance(name, open);
   placeConformance(name, open);
   volumesConformance(name, open);
+  execConformance(name, open);
+  statsConformance(name, open);
+  publishConformance(name, open);
 }
 
 async function linesUntil(compute: Compute, id: string, signal: AbortSignal): Promise<string[]> {

@@ -1,8 +1,14 @@
 /** The compute port: programs that run as instances on a machine or in a cluster, each known by an id that its owner chose. */
 import type { Duplex } from "node:stream";
+import type { ExecSpec, Execution } from "./execution.ts";
+import type { Exit } from "./exit.ts";
 import type { Membership } from "./groups.ts";
 import type { ImageFacts, RegistryCredential } from "./images.ts";
+import type { Publish, Published } from "./publish.ts";
+import type { Stats } from "./stats.ts";
 import type { Mount, Volumes } from "./volumes.ts";
+
+export type { Exit } from "./exit.ts";
 
 export type { RegistryCredential } from "./images.ts";
 export { StartRefused } from "./refusal.ts";
@@ -29,6 +35,8 @@ export interface InstanceSpec {
   box?: string;
   /** Ports that `dial` may reach. */
   ports: readonly number[];
+  /** Ports that anybody reaches at the machine's addresses. Only with `capabilities.publish`; else the start is refused. */
+  publish?: readonly Publish[];
   /** Of volumes that are there, and only with `capabilities.volumes`; else the start is refused. */
   mounts?: readonly Mount[];
   /** Only with `capabilities.groups`; else the start is refused. */
@@ -43,15 +51,6 @@ export interface InstanceLimits {
 
 export type InstanceState = "running" | "frozen" | "exited";
 
-export interface Exit {
-  /** Null when a signal ended the program. Where only a shell's status is known, 128 + n means signal n. */
-  code: number | null;
-  signal?: string;
-  at: number;
-  /** What the driver knows beyond that, such as `out of memory: used 512 MB of 512 MB`. */
-  reason?: string;
-}
-
 export interface Instance {
   id: string;
   kind: InstanceKind;
@@ -63,6 +62,8 @@ export interface Instance {
   exit?: Exit;
   /** GPUs that it holds, by the names that the driver has for them; absent where it has none or the driver cannot tell. */
   devices?: readonly string[];
+  /** Where what it publishes is reached: the same for as long as it has not ended. Absent when it publishes nothing. */
+  published?: readonly Published[];
 }
 
 /** So many GPUs of one type, as the catalog names it. */
@@ -127,6 +128,12 @@ export interface Capabilities {
   volumeSizes: boolean;
   /** Instances can be members of a group, in which they reach each other by address and name, and which nobody else reaches. */
   groups: boolean;
+  /** More programs can be run inside an instance. */
+  exec: boolean;
+  /** It is known what an instance uses. */
+  stats: boolean;
+  /** Ports can be published. */
+  publish: boolean;
 }
 
 /** Disposing lets go of the machine and ends nothing on it: the next process finds every instance by `list`. */
@@ -162,4 +169,8 @@ export interface Compute extends AsyncDisposable {
   /** Stops the program where it is, without telling it. Only with `capabilities.freeze`. */
   freeze(id: string): Promise<void>;
   thaw(id: string): Promise<void>;
+  /** Runs one more program inside an instance that runs. Throws ExecRefused. Only with `capabilities.exec`. */
+  exec(id: string, spec: ExecSpec): Promise<Execution>;
+  /** What an instance uses; undefined when it has ended or never was. Cheap enough to be asked for each second. */
+  stats(id: string): Promise<Stats | undefined>;
 }

@@ -35,7 +35,25 @@ const acts = {
     for (let taken = 0; taken < megabytes; taken += 16) kept.push(Buffer.alloc(16 * 1_048_576, 1));
   },
   save: (text, { in: file, times = 1 }) => writeFileSync(file, text.repeat(times)),
+  fillMb: (megabytes, { in: file }) => writeFileSync(file, Buffer.alloc(megabytes * 1_048_576, 1)),
+  burnMs(ms) {
+    const used = () => Object.values(process.cpuUsage()).reduce((sum, part) => sum + part, 0) / 1_000;
+    while (used() < ms);
+  },
   writeSaved: (file) => writeSync(1, `${existsSync(file) ? readFileSync(file) : "nothing"}\n`),
+  writeError: (text) => writeSync(2, text),
+  async echoInput() {
+    for await (const chunk of process.stdin) await new Promise((resolve) => process.stdout.write(chunk, resolve));
+  },
+  writeFolder: () => writeSync(1, `${process.cwd()}\n`),
+  async writeSize(when) {
+    const write = () => writeSync(1, process.stdout.isTTY ? `${process.stdout.getWindowSize().join("x")}\n` : "none\n");
+    write();
+    if (when === "once") return;
+    process.stdout.on("resize", write);
+    await stay();
+  },
+  ignoreHangUp: () => process.on("SIGHUP", () => {}),
   kill: (signal) => process.kill(process.pid, signal),
   exit: (code) => process.exit(code),
 };

@@ -1,4 +1,7 @@
 /** The world of a conformance test: a driver, programs that do as they are told, and what was started is removed again. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import type { Duplex } from "node:stream";
 import { expect } from "vitest";
 import type { Compute, Exit, Instance, InstanceSpec, RegistryCredential } from "./compute.ts";
 
@@ -22,8 +25,22 @@ export type Step =
   | { takeMemoryMb: number }
   /** Writes this text to a file, once or as often as it says. */
   | { save: string; in: string; times?: number }
+  /** Fills a file with so much. */
+  | { fillMb: number; in: string }
+  /** Computes for at least so long. */
+  | { burnMs: number }
   /** Writes the text of a file in a line of its own, or `nothing` where there is none. */
   | { writeSaved: string }
+  /** Writes to where errors are told. */
+  | { writeError: string }
+  /** Sends back what it reads, until there is no more. */
+  | { echoInput: true }
+  /** Writes the folder that it is in, in a line of its own. */
+  | { writeFolder: true }
+  /** Writes the size of its terminal as `80x24` in a line of its own, or `none`; with `always`, again whenever it changes. */
+  | { writeSize: "once" | "always" }
+  /** Does not end when it is hung up. */
+  | { ignoreHangUp: true }
   | { kill: "SIGKILL" }
   | { exit: number };
 
@@ -47,6 +64,14 @@ export interface OpenedCompute extends AsyncDisposable {
   program(steps: readonly Step[]): Program;
   /** Where images come from a registry. */
   openRegistry?: () => Promise<TestRegistry>;
+  /** The command that makes one more program in an instance do these steps. */
+  command(steps: readonly Step[]): readonly string[];
+  /** Where the program of an instance begins. */
+  folder: string;
+  /** A folder of its own disk. */
+  disk: string;
+  /** A connection to a port of the machine, as from outside. Rejects when there is none. */
+  reach(outside: number): Promise<Duplex>;
   /** An image that is not there. */
   missingImage: string;
   /** Lets go of the driver and opens the machine anew, as the next process of the server does. */
@@ -57,6 +82,14 @@ export interface OpenedCompute extends AsyncDisposable {
   groupsLeft(): Promise<string[]>;
   /** Lets time pass where the driver's clock does not move by itself. */
   pass(ms: number): Promise<void>;
+}
+
+/** At one of the machine's own addresses. */
+export async function reachAt(host: string, port: number): Promise<Duplex> {
+  const socket = connect({ host, port, timeout: 10_000 });
+  socket.on("timeout", () => socket.destroy(new Error("no answer")));
+  await once(socket, "connect");
+  return socket.on("error", () => {});
 }
 
 const instanceIds = (function* () {

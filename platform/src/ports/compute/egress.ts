@@ -3,6 +3,7 @@ import { lookup } from "node:dns/promises";
 import { readFile } from "node:fs/promises";
 import { isIP, isIPv4 } from "node:net";
 import { type Range, SPECIAL_IPV4, SPECIAL_IPV6 } from "../../kernel/addresses.ts";
+import type { PortRange } from "./publish.ts";
 
 export interface Door {
   address: string;
@@ -38,6 +39,12 @@ export const egressRules = (bridge: string, egress: Egress): string[] => [
   ...serviceRules(bridge, egress),
   `iifname ${bridge} ip daddr ${setOf(SPECIAL_IPV4)} reject`,
   `iifname ${bridge} ip6 daddr ${setOf(SPECIAL_IPV6)} reject`,
+];
+
+/** For a chain of `forward`, before what refuses: who came by a published port gets in, and is answered, wherever he is. */
+export const publishedRules = (bridge: string, { first, last }: PortRange): string[] => [
+  `oifname ${bridge} meta l4proto tcp ct status dnat ct original proto-dst ${first}-${last} accept`,
+  `iifname ${bridge} meta l4proto tcp ct status dnat ct direction reply ct original proto-dst ${first}-${last} accept`,
 ];
 
 /** For a chain of `output`: the server runs as root where there are such rules, and nobody else on this machine has business there. */

@@ -4,6 +4,7 @@ import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { computeConformance } from "./compute.conformance.ts";
 import { type Capabilities, type InstanceSpec, StartRefused } from "./compute.ts";
+import { FAKE_FOLDER, playExecution } from "./conformance-steps.ts";
 import { ended, found, linesOf, type OpenedCompute, type Step, type TestRegistry } from "./conformance-world.ts";
 import { type Behaviour, exitsAfter, FakeCompute } from "./fake-compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
@@ -19,8 +20,10 @@ function volumeFile({ mounts = [] }: InstanceSpec, file: string): [volume: strin
 /** Plays the steps that the conformance suite asks for, which its `cmd` carries. */
 const playSteps =
   (compute: () => FakeCompute): Behaviour =>
-  (instance, spec) =>
+  (instance, spec) => {
+    instance.onExec = (program) => void playExecution(program, instance).catch(() => {});
     play(instance, spec, compute(), JSON.parse(spec.cmd[0]!));
+  };
 
 const PATIENCE_MS = 50;
 
@@ -43,6 +46,8 @@ function play(instance: FakeInstance, spec: InstanceSpec, compute: FakeCompute, 
   else {
     if ("call" in step) instance.write(compute.reaches(instance, step.call, step.port) ? "reached\n" : "unreachable\n");
     if ("write" in step) instance.write(step.write.repeat(step.times ?? 1));
+    if ("burnMs" in step) instance.uses = { ...instance.uses, cpuMs: step.burnMs };
+    if ("takeMemoryMb" in step) instance.uses = { ...instance.uses, memoryBytes: step.takeMemoryMb * 1_048_576 };
     if ("writeSaved" in step) instance.write(`${volumes.read(...volumeFile(spec, step.writeSaved)) ?? "nothing"}\n`);
     if ("writeVariable" in step) instance.write(`${JSON.stringify(spec.env[step.writeVariable])}\n`);
     if ("echoOn" in step) {
@@ -80,6 +85,10 @@ async function openFake(capabilities: Partial<Capabilities> = {}): Promise<Opene
   return {
     compute,
     program: (steps) => ({ image: "fake", entrypoint: [], cmd: [JSON.stringify(steps)] }),
+    command: (steps) => [JSON.stringify(steps)],
+    folder: FAKE_FOLDER,
+    disk: "/tmp",
+    reach: (outside) => compute.reach(outside),
     missingImage: "missing",
     openRegistry: async () => fakeRegistry(compute),
     async reopen() {
@@ -108,6 +117,7 @@ computeConformance("FakeCompute without abilities", () =>
     volumes: false,
     volumeSizes: false,
     groups: false,
+    publish: false,
   }),
 );
 

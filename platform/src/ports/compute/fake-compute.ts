@@ -13,12 +13,16 @@ import {
   StartRefused,
 } from "./compute.ts";
 import { Devices } from "./devices.ts";
+import { checkExec, type ExecSpec, type Execution, Executions } from "./execution.ts";
 import { chooseAddress, reachedIn } from "./fake-groups.ts";
 import { FakeInstance } from "./fake-instance.ts";
 import { FakeRegistry } from "./fake-registry.ts";
 import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import { parseReference } from "./image-reference.ts";
 import type { ImageFacts } from "./images.ts";
+import { checkPublish, choosePorts, PUBLISHED_PORTS, type Published } from "./publish.ts";
+import { ExecRefused } from "./refusal.ts";
+import type { Stats } from "./stats.ts";
 
 /** What programs do when they are started: called once for each, and free to act on the instance later too. */
 export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
@@ -42,7 +46,18 @@ export function exitsAfter(afterMs: number, code = 0, lines: readonly string[] =
   };
 }
 
-type Verb = "capacity" | "prepare" | "start" | "stop" | "remove" | "list" | "dial" | "freeze" | "thaw";
+type Verb =
+  | "capacity"
+  | "prepare"
+  | "start"
+  | "stop"
+  | "remove"
+  | "list"
+  | "dial"
+  | "freeze"
+  | "thaw"
+  | "exec"
+  | "stats";
 
 export class FakeCompute implements Compute {
   readonly capabilities: Capabilities;
@@ -68,6 +83,7 @@ export class FakeCompute implements Compute {
   readonly #instances: Map<string, FakeInstance>;
   readonly #starting = new Map<string, Promise<Instance>>();
   readonly #listeners = new Set<(instance: Instance) => void>();
+  readonly #executions = new Executions();
   readonly #failures = new Map<Verb, Error>();
   #refusal: ((image: string, spec?: InstanceSpec) => string | undefined) | undefined;
 
@@ -81,6 +97,9 @@ export class FakeCompute implements Compute {
       volumes: true,
       volumeSizes: true,
       groups: true,
+      exec: true,
+      stats: true,
+      publish: true,
       ...options.capabilities,
     };
     this.linkHost = options.linkHost ?? "127.0.0.1";
@@ -166,8 +185,7 @@ export class FakeCompute implements Compute {
 
   #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[]): Instance {
     const address = spec.group && chooseAddress(spec, this.#members(), this.capabilities.groups);
-    const devices = gpus.map((gpu) => gpu.id);
-    const instance = new FakeInstance(id, spec, this.#clock, { devices, address });
+    const instance = new FakeInstance(id, spec, this.#clock, { gpus, address, published: this.#publish(spec) });
     instance.changed = () => this.#tell(instance);
     this.#instances.set(id, instance);
     this.#tell(instance);
@@ -206,6 +224,21 @@ export class FakeCompute implements Compute {
     const taken = this.#running().flatMap(({ spec }) => spec.ports);
     const port = ports.find((one) => taken.includes(one));
     if (port !== undefined) throw new StartRefused(`port ${port} is in use by another instance`);
+  }
+
+  #publish({ publish = [] }: InstanceSpec): readonly Published[] {
+    checkPublish(publish, { cannot: this.capabilities.publish ? undefined : "this driver does not do it" });
+    const taken = new Set(this.#running().flatMap(({ published }) => published.map(({ outside }) => outside)));
+    return choosePorts(publish, PUBLISHED_PORTS, { taken, from: 0 });
+  }
+
+  /** A connection from outside to a port of the machine. Rejects when none of its instances is reached there. */
+  async reach(outside: number): Promise<Duplex> {
+    for (const instance of this.#running()) {
+      const way = instance.published.find((one) => one.outside === outside);
+      if (way) return instance.connect(way.inside);
+    }
+    throw new Error(`nothing is published at ${outside}`);
   }
 
   #running(): FakeInstance[] {
@@ -267,7 +300,26 @@ export class FakeCompute implements Compute {
     this.instance(id).thaw();
   }
 
+  async exec(id: string, spec: ExecSpec): Promise<Execution> {
+    this.#mayFail("exec");
+    return this.#executions.run(id, async () => {
+      checkExec(spec);
+      if (!this.capabilities.exec) throw new ExecRefused("this driver runs no further programs");
+      const instance = this.#instances.get(id);
+      if (!instance) throw new ExecRefused(`no instance ${id}`);
+      return instance.exec(spec);
+    });
+  }
+
+  async stats(id: string): Promise<Stats | undefined> {
+    this.#mayFail("stats");
+    const instance = this.#instances.get(id);
+    if (!this.capabilities.stats || !instance || instance.exited) return undefined;
+    return instance.stats(instance.gpus.map(({ id, virtual }) => ({ id, virtual })));
+  }
+
   async [Symbol.asyncDispose](): Promise<void> {
+    this.#executions.close();
     this.#listeners.clear();
   }
 

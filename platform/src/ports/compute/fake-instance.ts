@@ -1,23 +1,37 @@
 /** One instance of the fake driver: a program that a test plays. */
 import { type Duplex, duplexPair } from "node:stream";
 import type { Clock, Timer } from "../../kernel/clock.ts";
-import { type Exit, type Instance, type InstanceSpec, LONGEST_LINE, type Output } from "./compute.ts";
+import { floating } from "../../kernel/floating.ts";
+import { type Exit, type Gpu, type Instance, type InstanceSpec, LONGEST_LINE, type Output } from "./compute.ts";
+import type { ExecSpec } from "./execution.ts";
+import { FakeExecution } from "./fake-execution.ts";
+import type { Published } from "./publish.ts";
+import { ExecRefused } from "./refusal.ts";
+import type { GpuStats, Stats } from "./stats.ts";
 
 /** What it was given on the machine. */
 export interface FakePlace {
-  devices?: readonly string[];
+  gpus?: readonly Gpu[];
   address?: string | undefined;
+  published?: readonly Published[];
 }
 
 export class FakeInstance {
   readonly id: string;
   readonly spec: InstanceSpec;
+  readonly gpus: readonly Gpu[];
   readonly devices: readonly string[];
   /** In its group. */
   readonly address: string | undefined;
+  /** Ports of the machine that lead to it. */
+  readonly published: readonly Published[];
   readonly whenExited: Promise<void>;
   /** Called with every change of its state; set by the driver. */
   changed: () => void = () => {};
+  /** What it uses, as far as a test says so. */
+  uses: Omit<Partial<Stats>, "at"> = {};
+  /** What further programs do that are run in it; none is there unless a test says so. */
+  onExec: (program: FakeExecution) => void = (program) => program.end({ code: 127 });
   /** What the program does when it is asked to end. */
   onAsk: () => void = () => this.exit({ code: 0 });
 
@@ -26,6 +40,7 @@ export class FakeInstance {
   readonly #listening = new Map<number, (connection: Duplex) => void>();
   readonly #timers = new Set<Timer>();
   readonly #connections = new Set<Duplex>();
+  readonly #executions = new Set<FakeExecution>();
   #frozen: (() => void)[] | undefined;
   #exit: Exit | undefined;
   #text = "";
@@ -33,11 +48,13 @@ export class FakeInstance {
   #wake = Promise.withResolvers<void>();
   #exited: () => void;
 
-  constructor(id: string, spec: InstanceSpec, clock: Clock, { devices = [], address }: FakePlace = {}) {
+  constructor(id: string, spec: InstanceSpec, clock: Clock, { gpus = [], address, published = [] }: FakePlace = {}) {
+    this.published = published;
+    this.gpus = gpus;
+    this.devices = gpus.map((gpu) => gpu.id);
     this.id = id;
     this.address = address;
     this.spec = spec;
-    this.devices = devices;
     this.#clock = clock;
     this.#startedAt = clock.now();
     const exited = Promise.withResolvers<void>();
@@ -53,9 +70,9 @@ export class FakeInstance {
     const { kind, owner } = this.spec;
     const state = this.#exit ? "exited" : this.#frozen ? "frozen" : "running";
     const about = { id: this.id, kind, owner, state, startedAt: this.#startedAt } as const;
-    const { devices, address } = this;
-    const ending = this.#exit ? { exit: this.#exit } : address !== undefined && { address };
-    return { ...about, ...(devices.length > 0 && { devices }), ...ending };
+    const { devices, address, published } = this;
+    const place = { ...(address !== undefined && { address }), ...(published.length > 0 && { published }) };
+    return { ...about, ...(devices.length > 0 && { devices }), ...(this.#exit ? { exit: this.#exit } : place) };
   }
 
   /** The program writes these texts; lines end where the texts say so. */
@@ -88,6 +105,7 @@ export class FakeInstance {
     this.#frozen = undefined;
     for (const timer of this.#timers) timer.cancel();
     for (const connection of this.#connections) connection.destroy();
+    for (const execution of this.#executions) execution.end({ signal: "SIGKILL" });
     this.#exited();
     this.#stir();
     this.changed();
@@ -121,6 +139,11 @@ export class FakeInstance {
 
   dial(port: number): Duplex {
     if (!this.spec.ports.includes(port)) throw new Error(`port ${port} is not one of ${this.id}`);
+    return this.connect(port);
+  }
+
+  /** To whatever port the program listens on. */
+  connect(port: number): Duplex {
     const connected = this.#listening.get(port);
     if (!connected || this.#exit) throw new Error(`nobody listens on port ${port} of ${this.id}`);
     const [near, far] = duplexPair();
@@ -132,6 +155,25 @@ export class FakeInstance {
     near.on("close", () => far.destroy());
     this.#act(() => connected(far));
     return near;
+  }
+
+  stats(gpus: readonly GpuStats[]): Stats {
+    const memoryLimitBytes = this.spec.limits.memoryMb * 1_048_576;
+    return { at: this.#clock.now(), memoryLimitBytes, gpus, ...this.uses };
+  }
+
+  exec(spec: ExecSpec): FakeExecution {
+    const { state } = this.view();
+    if (state === "frozen") throw new ExecRefused(`instance ${this.id} is frozen: thaw it first`);
+    if (state === "exited") throw new ExecRefused(`instance ${this.id} has ended`);
+    const execution = new FakeExecution(spec, { ...this.spec.env, ...spec.env }, this.#clock);
+    this.#executions.add(execution);
+    floating(
+      execution.exit.then(() => this.#executions.delete(execution)),
+      () => {},
+    );
+    this.onExec(execution);
+    return execution;
   }
 
   async *logs({ after = "0", signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {

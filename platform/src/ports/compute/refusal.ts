@@ -2,3 +2,6 @@
 
 /** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
 export class StartRefused extends Error {}
+
+/** No program can be run beside that of an instance, or not this one. */
+export class ExecRefused extends Error {}

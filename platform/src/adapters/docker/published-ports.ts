@@ -1,0 +1,71 @@
+/** Chooses the ports of the machine that lead to containers. */
+import { createHash } from "node:crypto";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
+import {
+  checkPublish,
+  choosePorts,
+  type PortRange,
+  PUBLISHED_PORTS,
+  type Publish,
+  type Published,
+} from "../../ports/compute/publish.ts";
+import { listenersSeenBy } from "../host/listeners.ts";
+import { publishedOf } from "./container.ts";
+import type { Containers } from "./containers.ts";
+import { EngineRefused } from "./engine-api.ts";
+
+/** How many ports, or groups of them, may turn out to be somebody else's. */
+const MOST_TRIES = 20;
+
+export class PublishedPorts {
+  readonly #range: PortRange;
+  readonly #turns = new OneAtATime();
+  #from: number;
+
+  /** Installations that share a machine should not begin at the same port. */
+  constructor({
+    publishedPorts = PUBLISHED_PORTS,
+    installation,
+  }: { publishedPorts?: PortRange; installation: string }) {
+    this.#range = publishedPorts;
+    this.#from = createHash("sha256").update(installation).digest().readUInt32LE();
+  }
+
+  /**
+   * Makes a container with ports that no other of this installation has and, as far as this process can see, nobody listens on. `make` resolves
+   * when they are its own; what it refuses for a port that is somebody's is tried with others.
+   */
+  async claim(
+    publish: readonly Publish[] = [],
+    containers: Containers,
+    make: (ports: Published[]) => Promise<void>,
+  ): Promise<void> {
+    checkPublish(publish);
+    if (publish.length === 0) return make([]);
+    return this.#turns.run(async () => {
+      for (let tries = 1; ; tries++) {
+        const ports = await this.#choose(publish, containers);
+        try {
+          return await make(ports);
+        } catch (error) {
+          if (tries === MOST_TRIES || !isTaken(error)) throw error;
+        }
+      }
+    });
+  }
+
+  async #choose(publish: readonly Publish[], containers: Containers): Promise<Published[]> {
+    const [listed, listening] = await Promise.all([containers.list(), listenersSeenBy("self")]);
+    const used = listed.flatMap(({ Labels }) => publishedOf(Labels).map(({ outside }) => outside));
+    const taken = new Set([...used, ...listening.map(({ port }) => port)]);
+    const chosen = choosePorts(publish, this.#range, { taken, from: this.#from });
+    this.#from = chosen.at(-1)!.outside + 1 - this.#range.first;
+    return chosen;
+  }
+}
+
+/** What Docker and Podman say of a port that somebody has. */
+const isTaken = (error: unknown) => {
+  const cause = error instanceof EngineRefused ? error : (error as Error).cause;
+  return cause instanceof EngineRefused && /port is already allocated|address already in use/i.test(cause.message);
+};

@@ -1,0 +1,75 @@
+/** A driver in a process that a test can kill. */
+import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
+import { join } from "node:path";
+import { createInterface, type Interface } from "node:readline";
+import type { InstanceSpec } from "../../ports/compute/compute.ts";
+import type { ExecSpec } from "../../ports/compute/execution.ts";
+import { type HostWorld, openHost } from "./host-world.ts";
+
+/** A driver in a process of its own, on the data folder of the world. */
+export class DriverProcess {
+  readonly process: ChildProcess;
+  readonly #lines: Interface;
+
+  constructor(data: string, watchdogS: number) {
+    const program = join(import.meta.dirname, "driver-process.ts");
+    this.process = spawn(
+      process.execPath,
+      ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)],
+      {
+        stdio: ["pipe", "pipe", "inherit"],
+      },
+    );
+    this.process.once("error", (error) => {
+      throw error;
+    });
+    this.#lines = createInterface({ input: this.process.stdout! });
+  }
+
+  static async open(data: string, watchdogS = 60): Promise<DriverProcess> {
+    const driver = new DriverProcess(data, watchdogS);
+    await driver.said("open");
+    return driver;
+  }
+
+  async said(line: string): Promise<void> {
+    for await (const [said] of this.#saying()) if (said === line) return;
+  }
+
+  async *#saying(): AsyncIterable<[string]> {
+    const over = new AbortController();
+    this.process.once("exit", () => over.abort());
+    for (;;) yield (await once(this.#lines, "line", { signal: over.signal })) as [string];
+  }
+
+  tell(id: string, spec: InstanceSpec): void {
+    this.process.stdin!.write(`${JSON.stringify({ id, spec })}\n`);
+  }
+
+  async start(id: string, spec: InstanceSpec): Promise<void> {
+    const started = this.said(`started ${id}`);
+    this.tell(id, spec);
+    await started;
+  }
+
+  /** Resolves when the program has written something. */
+  async exec(id: string, exec: ExecSpec): Promise<void> {
+    const running = this.said(`running in ${id}`);
+    this.process.stdin!.write(`${JSON.stringify({ id, exec })}\n`);
+    await running;
+  }
+
+  async kill(): Promise<void> {
+    const exited = once(this.process, "exit");
+    this.process.kill("SIGKILL");
+    await exited;
+  }
+}
+
+/** A world whose own driver has gone, so that another process can take its data folder. */
+export async function leftWorld(): Promise<HostWorld> {
+  const world = await openHost();
+  await world.compute[Symbol.asyncDispose]();
+  return world;
+}

@@ -1,0 +1,65 @@
+/** What an instance on this machine uses, read from files of the kernel: no program is started for it. */
+import { statfs } from "node:fs/promises";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Stats } from "../../ports/compute/stats.ts";
+import type { Cgroups } from "./cgroups.ts";
+import { GpuMeter } from "./gpu-meter.ts";
+import type { Device } from "./gpus.ts";
+import type { HostInstance } from "./host-instance.ts";
+import type { Launcher } from "./launcher.ts";
+import { type Identity, isAlive } from "./processes.ts";
+
+const MIB = 1_048_576;
+/** All that a program in the sandbox can write to and that is its own. */
+const SCRATCH = ["tmp", "dev/shm"];
+
+export interface HostStatsParts {
+  cgroups: Cgroups | undefined;
+  /** Those of the machine. */
+  gpus: readonly Device[];
+  launcher: Launcher;
+  clock: Clock;
+}
+
+export class HostStats {
+  readonly #parts: HostStatsParts;
+  readonly #gpus: GpuMeter;
+  /** A process in the sandbox of each instance. */
+  readonly #insiders = new WeakMap<HostInstance, Identity>();
+
+  constructor(parts: HostStatsParts) {
+    this.#parts = parts;
+    this.#gpus = new GpuMeter(parts.clock);
+  }
+
+  async of(instance: HostInstance | undefined): Promise<Stats | undefined> {
+    const { cgroups, gpus: all, clock } = this.#parts;
+    if (!instance || instance.isEnded || !cgroups) return undefined;
+    const { memoryMb, gpus: ids } = instance.kept;
+    const held = all.filter(({ id }) => ids.includes(id));
+    const [usage, diskBytes, gpus] = await Promise.all([
+      cgroups.usage(instance.id),
+      this.#diskBytes(instance),
+      this.#gpus.of(held),
+    ]);
+    // Its groups go with it: what was read of them then is nothing.
+    if (instance.isEnded) return undefined;
+    const disk = diskBytes !== undefined && { diskBytes };
+    return { at: clock.now(), ...usage, memoryLimitBytes: memoryMb * MIB, ...disk, gpus };
+  }
+
+  /** Unknown without a sandbox, where a program writes wherever it may, and to a server that cannot look into one. */
+  async #diskBytes(instance: HostInstance): Promise<number | undefined> {
+    if (!this.#parts.launcher.changesUser) return undefined;
+    const insider = this.#insiders.get(instance) ?? (await instance.firstProcesses())?.program;
+    if (!insider) return undefined;
+    this.#insiders.set(instance, insider);
+    const used = SCRATCH.map(async (name) => {
+      const { bsize, blocks, bfree } = await statfs(`/proc/${insider.pid}/root/${name}`);
+      return bsize * (blocks - bfree);
+    });
+    const sizes = await Promise.all(used).catch(() => undefined);
+    // Whoever has its number now, what was seen is the instance's.
+    return sizes && (await isAlive(insider)) ? sizes.reduce((sum, size) => sum + size, 0) : undefined;
+  }
+}

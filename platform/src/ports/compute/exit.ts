@@ -1,0 +1,9 @@
+/** How a program ended. */
+export interface Exit {
+  /** Null when a signal ended the program. Where only a shell's status is known, 128 + n means signal n. */
+  code: number | null;
+  signal?: string;
+  at: number;
+  /** What the driver knows beyond that, such as `out of memory: used 512 MB of 512 MB`. */
+  reason?: string;
+}
