@@ -1,6 +1,6 @@
 /** Starts programs: builds the sandbox around them, hands them their variables and lets go of them. */
 import { createHash } from "node:crypto";
-import { writeFile } from "node:fs/promises";
+import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
 import { type Bubblewrap, findBubblewrap } from "./bubblewrap.ts";
@@ -112,7 +112,7 @@ export class Launcher {
 
   static async open(options: LauncherOptions): Promise<Launcher> {
     const filter = isFiltered(process.arch) ? join(options.folder, ".seccomp") : undefined;
-    if (filter && isFiltered(process.arch)) await writeFile(filter, seccompFilter(process.arch));
+    if (filter && isFiltered(process.arch)) await replaceFile(filter, seccompFilter(process.arch));
     return new Launcher(options, options.bubblewrap ?? (await findBubblewrap()), await systemView(), filter);
   }
 
@@ -268,6 +268,12 @@ async function startOrRefuse(program: Program): Promise<Started> {
     if ((error as NodeJS.ErrnoException).code !== "E2BIG") throw error;
     throw new StartRefused("the command is longer than this machine takes", { cause: error });
   }
+}
+
+/** In one step: a program that the server before this one is still starting reads the old one. */
+async function replaceFile(file: string, bytes: Buffer): Promise<void> {
+  await writeFile(`${file}.new`, bytes);
+  await rename(`${file}.new`, file);
 }
 
 const userOf = (name: string) => userFrom(createHash("sha256").update(name).digest().readUInt32LE());
