@@ -59,6 +59,7 @@ import { LargeJson } from "./surfaces/invoke/large-json.ts";
 import { mountInvoke } from "./surfaces/invoke/routes.ts";
 import { invokeSurface } from "./surfaces/invoke/surface.ts";
 import { NodeCalls } from "./surfaces/node-link/calls.ts";
+import { InstanceLink } from "./surfaces/node-link/instance-link.ts";
 import { NodeLink } from "./surfaces/node-link/link.ts";
 import { OtherLogs } from "./surfaces/node-link/other-logs.ts";
 import { NodePasses } from "./surfaces/node-link/pass.ts";
@@ -234,6 +235,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const nodeLink =
     node &&
     new NodeLink({ ...parts, node: node.id, machines: ownMachines, passes, balancer, records: services.workerRecords });
+  const { instanceRecords: instances } = services;
+  const instanceLink = node && new InstanceLink({ node: node.id, own: parts.machines ?? [], instances, passes, log });
   const ahead = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
   const reader = { ...parts, large, limits: payloadLimits };
   const outputs = new Outputs({ ...parts, engine, urlOf: (endpoint) => endpoints.urlOf(endpoint) });
@@ -278,7 +281,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     mountWorkerLink(router, link);
     return new HttpServer({ clock, log, doorkeeper, router, unknown, ahead: first });
   };
-  const http = serverWith(nodeLink ? inTurn(ahead, nodeLink) : ahead);
+  const http = serverWith(nodeLink && instanceLink ? inTurn(inTurn(ahead, nodeLink), instanceLink) : ahead);
   const workerLink = new LinkListener(() => serverWith(ahead), log);
   return {
     http,
@@ -293,6 +296,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       proxy.close();
       await fleet?.close();
       nodeLink?.close();
+      instanceLink?.close();
       streams.close();
       pipeline.endStreams();
       await engine[Symbol.asyncDispose]();

@@ -6,10 +6,12 @@ import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { Peer } from "../../machines/machines.ts";
+import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
 import type { LogLine, Query } from "../../ports/logs/logs.ts";
 import { KEEP_ALIVE_MS } from "../http/events.ts";
+import { beginElsewhere } from "./exec-elsewhere.ts";
 import { type NodePasses, PASS_HEADER } from "./pass.ts";
-import { type Asked, pathOf, TUNNEL } from "./paths.ts";
+import { instancePathOf, PROTOCOLS, pathOf, TUNNEL } from "./paths.ts";
 
 export type Called = Pick<Peer, "id" | "url">;
 
@@ -38,11 +40,24 @@ export class NodeCalls {
   /** A connection to the port on which a worker's application listens. */
   async dial(peer: Called, endpoint: string, worker: string): Promise<Duplex> {
     const asked = { node: peer.id, endpoint, worker, what: "connection", query: new URLSearchParams() } as const;
-    const upgrade = { connection: "Upgrade", upgrade: TUNNEL };
-    const { response, socket } = await this.#ask(peer, asked, { headers: upgrade });
+    return this.#upgrade(peer, pathOf(asked), TUNNEL);
+  }
+
+  /** A connection to a port of an instance. */
+  async dialInstance(peer: Called, instance: string, port: number): Promise<Duplex> {
+    return this.#upgrade(peer, instancePathOf({ node: peer.id, instance, what: "port", port }), PROTOCOLS.port);
+  }
+
+  /** One more program in an instance. Throws ExecRefused. */
+  async exec(peer: Called, instance: string, spec: ExecSpec): Promise<Execution> {
+    const path = instancePathOf({ node: peer.id, instance, what: "exec" });
+    return beginElsewhere(await this.#upgrade(peer, path, PROTOCOLS.exec), spec, this.#clock);
+  }
+
+  async #upgrade(peer: Called, path: string, protocol: string): Promise<Socket> {
+    const { response, socket } = await this.#ask(peer, path, { headers: { connection: "Upgrade", upgrade: protocol } });
     if (!socket) throw await refusalIn(peer, response);
-    socket.setKeepAlive(true, KEEP_ALIVE_MS);
-    return socket;
+    return socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
   }
 
   /** Resolves once the other node has the log; what comes of it ends with the signal. */
@@ -54,7 +69,7 @@ export class NodeCalls {
   ): Promise<AsyncIterable<LogLine[]>> {
     const search = new URLSearchParams({ from: JSON.stringify(query) });
     const asked = { node: peer.id, endpoint, worker, what: "log", query: search } as const;
-    const { response } = await this.#ask(peer, asked, { signal: gone });
+    const { response } = await this.#ask(peer, pathOf(asked), { signal: gone });
     if (response.statusCode !== 200) throw await refusalIn(peer, response);
     return this.#lines(peer, response, gone);
   }
@@ -82,12 +97,11 @@ export class NodeCalls {
 
   async #ask(
     peer: Called,
-    asked: Asked,
+    path: string,
     { headers = {}, signal }: { headers?: Record<string, string>; signal?: AbortSignal },
   ): Promise<Answer> {
     if (peer.url === undefined) throw unreachable(peer, new Error("its node has told no address"));
     const { origin, protocol } = new URL(peer.url);
-    const path = pathOf(asked);
     const pass = this.#passes.issue("GET", path);
     const ask = protocol === "https:" ? askSecurely : askPlainly;
     // A connection that becomes a worker's cannot be used again, and a log has no end.

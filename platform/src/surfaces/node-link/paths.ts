@@ -15,6 +15,9 @@ export interface Asked {
 /** The protocol to which a connection to a worker is upgraded: the worker's own, whatever that is. */
 export const TUNNEL = "millrace-worker";
 
+/** The protocols to which a connection to an instance is upgraded: that of the port, whatever it is, and that of `exec-wire.ts`. */
+export const PROTOCOLS = { port: "millrace-port", exec: "millrace-exec" } as const;
+
 const NAME = "([\\w-]{1,100})";
 const PATH = new RegExp(`^/nodes/${NAME}/endpoints/${NAME}/workers/${NAME}/(connection|log)(?:\\?(.*))?$`);
 
@@ -29,6 +32,23 @@ export function askedBy(url: string): Asked | undefined {
   const [, node, endpoint, worker, what, query] = PATH.exec(url) ?? [];
   if (!node || !endpoint || !worker) return undefined;
   return { node, endpoint, worker, what: what as Asked["what"], query: new URLSearchParams(query) };
+}
+
+/** A connection to a port of an instance, or a further program in it. */
+export type InstanceAsked = { node: string; instance: string } & ({ what: "port"; port: number } | { what: "exec" });
+
+const INSTANCE_PATH = new RegExp(`^/nodes/${NAME}/instances/${NAME}/(?:ports/(\\d{1,5})|exec)$`);
+
+export function instancePathOf(asked: InstanceAsked): string {
+  const { node, instance, what } = asked;
+  return `/nodes/${node}/instances/${instance}/${what === "port" ? `ports/${asked.port}` : what}`;
+}
+
+export function instanceAskedBy(url: string): InstanceAsked | undefined {
+  if (!url.startsWith("/nodes/")) return undefined;
+  const [, node, instance, port] = INSTANCE_PATH.exec(url) ?? [];
+  if (!node || !instance) return undefined;
+  return port === undefined ? { node, instance, what: "exec" } : { node, instance, what: "port", port: Number(port) };
 }
 
 const place = t.Union([

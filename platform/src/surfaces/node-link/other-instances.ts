@@ -1,0 +1,32 @@
+/** Instances of other nodes' machines: reached by way of the node that has them. */
+import type { Duplex } from "node:stream";
+import { problem } from "../../kernel/problem.ts";
+import type { Peer } from "../../machines/machines.ts";
+import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
+import type { NodeCalls } from "./calls.ts";
+
+export class OtherInstances {
+  readonly #calls: NodeCalls;
+  readonly #peers: () => Promise<readonly Peer[]>;
+
+  constructor(parts: { calls: NodeCalls; peers: () => Promise<readonly Peer[]> }) {
+    this.#calls = parts.calls;
+    this.#peers = parts.peers;
+  }
+
+  /** A connection to a port of an instance that `dial` may reach there. */
+  async dial(machine: string, instance: string, port: number): Promise<Duplex> {
+    return this.#calls.dialInstance(await this.#peerOf(machine), instance, port);
+  }
+
+  /** One more program in an instance. Throws ExecRefused as the driver there does. */
+  async exec(machine: string, instance: string, spec: ExecSpec): Promise<Execution> {
+    return this.#calls.exec(await this.#peerOf(machine), instance, spec);
+  }
+
+  async #peerOf(machine: string): Promise<Peer> {
+    const peer = (await this.#peers()).find(({ machines }) => machines.includes(machine));
+    if (peer) return peer;
+    throw problem("no-answer", `machine ${machine} is not reachable: nothing was heard of its node lately`);
+  }
+}
