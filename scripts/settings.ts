@@ -2,20 +2,13 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, relative } from "node:path";
-import { settingTable } from "../platform/src/settings.ts";
+import { allSettings } from "../platform/src/settings.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 const MARKED = /(<!-- settings -->\n)[\s\S]*?(<!-- end of settings -->)/;
 
-interface Row {
-  flag: string;
-  variable: string;
-  default?: string;
-  about: string;
-}
-
 function settingsTable(): string {
-  const rows = Object.values(settingTable as Record<string, Row>).map((row) => {
+  const rows = allSettings.map((row) => {
     const flag = row.flag ? code(`--${row.flag}`) : "";
     const standard = row.default === undefined ? "" : code(fromHome(row.default));
     return `| ${code(row.variable)} | ${flag} | ${standard} | ${row.about} |`;

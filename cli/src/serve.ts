@@ -2,16 +2,15 @@
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
 import { LastGuard } from "@millrace/platform/last-guard.ts";
 import { ownerKeyFile, processSettings, serve } from "@millrace/platform/main.ts";
-import { settingTable } from "@millrace/platform/settings.ts";
+import { allSettings } from "@millrace/platform/settings.ts";
 import { Command } from "commander";
 import { refusedDatabaseUrl } from "./installation.ts";
 
 export function serveCommand(): Command {
   const command = new Command("serve").description("run the server");
-  for (const setting of Object.values(settingTable)) {
-    const standard = "default" in setting ? `; default ${setting.default}` : "";
-    const help = `${setting.about} (${setting.variable}${standard})`;
-    if (setting.flag) command.option(`--${setting.flag} <${setting.value}>`, help);
+  for (const { flag, variable, value, about, default: standard } of allSettings) {
+    const help = `${about} (${variable}${standard === undefined ? "" : `; default ${standard}`})`;
+    if (flag) command.option(`--${flag} <${value}>`, help);
   }
   return command.addOption(refusedDatabaseUrl()).action(async (flags: Record<string, string | undefined>) => {
     const settings = processSettings(flags);

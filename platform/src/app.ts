@@ -1,12 +1,11 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
 import { Balancer } from "./balancing/balancer.ts";
 import { Authenticator } from "./guards/authenticate.ts";
-import { InvokeLimiter, parseInvokeLimits } from "./guards/invoke-limits.ts";
+import { InvokeLimiter } from "./guards/invoke-limits.ts";
 import type { Answered } from "./guards/perform.ts";
-import { parsePolicy, RateLimiter } from "./guards/rate-limit.ts";
+import { RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
 import { Outputs } from "./jobs/outputs.ts";
-import { parsePayloadLimits } from "./jobs/payload-limits.ts";
 import { recordPieces } from "./jobs/record.ts";
 import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
@@ -48,13 +47,14 @@ import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 import { WorkerService } from "./resources/workers/service.ts";
+import type { Settings } from "./settings.ts";
 import { bodyMemory } from "./surfaces/http/body-memory.ts";
 import { Doorkeeper } from "./surfaces/http/doorkeeper.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
 import type { Answering } from "./surfaces/http/reply.ts";
 import { Router } from "./surfaces/http/router.ts";
 import { type Ahead, closeServer, HttpServer, inTurn } from "./surfaces/http/server.ts";
-import { CrossOrigin, parseOrigins } from "./surfaces/invoke/cors.ts";
+import { CrossOrigin } from "./surfaces/invoke/cors.ts";
 import { LargeJson } from "./surfaces/invoke/large-json.ts";
 import { mountInvoke } from "./surfaces/invoke/routes.ts";
 import { invokeSurface } from "./surfaces/invoke/surface.ts";
@@ -154,36 +154,18 @@ export interface AppParts extends Surroundings {
   resources?: readonly Answered[];
 }
 
-export interface AppSettings {
-  rateLimits: string;
-  /** None by default. */
-  invokeLimits?: string;
-  payloadLimits: string;
-  /** Connections of clients and workers at once. */
-  connections: number;
-  /** MB of bodies and results in memory at once; by default what the machine's memory takes. */
-  bodiesMb?: number;
-  /** How long the log of something that writes no more is kept. */
-  logDays: number;
-  /** What `/stream` answers when the request does not say. */
-  stream: "auto" | "array" | "object";
-  /** How long an idle worker may stay frozen. */
-  frozenS: number;
-  /** What the frozen workers of a machine may have of its memory; half of it by default. */
-  frozenMb?: number;
-  webhookSecret?: string;
-  domain?: string;
-  publicUrl?: string;
-  /** Origins whose pages may call endpoints; none by default. */
-  corsOrigins?: string;
-}
+/** What of the settings concerns the application; how many connections there may be is known by now. */
+export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDays" | "stream" | "frozenS"> &
+  Partial<
+    Pick<Settings, "invokeLimits" | "bodiesMb" | "frozenMb" | "webhookSecret" | "domain" | "publicUrl" | "corsOrigins">
+  > & { connections: number };
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
   const { clock, log, logs, queue } = parts;
-  const payloadLimits = parsePayloadLimits(settings.payloadLimits);
+  const { payloadLimits } = settings;
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed, ...services });
-  const limiter = new RateLimiter({ ...parts, policy: parsePolicy(settings.rateLimits) });
+  const limiter = new RateLimiter({ ...parts, policy: settings.rateLimits });
   const doorkeeper = new Doorkeeper({ clock, most: settings.connections });
   const { room = new Room({ clock, bytes: bodyMemory(settings.bodiesMb, payloadLimits) }) } = parts;
   const large = new LargeJson();
@@ -219,7 +201,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const invalidPath = problem("unreadable", "The request path is not valid.");
   const badPath: Answering = (request, reply) => pipeline.refuse(rest, invalidPath, request, reply);
   const { corsOrigins, domain } = settings;
-  const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(parseOrigins(corsOrigins), domain);
+  const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(corsOrigins, domain);
   const invoke = invokeSurface(authenticator, crossOrigin && ((origin) => crossOrigin.headers(origin)));
   const unknown = (why: unknown): Answering => {
     return (request, reply) => pipeline.answer(invoke, request, reply, () => Promise.reject(why));
@@ -352,8 +334,7 @@ function createFleet(
   });
 }
 
-function invokeLimiter({ clock, queue }: AppParts, { invokeLimits = "off" }: AppSettings): InvokeLimiter | undefined {
-  const policy = parseInvokeLimits(invokeLimits);
+function invokeLimiter({ clock, queue }: AppParts, { invokeLimits: policy }: AppSettings): InvokeLimiter | undefined {
   const facts = async (endpoint: string) => {
     const [{ inQueue }, workers] = await Promise.all([queue.counts(endpoint), queue.holders(endpoint)]);
     return { inQueue, workers: workers.length };

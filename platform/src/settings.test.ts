@@ -1,6 +1,6 @@
 /** Settings that are refused before anything is started with them. */
 import { expect, test } from "vitest";
-import { settingsFrom, settingTable, withoutSecrets } from "./settings.ts";
+import { allSettings, settingsFrom, withoutSecrets } from "./settings.ts";
 
 const nodeUrl = (text: string) => settingsFrom({ MILLRACE_NODE_URL: text }).nodeUrl;
 
@@ -36,9 +36,9 @@ test("published ports are a range of those that need no privilege", () => {
 });
 
 test("what is secret has no flag, and reaches no program that this one starts", () => {
-  const all = Object.fromEntries(Object.values(settingTable).map(({ variable }) => [variable, "x"]));
+  const all = Object.fromEntries(allSettings.map(({ variable }) => [variable, "x"]));
   const left = withoutSecrets({ ...all, VAULT_TOKEN: "y" });
-  const flagless = Object.values(settingTable).filter(({ flag }) => flag === "");
+  const flagless = allSettings.filter(({ flag }) => flag === undefined);
   expect(
     Object.keys(all)
       .filter((name) => !(name in left))
@@ -51,4 +51,52 @@ test("a flag does not set the URL of the database", () => {
   expect(settingsFrom({ MILLRACE_DATABASE_URL: "postgres://a" }, { databaseUrl: "postgres://b" }).databaseUrl).toBe(
     "postgres://a",
   );
+});
+
+test("what is said of nothing is what the defaults say, and what has none is absent", () => {
+  const settings = settingsFrom({});
+  expect(settings).toMatchObject({ port: 7420, rateLimits: [{ quota: 600 }, { quota: 18_000 }, { quota: 200_000 }] });
+  expect(settings).toMatchObject({
+    invokeLimits: undefined,
+    corsOrigins: undefined,
+    quotas: undefined,
+    apiKey: undefined,
+  });
+  expect(settings.outputMb).toEqual({ program: 12, machine: 1024 });
+});
+
+test("a flag wins over a variable, a variable over the default, and an empty variable is none", () => {
+  const port = (variable?: string, flag?: string) => settingsFrom({ MILLRACE_PORT: variable }, { port: flag }).port;
+  expect([port(), port(""), port("1"), port("1", "2")]).toEqual([7420, 7420, 1, 2]);
+});
+
+test.each([
+  ["MILLRACE_PORT", "65536", "must be a whole number from 0 to 65535, not '65536'"],
+  ["MILLRACE_GPUS", "some", "must be one of auto, virtual, none, not 'some'"],
+  ["MILLRACE_RATE_LIMITS", "1,2", "must be 'off' or three numbers for minute, hour and day, not '1,2'"],
+  [
+    "MILLRACE_QUOTAS",
+    "dogs=1",
+    "must be written such as workers=50,endpoints=20, of workers, endpoints, keys, secrets, not 'dogs=1'",
+  ],
+  ["MILLRACE_INVOKE_LIMITS", "walk=1", "must be 'on', 'off' or a list such as run=1000/200 of"],
+  ["MILLRACE_PAYLOAD_LIMITS", "0,1,1", "must be three numbers of MB from 1 to 256"],
+  ["MILLRACE_REACHABLE", "here", "must be 'all', or addresses and ranges such as 10.0.0.0/8, not 'here'"],
+  [
+    "MILLRACE_CORS_ORIGINS",
+    "app",
+    "must be '*' or a comma separated list of origins such as https://app.example.com, not 'app'",
+  ],
+  ["MILLRACE_PUBLIC_URL", "millrace.example.com", "must be a URL such as https://millrace.example.com, not"],
+  ["MILLRACE_DATA_CENTER", "MOON-1", "must be a data center of the catalog, not 'MOON-1'"],
+  ["MILLRACE_WEBHOOK_PRIVATE", "yes", "must be one of allow, not 'yes'"],
+  ["MILLRACE_LOG_LEVEL", "loud", "must be one of debug, info, warn, error, silent, not 'loud'"],
+  ["MILLRACE_OUTPUT_MB", "9,3", "must be two whole numbers such as 12,1024, the larger one last, not '9,3'"],
+])("%s=%s is refused with its name and what it must be", (variable, given, reason) => {
+  expect(() => settingsFrom({ [variable]: given })).toThrow(`${variable} ${reason}`);
+});
+
+test("a secret that is refused is not in the refusal", () => {
+  const refused = () => settingsFrom({ MILLRACE_API_KEY: "short" });
+  expect(refused).toThrow(/^MILLRACE_API_KEY must have 16 or more visible ASCII characters$/);
 });

@@ -3,7 +3,10 @@ import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
 import { createPost } from "../src/adapters/http/webhook-post.ts";
 import { type App, type AppSettings, createApp, openServices, type Services } from "../src/app.ts";
+import { parseInvokeLimits } from "../src/guards/invoke-policy.ts";
 import type { Answered } from "../src/guards/perform.ts";
+import { parsePolicy } from "../src/guards/rate-policy.ts";
+import { parsePayloadLimits } from "../src/jobs/payload-limits.ts";
 import type { Clock } from "../src/kernel/clock.ts";
 import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
@@ -19,6 +22,7 @@ import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/ports/store/store.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
+import { parseOrigins } from "../src/surfaces/invoke/origins.ts";
 import { counted, noteCalls } from "./idle.ts";
 import { WatchedClock } from "./watched-clock.ts";
 
@@ -154,8 +158,8 @@ export async function setup({
     ...life.parts,
   };
   const app = createApp(parts, services, {
-    rateLimits,
-    payloadLimits,
+    rateLimits: parsePolicy(rateLimits),
+    payloadLimits: parsePayloadLimits(payloadLimits),
     connections,
     logDays: 7,
     frozenS,
@@ -163,8 +167,8 @@ export async function setup({
     stream,
     domain,
     publicUrl: publicUrl || undefined,
-    corsOrigins,
-    invokeLimits,
+    corsOrigins: corsOrigins === undefined ? undefined : parseOrigins(corsOrigins),
+    invokeLimits: parseInvokeLimits(invokeLimits),
   });
   noteCalls(app.http.server);
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });

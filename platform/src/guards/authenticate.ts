@@ -2,7 +2,7 @@
 import { every } from "../kernel/background.ts";
 import type { Caller } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { keyDigest } from "../kernel/ids.ts";
+import { KEY_SHAPE, keyDigest } from "../kernel/ids.ts";
 import { problem } from "../kernel/problem.ts";
 import { Remembered } from "../kernel/remembered.ts";
 import { Collection } from "../ports/store/collection.ts";
@@ -14,9 +14,6 @@ import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
 const NOTE_USES_EVERY_MS = 60_000;
-
-/** 16 or more visible ASCII characters make a key. */
-export const KEY_SHAPE = /^[\x21-\x7e]{16,}$/;
 
 interface Use {
   account: string;

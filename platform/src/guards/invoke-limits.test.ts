@@ -1,7 +1,8 @@
 /** Limits of invocation as callers meet them: per endpoint and user, in ten seconds and at once, and a queue that is full. */
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../tests/job-world.ts";
-import { limitedAs, parseInvokeLimits } from "./invoke-limits.ts";
+import { limitedAs } from "./invoke-limits.ts";
+import { parseInvokeLimits } from "./invoke-policy.ts";
 
 const body = { input: {} };
 const run = (world: JobWorld, options = {}) => world.invoke("POST", "/run", { body, ...options });
@@ -191,7 +192,7 @@ describe("MILLRACE_INVOKE_LIMITS", () => {
   test.each([[""], ["run"], ["run=0"], ["run=1/0"], ["run=-1"], ["walk=1"], ["toString=1"], ["on,run=1"]])(
     "is not %j",
     (text) => {
-      expect(() => parseInvokeLimits(text)).toThrow(/MILLRACE_INVOKE_LIMITS must be 'on', 'off' or a list/);
+      expect(() => parseInvokeLimits(text)).toThrow(/^must be 'on', 'off' or a list/);
     },
   );
 

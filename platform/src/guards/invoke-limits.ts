@@ -4,32 +4,9 @@ import type { Clock } from "../kernel/clock.ts";
 import { problem } from "../kernel/problem.ts";
 import { Remembered } from "../kernel/remembered.ts";
 import { type Counter, judge } from "../ports/limits/limits.ts";
-
-export interface OperationLimit {
-  /** Requests in ten seconds. */
-  rate: number;
-  /** Requests at once; unlimited without it. */
-  atOnce?: number;
-}
+import { type InvokePolicy, type LimitedOperation, STANDARD } from "./invoke-policy.ts";
 
 const WINDOW_S = 10;
-
-/** The documented numbers; those of health, retry and batch are ours. */
-const STANDARD = {
-  runsync: { rate: 2000, atOnce: 400 },
-  run: { rate: 1000, atOnce: 200 },
-  status: { rate: 2000, atOnce: 400 },
-  cancel: { rate: 100, atOnce: 20 },
-  "purge-queue": { rate: 2 },
-  openai: { rate: 2000, atOnce: 400 },
-  requests: { rate: 10, atOnce: 2 },
-  health: { rate: 2000, atOnce: 400 },
-  retry: { rate: 100, atOnce: 20 },
-  batch: { rate: 100, atOnce: 20 },
-} as const satisfies Record<string, OperationLimit>;
-
-export type LimitedOperation = keyof typeof STANDARD;
-export type InvokePolicy = Record<LimitedOperation, OperationLimit>;
 
 /** Paths that count together with others. */
 const TOGETHER: Record<string, LimitedOperation> = {
@@ -50,25 +27,6 @@ const WORKERS_WITHIN = 20;
 const FULL = { least: 50, perWorker: 500, retryAfterS: 5 };
 const FACTS_MS = 1000;
 const SWEEP_AT = 10_000;
-
-/** `off`; `on`; or what differs from it, such as `run=50/10,purge-queue=5`: requests in ten seconds, and at once. */
-export function parseInvokeLimits(text: string): InvokePolicy | undefined {
-  if (text === "off") return undefined;
-  const policy: InvokePolicy = { ...STANDARD };
-  if (text === "on") return policy;
-  for (const part of text.split(",")) {
-    const [, name, rate, atOnce] = /^([a-z-]+)=([1-9]\d{0,8})(?:\/([1-9]\d{0,8}))?$/.exec(part.trim()) ?? [];
-    if (name === undefined || !Object.hasOwn(STANDARD, name))
-      throw new Error(
-        `MILLRACE_INVOKE_LIMITS must be 'on', 'off' or a list such as run=1000/200 of ${Object.keys(STANDARD).join(", ")}, not '${text}'`,
-      );
-    policy[name as LimitedOperation] = {
-      rate: Number(rate),
-      ...(atOnce === undefined ? {} : { atOnce: Number(atOnce) }),
-    };
-  }
-  return policy;
-}
 
 /** What a path is counted as: `/status-sync/:job` as status. */
 export function limitedAs(path: string): LimitedOperation {

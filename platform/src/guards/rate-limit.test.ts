@@ -2,7 +2,7 @@
 import { parseList } from "structured-headers";
 import { describe, expect, test } from "vitest";
 import { type Answer, setup } from "../../tests/world.ts";
-import { parsePolicy } from "./rate-limit.ts";
+import { parsePolicy } from "./rate-policy.ts";
 
 const PATH = "/v2/account/ssh-keys";
 const MINUTE_MS = 60_000;

@@ -3,31 +3,16 @@ import { serializeList } from "structured-headers";
 import type { Caller } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { problem } from "../kernel/problem.ts";
-import type { Limits, WindowPolicy, WindowState } from "../ports/limits/limits.ts";
-
-const WINDOWS = [
-  { name: "minute", seconds: 60 },
-  { name: "hour", seconds: 3600 },
-  { name: "day", seconds: 86_400 },
-] as const;
-
-/** `600,18000,200000` (requests a minute, an hour, a day), or `off`. */
-export function parsePolicy(text: string): WindowPolicy[] | "off" {
-  if (text === "off") return "off";
-  const quotas = text.split(",").map((part) => part.trim());
-  if (quotas.length !== WINDOWS.length || !quotas.every((quota) => /^[1-9]\d{0,14}$/.test(quota))) {
-    throw new Error(`MILLRACE_RATE_LIMITS must be 'off' or three numbers for minute, hour and day, not '${text}'`);
-  }
-  return WINDOWS.map((window, i) => ({ ...window, quota: Number(quotas[i]) }));
-}
+import type { Limits, WindowState } from "../ports/limits/limits.ts";
+import type { RatePolicy } from "./rate-policy.ts";
 
 export class RateLimiter {
   readonly #limits: Limits;
-  readonly #policy: WindowPolicy[] | "off";
+  readonly #policy: RatePolicy;
   readonly #policyHeader: string;
   readonly #clock: Clock;
 
-  constructor({ limits, policy, clock }: { limits: Limits; policy: WindowPolicy[] | "off"; clock: Clock }) {
+  constructor({ limits, policy, clock }: { limits: Limits; policy: RatePolicy; clock: Clock }) {
     this.#limits = limits;
     this.#policy = policy;
     this.#clock = clock;

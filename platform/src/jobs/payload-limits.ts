@@ -31,7 +31,7 @@ export function parsePayloadLimits(text: string): PayloadLimits {
   const isLargeSane = large === 0 || (large >= output && large <= MOST_LARGE_MB);
   if (parts.length > 4 || !isSane || !isLargeSane)
     throw new Error(
-      `MILLRACE_PAYLOAD_LIMITS must be three numbers of MB from 1 to ${MOST_MB}, and a fourth that is 0 or from the third to ${MOST_LARGE_MB}, not '${text}'`,
+      `must be three numbers of MB from 1 to ${MOST_MB}, and a fourth that is 0 or from the third to ${MOST_LARGE_MB}`,
     );
   return { run: run * MIB, runsync: runsync * MIB, output: output * MIB, large: Math.max(large, output) * MIB };
 }

@@ -33,8 +33,8 @@ export const SPECIAL_IPV6 = [
 
 export type Range = `${string}/${number}`;
 
-/** The setting of what may be reached: `10.0.0.0/8,192.168.1.5`, or `all`. Throws with what is wrong with it. */
-export function parseRanges(text = ""): Range[] {
+/** The setting of what may be reached: `10.0.0.0/8,192.168.1.5`, or `all`. Throws what it must be. */
+export function parseRanges(text: string): Range[] {
   if (text === "all") return ["0.0.0.0/0", "::/0"];
   const words = text.split(",").map((word) => word.trim());
   return words.filter((word) => word !== "").map(parseRange);
@@ -44,7 +44,7 @@ function parseRange(text: string): Range {
   const [, address = "", prefix] = /^([^/]+)(?:\/(\d{1,3}))?$/.exec(text) ?? [];
   const most = isIPv4(address) ? 32 : 128;
   if (isIP(address) === 0 || Number(prefix ?? most) > most)
-    throw new Error(`MILLRACE_REACHABLE: '${text}' is not an address, nor a range such as 10.0.0.0/8`);
+    throw new Error("must be 'all', or addresses and ranges such as 10.0.0.0/8");
   return `${address}/${Number(prefix ?? most)}`;
 }
 

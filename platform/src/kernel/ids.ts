@@ -30,6 +30,9 @@ export function apiKeyText(random: Random): string {
   return `mlr_${Buffer.from(random.bytes(32)).toString("base64url")}`;
 }
 
+/** 16 or more visible ASCII characters make a key. */
+export const KEY_SHAPE = /^[\x21-\x7e]{16,}$/;
+
 /** What the store keeps of a key. Keys carry 256 random bits, so a plain digest cannot be guessed back. */
 export function keyDigest(key: string): string {
   return hash("sha256", key, "base64url");

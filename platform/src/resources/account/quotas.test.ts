@@ -94,7 +94,7 @@ test("quotas are read and written as text", () => {
   expect(parseQuotas("")).toEqual({});
   expect(quotaText({ workers: 5, keys: 0 })).toBe("workers=5,keys=0");
   for (const text of ["workers", "workers=", "pods=3", "workers=-1", "workers=1000001"])
-    expect(() => parseQuotas(text)).toThrow("quotas are written such as");
+    expect(() => parseQuotas(text)).toThrow("must be written such as");
 });
 
 test("a small machine's accounts have few workers, a large one's many", () => {

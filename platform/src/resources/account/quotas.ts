@@ -40,7 +40,7 @@ export function parseQuotas(text: string): Partial<Quotas> {
     parts.filter(Boolean).map((part) => {
       const [, name, number] = /^([a-z]+)=(\d{1,9})$/.exec(part) ?? [];
       if (!NAMES.includes(name as QuotaName) || Number(number) > LARGEST)
-        throw new Error(`quotas are written such as workers=50,endpoints=20, of ${NAMES.join(", ")}, not '${part}'`);
+        throw new Error(`must be written such as workers=50,endpoints=20, of ${NAMES.join(", ")}`);
       return [name, Number(number)];
     }),
   );

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
 import { setupJobs } from "../../../tests/job-world.ts";
 import { setup } from "../../../tests/world.ts";
-import { parseOrigins } from "./cors.ts";
+import { parseOrigins } from "./origins.ts";
 
 const APP = "https://app.example.com";
 const OTHER = "https://evil.example.net";
@@ -193,9 +193,7 @@ describe("MILLRACE_CORS_ORIGINS", () => {
   test.each([["app.example.com"], ["https://a.b/path"], ["https://*.b"], ["a,*"], ["null"], [","]])(
     "is not %j",
     (text) => {
-      expect(() => parseOrigins(text)).toThrow(
-        /MILLRACE_CORS_ORIGINS must be '\*' or a comma separated list of origins/,
-      );
+      expect(() => parseOrigins(text)).toThrow(/^must be '\*' or a comma separated list of origins/);
     },
   );
 });

@@ -3,8 +3,7 @@ import { resourceWords } from "../../contract.ts";
 import type { Answering, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import { addressOf } from "../proxy/address.ts";
-
-export type Origins = ReadonlySet<string> | "*";
+import type { Origins } from "./origins.ts";
 
 /** The headers of answers that a page may read beside those that every page may. */
 const EXPOSED = [
@@ -20,24 +19,6 @@ const METHODS = "GET, HEAD, POST, PUT, PATCH, DELETE";
 /** The longest that browsers go by it. */
 const PREFLIGHT_S = 7200;
 const HEADER_NAMES = /^[\w!#$%&'*+.^`|~-]+( *, *[\w!#$%&'*+.^`|~-]+)*$/;
-const ORIGIN = /^[a-z][a-z\d+.-]*:\/\/[\w.:[\]-]+$/;
-
-/** A comma separated list of origins, or `*`. */
-export function parseOrigins(text: string): Origins {
-  if (text.trim() === "*") return "*";
-  return new Set(text.split(",").map((part) => originIn(part, text)));
-}
-
-/** As browsers send it: in small letters, and without the port that its scheme implies. */
-function originIn(part: string, whole: string): string {
-  const text = part.trim().toLowerCase().replace(/\/$/, "");
-  const url = URL.parse(text);
-  if (!url || !ORIGIN.test(text))
-    throw new Error(
-      `MILLRACE_CORS_ORIGINS must be '*' or a comma separated list of origins such as https://app.example.com, not '${whole}'`,
-    );
-  return url.origin === "null" ? text : url.origin;
-}
 
 /**
  * Keys travel in a header that a page has to set itself, so nothing here is about cookies: what no page could do without a key it

@@ -1,0 +1,42 @@
+/** How often and how many at once an endpoint may be asked, by operation: the documented numbers, and the setting that changes them. */
+
+export interface OperationLimit {
+  /** Requests in ten seconds. */
+  rate: number;
+  /** Requests at once; unlimited without it. */
+  atOnce?: number;
+}
+
+/** The documented numbers; those of health, retry and batch are ours. */
+export const STANDARD = {
+  runsync: { rate: 2000, atOnce: 400 },
+  run: { rate: 1000, atOnce: 200 },
+  status: { rate: 2000, atOnce: 400 },
+  cancel: { rate: 100, atOnce: 20 },
+  "purge-queue": { rate: 2 },
+  openai: { rate: 2000, atOnce: 400 },
+  requests: { rate: 10, atOnce: 2 },
+  health: { rate: 2000, atOnce: 400 },
+  retry: { rate: 100, atOnce: 20 },
+  batch: { rate: 100, atOnce: 20 },
+} as const satisfies Record<string, OperationLimit>;
+
+export type LimitedOperation = keyof typeof STANDARD;
+export type InvokePolicy = Record<LimitedOperation, OperationLimit>;
+
+/** `off`; `on`; or what differs from it, such as `run=50/10,purge-queue=5`: requests in ten seconds, and at once. */
+export function parseInvokeLimits(text: string): InvokePolicy | undefined {
+  if (text === "off") return undefined;
+  const policy: InvokePolicy = { ...STANDARD };
+  if (text === "on") return policy;
+  for (const part of text.split(",")) {
+    const [, name, rate, atOnce] = /^([a-z-]+)=([1-9]\d{0,8})(?:\/([1-9]\d{0,8}))?$/.exec(part.trim()) ?? [];
+    if (name === undefined || !Object.hasOwn(STANDARD, name))
+      throw new Error(`must be 'on', 'off' or a list such as run=1000/200 of ${Object.keys(STANDARD).join(", ")}`);
+    policy[name as LimitedOperation] = {
+      rate: Number(rate),
+      ...(atOnce === undefined ? {} : { atOnce: Number(atOnce) }),
+    };
+  }
+  return policy;
+}

@@ -1,0 +1,20 @@
+/** How often a user may ask: the windows, and the setting that says how much each of them takes. */
+import type { WindowPolicy } from "../ports/limits/limits.ts";
+
+export type RatePolicy = WindowPolicy[] | "off";
+
+const WINDOWS = [
+  { name: "minute", seconds: 60 },
+  { name: "hour", seconds: 3600 },
+  { name: "day", seconds: 86_400 },
+] as const;
+
+/** `600,18000,200000` (requests a minute, an hour, a day), or `off`. */
+export function parsePolicy(text: string): RatePolicy {
+  if (text === "off") return "off";
+  const quotas = text.split(",").map((part) => part.trim());
+  if (quotas.length !== WINDOWS.length || !quotas.every((quota) => /^[1-9]\d{0,14}$/.test(quota))) {
+    throw new Error("must be 'off' or three numbers for minute, hour and day");
+  }
+  return WINDOWS.map((window, i) => ({ ...window, quota: Number(quotas[i]) }));
+}

@@ -1,0 +1,367 @@
+/** Every setting of the server, once: its variable, its flag, its default, what it does, and how its text is read. */
+import { homedir } from "node:os";
+import { join } from "node:path";
+import { parseInvokeLimits } from "./guards/invoke-policy.ts";
+import { parsePolicy } from "./guards/rate-policy.ts";
+import { parsePayloadLimits } from "./jobs/payload-limits.ts";
+import { parseRanges } from "./kernel/addresses.ts";
+import { parseQuotas } from "./resources/account/quotas.ts";
+import {
+  address,
+  apiKey,
+  dataCenter,
+  domain,
+  folder,
+  folders,
+  oneOf,
+  origin,
+  outputSizes,
+  portRange,
+  text,
+  whole,
+} from "./setting-values.ts";
+import { parseOrigins } from "./surfaces/invoke/origins.ts";
+
+export interface Setting<T = unknown> {
+  variable: string;
+  /** None where it is secret: a command line is read by every user of the machine. */
+  flag?: string;
+  /** It reaches no program that this one starts, and no message. */
+  secret?: true;
+  /** What the value stands for in the help. */
+  value: string;
+  default?: string;
+  about: string;
+  /** Throws what its text must be, in words that follow the name of the variable. */
+  read(text: string): T;
+}
+
+export const settingTable = {
+  port: {
+    flag: "port",
+    variable: "MILLRACE_PORT",
+    value: "P",
+    default: "7420",
+    about: "port to listen on",
+    read: whole(0, 65_535),
+  },
+  host: {
+    flag: "host",
+    variable: "MILLRACE_HOST",
+    value: "ADDRESS",
+    default: "127.0.0.1",
+    about: "address to listen on",
+    read: text,
+  },
+  data: {
+    flag: "data",
+    variable: "MILLRACE_DATA",
+    value: "DIR",
+    default: join(homedir(), ".millrace"),
+    about: "folder that holds everything",
+    read: folder,
+  },
+  databaseUrl: {
+    secret: true,
+    variable: "MILLRACE_DATABASE_URL",
+    value: "URL",
+    about: "postgres://… keeps store and queue there instead of in the data folder",
+    read: text,
+  },
+  databaseTimeoutS: {
+    flag: "database-timeout-s",
+    variable: "MILLRACE_DATABASE_TIMEOUT_S",
+    value: "SECONDS",
+    default: "10",
+    about: "how long PostgreSQL may take for one statement before what needs it is answered with 503",
+    read: whole(1, 3600),
+  },
+  databaseUrlFile: {
+    flag: "database-url-file",
+    variable: "MILLRACE_DATABASE_URL_FILE",
+    value: "FILE",
+    about: "file that holds the same URL, for whoever keeps passwords out of variables too",
+    read: text,
+  },
+  apiKey: {
+    secret: true,
+    variable: "MILLRACE_API_KEY",
+    value: "KEY",
+    about: "the owner's key; without it one is made at the first start",
+    read: apiKey,
+  },
+  masterKey: {
+    secret: true,
+    variable: "MILLRACE_MASTER_KEY",
+    value: "BASE64",
+    about: "master key for secrets, newest first, comma separated",
+    read: text,
+  },
+  masterKeyCommand: {
+    secret: true,
+    variable: "MILLRACE_MASTER_KEY_COMMAND",
+    value: "COMMAND",
+    about: "command that prints the master key",
+    read: text,
+  },
+  rateLimits: {
+    flag: "rate-limits",
+    variable: "MILLRACE_RATE_LIMITS",
+    value: "M,H,D",
+    default: "600,18000,200000",
+    about: "requests per user a minute, an hour and a day, or 'off'",
+    read: parsePolicy,
+  },
+  quotas: {
+    flag: "quotas",
+    variable: "MILLRACE_QUOTAS",
+    value: "QUOTAS",
+    about:
+      "what an account may have, such as workers=50,endpoints=20; by default 16 workers for each processor, 32 at least, and 1000 endpoints, keys and secrets",
+    read: parseQuotas,
+  },
+  invokeLimits: {
+    flag: "invoke-limits",
+    variable: "MILLRACE_INVOKE_LIMITS",
+    value: "LIMITS",
+    default: "off",
+    about:
+      "limits of /run and the other calls of an endpoint per user: off, on, or what differs from on, such as run=1000/200",
+    read: parseInvokeLimits,
+  },
+  payloadLimits: {
+    flag: "payload-limits",
+    variable: "MILLRACE_PAYLOAD_LIMITS",
+    value: "R,S,O,L",
+    default: "10,20,20,256",
+    about:
+      "MB allowed in a /run body, a /runsync body, a result, and a result that is kept apart behind a URL; 0 keeps none apart",
+    read: parsePayloadLimits,
+  },
+  connections: {
+    flag: "connections",
+    variable: "MILLRACE_CONNECTIONS",
+    value: "N",
+    about:
+      "connections of clients and workers at once, of which an account may hold as many as are free; default: by the machine's limit on open files, at most 10000",
+    read: whole(10, 1_000_000),
+  },
+  bodiesMb: {
+    flag: "bodies-mb",
+    variable: "MILLRACE_BODIES_MB",
+    value: "MB",
+    about:
+      "memory for bodies and results on their way, of which an account may hold as much as is free; default: an eighth of the machine's, 256 to 2048",
+    read: whole(1, 1_000_000),
+  },
+  publicUrl: {
+    flag: "public-url",
+    variable: "MILLRACE_PUBLIC_URL",
+    value: "URL",
+    about: "what URLs in answers begin with; default: the listening address",
+    read: address,
+  },
+  domain: {
+    flag: "domain",
+    variable: "MILLRACE_DOMAIN",
+    value: "NAME",
+    about: "domain whose subdomains <endpoint id>.NAME lead to load-balancing endpoints",
+    read: domain,
+  },
+  corsOrigins: {
+    flag: "cors-origins",
+    variable: "MILLRACE_CORS_ORIGINS",
+    value: "ORIGINS",
+    about: "origins whose pages may call endpoints from a browser, comma separated, or '*'; none by default",
+    read: parseOrigins,
+  },
+  workerUrl: {
+    flag: "worker-url",
+    variable: "MILLRACE_WORKER_URL",
+    value: "URL",
+    about: "where workers reach this server; default: the public URL",
+    read: address,
+  },
+  nodeUrl: {
+    flag: "node-url",
+    variable: "MILLRACE_NODE_URL",
+    value: "URL",
+    about: "where other nodes on the same PostgreSQL reach this one; default: an address it listens on",
+    read: origin,
+  },
+  dataCenter: {
+    flag: "data-center",
+    variable: "MILLRACE_DATA_CENTER",
+    value: "ID",
+    default: "US-KS-2",
+    about: "data center of the catalog that this server's workers are in",
+    read: dataCenter,
+  },
+  compute: {
+    flag: "compute",
+    variable: "MILLRACE_COMPUTE",
+    value: "KIND",
+    default: "host",
+    about: "where this server starts workers: host (this machine), or none (others start them, or people by hand)",
+    read: oneOf(["host", "none"]),
+  },
+  gpus: {
+    flag: "gpus",
+    variable: "MILLRACE_GPUS",
+    value: "MODE",
+    default: "auto",
+    about: "auto offers the machine's GPUs, or made-up ones on loopback where there are none; virtual; none",
+    read: oneOf(["auto", "virtual", "none"]),
+  },
+  docker: {
+    flag: "docker",
+    variable: "MILLRACE_DOCKER",
+    value: "SOCKET",
+    default: "auto",
+    about: "what runs container images: auto finds Docker or Podman; a socket such as /var/run/docker.sock; off",
+    read: text,
+  },
+  sandbox: {
+    flag: "sandbox",
+    variable: "MILLRACE_SANDBOX",
+    value: "MODE",
+    default: "auto",
+    about:
+      "auto runs `host` programs without a sandbox only on loopback with one account; 'optional' wherever bubblewrap is missing",
+    read: oneOf(["auto", "optional"]),
+  },
+  hostImages: {
+    flag: "host-images",
+    variable: "MILLRACE_HOST_IMAGES",
+    value: "MODE",
+    default: "auto",
+    about: "whose `host` images run: auto means the owner's account, the first one; on means every account's; off",
+    read: oneOf(["auto", "on", "off"]),
+  },
+  hostRoots: {
+    flag: "host-roots",
+    variable: "MILLRACE_HOST_ROOTS",
+    value: "DIRS",
+    about: "folders that those of `host` images must lie in, with colons between; any but the machine's own by default",
+    read: folders,
+  },
+  hostApp: {
+    flag: "host-app",
+    variable: "MILLRACE_HOST_APP",
+    value: "MODE",
+    default: "read-only",
+    about: "what programs may do with the folder of a `host` image: read-only or writable",
+    read: oneOf(["read-only", "writable"]),
+  },
+  watchdogS: {
+    flag: "watchdog-s",
+    variable: "MILLRACE_WATCHDOG_S",
+    value: "SECONDS",
+    default: "60",
+    about: "how long workers wait for a server that is gone before they end",
+    read: whole(1, 86_400),
+  },
+  outputMb: {
+    flag: "output-mb",
+    variable: "MILLRACE_OUTPUT_MB",
+    value: "P,M",
+    default: "12,1024",
+    about:
+      "MB on the disk for what a `host` program wrote and the server has not read yet: of each, and of all together",
+    read: outputSizes,
+  },
+  publishedPorts: {
+    flag: "published-ports",
+    variable: "MILLRACE_PUBLISHED_PORTS",
+    value: "RANGE",
+    default: "20000-29999",
+    about:
+      "ports of this machine at which published ports of programs and containers are reached, half of them for each",
+    read: portRange,
+  },
+  frozenS: {
+    flag: "frozen-s",
+    variable: "MILLRACE_FROZEN_S",
+    value: "SECONDS",
+    default: "3600",
+    about: "how long an idle worker of an endpoint with FlashBoot stays frozen before it ends",
+    read: whole(1, 864_000),
+  },
+  frozenMb: {
+    flag: "frozen-mb",
+    variable: "MILLRACE_FROZEN_MB",
+    value: "MB",
+    about: "memory that frozen workers may have together; default: half of the machine's; 0 freezes none",
+    read: whole(0, 100_000_000),
+  },
+  stream: {
+    flag: "stream",
+    variable: "MILLRACE_STREAM",
+    value: "FORM",
+    default: "auto",
+    about:
+      "what /stream answers when the request does not say: array, object, or auto: array for a bare key, object for Bearer",
+    read: oneOf(["auto", "array", "object"]),
+  },
+  webhookPrivate: {
+    flag: "webhook-private",
+    variable: "MILLRACE_WEBHOOK_PRIVATE",
+    value: "allow",
+    about: "'allow' lets webhooks reach private addresses",
+    read: oneOf(["allow"]),
+  },
+  reachable: {
+    flag: "reachable",
+    variable: "MILLRACE_REACHABLE",
+    value: "RANGES",
+    about: "private ranges that webhooks and programs may reach: 10.1.0.0/16,192.168.1.5, or 'all'",
+    read: parseRanges,
+  },
+  webhookSecret: {
+    secret: true,
+    variable: "MILLRACE_WEBHOOK_SECRET",
+    value: "TEXT",
+    about: "signs webhooks when set",
+    read: text,
+  },
+  logFileMb: {
+    flag: "log-file-mb",
+    variable: "MILLRACE_LOG_FILE_MB",
+    value: "MB",
+    default: "10",
+    about: "size at which a log file of a worker is closed and the next one begun",
+    read: whole(1, 1024),
+  },
+  logFiles: {
+    flag: "log-files",
+    variable: "MILLRACE_LOG_FILES",
+    value: "N",
+    default: "5",
+    about: "log files kept for each worker; beyond it the oldest goes",
+    read: whole(1, 1000),
+  },
+  logTotalMb: {
+    flag: "log-total-mb",
+    variable: "MILLRACE_LOG_TOTAL_MB",
+    value: "MB",
+    default: "4096",
+    about: "size of all log files together; beyond it the oldest go, of the endpoint first that has most",
+    read: whole(1, 100_000_000),
+  },
+  logDays: {
+    flag: "log-days",
+    variable: "MILLRACE_LOG_DAYS",
+    value: "DAYS",
+    default: "7",
+    about: "how long the log of a worker that has ended is kept",
+    read: whole(1, 3650),
+  },
+  logLevel: {
+    flag: "log-level",
+    variable: "MILLRACE_LOG_LEVEL",
+    value: "LEVEL",
+    default: "info",
+    about: "debug, info, warn, error or silent",
+    read: oneOf(["debug", "info", "warn", "error", "silent"]),
+  },
+} satisfies Record<string, Setting>;
