@@ -1,8 +1,8 @@
 /** `millrace keys`: API keys of an account. */
 
-import { realClock } from "@millrace/platform/kernel/clock.ts";
+import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { type Grant, grants } from "@millrace/platform/kernel/scope.ts";
-import { shownKey } from "@millrace/platform/resources/account/rest-v2.ts";
+import type { Installation } from "@millrace/platform/main.ts";
 import { Command, InvalidArgumentError } from "commander";
 import { inInstallation, type PlaceOptions, print, withPlace } from "./installation.ts";
 
@@ -33,6 +33,12 @@ function common(name: string, about: string): Command {
     .option("--json", "print JSON");
 }
 
+/** Shapes and their validation are loaded by a command that needs them: a server that starts reads them while it opens the rest. */
+async function keysOf(installation: Installation, { account }: Common) {
+  const { keyOperations } = await import("./operations.ts");
+  return keyOperations(installation, account);
+}
+
 function createKey(): Command {
   return common("create", "create a key; it is shown this once")
     .requiredOption(
@@ -45,10 +51,11 @@ function createKey(): Command {
     .option("--exempt", "exempt from rate limits")
     .option("--expires <time>", "30d, 12h, 15m or 45s from now", parseDuration)
     .action(({ scopes, endpoints, name, exempt, expires, ...options }: CreateOptions) =>
-      inInstallation(options, async ({ accounts, account }) => {
-        const owner = await accounts.ownerOf(options.account);
-        const expiresAt = expires === undefined ? undefined : realClock.now() + expires;
-        const { id, key } = await account.issueKey(owner, { scopes, endpoints, name, exempt, expiresAt });
+      inInstallation(options, async (installation) => {
+        const perform = await keysOf(installation, options);
+        const expiresAt = expires === undefined ? undefined : timestamp(realClock.now() + expires);
+        const body = () => ({ scopes, endpoints, name, exempt, expiresAt });
+        const { id, key } = await perform("createApiKey", { body });
         print({ id, key }, options.json, () => [`id   ${id}`, `key  ${key}`]);
       }),
     );
@@ -56,8 +63,8 @@ function createKey(): Command {
 
 function listKeys(): Command {
   return common("list", "list keys").action((options: Common) =>
-    inInstallation(options, async ({ accounts, account }) => {
-      const apiKeys = (await account.apiKeys(await accounts.ownerOf(options.account))).map(shownKey);
+    inInstallation(options, async (installation) => {
+      const { apiKeys } = await (await keysOf(installation, options))("listApiKeys");
       print({ apiKeys }, options.json, () =>
         apiKeys.map(({ id, name = "-", scopes, expiresAt, lastUsedAt, exempt }) =>
           [
@@ -80,8 +87,8 @@ function revokeKey(): Command {
   return common("revoke", "revoke a key: it stops working within a second")
     .argument("<id>", "the key's id, as in 'keys list'")
     .action((id: string, options: Common) =>
-      inInstallation(options, async ({ accounts, account }) => {
-        await account.removeApiKey(await accounts.ownerOf(options.account), id);
+      inInstallation(options, async (installation) => {
+        await (await keysOf(installation, options))("deleteApiKey", { params: { id } });
         print({ revoked: id }, options.json, () => [`revoked ${id}`]);
       }),
     );

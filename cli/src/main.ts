@@ -23,6 +23,7 @@ const program = new Command("millrace")
 try {
   await holding(program.parseAsync());
 } catch (error) {
-  console.error(`millrace: ${(error as Error).message}`);
+  const reasons = (error as { errors?: readonly string[] }).errors ?? [];
+  console.error([`millrace: ${(error as Error).message}`, ...reasons].join("\n  "));
   process.exitCode = 1;
 }

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import type { Caller } from "../kernel/caller.ts";
 import type { Call, Operation } from "../kernel/operation.ts";
 import { closed, t } from "../kernel/schema.ts";
-import { type Input, perform, ValidBody } from "./perform.ts";
+import { type Input, perform, performer, ValidBody } from "./perform.ts";
 
 const operation: Operation = {
   method: "POST",
@@ -59,4 +59,10 @@ test("an operation without a body asks for none", async () => {
   const { in: _, ...bodiless } = operation;
   const call = await perform(bodiless, echo, owner, { body: () => expect.unreachable() });
   expect(call).toMatchObject({ body: undefined });
+});
+
+test("operations are done by their names for one caller, and checked as for any", async () => {
+  const does = performer({ makeThing: operation }, { makeThing: echo as never }, owner);
+  expect(await does("makeThing", { body: () => body })).toMatchObject({ caller: owner, body });
+  await expect(does("makeThing")).rejects.toMatchObject({ code: "invalid" });
 });

@@ -37,6 +37,12 @@ export function answered<O extends Operations>(operations: O, handlers: Handlers
   return { operations, handlers: handlers as unknown as Answered["handlers"] };
 }
 
+/** Does operations of one resource by their names, for a caller who is known once and for all, such as a command of the owner. */
+export function performer<O extends Operations>(operations: O, handlers: Handlers<O>, caller: Caller) {
+  return <Name extends keyof O>(name: Name, input: Input = {}): ReturnType<Handlers<O>[Name]> =>
+    perform(operations[name]!, handlers[name] as unknown as Handler, caller, input) as ReturnType<Handlers<O>[Name]>;
+}
+
 export async function perform(operation: Operation, handler: Handler, caller: Caller, input: Input): Promise<unknown> {
   requireOperation(caller, operation);
   const query = operation.query ? assertValid(operation.query, input.query?.() ?? {}) : {};
