@@ -86,7 +86,7 @@ function factsOf({
   return {
     endpoint: endpointOf(endpoint),
     workers,
-    load: { waiting: waited.length, lowPriorityWaiting: lowPriority, inProgress, waitingSince },
+    workload: { waiting: waited.length, lowPriorityWaiting: lowPriority, inProgress, waitingSince },
     jobsOf: new Map(Object.entries(jobs)),
     idleSince: (id) => (idle[id] === undefined ? undefined : NOW - idle[id] * 1000),
     room,

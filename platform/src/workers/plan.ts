@@ -12,9 +12,9 @@ import {
   type Crew,
   idleTimeoutOf,
   idleTooLong,
-  type Load,
   type ScalingPolicy,
   unattendedJobs,
+  type Workload,
   wantedWorkers,
 } from "./scaler.ts";
 import type { AccountShare } from "./share.ts";
@@ -25,7 +25,7 @@ export type WorkerItem = Item<KeptWorker>;
 export interface Facts {
   endpoint: KeptEndpoint;
   workers: readonly WorkerItem[];
-  load: Load;
+  workload: Workload;
   /** Jobs of each worker that was heard of lately. Workers started by hand are among them, and have no record. */
   jobsOf: ReadonlyMap<string, number>;
   /** Since when a worker without a job has had none. */
@@ -115,12 +115,12 @@ export function failuresOf(workers: readonly WorkerItem[]): Failure[] {
 }
 
 function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly WorkerItem[]): Step[] {
-  const { load, now } = facts;
+  const { workload, now } = facts;
   const byHand = startedByHand(facts);
   const policy = policyOf(facts.endpoint, byHand.length);
   const crew = crewOf(facts, current, byHand);
   const have = crew.starting + crew.ready;
-  const wanted = wantedWorkers(policy, load, crew, now);
+  const wanted = wantedWorkers(policy, workload, crew, now);
   const thaws = thawSteps(facts, current, all, { policy, crew, wanted });
   const more = [...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
   const missing = wanted - have - thaws.length;
@@ -128,11 +128,11 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
   if (surplus > 0) return [...more, ...surplusSteps(facts, current, surplus)];
   if (missing > 0)
     return [...more, ...placeSteps(facts, current), ...startSteps(facts, current, all, missing, thaws.length)];
-  const needless = load.waiting === 0 ? current.filter(({ doc }) => doc.state === "WANTED") : [];
+  const needless = workload.waiting === 0 ? current.filter(({ doc }) => doc.state === "WANTED") : [];
   const dropped = needless.slice(0, Math.max(0, have - policy.min));
   const stillWanted = current.filter((worker) => !dropped.includes(worker));
   const idle = idleOf(facts, current);
-  const tooLong = new Set(idleTooLong(idle, have - dropped.length, policy, load, now));
+  const tooLong = new Set(idleTooLong(idle, have - dropped.length, policy, workload, now));
   return [
     ...more,
     ...dropped.map((worker): Step => ({ do: "forget", worker })),
@@ -150,13 +150,13 @@ function thawSteps(
   all: readonly WorkerItem[],
   { policy, crew, wanted }: { policy: ScalingPolicy; crew: Crew; wanted: number },
 ): Step[] {
-  const { endpoint, load, shelf, called, share } = facts;
+  const { endpoint, workload, shelf, called, share } = facts;
   const frozen = frozenOf(facts, current).reverse();
   const first = frozen.filter(({ id }) => called.includes(id));
   // Those that wait for room are not on their way, and not needed when a frozen one can take their place.
   const unplaced = current.filter(({ doc }) => doc.state === "WANTED").length;
   const coming = { ...crew, starting: crew.starting - unplaced };
-  const needed = Math.max(wanted - coming.starting - coming.ready, unattendedJobs(policy, load, coming));
+  const needed = Math.max(wanted - coming.starting - coming.ready, unattendedJobs(policy, workload, coming));
   const count = Math.min(Math.max(needed, first.length), endpoint.workers.max - (livingOf(facts, all) - unplaced));
   const order = [...first, ...frozen.filter((worker) => !first.includes(worker))];
   return order.slice(0, Math.max(0, Math.min(count, share.left))).map((worker) => {
@@ -193,7 +193,7 @@ function restStep({ endpoint, shelf }: Facts, worker: WorkerItem, reason: string
     : { do: "freeze", worker, reason };
 }
 
-/** Workers that somebody started by hand do their part of the load, and take no place from those that are started here. */
+/** Workers that somebody started by hand do their part of the workload, and take no place from those that are started here. */
 function policyOf({ type, workers, scaling }: KeptEndpoint, byHand: number): ScalingPolicy {
   const { min, max, idleTimeout } = workers;
   return { min, max: max + byHand, scaling, idleTimeoutMs: idleTimeoutOf(idleTimeout, scaling, type) };

@@ -181,7 +181,7 @@ export class Planner {
     return {
       endpoint: doc,
       workers: workers.get(id) ?? [],
-      load: loadOf(demand.get(id)),
+      workload: workloadOf(demand.get(id)),
       jobsOf,
       idleSince: (worker) =>
         jobsOf.get(worker) === 0 ? (this.#parts.activeAt(id, worker) ?? roll.activeAt.get(worker)) : undefined,
@@ -286,7 +286,7 @@ function loadOn(endpoint: string, balancer: Balancer, { demand }: Roll): Demand 
   };
 }
 
-function loadOf(demand: Demand | undefined) {
+function workloadOf(demand: Demand | undefined) {
   if (!demand) return { waiting: 0, lowPriorityWaiting: 0, inProgress: 0, waitingSince: [] };
   const { inQueue, lowPriorityInQueue, inProgress, waitingSince } = demand;
   return { waiting: inQueue - lowPriorityInQueue, lowPriorityWaiting: lowPriorityInQueue, inProgress, waitingSince };

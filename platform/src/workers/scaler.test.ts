@@ -7,15 +7,15 @@ import {
   type Idle,
   idleTimeoutOf,
   idleTooLong,
-  type Load,
   type ScalingPolicy,
+  type Workload,
   wantedWorkers,
 } from "./scaler.ts";
 
 const BY_DELAY: Scaling = { type: "QUEUE_DELAY", queueDelay: 4 };
 const BY_COUNT: Scaling = { type: "REQUEST_COUNT", requestCount: 4 };
 const NOBODY: Crew = { starting: 0, ready: 0, idle: 0 };
-const NOTHING: Load = { waiting: 0, lowPriorityWaiting: 0, inProgress: 0, waitingSince: [] };
+const NOTHING: Workload = { waiting: 0, lowPriorityWaiting: 0, inProgress: 0, waitingSince: [] };
 const NOW = 100_000;
 
 function policy(changes: Partial<ScalingPolicy> = {}): ScalingPolicy {
@@ -23,7 +23,7 @@ function policy(changes: Partial<ScalingPolicy> = {}): ScalingPolicy {
 }
 
 /** Jobs that have waited for so many seconds each. */
-function waited(...seconds: number[]): Load {
+function waited(...seconds: number[]): Workload {
   return { ...NOTHING, waiting: seconds.length, waitingSince: seconds.map((s) => NOW - s * 1000) };
 }
 
@@ -172,15 +172,15 @@ class Trace {
     const ready = this.#workers.filter(({ readyAt }) => readyAt <= this.#now);
     const idle = ready.flatMap(({ id, idleSince }) => (idleSince === undefined ? [] : [{ id, since: idleSince }]));
     const crew = { starting: this.#workers.length - ready.length, ready: ready.length, idle: idle.length };
-    const load = {
+    const workload = {
       waiting: this.#waiting.length,
       lowPriorityWaiting: 0,
       inProgress: ready.length - idle.length,
       waitingSince: this.#waiting.map(({ since }) => since),
     };
-    const ends = new Set(idleTooLong(idle, this.#workers.length, this.policy, load, this.#now));
+    const ends = new Set(idleTooLong(idle, this.#workers.length, this.policy, workload, this.#now));
     this.#workers = this.#workers.filter(({ id }) => !ends.has(id));
-    const wanted = wantedWorkers(this.policy, load, crew, this.#now);
+    const wanted = wantedWorkers(this.policy, workload, crew, this.#now);
     for (let have = crew.starting + crew.ready; have < wanted; have++) {
       const readyAt = this.#now + this.bootS * 1000;
       this.#workers.push({ id: `w${this.starts++}`, readyAt, busyUntil: undefined, idleSince: undefined });

@@ -9,7 +9,7 @@ export interface ScalingPolicy {
 }
 
 /** Jobs that ask for workers. Low-priority jobs are content with the workers that are there. */
-export interface Load {
+export interface Workload {
   waiting: number;
   lowPriorityWaiting: number;
   inProgress: number;
@@ -34,12 +34,17 @@ export function idleTimeoutOf(idleTimeoutS: number, scaling: Scaling, type: Endp
 }
 
 /** How many workers there should be now, never below `min` nor above `max`. Fewer come about by idling alone. */
-export function wantedWorkers({ min, max, scaling }: ScalingPolicy, load: Load, crew: Crew, now: number): number {
+export function wantedWorkers(
+  { min, max, scaling }: ScalingPolicy,
+  workload: Workload,
+  crew: Crew,
+  now: number,
+): number {
   const have = crew.starting + crew.ready;
   const wanted =
     scaling.type === "QUEUE_DELAY"
-      ? have + missingForDelay(scaling.queueDelay * 1000, load, crew, now)
-      : Math.max(have, Math.ceil((load.waiting + load.inProgress) / scaling.requestCount));
+      ? have + missingForDelay(scaling.queueDelay * 1000, workload, crew, now)
+      : Math.max(have, Math.ceil((workload.waiting + workload.inProgress) / scaling.requestCount));
   return Math.min(max, Math.max(min, wanted));
 }
 
@@ -47,14 +52,14 @@ export function wantedWorkers({ min, max, scaling }: ScalingPolicy, load: Load, 
  * The first job at zero workers gets one at once. After that, one more for every job that has waited too long and that nobody who
  * is idle or on the way will take.
  */
-function missingForDelay(delayMs: number, load: Load, { starting, ready, idle }: Crew, now: number): number {
-  const overdue = load.waitingSince.filter((since) => now - since >= delayMs).length;
+function missingForDelay(delayMs: number, workload: Workload, { starting, ready, idle }: Crew, now: number): number {
+  const overdue = workload.waitingSince.filter((since) => now - since >= delayMs).length;
   const missing = Math.max(0, overdue - starting - idle);
-  return load.waiting > 0 && starting + ready === 0 ? Math.max(1, missing) : missing;
+  return workload.waiting > 0 && starting + ready === 0 ? Math.max(1, missing) : missing;
 }
 
 /** Jobs that nobody who is idle or on the way will take: reason enough to thaw a worker, long before one is started. */
-export function unattendedJobs({ scaling }: ScalingPolicy, { waiting }: Load, { starting, idle }: Crew): number {
+export function unattendedJobs({ scaling }: ScalingPolicy, { waiting }: Workload, { starting, idle }: Crew): number {
   return scaling.type === "QUEUE_DELAY" ? Math.max(0, waiting - starting - idle) : 0;
 }
 
@@ -63,18 +68,18 @@ export interface Idle {
   since: number;
 }
 
-/** Idle workers whose time is over, the longest idle first; what the load or `min` asks for stays. */
+/** Idle workers whose time is over, the longest idle first; what the work or `min` asks for stays. */
 export function idleTooLong(
   idle: readonly Idle[],
   have: number,
   policy: ScalingPolicy,
-  load: Load,
+  workload: Workload,
   now: number,
 ): string[] {
-  if (load.waiting + load.lowPriorityWaiting > 0) return [];
+  if (workload.waiting + workload.lowPriorityWaiting > 0) return [];
   const { scaling, min } = policy;
   const kept =
-    scaling.type === "REQUEST_COUNT" ? Math.max(min, Math.ceil(load.inProgress / scaling.requestCount)) : min;
+    scaling.type === "REQUEST_COUNT" ? Math.max(min, Math.ceil(workload.inProgress / scaling.requestCount)) : min;
   return idle
     .filter(({ since }) => now - since >= policy.idleTimeoutMs)
     .sort((a, b) => a.since - b.since)
