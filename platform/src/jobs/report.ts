@@ -1,5 +1,5 @@
 /** What a worker says of a job: read from the body of a job-done post, whatever shape its author gave it. */
-import type { Member, Scanned } from "../kernel/json-scan.ts";
+import type { JsonMember, Scanned } from "../kernel/json-scan.ts";
 import { MIB } from "../kernel/operation.ts";
 import type { LargeOutput, Payload } from "../ports/queue/job.ts";
 
@@ -85,7 +85,7 @@ export function readScanned(scanned: Scanned, key: string, beginning: string): R
 }
 
 /** A value that is longer than what was kept of it becomes a text of that: only an error is ever shown. */
-function beginningOf(member: Member | undefined): unknown {
+function beginningOf(member: JsonMember | undefined): unknown {
   if (!member?.beginning) return undefined;
   const text = Buffer.from(member.beginning).toString();
   const isWhole = member.beginning.length === member.span[1] - member.span[0];

@@ -2,13 +2,13 @@
 import type { Span } from "./json-spans.ts";
 
 /** What a member's value is: where it stands in bytes and, for those asked for, how it begins. */
-export interface Member {
+export interface JsonMember {
   span: Span;
   /** Up to so many of its bytes as were asked for. */
   beginning?: Uint8Array;
 }
 
-export type Scanned = { fault: string } | { isObject: boolean; members: Map<string, Member> };
+export type Scanned = { fault: string } | { isObject: boolean; members: Map<string, JsonMember> };
 
 interface Wanted {
   /** Members to be noted: a hostile text has millions. */
@@ -90,7 +90,7 @@ export class JsonScan {
   readonly #wanted: ReadonlySet<string>;
   readonly #kept: ReadonlySet<string>;
   readonly #most: number;
-  readonly #members = new Map<string, Member>();
+  readonly #members = new Map<string, JsonMember>();
   /** Opening bytes of what is open around the current place. */
   readonly #open: number[] = [];
   #state: State = "value";

@@ -44,7 +44,7 @@ export interface RotationParts {
   failed: (error: unknown) => void;
 }
 
-interface Member {
+interface Rotated {
   endpoint: string;
   check: HealthCheck;
   leaving: boolean;
@@ -54,7 +54,7 @@ interface Member {
 
 export class Rotation implements Disposable {
   readonly #parts: RotationParts;
-  readonly #members = new Map<string, Member>();
+  readonly #rotated = new Map<string, Rotated>();
   #listener: RotationListener = { ready() {}, failed() {}, drained() {}, ailing() {} };
 
   constructor(parts: RotationParts) {
@@ -66,7 +66,7 @@ export class Rotation implements Disposable {
   }
 
   has(worker: string): boolean {
-    return this.#members.has(worker);
+    return this.#rotated.has(worker);
   }
 
   /** From the time at which its program runs, and anew after a thaw. Throws when the environment names a port that is none. */
@@ -74,7 +74,7 @@ export class Rotation implements Disposable {
     const { balancer, clock } = this.#parts;
     const dial = (port: number) => this.#parts.dial(worker, port);
     const { port, ...health } = listeningOf(env);
-    this.#members.get(worker)?.check[Symbol.dispose]();
+    this.#rotated.get(worker)?.check[Symbol.dispose]();
     let known = false;
     balancer.add(endpoint, { worker, dial: () => dial(port), doubted: () => check.doubt() });
     const check = new HealthCheck(
@@ -98,32 +98,32 @@ export class Rotation implements Disposable {
       },
       wasReady ? "ailing" : "starting",
     );
-    this.#members.set(worker, { endpoint, check, leaving: false, ailment: undefined });
+    this.#rotated.set(worker, { endpoint, check, leaving: false, ailment: undefined });
   }
 
   /** Null for a worker that is well; undefined while nobody knows. */
   ailmentOf(worker: string): Ailment | null | undefined {
-    return this.#members.get(worker)?.ailment;
+    return this.#rotated.get(worker)?.ailment;
   }
 
   #note(worker: string, now: Ailment | null): void {
-    const member = this.#members.get(worker);
-    if (!member) return;
-    const before = member.ailment;
+    const rotated = this.#rotated.get(worker);
+    if (!rotated) return;
+    const before = rotated.ailment;
     const isSameKind = before && now && before.isOnItsWay === now.isOnItsWay;
-    member.ailment = isSameKind ? { ...now, sinceMs: before.sinceMs } : now;
+    rotated.ailment = isSameKind ? { ...now, sinceMs: before.sinceMs } : now;
     if (before?.reason !== now?.reason) this.#listener.ailing(worker);
   }
 
   /** It gets no more requests; true while it has some. */
   drain(worker: string): boolean {
-    const member = this.#members.get(worker);
-    if (!member) return false;
-    const { endpoint, check } = member;
+    const rotated = this.#rotated.get(worker);
+    if (!rotated) return false;
+    const { endpoint, check } = rotated;
     const { balancer } = this.#parts;
     const isBusy = this.isBusy(worker);
-    if (!member.leaving) {
-      member.leaving = true;
+    if (!rotated.leaving) {
+      rotated.leaving = true;
       check[Symbol.dispose]();
       const drained = balancer.drain(endpoint, worker);
       if (isBusy)
@@ -137,32 +137,32 @@ export class Rotation implements Disposable {
 
   /** It is about to be frozen, and nobody talks to it until it joins again; false, and nothing changed, while it has requests. */
   freeze(worker: string): boolean {
-    const member = this.#members.get(worker);
-    if (!member || this.isBusy(worker)) return false;
-    member.check[Symbol.dispose]();
-    this.#parts.balancer.freeze(member.endpoint, worker);
+    const rotated = this.#rotated.get(worker);
+    if (!rotated || this.isBusy(worker)) return false;
+    rotated.check[Symbol.dispose]();
+    this.#parts.balancer.freeze(rotated.endpoint, worker);
     return true;
   }
 
   /** Whether it has requests, from whichever node. */
   isBusy(worker: string): boolean {
-    const member = this.#members.get(worker);
-    const occupations = member && this.#parts.balancer.occupations(member.endpoint);
+    const rotated = this.#rotated.get(worker);
+    const occupations = rotated && this.#parts.balancer.occupations(rotated.endpoint);
     return (occupations?.get(worker)?.inFlight ?? 0) > 0;
   }
 
   /** It has ended, for this reason. */
   leave(worker: string, reason: string): void {
-    const member = this.#members.get(worker);
-    if (!member) return;
-    this.#members.delete(worker);
-    member.check[Symbol.dispose]();
-    this.#parts.balancer.remove(member.endpoint, worker, reason);
+    const rotated = this.#rotated.get(worker);
+    if (!rotated) return;
+    this.#rotated.delete(worker);
+    rotated.check[Symbol.dispose]();
+    this.#parts.balancer.remove(rotated.endpoint, worker, reason);
   }
 
   /** Nobody is asked for its health any more. */
   [Symbol.dispose](): void {
-    for (const { check } of this.#members.values()) check[Symbol.dispose]();
-    this.#members.clear();
+    for (const { check } of this.#rotated.values()) check[Symbol.dispose]();
+    this.#rotated.clear();
   }
 }

@@ -12,7 +12,7 @@ import { Dialer } from "./dialer.ts";
 import { runTool } from "./forker.ts";
 import { GroupBridges, type GroupMember } from "./group-bridges.ts";
 import { listenersSeenBy } from "./listeners.ts";
-import type { InstanceNetwork, Member } from "./network.ts";
+import type { InstanceNetwork, Networked } from "./network.ts";
 import { PublishedPorts } from "./published-ports.ts";
 import {
   addressOf,
@@ -225,7 +225,7 @@ export class BridgeNetwork implements InstanceNetwork {
     }
   }
 
-  async choose(_ports: readonly number[], others: readonly Member[]): Promise<number> {
+  async choose(_ports: readonly number[], others: readonly Networked[]): Promise<number> {
     const taken = new Set(others.map(({ index }) => index));
     for (let index = FIRST_INSTANCE; index <= LAST_INSTANCE; index++)
       if (!taken.has(index) && !(await isThere(this.#link(index)))) return index;
@@ -254,15 +254,15 @@ export class BridgeNetwork implements InstanceNetwork {
   }
 
   /** By the instance's address; a program that listens on its loopback alone is reached from inside. */
-  async dial(member: Member, port: number): Promise<Duplex> {
+  async dial(instance: Networked, port: number): Promise<Duplex> {
     try {
-      return await connectTo({ host: addressOf(this.#subnet, member.index!), port });
+      return await connectTo({ host: addressOf(this.#subnet, instance.index!), port });
     } catch (refused) {
-      const [pid] = await member.processes();
+      const [pid] = await instance.processes();
       const heard = pid === undefined ? [] : await listenersSeenBy(pid);
       const listener = heard.find((one) => one.port === port);
       if (!listener) throw refused;
-      return this.#dialer(member.index!, pid!).dial(listener.host, port);
+      return this.#dialer(instance.index!, pid!).dial(listener.host, port);
     }
   }
 

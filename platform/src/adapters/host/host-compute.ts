@@ -21,11 +21,11 @@ import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-f
 import { HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
 import type { HostOptions } from "./host-options.ts";
-import { capabilitiesOf, type HostParts, memberOf, openParts } from "./host-parts.ts";
+import { capabilitiesOf, type HostParts, networkedOf, openParts } from "./host-parts.ts";
 import type { HostStats } from "./host-stats.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { type Launcher, launchedFrom } from "./launcher.ts";
-import type { InstanceNetwork, Member } from "./network.ts";
+import type { InstanceNetwork, Networked } from "./network.ts";
 import { segmentBeside } from "./output-file.ts";
 import { VolumeFolders } from "./volume-folders.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -277,9 +277,9 @@ export class HostCompute implements Compute {
   }
 
   /** Everybody who has or is about to have a place. An ended instance keeps only its address, until it is removed. */
-  #others(id: string): Member[] {
+  #others(id: string): Networked[] {
     const there = [...this.#instances.values()].map((instance) => ({
-      ...memberOf(instance),
+      ...networkedOf(instance),
       ...(instance.isEnded && { ports: [] }),
     }));
     const coming = [...this.#starting].filter(([other]) => other !== id);
@@ -343,7 +343,7 @@ export class HostCompute implements Compute {
     if (!instance) throw new Error(`no instance ${id}`);
     if (!instance.kept.ports.includes(port)) throw new Error(`port ${port} is not one of ${id}`);
     if (instance.isEnded) throw new Error(`nobody listens on port ${port} of ${id}: it has ended`);
-    return this.#network.dial(memberOf(instance), port).catch((error: Error) => {
+    return this.#network.dial(networkedOf(instance), port).catch((error: Error) => {
       throw new Error(`port ${port} of ${id} cannot be reached: ${error.message}`, { cause: error });
     });
   }

@@ -9,7 +9,7 @@ import type { HostInstance } from "./host-instance.ts";
 import { type HostOptions, keyOf } from "./host-options.ts";
 import { HostStats } from "./host-stats.ts";
 import { Launcher } from "./launcher.ts";
-import type { InstanceNetwork, Member } from "./network.ts";
+import type { InstanceNetwork, Networked } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { openNetwork } from "./open-network.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -65,7 +65,7 @@ export const capabilitiesOf = ({ cgroups, network, launcher, exec }: HostParts):
   publish: network.published !== undefined,
 });
 
-export const memberOf = (instance: HostInstance): Member => ({
+export const networkedOf = (instance: HostInstance): Networked => ({
   index: instance.kept.address,
   ports: instance.kept.ports,
   processes: () => instance.processes(),

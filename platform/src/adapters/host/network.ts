@@ -4,7 +4,7 @@ import type { GroupBridges, GroupMember } from "./group-bridges.ts";
 import type { PublishedPorts } from "./published-ports.ts";
 
 /** What a network knows an instance by. */
-export interface Member {
+export interface Networked {
   /** Its place in the network, where it has one. */
   index: number | undefined;
   ports: readonly number[];
@@ -23,11 +23,11 @@ export interface InstanceNetwork {
   /** The arguments that have to be kept for the watchdog: the bridge and the table of rules, or two empty words. */
   readonly traces: readonly [bridge: string, table: string];
   /** The place for a new instance that listens on these ports, or undefined where there are no places. Throws StartRefused. */
-  choose(ports: readonly number[], others: readonly Member[]): Promise<number | undefined>;
+  choose(ports: readonly number[], others: readonly Networked[]): Promise<number | undefined>;
   /** The command that runs another one in the network of a place, and of a group if it has one. */
   enter(index: number | undefined, command: readonly string[], group?: GroupMember): string[];
   /** Rejects when nobody of this instance listens there. */
-  dial(member: Member, port: number): Promise<Duplex>;
+  dial(instance: Networked, port: number): Promise<Duplex>;
   /** Lets instances reach a port at `linkHost`. */
   openLink(port: number): Promise<void>;
   /** Makes good what somebody else may have undone, such as a firewall that was reloaded. Safe to repeat. */

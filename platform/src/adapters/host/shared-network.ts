@@ -5,7 +5,7 @@ import { ifNotThere } from "../../kernel/not-there.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { connectTo } from "./connection.ts";
 import { listenersSeenBy } from "./listeners.ts";
-import type { InstanceNetwork, Member } from "./network.ts";
+import type { InstanceNetwork, Networked } from "./network.ts";
 
 async function socketsOf(pid: number): Promise<string[]> {
   const folder = `/proc/${pid}/fd`;
@@ -21,7 +21,7 @@ export class SharedNetwork implements InstanceNetwork {
   readonly linkHost = "127.0.0.1";
   readonly traces = ["", ""] as const;
 
-  async choose(ports: readonly number[], others: readonly Member[]): Promise<undefined> {
+  async choose(ports: readonly number[], others: readonly Networked[]): Promise<undefined> {
     if (ports.length === 0) return;
     const listening = await listenersSeenBy("self");
     for (const port of ports) {
@@ -37,9 +37,9 @@ export class SharedNetwork implements InstanceNetwork {
   }
 
   /** Only to a socket that a process of this instance listens on: the port's number alone says nothing about whose it is. */
-  async dial(member: Member, port: number): Promise<Duplex> {
+  async dial(instance: Networked, port: number): Promise<Duplex> {
     const listeners = (await listenersSeenBy("self")).filter((listener) => listener.port === port);
-    const own = new Set((await Promise.all((await member.processes()).map(socketsOf))).flat());
+    const own = new Set((await Promise.all((await instance.processes()).map(socketsOf))).flat());
     const listener = listeners.find(({ inode }) => own.has(inode));
     if (!listener) throw new Error(`nobody of this instance listens on port ${port}`);
     return connectTo(listener);
