@@ -6,7 +6,7 @@ import { type Problem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import type { Admit } from "../kernel/room.ts";
 import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queue/job.ts";
-import type { Change, Counts, Due, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
+import type { Counts, Due, JobChange, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { workerOf } from "./holder.ts";
 import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
@@ -305,7 +305,7 @@ function policyOf({ endpoint, terms, mode }: Submission) {
   };
 }
 
-function changeFor({ job, why }: Due, now: number): Change {
+function changeFor({ job, why }: Due, now: number): JobChange {
   switch (why) {
     case "ttl":
       return timingOut(job, now, `job timed out: its time to live of ${job.policy.ttlMs} ms passed`);

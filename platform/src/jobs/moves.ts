@@ -1,22 +1,22 @@
 /** The engine's rules as pure functions: from a job and a time to the change that a move makes. */
 
 import { type Job, type JobMove, jobLifecycle, type LargeOutput, type Payload } from "../ports/queue/job.ts";
-import type { Change } from "../ports/queue/queue.ts";
+import type { JobChange } from "../ports/queue/queue.ts";
 import { workerOf } from "./holder.ts";
 import type { Report } from "./report.ts";
 
 /** Runs in all, when workers die under a job. */
 export const ATTEMPTS = 3;
 
-const RUNNING: (keyof Change["set"])[] = ["holder", "startedAt", "deadline"];
+const RUNNING: (keyof JobChange["set"])[] = ["holder", "startedAt", "deadline"];
 
 /** Fields that every end sets. What is kept of the run (holder, startedAt) is what the record shows of it. */
-function ending(move: "complete" | "fail" | "timeOut" | "cancel", now: number, reason?: string): Change["set"] {
+function ending(move: "complete" | "fail" | "timeOut" | "cancel", now: number, reason?: string): JobChange["set"] {
   const state = jobLifecycle.moves[move].to;
   return { state, endedAt: now, ...(reason === undefined ? {} : { reason }) };
 }
 
-function when(move: JobMove, fence: Omit<Change["when"], "states"> = {}): Change["when"] {
+function when(move: JobMove, fence: Omit<JobChange["when"], "states"> = {}): JobChange["when"] {
   return { states: jobLifecycle.from(move), ...fence };
 }
 
@@ -25,10 +25,10 @@ const LISTED_OF_ERROR = 1000;
 /** A character is never cut in two. */
 const beginningOf = (error: string) => error.slice(0, LISTED_OF_ERROR).replace(/[\ud800-\udbff]$/, "");
 
-const CLEAR_AT_END: (keyof Change["set"])[] = ["deadline"];
+const CLEAR_AT_END: (keyof JobChange["set"])[] = ["deadline"];
 const END = { webhook: true, expiry: true };
 
-export function completing(job: Job, result: Payload, now: number, large?: LargeOutput): Change {
+export function completing(job: Job, result: Payload, now: number, large?: LargeOutput): JobChange {
   return {
     id: job.id,
     when: when("complete", { holder: job.holder, attempt: job.attempt }),
@@ -46,7 +46,7 @@ export function failing(
   result: Payload | undefined,
   now: number,
   { reason, error, large }: { reason?: string; error?: string; large?: LargeOutput },
-): Change {
+): JobChange {
   return {
     id: job.id,
     when: when("fail", { holder: job.holder, attempt: job.attempt }),
@@ -63,7 +63,7 @@ export function failing(
 }
 
 /** A handler's error is tried again while its own budget lasts. */
-export function retryingError(job: Job, now: number, reason: string): Change | undefined {
+export function retryingError(job: Job, now: number, reason: string): JobChange | undefined {
   if (job.errorsRetried >= job.policy.errorRetries) return undefined;
   return {
     ...returning(job, now, reason),
@@ -72,7 +72,7 @@ export function retryingError(job: Job, now: number, reason: string): Change | u
 }
 
 /** A job whose worker is lost goes round again, until it has cost too many workers. */
-export function givingUpHolder(job: Job, now: number, reason: string): Change {
+export function givingUpHolder(job: Job, now: number, reason: string): JobChange {
   if (job.spent >= ATTEMPTS) {
     return failing(job, undefined, now, { reason: `${reason}; given up after ${job.spent} attempts` });
   }
@@ -80,11 +80,11 @@ export function givingUpHolder(job: Job, now: number, reason: string): Change {
 }
 
 /** The same for many jobs of one holder, each with what it did. */
-export function givingUp(lost: readonly { job: Job; why: string }[], holder: string, now: number): Change[] {
+export function givingUp(lost: readonly { job: Job; why: string }[], holder: string, now: number): JobChange[] {
   return lost.map(({ job, why }) => givingUpHolder(job, now, `worker ${workerOf(holder)} ${why}`));
 }
 
-function returning(job: Job, now: number, reason: string): Change {
+function returning(job: Job, now: number, reason: string): JobChange {
   return {
     id: job.id,
     when: when("giveBack", { holder: job.holder, attempt: job.attempt }),
@@ -96,7 +96,7 @@ function returning(job: Job, now: number, reason: string): Change {
 }
 
 /** An orderly return (a worker that never got the job, a server that shuts down) costs no attempt and counts as no retry. */
-export function handingBack(job: Job): Change {
+export function handingBack(job: Job): JobChange {
   return {
     id: job.id,
     when: when("giveBack", { holder: job.holder, attempt: job.attempt }),
@@ -107,7 +107,7 @@ export function handingBack(job: Job): Change {
   };
 }
 
-export function timingOut(job: Job, now: number, reason: string): Change {
+export function timingOut(job: Job, now: number, reason: string): JobChange {
   return {
     id: job.id,
     when: { states: [job.state], attempt: job.attempt },
@@ -118,7 +118,7 @@ export function timingOut(job: Job, now: number, reason: string): Change {
   };
 }
 
-export function cancelling(job: Job, now: number): Change {
+export function cancelling(job: Job, now: number): JobChange {
   return {
     id: job.id,
     when: when("cancel"),
@@ -130,7 +130,7 @@ export function cancelling(job: Job, now: number): Change {
 }
 
 /** Same id, same input; old output, error and chunks are gone, and every budget begins anew. */
-export function retrying(job: Job, now: number): Change {
+export function retrying(job: Job, now: number): JobChange {
   return {
     id: job.id,
     when: when("retry", { attempt: job.attempt }),
@@ -159,7 +159,7 @@ const wasRetried = ({ createdAt, ttlAt, policy }: Job) => ttlAt !== createdAt + 
  * which attempt it is at must mean the last one given out, or the one right after it, whose claim was lost. A job that was
  * retried is begun by a take alone: any number of workers may still be at runs from before that, and most do not say so.
  */
-export function claimingBack(job: Job, holder: string, now: number, attempt = job.attempt + 1): Change | undefined {
+export function claimingBack(job: Job, holder: string, now: number, attempt = job.attempt + 1): JobChange | undefined {
   if (job.barred === holder || wasRetried(job) || !jobLifecycle.can(job.state, "claim")) return undefined;
   if (attempt !== job.attempt && attempt !== job.attempt + 1) return undefined;
   return {
@@ -177,7 +177,7 @@ export function claimingBack(job: Job, holder: string, now: number, attempt = jo
   };
 }
 
-export function progressing(job: Job, output: string): Change {
+export function progressing(job: Job, output: string): JobChange {
   return {
     id: job.id,
     when: { states: ["IN_PROGRESS"], holder: job.holder, attempt: job.attempt },
@@ -190,7 +190,7 @@ const LIVE = jobLifecycle.states.filter((state) => !jobLifecycle.isFinal(state))
 const ENDED = jobLifecycle.states.filter((state) => jobLifecycle.isFinal(state));
 
 /** A result may be let go earlier than agreed, never later, however many clients ask. The job may end meanwhile: one change is for each. */
-export function shortening(job: Job, ttlMs: number, now: number): Change[] {
+export function shortening(job: Job, ttlMs: number, now: number): JobChange[] {
   const agreedMs = jobLifecycle.isFinal(job.state) ? (job.expiresAt ?? 0) - now : job.policy.retentionMs;
   if (agreedMs <= ttlMs) return [];
   return [
@@ -202,7 +202,7 @@ export function shortening(job: Job, ttlMs: number, now: number): Change[] {
 const SHOWN_OF_ERROR = 500;
 
 /** What a worker's report makes of its job. */
-export function changeReported(job: Job, report: Report, now: number): Change {
+export function changeReported(job: Job, report: Report, now: number): JobChange {
   if (report.kind === "progress") return progressing(job, report.output);
   const { error, large } = report;
   if (!report.failed) return completing(job, report.result, now, large);

@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { inSlices } from "../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
-import type { Change, Chunk, Claimed, Outcome, Queue } from "../ports/queue/queue.ts";
+import type { Chunk, Claimed, JobChange, Outcome, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { EngineParts } from "./engine.ts";
 import { changeReported, claimingBack, failing, givingUp, handingBack } from "./moves.ts";
@@ -381,7 +381,7 @@ export class WorkerDesk {
   }
 
   /** Takes jobs from a worker that is not at them, however many it had in one write. */
-  async #endOrReturn(session: Session, changes: Change[]): Promise<void> {
+  async #endOrReturn(session: Session, changes: JobChange[]): Promise<void> {
     for (const { id } of changes) session.begun.delete(id);
     for (const outcome of changes.length > 0 ? await this.#queue.apply(changes) : []) {
       if (!outcome.applied) continue;

@@ -1,7 +1,7 @@
 /** Bugs put into the server from outside, one at a time, each with a mix of happenings that makes it likely to show. */
 import type { Job } from "../../src/ports/queue/job.ts";
 import type { Entry, Journal } from "../../src/ports/queue/journal.ts";
-import type { Change, Claimed, Queue } from "../../src/ports/queue/queue.ts";
+import type { Claimed, JobChange, Queue } from "../../src/ports/queue/queue.ts";
 import type { Signals } from "../../src/ports/signals/signals.ts";
 import { overriding } from "./disk.ts";
 import type { MixChange } from "./mix.ts";
@@ -143,7 +143,7 @@ export const plantedBugs: PlantedBug[] = [
 ];
 
 /** Every change is another one than was meant. */
-function withApply(other: (change: Change) => Change): Plant {
+function withApply(other: (change: JobChange) => JobChange): Plant {
   return { queue: (queue) => overriding(queue, { apply: (changes) => queue.apply(changes.map(other)) }) };
 }
 
@@ -182,7 +182,7 @@ function handingOutTwice(queue: Queue): Queue {
 
 /** A job is taken from its new holder because the one before was lost. */
 function givingBackTwice(queue: Queue): Queue {
-  const once: Change[] = [];
+  const once: JobChange[] = [];
   return overriding(queue, {
     apply(changes) {
       const again = once.splice(0).map((change) => ({ ...change, when: { states: change.when.states } }));

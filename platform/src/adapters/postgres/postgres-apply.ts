@@ -1,6 +1,6 @@
 /** Changes in PostgreSQL, many of them in each statement, and what became of them. */
 import { storable } from "../../kernel/storable.ts";
-import type { Change, Outcome } from "../../ports/queue/queue.ts";
+import type { JobChange, Outcome } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { Round } from "./postgres-change.ts";
 import { COLUMNS, type JobRow, toJob } from "./postgres-jobs.ts";
@@ -13,12 +13,12 @@ export const FIND: Statement = { name: "find_jobs", text: `SELECT ${COLUMNS} FRO
  * Before several statements in one transaction: each would come to its jobs with the counters of the one before in its hands,
  * and another writer may have the jobs and wait for the counters.
  */
-export async function lockJobs(sql: Sql, changes: readonly Change[]): Promise<void> {
+export async function lockJobs(sql: Sql, changes: readonly JobChange[]): Promise<void> {
   await sql("SELECT FROM jobs WHERE id = ANY ($1) ORDER BY id FOR UPDATE", [changes.map(({ id }) => id)]);
 }
 
 /** Results that are kept apart are written too, and staged outputs taken: that takes a transaction. */
-export async function applyInRounds(sql: Sql, changes: readonly Change[], slot: number): Promise<Outcome[]> {
+export async function applyInRounds(sql: Sql, changes: readonly JobChange[], slot: number): Promise<Outcome[]> {
   const outcomes: Outcome[] = [];
   for (const round of Round.all(changes)) {
     const { statement, numbers } = round;
@@ -37,7 +37,7 @@ export async function applyInRounds(sql: Sql, changes: readonly Change[], slot: 
 }
 
 /** Fills in what the refused changes found instead. */
-async function explain(sql: Sql, changes: readonly Change[], refused: number[], outcomes: Outcome[]): Promise<void> {
+async function explain(sql: Sql, changes: readonly JobChange[], refused: number[], outcomes: Outcome[]): Promise<void> {
   const ids = refused.map((n) => storable(changes[n]!.id));
   const rows = await sql<JobRow>(FIND, [ids]);
   const found = new Map(rows.map((row) => [row.id, toJob(row)]));

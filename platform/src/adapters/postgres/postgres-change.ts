@@ -1,7 +1,7 @@
 /** One statement for each shape of change in PostgreSQL: a compare-and-set of many jobs, with their counts, messages and removals. */
 import { storableJson } from "../../kernel/storable.ts";
 import type { JobState } from "../../ports/queue/job.ts";
-import type { Change, Counter } from "../../ports/queue/queue.ts";
+import type { Counter, JobChange } from "../../ports/queue/queue.ts";
 import { bigintArray, textArray } from "./arrays.ts";
 import type { Statement } from "./pool.ts";
 import { ADD_COUNTS, COLUMNS, type Columns, changedColumns, FIELDS, SETTABLE } from "./postgres-jobs.ts";
@@ -29,7 +29,7 @@ interface Shape extends Columns {
 
 const fateOf = (text: unknown) => (text === undefined ? undefined : text === null ? "removed" : "given");
 
-function shapeOf({ when, set, clear = [], place, result, progress, lower = {}, also = {} }: Change): Shape {
+function shapeOf({ when, set, clear = [], place, result, progress, lower = {}, also = {} }: JobChange): Shape {
   return {
     ...changedColumns(set, clear),
     from: when.states,
@@ -57,7 +57,7 @@ function nameOf(shape: Shape): string {
 interface Given {
   name: string;
   type: string;
-  value(change: Change, set: Columns["set"]): unknown;
+  value(change: JobChange, set: Columns["set"]): unknown;
 }
 
 function givenIn({ set, fence, result, progress, lower }: Shape): Given[] {
@@ -79,7 +79,7 @@ function givenIn({ set, fence, result, progress, lower }: Shape): Given[] {
 const isNumber = (type: string) => type === "bigint" || type === "integer";
 
 /** Whatever is neither number nor text travels as JSON. */
-function arrayOf({ type, value }: Given, changes: readonly Change[], sets: readonly Columns["set"][]): Buffer {
+function arrayOf({ type, value }: Given, changes: readonly JobChange[], sets: readonly Columns["set"][]): Buffer {
   const values = changes.map((change, n) => value(change, sets[n]!));
   if (isNumber(type)) return bigintArray(values as number[]);
   return textArray(type === "text" ? (values as string[]) : values.map((one) => storableJson(one)));
@@ -204,7 +204,7 @@ export class Round {
   /** Which of the list's changes these are. */
   readonly numbers: number[] = [];
   readonly #plan: Plan;
-  readonly #changes: Change[] = [];
+  readonly #changes: JobChange[] = [];
   readonly #sets: Columns["set"][] = [];
 
   private constructor(plan: Plan) {
@@ -221,7 +221,7 @@ export class Round {
     return [this.#changes[0]!.when.states, ...arrays, ...(counts ? [slot] : [])];
   }
 
-  static all(changes: readonly Change[]): Round[] {
+  static all(changes: readonly JobChange[]): Round[] {
     const rounds: Round[] = [];
     const byShape = new Map<string, number>();
     const lastOf = new Map<string, number>();
@@ -240,7 +240,7 @@ export class Round {
     return rounds;
   }
 
-  #add(n: number, change: Change, set: Columns["set"]): void {
+  #add(n: number, change: JobChange, set: Columns["set"]): void {
     this.numbers.push(n);
     this.#changes.push(change);
     this.#sets.push(set);

@@ -9,7 +9,6 @@ import { isAdmitted } from "../../ports/queue/fitting.ts";
 import { isKept, type Job, type NewJob } from "../../ports/queue/job.ts";
 import type {
   Ask,
-  Change,
   Chunk,
   Claimed,
   Counts,
@@ -17,6 +16,7 @@ import type {
   Due,
   Enqueued,
   HolderState,
+  JobChange,
   JobFilter,
   LargeOutputs,
   Outcome,
@@ -64,7 +64,7 @@ export class PostgresQueue implements Queue {
   readonly #set: number;
   readonly #enqueues: Batcher<NewJob[], Enqueued[]>;
   readonly #claims: Batcher<Ask, Begun[]>;
-  readonly #changes: Batcher<Change[], Outcome[]>;
+  readonly #changes: Batcher<JobChange[], Outcome[]>;
   readonly #chunks: Batcher<{ holder: string; chunks: Chunk[] }, void>;
   readonly #renewals: Batcher<Renewal, void>;
   readonly #told = new ToldRenewals();
@@ -120,7 +120,7 @@ export class PostgresQueue implements Queue {
     return claimed.map(({ job }) => ({ job, body: undefined }));
   }
 
-  async apply(changes: Change[]): Promise<Outcome[]> {
+  async apply(changes: JobChange[]): Promise<Outcome[]> {
     if (changes.length === 0) return [];
     if (!changes.some(({ result, set }) => isApart(result) || set.large)) return this.#changes.ask(changes);
     return this.#applyWhole(changes, this.#slot("alone"));
@@ -300,7 +300,7 @@ export class PostgresQueue implements Queue {
     return jobs.map((job) => settled.get(job)!);
   }
 
-  async #apply(calls: Change[][]): Promise<Outcome[][]> {
+  async #apply(calls: JobChange[][]): Promise<Outcome[][]> {
     const changes = calls.flat();
     // Rounds are statements that commit by themselves, except where changes of one job must not be torn apart.
     const slot = this.#slot("apply");
@@ -310,7 +310,7 @@ export class PostgresQueue implements Queue {
     return regroup(calls, outcomes);
   }
 
-  #applyWhole(changes: readonly Change[], slot: number): Promise<Outcome[]> {
+  #applyWhole(changes: readonly JobChange[], slot: number): Promise<Outcome[]> {
     return this.#transaction(async (sql) => {
       await lockJobs(sql, changes);
       return applyInRounds(sql, changes, slot);
@@ -363,4 +363,4 @@ const COUNTS: Statement = {
     FROM job_counters WHERE endpoint = $1`,
 };
 
-const hasRepeats = (changes: readonly Change[]) => new Set(changes.map(({ id }) => id)).size < changes.length;
+const hasRepeats = (changes: readonly JobChange[]) => new Set(changes.map(({ id }) => id)).size < changes.length;

@@ -21,7 +21,7 @@ import {
   running,
   text,
 } from "./conformance-jobs.ts";
-import type { Change } from "./queue.ts";
+import type { JobChange } from "./queue.ts";
 
 export function applyConformance(open: OpenQueue): void {
   test("a change applies, and answers with the job it made", async () => {
@@ -56,7 +56,7 @@ export function applyConformance(open: OpenQueue): void {
     expect(outcome).not.toHaveProperty("now");
   });
 
-  const conditions: [string, Change["when"], boolean][] = [
+  const conditions: [string, JobChange["when"], boolean][] = [
     ["the holder that has it", { states: ["IN_PROGRESS"], holder: "w1" }, true],
     ["another holder", { states: ["IN_PROGRESS"], holder: "w2" }, false],
     ["no holder at all", { states: ["IN_PROGRESS"], holder: null }, false],
@@ -77,7 +77,7 @@ export function applyConformance(open: OpenQueue): void {
   test("a job that nobody has can be claimed back by naming nobody", async () => {
     await using opened = await open();
     await enqueue(opened.queue, "j1", "j2");
-    const claimBack: Change = {
+    const claimBack: JobChange = {
       id: "j1",
       when: { states: ["IN_QUEUE"], holder: null },
       set: { state: "IN_PROGRESS", holder: "w9", attempt: 1, spent: 1, startedAt: NOW, deadline: NOW + 1 },
@@ -255,6 +255,6 @@ export function applyConformance(open: OpenQueue): void {
 }
 
 /** A change that only reports, as progress does. */
-function report(id: string): Change {
+function report(id: string): JobChange {
   return { id, when: { states: ["IN_PROGRESS"], holder: "w1", attempt: 1 }, set: {} };
 }

@@ -4,7 +4,7 @@ import { turn } from "../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
 import { ANY, cancel, ENDPOINT, fail, finish, giveBack, NOW, newJob, retry } from "./conformance-jobs.ts";
 import type { Job } from "./job.ts";
-import type { Change, Queue } from "./queue.ts";
+import type { JobChange, Queue } from "./queue.ts";
 
 type Kind = "claim" | "giveBack" | "finish" | "fail" | "cancel" | "retry" | "purge";
 
@@ -127,7 +127,7 @@ export class History {
     for (const id of ids) this.#note(id, { kind: "purge", attempt: -1, by, asked, told: this.#clock++ });
   }
 
-  #changeOf(kind: Exclude<Kind, "claim" | "purge">, id: string, when?: Change["when"]): Change {
+  #changeOf(kind: Exclude<Kind, "claim" | "purge">, id: string, when?: JobChange["when"]): JobChange {
     const given = when ? { when } : {};
     if (kind === "finish") return finish(id, { ...given, also: { count: { completed: 1 } } });
     if (kind === "fail") return fail(id, { ...given, also: { count: { failed: 1 } } });
@@ -135,7 +135,7 @@ export class History {
     return kind === "cancel" ? cancel(id, given) : giveBack(id, given);
   }
 
-  async #apply(queue: Queue, by: string, given: { kind: Kind; change: Change }[]): Promise<void> {
+  async #apply(queue: Queue, by: string, given: { kind: Kind; change: JobChange }[]): Promise<void> {
     const asked = this.#clock++;
     const outcomes = await queue.apply(given.map(({ change }) => change));
     for (const [i, outcome] of outcomes.entries()) {

@@ -1,6 +1,6 @@
 /** Jobs, changes and questions for the queue's conformance suite. */
 import type { JobPolicy, NewJob, Payload } from "./job.ts";
-import type { Ask, Change, Claimed, Outcome, Outgoing, OutgoingAsk, Queue, Reading } from "./queue.ts";
+import type { Ask, Claimed, JobChange, Outcome, Outgoing, OutgoingAsk, Queue, Reading } from "./queue.ts";
 
 /** When every job of the suite is made unless a case says otherwise. */
 export const NOW = 1_750_000_000_000;
@@ -70,9 +70,9 @@ export async function running(queue: Queue, job: NewJob, holder = "w1"): Promise
   if (claimed?.job.id !== job.id) throw new Error(`${claimed?.job.id} was claimed instead of ${job.id}`);
 }
 
-type Options = Partial<Omit<Change, "id">>;
+type Options = Partial<Omit<JobChange, "id">>;
 
-export function finish(id: string, options: Options = {}): Change {
+export function finish(id: string, options: Options = {}): JobChange {
   return {
     id,
     when: { states: ["IN_PROGRESS"] },
@@ -84,7 +84,7 @@ export function finish(id: string, options: Options = {}): Change {
   };
 }
 
-export function giveBack(id: string, options: Options = {}): Change {
+export function giveBack(id: string, options: Options = {}): JobChange {
   return {
     id,
     when: { states: ["IN_PROGRESS"] },
@@ -94,7 +94,7 @@ export function giveBack(id: string, options: Options = {}): Change {
   };
 }
 
-export function cancel(id: string, options: Options = {}): Change {
+export function cancel(id: string, options: Options = {}): JobChange {
   return {
     id,
     when: { states: ["IN_QUEUE", "IN_PROGRESS"] },
@@ -103,11 +103,11 @@ export function cancel(id: string, options: Options = {}): Change {
   };
 }
 
-export function fail(id: string, options: Options = {}): Change {
+export function fail(id: string, options: Options = {}): JobChange {
   return finish(id, { result: `{"error":"of ${id}"}`, ...options, set: { state: "FAILED", ...options.set } });
 }
 
-export function retry(id: string, options: Options = {}): Change {
+export function retry(id: string, options: Options = {}): JobChange {
   return {
     id,
     when: { states: ["FAILED", "TIMED_OUT"] },
@@ -122,13 +122,13 @@ export function retry(id: string, options: Options = {}): Change {
 }
 
 /** Applies one change that must apply. */
-export async function apply(queue: Queue, ...changes: Change[]): Promise<void> {
+export async function apply(queue: Queue, ...changes: JobChange[]): Promise<void> {
   const outcomes = await queue.apply(changes);
   const refused = outcomes.findIndex(({ applied }) => !applied);
   if (refused >= 0) throw new Error(`refused: ${JSON.stringify([changes[refused], outcomes[refused]])}`);
 }
 
-export async function applyOne(queue: Queue, change: Change): Promise<Outcome> {
+export async function applyOne(queue: Queue, change: JobChange): Promise<Outcome> {
   return (await queue.apply([change]))[0]!;
 }
 

@@ -4,10 +4,10 @@ import type { Job, JobPolicy, NewJob, Payload } from "./job.ts";
 import { type Entry, isLarge, type Journal, type Stashed, toRow, type Written } from "./journal.ts";
 import { type LiveJob, snapshot } from "./live-job.ts";
 import { targetOf } from "./outgoing.ts";
-import type { Change, Counter } from "./queue.ts";
+import type { Counter, JobChange } from "./queue.ts";
 
 export type NewStashedJob = Omit<NewJob, "body"> & { body: Stashed };
-export type StashedChange = Omit<Change, "result"> & { result?: Stashed | null };
+export type StashedChange = Omit<JobChange, "result"> & { result?: Stashed | null };
 
 type Count = Partial<Record<Counter, number>>;
 
@@ -87,7 +87,7 @@ export function waitingJob({ id, endpoint, createdAt, webhooks, sealed }: NewSta
 export const scoped = (endpoint: string, key: string) => JSON.stringify([endpoint, key]);
 
 /** Asked first: a call without large payloads is decided in the very turn in which it was made. */
-export function hasLarge(given: readonly (NewJob | Change)[]): boolean {
+export function hasLarge(given: readonly (NewJob | JobChange)[]): boolean {
   return given.some((one) => isLarge("body" in one ? one.body : one.result));
 }
 
@@ -96,8 +96,8 @@ export async function stashBodies(journal: Journal, jobs: NewJob[]): Promise<New
   return Promise.all(jobs.map(async (job) => ({ ...job, body: await stash(journal, job.body) })));
 }
 
-export async function stashResults(journal: Journal, changes: Change[]): Promise<StashedChange[]> {
-  const stashed = async ({ result, ...change }: Change): Promise<StashedChange> =>
+export async function stashResults(journal: Journal, changes: JobChange[]): Promise<StashedChange[]> {
+  const stashed = async ({ result, ...change }: JobChange): Promise<StashedChange> =>
     result === undefined || result === null
       ? { ...change, result }
       : { ...change, result: await stash(journal, result) };
@@ -114,7 +114,7 @@ export function filesIn(given: readonly (NewStashedJob | StashedChange)[]): Stas
   return brought.filter((stashed) => typeof stashed === "object" && stashed !== null);
 }
 
-export function fits(job: Job, { states, holder, attempt }: Change["when"]): boolean {
+export function fits(job: Job, { states, holder, attempt }: JobChange["when"]): boolean {
   if (!states.includes(job.state)) return false;
   if (holder !== undefined && (job.holder ?? null) !== holder) return false;
   return attempt === undefined || attempt === job.attempt;

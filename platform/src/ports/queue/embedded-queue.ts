@@ -27,13 +27,13 @@ import { LateClaims } from "./late-claims.ts";
 import { BodyRoom, beginAttempt, deadlineOf, LiveJob, PolicyBook, snapshot } from "./live-job.ts";
 import type {
   Ask,
-  Change,
   Chunk,
   Claimed,
   Counts,
   Demand,
   Due,
   Enqueued,
+  JobChange,
   JobFilter,
   Outcome,
   Part,
@@ -89,7 +89,7 @@ export class EmbeddedQueue implements Queue {
     return bodies.readFor(claimed.map(snapshot), ask.admit);
   }
 
-  async apply(changes: Change[]): Promise<Outcome[]> {
+  async apply(changes: JobChange[]): Promise<Outcome[]> {
     const stashed = hasLarge(changes) ? await stashResults(this.#journal, changes) : (changes as StashedChange[]);
     const outcomes = await this.#decide(stashed, (decision) => stashed.map((change) => this.#apply(change, decision)));
     await this.#discard(stashed.filter((_, i) => !outcomes[i]!.applied));

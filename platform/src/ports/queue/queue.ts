@@ -8,7 +8,7 @@ export type JobFields = Partial<Omit<Job, "id" | "endpoint" | "createdAt">>;
 export type Counter = "completed" | "failed" | "retried";
 
 /** Compare-and-set: applies only while the job is in one of these states and, where named, with this holder and attempt. */
-export interface Change {
+export interface JobChange {
   id: string;
   when: { states: readonly JobState[]; holder?: string | null; attempt?: number };
   set: JobFields;
@@ -206,7 +206,7 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
    */
   claim(ask: Ask): Promise<Claimed[]>;
   /** Many compare-and-sets at once, in order. Decides nothing itself. Shown to nobody before it is durable. */
-  apply(changes: Change[]): Promise<Outcome[]>;
+  apply(changes: JobChange[]): Promise<Outcome[]>;
   /** Chunks of a running job, durable once resolved; those of an attempt that this holder no longer has are dropped. */
   append(holder: string, chunks: Chunk[]): Promise<void>;
   /**

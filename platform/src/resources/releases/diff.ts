@@ -1,7 +1,7 @@
 /** What differs between two releases of an endpoint, in the names that public clients know. */
 import { endpointDialect } from "../endpoints/flat.ts";
 import type { KeptEndpoint } from "../endpoints/model.ts";
-import type { Change } from "./model.ts";
+import type { ReleaseChange } from "./model.ts";
 
 /** What the history calls otherwise than the flat dialect does. */
 const called: Record<string, string> = {
@@ -17,7 +17,7 @@ const fields = Object.entries(endpointDialect.fields).map(([name, { read }]) => 
   of: read,
 }));
 
-export function releaseDiff(before: KeptEndpoint, after: KeptEndpoint): Change[] {
+export function releaseDiff(before: KeptEndpoint, after: KeptEndpoint): ReleaseChange[] {
   return fields
     .map(({ field, of }) => ({ field, old: of(before) ?? null, new: of(after) ?? null }))
     .filter((change) => JSON.stringify(change.old) !== JSON.stringify(change.new));

@@ -2,7 +2,7 @@
 import type { Kept } from "../../kernel/document.ts";
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 
-export const Change = t.Object(
+export const ReleaseChange = t.Object(
   {
     field: t.String({ description: "What changed, such as `gpuCount`, `locations` or `template.imageName`." }),
     old: t.Unknown({ description: "The value before; null when there was none." }),
@@ -10,7 +10,7 @@ export const Change = t.Object(
   },
   { $id: "ReleaseChange" },
 );
-export type Change = Static<typeof Change>;
+export type ReleaseChange = Static<typeof ReleaseChange>;
 
 export const Release = t.Object(
   {
@@ -21,7 +21,7 @@ export const Release = t.Object(
     createdAt: dateTime("When the endpoint was changed."),
     createdByUserId: t.Optional(nullable(t.String({ description: "Whose key was used." }))),
     workerCount: t.Integer({ minimum: 0, description: "Workers that run this release now." }),
-    diff: t.Array(Change, { description: "Empty for the first one." }),
+    diff: t.Array(ReleaseChange, { description: "Empty for the first one." }),
   },
   { $id: "Release" },
 );
@@ -42,7 +42,7 @@ export type KeptRelease = {
   endpoint: string;
   version: number;
   user: string;
-  diff: Change[];
+  diff: ReleaseChange[];
 };
 
 export const releases: Kept<KeptRelease> = { kind: "release", v: 1 };

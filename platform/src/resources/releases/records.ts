@@ -1,7 +1,7 @@
 /** The records of releases: written together with the endpoint, and found by their numbers. */
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
-import { type Change, type KeptRelease, releases } from "./model.ts";
+import { type KeptRelease, type ReleaseChange, releases } from "./model.ts";
 
 /** An endpoint as far as its releases concern it. */
 export interface Released {
@@ -24,7 +24,7 @@ export class ReleaseRecords {
   }
 
   /** To be committed with the change that makes the release. */
-  inserting({ id, account, release }: Released, made: { at: number; user: string; diff: Change[] }): Write {
+  inserting({ id, account, release }: Released, made: { at: number; user: string; diff: ReleaseChange[] }): Write {
     const doc = { endpoint: id, version: release, user: made.user, diff: made.diff };
     return this.#releases.inserting({ id: releaseId(id, release), account, createdAt: made.at, doc });
   }
