@@ -12,12 +12,12 @@ import { outputChunks } from "./chunks.ts";
 import type { Engine, Waiting } from "./engine.ts";
 import type { Outputs } from "./outputs.ts";
 
-export interface Position {
+export interface StreamPosition {
   attempt: number;
   sequence: number;
 }
 
-export const BEGINNING: Position = { attempt: 0, sequence: 0 };
+export const BEGINNING: StreamPosition = { attempt: 0, sequence: 0 };
 
 export interface StreamView {
   job: Job;
@@ -31,7 +31,7 @@ export interface StreamView {
   /** Whether the chunks are the output of a handler that streamed nothing. */
   isWhole?: boolean;
   /** Where the error stands behind the last chunk, as an item of its own; absent when the position is behind it already. */
-  errorAt?: Position;
+  errorAt?: StreamPosition;
 }
 
 const READ_AT_ONCE = 200;
@@ -89,7 +89,12 @@ export class Streams {
   }
 
   /** Returns as soon as there are chunks after the position or the job has ended, else when the time is up or the server ends. */
-  async next(endpoint: string, id: string, after: Position, { waitMs, gone, admit }: Waiting): Promise<StreamView> {
+  async next(
+    endpoint: string,
+    id: string,
+    after: StreamPosition,
+    { waitMs, gone, admit }: Waiting,
+  ): Promise<StreamView> {
     const untilMs = this.#clock.monotonic() + waitMs;
     for (;;) {
       // Listening begins before looking, so that what comes in between is not missed.
@@ -106,7 +111,7 @@ export class Streams {
   }
 
   /** The job is read before its chunks: a chunk that comes in between is then seen, and an end never hides one. */
-  async #look(endpoint: string, id: string, after: Position, admit?: Admit): Promise<StreamView> {
+  async #look(endpoint: string, id: string, after: StreamPosition, admit?: Admit): Promise<StreamView> {
     const { job } = await this.#engine.read(endpoint, id);
     const found = await this.#chunks(id, after, admit);
     const isOver = jobLifecycle.isFinal(job.state);
@@ -115,7 +120,7 @@ export class Streams {
   }
 
   /** How long they are is known when they are here: until then they have all the room that they may need. */
-  async #chunks(id: string, after: Position, admit?: Admit): Promise<Chunk[]> {
+  async #chunks(id: string, after: StreamPosition, admit?: Admit): Promise<Chunk[]> {
     const hold = await admit?.(READ_BYTES);
     const found = await this.#queue.chunks(id, after, READ_AT_ONCE, READ_BYTES);
     const length = found.reduce((sum, { text }) => sum + text.length, 0);
@@ -131,7 +136,7 @@ export class Streams {
   async #lookAtEnd(
     endpoint: string,
     { id }: Job,
-    after: Position,
+    after: StreamPosition,
     found: Chunk[],
     admit: Admit | undefined,
   ): Promise<StreamView> {
@@ -147,13 +152,13 @@ export class Streams {
   }
 
   /** Asked when there is nothing after the position: then there is something before it, or nothing at all. */
-  async #hasStreamed({ id, attempt }: Job, after: Position): Promise<boolean> {
+  async #hasStreamed({ id, attempt }: Job, after: StreamPosition): Promise<boolean> {
     if (after.attempt < attempt || after.sequence === 0) return false;
     return (await this.#queue.chunks(id, { attempt, sequence: 0 }, 1)).length > 0;
   }
 
   /** The place right behind the last chunk, or undefined where there is no chunk at the position: then it is that place itself. */
-  async #behind({ id, attempt }: Job, last: Position): Promise<Position | undefined> {
+  async #behind({ id, attempt }: Job, last: StreamPosition): Promise<StreamPosition | undefined> {
     if (last.attempt < attempt || last.sequence === 0) return { attempt, sequence: 1 };
     const [chunk] = await this.#queue.chunks(id, { attempt: last.attempt, sequence: last.sequence - 1 }, 1);
     return chunk?.sequence === last.sequence ? { attempt, sequence: last.sequence + 1 } : undefined;
@@ -162,7 +167,7 @@ export class Streams {
   /** A handler that streamed nothing gives its whole output as the stream, once; or a link to it. */
   async #wholeOutput(
     job: Job,
-    after: Position,
+    after: StreamPosition,
     result: Payload | undefined,
   ): Promise<{ chunks: Chunk[]; more: boolean }> {
     const { id, attempt, endpoint } = job;

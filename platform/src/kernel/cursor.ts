@@ -20,13 +20,14 @@ export const Pagination = t.Object(
   { $id: "Pagination" },
 );
 
-interface Position {
+/** How far a listing was read: the last record already seen. */
+export interface LastSeen {
   createdAt: number;
   id: string;
 }
 
 /** A listing asks for one more than it shows, and so knows whether there is more. */
-export function pageOf<T extends Position>(listing: string, found: T[], limit: number) {
+export function pageOf<T extends LastSeen>(listing: string, found: T[], limit: number) {
   const shown = found.slice(0, limit);
   return { shown, pagination: paginationOf(listing, found.length > limit ? shown.at(-1) : undefined) };
 }
@@ -35,7 +36,7 @@ export function pageOf<T extends Position>(listing: string, found: T[], limit: n
 export async function paged<Listing extends string, T, S>(
   listing: Listing,
   { cursor, limit = DEFAULT_PAGE }: { cursor?: string; limit?: number },
-  find: (asked: { after: Position | undefined; limit: number }) => Promise<{ items: T[]; next: Position | undefined }>,
+  find: (asked: { after: LastSeen | undefined; limit: number }) => Promise<{ items: T[]; next: LastSeen | undefined }>,
   show: (item: T) => S,
 ) {
   const { items, next } = await find({ after: decodeCursor(listing, cursor), limit });
@@ -44,15 +45,15 @@ export async function paged<Listing extends string, T, S>(
 }
 
 /** `next` is the last record of a page that is not the last one. */
-export function paginationOf(listing: string, next: Position | undefined) {
+export function paginationOf(listing: string, next: LastSeen | undefined) {
   return { nextCursor: next ? encode(listing, next) : null, hasNextPage: next !== undefined };
 }
 
-function encode(listing: string, { createdAt, id }: Position): string {
+function encode(listing: string, { createdAt, id }: LastSeen): string {
   return Buffer.from(JSON.stringify([listing, createdAt, id])).toString("base64url");
 }
 
-export function decodeCursor(listing: string, cursor: string | undefined): Position | undefined {
+export function decodeCursor(listing: string, cursor: string | undefined): LastSeen | undefined {
   if (cursor === undefined) return undefined;
   try {
     const [from, createdAt, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as [string, number, string];

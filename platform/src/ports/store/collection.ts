@@ -1,11 +1,11 @@
 /** Records of one kind, typed: today's format over the store's documents, whichever release wrote them. */
 import type { Clock } from "../../kernel/clock.ts";
+import type { LastSeen } from "../../kernel/cursor.ts";
 import { type Document, type Kept, type Keys, NewerFormat, upcast } from "../../kernel/document.ts";
 import { type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import {
   type ListKey,
-  type Position,
   type RefusalReason,
   type Selection,
   type Store,
@@ -37,14 +37,14 @@ export interface Item<T> {
 export type Selected = Omit<Selection, "kind">;
 
 export interface PageAsked {
-  after?: Position | undefined;
+  after?: LastSeen | undefined;
   limit: number;
 }
 
 export interface Page<T> {
   items: Item<T>[];
   /** The last that was looked at, where there are more. */
-  next: Position | undefined;
+  next: LastSeen | undefined;
 }
 
 /** What becomes of a record; `also` is written in the same commit. */
@@ -84,7 +84,7 @@ export class Collection<T extends Document> {
     return this.find(EVERYWHERE, name, value);
   }
 
-  async list(options: Selected & { after?: Position | undefined; limit: number }): Promise<Item<T>[]> {
+  async list(options: Selected & { after?: LastSeen | undefined; limit: number }): Promise<Item<T>[]> {
     const records = await this.#store.list({ kind: this.#kept.kind, ...options });
     return records.map((record) => this.#read(record)!);
   }
@@ -102,7 +102,7 @@ export class Collection<T extends Document> {
 
   /** Every record that is meant, page by page. */
   async *all(selected: Selected = {}): AsyncGenerator<Item<T>> {
-    for (let after: Position | undefined, more = true; more; ) {
+    for (let after: LastSeen | undefined, more = true; more; ) {
       const page: Item<T>[] = await this.list({ ...selected, after, limit: PAGE });
       yield* page;
       after = page.at(-1);

@@ -1,4 +1,5 @@
 /** The store port: documents of every resource, written atomically and never half. */
+import type { LastSeen } from "../../kernel/cursor.ts";
 import type { Document } from "../../kernel/document.ts";
 
 /** A value that at most one record of a kind may hold within `scope` (an account, or `*` for the whole installation). */
@@ -67,12 +68,6 @@ export class WriteRefused extends Error {
   }
 }
 
-/** A place in a listing: the last record already seen. */
-export interface Position {
-  createdAt: number;
-  id: string;
-}
-
 /** Records of a kind: all of them, or those of an account, with a key, or both. */
 export interface Selection {
   kind: string;
@@ -81,7 +76,7 @@ export interface Selection {
 }
 
 export interface Listing extends Selection {
-  after?: Position | undefined;
+  after?: LastSeen | undefined;
   limit: number;
 }
 

@@ -1,7 +1,7 @@
 /** The OpenAI-compatible route: a request becomes a job, and the job's stream becomes the answer. */
 import type { EndpointTerms, Engine, Waiting } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
-import { BEGINNING, errorOf, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
+import { BEGINNING, errorOf, type StreamPosition, type Streams, type StreamView } from "../../jobs/stream.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { parseKeptJson } from "../../kernel/json.ts";
@@ -112,7 +112,7 @@ async function streamed(
   gone: ClientGone,
 ): Promise<unknown> {
   const waiting: Waiting = { waitMs: KEEP_ALIVE_MS, gone, ...countedIn(room) };
-  let position: Position = BEGINNING;
+  let position: StreamPosition = BEGINNING;
   let closing = "";
   while (!gone.aborted) {
     const view = await streams.next(endpoint.id, id, position, waiting);

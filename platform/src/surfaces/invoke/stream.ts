@@ -3,7 +3,7 @@ import { withMetrics } from "../../jobs/chunks.ts";
 import type { Engine, Waiting } from "../../jobs/engine.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import { jobRecord } from "../../jobs/record.ts";
-import { BEGINNING, type Position, type Streams, type StreamView } from "../../jobs/stream.ts";
+import { BEGINNING, type StreamPosition, type Streams, type StreamView } from "../../jobs/stream.ts";
 import { problem } from "../../kernel/problem.ts";
 import { type Job, type JobState, jobLifecycle } from "../../ports/queue/job.ts";
 import { drained, eventHeaders, eventText, KEEP_ALIVE_MS } from "../http/events.ts";
@@ -79,14 +79,14 @@ async function nextUnread(
   }
 }
 
-async function cursorMoved(engine: Engine, job: Job, last: Position, { raw }: Reply): Promise<void> {
+async function cursorMoved(engine: Engine, job: Job, last: StreamPosition, { raw }: Reply): Promise<void> {
   if (!raw.destroyed) await new Promise((resolve) => raw.once("close", resolve));
   // A move that fails means that these chunks are given once more, which is better than not at all.
   if (raw.writableFinished) await engine.moveCursor(job, last).catch(() => undefined);
 }
 
 /** Chunks of an earlier attempt are gone; reading then begins anew. */
-function cursorOf({ cursor, attempt }: Job): Position {
+function cursorOf({ cursor, attempt }: Job): StreamPosition {
   return cursor && cursor.attempt === attempt ? cursor : BEGINNING;
 }
 
@@ -145,7 +145,7 @@ async function events(
   return reply;
 }
 
-function parsePosition(text: string): Position {
+function parsePosition(text: string): StreamPosition {
   const match = /^(\d{1,9})\.(\d{1,15})$/.exec(text);
   if (!match)
     throw problem(
