@@ -4,7 +4,7 @@ import { createRequire } from "node:module";
 import { Readable } from "node:stream";
 import type { Clock } from "./clock.ts";
 import type { Job } from "./handler.ts";
-import type { Place } from "./settings.ts";
+import type { Station } from "./settings.ts";
 
 /** An empty take is held by the server for this long. */
 const HOLD_MS = 20_000;
@@ -40,7 +40,7 @@ export class Link {
   readonly #pending = new Set<Pending>();
   #released = false;
 
-  constructor({ endpointUrl, worker, key }: Place, clock: Clock) {
+  constructor({ endpointUrl, worker, key }: Station, clock: Clock) {
     this.#url = new URL(endpointUrl);
     this.#worker = encodeURIComponent(worker);
     this.#authorization = key;

@@ -1,6 +1,6 @@
 /** Where the server is and who this worker is, from the variables that a worker's process gets. */
 
-export interface Place {
+export interface Station {
   /** Everything up to and with the endpoint: `http://host:port/v2/<endpoint>`. */
   endpointUrl: string;
   worker: string;
@@ -14,7 +14,7 @@ const PING_INTERVAL_MS = 10_000;
 const SHORTEST_PING_INTERVAL_MS = 1000;
 
 /** Undefined when nothing says where a server is: the worker then runs a local test. Our own names win over the established ones. */
-export function placeFrom(variables: Variables): Place | undefined {
+export function placeFrom(variables: Variables): Station | undefined {
   const found = ownPlace(variables) ?? establishedPlace(variables);
   if (!found) return undefined;
   const given = Number(variables.MILLRACE_PING_INTERVAL ?? variables.RUNPOD_PING_INTERVAL ?? PING_INTERVAL_MS);
@@ -22,7 +22,7 @@ export function placeFrom(variables: Variables): Place | undefined {
   return { ...found, pingIntervalMs };
 }
 
-type Found = Omit<Place, "pingIntervalMs">;
+type Found = Omit<Station, "pingIntervalMs">;
 
 function ownPlace(variables: Variables): Found | undefined {
   const url = variables.MILLRACE_URL;

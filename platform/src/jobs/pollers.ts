@@ -9,7 +9,7 @@ import type { Signals } from "../ports/signals/signals.ts";
 const LOOK_EVERY_MS = 1000;
 
 /** A place in the line: taken before looking for work, so that work which comes in between still wakes it. */
-export interface Place extends Disposable {
+export interface PollerPlace extends Disposable {
   /** True when there may be work, false when the time is up or the worker is gone. */
   woken(untilMs: number, gone: Gone): Promise<boolean>;
   /** The work that it was called for is not for this one: the poller behind it is called instead. */
@@ -58,7 +58,7 @@ export class Pollers {
     return false;
   }
 
-  join(endpoint: string, worker: string): Place {
+  join(endpoint: string, worker: string): PollerPlace {
     const line = this.#line(endpoint);
     const place: Waiting = { worker, wake: undefined, called: this.#closed, released: false };
     line.waiting.add(place);

@@ -1,7 +1,7 @@
 /** How instances and containers are told in each other's words. */
 import { expect, test } from "vitest";
 import type { InstanceSpec } from "../../ports/compute/compute.ts";
-import { type Container, containerRequest, instanceOf, type Place, statusOf } from "./container.ts";
+import { type Container, type ContainerPlace, containerRequest, instanceOf, statusOf } from "./container.ts";
 import { registryOf } from "./image-lookup.ts";
 
 const spec: InstanceSpec = {
@@ -15,7 +15,7 @@ const spec: InstanceSpec = {
   limits: { vcpu: 2, memoryMb: 512, diskGb: 3 },
   ports: [80, 8_080],
 };
-const place: Place = {
+const place: ContainerPlace = {
   installation: "home",
   network: "net",
   processors: 8,

@@ -48,7 +48,7 @@ export interface Container {
   NetworkSettings: { Networks: Record<string, { IPAddress?: string }> };
 }
 
-export interface Place {
+export interface ContainerPlace {
   installation: string;
   network: string;
   /** Processors of the machine: the engine refuses a limit above it. */
@@ -76,7 +76,12 @@ const SHARES_PER_PROCESSOR = 64;
 const LEAST_SHARES = 2;
 
 /** The body of the request that makes the container of an instance. */
-export function containerRequest(id: string, spec: InstanceSpec, place: Place, folders: readonly MountedFolder[] = []) {
+export function containerRequest(
+  id: string,
+  spec: InstanceSpec,
+  place: ContainerPlace,
+  folders: readonly MountedFolder[] = [],
+) {
   const processors = Math.min(spec.limits.vcpu, place.processors);
   const { published = [] } = place;
   return {
@@ -116,7 +121,7 @@ export function containerRequest(id: string, spec: InstanceSpec, place: Place, f
   };
 }
 
-function labelsOf(id: string, spec: InstanceSpec, { installation, gpus, published = [] }: Place): Labels {
+function labelsOf(id: string, spec: InstanceSpec, { installation, gpus, published = [] }: ContainerPlace): Labels {
   return {
     [label.installation]: installation,
     [label.instance]: id,

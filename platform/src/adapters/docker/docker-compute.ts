@@ -22,12 +22,12 @@ import { connectTo } from "../host/connection.ts";
 import { VolumeFolders } from "../host/volume-folders.ts";
 import {
   type Container,
+  type ContainerPlace,
   containerName,
   containerRequest,
   gpusOf,
   instanceOf,
   label,
-  type Place,
   portsOf,
   statusOf,
   volumesOf,
@@ -173,7 +173,7 @@ export class DockerCompute implements Compute {
     if (made) await this.#startMade(made);
   }
 
-  async #create(id: string, spec: InstanceSpec, given: Pick<Place, "gpus" | "published">): Promise<void> {
+  async #create(id: string, spec: InstanceSpec, given: Pick<ContainerPlace, "gpus" | "published">): Promise<void> {
     const containers = await this.#containers();
     const place = { ...(await this.#place()), ...given };
     const folders = await this.volumes.mounted(spec.mounts);
@@ -391,7 +391,7 @@ export class DockerCompute implements Compute {
     return (await this.#engine.find()).api.address;
   }
 
-  async #place(): Promise<Omit<Place, "gpus">> {
+  async #place(): Promise<Omit<ContainerPlace, "gpus">> {
     const { info, podman } = await this.#engine.find();
     const { installation } = this.#options;
     const network = networkName(installation);

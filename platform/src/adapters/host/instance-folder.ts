@@ -28,7 +28,7 @@ export interface KeptInstance {
   published?: readonly Published[];
 }
 
-interface Place {
+interface Given {
   segment: number;
   address?: number | undefined;
   group?: GroupPlace | undefined;
@@ -37,7 +37,7 @@ interface Place {
 export const keptFrom = (
   spec: InstanceSpec,
   startedAt: number,
-  { segment, address, group, gpus, published = [] }: Pick<KeptInstance, "gpus" | "published"> & Place,
+  { segment, address, group, gpus, published = [] }: Pick<KeptInstance, "gpus" | "published"> & Given,
 ): KeptInstance => ({
   kind: spec.kind,
   account: spec.account,

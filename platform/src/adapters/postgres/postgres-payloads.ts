@@ -1,7 +1,7 @@
 /** What belongs to a job in PostgreSQL: its payloads, long ones apart and in pieces that hold up nobody, and its chunks. */
 
 import type { Payload } from "../../ports/queue/job.ts";
-import type { Chunk, Part, Place, Queue, Reading } from "../../ports/queue/queue.ts";
+import type { Chunk, ChunkPlace, Part, Queue, Reading } from "../../ports/queue/queue.ts";
 import type { Sql, Statement } from "./pool.ts";
 import { COLUMNS, type JobRow, rowsOf, rowsParameter, toJob } from "./postgres-jobs.ts";
 
@@ -120,7 +120,7 @@ export async function appendChunks(sql: Sql, calls: readonly { holder: string; c
 export async function readChunks(
   sql: Sql,
   job: string,
-  { attempt, sequence }: Place,
+  { attempt, sequence }: ChunkPlace,
   limit: number,
   bytes = Number.MAX_SAFE_INTEGER,
 ): Promise<Chunk[]> {

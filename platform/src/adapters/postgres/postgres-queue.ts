@@ -10,6 +10,7 @@ import { isKept, type Job, type NewJob } from "../../ports/queue/job.ts";
 import type {
   Ask,
   Chunk,
+  ChunkPlace,
   Claimed,
   Counts,
   Demand,
@@ -23,7 +24,6 @@ import type {
   OutgoingAsk,
   OutgoingPage,
   Part,
-  Place,
   Queue,
   Reading,
 } from "../../ports/queue/queue.ts";
@@ -144,7 +144,7 @@ export class PostgresQueue implements Queue {
     return ids.map((id) => jobs.get(id)).map((job) => (job && isKept(job, now) ? job : undefined));
   }
 
-  chunks(id: string, after: Place, limit: number, bytes?: number): Promise<Chunk[]> {
+  chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Promise<Chunk[]> {
     return readChunks(this.#sql, id, after, limit, bytes);
   }
 

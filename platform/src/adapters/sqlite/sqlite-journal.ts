@@ -10,6 +10,7 @@ import type { Entry, JobRow, Journal, Stashed, StoredBody, Written } from "../..
 import { pageOf, TARGETS_IN_A_PAGE } from "../../ports/queue/outgoing.ts";
 import type {
   Chunk,
+  ChunkPlace,
   Counter,
   JobFilter,
   LargeOutputs,
@@ -17,7 +18,6 @@ import type {
   OutgoingAsk,
   OutgoingPage,
   Part,
-  Place,
 } from "../../ports/queue/queue.ts";
 import { pack } from "./entry-wire.ts";
 import { PayloadFiles } from "./payload-files.ts";
@@ -222,7 +222,7 @@ export class SqliteJournal implements Journal {
     return this.#lists.list(filter);
   }
 
-  chunks(id: string, after: Place, limit: number, bytes?: number): Chunk[] {
+  chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Chunk[] {
     const rows = this.#sql(
       `SELECT job AS id, attempt, sequence, text FROM chunks
        WHERE job = ? AND (attempt, sequence) > (?, ?) ORDER BY attempt, sequence LIMIT ?`,

@@ -3,6 +3,7 @@ import type { Admit } from "../../kernel/room.ts";
 import type { Job, JobPolicy, Payload } from "./job.ts";
 import type {
   Chunk,
+  ChunkPlace,
   Counter,
   JobFilter,
   LargeOutputs,
@@ -10,7 +11,6 @@ import type {
   OutgoingAsk,
   OutgoingPage,
   Part,
-  Place,
   Reading,
 } from "./queue.ts";
 
@@ -97,7 +97,7 @@ export interface Journal {
   read(id: string, parts: readonly Part[], admit?: Admit): Promise<Written | undefined>;
   wasPurged(id: string, now: number): boolean;
   list(filter: JobFilter): Promise<{ rows: JobRow[]; total: number }>;
-  chunks(id: string, after: Place, limit: number, bytes?: number): Chunk[];
+  chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Chunk[];
   counters(endpoint: string): Record<Counter, number>;
   tellers(now: number): string[];
   outgoing(ask: OutgoingAsk): OutgoingPage;

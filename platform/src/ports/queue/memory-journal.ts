@@ -14,6 +14,7 @@ import {
 import { pageOf, TARGETS_IN_A_PAGE } from "./outgoing.ts";
 import type {
   Chunk,
+  ChunkPlace,
   Counter,
   JobFilter,
   LargeOutputs,
@@ -21,7 +22,6 @@ import type {
   OutgoingAsk,
   OutgoingPage,
   Part,
-  Place,
 } from "./queue.ts";
 
 interface Kept {
@@ -134,7 +134,7 @@ export class MemoryJournal implements Journal {
     return { rows: rows.slice(offset, offset + limit), total: rows.length };
   }
 
-  chunks(id: string, after: Place, limit: number, bytes?: number): Chunk[] {
+  chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Chunk[] {
     const found = (this.#chunks.get(id) ?? [])
       .filter((chunk) => isAfter(chunk, after))
       .sort((a, b) => a.attempt - b.attempt || a.sequence - b.sequence)

@@ -73,7 +73,7 @@ export interface Chunk {
 }
 
 /** Where a chunk stands. */
-export type Place = Pick<Chunk, "attempt" | "sequence">;
+export type ChunkPlace = Pick<Chunk, "attempt" | "sequence">;
 
 export interface HolderState {
   holder: string;
@@ -217,7 +217,7 @@ export interface Queue extends Holders, Outbox, AsyncDisposable {
   /** Many jobs at once, in the order of their ids; undefined where one is unknown or expired. */
   find(ids: readonly string[], now: number): Promise<(Job | undefined)[]>;
   /** Up to `limit`, in order; where `bytes` is given, one at least and then as many as have no more together. */
-  chunks(id: string, after: Place, limit: number, bytes?: number): Promise<Chunk[]>;
+  chunks(id: string, after: ChunkPlace, limit: number, bytes?: number): Promise<Chunk[]>;
   list(filter: JobFilter): Promise<{ jobs: Job[]; total: number }>;
   /** Removes the waiting jobs of an endpoint for good and returns their ids, which are remembered until `until`. */
   purge(endpoint: string, until: number): Promise<string[]>;
