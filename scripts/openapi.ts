@@ -1,5 +1,10 @@
-/** Writes the checked-in OpenAPI document from the operations; a test fails when it was forgotten. */
+/** Writes the checked-in OpenAPI documents from the operations; a test fails when it was forgotten. */
 import { writeFileSync } from "node:fs";
+import { invokeDocument } from "../platform/src/surfaces/invoke/openapi.ts";
 import { openApiDocument } from "../platform/src/surfaces/rest-v2/openapi.ts";
 
-writeFileSync(new URL("../openapi.json", import.meta.url), `${JSON.stringify(openApiDocument(), null, 2)}\n`);
+const write = (name: string, document: object) =>
+  writeFileSync(new URL(`../${name}`, import.meta.url), `${JSON.stringify(document, null, 2)}\n`);
+
+write("openapi.json", openApiDocument());
+write("openapi-invoke.json", invokeDocument());

@@ -1,5 +1,10 @@
-/** All operations gathered: pure data, read by the REST surfaces, the OpenAPI document and the command line. */
+/** All operations gathered: pure data, read by the surfaces, the OpenAPI documents and the command line. */
+import { balancingOperations } from "./balancing/operations.ts";
+import { openAiOperations } from "./jobs/openai-operations.ts";
+import { jobOperations } from "./jobs/operations.ts";
+import { workerLinkOperations } from "./jobs/worker-link-operations.ts";
 import { accountOperations } from "./resources/account/operations.ts";
+import { batchOperations } from "./resources/batches/operations.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
@@ -15,6 +20,12 @@ export const operations = {
   ...buildOperations,
 };
 
+/** What callers ask an endpoint with a queue for. */
+export const invokeOperations = { ...jobOperations, ...openAiOperations, ...batchOperations };
+
+/** Everything below `/v2/{endpoint_id}`, whose requests the surfaces read themselves. */
+export const endpointCalls = { ...invokeOperations, ...balancingOperations, ...workerLinkOperations };
+
 /** The first words after `/v2` that mean a resource; anything else there is an endpoint id. */
 export const resourceWords = [
   "account",
@@ -22,6 +33,7 @@ export const resourceWords = [
   "catalog",
   "clusters",
   "network-volumes",
+  "openapi-invoke.json",
   "openapi.json",
   "pods",
   "registries",

@@ -36,7 +36,7 @@ const mayImport = {
   resources: ["kernel", "ports", "jobs", "catalog", "metering", "machines"],
   workers: ["kernel", "ports", "jobs", "catalog", "metering", "balancing", "machines", "resources"],
   guards: ["kernel", "ports", "resources"],
-  "contract.ts": ["kernel", "resources"],
+  "contract.ts": ["kernel", "jobs", "resources", "balancing"],
   surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "workers", "guards", "contract.ts"],
   "setting-values.ts": ["kernel", "catalog"],
   "setting-table.ts": ["kernel", "jobs", "resources", "guards", "surfaces", "setting-values.ts"],

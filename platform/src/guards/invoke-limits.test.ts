@@ -197,8 +197,8 @@ describe("MILLRACE_INVOKE_LIMITS", () => {
   );
 
   test("a path that nobody has thought of is refused when it is mounted", () => {
-    expect(limitedAs("/status-sync/:job")).toBe("status");
-    expect(limitedAs("/openai/*")).toBe("openai");
-    expect(() => limitedAs("/walk/:job")).toThrow("'/walk/:job' has no limit");
+    expect(limitedAs("/v2/{endpoint_id}/status-sync/{job_id}")).toBe("status");
+    expect(limitedAs("/v2/{endpoint_id}/openai/{path*}")).toBe("openai");
+    expect(() => limitedAs("/v2/{endpoint_id}/walk/{job_id}")).toThrow("has no limit");
   });
 });

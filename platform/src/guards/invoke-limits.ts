@@ -28,9 +28,9 @@ const FULL = { least: 50, perWorker: 500, retryAfterS: 5 };
 const FACTS_MS = 1000;
 const SWEEP_AT = 10_000;
 
-/** What a path is counted as: `/status-sync/:job` as status. */
+/** What a path is counted as: `/v2/{endpoint_id}/status-sync/{job_id}` as status. */
 export function limitedAs(path: string): LimitedOperation {
-  const word = path.split("/")[1]!;
+  const word = path.split("/")[3]!;
   const operation = TOGETHER[word] ?? word;
   if (!Object.hasOwn(STANDARD, operation)) throw new Error(`'${path}' has no limit in the table of invocation`);
   return operation as LimitedOperation;

@@ -9,8 +9,9 @@ import { type Job, jobLifecycle, type NewJob, type Payload } from "../ports/queu
 import type { Counts, Due, JobChange, Outcome, Part, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { workerOf } from "./holder.ts";
+import { DEFAULT_TTL_MS } from "./model.ts";
 import { cancelling, givingUpHolder, retrying, shortening, timingOut } from "./moves.ts";
-import { DEFAULT_TTL_MS, type RequestTerms } from "./request.ts";
+import type { RequestTerms } from "./request.ts";
 import { type Ended, type Wait, Waiters } from "./waiters.ts";
 
 const MINUTE_MS = 60_000;

@@ -1,6 +1,7 @@
 /** What a caller of /run or /runsync asks for: read from the parsed body, refused with a reason. Runs in any thread. */
 import { problem } from "../kernel/problem.ts";
 import { unstorable } from "../kernel/storable.ts";
+import { EXECUTION_TIMEOUT_RANGE, type Range, RETRIES_RANGE, TTL_RANGE, WEBHOOK_BYTES } from "./model.ts";
 
 /** Everything the body says apart from the input itself. */
 export interface RequestTerms {
@@ -12,14 +13,6 @@ export interface RequestTerms {
   /** Whether the body may hold a credential, which must be sealed before it is stored. */
   hasCredential: boolean;
 }
-
-const DAY_MS = 86_400_000;
-export const TTL_RANGE = { least: 10_000, most: 7 * DAY_MS };
-export const EXECUTION_TIMEOUT_RANGE = { least: 5000, most: 7 * DAY_MS };
-export const DEFAULT_TTL_MS = DAY_MS;
-/** Every database can have an index of what is no longer. */
-export const WEBHOOK_BYTES = 2000;
-const RETRIES_RANGE = { least: 0, most: 10 };
 
 type Json = Record<string, unknown>;
 
@@ -51,7 +44,7 @@ function readPolicy(given: unknown): Omit<RequestTerms, "webhooks" | "hasCredent
   };
 }
 
-function readInteger(policy: Json, name: string, { least, most }: { least: number; most: number }): number | undefined {
+function readInteger(policy: Json, name: string, { least, most }: Range): number | undefined {
   const value = policy[name];
   if (value === undefined) return undefined;
   if (typeof value !== "number" || !Number.isInteger(value) || value < least || value > most) {

@@ -34,11 +34,11 @@ const ID_OF: Record<string, keyof Ids> = {
 const BODIES: Record<string, unknown> = {
   "PATCH /v2/account/secrets/{id}": { value: "taken over" },
   "PATCH /v2/serverless/{id}": { name: "taken over" },
-  "POST /v2/{endpoint}/run": { input: {} },
-  "POST /v2/{endpoint}/runsync": { input: {} },
-  "POST /v2/{endpoint}/batch": [{ input: {} }],
-  "PUT /v2/{endpoint}/batch/{batch}": { displayName: "taken over" },
-  "POST /v2/{endpoint}/batch/{batch}/requests": { requests: [{ input: {} }] },
+  "POST /v2/{endpoint_id}/run": { input: {} },
+  "POST /v2/{endpoint_id}/runsync": { input: {} },
+  "POST /v2/{endpoint_id}/batch": [{ input: {} }],
+  "PUT /v2/{endpoint_id}/batch/{batch_id}": { displayName: "taken over" },
+  "POST /v2/{endpoint_id}/batch/{batch_id}/requests": { requests: [{ input: {} }] },
 };
 
 interface Route {
@@ -51,7 +51,8 @@ const UNSENT = ["TRACE", "HEAD"];
 
 function pathFor(path: string, ids: Ids): string {
   const idOf = (name: string) => {
-    if (name in ids) return ids[name as keyof Ids];
+    const named = name.replace(/_id$/, "");
+    if (named in ids) return ids[named as keyof Ids];
     // No endpoint has builds: any id is that of one which is not there.
     if (name === "workerId" || name === "buildId") return ids.worker;
     const kind = Object.entries(ID_OF).find(([start]) => path === start || path.startsWith(`${start}/`))?.[1];
@@ -145,9 +146,9 @@ test("the walk knows every operation and every route, and gives every change a b
     if ("in" in operation && path.includes("{")) expect(Object.keys(BODIES)).toContain(route);
   }
   for (const route of [
-    "POST /v2/{endpoint}/runsync",
-    "GET /v2/{endpoint}/job-take/{worker}",
-    "GET /v2/{endpoint}/{path*}",
+    "POST /v2/{endpoint_id}/runsync",
+    "GET /v2/{endpoint_id}/job-take/{worker_id}",
+    "GET /v2/{endpoint_id}/{path*}",
   ])
     expect(known).toContain(route);
 });

@@ -13,9 +13,9 @@ const seeds = [1, Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRando
 test("requests are made for every route that there is", async () => {
   await using world = await setup();
   const mounted = world.app.http.router.mounted.filter(({ refuses }) => !refuses).map(({ path }) => path);
-  expect(mounted).toContain("/v2/{endpoint}/runsync");
+  expect(mounted).toContain("/v2/{endpoint_id}/runsync");
   const made = new Set(routes.map(({ path }) => path));
-  expect(mounted.filter((path) => !made.has(path.replace("{path*}", "{rest}")))).toEqual([]);
+  expect(mounted.filter((path) => !made.has(path.replace("{path*}", "{path}")))).toEqual([]);
 });
 
 test.each(["SQLite", "PostgreSQL"])(`${REQUESTS} generated requests on %s`, async (name) => {

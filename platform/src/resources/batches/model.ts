@@ -1,5 +1,6 @@
 /** Batches: many requests to one endpoint that are gathered first, then become jobs together, and are counted together. */
 import { lifecycle } from "../../kernel/lifecycle.ts";
+import { oneOf, type Static, t } from "../../kernel/schema.ts";
 
 export type BatchStatus = "DRAFT" | "FINALIZED" | "FAILED" | "CANCELLED";
 
@@ -33,19 +34,86 @@ export interface RequestCounts {
   cancelled: number;
 }
 
-/** A batch as callers read it; times are milliseconds since 1970. */
-export interface Batch {
-  id: string;
-  endpointId: string;
-  status: BatchStatus;
-  displayName?: string;
-  requestTotal: number;
-  requestInQueue: number;
-  requestInProgress: number;
-  requestCompleted: number;
-  requestFailed: number;
-  requestCancelled: number;
-  createdAt: number;
-  finalizedAt?: number;
-  completedAt?: number;
-}
+export const BATCH_PAGE_LIMIT = { least: 1, most: 1000, standard: 100 };
+export const BATCH_PAGE_OFFSET = { least: 0, most: 1_000_000, standard: 0 };
+
+const count = (description: string) => t.Integer({ minimum: 0, description });
+const moment = (description: string) => t.Integer({ description: `${description}, in milliseconds since 1970.` });
+const id = (what: string) => t.String({ description: `Id of the ${what}.` });
+const status = oneOf(batchLifecycle.states);
+const requestIds = t.Array(id("request"), { description: "In the order in which they were sent." });
+
+/** A batch as callers read it. */
+export const BatchRecord = t.Object(
+  {
+    id: id("batch"),
+    endpointId: id("endpoint"),
+    status,
+    displayName: t.Optional(t.String()),
+    requestTotal: count("Requests in all."),
+    requestInQueue: count("Those that wait."),
+    requestInProgress: count("Those that run."),
+    requestCompleted: count("Those that were completed."),
+    requestFailed: count("Those that failed or timed out."),
+    requestCancelled: count("Those that were cancelled."),
+    createdAt: moment("When it was made"),
+    finalizedAt: t.Optional(moment("When its requests became jobs")),
+    completedAt: t.Optional(moment("When all of them had ended")),
+  },
+  { $id: "Batch" },
+);
+export type Batch = Static<typeof BatchRecord>;
+
+export const CreatedBatch = t.Object(
+  { id: id("batch"), status: oneOf(["DRAFT"]), requestIds },
+  { $id: "CreatedBatch" },
+);
+
+export const AddedRequests = t.Object(
+  { id: id("batch"), status, requestIds, requestTotal: count("Requests in all.") },
+  { $id: "AddedBatchRequests" },
+);
+
+export const RemovedRequest = t.Object({ id: id("request"), batchId: id("batch") }, { $id: "RemovedBatchRequest" });
+
+export const BatchAttributes = t.Object(
+  { displayName: t.String({ maxLength: BATCH_LIMITS.displayName }) },
+  { $id: "BatchAttributes", additionalProperties: false },
+);
+
+const page = { total: count("How many there are."), offset: count("As asked for."), limit: count("As asked for.") };
+
+export const BatchList = t.Object(
+  { batches: t.Array(BatchRecord), ...page, hasMore: t.Boolean() },
+  { $id: "BatchList" },
+);
+
+const BatchRequestRecord = t.Object(
+  {
+    id: id("request"),
+    status: oneOf(["DRAFT", "IN_QUEUE", "IN_PROGRESS", "COMPLETED", "FAILED", "CANCELLED", "TIMED_OUT"]),
+    output: t.Optional(t.Unknown({ description: "What the handler returned." })),
+    error: t.Optional(t.String({ description: "Why it failed." })),
+    startedAt: t.Optional(moment("When its run began")),
+    completedAt: t.Optional(moment("When it ended")),
+  },
+  { $id: "BatchRequest", additionalProperties: true },
+);
+
+export const BatchRequestList = t.Object(
+  { requests: t.Array(BatchRequestRecord), ...page, hasMore: t.Boolean() },
+  { $id: "BatchRequestList" },
+);
+
+const requests = t.Array(
+  t.Object(
+    { input: t.Object({}, { additionalProperties: true, description: "What the handler is given." }) },
+    { additionalProperties: true, description: "What a body of `/run` may have." },
+  ),
+  { maxItems: BATCH_LIMITS.requests },
+);
+
+/** A list, or an object that has one. */
+export const BatchRequests = t.Union([requests, t.Object({ requests }, { additionalProperties: true })], {
+  $id: "BatchRequests",
+});

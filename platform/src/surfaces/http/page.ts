@@ -77,7 +77,8 @@ ${nothing}<h1>Millrace <small>${manifest.version}</small></h1>
 <h2>The API</h2>
 <ul>
 <li><a href="/docs">/docs</a> every operation, for people
-<li><a href="/v2/openapi.json">/v2/openapi.json</a> the same, for programs
+<li><a href="/v2/openapi.json">/v2/openapi.json</a> the same, for programs: what an account has
+<li><a href="/v2/openapi-invoke.json">/v2/openapi-invoke.json</a> and the calls of its endpoints
 </ul>
 <h2>The first minute</h2>
 <pre>api=${escaped(base)}/v2

@@ -88,14 +88,18 @@ export class Pipeline {
         this.serve(surface, operation, handler, request, reply, params),
       );
     }
-    for (const [path, methods] of methodsByPath(operations)) this.refuseOthers(router, surface, path, methods);
+    const mounted = Object.values(operations).map(({ path, method }) => ({ path, methods: [method] }));
+    this.refuseOthers(router, surface, mounted);
   }
 
   /** Methods that a path does not have are refused in the words of its surface, to callers who may know that much. */
-  refuseOthers(router: Router, surface: Surface, path: string, methods: readonly Method[]): void {
-    const others = REFUSED_METHODS.filter((method) => !methods.includes(method as Method));
-    const refusal = notAllowed(methods);
-    router.addRefusal(path, (request, reply) => this.refuse(surface, refusal, request, reply), others);
+  refuseOthers(router: Router, surface: Surface, mounted: readonly PathAndMethods[]): void {
+    for (const [path, group] of Map.groupBy(mounted, ({ path }) => path)) {
+      const methods = group.flatMap((one) => one.methods);
+      const others = REFUSED_METHODS.filter((method) => !methods.includes(method as Method));
+      const refusal = notAllowed(methods);
+      router.addRefusal(path, (request, reply) => this.refuse(surface, refusal, request, reply), others);
+    }
   }
 
   async serve(
@@ -235,10 +239,9 @@ export function searchOf(request: Request): URLSearchParams {
   return new URLSearchParams(mark < 0 ? "" : request.url.slice(mark + 1));
 }
 
-function methodsByPath(operations: Operations): Map<string, Method[]> {
-  const byPath = new Map<string, Method[]>();
-  for (const { path, method } of Object.values(operations)) byPath.set(path, [...(byPath.get(path) ?? []), method]);
-  return byPath;
+interface PathAndMethods {
+  path: string;
+  methods: readonly Method[];
 }
 
 function notAllowed(methods: readonly Method[]): Problem {

@@ -12,7 +12,8 @@ import { inSlices } from "../../kernel/slices.ts";
 import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { Vault } from "../../ports/vault/vault.ts";
-import { BATCH_LIMITS } from "../../resources/batches/model.ts";
+import { BATCH_LIMITS, BATCH_PAGE_LIMIT, BATCH_PAGE_OFFSET } from "../../resources/batches/model.ts";
+import type { batchOperations } from "../../resources/batches/operations.ts";
 import type { RequestState } from "../../resources/batches/progress.ts";
 import type { RequestText } from "../../resources/batches/records.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
@@ -23,13 +24,11 @@ import type { Request } from "../http/reply.ts";
 import { type BatchRequest, readBatchBody } from "./batch-body.ts";
 import { LARGE_BYTES } from "./large-json.ts";
 import { numberOf } from "./requests.ts";
-import type { Asked, Route } from "./route.ts";
+import type { Asked, Works } from "./route.ts";
 import type { SubmissionReader } from "./submission.ts";
 
 const BODY_LIMIT = 10 * MIB;
 const ATTRIBUTES_LIMIT = 64 * 1024;
-const LIMIT = { least: 1, most: 1000, standard: 100 };
-const OFFSET = { least: 0, most: 1_000_000, standard: 0 };
 const SEALED_AT_ONCE = 100;
 /** A page of requests ends early when their results are longer than this together. */
 const RESULTS_LENGTH = 20 * MIB;
@@ -45,26 +44,22 @@ export interface BatchRouteParts {
 
 type Work = (parts: BatchRouteParts, asked: Asked) => Promise<unknown>;
 
-/** By path, then by method. */
-const table: Record<string, Partial<Record<"GET" | "POST" | "PUT" | "DELETE", Work>>> = {
-  "/batch": { GET: list, POST: create },
-  "/batch/{batch}": { GET: ({ batches }, { endpoint, params }) => batches.get(endpoint, params.batch!), PUT: rename },
-  "/batch/{batch}/requests": { GET: listRequests, POST: add },
-  "/batch/{batch}/requests/{request}": { DELETE: removeRequest },
-  "/batch/{batch}/finalize": {
-    POST: ({ batches }, { endpoint, params }) => batches.finalize(endpoint, params.batch!),
-  },
-  "/batch/{batch}/cancel": { POST: ({ batches }, { endpoint, params }) => batches.cancel(endpoint, params.batch!) },
+/** By operation. */
+const works: Record<keyof typeof batchOperations, Work> = {
+  listBatches: list,
+  createBatch: create,
+  getBatch: ({ batches }, { endpoint, params }) => batches.get(endpoint, params.batch_id!),
+  updateBatch: rename,
+  listBatchRequests: listRequests,
+  addBatchRequests: add,
+  removeBatchRequest: removeRequest,
+  finalizeBatch: ({ batches }, { endpoint, params }) => batches.finalize(endpoint, params.batch_id!),
+  cancelBatch: ({ batches }, { endpoint, params }) => batches.cancel(endpoint, params.batch_id!),
 };
 
-export function batchRoutes(parts: BatchRouteParts): Route[] {
-  return Object.entries(table).map(([path, works]) => ({
-    methods: Object.keys(works) as Route["methods"],
-    path,
-    scope: "serverless:invoke",
-    // HEAD is answered like GET.
-    work: (asked) => (works[asked.request.method as "GET"] ?? works.GET!)(parts, asked),
-  }));
+export function batchWorks(parts: BatchRouteParts): Works<typeof batchOperations> {
+  const bound = Object.entries(works).map(([name, work]) => [name, (asked: Asked) => work(parts, asked)]);
+  return Object.fromEntries(bound);
 }
 
 async function create(parts: BatchRouteParts, asked: Asked) {
@@ -82,17 +77,17 @@ async function create(parts: BatchRouteParts, asked: Asked) {
 
 async function add(parts: BatchRouteParts, asked: Asked) {
   // An unknown batch is refused before a body is read for it.
-  await parts.batches.own(asked.endpoint, asked.params.batch!);
-  return parts.batches.add(asked.endpoint, asked.params.batch!, await readRequests(parts, asked));
+  await parts.batches.own(asked.endpoint, asked.params.batch_id!);
+  return parts.batches.add(asked.endpoint, asked.params.batch_id!, await readRequests(parts, asked));
 }
 
 async function removeRequest({ batches }: BatchRouteParts, { endpoint, params }: Asked) {
-  await batches.removeRequest(endpoint, params.batch!, params.request!);
-  return { id: params.request!, batchId: params.batch! };
+  await batches.removeRequest(endpoint, params.batch_id!, params.request_id!);
+  return { id: params.request_id!, batchId: params.batch_id! };
 }
 
 async function rename({ batches, clock }: BatchRouteParts, { endpoint, params, request, reply, room }: Asked) {
-  await batches.own(endpoint, params.batch!);
+  await batches.own(endpoint, params.batch_id!);
   refuseTooLarge(request, ATTRIBUTES_LIMIT);
   const bytes = await readBody(request, reply.raw, { limit: ATTRIBUTES_LIMIT, clock, room });
   const { displayName, ...others } = (bytes.length === 0 ? {} : (parseJson(bytes) ?? {})) as Record<string, unknown>;
@@ -102,7 +97,7 @@ async function rename({ batches, clock }: BatchRouteParts, { endpoint, params, r
       "invalid",
       `the request body must be a JSON object with 'displayName', a text of at most ${BATCH_LIMITS.displayName} characters, and nothing else`,
     );
-  return batches.rename(endpoint, params.batch!, displayName);
+  return batches.rename(endpoint, params.batch_id!, displayName);
 }
 
 async function list({ batches }: BatchRouteParts, { endpoint, request }: Asked) {
@@ -113,7 +108,7 @@ async function list({ batches }: BatchRouteParts, { endpoint, request }: Asked) 
 
 async function listRequests(parts: BatchRouteParts, { endpoint, params, request, room }: Asked): Promise<JsonText> {
   const asked = pageAsked(request);
-  const { states, status, total } = await parts.batches.requests(endpoint, params.batch!, asked);
+  const { states, status, total } = await parts.batches.requests(endpoint, params.batch_id!, asked);
   const shown: Buffer[] = [];
   let length = 0;
   for (const state of states) {
@@ -199,5 +194,5 @@ async function sealEach(vault: Vault, requests: readonly BatchRequest[]): Promis
 
 function pageAsked(request: Request): { offset: number; limit: number } {
   const search = searchOf(request);
-  return { offset: numberOf(search, "offset", OFFSET), limit: numberOf(search, "limit", LIMIT) };
+  return { offset: numberOf(search, "offset", BATCH_PAGE_OFFSET), limit: numberOf(search, "limit", BATCH_PAGE_LIMIT) };
 }

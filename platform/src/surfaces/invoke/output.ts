@@ -29,7 +29,7 @@ export function linkSurface(
   surface: Surface,
   outputs: Outputs,
   request: Request,
-  { endpoint = "", job = "" }: Params,
+  { endpoint_id: endpoint = "", job_id: job = "" }: Params,
 ): Surface | undefined {
   const search = searchOf(request);
   const signature = search.get("signature");

@@ -1,5 +1,6 @@
 /** `/requests`: the jobs of an endpoint, newest first, with filters and pages. */
 
+import { PAGE_LIMIT, PAGE_OFFSET } from "../../jobs/model.ts";
 import { jobRecord, type Shown } from "../../jobs/record.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { timestamp } from "../../kernel/clock.ts";
@@ -9,9 +10,6 @@ import type { Queue } from "../../ports/queue/queue.ts";
 import { searchOf } from "../http/pipeline.ts";
 import type { Request } from "../http/reply.ts";
 
-const LIMIT = { least: 1, most: 1000, standard: 100 };
-const OFFSET = { least: 0, most: 1_000_000_000, standard: 0 };
-
 export interface RequestsParts {
   queue: Queue;
   clock: Clock;
@@ -20,8 +18,8 @@ export interface RequestsParts {
 
 export async function listRequests({ queue, clock, explained }: RequestsParts, endpoint: string, request: Request) {
   const search = searchOf(request);
-  const limit = numberOf(search, "limit", LIMIT);
-  const offset = numberOf(search, "offset", OFFSET);
+  const limit = numberOf(search, "limit", PAGE_LIMIT);
+  const offset = numberOf(search, "offset", PAGE_OFFSET);
   const { jobs, total } = await queue.list({ endpoint, states: statesOf(search), offset, limit, now: clock.now() });
   const requests = await Promise.all(jobs.map(async (job) => shownRequest(await explained({ job }))));
   return { requests, total, offset, limit, hasMore: offset + jobs.length < total };
@@ -52,7 +50,7 @@ function statesOf(search: URLSearchParams): JobState[] | undefined {
   });
 }
 
-export function numberOf(search: URLSearchParams, name: string, { least, most, standard }: typeof LIMIT): number {
+export function numberOf(search: URLSearchParams, name: string, { least, most, standard }: typeof PAGE_LIMIT): number {
   const text = search.get(name);
   if (text === null) return standard;
   const value = /^\d{1,10}$/.test(text) ? Number(text) : Number.NaN;

@@ -1,7 +1,6 @@
-/** A path of invocation: how it is asked for, by whom, and what is done then. */
+/** A call of an endpoint: who asks for what, and what is done then. */
 import type { Caller } from "../../kernel/caller.ts";
-import type { Method } from "../../kernel/operation.ts";
-import type { Scope } from "../../kernel/scope.ts";
+import type { RawOperations } from "../../kernel/raw-operation.ts";
 import type { Params, Reply, Request } from "../http/reply.ts";
 import type { RequestRoom } from "../http/request-room.ts";
 
@@ -15,9 +14,5 @@ export interface Asked {
   room: RequestRoom;
 }
 
-export interface Route {
-  methods: Method[];
-  path: string;
-  scope: Scope;
-  work: (asked: Asked) => Promise<unknown>;
-}
+/** What is done for each operation. */
+export type Works<Ops extends RawOperations> = Record<keyof Ops, (asked: Asked) => Promise<unknown>>;

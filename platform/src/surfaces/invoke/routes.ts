@@ -1,7 +1,11 @@
 /** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients send. */
+import { invokeOperations } from "../../contract.ts";
 import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission, Waiting } from "../../jobs/engine.ts";
+import { IDEMPOTENCY_KEY_LENGTH, type Range, RESULT_TTL, WAIT } from "../../jobs/model.ts";
+import type { openAiOperations } from "../../jobs/openai-operations.ts";
+import type { jobOperations } from "../../jobs/operations.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import { jobRecord, type Shown } from "../../jobs/record.ts";
 import type { Streams } from "../../jobs/stream.ts";
@@ -9,6 +13,7 @@ import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
+import { methodsOf, type RawOperation, type RawOperations } from "../../kernel/raw-operation.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
@@ -24,11 +29,11 @@ import type { Answering, Reply, Request } from "../http/reply.ts";
 import { countedIn } from "../http/request-room.ts";
 import type { Router } from "../http/router.ts";
 import type { Surface } from "../http/surface.ts";
-import { batchRoutes } from "./batches.ts";
+import { batchWorks } from "./batches.ts";
 import { openAi } from "./openai.ts";
 import { linkSurface, output } from "./output.ts";
 import { listRequests } from "./requests.ts";
-import type { Asked, Route } from "./route.ts";
+import type { Asked, Works } from "./route.ts";
 import { stream } from "./stream.ts";
 import type { StreamStandard } from "./stream-form.ts";
 import { readSubmission, type SubmissionReader } from "./submission.ts";
@@ -54,40 +59,48 @@ export interface InvokeParts {
   fleet: Pick<Fleet, "waitSentence"> | undefined;
 }
 
-const WAIT = { least: 1000, most: 300_000, standard: 90_000 };
-const RESULT_TTL = { least: 1, most: 604_800_000 };
 /** A client that waits longer than this learns the job's id before the end, in case it gives up. */
 const EARLY_HEADERS_MS = 100;
 
-const OUTPUT_PATH = "/output/{job}";
-
 export function mountInvoke(router: Router, parts: InvokeParts): void {
-  const { pipeline, surface, endpoints, limiter } = parts;
-  for (const { methods, path, scope, work } of [...routes(parts), ...batchRoutes(parts)]) {
-    pipeline.refuseOthers(router, surface, `/v2/{endpoint}${path}`, methods);
-    const operation = limitedAs(path);
-    const answerTo: Answering = (request, reply, params) =>
-      pipeline.answer(surface, request, reply, async (caller, room) => {
-        const { endpoint: id = "", job = "" } = params;
-        const { doc } = await endpoints.ownForInvocation(caller, id);
-        // A key that may submit jobs may read what became of them.
-        requireScope(caller, scope, "serverless:invoke");
-        const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
-        const asked = { caller, endpoint, job, request, reply, params, room };
-        if (!limiter) return work(asked);
-        return limiter.within(caller, { id, workersMax: doc.workers.max }, operation, () => work(asked));
-      });
-    const answer = path === OUTPUT_PATH ? answerToLinks(parts, answerTo) : answerTo;
-    router.add(methods, `/v2/{endpoint}${path}`, answer);
+  const { pipeline, surface } = parts;
+  const works: Works<typeof invokeOperations> = { ...jobWorks(parts), ...batchWorks(parts) };
+  for (const [name, operation] of Object.entries(invokeOperations as RawOperations)) {
+    const toCallers = answerToCallers(parts, operation, works[name as keyof typeof works]);
+    const answer = operation.key === "caller or link" ? answerToLinks(parts, toCallers) : toCallers;
+    router.add(methodsOf(operation), operation.path, answer);
   }
+  pipeline.refuseOthers(router, surface, Object.values<RawOperation>(invokeOperations).map(pathAndMethods));
   mountRefusals(router, parts);
+}
+
+const pathAndMethods = (operation: RawOperation) => ({ path: operation.path, methods: methodsOf(operation) });
+
+function answerToCallers(
+  parts: InvokeParts,
+  { path, scope }: RawOperation,
+  work: Works<RawOperations>[string],
+): Answering {
+  const { pipeline, surface, endpoints, limiter } = parts;
+  const limited = limitedAs(path);
+  return (request, reply, params) =>
+    pipeline.answer(surface, request, reply, async (caller, room) => {
+      const { endpoint_id: id = "", job_id: job = "" } = params;
+      const { doc } = await endpoints.ownForInvocation(caller, id);
+      // A key that may submit jobs may read what became of them.
+      requireScope(caller, scope!, "serverless:invoke");
+      const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
+      const asked = { caller, endpoint, job, request, reply, params, room };
+      if (!limiter) return work(asked);
+      return limiter.within(caller, { id, workersMax: doc.workers.max }, limited, () => work(asked));
+    });
 }
 
 /** A client that comes with a link to an output needs no key. */
 function answerToLinks({ pipeline, surface, outputs }: InvokeParts, toOthers: Answering): Answering {
   return (request, reply, params) => {
     const ofLink = linkSurface(surface, outputs, request, params);
-    const { endpoint: id = "", job = "" } = params;
+    const { endpoint_id: id = "", job_id: job = "" } = params;
     if (!ofLink) return toOthers(request, reply, params);
     return pipeline.answer(ofLink, request, reply, () => output(outputs, { endpoint: { id }, job, request, reply }));
   };
@@ -97,68 +110,28 @@ function answerToLinks({ pipeline, surface, outputs }: InvokeParts, toOthers: An
 function mountRefusals(router: Router, { pipeline, surface }: InvokeParts): void {
   const notFound: Answering = (request, reply) =>
     pipeline.refuse(surface, problem("not-found", "not found"), request, reply);
-  router.addRefusal("/v2/{endpoint}/{path*}", notFound);
-  router.addRefusal("/v2/{endpoint}", notFound);
+  router.addRefusal("/v2/{endpoint_id}/{path*}", notFound);
+  router.addRefusal("/v2/{endpoint_id}", notFound);
 }
 
-function routes(parts: InvokeParts): Route[] {
+function jobWorks(parts: InvokeParts): Works<typeof jobOperations & typeof openAiOperations> {
   const { engine } = parts;
-  return [
-    { methods: ["POST"], path: "/run", scope: "serverless:invoke", work: (asked) => run(parts, asked) },
-    { methods: ["POST"], path: "/runsync", scope: "serverless:invoke", work: (asked) => runSync(parts, asked) },
-    {
-      methods: ["GET", "POST"],
-      path: "/status/{job}",
-      scope: "serverless:read",
-      work: (asked) => status(parts, asked),
-    },
-    {
-      methods: ["GET", "POST"],
-      path: "/status-sync/{job}",
-      scope: "serverless:read",
-      work: (asked) => statusSync(parts, asked),
-    },
-    {
-      methods: ["POST"],
-      path: "/cancel/{job}",
-      scope: "serverless:invoke",
-      work: async ({ endpoint, job }) => stateOf(await engine.cancel(endpoint.id, job)),
-    },
-    {
-      methods: ["POST"],
-      path: "/retry/{job}",
-      scope: "serverless:invoke",
-      work: async ({ endpoint, job }) => stateOf(await engine.retry(endpoint.id, job)),
-    },
-    {
-      methods: ["POST"],
-      path: "/purge-queue",
-      scope: "serverless:invoke",
-      work: async ({ endpoint }) => ({ removed: await engine.purge(endpoint.id), status: "completed" }),
-    },
-    {
-      methods: ["GET", "POST"],
-      path: "/stream/{job}",
-      scope: "serverless:read",
-      work: (asked) => stream({ ...parts, large: parts.reader.large }, asked),
-    },
-    { methods: ["GET"], path: OUTPUT_PATH, scope: "serverless:read", work: (asked) => output(parts.outputs, asked) },
-    {
-      methods: ["GET", "POST"],
-      path: "/openai/{path*}",
-      scope: "serverless:invoke",
-      work: (asked) => openAi(parts, asked),
-    },
-    {
-      methods: ["GET"],
-      path: "/requests",
-      scope: "serverless:read",
-      work: ({ endpoint, request }) =>
-        listRequests({ ...parts, explained: (shown) => explained(parts, shown) }, endpoint.id, request),
-    },
-    { methods: ["GET"], path: "/metrics", scope: "serverless:read", work: (asked) => metrics(parts, asked) },
-    { methods: ["GET"], path: "/health", scope: "serverless:read", work: (asked) => health(parts, asked) },
-  ];
+  return {
+    runJob: (asked) => run(parts, asked),
+    runJobAndWait: (asked) => runSync(parts, asked),
+    getJob: (asked) => status(parts, asked),
+    waitForJob: (asked) => statusSync(parts, asked),
+    cancelJob: async ({ endpoint, job }) => stateOf(await engine.cancel(endpoint.id, job)),
+    retryJob: async ({ endpoint, job }) => stateOf(await engine.retry(endpoint.id, job)),
+    purgeQueue: async ({ endpoint }) => ({ removed: await engine.purge(endpoint.id), status: "completed" }),
+    streamJob: (asked) => stream({ ...parts, large: parts.reader.large }, asked),
+    getJobOutput: (asked) => output(parts.outputs, asked),
+    callOpenAi: (asked) => openAi(parts, asked),
+    listJobs: ({ endpoint, request }) =>
+      listRequests({ ...parts, explained: (shown) => explained(parts, shown) }, endpoint.id, request),
+    getEndpointMetrics: (asked) => metrics(parts, asked),
+    getEndpointHealth: (asked) => health(parts, asked),
+  };
 }
 
 async function run(parts: InvokeParts, asked: Asked): Promise<JsonText> {
@@ -284,17 +257,13 @@ async function submissionOf(
 function idempotencyKey(request: Request): string | undefined {
   const key = request.headers["idempotency-key"];
   if (key === undefined) return undefined;
-  if (typeof key !== "string" || key.length < 1 || key.length > 255) {
+  if (typeof key !== "string" || key.length < 1 || key.length > IDEMPOTENCY_KEY_LENGTH) {
     throw problem("invalid", "'Idempotency-Key' must have 1 to 255 characters");
   }
   return key;
 }
 
-function integerIn(
-  name: string,
-  text: string | null,
-  { least, most }: { least: number; most: number },
-): number | undefined {
+function integerIn(name: string, text: string | null, { least, most }: Range): number | undefined {
   if (text === null) return undefined;
   const value = /^\d{1,15}$/.test(text) ? Number(text) : Number.NaN;
   if (!(value >= least && value <= most)) {

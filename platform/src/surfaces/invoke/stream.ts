@@ -1,6 +1,7 @@
 /** `/stream`: what a job has streamed and no answer has given yet, or all of it as server-sent events. */
 import { withMetrics } from "../../jobs/chunks.ts";
 import type { Engine, Waiting } from "../../jobs/engine.ts";
+import { STREAM_WAIT } from "../../jobs/model.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
 import { jobRecord } from "../../jobs/record.ts";
 import { BEGINNING, type StreamPosition, type Streams, type StreamView } from "../../jobs/stream.ts";
@@ -30,8 +31,6 @@ interface Asked {
   reply: Reply;
   room: RequestRoom;
 }
-
-const HOLD = { least: 1000, most: 300_000, standard: 10_000 };
 
 export async function stream(parts: StreamParts, asked: Asked): Promise<unknown> {
   const { request } = asked;
@@ -156,10 +155,13 @@ function parsePosition(text: string): StreamPosition {
 }
 
 function holdMs(text: string | null): number {
-  if (text === null) return HOLD.standard;
+  if (text === null) return STREAM_WAIT.standard;
   const value = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
-  if (!(value >= HOLD.least && value <= HOLD.most)) {
-    throw problem("invalid", `'wait' must be an integer from ${HOLD.least} to ${HOLD.most} (milliseconds)`);
+  if (!(value >= STREAM_WAIT.least && value <= STREAM_WAIT.most)) {
+    throw problem(
+      "invalid",
+      `'wait' must be an integer from ${STREAM_WAIT.least} to ${STREAM_WAIT.most} (milliseconds)`,
+    );
   }
   return value;
 }

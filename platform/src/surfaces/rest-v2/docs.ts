@@ -1,4 +1,4 @@
-/** The OpenAPI document for programs, and a page of it for people. Both are open: they hold nothing of any account. */
+/** The OpenAPI documents for programs, and a page of them for people. All are open: they hold nothing of any account. */
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
@@ -6,11 +6,13 @@ import { problem } from "../../kernel/problem.ts";
 import { problemJson } from "../http/problem-json.ts";
 import type { Answering } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
+import { invokeDocument } from "../invoke/openapi.ts";
 import { openApiDocument } from "./openapi.ts";
 
 const assets = {
   "swagger-ui.css": "text/css; charset=utf-8",
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
+  "swagger-ui-standalone-preset.js": "text/javascript; charset=utf-8",
 } as const;
 
 const page = `<!doctype html>
@@ -21,22 +23,39 @@ const page = `<!doctype html>
 <link rel="stylesheet" href="/docs/swagger-ui.css">
 <div id="page"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
+<script src="/docs/swagger-ui-standalone-preset.js"></script>
 <script src="/docs/start.js"></script>
 </html>
 `;
 
-const startScript = `SwaggerUIBundle({ url: "/v2/openapi.json", dom_id: "#page", deepLinking: true, persistAuthorization: false });\n`;
+const documents = [
+  { url: "/v2/openapi.json", name: "REST v2: what an account has", made: openApiDocument },
+  { url: "/v2/openapi-invoke.json", name: "Endpoints: jobs, load balancing, workers", made: invokeDocument },
+];
+
+/** Its bar on top lets people choose between the documents. */
+const startScript = `SwaggerUIBundle({
+  urls: ${JSON.stringify(documents.map(({ url, name }) => ({ url, name })))},
+  dom_id: "#page",
+  deepLinking: true,
+  persistAuthorization: false,
+  layout: "StandaloneLayout",
+  presets: [SwaggerUIBundle.presets.apis, SwaggerUIStandalonePreset],
+});
+`;
 
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
 export function mountDocs(router: Router): void {
-  let document: Buffer | undefined;
-  router.add(["GET"], "/v2/openapi.json", (_request, reply) => {
-    // As bytes, of which all answers share one copy.
-    document ??= Buffer.from(JSON.stringify(openApiDocument()));
-    return reply.type("application/json; charset=utf-8").send(document);
-  });
+  for (const { url, made } of documents) {
+    let bytes: Buffer | undefined;
+    router.add(["GET"], url, (_request, reply) => {
+      // As bytes, of which all answers share one copy.
+      bytes ??= Buffer.from(JSON.stringify(made()));
+      return reply.type("application/json; charset=utf-8").send(bytes);
+    });
+  }
   router.add(["GET"], "/docs", (_request, reply) =>
     reply.type("text/html; charset=utf-8").header("Content-Security-Policy", contentSecurityPolicy).send(page),
   );

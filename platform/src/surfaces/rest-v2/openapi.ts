@@ -1,10 +1,9 @@
 /** The OpenAPI document, made from the same operations that the router mounts. */
 import { operations } from "../../contract.ts";
 import { type Operation, type Operations, pathParameters, refusalsOf } from "../../kernel/operation.ts";
-import { type TObject, type TSchema, t } from "../../kernel/schema.ts";
+import { t } from "../../kernel/schema.ts";
+import { Components, type Json, parametersIn, pathParameter } from "../http/openapi-schemas.ts";
 import { problemStatuses } from "../http/problem-json.ts";
-
-type Json = Record<string, unknown>;
 
 /** Every authenticated answer carries these two, except to callers who are exempt from limits. */
 const rateLimitHeaders = {
@@ -73,7 +72,7 @@ function describe(operationId: string, operation: Operation, components: Compone
   const { method } = operation;
   const parameters = [
     ...pathParameters(operation.path).map(pathParameter),
-    ...queryParameters(operation.query, components),
+    ...parametersIn("query", operation.query, components),
     ...(operation.events ? [lastEventId] : []),
   ];
   return {
@@ -132,25 +131,6 @@ const lastEventId = {
   schema: { type: "string", maxLength: MAX_HEADER_LENGTH },
 };
 
-/** What the router takes. */
-const MAX_PARAMETER_LENGTH = 512;
-
-const pathParameter = (name: string) => ({
-  name,
-  in: "path",
-  required: true,
-  schema: { type: "string", minLength: 1, maxLength: MAX_PARAMETER_LENGTH },
-});
-
-function queryParameters(query: TObject | undefined, components: Components): Json[] {
-  return Object.entries(query?.properties ?? {}).map(([name, schema]) => {
-    const { description, ...rest } = components.refer(schema, true) as { description?: string; type?: string };
-    const required = (query!.required as string[] | undefined)?.includes(name) ?? false;
-    const list = rest.type === "array" ? { style: "form", explode: false } : {};
-    return { name, in: "query", required, description, schema: rest, ...list };
-  });
-}
-
 function tagsOf(served: Operations): Json[] {
   const names = [...new Set(Object.values(served).map(({ tag }) => tag))];
   return names.map((name) => ({ name, description: tagDescriptions[name] }));
@@ -171,38 +151,3 @@ const headerComponents = {
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } },
   Allow: { description: "Methods that the path has.", schema: { type: "string" } },
 };
-
-/** Schemas that carry an id are written once, under `components`, and referred to everywhere else. */
-class Components {
-  readonly schemas: Record<string, unknown> = {};
-
-  /** `creates`: the service fills in what is absent. An update leaves it as it was, and a record lacks nothing. */
-  refer(schema: TSchema, creates = false): unknown {
-    const id = (schema as { $id?: string }).$id;
-    if (id === undefined) return this.#plain(schema, creates);
-    this.schemas[id] ??= this.#plain(schema, creates);
-    return { $ref: `#/components/schemas/${id}` };
-  }
-
-  /** A deep copy as plain data, without words of our own; nested schemas with ids become references. */
-  #plain(value: unknown, creates: boolean): unknown {
-    if (Array.isArray(value)) return value.map((item) => this.#nested(item, creates));
-    if (typeof value !== "object" || value === null) return value;
-    const kept = Object.entries(value).filter(([key]) => !isOurOwn(key) && (creates || key !== "default"));
-    const plain = Object.fromEntries(kept.map(([key, child]) => [key, this.#nested(child, creates)]));
-    return "x-max-bytes" in value ? inBytes(plain, Number(value["x-max-bytes"])) : plain;
-  }
-
-  #nested(value: unknown, creates: boolean): unknown {
-    const isSchema = typeof value === "object" && value !== null && "$id" in value;
-    return isSchema ? this.refer(value as TSchema, creates) : this.#plain(value, creates);
-  }
-}
-
-const isOurOwn = (key: string) => key === "$id" || key.startsWith("~") || key.startsWith("x-");
-
-/** The document counts characters, of which there are never more than bytes; the rest is said in words. */
-function inBytes(schema: Json, limit: number): Json {
-  const description = [schema.description, `At most ${limit} bytes of UTF-8.`].filter(Boolean).join(" ");
-  return { ...schema, maxLength: limit, description };
-}

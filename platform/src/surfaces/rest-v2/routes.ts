@@ -38,7 +38,7 @@ export function mountRestV2(router: Router, { pipeline, surface, resources, publ
   // Without these, `/v2/pods/run` would be taken for the endpoint called "pods".
   for (const word of resourceWords) {
     router.addRefusal(`/v2/${word}/{path*}`, unknown);
-    if (!paths.has(`/v2/${word}`) && word !== "openapi.json") router.addRefusal(`/v2/${word}`, unknown);
+    if (!paths.has(`/v2/${word}`) && !word.endsWith(".json")) router.addRefusal(`/v2/${word}`, unknown);
   }
   router.unknown = orPage(unknown, publicUrl);
 }

@@ -1,9 +1,9 @@
 /** Numbers that a worker sends in a query, read as well as they can be. */
 
-export const BATCH_MOST = 1000;
+import { MOST_TAKEN } from "../../jobs/worker-link-operations.ts";
 
 export const batchSize = (search: URLSearchParams) =>
-  numberIn(search.get("batch_size"), { least: 1, most: BATCH_MOST, standard: 1 });
+  numberIn(search.get("batch_size"), { least: 1, most: MOST_TAKEN, standard: 1 });
 
 /** What our own worker library counts, from 1; undefined when the worker does not say, or says nothing of sense. */
 export function countIn(search: URLSearchParams, name: string): number | undefined {

@@ -4,6 +4,13 @@ import { holderName, workerOf } from "../../jobs/holder.ts";
 import { KEPT_OF_TOO_LONG, type Report, readReport, tooLong } from "../../jobs/report.ts";
 import { warmUpId } from "../../jobs/warm-up.ts";
 import type { Reported, WorkerCall, WorkerDesk } from "../../jobs/worker-desk.ts";
+import {
+  HOLD_STOP_MS,
+  HOLD_TAKE_MS,
+  LONGEST_HOLD_MS,
+  MOST_TAKEN,
+  workerLinkOperations,
+} from "../../jobs/worker-link-operations.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { jobIdParts } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -20,13 +27,13 @@ import type { Doorkeeper } from "../http/doorkeeper.ts";
 import { ClientGone } from "../http/gone.ts";
 import { JSON_TYPE, searchOf } from "../http/pipeline.ts";
 import { sendRefusal } from "../http/refusal.ts";
-import type { Answering, Params, Reply, Request } from "../http/reply.ts";
+import type { Params, Reply, Request } from "../http/reply.ts";
 import { RequestRoom } from "../http/request-room.ts";
 import type { Router } from "../http/router.ts";
 import { LARGE_BYTES, type LargeJson } from "../invoke/large-json.ts";
 import { flatError, keyOf } from "../invoke/surface.ts";
 import { Admission } from "./admission.ts";
-import { BATCH_MOST, batchSize, countIn, numberIn } from "./counts.ts";
+import { batchSize, countIn, numberIn } from "./counts.ts";
 import { HeldCalls } from "./held-calls.ts";
 import { type JobText, jobText, joined, type Loaded } from "./job-text.ts";
 import { longReport, takeLarge } from "./large-result.ts";
@@ -53,9 +60,6 @@ interface WorkerLinkParts extends WorkerLinkGiven {
   holding: HeldCalls;
 }
 
-const HOLD_TAKE_MS = 20_000;
-const HOLD_STOP_MS = 25_000;
-const LONGEST_HOLD_MS = 60_000;
 /** A wrong key is answered late: the public worker package would ask 800 times a second. */
 const WRONG_KEY_HOLD_MS = 5000;
 const NDJSON_TYPE = "application/x-ndjson; charset=utf-8";
@@ -76,25 +80,22 @@ type Call = Omit<Asked, "account" | "room">;
 
 type Work = (parts: WorkerLinkParts, asked: Asked) => Promise<Reply>;
 
-const routes: { method: "GET" | "POST"; path: string; work: Work }[] = [
-  { method: "GET", path: "/job-take/{worker}", work: (parts, asked) => take(parts, asked, 1) },
-  {
-    method: "GET",
-    path: "/job-take-batch/{worker}",
-    work: (parts, asked) => take(parts, asked, batchSize(asked.search)),
-  },
-  { method: "POST", path: "/job-done/{worker}/{job}", work: done },
-  { method: "POST", path: "/job-stream/{worker}/{job}", work: stream },
-  { method: "GET", path: "/job-stop/{worker}", work: stop },
-  { method: "GET", path: "/ping/{worker}", work: ping },
-  { method: "POST", path: "/job-exchange/{worker}", work: exchange },
-];
+const works: Record<keyof typeof workerLinkOperations, Work> = {
+  takeJob: (parts, asked) => take(parts, asked, 1),
+  takeJobs: (parts, asked) => take(parts, asked, batchSize(asked.search)),
+  reportJob: done,
+  reportChunk: stream,
+  awaitStops: stop,
+  pingWorker: ping,
+  exchangeJobs: exchange,
+};
 
 export function mountWorkerLink(router: Router, given: WorkerLinkGiven): void {
   const parts = { ...given, holding: new HeldCalls() };
-  for (const { method, path, work } of routes) {
-    const answering: Answering = (request, reply, params) => answer(parts, work, request, reply, params);
-    router.addExactly([method], `/v2/{endpoint}${path}`, answering);
+  for (const [name, { method, path }] of Object.entries(workerLinkOperations)) {
+    const work = works[name as keyof typeof works];
+    // Asking with HEAD would take a job and give it to nobody.
+    router.addExactly([method], path, (request, reply, params) => answer(parts, work, request, reply, params));
   }
 }
 
@@ -132,9 +133,9 @@ function readCall(request: Request, reply: Reply, params: Params): Call {
     for (const [name, text] of new URLSearchParams(rest.join("&"))) search.append(name, text);
     return value;
   };
-  const { endpoint = "" } = params;
-  const call = { endpoint, worker: holderName(endpoint, named(params.worker)) };
-  return { call, job: named(params.job), search, request, reply };
+  const { endpoint_id: endpoint = "" } = params;
+  const call = { endpoint, worker: holderName(endpoint, named(params.worker_id)) };
+  return { call, job: named(params.job_id), search, request, reply };
 }
 
 /** Whose worker asks. */
@@ -172,7 +173,7 @@ async function take(parts: WorkerLinkParts, asked: Asked, limit: number): Promis
 async function exchange(parts: WorkerLinkParts, asked: Asked): Promise<Reply> {
   const { call, search, reply } = asked;
   await reportLines(parts, asked);
-  const limit = numberIn(search.get("take"), { least: 0, most: BATCH_MOST, standard: 1 });
+  const limit = numberIn(search.get("take"), { least: 0, most: MOST_TAKEN, standard: 1 });
   const waitMs = numberIn(search.get("wait"), { least: 0, most: LONGEST_HOLD_MS, standard: HOLD_TAKE_MS });
   const handed = limit === 0 ? [] : await claim(parts, asked, { limit, waitMs, withAttempt: true });
   if (handed.length === 0) return sendNothing(parts, call, reply);

@@ -188,7 +188,7 @@ function bodyOf(
   if (!isSubmission) return { value };
   const job = { input: { mark: person.mark, prompt: "x" } };
   // The endpoint of what must stay is asked plainly.
-  if (params.endpoint === person.kept.endpoint) return { value: job };
+  if (params.endpoint_id === person.kept.endpoint) return { value: job };
   return { value: Array.isArray(value) ? [job, job] : { ...(value as object), ...job, webhook: undefined } };
 }
 

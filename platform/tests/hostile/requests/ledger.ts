@@ -31,11 +31,11 @@ export function note(draft: Draft, outcome: Outcome, removed: Set<string>): void
   if (made.id && made.type === "LOAD_BALANCER") person.balanced.add(made.id);
   if (route.name === "createSecret") person.owns.secret.push(...(made.id ? [made.id] : []));
   if (route.name === "createApiKey") person.owns.apiKey.push(...(made.id ? [made.id] : []));
-  if (route.path === "/v2/{endpoint}/run" && params.endpoint === person.kept.endpoint) keep(draft, made.id);
-  else if (/\/(run|runsync)$/.test(route.path)) add("job", made.id && `${made.id}@${params.endpoint}`);
-  if (route.path === "/v2/{endpoint}/batch" && route.method === "POST") {
-    add("batch", made.id && `${made.id}@${params.endpoint}`);
-    for (const id of made.requestIds ?? []) add("request", `${id}@${params.endpoint}`);
+  if (route.path === "/v2/{endpoint_id}/run" && params.endpoint_id === person.kept.endpoint) keep(draft, made.id);
+  else if (/\/(run|runsync)$/.test(route.path)) add("job", made.id && `${made.id}@${params.endpoint_id}`);
+  if (route.path === "/v2/{endpoint_id}/batch" && route.method === "POST") {
+    add("batch", made.id && `${made.id}@${params.endpoint_id}`);
+    for (const id of made.requestIds ?? []) add("request", `${id}@${params.endpoint_id}`);
   }
 }
 

@@ -1,4 +1,5 @@
-/** Every route of the server as data: those of the contract as it describes them, and those that it does not hold. */
+/** Every route of the server as data: those of the contract as its two documents describe them, and those that they do not hold. */
+import { invokeDocument } from "../../../src/surfaces/invoke/openapi.ts";
 import { openApiDocument } from "../../../src/surfaces/rest-v2/openapi.ts";
 import { beyondContract } from "./routes-beyond-contract.ts";
 import type { Schema } from "./schema-values.ts";
@@ -48,24 +49,38 @@ export const HTTP_REFUSALS = [400, 404, 405, 408, 411, 413, 414, 415, 417, 431];
 
 interface Described {
   operationId: string;
+  tags: string[];
+  security?: Record<string, unknown>[];
   parameters?: { name: string; in: string; schema: Schema }[];
   requestBody?: { content: Record<string, { schema: Schema }> };
   responses: Record<string, { content?: Record<string, { schema: Schema }> }>;
 }
 
-const document = openApiDocument() as {
+interface Document {
   paths: Record<string, Record<string, Described>>;
   components: { schemas: Record<string, Schema> };
-};
+}
 
-export const components = document.components.schemas;
+const rest = openApiDocument() as unknown as Document;
+const invoke = invokeDocument() as unknown as Document;
+
+export const components = { ...rest.components.schemas, ...invoke.components.schemas };
 
 const namedBy: [RegExp, Named][] = [
   [/^\/v2\/account\/secrets\//, "secret"],
   [/^\/v2\/account\/api-keys\//, "apiKey"],
   [/^\/v2\/serverless\//, "endpoint"],
 ];
-const namedInside: Record<string, Named> = { workerId: "worker", buildId: "build" };
+const namedInside: Record<string, Named> = {
+  workerId: "worker",
+  buildId: "build",
+  endpoint_id: "endpoint",
+  job_id: "job",
+  batch_id: "batch",
+  request_id: "request",
+  worker_id: "worker",
+  path: "rest",
+};
 
 function fromContract(path: string, method: string, described: Described): Route {
   const { operationId, parameters = [], requestBody, responses } = described;
@@ -96,9 +111,34 @@ function fromContract(path: string, method: string, described: Described): Route
   };
 }
 
+/** Calls that wait for something. */
+const LASTING = /\/(runsync|status-sync|stream|openai|job-take|job-take-batch|job-stop|job-exchange)(\/|$)/;
+
+function fromInvoke(path: string, method: string, described: Described): Route {
+  const route = fromContract(path, method, described);
+  const isOfApp = described.tags.includes("Load balancing");
+  const isOfWorker = described.security?.some((scheme) => "workerKey" in scheme) ?? false;
+  const isText = described.requestBody?.content["application/x-ndjson"] !== undefined;
+  return {
+    ...route,
+    form: "flat",
+    key: isOfWorker ? "worker" : "account",
+    of: isOfApp ? "app" : "any",
+    ...(isOfApp ? { success: { 200: undefined }, body: { type: "object" } } : {}),
+    ...(isText ? { text: true as const } : {}),
+    // The last one is of all accounts: nothing that these requests do may bring it about.
+    faults: isOfApp || path.includes("/openai/") ? route.faults : route.faults.filter((status) => status !== 503),
+    mayLast: isOfApp || LASTING.test(path),
+  };
+}
+
+const routesOf = ({ paths }: Document, from: typeof fromContract) =>
+  Object.entries(paths).flatMap(([path, methods]) =>
+    Object.entries(methods).map(([method, described]) => from(path, method, described)),
+  );
+
 export const routes: readonly Route[] = [
-  ...Object.entries(document.paths).flatMap(([path, methods]) =>
-    Object.entries(methods).map(([method, described]) => fromContract(path, method, described)),
-  ),
+  ...routesOf(rest, fromContract),
+  ...routesOf(invoke, fromInvoke),
   ...beyondContract,
 ];

@@ -1,0 +1,64 @@
+/** The OpenAPI document of endpoint calls is checked in and served, and with that of REST v2 it names every route that there is. */
+import { readFileSync } from "node:fs";
+import { expect, test } from "vitest";
+import { callsIn } from "../../../tests/described-answers.ts";
+import { setup } from "../../../tests/world.ts";
+import { openApiDocument } from "../rest-v2/openapi.ts";
+import { documentedPath, invokeDocument } from "./openapi.ts";
+
+const document = invokeDocument();
+const calls = callsIn(document);
+
+/** For people and programs that look for the documents; they hold nothing of any account. */
+const OPEN = /^\/(docs|v2\/openapi(-invoke)?\.json$)/;
+/** Answered ahead of the routes, for endpoints of another type. */
+const isAhead = ({ tags }: { tags: string[] }) => tags.includes("Load balancing");
+
+const named = ({ method, path }: { method: string; path: string }) => `${method} ${documentedPath(path)}`;
+
+async function mountedRoutes(): Promise<string[]> {
+  await using world = await setup();
+  const mounted = world.app.http.router.mounted.filter(
+    ({ method, path, refuses }) => !refuses && method !== "HEAD" && !OPEN.test(path),
+  );
+  return mounted.map(named);
+}
+
+test("it is checked in as it is generated (npm exec node scripts/openapi.ts)", () => {
+  const checkedIn = readFileSync(new URL("../../../../openapi-invoke.json", import.meta.url), "utf8");
+  expect(checkedIn).toBe(`${JSON.stringify(document, null, 2)}\n`);
+});
+
+test("it is served without a key, and people choose it on the page", async () => {
+  await using world = await setup();
+  const { status, json, headers } = await world.call("GET", "/v2/openapi-invoke.json", { key: null });
+  expect([status, headers.get("content-type")]).toEqual([200, "application/json; charset=utf-8"]);
+  expect(json).toEqual(JSON.parse(JSON.stringify(document)));
+  const { text } = await world.call("GET", "/docs/start.js", { key: null });
+  expect(text).toContain('"/v2/openapi.json"');
+  expect(text).toContain('"/v2/openapi-invoke.json"');
+});
+
+test("every route that is mounted is in one of the two documents", async () => {
+  const described = new Set([...calls, ...callsIn(openApiDocument())].map(named));
+  const mounted = await mountedRoutes();
+  expect(mounted).toContain("POST /v2/{endpoint_id}/run");
+  expect(mounted.filter((route) => !described.has(route))).toEqual([]);
+});
+
+test("every route that is in one of them is mounted", async () => {
+  const mounted = new Set(await mountedRoutes());
+  const described = [...calls.filter((call) => !isAhead(call)), ...callsIn(openApiDocument())].map(named);
+  expect(described.filter((route) => !mounted.has(route))).toEqual([]);
+});
+
+test("no route is in both, and no two operations or shapes have one name", () => {
+  const both = [...calls, ...callsIn(openApiDocument())];
+  expect(new Set(both.map(named)).size).toBe(both.length);
+  expect(new Set(both.map(({ operationId }) => operationId)).size).toBe(both.length);
+  const names = (of: object) => Object.keys((of as { components: { schemas: object } }).components.schemas);
+  const shared = names(document).filter((name) => names(openApiDocument()).includes(name));
+  expect(shared).toEqual([]);
+});
+
+test("has no words of our own", () => expect(JSON.stringify(document)).not.toMatch(/"x-/));
