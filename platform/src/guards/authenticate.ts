@@ -51,7 +51,7 @@ export class Authenticator implements AsyncDisposable {
   }
 
   /** `Authorization: Bearer <key>`, the only form that the REST surfaces take. */
-  bearer(header: string | undefined): Promise<Caller> {
+  bearer(header: string | undefined): Caller | Promise<Caller> {
     if (header === undefined) throw problem("unauthenticated", "missing bearer token");
     const key = /^Bearer +(\S+) *$/i.exec(header)?.[1];
     if (key === undefined)
@@ -59,8 +59,13 @@ export class Authenticator implements AsyncDisposable {
     return this.key(key);
   }
 
-  async key(key: string): Promise<Caller> {
-    const caller = this.#known.get(key) ?? this.#workerKeys.knownCaller(key) ?? (await this.#lookUp(key));
+  /** At once for a key that was used a moment ago: a promise for each request would cost more than the look. */
+  key(key: string): Caller | Promise<Caller> {
+    const known = this.#known.get(key) ?? this.#workerKeys.knownCaller(key);
+    return known ? this.#admitted(known) : this.#lookUp(key).then((found) => this.#admitted(found));
+  }
+
+  #admitted(caller: Caller | undefined): Caller {
     if (!caller) throw problem("unauthenticated", "invalid API key");
     const now = this.#clock.now();
     const { expiresAt } = caller;

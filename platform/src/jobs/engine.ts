@@ -260,8 +260,7 @@ export class Engine implements AsyncDisposable {
     const stopListening = this.#signals.listen(`removed:${endpoint}`, () =>
       this.waiters.tell({ job: removedJob(id, endpoint, this.#clock.now()), result: undefined }),
     );
-    const { ended, leave } = this.waiters.wait(id, waitMs, gone);
-    return { ended: ended.finally(stopListening), leave };
+    return this.waiters.wait(id, waitMs, gone, stopListening);
   }
 
   async #end(wait: Wait, endpoint: string, id: string, { admit, note }: Waiting): Promise<Ended> {

@@ -54,13 +54,14 @@ export class Waiters implements AsyncDisposable {
     return this.#waiting.size;
   }
 
-  /** The wait ends with the job's end, or with undefined when the time is up, the client is gone, or the server closes. */
-  wait(id: string, waitMs: number, gone: Gone): Wait {
-    const over = () => {
+  /** The wait ends with the job's end, or with undefined when the time is up, the client is gone, or the server closes; `over` is called then. */
+  wait(id: string, waitMs: number, gone: Gone, over?: () => void): Wait {
+    const ending = () => {
+      over?.();
       stopListening();
       this.#remove(id, heard);
     };
-    const waited = wait<Ended | undefined>({ clock: this.#clock, ms: waitMs, gone, late: undefined, over });
+    const waited = wait<Ended | undefined>({ clock: this.#clock, ms: waitMs, gone, late: undefined, over: ending });
     const { ended, end: heard, leave } = waited;
     // Where every end is made in this process, the engine and the desk tell of it; with other nodes it is heard of by signals.
     const stopListening = this.#signals.reliable

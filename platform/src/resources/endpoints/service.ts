@@ -155,8 +155,10 @@ export class EndpointService {
   }
 
   /** The same for the way of every job: remembered for a moment, so that invocation reads no store each time. */
-  async ownForInvocation(caller: Caller, id: string): Promise<EndpointItem> {
-    return permitted(caller, id, await this.find(id));
+  ownForInvocation(caller: Caller, id: string): EndpointItem | Promise<EndpointItem> {
+    const remembered = this.#remembered.get(id);
+    if (remembered) return permitted(caller, id, remembered);
+    return this.find(id).then((item) => permitted(caller, id, item));
   }
 
   /** A change made by another node is seen within a second. */

@@ -162,7 +162,8 @@ export class Pipeline {
     let caller: Caller | undefined;
     let room: RequestRoom | undefined;
     try {
-      caller = await surface.authenticate(request.headers);
+      const recognised = surface.authenticate(request.headers);
+      caller = recognised instanceof Promise ? await recognised : recognised;
       this.#doorkeeper.admit(request.socket, caller.account);
       if (surface.limited) Object.assign(reply.headers, await this.#limiter.count(caller));
       room = new RequestRoom(this.#room, caller.account, reply.raw);

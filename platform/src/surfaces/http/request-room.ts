@@ -7,7 +7,8 @@ export class RequestRoom implements Disposable {
   readonly #room: Room;
   readonly #whose: string;
   readonly #response: ServerResponse;
-  #holds: Hold[] = [];
+  /** Most requests have nothing that counts, and need no list. */
+  #holds: Hold[] | undefined;
   #gone: ClientGone | undefined;
 
   constructor(room: Room, whose: string, response: ServerResponse) {
@@ -37,18 +38,19 @@ export class RequestRoom implements Disposable {
   /** All that it has so far is no longer in memory. */
   release(): void {
     const holds = this.#holds;
-    this.#holds = [];
-    for (const hold of holds) hold[Symbol.dispose]();
+    this.#holds = undefined;
+    if (holds) for (const hold of holds) hold[Symbol.dispose]();
   }
 
   /** The work is over: what is left goes with the answer. A client that hung up before does not take along what is still being read. */
   [Symbol.dispose](): void {
-    if (this.#holds.length === 0) return;
+    if (!this.#holds) return;
     if (this.#response.destroyed) this.release();
     else this.#response.once("close", () => this.release());
   }
 
   #kept(hold: Hold): Hold {
+    this.#holds ??= [];
     this.#holds.push(hold);
     return hold;
   }

@@ -6,7 +6,8 @@ import type { Refused } from "./refusal.ts";
 
 export interface Surface {
   name: string;
-  authenticate(headers: IncomingHttpHeaders): Promise<Caller>;
+  /** Throws, now or later, where nobody is recognised. */
+  authenticate(headers: IncomingHttpHeaders): Caller | Promise<Caller>;
   /** Whether requests count against the user's rate limits and answers carry their headers. */
   limited: boolean;
   /** Whether a body must say that it is JSON; 415 otherwise. */

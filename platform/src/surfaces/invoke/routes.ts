@@ -86,7 +86,8 @@ function answerToCallers(
   return (request, reply, params) =>
     pipeline.answer(surface, request, reply, async (caller, room) => {
       const { endpoint_id: id = "", job_id: job = "" } = params;
-      const { doc } = await endpoints.ownForInvocation(caller, id);
+      const own = endpoints.ownForInvocation(caller, id);
+      const { doc } = own instanceof Promise ? await own : own;
       // A key that may submit jobs may read what became of them.
       requireScope(caller, scope!, "serverless:invoke");
       const endpoint = { id, release: doc.release, executionTimeoutMs: doc.timeout };
@@ -249,7 +250,8 @@ async function submissionOf(
   const whose = caller.account;
   const { digest, ...read } = await readSubmission(reader, request, reply.raw, { limit, whose, room });
   // The body may have taken its time: a job must not come to an endpoint that was deleted meanwhile.
-  await endpoints.ownForInvocation(caller, endpoint.id);
+  const own = endpoints.ownForInvocation(caller, endpoint.id);
+  if (own instanceof Promise) await own;
   const key = idempotencyKey(request);
   return { endpoint, mode, ...read, ...(key === undefined ? {} : { idempotency: { key, digest: digest() } }) };
 }

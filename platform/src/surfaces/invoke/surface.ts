@@ -32,7 +32,7 @@ export function keyOf(header: string | undefined): string {
 export function invokeSurface(authenticator: Authenticator, crossOrigin?: Surface["crossOrigin"]): Surface {
   return {
     name: "invoke",
-    authenticate: async ({ authorization }) => authenticator.key(keyOf(authorization)),
+    authenticate: ({ authorization }) => authenticator.key(keyOf(authorization)),
     limited: false,
     strictMediaType: false,
     refusal: (refusal) => flatError(refusal, invokeStatuses),

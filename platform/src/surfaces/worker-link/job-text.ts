@@ -14,15 +14,20 @@ export interface Loaded extends Claimed {
   body: Payload;
 }
 
-export async function jobText(
+/** Of a job whose body can be read as it is. */
+export function jobText({ job, body }: Loaded, withAttempt = false): JobText {
+  const own = withAttempt ? `"id":"${job.id}","attempt":${job.attempt}}` : `"id":"${job.id}"}`;
+  return typeof body === "string" ? spliceText(body, own) : spliced(body, own);
+}
+
+/** Of one whose body holds a sealed credential. */
+export async function openedText(
   { job, body }: Loaded,
   { vault, large }: { vault: Vault; large: LargeJson },
   withAttempt = false,
 ): Promise<JobText> {
   const find: FindCredentials = (bytes, opening) => large.credentials(bytes, opening, job.endpoint);
-  const readable = job.sealed ? await openCredential(vault, body, find) : body;
-  const own = withAttempt ? `"id":"${job.id}","attempt":${job.attempt}}` : `"id":"${job.id}"}`;
-  return typeof readable === "string" ? spliceText(readable, own) : spliced(readable, own);
+  return jobText({ job, body: await openCredential(vault, body, find) }, withAttempt);
 }
 
 /** Several of them between `open` and `close`: one text, or pieces when one of them is in pieces. */

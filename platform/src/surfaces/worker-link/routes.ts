@@ -35,7 +35,7 @@ import { flatError, keyOf } from "../invoke/surface.ts";
 import { Admission } from "./admission.ts";
 import { batchSize, countIn, numberIn } from "./counts.ts";
 import { HeldCalls } from "./held-calls.ts";
-import { type JobText, jobText, joined, type Loaded } from "./job-text.ts";
+import { type JobText, jobText, joined, type Loaded, openedText } from "./job-text.ts";
 import { longReport, takeLarge } from "./large-result.ts";
 import { BATCH_LIMIT, readLines } from "./lines.ts";
 import { linkStatuses } from "./statuses.ts";
@@ -221,12 +221,18 @@ async function claim(
   if (bodiless.length > 0) await parts.desk.handBack(call, bodiless);
   if (admission.refusal && claimed.length > 0) throw admission.refusal;
   const loaded = claimed.filter((one): one is Loaded => one.body !== undefined);
-  const handed = await Promise.all(loaded.map((one) => handOut(parts, call, one, withAttempt)));
+  // Nothing is waited for where nothing is sealed: a promise for each of a thousand jobs costs more than their texts.
+  if (!loaded.some(({ job }) => job.sealed)) return loaded.map((one) => plain(one, withAttempt));
+  const handed = await Promise.all(
+    loaded.map((one) => (one.job.sealed ? opened(parts, call, one, withAttempt) : plain(one, withAttempt))),
+  );
   return handed.filter((one) => one !== undefined);
 }
 
+const plain = (one: Loaded, withAttempt: boolean): Handed => ({ job: one.job, text: jobText(one, withAttempt) });
+
 /** A job whose credential can no longer be opened would fare no better with another worker: it fails at once. */
-async function handOut(
+async function opened(
   parts: WorkerLinkParts,
   call: WorkerCall,
   claimed: Loaded,
@@ -235,7 +241,7 @@ async function handOut(
   const { desk, log } = parts;
   const { job } = claimed;
   try {
-    return { job, text: await jobText(claimed, parts, withAttempt) };
+    return { job, text: await openedText(claimed, parts, withAttempt) };
   } catch (error) {
     log.error({ err: error, job: job.id }, "a job's credential cannot be opened");
     await desk.fail(call, job, `s3Config.accessSecret can no longer be opened: ${(error as Error).message}`);
