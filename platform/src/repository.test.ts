@@ -23,6 +23,9 @@ import {
 import { readSourceTree, root, type SourceFile, sourceFile } from "../tests/source-tree.ts";
 import { asyncListeners, errorsUnheard, promisesLetGo } from "../tests/unguarded-rules.ts";
 
+const rules = ["kernel", "ports", "jobs", "catalog", "resources", "balancing", "machines", "workers", "guards"];
+const parted = ["storage.ts", "installation.ts", "this-machine.ts"];
+
 /** Which parts of the platform a part may import, beside itself. */
 const mayImport = {
   kernel: [],
@@ -44,38 +47,11 @@ const mayImport = {
   "server-address.ts": ["kernel"],
   "descriptor-limit.ts": [],
   "storage.ts": ["kernel", "ports", "adapters", "settings.ts"],
-  "app.ts": [
-    "kernel",
-    "ports",
-    "jobs",
-    "resources",
-    "balancing",
-    "machines",
-    "workers",
-    "guards",
-    "contract.ts",
-    "surfaces",
-    "settings.ts",
-  ],
+  "app.ts": [...rules, "contract.ts", "surfaces", "settings.ts"],
   "last-guard.ts": ["kernel"],
-  "main.ts": [
-    "kernel",
-    "ports",
-    "adapters",
-    "jobs",
-    "catalog",
-    "resources",
-    "balancing",
-    "machines",
-    "workers",
-    "guards",
-    "surfaces",
-    "settings.ts",
-    "server-address.ts",
-    "descriptor-limit.ts",
-    "storage.ts",
-    "app.ts",
-  ],
+  "installation.ts": ["kernel", "ports", "adapters", "resources", "settings.ts", "storage.ts", "app.ts"],
+  "this-machine.ts": [...rules, "adapters", "settings.ts", "server-address.ts", "app.ts"],
+  "main.ts": [...rules, "adapters", "settings.ts", "server-address.ts", "descriptor-limit.ts", ...parted, "app.ts"],
 };
 
 /** Where a library may be named. */

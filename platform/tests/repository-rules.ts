@@ -30,7 +30,7 @@ export function wrongDirections(files: SourceFile[], mayImport: Record<string, r
 const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 
 /** Where adapters are chosen. */
-const CHOOSING = ["main.ts", "storage.ts"].map((name) => `${PLATFORM}${name}`);
+const CHOOSING = ["main.ts", "storage.ts", "installation.ts", "this-machine.ts"].map((name) => `${PLATFORM}${name}`);
 
 /** Beyond those who choose, only tests and other adapters know adapters. */
 export function knownAdapters(files: SourceFile[]): string[] {
@@ -116,10 +116,12 @@ export function realTimeAndChance(files: SourceFile[]): string[] {
   );
 }
 
-/** Settings are read from the environment in the first file of each package and handed on from there. */
+/** Settings are read from the environment in the first file of each package, or what that is parted into, and handed on from there. */
 export function environmentReaders(files: SourceFile[]): string[] {
   return wordsFound(
-    products(files).filter(({ path }) => !/^(platform|cli|worker)\/src\/main\.ts$/.test(path)),
+    products(files).filter(
+      ({ path }) => !/^(platform|cli|worker)\/src\/main\.ts$/.test(path) && !CHOOSING.includes(path),
+    ),
     /\bprocess\.env\b/g,
   );
 }

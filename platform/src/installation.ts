@@ -1,0 +1,150 @@
+/** An installation's data, opened with or without a server around it: for the server, and for commands. */
+import { mkdir } from "node:fs/promises";
+import { availableParallelism } from "node:os";
+import { join } from "node:path";
+import { EnvelopeVault } from "./adapters/crypto/envelope-vault.ts";
+import { addMasterKey, dropOldMasterKeys, loadMasterKeys } from "./adapters/files/master-keys.ts";
+import { tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
+import type { Services, Surroundings } from "./app.ts";
+import { realClock, stay } from "./kernel/clock.ts";
+import { apiKeyText } from "./kernel/ids.ts";
+import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
+import { type Random, realRandom } from "./kernel/random.ts";
+import type { Disk } from "./ports/disk.ts";
+import type { Store } from "./ports/store/store.ts";
+import type { Vault } from "./ports/vault/vault.ts";
+import { type Quotas, standardQuotas } from "./resources/account/quotas.ts";
+import type { Rewrapped } from "./resources/secrets/master-keys.ts";
+import { type Settings, withoutSecrets } from "./settings.ts";
+import { findDamage, lockAlone, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
+
+export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
+export const ownerKeyFile = (settings: Settings) => join(settings.data, "api-key");
+
+export const real = { clock: realClock, random: realRandom };
+
+/** Most of the code, and half of the time to start: it is read while threads and other programs open the rest. */
+export const loadApp = () => import("./app.ts");
+
+/** Whatever this process makes, the database files included, is its owner's alone. */
+export async function makeDataFolder({ data }: Settings): Promise<void> {
+  process.umask(0o077);
+  await mkdir(data, { recursive: true, mode: 0o700 });
+}
+
+export interface Installation extends Services, AsyncDisposable {
+  store: Store;
+  vault: Vault;
+}
+
+interface InstallationOptions {
+  thread?: boolean;
+  publicUrl?: () => string;
+  presence?: Presence | undefined;
+  disk?: Disk;
+}
+
+export async function openInstallation(
+  settings: Settings,
+  { thread = true, publicUrl, presence, disk, ...given }: Partial<Surroundings> & InstallationOptions = {},
+): Promise<Installation> {
+  const parts = { ...real, ...given };
+  await makeDataFolder(settings);
+  if (!disk) await lookForDamage(settings);
+  await using opened = new AsyncDisposableStack();
+  const [store, { openServices }] = await Promise.all([openStore(settings, { thread, disk }), loadApp()]);
+  opened.use(store);
+  const { masterKey: text, masterKeyCommand: command } = settings;
+  const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };
+  const keys = await loadMasterKeys(source, parts.random);
+  const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
+  const services = await openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings) });
+  const kept = opened.move();
+  return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** A command opens what a server that crashed left, unless one runs: what it has open is not for others to judge. */
+async function lookForDamage(settings: Settings): Promise<void> {
+  using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
+  if (lock) await findDamage(settings, real.clock.now(), sayToCaller);
+}
+
+function sayToCaller(text: string): void {
+  process.stderr.write(`millrace: ${text}\n`);
+}
+
+const LOOK_FOR_REMOVALS_MS = 200;
+
+/**
+ * Ends the removal of endpoints from the command line: here, unless a server runs on the folder, whose memory is the truth about
+ * its queue; then by waiting for that server. False when it has not come to it by then; it will.
+ */
+export async function finishRemovals(settings: Settings, installation: Installation, waitMs = 20_000) {
+  const { removals } = installation;
+  const untilMs = real.clock.monotonic() + waitMs;
+  for (let tried = false; await removals.areLeft(); tried = true) {
+    if (!tried) await removeHere(settings, installation);
+    else if (real.clock.monotonic() > untilMs) return false;
+    else await stay(LOOK_FOR_REMOVALS_MS);
+  }
+  return true;
+}
+
+async function removeHere(settings: Settings, installation: Installation): Promise<void> {
+  using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
+  if (!settings.databaseUrl && !lock) return;
+  await using opened = new AsyncDisposableStack();
+  const { queue } = opened.use(await openQueue(settings, real));
+  const { endpointRemovers } = await import("./resources/removers.ts");
+  const logs = opened.use(openLogs(settings, () => undefined));
+  const { removals } = installation;
+  removals.register("endpoint", endpointRemovers({ ...installation, jobs: queue, logs }));
+  await removals.finishAll();
+}
+
+/**
+ * Seals everything with the newest master key, which is made here where the keys are in a file of ours. At each step everything is
+ * readable: all keys are known until nothing needs the older ones. Broken off anywhere, it is done again from the beginning.
+ */
+export async function rotateMasterKey(
+  settings: Settings,
+  { random = realRandom, progress = () => {} }: { random?: Random; progress?: () => void } = {},
+): Promise<Rewrapped> {
+  await makeDataFolder(settings);
+  await using opened = new AsyncDisposableStack();
+  opened.use(await lockAlone(settings));
+  const file = settings.masterKey || settings.masterKeyCommand ? undefined : masterKeyFile(settings);
+  await findDamage(settings, real.clock.now(), sayToCaller);
+  if (file) await addMasterKey(file, random);
+  progress();
+  const { masterKeys } = opened.use(await openInstallation(settings, { thread: false, random }));
+  const { queue } = opened.use(await openQueue(settings, { ...real, random }));
+  const rewrapped = await masterKeys.rewrapAll(queue, progress);
+  if (file) await dropOldMasterKeys(file);
+  return rewrapped;
+}
+
+/** What fits this machine, but for what an operator says. */
+const quotasIn = ({ quotas }: Settings): Quotas => ({ ...standardQuotas(availableParallelism()), ...quotas });
+
+/** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */
+export async function ensureOwnerKey(
+  settings: Settings,
+  { accounts, workerKeys }: Installation,
+  random: Random,
+): Promise<string | undefined> {
+  const owner = await accounts.firstOwner();
+  if (settings.apiKey !== undefined) {
+    // The variable is a worker's too: from a shell with those of `worker-env` it would give a worker all that the owner may do.
+    if (await workerKeys.isIssued(settings.apiKey))
+      throw new Error("MILLRACE_API_KEY is the key of a worker; unset it, or set the owner's");
+    await accounts.setOwnerKey(owner, settings.apiKey);
+    return undefined;
+  }
+  if (await accounts.hasOwnerKey(owner)) return undefined;
+  const file = ownerKeyFile(settings);
+  await keepPrivately(file, `${apiKeyText(random)}\n`);
+  const key = (await readPrivate(file)).trim();
+  await accounts.setOwnerKey(owner, key);
+  return key;
+}

@@ -1,0 +1,173 @@
+/** The machine that this process runs on, as one that runs instances: its programs and its containers, and how they reach the server. */
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
+import { DockerCompute } from "./adapters/docker/docker-compute.ts";
+import { engineAddresses } from "./adapters/docker/engine.ts";
+import { HostCompute } from "./adapters/host/host-compute.ts";
+import type { App, Surroundings } from "./app.ts";
+import { gpuTypeIds } from "./catalog/compute.ts";
+import { hostPolicy, imagePolicy } from "./guards/host-images.ts";
+import { resourceId } from "./kernel/ids.ts";
+import { ifNotThere } from "./kernel/not-there.ts";
+import { MIB } from "./kernel/operation.ts";
+import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
+import type { Random } from "./kernel/random.ts";
+import type { OwnMachine, Site } from "./machines/own-machine.ts";
+import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
+import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
+import { halves } from "./ports/compute/publish.ts";
+import type { Accounts } from "./resources/account/accounts.ts";
+import type { RefusesImage } from "./resources/endpoints/images.ts";
+import { isLoopback, nodeUrlOf, publicIpIn, urlOf } from "./server-address.ts";
+import type { Settings } from "./settings.ts";
+
+type IsOwners = (account: string) => Promise<boolean>;
+
+export interface MachineParts extends Surroundings {
+  accounts: Accounts;
+  isOwners: IsOwners;
+  /** Why nothing new is begun here. */
+  refusal: () => string | undefined;
+  opened: AsyncDisposableStack;
+}
+
+export interface ThisMachine {
+  /** None where this server starts no workers. */
+  machines: OwnMachine[];
+  refusesImage: RefusesImage;
+  /** Lets instances reach the server, once it listens there. */
+  openLinks(app: App, url: string): Promise<void>;
+}
+
+/** Everything of it that needs nothing of the data is in `host`, which is opened at the same time. */
+export async function openMachine(
+  settings: Settings,
+  host: HostCompute | undefined,
+  { accounts, isOwners, refusal, opened, ...parts }: MachineParts,
+): Promise<ThisMachine> {
+  const id = await lastingId(settings, "machine-id", parts.random);
+  const refusesHost = hostPolicy(settings, { isOwners, isSandboxed: () => host?.capabilities.sandbox ?? true });
+  const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
+  if (!host) return { machines: [], refusesImage, openLinks: async () => {} };
+  const drivers = await driversWith(host, settings, id, accounts, parts, opened);
+  let hostUrl = "";
+  let containerUrl: () => Promise<string> = () => Promise.reject(new Error("the server does not listen yet"));
+  const machine = {
+    id,
+    compute: new ByImage({ ...drivers, refusesHost }),
+    workerUrl: (image: string) => settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl()),
+    site: siteOf(settings),
+    refusal,
+  };
+  return {
+    machines: [machine],
+    refusesImage,
+    async openLinks(app, url) {
+      containerUrl = () => openLink(settings, app, drivers.containers, "container");
+      hostUrl = isLoopback(host.linkHost) ? url : await openLink(settings, app, host, "worker");
+      // Containers that outlived the last server ask there already. Without an engine or a network there are none.
+      if (!settings.workerUrl) await containerUrl().catch(() => {});
+    },
+  };
+}
+
+/** What runs workers on this machine. */
+async function driversWith(
+  host: HostCompute,
+  settings: Settings,
+  machine: string,
+  accounts: Accounts,
+  parts: Surroundings,
+  opened: AsyncDisposableStack,
+): Promise<{ host: HostCompute; containers: DockerCompute }> {
+  if (isLoopback(settings.host) && (await accounts.list()).length <= 1) host.allowUnsandboxed();
+  if (host.warning) parts.log.warn({}, host.warning);
+  return { host, containers: opened.use(await openContainers(settings, machine, host, parts)) };
+}
+
+export async function openHost(
+  settings: Settings,
+  { clock, log }: Surroundings,
+  isOwners: IsOwners,
+): Promise<HostCompute | undefined> {
+  if (settings.compute === "none") return undefined;
+  return HostCompute.open({
+    folder: join(settings.data, "instances"),
+    volumes: volumesFolder(settings),
+    clock,
+    log,
+    gpus: settings.gpus,
+    gpuTypes: gpuTypeIds,
+    onLoopback: isLoopback(settings.host),
+    unsandboxed: settings.sandbox === "optional",
+    writableApp: settings.hostApp === "writable",
+    library: fileURLToPath(new URL("../../worker", import.meta.url)),
+    watchdogS: settings.watchdogS,
+    publishedPorts: halves(settings.publishedPorts)[0],
+    egress: await egressOf(settings),
+    output: { program: settings.outputMb.program * MIB, machine: settings.outputMb.machine * MIB },
+    roots: settings.hostRoots,
+    isOwners,
+  });
+}
+
+async function egressOf({ reachable = [], workerUrl }: Settings): Promise<Egress> {
+  return { reachable, doors: await doorsOf(workerUrl), nameServers: await nameServersOf() };
+}
+
+function siteOf({ dataCenter, publicUrl, host }: Settings): Site {
+  return { dataCenter, publicIp: publicIpIn(publicUrl ?? nodeUrlOf(host, "0")) };
+}
+
+/** The same for programs and containers: a volume is one, whatever runs on it. */
+const volumesFolder = ({ data }: Settings) => join(data, "volumes");
+
+/** What runs container images on this machine, if there is an engine. */
+async function openContainers(
+  settings: Settings,
+  installation: string,
+  host: HostCompute,
+  { clock, log }: Surroundings,
+): Promise<DockerCompute> {
+  const [box] = await host.capacity();
+  return DockerCompute.open({
+    addresses: engineAddresses(settings.docker, process.env),
+    installation,
+    volumes: volumesFolder(settings),
+    egress: await egressOf(settings),
+    publishedPorts: halves(settings.publishedPorts)[1],
+    clock,
+    log,
+    devices: host.devices,
+    ceilings: box?.ceilings ?? false,
+    watchdog: { file: join(settings.data, "container-watchdog"), afterMs: settings.watchdogS * 1000 },
+  });
+}
+
+/** A name for this node or its machine that stays the same: instances are found again under it after a restart. */
+export async function lastingId({ data }: Settings, name: "machine-id" | "node-id", random: Random): Promise<string> {
+  const file = join(data, name);
+  await keepPrivately(file, `${resourceId(random)}\n`);
+  return (await readPrivate(file)).trim();
+}
+
+/** Workers with a network of their own reach the worker link and the API at this machine's end of it, and nothing else of the machine. */
+async function openLink(
+  { data }: Settings,
+  { workerLink }: App,
+  driver: HostCompute | DockerCompute,
+  whose: string,
+): Promise<string> {
+  const host = driver.linkHost;
+  const file = join(data, `${whose}-link-port`);
+  // The one of the last time: workers that outlived it still ask there.
+  const last = Number(await readPrivate(file).catch(ifNotThere("0")));
+  const port = await workerLink.open(host, last).catch((error: Error) => {
+    throw new Error(`cannot listen for workers at ${host}, set MILLRACE_WORKER_URL: ${error.message}`, {
+      cause: error,
+    });
+  });
+  if (port !== last) await replacePrivately(file, `${port}\n`);
+  await driver.openLink(port);
+  return urlOf(host, port);
+}
