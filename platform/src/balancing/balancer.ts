@@ -1,8 +1,8 @@
 /** Load balancing: which worker of an endpoint takes a request, and the requests that wait until one can. */
-import type { Clock, Timer } from "../kernel/clock.ts";
-import { floating } from "../kernel/floating.ts";
+import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
+import { wait } from "../kernel/wait.ts";
 import type { Affinity } from "./affinity.ts";
 import {
   accounts,
@@ -19,6 +19,9 @@ import {
   type Waiting,
   wantedBy,
 } from "./balanced-group.ts";
+
+/** What came of waiting for a worker. */
+type Waited = { slot: Slot } | { refusal: Problem } | "late" | "left";
 
 /** How long a request waits for any worker, and for the one that it insists on. */
 export const WAIT_FOR_ANY_MS = 120_000;
@@ -248,39 +251,26 @@ export class Balancer implements Disposable {
     this.#groups.clear();
   }
 
-  #wait(endpoint: string, group: Group, { affinity, gone, since = this.#clock.monotonic() }: Asking): Promise<Slot> {
-    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+  async #wait(endpoint: string, group: Group, asking: Asking): Promise<Slot> {
+    const { affinity, gone, since = this.#clock.monotonic() } = asking;
     const insists = affinity !== undefined && affinity.kind !== "soft";
-    let timer: Timer | undefined;
-    const leave = () => {
-      group.waiting.delete(waiting);
-      timer?.cancel();
-      gone?.removeEventListener("abort", abandon);
-    };
+    const untilMs = since + (insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS);
+    const ms = Math.max(0, untilMs - this.#clock.monotonic());
+    const over = () => void group.waiting.delete(waiting);
+    const waited = wait<Waited>({ clock: this.#clock, ms, gone, late: "late", left: "left", over });
     const waiting: Waiting = {
       affinity,
-      take: (member) => {
-        leave();
-        resolve(this.#slot(endpoint, group, member));
-      },
-      refuse: (refusal) => {
-        leave();
-        reject(refusal);
-        this.#settle(endpoint, group);
-      },
-    };
-    const abandon = () => waiting.refuse(problem("abandoned", "the client went away"));
-    const late = () => {
-      if (insists) waiting.refuse(this.#tooLate(group, affinity.worker));
-      else floating(this.#noWorkers(endpoint, group).then(waiting.refuse), reject);
+      take: (member) => waited.end({ slot: this.#slot(endpoint, group, member) }),
+      refuse: (refusal) => waited.end({ refusal }),
     };
     group.waiting.add(waiting);
-    const untilMs = since + (insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS);
-    timer = this.#clock.after(Math.max(0, untilMs - this.#clock.monotonic()), late);
-    gone?.addEventListener("abort", abandon);
-    if (gone?.aborted) abandon();
-    else this.#announce(endpoint, group);
-    return promise;
+    if (!gone?.aborted) this.#announce(endpoint, group);
+    const outcome = await waited.ended;
+    if (typeof outcome === "object" && "slot" in outcome) return outcome.slot;
+    this.#settle(endpoint, group);
+    if (outcome === "left") throw problem("abandoned", "the client went away");
+    if (outcome !== "late") throw outcome.refusal;
+    throw insists ? this.#tooLate(group, affinity.worker) : await this.#noWorkers(endpoint, group);
   }
 
   #slot(endpoint: string, group: Group, member: Member, { lent = false } = {}): Slot {
