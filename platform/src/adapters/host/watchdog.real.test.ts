@@ -1,7 +1,7 @@
 /** The watchdog of a server that was killed, and the next server: what one clears, the other makes anew. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, chmod, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { access, chmod, mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
@@ -31,6 +31,20 @@ test("a server that comes while the last one's watchdog clears the machine ends 
   expect(await withGroup(watchdog.pid!)).toEqual([]);
   await ended;
   expect(await isThere(cleared)).toBe(false);
+  await rm(folder, { recursive: true });
+});
+
+test("a worker whose launcher went without a word has ended, and the machine is cleared", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-watchdog-"));
+  const instance = join(folder, "instance");
+  await mkdir(instance);
+  const gone = spawn("true");
+  await once(gone, "exit");
+  const kept = { "spec.json": "{}", worker: "", cgroups: "", identity: `${gone.pid} (sh) S 1\n` };
+  for (const [name, text] of Object.entries(kept)) await writeFile(join(instance, name), text);
+  const watchdog = spawn("/bin/sh", [SCRIPT, folder, "1", "", ""], { detached: true, stdio: "ignore" });
+  await once(watchdog, "exit");
+  expect(await readFile(join(instance, "exit"), "utf8")).toBe("137\n");
   await rm(folder, { recursive: true });
 });
 
