@@ -39,7 +39,7 @@ export class NodeCalls {
 
   /** A connection to the port on which a worker's application listens. */
   async dial(peer: Called, endpoint: string, worker: string): Promise<Duplex> {
-    const asked = { node: peer.id, endpoint, worker, what: "connection", query: new URLSearchParams() } as const;
+    const asked = { node: peer.id, instance: worker, owner: endpoint, what: "connection" } as const;
     return this.#upgrade(peer, pathOf(asked), TUNNEL);
   }
 
@@ -68,7 +68,7 @@ export class NodeCalls {
     { query, gone }: { query: Query; gone: AbortSignal },
   ): Promise<AsyncIterable<LogLine[]>> {
     const search = new URLSearchParams({ from: JSON.stringify(query) });
-    const asked = { node: peer.id, endpoint, worker, what: "log", query: search } as const;
+    const asked = { node: peer.id, instance: worker, owner: endpoint, what: "log", query: search } as const;
     const { response } = await this.#ask(peer, pathOf(asked), { signal: gone });
     if (response.statusCode !== 200) throw await refusalIn(peer, response);
     return this.#lines(peer, response, gone);

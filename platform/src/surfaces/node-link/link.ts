@@ -86,7 +86,7 @@ export class NodeLink implements Ahead {
 
   async #connect(asked: Asked, request: Request, socket: Socket, head: Buffer): Promise<void> {
     this.#admit(asked, request);
-    const slot = this.#parts.balancer.lend(asked.endpoint, asked.worker);
+    const slot = this.#parts.balancer.lend(asked.owner, asked.instance);
     try {
       const worker = await dial(slot.backend, this.#parts.clock).catch((error: Error) => {
         slot.refused(error.message);
@@ -125,10 +125,10 @@ export class NodeLink implements Ahead {
     }
   }
 
-  async #follow({ endpoint, worker, query }: Asked, reply: Reply): Promise<void> {
+  async #follow({ owner, instance, query }: Asked, reply: Reply): Promise<void> {
     const { logs, clock } = this.#parts;
-    const stream = workerLog(endpoint, worker);
-    if (!((await logs.has(stream)) || (await this.#keeps(endpoint, worker))))
+    const stream = workerLog(owner, instance);
+    if (!((await logs.has(stream)) || (await this.#keeps(owner, instance))))
       throw problem("not-found", "worker not found");
     const from = logQueryIn(query);
     const following = new AbortController();
@@ -142,9 +142,9 @@ export class NodeLink implements Ahead {
   }
 
   /** A worker that has not written anything yet is here all the same. */
-  async #keeps(endpoint: string, worker: string): Promise<boolean> {
-    const doc = (await this.#parts.records.find(worker))?.doc;
-    return doc?.owner === endpoint && doc.machine !== null && this.#parts.machines.includes(doc.machine);
+  async #keeps(owner: string, instance: string): Promise<boolean> {
+    const doc = (await this.#parts.records.find(instance))?.doc;
+    return doc?.owner === owner && doc.machine !== null && this.#parts.machines.includes(doc.machine);
   }
 
   #asProblem(error: unknown): Problem {

@@ -7,7 +7,7 @@ import { FakeClock } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";
 import { NodePasses, PASS_HEADER, PASS_MS } from "./pass.ts";
 
-const PATH = "/nodes/first/endpoints/e/workers/w/log?from=1";
+const PATH = "/nodes/first/instances/w/log/of/e?from=1";
 
 const key = (seed: number) => new SeededRandom(seed).bytes(32);
 
@@ -80,8 +80,7 @@ function passFor({ second }: NodeWorld, path: string): string {
 async function setup() {
   const nodes = await setupNodes();
   const { text: worker } = await nodes.ask();
-  const of = (machine: string, what: string) =>
-    `/nodes/${machine}/endpoints/${nodes.endpoint}/workers/${worker}/${what}`;
+  const of = (machine: string, what: string) => `/nodes/${machine}/instances/${worker}/${what}/of/${nodes.endpoint}`;
   return { nodes, worker, of };
 }
 
@@ -177,7 +176,7 @@ test("a worker is reached under its own endpoint alone", async () => {
 test("a server that is all there is has no node link", async () => {
   const { setup } = await import("../../../tests/world.ts");
   await using world = await setup();
-  const path = "/nodes/machine/endpoints/e/workers/w/log";
+  const path = "/nodes/machine/instances/w/log/of/e";
   const vault = new EnvelopeVault([key(1)], world.random);
   const pass = new NodePasses({ ...world, vault }).issue("GET", path);
   expect((await world.call("GET", path, { headers: { [PASS_HEADER]: pass } })).status).toBe(404);

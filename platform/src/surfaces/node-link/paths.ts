@@ -1,15 +1,17 @@
-/** What one node asks of another: a connection to a worker of its machine, or a worker's log. */
+/** What one node asks of another, of an instance on one of its machines: a connection, its log, a port, a further program. */
 import { parseJsonText } from "../../kernel/json.ts";
 import { oneOf, t } from "../../kernel/schema.ts";
 import { assertValid } from "../../kernel/validate.ts";
 import { logSources, type Query } from "../../ports/logs/logs.ts";
 
+/** A connection that the balancer of the other node counts, or a log. */
 export interface Asked {
   node: string;
-  endpoint: string;
-  worker: string;
+  instance: string;
+  /** What it runs for: of one that has ended there is no record that would say so. */
+  owner: string;
   what: "connection" | "log";
-  query: URLSearchParams;
+  query?: URLSearchParams;
 }
 
 /** The protocol to which a connection to a worker is upgraded: the worker's own, whatever that is. */
@@ -19,19 +21,19 @@ export const TUNNEL = "millrace-worker";
 export const PROTOCOLS = { port: "millrace-port", exec: "millrace-exec" } as const;
 
 const NAME = "([\\w-]{1,100})";
-const PATH = new RegExp(`^/nodes/${NAME}/endpoints/${NAME}/workers/${NAME}/(connection|log)(?:\\?(.*))?$`);
+const PATH = new RegExp(`^/nodes/${NAME}/instances/${NAME}/(connection|log)/of/${NAME}(?:\\?(.*))?$`);
 
-export function pathOf({ node, endpoint, worker, what, query }: Asked): string {
-  const search = query.size > 0 ? `?${query}` : "";
-  return `/nodes/${node}/endpoints/${endpoint}/workers/${worker}/${what}${search}`;
+export function pathOf({ node, instance, owner, what, query }: Asked): string {
+  const search = query?.size ? `?${query}` : "";
+  return `/nodes/${node}/instances/${instance}/${what}/of/${owner}${search}`;
 }
 
 export function askedBy(url: string): Asked | undefined {
   // By far most requests end here.
   if (!url.startsWith("/nodes/")) return undefined;
-  const [, node, endpoint, worker, what, query] = PATH.exec(url) ?? [];
-  if (!node || !endpoint || !worker) return undefined;
-  return { node, endpoint, worker, what: what as Asked["what"], query: new URLSearchParams(query) };
+  const [, node, instance, what, owner, query] = PATH.exec(url) ?? [];
+  if (!node || !instance || !owner) return undefined;
+  return { node, instance, owner, what: what as Asked["what"], query: new URLSearchParams(query) };
 }
 
 /** A connection to a port of an instance, or a further program in it. */
@@ -59,6 +61,6 @@ const place = t.Union([
 const logQuery = t.Object({ from: place, source: t.Optional(oneOf(logSources)) });
 
 /** Where in a log to begin, as `from` says. */
-export function logQueryIn(query: URLSearchParams): Query {
+export function logQueryIn(query = new URLSearchParams()): Query {
   return assertValid(logQuery, parseJsonText(query.get("from") ?? "{}")) as Query;
 }
