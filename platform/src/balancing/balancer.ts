@@ -256,7 +256,9 @@ export class Balancer implements Disposable {
     const insists = affinity !== undefined && affinity.kind !== "soft";
     const untilMs = since + (insists ? WAIT_FOR_ONE_MS : WAIT_FOR_ANY_MS);
     const ms = Math.max(0, untilMs - this.#clock.monotonic());
-    const over = () => void group.waiting.delete(waiting);
+    const over = () => {
+      group.waiting.delete(waiting);
+    };
     const waited = wait<Waited>({ clock: this.#clock, ms, gone, late: "late", left: "left", over });
     const waiting: Waiting = {
       affinity,
