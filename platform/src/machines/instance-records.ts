@@ -1,6 +1,7 @@
 /** The records of all instances, as those that place and keep them read and write them: each change in one commit with the room and the spans that it moves. */
 import type { Clock } from "../kernel/clock.ts";
 import { Meter, type Metered } from "../metering/meter.ts";
+import { spans } from "../metering/span.ts";
 import { Collection } from "../ports/store/collection.ts";
 import { type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
 import { Allotments, type Taking } from "./allotments.ts";
@@ -131,8 +132,8 @@ export class InstanceRecords {
   /** The instance's own write comes first. */
   #patching<T extends KeptInstance>(item: InstanceItem<T>, set: Partial<T>, metered: Metered): Write[] {
     const { doc, writes } = this.#meter.move(item, { ...item.doc, ...set }, this.#momentOf(metered), metered);
-    const { span = null, spans } = doc;
-    return [this.#instances.patching(item, { ...set, ...(spans !== undefined && { span, spans }) }), ...writes];
+    const { span = null, spans: begun } = doc;
+    return [this.#instances.patching(item, { ...set, ...(begun !== undefined && { span, spans: begun }) }), ...writes];
   }
 
   #taken(machines: readonly (string | null)[], writes: Write[], taking: Taking): Promise<StoredRecord[] | undefined> {
@@ -141,7 +142,7 @@ export class InstanceRecords {
     return taking.commit(taken, (more) => this.#commit([...writes, ...more]));
   }
 
-  /** Undefined when what is remembered is behind what is there. */
+  /** Undefined when what is remembered is behind what is there. A span that is lost does not keep its instance from going on. */
   async #commit(writes: Write[]): Promise<StoredRecord[] | undefined> {
     try {
       const written = await this.#store.commit(writes);
@@ -149,6 +150,7 @@ export class InstanceRecords {
       return written;
     } catch (error) {
       if (!(error instanceof WriteRefused)) throw error;
+      if (isLostSpan(error, writes)) return this.#commit(writes.filter((_, i) => i !== error.index));
       this.forget();
       return undefined;
     }
@@ -181,3 +183,8 @@ export class InstanceRecords {
     if (this.#reading) this.#written.set(id, item);
   }
 }
+
+const isLostSpan = ({ reason, index }: WriteRefused, writes: readonly Write[]): boolean => {
+  const write = writes[index];
+  return reason === "missing" && write?.do === "patch" && write.kind === spans.kind;
+};

@@ -5,7 +5,15 @@ import type { Clock } from "../kernel/clock.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
-import { EVERYONE, GONE_AFTER_MS, type KeptMachine, type KeptNode, machines, nodes } from "./nodes.ts";
+import {
+  EVERYONE,
+  GONE_AFTER_MS,
+  type KeptMachine,
+  type KeptNode,
+  machines,
+  nodes,
+  removeOldSightings,
+} from "./nodes.ts";
 import type { OwnMachine } from "./own-machine.ts";
 import type { Machine } from "./place.ts";
 
@@ -80,6 +88,7 @@ export class Machines {
   async prepare(): Promise<void> {
     await this.#machines.prepare();
     await this.#nodes.prepare();
+    await removeOldSightings(this.#parts.store);
     this.seenBefore = (await this.#nodes.get(this.#parts.node.id))?.doc.seenAt;
   }
 

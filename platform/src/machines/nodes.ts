@@ -55,3 +55,9 @@ export async function workerUrlsOfNodes(store: Store, now: number): Promise<stri
   }
   return heard.toSorted((a, b) => b.seenAt - a.seenAt).map(({ workerUrl }) => workerUrl);
 }
+
+/** What earlier releases kept of nodes, by the ids of their machines; nobody reads it any more. */
+export async function removeOldSightings(store: Store): Promise<void> {
+  const old = new Collection(store, { kind: "machine-seen", v: 1 });
+  for await (const { id } of old.all()) await old.removeIfThere(id);
+}

@@ -136,6 +136,15 @@ test("of two who end the same worker one ends its span", async () => {
   expect([T0 + 500, T0 + 1000]).toContain(span!.to);
 });
 
+test("a span that is lost does not keep its worker from ending", async () => {
+  const { records, placed, store, spans: all } = await setup();
+  const started = (await records.move(placed, "start", { startedAt: T0 }))!;
+  await new Collection(store, spans).remove("w.1");
+  expect(await records.move(started, "drain")).toBeDefined();
+  await records.remove("w");
+  expect([await records.all(), await all()]).toEqual([[], []]);
+});
+
 test("a clock that is set back makes no span shorter than nothing", async () => {
   const { records, placed, spans } = await setup();
   const started = (await records.move(placed, "start", { startedAt: T0 }))!;
