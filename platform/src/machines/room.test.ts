@@ -124,18 +124,18 @@ describe("terms", () => {
   test("a data center is one of those named, or any where none is", () => {
     const machines = [machine("m", { a40: 1, dataCenter: "EU-RO-1" })];
     expect(new Room(machines).take(withTerms({ dataCenters: ["US-KS-2", "EU-RO-1"] }))).toMatchObject({ machine: "m" });
-    const reason = "no capacity: needs a machine in US-KS-2 or US-CA-1";
+    const reason = "no capacity: needs a machine in US-KS-2 or US-CA-1, not in EU-RO-1";
     expect(reasonOn(machines, { dataCenters: ["US-KS-2", "US-CA-1"] })).toEqual({ reason });
   });
 
   test("CUDA must be as new as it is asked for; a driver that cannot tell is believed to be", () => {
     const on = (cuda?: string) => [machine("m", { a40: 1, ...(cuda && { cuda }) })];
     expect(reasonOn(on("12.4"), { cuda: { atLeast: "12.8" } })).toEqual({
-      reason: "no capacity: needs CUDA 12.8 or later",
+      reason: "no capacity: needs CUDA 12.8 or later, not 12.4",
     });
     expect(reasonOn(on("12.10"), { cuda: { atLeast: "12.8" } })).toMatchObject({ machine: "m" });
     expect(reasonOn(on("12.4"), { cuda: { oneOf: ["12.5", "12.6"] } })).toEqual({
-      reason: "no capacity: needs CUDA 12.5 or 12.6",
+      reason: "no capacity: needs CUDA 12.5 or 12.6, not 12.4",
     });
     expect(reasonOn(on(), { cuda: { atLeast: "13.0" } })).toMatchObject({ machine: "m" });
   });
@@ -165,7 +165,7 @@ describe("terms", () => {
   test("the reason is that of the machine that meets most of them", () => {
     const machines = [machine("far", { a40: 8, dataCenter: "EU-RO-1" }), machine("near", { a40: 8, cuda: "11.8" })];
     expect(reasonOn(machines, { dataCenters: [DC], cuda: { atLeast: "12.0" } })).toEqual({
-      reason: "no capacity: needs CUDA 12.0 or later",
+      reason: "no capacity: needs CUDA 12.0 or later, not 11.8",
     });
   });
 });

@@ -33,10 +33,10 @@ const TERMS: readonly Term[] = [
   real(({ dataCenters = [] }, { machine }) =>
     dataCenters.length === 0 || dataCenters.includes(machine.dataCenter)
       ? undefined
-      : `needs a machine in ${dataCenters.join(" or ")}`,
+      : `needs a machine in ${dataCenters.join(" or ")}, not in ${machine.dataCenter}`,
   ),
   real(({ kind, cuda }, { box }) =>
-    kind === "cpu" || !cuda || hasCuda(cuda, box.cuda) ? undefined : `needs ${cudaText(cuda)}`,
+    kind === "cpu" || !cuda || hasCuda(cuda, box.cuda) ? undefined : `needs ${cudaText(cuda)}, not ${box.cuda}`,
   ),
   real(({ diskGb: needed }, { diskGb }) =>
     needed <= diskGb ? undefined : `needs ${needed} GB of disk, at most ${Math.max(0, diskGb)} GB free on a machine`,

@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { LONGEST_LINE, StartRefused } from "../../ports/compute/compute.ts";
 import { ruleset } from "./bridge-network.ts";
-import { findGpus, parseNvidia, typeOf } from "./gpus.ts";
+import { findGpus, parseCuda, parseNvidia, typeOf } from "./gpus.ts";
 import { folderIn, isInside } from "./host-image.ts";
 import { exitFrom } from "./instance-folder.ts";
 import { parseListeners } from "./listeners.ts";
@@ -227,6 +227,11 @@ describe("GPUs", () => {
     expect(gpus).toHaveLength(128);
     expect(gpus[0]).toEqual({ id: "virtual-nvidia-l4-0", type: "NVIDIA L4", virtual: true, files: [] });
     expect(await findGpus({ mode: "none", types, mayBeVirtual: true })).toEqual([]);
+  });
+
+  test("the newest CUDA is the one that the tool's head names", () => {
+    const head = "| NVIDIA-SMI 580.159.04             Driver Version: 580.159.04     CUDA Version: 13.0     |";
+    expect([parseCuda(`+----+\n${head}\n+----+`), parseCuda("no such tool")]).toEqual(["13.0", undefined]);
   });
 
   test("real ones are named as the catalog names them", () => {
