@@ -104,14 +104,14 @@ test("the worker's log is followed through the other node", async () => {
   await response.body?.cancel().catch(() => {});
 });
 
-test("once the first is killed, requests wait for a worker and logs are told which machine is not reachable", async () => {
+test("once the first is killed, requests wait for a worker and logs are told which node is not reachable", async () => {
   const { worker } = (await ask(other, "GET", "/hello")).json;
   await owner.end("SIGKILL");
   const asked = ask(other, "GET", "/hello");
   const log = await other.call("GET", `/v2/serverless/${endpoint}/workers/${worker}/logs`, { key });
   expect([log.status, log.json.detail]).toEqual([
     502,
-    expect.stringMatching(/^machine \w+ is not reachable: ECONNREFUSED$/),
+    expect.stringMatching(/^node \w+ is not reachable: ECONNREFUSED$/),
   ]);
   // The next one finds the worker that was left, and ends it with itself.
   owner = await startOwner();

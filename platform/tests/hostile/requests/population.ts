@@ -49,7 +49,7 @@ export interface Place {
 }
 
 export async function placeOf(url: string, data: string, { vault }: Installation): Promise<Place> {
-  const machine = (await readFile(join(data, "machine-id"), "utf8")).trim();
+  const machine = (await readFile(join(data, "node-id"), "utf8")).trim();
   return { url, machine, passes: new NodePasses({ clock: realClock, random: realRandom, vault }) };
 }
 

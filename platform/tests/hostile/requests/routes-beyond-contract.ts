@@ -25,7 +25,7 @@ function route(method: string, path: string, given: Given): Route {
 }
 
 const nodeLink = ["log", "connection"].map((what) =>
-  route("GET", `/nodes/{node}/instances/{worker}/${what}/of/{endpoint}`, {
+  route("GET", `/nodes/{machine}/instances/{worker}/${what}/of/{endpoint}`, {
     ...{ form: "problem", key: "node", mayLast: true, success: { 101: undefined, 200: undefined } },
     // A worker that does not take a connection is told as what it is.
     ...{ query: what === "log" ? { from: { type: "string", maxLength: 100 } } : {}, faults: [502, 503] },
