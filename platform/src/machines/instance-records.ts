@@ -70,6 +70,11 @@ export class InstanceRecords {
     return this.#known.get(id);
   }
 
+  /** Whether it was there when the records were last read, or was put there since. */
+  isRemembered(id: string): boolean {
+    return this.#known.has(id);
+  }
+
   /** The next reader gets the truth, whatever is remembered. */
   forget(): void {
     this.#readAt = Number.NEGATIVE_INFINITY;

@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../tests/fleet-world.ts";
 import { exitsAfter } from "../ports/compute/fake-compute.ts";
+import { MemoryStore } from "../ports/store/memory-store.ts";
 
 const SECRET = { name: "hub", value: "hf_first" };
 const WITH_SECRET = { env: { TOKEN: "{{ MILLRACE_SECRET_hub }}" } };
@@ -212,6 +213,29 @@ test("a worker that says it is not fit fails with its reason", async () => {
   await world.settle();
   expect((await world.status(job)).waitReason).toBe("worker failed: not fit to work: memory failed: only 1 GB free");
   expect(world.logged.filter((line) => line.includes("only 1 GB"))).toEqual([]);
+});
+
+test("a worker that asked to be replaced gets nothing, however soon it asks again", async () => {
+  const store = new MemoryStore();
+  await using world = await setupFleet({ store, endpoint: { workers: { max: 1 } } });
+  const [first, second] = [await world.submit(), await world.submit()];
+  await world.settle();
+  const [worker] = world.running();
+  await worker!.take();
+  const open = Promise.withResolvers<void>();
+  const list = store.list.bind(store);
+  // The records take their time to be read, as those of a busy database do.
+  await world.clock.advance(900);
+  store.list = async (listing) => {
+    await open.promise;
+    return list(listing);
+  };
+  await world.clock.advance(100);
+  await worker!.done(first, { output: 1, stopPod: true });
+  expect(await world.after(1, worker!.take())).toBeUndefined();
+  open.resolve();
+  await world.pass(1);
+  expect((await world.running()[0]!.take())?.id).toBe(second);
 });
 
 test("a worker that asks to be replaced is, after its job", async () => {

@@ -169,8 +169,12 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     for (const keeper of this.#keepers()) this.#background(keeper.giveUp(workerOf(worker), reason));
   }
 
-  tired({ worker }: WorkerCall): void {
-    this.#background(this.#planner.drain(workerOf(worker), "its handler asked for a fresh worker"));
+  /** It gets nothing from now on, before that is on record: it may ask again at once. One that was started by hand goes on. */
+  tired(call: WorkerCall): void {
+    const id = workerOf(call.worker);
+    const { desk, records } = this.#parts;
+    if (records.instances.isRemembered(id)) this.#background(desk.drain(call).then(() => {}));
+    this.#background(this.#planner.drain(id, "its handler asked for a fresh worker"));
   }
 
   stuck({ worker }: WorkerCall): void {
