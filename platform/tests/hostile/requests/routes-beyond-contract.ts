@@ -29,6 +29,8 @@ const nodeLink = ["log", "connection"].map((what) =>
     ...{ form: "problem", key: "node", mayLast: true, success: { 101: undefined, 200: undefined } },
     // A worker that does not take a connection is told as what it is.
     ...{ query: what === "log" ? { from: { type: "string", maxLength: 100 } } : {}, faults: [502, 503] },
+    // Where in a log to begin must be said, and is held to its form.
+    ...(what === "log" && { refusals: [400, 401, 404, 405, 422] }),
   }),
 );
 
