@@ -115,3 +115,10 @@ describe("whoever may not", () => {
     expect([status, headers.get("allow")]).toEqual([405, "GET, POST"]);
   });
 });
+
+test("a name that no database can hold is refused like any other that will not do, with the reason", async () => {
+  await using world = await setupJobs();
+  const { id } = await draft(world, 1);
+  const { status, json } = await world.invoke("PUT", `/batch/${id}`, { body: { displayName: "a\0b" } });
+  expect([status, json.message]).toEqual([400, expect.stringContaining("$.displayName")]);
+});

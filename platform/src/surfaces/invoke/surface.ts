@@ -10,12 +10,15 @@ import type { Surface } from "../http/surface.ts";
 export const invokeStatuses: Statuses = {
   ...problemStatuses,
   invalid: 400,
+  unstorable: 400,
   "wrong-state": 400,
 };
 
 /** Public clients parse `error`; some of them read `message` first. */
-export function flatError({ code, word, detail }: Problem, statuses: Statuses): Refused {
-  const body = JSON.stringify({ error: word ?? detail, message: detail });
+export function flatError({ code, word, detail, errors = [] }: Problem, statuses: Statuses): Refused {
+  // There is no list of errors here, and without them nobody would know what is wrong.
+  const message = code === "unstorable" ? `${detail} ${errors.join("; ")}`.trim() : detail;
+  const body = JSON.stringify({ error: word ?? message, message });
   return { status: statuses[code], contentType: "application/json", body };
 }
 
