@@ -55,8 +55,10 @@ export class Judge {
 
   #formFaults(draft: Draft, answer: Answer): string[] {
     const { route } = draft;
-    const isOfProgram = isOfApp(draft) || answer.headers.get("content-type")?.startsWith("text/html");
-    if (!answer.isWhole || draft.method === "HEAD" || isOfProgram || answer.status === 101) return [];
+    const type = answer.headers.get("content-type") ?? "";
+    // Pages and events are no JSON, and the request asked for them.
+    const isOther = isOfApp(draft) || type.startsWith("text/html") || type.startsWith("text/event-stream");
+    if (!answer.isWhole || draft.method === "HEAD" || isOther || answer.status === 101) return [];
     if (answer.status >= 400) return refusalFaults(route, answer, isElsewhere(draft));
     const schema = isElsewhere(draft) ? undefined : route.success[answer.status];
     return schema ? this.#bodyFaults(schema, answer) : [];
