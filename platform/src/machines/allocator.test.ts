@@ -1,4 +1,4 @@
-/** Instances of every kind share the machines: what one holds no other gets, whoever asks at the same moment. */
+/** Instances of every kind share the machines: what one holds no other gets, also when both ask at the same moment. */
 import { describe, expect, test } from "vitest";
 import { workerDoc } from "../../tests/worker-doc.ts";
 import { FakeClock } from "../kernel/clock.ts";

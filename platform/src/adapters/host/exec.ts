@@ -70,7 +70,7 @@ export async function execInside(tools: ExecTools, place: ExecPlace, spec: ExecS
   const variables = files.open(`/proc/${place.launcher.pid}/fd/${VARIABLES_FD}`, "r");
   const user = sandbox && (await userOf(variables));
   if (user !== undefined) await dropped(place, user, tools.clock);
-  // Whoever has its number now, what was opened is that of the program which was looked at.
+  // Another process may have its number by now; what was opened is that of the program which was looked at.
   const same = await Promise.all([place.program, place.launcher].map(isAlive));
   if (same.includes(false)) throw new ExecRefused(`instance ${place.id} has ended`);
   const namespaces = opened.map(([name, fd]) => [name, `/proc/${process.pid}/fd/${fd}`] as const);
