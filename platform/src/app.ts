@@ -24,6 +24,7 @@ import { Room } from "./kernel/room.ts";
 import { InstanceRecords } from "./machines/instance-records.ts";
 import type { NodeIdentity } from "./machines/machines.ts";
 import type { OwnMachine } from "./machines/own-machine.ts";
+import { Pods } from "./pods/pods.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
@@ -39,6 +40,12 @@ import { BatchService } from "./resources/batches/service.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
+import { PodKeys } from "./resources/pods/keys.ts";
+import { PodPlacer } from "./resources/pods/placer.ts";
+import { PodRecords } from "./resources/pods/records.ts";
+import { PodRemains } from "./resources/pods/remains.ts";
+import { PodService, podLogsHere } from "./resources/pods/service.ts";
+import { PodViews } from "./resources/pods/view.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { Removals } from "./resources/removals.ts";
@@ -87,6 +94,10 @@ export interface Services {
   workerKeys: WorkerKeys;
   instanceRecords: InstanceRecords;
   workerRecords: WorkerRecords;
+  podRecords: PodRecords;
+  podKeys: PodKeys;
+  podRemains: PodRemains;
+  pods: PodService;
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
   quotas: QuotaBook;
@@ -102,6 +113,8 @@ export async function openServices(
   const secrets = new SecretService({ ...parts, quotas });
   const batchRecords = new BatchRecords(parts);
   const instanceRecords = new InstanceRecords(parts);
+  const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
+  const podRemains = new PodRemains(parts);
   const services = {
     releaseRecords,
     accounts: new Accounts({ ...parts, removals }),
@@ -112,6 +125,10 @@ export async function openServices(
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
     workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
+    podRecords,
+    podKeys: new PodKeys(parts),
+    podRemains,
+    pods: new PodService({ ...parts, podRecords, podRemains, quotas }),
     batchRecords,
     quotas,
     removals,
@@ -128,6 +145,8 @@ export interface App extends AsyncDisposable {
   engine: Engine;
   /** Starts nothing before it is told to, once workers can reach the server. */
   fleet: Fleet | undefined;
+  /** The same for Pods. */
+  pods: Pods | undefined;
   balancer: Balancer;
 }
 
@@ -179,12 +198,15 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const calls = new NodeCalls({ clock, passes });
   const reach: FleetParts["reach"] = (peer, endpoint, worker) => calls.dial(peer, endpoint, worker);
   const fleet = createFleet(parts, services, { desk, balancer, failed, frozen, reach });
+  const pods = fleet && createPods(parts, services, fleet, failed);
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const records = services.batchRecords;
   const progress = new BatchProgress({ queue, engine, clock, failed, records, mine: leaseOf("batches", parts) });
   const batches = new BatchService({ ...parts, engine, records, progress });
   const { endpoints, workerKeys } = services;
-  if (parts.refusesImage) endpoints.refuseImages(parts.refusesImage);
+  for (const service of [endpoints, services.pods]) if (parts.refusesImage) service.refuseImages(parts.refusesImage);
+  services.pods.readLogsWith(podLogsHere(logs));
+  const podViews = new PodViews({ clock, progressOf: (instance) => pods?.progressOf(instance) });
   endpoints.onChange((id) => fleet?.endpointChanged(id));
   services.removals.register("endpoint", endpointRemovers({ ...services, workers: fleet, jobs: engine, logs }));
   const requests = (endpoint: string) => balancer.requestsOf(endpoint);
@@ -234,7 +256,10 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     mine: leaseOf("webhooks", parts),
   });
   const releases = new ReleaseService({ ...services, workers });
-  const resources = [...restResources({ ...services, workers, releases, authenticator }), ...(parts.resources ?? [])];
+  const resources = [
+    ...restResources({ ...services, podViews, workers, releases, authenticator }),
+    ...(parts.resources ?? []),
+  ];
   const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };
   const invoking = {
     pipeline,
@@ -270,13 +295,14 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     workerLink,
     engine,
     fleet,
+    pods,
     balancer,
     async [Symbol.asyncDispose]() {
       // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
       desk.close();
       balancer.close();
       proxy.close();
-      await fleet?.close();
+      await Promise.all([fleet?.close(), pods?.close()]);
       nodeLink?.close();
       instanceLink?.close();
       streams.close();
@@ -331,6 +357,25 @@ function createFleet(
     quotas,
     reveal: (account, name) => secrets.reveal(account, name),
     mine: leaseOf("fleet", parts),
+  });
+}
+
+/** Where there is nothing to run workers on, there is nothing to run Pods on. */
+function createPods(parts: AppParts, services: Services, fleet: Fleet, failed: (error: unknown) => void): Pods {
+  const { secrets, account, pods } = services;
+  const machines = () => fleet.machines();
+  const placer = new PodPlacer({ ...parts, ...services, machines, volumeOf: async () => undefined });
+  pods.placeWith(placer);
+  return new Pods({
+    ...parts,
+    ...services,
+    failed,
+    placer,
+    machines: parts.machines ?? [],
+    seenBefore: () => fleet.seenBefore,
+    reveal: (owner, name) => secrets.reveal(owner, name),
+    sshKeysOf: (owner) => account.sshKeys({ account: owner }),
+    mine: leaseOf("pods", parts),
   });
 }
 

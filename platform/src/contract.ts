@@ -7,6 +7,7 @@ import { accountOperations } from "./resources/account/operations.ts";
 import { batchOperations } from "./resources/batches/operations.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
+import { podOperations } from "./resources/pods/operations.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { workerOperations } from "./resources/workers/operations.ts";
@@ -14,6 +15,7 @@ import { workerOperations } from "./resources/workers/operations.ts";
 export const operations = {
   ...accountOperations,
   ...secretOperations,
+  ...podOperations,
   ...endpointOperations,
   ...workerOperations,
   ...releaseOperations,

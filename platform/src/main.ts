@@ -105,6 +105,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const workerUrl = settings.workerUrl ?? settings.publicUrl ?? url;
   opened.use(await announce(settings.data, { url, workerUrl }));
   app.fleet?.start();
+  app.pods?.start();
   const running = opened.move();
   return { url, newOwnerKey, log: parts.log, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

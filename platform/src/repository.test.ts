@@ -23,7 +23,7 @@ import {
 import { readSourceTree, root, type SourceFile, sourceFile } from "../tests/source-tree.ts";
 import { asyncListeners, errorsUnheard, promisesLetGo } from "../tests/unguarded-rules.ts";
 
-const rules = ["kernel", "ports", "jobs", "catalog", "resources", "balancing", "machines", "workers", "guards"];
+const rules = ["kernel", "ports", "jobs", "catalog", "resources", "balancing", "machines", "workers", "pods", "guards"];
 const parted = ["storage.ts", "installation.ts", "this-machine.ts"];
 
 /** Which parts of the platform a part may import, beside itself. */
@@ -38,6 +38,7 @@ const mayImport = {
   machines: ["kernel", "ports", "catalog", "metering", "balancing"],
   resources: ["kernel", "ports", "jobs", "catalog", "metering", "machines"],
   workers: ["kernel", "ports", "jobs", "catalog", "metering", "balancing", "machines", "resources"],
+  pods: ["kernel", "ports", "metering", "machines", "resources"],
   guards: ["kernel", "ports", "resources"],
   "contract.ts": ["kernel", "jobs", "resources", "balancing"],
   surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "workers", "guards", "contract.ts"],

@@ -68,7 +68,7 @@ export async function setupFleet({ endpoint = {}, machine, ...options }: FleetOp
   return fleetWorld(world, compute, created.json.id, started);
 }
 
-function noteStarts(compute: FakeCompute, started: string[]): void {
+export function noteStarts(compute: FakeCompute, started: string[]): void {
   compute.watch(({ id, state }) => void (state === "running" && !started.includes(id) && started.push(id)));
 }
 
@@ -131,7 +131,7 @@ function fleetWorld(world: World, compute: FakeCompute, endpoint: string, starte
 }
 
 /** The end may wait for jobs that workers have: time passes meanwhile. */
-async function endWith(world: World): Promise<void> {
+export async function endWith(world: World): Promise<void> {
   let over = false;
   const end = Promise.resolve(world[Symbol.asyncDispose]()).finally(() => {
     over = true;
@@ -143,7 +143,7 @@ async function endWith(world: World): Promise<void> {
   await end;
 }
 
-function instanceOf(compute: FakeCompute, id: string): FakeInstance | undefined {
+export function instanceOf(compute: FakeCompute, id: string): FakeInstance | undefined {
   try {
     return compute.instance(id);
   } catch {

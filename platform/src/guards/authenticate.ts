@@ -10,6 +10,7 @@ import type { Store } from "../ports/store/store.ts";
 import type { Accounts } from "../resources/account/accounts.ts";
 import { apiKeys, type KeptApiKey, type KeyUse, keyUses } from "../resources/account/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import type { PodKeys } from "../resources/pods/keys.ts";
 
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
@@ -28,7 +29,8 @@ export class Authenticator implements AsyncDisposable {
   readonly #known: Remembered<Caller>;
   readonly #used = new Map<string, Use>();
   readonly #noting: AsyncDisposable;
-  readonly #workerKeys: WorkerKeys;
+  /** Of programs: those of workers and of Pods. */
+  readonly #programKeys: readonly Pick<WorkerKeys | PodKeys, "knownCaller" | "findCaller">[];
   readonly #accounts: Accounts;
   readonly #failed: (error: unknown) => void;
 
@@ -37,11 +39,12 @@ export class Authenticator implements AsyncDisposable {
     clock: Clock;
     failed: (error: unknown) => void;
     workerKeys: WorkerKeys;
+    podKeys: PodKeys;
     accounts: Accounts;
   }) {
     const { store, clock, failed } = parts;
     this.#accounts = parts.accounts;
-    this.#workerKeys = parts.workerKeys;
+    this.#programKeys = [parts.workerKeys, parts.podKeys];
     this.#failed = failed;
     this.#keys = new Collection(store, apiKeys);
     this.#uses = new Collection(store, keyUses);
@@ -61,7 +64,7 @@ export class Authenticator implements AsyncDisposable {
 
   /** At once for a key that was used a moment ago: a promise for each request would cost more than the look. */
   key(key: string): Caller | Promise<Caller> {
-    const known = this.#known.get(key) ?? this.#workerKeys.knownCaller(key);
+    const known = this.#known.get(key) ?? this.#knownProgram(key);
     return known ? this.#admitted(known) : this.#lookUp(key).then((found) => this.#admitted(found));
   }
 
@@ -70,7 +73,7 @@ export class Authenticator implements AsyncDisposable {
     const now = this.#clock.now();
     const { expiresAt } = caller;
     if (expiresAt !== undefined && expiresAt <= now) throw problem("unauthenticated", "expired API key");
-    if (caller.workerOf === undefined) this.#noteUsed(caller, now);
+    if (caller.workerOf === undefined && caller.pod === undefined) this.#noteUsed(caller, now);
     return caller;
   }
 
@@ -109,12 +112,28 @@ export class Authenticator implements AsyncDisposable {
   async #lookUp(key: string): Promise<Caller | undefined> {
     if (!KEY_SHAPE.test(key)) return undefined;
     const item = await this.#keys.findEverywhere("digest", keyDigest(key));
-    if (!item) return this.#workerKeys.findCaller(key);
+    if (!item) return this.#findProgram(key);
     const { userId: user, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
     const { account } = item;
     const ownsInstallation = grants.includes("all") && !endpoints && (await this.#accounts.isFirst(account));
     const caller: Caller = { account, user, key: item.id, grants, endpoints, exempt, expiresAt, ownsInstallation };
     this.#known.set(key, caller);
     return caller;
+  }
+
+  #knownProgram(key: string): Caller | undefined {
+    for (const keys of this.#programKeys) {
+      const caller = keys.knownCaller(key);
+      if (caller) return caller;
+    }
+    return undefined;
+  }
+
+  async #findProgram(key: string): Promise<Caller | undefined> {
+    for (const keys of this.#programKeys) {
+      const caller = await keys.findCaller(key);
+      if (caller) return caller;
+    }
+    return undefined;
   }
 }

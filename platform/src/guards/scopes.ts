@@ -12,8 +12,10 @@ export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]):
 }
 
 /** Whether a caller may use an operation at all. */
-export function requireOperation(caller: Caller, { scope, narrowed }: Operation): void {
+export function requireOperation(caller: Caller, { scope, narrowed, byPod = false }: Operation): void {
   requireScope(caller, scope);
+  if (caller.pod !== undefined && !byPod)
+    throw problem("not-allowed", "This API key belongs to a Pod, which may get, stop and terminate itself alone.");
   if (narrowed === "own" || !caller.endpoints) return;
   throw problem(
     "not-allowed",

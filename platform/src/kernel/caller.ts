@@ -8,6 +8,8 @@ export interface Caller {
   key: string;
   /** The endpoint whose worker calls; absent for keys that people have. */
   workerOf?: string;
+  /** The Pod that calls, which may ask about itself alone. */
+  pod?: string;
   grants: readonly Grant[];
   /** Endpoint ids that the key is narrowed to; absent means every endpoint of the account. */
   endpoints?: readonly string[];

@@ -22,12 +22,16 @@ export interface Operation {
   /** Data of one event, for an operation that answers with server-sent events until somebody ends it. */
   events?: TSchema;
   status: number;
+  /** The status of an answer without a body, where there is not always one. */
+  emptyStatus?: 204;
   scope: Scope;
   /**
    * What a key that is narrowed to endpoints may do with it: nothing, where it reads or changes what belongs to the account as a whole;
    * or its own part, which the service sees to.
    */
   narrowed: "refused" | "own";
+  /** Whether a Pod may do it to itself, with the key that it was given. */
+  byPod?: boolean;
   /** What it refuses beyond what follows from its shape, by `refusalsOf`. */
   refuses?: readonly Meaning[];
   bodyLimit?: number;
@@ -58,7 +62,7 @@ export interface ServerEvent<T = unknown> {
 type Answer<O extends Operation> = O extends { events: infer E extends TSchema }
   ? Promise<AsyncIterable<ServerEvent<Static<E>>[]>>
   : O extends { out: infer R extends TSchema }
-    ? Promise<Static<R>>
+    ? Promise<Static<R> | (O extends { emptyStatus: number } ? undefined : never)>
     : Promise<void>;
 
 /** Each operation is answered by the handler of its name: a projection of what a service does. */

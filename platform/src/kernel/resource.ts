@@ -1,7 +1,13 @@
 /** The resource kit: fields are written once, and what is returned, created and updated is derived from them. */
 import { closed, type Static, type TProperties, type TSchema, t } from "./schema.ts";
 
-interface Fields<A extends TProperties, F extends TProperties, G extends TProperties, H extends TProperties> {
+interface Fields<
+  A extends TProperties,
+  F extends TProperties,
+  G extends TProperties,
+  H extends TProperties,
+  O extends TProperties,
+> {
   /** Made by the service: in the record, never taken from a caller. */
   assigned: A;
   /** Given at creation and never changed. */
@@ -10,6 +16,8 @@ interface Fields<A extends TProperties, F extends TProperties, G extends TProper
   given: G;
   /** Goes in and never comes out, such as a secret's value. */
   hidden?: H;
+  /** Given at creation alone, and shown in another form or not at all, such as where something may be placed. */
+  once?: O;
   /** Whether an update may name no field at all, and then changes nothing; otherwise it must name one. */
   emptyUpdate?: boolean;
 }
@@ -27,9 +35,11 @@ export function resource<
   F extends TProperties = None,
   H extends TProperties = None,
   S extends TProperties = None,
->(name: string, fields: Fields<A, F, G, H> & Shown<S>) {
+  O extends TProperties = None,
+>(name: string, fields: Fields<A, F, G, H, O> & Shown<S>) {
   const fixed = fields.fixed ?? ({} as F);
   const hidden = fields.hidden ?? ({} as H);
+  const once = fields.once ?? ({} as O);
   const shown = { ...fields.given, ...fields.shown } as unknown as Omit<G, keyof S> & S;
   const changeable = { ...fields.given, ...hidden } as G & H;
   return {
@@ -37,7 +47,7 @@ export function resource<
     /** What a caller says of it that is shown too. */
     said: t.Object({ ...fixed, ...fields.given } as F & G),
     record: t.Object({ ...fields.assigned, ...fixed, ...shown } as A & F & Omit<G, keyof S> & S, { $id: name }),
-    create: closed({ ...fixed, ...fields.given, ...hidden } as F & G & H, { $id: `Create${name}Request` }),
+    create: closed({ ...fixed, ...fields.given, ...hidden, ...once } as F & G & H & O, { $id: `Create${name}Request` }),
     update: t.Partial(closed(changeable), {
       additionalProperties: false,
       ...(fields.emptyUpdate ? {} : { minProperties: 1 }),

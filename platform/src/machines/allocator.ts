@@ -1,4 +1,6 @@
 /** Gives instances of any kind their places: all that are asked for together or none, on what is free at the moment of the commit. */
+
+import type { Write } from "../ports/store/store.ts";
 import type { InstanceRecords, NewInstance } from "./instance-records.ts";
 import { type InstanceItem, type KeptInstance, placeOf } from "./instances.ts";
 import type { Need } from "./need.ts";
@@ -27,7 +29,11 @@ export class Allocator {
     this.#parts = parts;
   }
 
-  async allocate<T extends KeptInstance>(wishes: readonly Wish<T>[]): Promise<InstanceItem<T>[] | NoRoom> {
+  /** What is written `also` is part of the commit. It is asked for each time, since it may be behind what is there; with undefined it gives up, and nothing is placed. */
+  async allocate<T extends KeptInstance>(
+    wishes: readonly Wish<T>[],
+    also: (places: readonly Place[]) => Promise<readonly Write[] | undefined> = async () => [],
+  ): Promise<InstanceItem<T>[] | NoRoom> {
     const { records, machines } = this.#parts;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const counted = await records.counted();
@@ -35,9 +41,12 @@ export class Allocator {
         wishes.map(({ need }) => need),
       );
       if ("reason" in places) return places;
+      const writes = await also(places);
+      if (!writes) return [];
       const placed = await records.insert(
         wishes.map(({ instance }, i) => instance(places[i]!)),
         counted,
+        writes,
       );
       if (placed) return placed;
     }

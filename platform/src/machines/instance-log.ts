@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { LogPace } from "../machines/log-pace.ts";
 import type { Compute, Exit } from "../ports/compute/compute.ts";
 import type { Logs } from "../ports/logs/logs.ts";
-import type { InstanceItem } from "./instances.ts";
+import type { InstanceItem, KeptInstance } from "./instances.ts";
 
 interface Following {
   stop: AbortController;
@@ -20,35 +20,39 @@ const SHOWN_OF_LINES = 600;
 /** Where an error came from, line after line, would hide what it was. */
 const STACK_FRAME = /^at .+[:)]/;
 
-export interface InstanceLogParts {
+export interface InstanceLogParts<T extends KeptInstance = KeptInstance> {
   compute: Compute;
   logs: Logs;
   clock: Clock;
   failed: (error: unknown) => void;
   /** The stream that the lines of an instance are kept in. */
-  streamOf: (instance: InstanceItem) => string;
+  streamOf: (instance: InstanceItem<T>) => string;
+  /** Where a stream outlives what writes to it: what tells the output of one boot from that of the next, of words and dashes. */
+  bootOf?: (instance: InstanceItem<T>) => string;
 }
 
-export class InstanceLog {
+export class InstanceLog<T extends KeptInstance = KeptInstance> {
   readonly #compute: Compute;
   readonly #logs: Logs;
   readonly #clock: Clock;
   readonly #failed: (error: unknown) => void;
   readonly #following = new Map<string, Following>();
-  readonly #streamOf: InstanceLogParts["streamOf"];
+  readonly #streamOf: InstanceLogParts<T>["streamOf"];
+  readonly #bootOf: InstanceLogParts<T>["bootOf"];
   readonly #pace: LogPace;
 
-  constructor(parts: InstanceLogParts) {
+  constructor(parts: InstanceLogParts<T>) {
     this.#compute = parts.compute;
     this.#logs = parts.logs;
     this.#clock = parts.clock;
     this.#failed = parts.failed;
     this.#streamOf = parts.streamOf;
+    this.#bootOf = parts.bootOf;
     this.#pace = new LogPace(parts.clock);
   }
 
   /** Takes up what the program wrote and goes on to write, from where it was left, in this process or one before. */
-  follow(instance: InstanceItem): void {
+  follow(instance: InstanceItem<T>): void {
     if (this.#following.has(instance.id)) return;
     const stop = new AbortController();
     const over = this.#collect(instance, stop.signal).catch(this.#failed);
@@ -56,12 +60,12 @@ export class InstanceLog {
   }
 
   /** A line of the platform's own. */
-  say(instance: InstanceItem, line: string): void {
+  say(instance: InstanceItem<T>, line: string): void {
     this.#logs.append(this.#streamOf(instance), [{ source: "system", ts: this.#clock.now(), line }]);
   }
 
   /** The program has ended: resolves once all of its lines are kept. */
-  async ended({ id }: InstanceItem): Promise<void> {
+  async ended({ id }: InstanceItem<T>): Promise<void> {
     const following = this.#following.get(id);
     if (!following) return;
     const timer = this.#clock.after(LAST_WORDS_MS, () => following.stop.abort());
@@ -71,7 +75,7 @@ export class InstanceLog {
   }
 
   /** How the program ended, with its last lines, for people. */
-  async ending(instance: InstanceItem, how: string): Promise<string> {
+  async ending(instance: InstanceItem<T>, how: string): Promise<string> {
     const last = await this.#logs.read(this.#streamOf(instance), { from: { tail: READ_LINES }, source: "container" });
     const lines = last.map(({ line }) => line.trim()).filter((line) => line !== "" && !STACK_FRAME.test(line));
     const text = lines.slice(-SHOWN_LINES);
@@ -81,7 +85,7 @@ export class InstanceLog {
   }
 
   /** Its owner is gone, and with it all that was ever said about its instances. */
-  async remove(instance: InstanceItem): Promise<void> {
+  async remove(instance: InstanceItem<T>): Promise<void> {
     await this.#logs.remove(this.#streamOf(instance));
   }
 
@@ -90,9 +94,10 @@ export class InstanceLog {
     await Promise.all([...this.#following.values()].map(({ over }) => over));
   }
 
-  async #collect(instance: InstanceItem, signal: AbortSignal): Promise<void> {
+  async #collect(instance: InstanceItem<T>, signal: AbortSignal): Promise<void> {
     const stream = this.#streamOf(instance);
-    const after = await this.#logs.position(stream);
+    const boot = this.#bootOf?.(instance);
+    const after = positionIn(await this.#logs.position(stream), boot);
     const pace = this.#pace.ofOne();
     for await (const { lines, lost, at } of this.#compute.logs(instance.id, { after, signal })) {
       const ts = this.#clock.now();
@@ -100,11 +105,19 @@ export class InstanceLog {
       this.#logs.append(
         stream,
         lost === undefined ? said : [{ source: "system", ts, line: lossOf(lost) }, ...said],
-        at,
+        boot === undefined ? at : `${boot}${OF_BOOT}${at}`,
       );
       await pace(lines, signal);
     }
   }
+}
+
+const OF_BOOT = "@";
+
+/** Where reading goes on in what this boot writes: at its beginning, when another one wrote last. */
+function positionIn(position: string | undefined, boot: string | undefined): string | undefined {
+  if (boot === undefined) return position;
+  return position?.startsWith(`${boot}${OF_BOOT}`) ? position.slice(boot.length + OF_BOOT.length) : undefined;
 }
 
 const lossOf = (bytes: number) =>

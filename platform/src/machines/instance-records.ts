@@ -82,15 +82,16 @@ export class InstanceRecords {
 
   /**
    * All of them, with the room that they take, or none: undefined when somebody else took room on one of their machines since that was
-   * counted, so that there may be too little for these.
+   * counted, so that there may be too little for these. What is written `also`, with them, may be refused too.
    */
   async insert<T extends KeptInstance>(
     items: readonly NewInstance<T>[],
     { taking }: Pick<Counted, "taking">,
+    also: readonly Write[] = [],
   ): Promise<InstanceItem<T>[] | undefined> {
     const metered = items.map((item) => ({ ...item, ...this.#meter.begin(item) }));
     const inserts = metered.map(({ writes: _, ...item }) => this.#instances.inserting(item));
-    const writes = [...inserts, ...metered.flatMap((item) => item.writes)];
+    const writes = [...inserts, ...metered.flatMap((item) => item.writes), ...also];
     const written = await this.#taken(
       items.map(({ doc }) => doc.machine),
       writes,
@@ -104,8 +105,9 @@ export class InstanceRecords {
     item: InstanceItem<T>,
     set: Partial<T>,
     metered: Metered = {},
+    also: readonly Write[] = [],
   ): Promise<InstanceItem<T> | undefined> {
-    const written = await this.#commit(this.#patching(item, set, metered));
+    const written = await this.#commit([...this.#patching(item, set, metered), ...also]);
     return written && (this.#noted(written[0]!) as InstanceItem<T>);
   }
 

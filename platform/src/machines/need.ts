@@ -22,9 +22,12 @@ export interface Terms {
   machine?: string;
 }
 
+/** A type with the share of the machine that goes with each device, and with how much of that it will not do. */
+export type GpuChoice = Share & { type: string; least?: Share };
+
 /** The first of the choices that fits somewhere. */
 export type Need = Terms &
   (
     | { kind: "cpu"; flavors: readonly (Share & { id?: string })[] }
-    | { kind: "gpu"; count: number; types: readonly (Share & { type: string })[] }
+    | { kind: "gpu"; count: number; types: readonly GpuChoice[] }
   );

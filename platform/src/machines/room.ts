@@ -74,8 +74,11 @@ export class Room {
       return undefined;
     }
     const { count } = need;
-    for (const { type, ...each } of need.types) {
-      const hasRoom = (one: Free) => freeGpus(one, type) >= count && fits(shareWith(each, count, one), one);
+    for (const { type, least, ...each } of need.types) {
+      const hasRoom = (one: Free) => {
+        const share = shareWith(each, count, one);
+        return freeGpus(one, type) >= count && fits(share, one) && (!least || suffices(share, least, count));
+      };
       const free = roomiest(fitting, hasRoom);
       if (!free) continue;
       return placeIn(free, need, shareWith(each, count, free), { flavor: null, gpuType: type, gpuCount: count });
@@ -119,6 +122,9 @@ function shareWith(each: Share, count: number, { box }: Free): Share {
     memoryMb: Math.min(asked.memoryMb, Math.floor(box.memoryMb * part)),
   };
 }
+
+const suffices = (share: Share, least: Share, count: number) =>
+  share.vcpu >= least.vcpu * count && share.memoryMb >= least.memoryMb * count;
 
 const fits = (share: Share, { box, vcpu, memoryMb }: Free) =>
   box.ceilings || (share.vcpu <= vcpu && share.memoryMb <= memoryMb);

@@ -3,6 +3,7 @@ import type { Logs } from "../ports/logs/logs.ts";
 import type { BatchRecords } from "./batches/records.ts";
 import type { EndpointService } from "./endpoints/service.ts";
 import type { WorkerKeys } from "./endpoints/worker-keys.ts";
+import type { PodService } from "./pods/service.ts";
 import type { ReleaseRecords } from "./releases/records.ts";
 import type { Remover } from "./removals.ts";
 import { workerLogsOf } from "./workers/model.ts";
@@ -43,6 +44,9 @@ export function endpointRemovers(parts: EndpointRemains): Remover[] {
 export const staying: Record<string, string> = { span: "what was used is paid for, whatever became of it" };
 
 /** Its records of every kind go with it by the store; this is what its records leave elsewhere. */
-export function accountRemovers({ endpoints }: { endpoints: EndpointService }): Remover[] {
-  return [{ what: "endpoints", kinds: ["endpoint"], remove: (account) => endpoints.removeAccount(account) }];
+export function accountRemovers({ endpoints, pods }: { endpoints: EndpointService; pods: PodService }): Remover[] {
+  return [
+    { what: "endpoints", kinds: ["endpoint"], remove: (account) => endpoints.removeAccount(account) },
+    { what: "Pods", kinds: ["pod"], remove: (account) => pods.removeAccount(account) },
+  ];
 }

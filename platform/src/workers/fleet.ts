@@ -13,6 +13,7 @@ import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Random } from "../kernel/random.ts";
 import { Machines, type NodeIdentity, type Peer } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
+import type { Machine } from "../machines/place.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -192,6 +193,17 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#attention.forget(id);
     this.#reasons.forget(id);
     await Promise.all(this.#keepers().map((keeper) => keeper.endAll(id)));
+  }
+
+  /** The machines that are there, of this node and of others. */
+  async machines(): Promise<readonly Machine[]> {
+    await this.#prepared();
+    return (await this.#machines.roll()).machines;
+  }
+
+  /** When a process before this one last said that its machines were there. */
+  get seenBefore(): number | undefined {
+    return this.#machines.seenBefore;
   }
 
   /** The other nodes that were heard of lately. */

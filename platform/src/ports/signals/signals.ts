@@ -2,7 +2,7 @@
 
 /**
  * Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs; there is
- * someone to be told of an end; those who keep workers have something to look at.
+ * someone to be told of an end; those who keep workers, or Pods, have something to look at.
  */
 export type Topic =
   | `work:${string}`
@@ -11,6 +11,7 @@ export type Topic =
   | `stop:${string}`
   | `removed:${string}`
   | `fleet:${string}`
+  | "pods:work"
   | "outbox";
 
 export interface Signals extends AsyncDisposable {

@@ -5,7 +5,7 @@ import { setup } from "../../../tests/world.ts";
 import { parseQuotas, quotaText, standardQuotas } from "./quotas.ts";
 
 const CPU = { name: "echo", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
-const quotas = { workers: 2, endpoints: 2, keys: 3, secrets: 2 };
+const quotas = { workers: 2, endpoints: 2, keys: 3, secrets: 2, pods: 2 };
 const ASK = "Who runs this installation can allow more: millrace accounts quota.";
 
 const kinds = [

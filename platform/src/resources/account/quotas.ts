@@ -12,6 +12,7 @@ import { type Account, accounts } from "./model.ts";
 export const quotaWords = {
   workers: "workers at once",
   endpoints: "endpoints",
+  pods: "Pods",
   keys: "API keys",
   secrets: "secrets",
 } as const;
@@ -29,6 +30,7 @@ const FEWEST_WORKERS = 32;
 export const standardQuotas = (processors: number): Quotas => ({
   workers: Math.max(FEWEST_WORKERS, processors * WORKERS_PER_PROCESSOR),
   endpoints: 1000,
+  pods: 1000,
   keys: 1000,
   secrets: 1000,
 });

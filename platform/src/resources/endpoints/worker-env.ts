@@ -1,7 +1,12 @@
 /** The variables that tell a worker where its endpoint is and what it runs on, under our own names and the established ones. */
-import { hash } from "node:crypto";
-import { gpuMemoryGb } from "../../catalog/compute.ts";
 import type { Site } from "../../machines/own-machine.ts";
+import {
+  type ComputeGiven,
+  computeVariables,
+  hostName,
+  underBothNames,
+  type Variables,
+} from "../container/variables.ts";
 
 export interface WorkerPlace {
   /** Where the worker reaches the server, such as `http://127.0.0.1:7420`. */
@@ -13,15 +18,13 @@ export interface WorkerPlace {
   /** Calls endpoints of the account. */
   callKey: string;
   /** What it was given of its machine; nothing is known of that for a worker started by hand. */
-  compute?: { vcpu: number; memoryMb: number; gpuType: string | null; gpuCount: number };
+  compute?: ComputeGiven;
   site?: Site;
   /** Empty for none. */
   volume?: string;
   /** Its machine is known to reach the internet. */
   isOnline?: boolean;
 }
-
-type Variables = Record<string, string>;
 
 export function workerEnv(given: WorkerPlace): Variables {
   const url = given.url.replace(/\/+$/, "");
@@ -43,7 +46,7 @@ export function workerEnv(given: WorkerPlace): Variables {
     ...underBothNames({
       API_KEY: callKey,
       ENDPOINT_BASE_URL: `${url}/v2`,
-      ...computeOf(place),
+      ...(place.compute && computeVariables(place.compute)),
       DC_ID: site?.dataCenter,
       VOLUME_ID: volume,
       PUBLIC_IP: site?.publicIp,
@@ -81,8 +84,6 @@ function linkUrls({ url, endpoint, worker, compute }: WorkerPlace): Variables {
   };
 }
 
-const hostName = (worker: string) => `${worker}-${hash("sha256", worker, "hex").slice(0, 8)}`;
-
 const CHECKED_MEMORY_MB = 5 * 1024;
 
 /**
@@ -91,27 +92,4 @@ const CHECKED_MEMORY_MB = 5 * 1024;
  */
 function passesSystemChecks({ compute, isOnline = false }: WorkerPlace): boolean {
   return isOnline && compute !== undefined && compute.memoryMb >= CHECKED_MEMORY_MB;
-}
-
-/** Spaces in names of GPUs are written as `+`, as everywhere in this protocol. */
-function computeOf({ compute }: WorkerPlace): Record<string, string | undefined> {
-  if (!compute) return {};
-  const { vcpu, memoryMb, gpuType, gpuCount } = compute;
-  return {
-    CPU_COUNT: String(vcpu),
-    MEM_GB: String(Math.round(memoryMb / 1024)),
-    GPU_COUNT: String(gpuCount),
-    GPU_NAME: gpuType?.replaceAll(" ", "+"),
-    GPU_SIZE: gpuType === null ? undefined : gpuMemoryGb(gpuType)?.toString(),
-  };
-}
-
-function underBothNames(values: Record<string, string | undefined>): Variables {
-  const known = Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined);
-  return Object.fromEntries(
-    known.flatMap(([name, value]) => [
-      [`MILLRACE_${name}`, value],
-      [`RUNPOD_${name}`, value],
-    ]),
-  );
 }

@@ -122,7 +122,7 @@ export class Pipeline {
           perform(operation, handler, caller, { ...input, following }),
         );
       const result = await perform(operation, handler, caller, input);
-      reply.code(operation.status);
+      reply.code((result === undefined && operation.emptyStatus) || operation.status);
       return result;
     });
   }

@@ -26,6 +26,7 @@ const reasons: Record<number, string> = {
 
 const tagDescriptions: Record<string, string> = {
   Account: "Secrets, SSH keys and API keys of the calling account.",
+  Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
   Serverless: "Endpoints whose workers run a handler for each job.",
 };
 
@@ -97,6 +98,7 @@ function responses(operation: Operation, components: Components): Json {
       ...(operation.events ? { content: events(components.refer(operation.events)) } : {}),
     },
   };
+  if (operation.emptyStatus) all[operation.emptyStatus] = { description: "Success.", headers: rateLimitHeaders };
   const statuses = refusalsOf(operation).map((meaning) => problemStatuses[meaning]);
   for (const status of [...new Set(statuses)].sort((a, b) => a - b)) {
     all[status] = refusal(reasons[status]!, status, components);

@@ -9,6 +9,10 @@ import { buildHandlers } from "../../resources/builds/rest-v2.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
 import { endpointHandlers } from "../../resources/endpoints/rest-v2.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
+import { podOperations } from "../../resources/pods/operations.ts";
+import { podHandlers } from "../../resources/pods/rest-v2.ts";
+import type { PodService } from "../../resources/pods/service.ts";
+import type { PodViews } from "../../resources/pods/view.ts";
 import { releaseOperations } from "../../resources/releases/operations.ts";
 import { releaseHandlers } from "../../resources/releases/rest-v2.ts";
 import type { ReleaseService } from "../../resources/releases/service.ts";
@@ -22,6 +26,8 @@ import type { WorkerService } from "../../resources/workers/service.ts";
 export interface RestServices {
   account: AccountService;
   secrets: SecretService;
+  pods: PodService;
+  podViews: PodViews;
   endpoints: EndpointService;
   workers: WorkerService;
   releases: ReleaseService;
@@ -29,11 +35,12 @@ export interface RestServices {
 }
 
 export function restResources(services: RestServices): Answered[] {
-  const { account, secrets, endpoints, workers, releases, authenticator } = services;
+  const { account, secrets, pods, podViews, endpoints, workers, releases, authenticator } = services;
   const forgetKeys = () => authenticator.forget();
   return [
     answered(accountOperations, accountHandlers(account, forgetKeys)),
     answered(secretOperations, secretHandlers(secrets)),
+    answered(podOperations, podHandlers(pods, podViews)),
     answered(endpointOperations, endpointHandlers(endpoints)),
     answered(workerOperations, workerHandlers(workers)),
     answered(releaseOperations, releaseHandlers(releases)),

@@ -1,0 +1,78 @@
+/** What is started for a Pod: its container with the variables, secrets and limits of this one boot. */
+import type { Site } from "../machines/own-machine.ts";
+import type { InstanceSpec, Mount } from "../ports/compute/compute.ts";
+import type { Published } from "../ports/compute/publish.ts";
+import { computeVariables, hostName, underBothNames, type Variables } from "../resources/container/variables.ts";
+import type { PodInstance } from "../resources/pods/instance.ts";
+import { type KeptPod, persistentVolume } from "../resources/pods/model.ts";
+import type { PodItem } from "../resources/pods/records.ts";
+import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
+
+export interface PodBoot {
+  pod: PodItem;
+  instance: PodInstance;
+  /** Where it reaches the server. */
+  url: string;
+  /** With which it asks about itself. */
+  key: string;
+  site: Site;
+  /** The account's SSH keys, one a line; empty for none. */
+  sshKeys: string;
+  /** Where its TCP ports are reached, as far as that is known before it runs. */
+  published: readonly Published[];
+}
+
+/** The secrets are those of this moment; the text of a failure names what is missing. */
+export async function podSpec(boot: PodBoot, reveal: Reveal): Promise<InstanceSpec> {
+  const { pod, instance } = boot;
+  const { doc } = pod;
+  const { vcpu, memoryMb, gpuType, gpuCount, box } = instance.doc;
+  const given = await resolveEnv(pod.account, doc.env, reveal);
+  return {
+    kind: "pod",
+    account: pod.account,
+    owner: pod.id,
+    image: doc.image,
+    entrypoint: doc.entrypoint,
+    cmd: doc.cmd,
+    env: withUserEnv(podEnv(boot), given),
+    limits: { vcpu, memoryMb, diskGb: doc.disk },
+    ...(gpuType !== null && { gpu: { type: gpuType, count: gpuCount } }),
+    ...(box !== null && { box }),
+    ports: doc.ports.map((port) => Number.parseInt(port, 10)),
+    mounts: mountsOf(pod.id, doc),
+  };
+}
+
+function podEnv({ pod, instance, url, key, site, sshKeys, published }: PodBoot): Variables {
+  const { id, doc } = pod;
+  const ports = published.map(({ inside, outside }) => [`TCP_PORT_${inside}`, String(outside)] as const);
+  return {
+    MILLRACE_URL: url,
+    ...underBothNames({
+      POD_ID: id,
+      POD_HOSTNAME: hostName(id),
+      API_KEY: key,
+      ...computeVariables(instance.doc),
+      DC_ID: instance.doc.dataCenter || site.dataCenter,
+      VOLUME_ID: doc.mounts.network?.[0]?.volumeId ?? "",
+      PUBLIC_IP: site.publicIp,
+      ...Object.fromEntries(ports),
+    }),
+    ...(doc.startSsh && sshKeys !== "" && { PUBLIC_KEY: sshKeys }),
+  };
+}
+
+/** A Pod's owner may say everything otherwise but who it is: by that it finds itself. */
+const OURS = ["MILLRACE_POD_ID", "RUNPOD_POD_ID", "MILLRACE_URL"] as const;
+
+function withUserEnv(ours: Variables, given: Readonly<Variables>): Variables {
+  const fixed = Object.fromEntries(OURS.map((name) => [name, ours[name]!]));
+  return { ...ours, ...given, ...fixed };
+}
+
+function mountsOf(pod: string, { mounts }: KeptPod): Mount[] {
+  const network = (mounts.network ?? []).map(({ volumeId, path }) => ({ volume: volumeId, path }));
+  if (!mounts.persistent) return network;
+  return [{ volume: persistentVolume(pod), path: mounts.persistent.path }, ...network];
+}

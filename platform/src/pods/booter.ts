@@ -1,0 +1,88 @@
+/** Boots the Pods of one machine: image, storage, key, variables, program, each on record before the next. */
+import type { Clock } from "../kernel/clock.ts";
+import type { Images } from "../machines/images.ts";
+import type { InstanceLog } from "../machines/instance-log.ts";
+import type { OwnMachine } from "../machines/own-machine.ts";
+import { Starter } from "../machines/starter.ts";
+import type { Instance, InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
+import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
+import type { PodKeys } from "../resources/pods/keys.ts";
+import { persistentVolume, podLifecycle } from "../resources/pods/model.ts";
+import type { PodItem, PodRecords } from "../resources/pods/records.ts";
+import type { Reveal } from "../resources/secrets/placeholders.ts";
+import { podSpec } from "./boot.ts";
+
+export interface PodBooterParts extends Omit<OwnMachine, "id"> {
+  podRecords: PodRecords;
+  podKeys: PodKeys;
+  podLog: InstanceLog<KeptPodInstance>;
+  images: Images;
+  clock: Clock;
+  reveal: Reveal;
+  /** What opens the registry of a Pod's image. */
+  credentialOf?: (pod: PodItem) => Promise<RegistryCredential | undefined>;
+  sshKeysOf: (account: string) => Promise<readonly string[]>;
+}
+
+export class PodBooter {
+  readonly #parts: PodBooterParts;
+  readonly #starter: Starter;
+
+  constructor(parts: PodBooterParts) {
+    this.#parts = parts;
+    this.#starter = new Starter(parts);
+  }
+
+  /** A start that has not begun never does. */
+  giveUp(instance: string): void {
+    this.#starter.giveUp(instance);
+  }
+
+  progressOf(instance: string): string | undefined {
+    return this.#starter.progressOf(instance);
+  }
+
+  /** Rejects when there is no program in the end; undefined when nothing was started, since it is not wanted so any more. */
+  async boot(item: PodInstance, pod: PodItem, isOver: () => boolean): Promise<Instance | undefined> {
+    const { podLog, credentialOf } = this.#parts;
+    const { image } = pod.doc;
+    podLog.say(item, `starting ${image}`);
+    const begun = await this.#starter.begin({
+      ...{ id: item.id, account: pod.account, image, isOver },
+      credential: await credentialOf?.(pod),
+      say: (line) => podLog.say(item, line),
+      spec: () => this.#make(item),
+    });
+    return begun?.instance;
+  }
+
+  /** The key is on record before anything runs with it. */
+  async #make(item: PodInstance): Promise<InstanceSpec | undefined> {
+    const { podKeys, podRecords, workerUrl, site, reveal, clock, sshKeysOf } = this.#parts;
+    const issued = await podKeys.issue(item.account, item.doc.owner);
+    const pod = await podRecords.change(item.doc.owner, ({ doc }, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
+      const status = podLifecycle.next(doc.status, "boot");
+      const set = { status, reason: "its program is being started", lastStatusChange: clock.now() };
+      return { set, instance: { move: "keep", set: { keyId: issued.id } } };
+    });
+    const instance = pod && (await podRecords.instanceOf(pod));
+    const isWanted = instance?.id === item.id && instance.doc.state === "PLACED" && instance.doc.keyId === issued.id;
+    await podKeys.removeOf(item.doc.owner, isWanted ? issued.id : (instance?.doc.keyId ?? undefined));
+    if (!isWanted || !pod) return undefined;
+    await this.#store(pod);
+    const url = await workerUrl(pod.doc.image);
+    const sshKeys = pod.doc.startSsh ? (await sshKeysOf(pod.account)).join("\n") : "";
+    return podSpec({ pod, instance, url, key: issued.key, site, sshKeys, published: [] }, reveal);
+  }
+
+  /** Its persistent folder is there, and as large as it is to be. */
+  async #store({ id, doc }: PodItem): Promise<void> {
+    const { compute } = this.#parts;
+    const { persistent } = doc.mounts;
+    if (!persistent) return;
+    const volume = { id: persistentVolume(id), sizeGb: persistent.size };
+    await compute.volumes.create(volume);
+    await compute.volumes.grow(volume.id, volume.sizeGb);
+  }
+}

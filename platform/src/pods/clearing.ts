@@ -1,0 +1,48 @@
+/** Removes what Pods that are gone have left on one machine: what they stored, and their logs. */
+import type { Compute } from "../ports/compute/compute.ts";
+import { VolumeRefused } from "../ports/compute/volumes.ts";
+import type { Logs } from "../ports/logs/logs.ts";
+import type { PodKeys } from "../resources/pods/keys.ts";
+import { persistentVolume, podLog } from "../resources/pods/model.ts";
+import type { PodRecords } from "../resources/pods/records.ts";
+import type { PodRemains } from "../resources/pods/remains.ts";
+
+export interface ClearingParts {
+  machine: string;
+  compute: Compute;
+  logs: Logs;
+  podRecords: PodRecords;
+  podRemains: PodRemains;
+  podKeys: PodKeys;
+}
+
+export class Clearing {
+  readonly #parts: ClearingParts;
+
+  constructor(parts: ClearingParts) {
+    this.#parts = parts;
+  }
+
+  /** Each step may be repeated: the note that there is something to remove goes last. */
+  async clear(): Promise<void> {
+    const { podRemains, podRecords, machine } = this.#parts;
+    for (const { id, pod } of await podRemains.on(machine)) {
+      // Its program is still ending; the next look finds it gone.
+      if ((await podRecords.instancesOf(pod)).some(({ doc }) => doc.machine === machine)) continue;
+      if (await this.#removeOf(pod)) await podRemains.areGone(id);
+    }
+  }
+
+  async #removeOf(pod: string): Promise<boolean> {
+    const { compute, logs, podKeys } = this.#parts;
+    try {
+      if (compute.capabilities.volumes) await compute.volumes.remove(persistentVolume(pod));
+    } catch (error) {
+      if (error instanceof VolumeRefused) return false;
+      throw error;
+    }
+    await podKeys.removeOf(pod);
+    await logs.remove(podLog(pod));
+    return true;
+  }
+}

@@ -1,0 +1,241 @@
+/** Keeps the Pods of one machine as their records say: boots them, starts them again when they fail, ends them. */
+import type { Clock } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
+import type { Log } from "../kernel/log.ts";
+import { exitText, type InstanceLog, LAST_LINES } from "../machines/instance-log.ts";
+import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
+import type { Exit, Instance } from "../ports/compute/compute.ts";
+import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
+import { type PodStatus, podLifecycle } from "../resources/pods/model.ts";
+import type { PodItem, PodRecords } from "../resources/pods/records.ts";
+import { PodBooter, type PodBooterParts } from "./booter.ts";
+import { afterCrash, MOST_RESTARTS } from "./brake.ts";
+
+export interface PodKeeperParts extends PodBooterParts {
+  machine: string;
+  log: Log;
+  failed: (error: unknown) => void;
+  seenBefore: () => number | undefined;
+  /** There may be room for others. */
+  left: () => void;
+}
+
+const STOP_GRACE_MS = 10_000;
+/** For a boot afresh somebody waits. */
+const RESTART_GRACE_MS = 5000;
+
+export class PodKeeper implements Trade<KeptPodInstance> {
+  readonly kind = "pod";
+  readonly #parts: PodKeeperParts;
+  readonly #instances: InstanceKeeper<KeptPodInstance>;
+  readonly #booter: PodBooter;
+
+  constructor(parts: PodKeeperParts) {
+    this.#parts = parts;
+    this.#booter = new PodBooter(parts);
+    this.#instances = new InstanceKeeper({ ...parts, trade: this });
+  }
+
+  get #records(): PodRecords {
+    return this.#parts.podRecords;
+  }
+
+  get #log(): InstanceLog<KeptPodInstance> {
+    return this.#parts.podLog;
+  }
+
+  /** What was last said of the image that an instance waits for. */
+  progressOf(instance: string): string | undefined {
+    return this.#booter.progressOf(instance);
+  }
+
+  tend(id: string): Promise<void> {
+    return this.#instances.tend(id);
+  }
+
+  compare(): Promise<void> {
+    return this.#instances.compare();
+  }
+
+  /** What time alone brings: those that are to be started again, and what was not done when it was to be. */
+  async tick(): Promise<void> {
+    for (const { id, doc } of (await this.own()).values())
+      if (doc.state !== "RUNNING") floating(this.tend(id), this.#parts.failed);
+  }
+
+  /** Nothing is begun any more. What runs goes on: the next process finds it. */
+  async close(): Promise<void> {
+    this.#instances.close();
+    for (const id of (await this.own()).keys()) this.#booter.giveUp(id);
+    await this.#instances.settled();
+  }
+
+  async own(): Promise<Map<string, PodInstance>> {
+    const own = await this.#records.ofMachine(this.#parts.machine);
+    return new Map(own.map((item) => [item.id, item]));
+  }
+
+  async round(item: PodInstance): Promise<void> {
+    const pod = await this.#records.pods.get(item.doc.owner);
+    const { state } = item.doc;
+    if (pod?.doc.instance !== item.id || state === "ENDING") return this.#end(item, pod);
+    const exit = this.#instances.exitOf(item.id);
+    if (exit && (state === "RUNNING" || state === "PLACED")) return this.#ended(item, pod, exit);
+    if (this.#instances.isClosed) return;
+    if (state === "RESTARTING") return this.#bootAfresh(item);
+    if (state === "CRASHED" && isDue(pod, this.#parts.clock)) return this.#bootAgain(item, pod);
+    if (state === "PLACED") return this.#boot(item, pod);
+  }
+
+  async #boot(item: PodInstance, pod: PodItem): Promise<void> {
+    const hindrance = this.#parts.refusal?.();
+    if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
+    try {
+      const instance = await this.#booter.boot(item, pod, () => this.#instances.isClosed);
+      if (instance) await this.#runs(item, instance);
+    } catch (error) {
+      await this.#fail(item, error instanceof Error ? error.message : String(error));
+    }
+  }
+
+  /** The disk that it had goes on; where nothing of it is left, it begins with a new one. */
+  async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
+    this.#log.say(item, `starting again (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`);
+    await this.#bootAfresh(item);
+  }
+
+  async #bootAfresh(item: PodInstance): Promise<void> {
+    await this.#instances.end(item.id, RESTART_GRACE_MS);
+    await this.#parts.compute.remove(item.id);
+    await this.#log.ended(item);
+    this.#instances.forget(item.id);
+    await this.#records.change(item.doc.owner, (_, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== item.doc.state) return undefined;
+      return { set: {}, instance: { move: "clear" } };
+    });
+    floating(this.tend(item.id), this.#parts.failed);
+  }
+
+  /** Its program runs, and its record says so; unless somebody wants it otherwise by now. */
+  async #runs(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
+    const { clock } = this.#parts;
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
+      const { boots, startedAt: since } = instance.doc;
+      const set = { bootedAt: startedAt, startedAt: since ?? startedAt, boots: boots + 1, ...(devices && { devices }) };
+      const status = podLifecycle.next(pod.doc.status, "run");
+      return {
+        set: { status, reason: null, lastStatusChange: clock.now(), startedAt },
+        instance: { move: "run", set },
+      };
+    });
+    const now = (await this.own()).get(item.id);
+    if (now) this.#log.follow(now);
+    if (now && now.doc.state !== "RUNNING") floating(this.tend(item.id), this.#parts.failed);
+  }
+
+  async #ended(item: PodInstance, pod: PodItem, exit: Exit): Promise<void> {
+    await this.#log.ended(item);
+    const how = exitText(exit);
+    if (exit.code === 0) return this.#close(item, "end", `its program ended by itself (${how})`, exit.at);
+    const ending = await this.#log.ending(item, how);
+    await this.#crashed(item, ending, exit.at);
+    this.#parts.log.warn({ pod: pod.id, reason: ending.split(LAST_LINES)[0] }, "the program of a Pod failed");
+  }
+
+  async #crashed(item: PodInstance, reason: string, at: number): Promise<void> {
+    const { clock } = this.#parts;
+    let isOver = false;
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      isOver = false;
+      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
+      const crashes = afterCrash(pod.doc.crashes, { now: clock.now(), ranMs: at - (instance.doc.bootedAt ?? at) });
+      isOver = crashes === undefined;
+      if (!crashes) return undefined;
+      const seconds = Math.ceil((crashes.startsAgainAt - clock.now()) / 1000);
+      const text = `${reason}; starts again in ${seconds} s (${crashes.count} of ${MOST_RESTARTS})`;
+      this.#log.say(item, `failed: ${text}`);
+      return {
+        set: { status: "STARTING", reason: text, lastStatusChange: clock.now(), crashes },
+        instance: { move: "crash" },
+      };
+    });
+    if (isOver) await this.#fail(item, `crash loop: ${reason}; started ${MOST_RESTARTS} times again`);
+  }
+
+  async #fail(item: PodInstance, reason: string): Promise<void> {
+    this.#log.say(item, `failed: ${reason}`);
+    await this.#close(item, "fail", reason);
+  }
+
+  /** The Pod has an end for now, and its place is given back. */
+  async #close(item: PodInstance, move: "end" | "fail", reason: string, at?: number): Promise<void> {
+    const { clock } = this.#parts;
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, move)) return undefined;
+      const status: PodStatus = podLifecycle.next(pod.doc.status, move);
+      const set = { status, reason, lastStatusChange: clock.now(), instance: null, crashes: null };
+      return { set, instance: { move: "end", metered: { at } } };
+    });
+    floating(this.tend(item.id), this.#parts.failed);
+  }
+
+  async #waitFor(pod: PodItem, reason: string): Promise<void> {
+    if (pod.doc.reason === reason) return;
+    await this.#records.change(pod.id, ({ doc }) =>
+      doc.instance === pod.doc.instance ? { set: { reason } } : undefined,
+    );
+  }
+
+  /** Stops it, leaves nothing of it on the machine but what it stored, and gives its place back. */
+  async #end(item: PodInstance, pod: PodItem | undefined): Promise<void> {
+    const { compute, podKeys, left } = this.#parts;
+    this.#booter.giveUp(item.id);
+    const at = await this.#instances.end(item.id, item.doc.graceMs ?? STOP_GRACE_MS);
+    await compute.remove(item.id);
+    await this.#log.ended(item);
+    if (pod) this.#log.say(item, `ended: ${pod.doc.reason ?? "it is not wanted any more"}`);
+    if (!pod || pod.doc.instance === null) await podKeys.removeOf(item.doc.owner);
+    await this.#records.instances.remove(item.id, { at });
+    this.forget(item.id);
+    left();
+  }
+
+  forget(id: string): void {
+    this.#instances.forget(id);
+    this.#booter.giveUp(id);
+  }
+
+  exited(): void {}
+
+  async adopt(item: PodInstance, instance: Instance): Promise<void> {
+    await this.#runs(item, instance);
+  }
+
+  async takeUp(item: PodInstance): Promise<void> {
+    if (item.doc.state === "RUNNING") this.#log.follow(item);
+    else floating(this.tend(item.id), this.#parts.failed);
+  }
+
+  /** With its machine, most likely: that is no fault of its program, which is started again at once. */
+  async vanished(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
+    const { clock } = this.#parts;
+    if (item.doc.state !== "RUNNING") return void floating(this.tend(item.id), this.#parts.failed);
+    const reason = "its machine was away, or its program was ended from outside; it is started again";
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
+      const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() };
+      const set = { status: "STARTING", reason, lastStatusChange: clock.now(), crashes } as const;
+      // Nothing is paid for while nobody knows that it runs: its next start begins anew.
+      return { set, instance: { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } };
+    });
+    this.#log.say(item, reason);
+    floating(this.tend(item.id), this.#parts.failed);
+  }
+
+  async removed({ owner }: Instance): Promise<void> {
+    if (!(await this.#records.pods.get(owner))) await this.#parts.podKeys.removeOf(owner);
+  }
+}
+
+const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();

@@ -1,0 +1,186 @@
+/** What the terms of a caller make of a Pod, and which of them it cannot have. */
+import { isDataCenter, poolOfType } from "../../catalog/compute.ts";
+import { problem } from "../../kernel/problem.ts";
+import { commandOf } from "../container/command.ts";
+import { containerMistakes } from "../container/mistakes.ts";
+import { DEFAULT_DISK_GB } from "../container/model.ts";
+import { cpuFrom } from "../endpoints/compute.ts";
+import type { KeptPod, PodGpu } from "./model.ts";
+
+/** What a caller gives of a Pod, whichever surface it comes through. */
+export type PodTerms = Partial<
+  Pick<
+    KeptPod,
+    | "name"
+    | "image"
+    | "args"
+    | "entrypoint"
+    | "cmd"
+    | "disk"
+    | "env"
+    | "ports"
+    | "registry"
+    | "cloud"
+    | "dataCenterIds"
+    | "countryCodes"
+    | "mounts"
+    | "locked"
+    | "globalNetworking"
+    | "startSsh"
+    | "startJupyter"
+    | "idleTimeout"
+    | "stopAfter"
+    | "terminateAfter"
+    | "interruptible"
+    | "bidPerGpu"
+  > & {
+    gpu: Partial<PodGpu> & Pick<PodGpu, "types">;
+    cpu: { id: string; vcpuCount: number }[];
+    templateId: string;
+  }
+>;
+
+/** What it is made of; where and in which status it is comes with its place. */
+export type PodConfig = Omit<
+  KeptPod,
+  "status" | "reason" | "lastStatusChange" | "startedAt" | "instance" | "last" | "machines" | "crashes" | "publicPorts"
+>;
+
+export function created(terms: PodTerms): PodConfig {
+  const { name, image } = terms;
+  if (name === undefined) throw missing("name");
+  if (image === undefined) throw missing("image", " unless 'templateId' is given");
+  if ((terms.gpu === undefined) === (terms.cpu === undefined))
+    throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
+  refuseMistakes(terms);
+  return checked({
+    name,
+    image,
+    ...commandOf(terms),
+    disk: terms.disk ?? DEFAULT_DISK_GB,
+    env: terms.env ?? {},
+    ports: terms.ports ?? [],
+    registry: terms.registry ?? null,
+    ...(terms.gpu && { gpu: gpuFrom(terms.gpu) }),
+    ...(terms.cpu && { cpu: cpuFrom(terms.cpu) }),
+    cloud: terms.cloud ?? "SECURE",
+    dataCenterIds: terms.dataCenterIds ?? [],
+    countryCodes: terms.countryCodes ?? [],
+    mounts: withoutEmpty(terms.mounts ?? {}),
+    locked: terms.locked ?? false,
+    globalNetworking: terms.globalNetworking ?? false,
+    startSsh: terms.startSsh ?? false,
+    startJupyter: terms.startJupyter ?? false,
+    template: terms.templateId ?? null,
+    idleTimeout: terms.idleTimeout ?? null,
+    stopAfter: terms.stopAfter ?? null,
+    terminateAfter: terms.terminateAfter ?? null,
+    interruptible: terms.interruptible ?? false,
+    bidPerGpu: terms.bidPerGpu ?? null,
+  });
+}
+
+/** Fields that apply without a new boot. */
+const IN_PLACE: readonly (keyof PodConfig)[] = [
+  "name",
+  "locked",
+  "idleTimeout",
+  "stopAfter",
+  "terminateAfter",
+  "bidPerGpu",
+  "interruptible",
+  "template",
+];
+
+/** What changes, and which of it takes a new boot to be true. */
+export interface PodUpdate {
+  set: Partial<PodConfig>;
+  reboots: string[];
+}
+
+export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
+  const { args, entrypoint, cmd, mounts, templateId, gpu: _, cpu: __, ...plain } = terms;
+  refuseMistakes(terms);
+  const set: Partial<PodConfig> = {
+    ...plain,
+    ...commandOf({ args, entrypoint, cmd }, before),
+    ...(mounts && { mounts: mountsAfter(before.mounts, mounts) }),
+    ...(templateId !== undefined && { template: templateId }),
+  };
+  checked({ ...before, ...set });
+  const names = Object.keys(set) as (keyof PodConfig)[];
+  const changed = names.filter((name) => JSON.stringify(set[name]) !== JSON.stringify(before[name]));
+  const kept = Object.fromEntries(changed.map((name) => [name, set[name]])) as Partial<PodConfig>;
+  return { set: kept, reboots: changed.filter((name) => !IN_PLACE.includes(name)) };
+}
+
+/** Only what was there from the start can be changed, and nothing becomes smaller. */
+function mountsAfter(before: KeptPod["mounts"], { persistent, network }: KeptPod["mounts"]): KeptPod["mounts"] {
+  if (network?.length === 0)
+    throw problem("rule-broken", "'mounts.network' cannot be emptied: a Pod keeps the volume that it was made with.");
+  if (persistent && !before.persistent) throw problem("rule-broken", unmounted("persistent"));
+  if (network && !before.network) throw problem("rule-broken", unmounted("network"));
+  const [old, wanted] = [before.network?.[0], network?.[0]];
+  if (wanted && old && wanted.volumeId !== old.volumeId)
+    throw problem("rule-broken", "'mounts.network' names another volume: a Pod keeps the one that it was made with.");
+  if (persistent && before.persistent && persistent.size < before.persistent.size)
+    throw problem("rule-broken", `'mounts.persistent.size' is ${before.persistent.size} GB and cannot become smaller.`);
+  return { ...before, ...(persistent && { persistent }), ...(network && { network }) };
+}
+
+const unmounted = (kind: string) => `This Pod was made without 'mounts.${kind}', and cannot get it later.`;
+
+/** An empty list of volumes means none. */
+function withoutEmpty({ persistent, network = [] }: KeptPod["mounts"]): KeptPod["mounts"] {
+  return { ...(persistent && { persistent }), ...(network.length > 0 && { network }) };
+}
+
+function gpuFrom({ types, count = 1, ...rest }: NonNullable<PodTerms["gpu"]>): PodGpu {
+  const unknown = types.find((type) => poolOfType(type) === undefined);
+  if (unknown !== undefined) throw problem("rule-broken", `There is no GPU type '${unknown}'.`);
+  const { allowedCudaVersions = [], minCudaVersion = null, minRamPerGpu = null, minVcpuPerGpu = null } = rest;
+  if (allowedCudaVersions.length > 0 && minCudaVersion !== null)
+    throw problem(
+      "rule-broken",
+      "'gpu.allowedCudaVersions' and 'gpu.minCudaVersion' exclude each other; send one of them.",
+    );
+  return { types, count, allowedCudaVersions, minCudaVersion, minRamPerGpu, minVcpuPerGpu };
+}
+
+/** Rules across fields, the same for a new Pod and a changed one. */
+function checked<T extends PodConfig>(config: T): T {
+  const { mounts, cpu, dataCenterIds, ports } = config;
+  if (mounts.persistent && mounts.network)
+    throw problem("rule-broken", "'mounts' takes one of 'persistent' and 'network', not both.");
+  if (mounts.persistent && cpu)
+    throw problem("rule-broken", "'mounts.persistent' goes with GPU Pods; a CPU Pod takes a network volume.");
+  const unknown = dataCenterIds.find((id) => !isDataCenter(id));
+  if (unknown !== undefined) throw problem("rule-broken", `There is no data center '${unknown}'.`);
+  const twice = ports.map((port) => port.split("/")[0]).find((port, i, all) => all.indexOf(port) !== i);
+  if (twice !== undefined) throw problem("rule-broken", `'ports' names port ${twice} twice.`);
+  const http = ports.filter((port) => port.endsWith("/http")).length;
+  if (http > MOST_HTTP_PORTS)
+    throw problem("rule-broken", `'ports' names ${http} HTTP ports; a Pod has ${MOST_HTTP_PORTS} at most.`);
+  const taken = [mounts.persistent?.path, ...(mounts.network ?? []).map(({ path }) => path)];
+  for (const path of taken) if (path !== undefined) refusePath(path);
+  return config;
+}
+
+const MOST_HTTP_PORTS = 10;
+/** Folders that programs live by: what is mounted there would hide them. */
+const SYSTEM = ["/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/app"];
+
+function refusePath(path: string): void {
+  const isPlain = /^(\/[^/\0]+)+$/.test(path) && !/\/\.{1,2}(\/|$)/.test(path);
+  if (isPlain && !SYSTEM.some((folder) => path === folder || (folder !== "/" && path.startsWith(`${folder}/`)))) return;
+  throw problem("rule-broken", `Nothing can be mounted at '${path}': choose a folder of its own, such as /workspace.`);
+}
+
+function refuseMistakes(terms: PodTerms): void {
+  const errors = containerMistakes(terms);
+  if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
+}
+
+function missing(name: string, unless = "") {
+  return problem("invalid", "Request validation failed.", { errors: [`$: property '${name}' is required${unless}`] });
+}

@@ -1,0 +1,76 @@
+/** Pod keys: what a Pod asks about itself with. It may be got, stopped and terminated by its own, and nothing else. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Kept } from "../../kernel/document.ts";
+import { apiKeyText, keyDigest, resourceId } from "../../kernel/ids.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Remembered } from "../../kernel/remembered.ts";
+import { Collection } from "../../ports/store/collection.ts";
+import type { Store } from "../../ports/store/store.ts";
+import { type Account, accounts } from "../account/model.ts";
+
+export type PodKey = { pod: string; digest: string };
+
+export const podKeys: Kept<PodKey> = {
+  kind: "pod-key",
+  v: 1,
+  uniqueEverywhere: ({ digest }) => ({ digest }),
+  listed: ({ pod }) => ({ pod }),
+};
+
+/** A key revoked by another process or node stops working within this time. */
+const REMEMBERED_MS = 1000;
+const MAY: Caller["grants"] = ["pods:write"];
+
+export class PodKeys {
+  readonly #keys: Collection<PodKey>;
+  readonly #accounts: Collection<Account>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #callers: Remembered<Caller>;
+  /** Grows with every removal: what was read before one may be out of date, and is not remembered. */
+  #removals = 0;
+
+  constructor(parts: { store: Store; clock: Clock; random: Random }) {
+    this.#keys = new Collection(parts.store, podKeys);
+    this.#accounts = new Collection(parts.store, accounts);
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+    this.#callers = new Remembered(parts.clock, REMEMBERED_MS);
+  }
+
+  prepare(): Promise<void> {
+    return this.#keys.prepare();
+  }
+
+  async issue(account: string, pod: string): Promise<{ id: string; key: string }> {
+    const key = apiKeyText(this.#random);
+    const id = resourceId(this.#random);
+    await this.#keys.insert({ id, account, createdAt: this.#clock.now(), doc: { pod, digest: keyDigest(key) } });
+    return { id, key };
+  }
+
+  /** Who calls with a key, as far as that was found out a moment ago. */
+  knownCaller(key: string): Caller | undefined {
+    return this.#callers.get(key);
+  }
+
+  async findCaller(key: string): Promise<Caller | undefined> {
+    const removals = this.#removals;
+    const found = await this.#keys.findEverywhere("digest", keyDigest(key));
+    const owner = found && (await this.#accounts.get(found.account))?.doc.ownerId;
+    if (!found || owner === undefined) return undefined;
+    const { id, account, doc } = found;
+    const caller: Caller = { account, user: owner, key: id, pod: doc.pod, grants: MAY, exempt: false };
+    if (removals === this.#removals) this.#callers.set(key, caller);
+    return caller;
+  }
+
+  /** All that a Pod has, but for one: each boot has its own. */
+  async removeOf(pod: string, except?: string): Promise<void> {
+    for await (const { id } of this.#keys.all({ key: { name: "pod", value: pod } }))
+      if (id !== except) await this.#keys.removeIfThere(id);
+    this.#removals++;
+    this.#callers.clear();
+  }
+}

@@ -1,0 +1,287 @@
+/** Pods: machines that people live on, from the wish to the end. */
+import type { Document, Kept } from "../../kernel/document.ts";
+import { lifecycle } from "../../kernel/lifecycle.ts";
+import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
+import { containerFields, shownContainerFields } from "../container/model.ts";
+import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
+
+export const podStatuses = ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR", "TERMINATED"] as const;
+export type PodStatus = (typeof podStatuses)[number];
+
+/** What callers do with a Pod. */
+export const podActions = ["start", "stop", "restart", "terminate"] as const;
+export type PodAction = (typeof podActions)[number];
+
+/**
+ * PROVISIONING: it waits for room, or its image is being brought. STARTING: its program is about to run, for the first time or again after
+ * it failed. RUNNING: its program runs. EXITED: it was stopped, gave way, or its program ended well. ERROR: it cannot run as it is.
+ */
+export const podLifecycle = lifecycle<PodStatus, PodAction | "boot" | "run" | "crash" | "end" | "fail" | "yield">(
+  {
+    boot: { from: ["PROVISIONING", "STARTING"], to: "STARTING" },
+    run: { from: ["PROVISIONING", "STARTING"], to: "RUNNING" },
+    crash: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "STARTING" },
+    end: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "EXITED" },
+    fail: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "ERROR" },
+    yield: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "EXITED" },
+    start: { from: ["EXITED", "ERROR"], to: "PROVISIONING" },
+    stop: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "EXITED" },
+    restart: { from: ["RUNNING"], to: "STARTING" },
+    terminate: { from: ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR"], to: "TERMINATED" },
+  },
+  ["start", "terminate"],
+);
+
+const path = t.String({
+  minLength: 2,
+  maxLength: 512,
+  pattern: "^/",
+  description: "Where the program sees it: an absolute path such as `/workspace`.",
+});
+
+export const persistentMount = closed({
+  size: t.Integer({ minimum: 10, maximum: 1_000_000, description: "GB, on the machine that the Pod runs on." }),
+  path,
+});
+
+const networkMount = closed({ volumeId: name({ description: "A network volume of the Pod's data center." }), path });
+
+const mounts = closed({
+  persistent: t.Optional(persistentMount),
+  network: t.Optional(t.Array(networkMount, { maxItems: 1 })),
+});
+
+const cudaTerms = {
+  allowedCudaVersions: t.Optional(
+    t.Array(cudaVersion, {
+      default: [],
+      maxItems: MOST_ITEMS,
+      uniqueItems: true,
+      description: "CUDA versions that will do; an empty list means any.",
+    }),
+  ),
+  minCudaVersion: t.Optional({ ...cudaVersion, description: "Least CUDA version." }),
+};
+
+const perGpu = (description: string) => t.Optional(t.Integer({ minimum: 1, maximum: 1_000_000, description }));
+
+const gpuRequest = closed({
+  id: name({ description: "GPU type, by its id in the catalog." }),
+  count: t.Optional(t.Integer({ minimum: 1, maximum: 1024, default: 1 })),
+  ...cudaTerms,
+  minRamPerGpu: perGpu("GB of memory that go with each GPU at least."),
+  minVcpuCountPerGpu: perGpu("vCPUs that go with each GPU at least."),
+});
+
+const cpuRequest = closed({
+  id: name({ description: "CPU flavor, by its id in the catalog." }),
+  vcpuCount: t.Integer({ minimum: 2, maximum: 1024, description: "A power of two within the flavor." }),
+});
+
+const sshEndpoint = t.Object({
+  host: t.String(),
+  port: t.Integer(),
+  username: t.String(),
+  command: t.String(),
+});
+
+const percent = t.Integer({ minimum: 0 });
+
+const runtime = t.Object({
+  uptime: t.Integer({ minimum: 0, description: "Seconds since its program was started." }),
+  gpus: t.Array(t.Object({ util: percent, memoryUtil: percent }), {
+    description: "Percent, one entry for each GPU that can be measured; virtual ones cannot.",
+  }),
+  cpu: t.Object({ util: percent }),
+  memory: t.Object({ util: percent }),
+  ports: t.Array(
+    t.Object({
+      private: t.Integer(),
+      public: nullable(t.Integer()),
+      type: t.String({ description: "`http` or `tcp`." }),
+      ip: nullable(t.String()),
+      url: t.Optional(t.String({ description: "Where an HTTP port is reached." })),
+    }),
+  ),
+});
+
+export const clouds = ["SECURE", "COMMUNITY"] as const;
+
+export const Pod = resource("Pod", {
+  assigned: {
+    id: t.String({ description: "Unique Pod identifier." }),
+    status: oneOf(podStatuses),
+    statusReason: nullable(
+      t.String({ description: "Why it is in this status, in words for people; null while it is `RUNNING`." }),
+    ),
+    actions: t.Array(oneOf(podActions), { description: "What can be done with it now." }),
+    gpu: t.Optional(
+      t.Object({
+        id: t.String(),
+        count: t.Integer({ minimum: 1 }),
+        vcpuCount: t.Number({ minimum: 1 }),
+        memory: t.Number({ minimum: 1, description: "GB, of the whole Pod." }),
+        virtual: t.Optional(t.Boolean({ description: "True where its GPUs are made up." })),
+      }),
+    ),
+    cpu: t.Optional(
+      t.Object({
+        id: t.String(),
+        vcpuCount: t.Integer({ minimum: 2 }),
+        memory: t.Integer({ minimum: 1, description: "GB." }),
+      }),
+    ),
+    dataCenterId: nullable(t.String({ description: "Null until it has a place." })),
+    cudaVersion: nullable(t.String({ description: "Kept while it is stopped." })),
+    ssh: t.Object({ proxy: nullable(sshEndpoint), direct: nullable(sshEndpoint) }),
+    template: nullable(t.String({ description: "The template that it was made from." })),
+    cost: t.Number({ description: "USD per hour now." }),
+    runtime: { ...nullable(runtime), description: "Null unless it is `RUNNING`." },
+    lastStatusChange: dateTime("When its status last changed."),
+    createdAt: dateTime("Creation time."),
+    startedAt: nullable(dateTime("When its program was last started.")),
+  },
+  fixed: {
+    cloud: t.Optional(oneOf(clouds, { default: "SECURE" })),
+  },
+  given: {
+    name: name({ description: "Name for people." }),
+    ...containerFields,
+    mounts: t.Optional({ ...mounts, description: "Storage: one `persistent` folder, or one network volume." }),
+    locked: t.Optional(t.Boolean({ default: false, description: "Keeps it from being stopped or reset." })),
+    globalNetworking: t.Optional(
+      t.Boolean({ default: false, description: "Whether it is reached by the account's other Pods that ask for it." }),
+    ),
+    idleTimeout: t.Optional(
+      nullable(
+        t.Integer({
+          minimum: 60,
+          maximum: 2_592_000,
+          description: "Seconds without use of CPU, GPU or HTTP ports after which it is stopped; null for never.",
+        }),
+      ),
+    ),
+  },
+  emptyUpdate: true,
+  hidden: {
+    templateId: t.Optional(name({ description: "Template whose fields are copied once." })),
+  },
+  once: {
+    gpu: t.Optional(gpuRequest),
+    cpu: t.Optional(cpuRequest),
+    dataCenterIds: t.Optional(
+      t.Array(name(), { default: [], maxItems: MOST_ITEMS, description: "Data centers; an empty list means any." }),
+    ),
+    startSsh: t.Optional(t.Boolean({ description: "Gives it the account's SSH keys as `PUBLIC_KEY`." })),
+    startJupyter: t.Optional(t.Boolean({ description: "Gives it a new `JUPYTER_PASSWORD`." })),
+  },
+  shown: {
+    ...shownContainerFields,
+    mounts,
+    locked: t.Boolean(),
+    globalNetworking: t.Object({
+      enabled: t.Boolean(),
+      ip: t.Optional(t.String()),
+      internalDns: t.Optional(t.String()),
+    }),
+    idleTimeout: nullable(t.Integer()),
+  },
+});
+export type Pod = RecordOf<typeof Pod>;
+
+export type PersistentMount = Static<typeof persistentMount>;
+export type NetworkMount = Static<typeof networkMount>;
+
+/** GPU types in order of preference, as every dialect may say them. */
+export type PodGpu = {
+  types: string[];
+  count: number;
+  allowedCudaVersions: string[];
+  minCudaVersion: string | null;
+  minRamPerGpu: number | null;
+  minVcpuPerGpu: number | null;
+};
+
+/** CPU flavors in order of preference. */
+export type PodCpu = { id: string; vcpuCount: number; memory: number }[];
+
+/** What it was last given of a machine: kept while it is stopped. */
+export type LastPlace = {
+  machine: string;
+  dataCenter: string;
+  gpuType: string | null;
+  gpuCount: number;
+  flavor: string | null;
+  vcpu: number;
+  memoryMb: number;
+  cuda: string | null;
+  virtual: boolean;
+};
+
+/** Starts that failed one after the other; none counts once it has run well for a while. */
+export type Crashes = { count: number; startsAgainAt: number };
+
+export type KeptPod = {
+  name: string;
+  image: string;
+  args: string;
+  entrypoint: string[];
+  cmd: string[];
+  disk: number;
+  env: Record<string, string>;
+  ports: string[];
+  registry: string | null;
+  gpu?: PodGpu;
+  cpu?: PodCpu;
+  cloud: (typeof clouds)[number];
+  dataCenterIds: string[];
+  /** Countries of data centers that will do; none means any. */
+  countryCodes: string[];
+  mounts: { persistent?: PersistentMount; network?: NetworkMount[] };
+  locked: boolean;
+  globalNetworking: boolean;
+  startSsh: boolean;
+  /** Made up for it once, unless its variables have one. */
+  startJupyter: boolean;
+  template: string | null;
+  idleTimeout: number | null;
+  /** When it is stopped, and when it is terminated, by itself. */
+  stopAfter: number | null;
+  terminateAfter: number | null;
+  /** Gives way to others; what it bids for each GPU in USD per hour is kept for those who ask. */
+  interruptible: boolean;
+  bidPerGpu: number | null;
+
+  status: PodStatus;
+  reason: string | null;
+  lastStatusChange: number;
+  startedAt: number | null;
+  /** The instance that it has; null while it has none. */
+  instance: string | null;
+  last: LastPlace | null;
+  /** Every machine that it was ever on: there is something of it there, be it only its log. */
+  machines: string[];
+  crashes: Crashes | null;
+  /** Where its TCP ports are reached: the same for its whole life. */
+  publicPorts: Record<string, number>;
+};
+
+/** By which Pods are found: those that wait, those that act at a time, and those that use something. */
+export const pods: Kept<KeptPod & Document> = {
+  kind: "pod",
+  v: 1,
+  listed: ({ status, template, registry, mounts, stopAfter, terminateAfter }) => ({
+    status,
+    template: template ?? undefined,
+    registry: registry ?? undefined,
+    volume: mounts.network?.map(({ volumeId }) => volumeId),
+    timed: stopAfter !== null || terminateAfter !== null ? "yes" : undefined,
+  }),
+};
+
+/** The stream that a Pod's lines are kept in, whichever instances it has. */
+export const podLog = (pod: string) => `pod/${pod}`;
+
+/** The volume of a machine that is a Pod's persistent mount. */
+export const persistentVolume = (pod: string) => `pod-${pod}`;

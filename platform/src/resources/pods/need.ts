@@ -1,0 +1,45 @@
+/** What a Pod needs of a machine. */
+import { gpuShare } from "../../catalog/compute.ts";
+import type { Need, Terms } from "../../machines/need.ts";
+import { isHostImage } from "../../ports/compute/by-image.ts";
+import type { KeptPod, PodGpu } from "./model.ts";
+
+const MB_PER_GB = 1024;
+/** For a type that the catalog gave up: what a small GPU machine has. */
+const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
+
+/** Where the volume is that a Pod mounts. */
+export interface VolumePlace {
+  dataCenter: string;
+  /** Absent for one that every machine of its data center reaches. */
+  machine?: string | undefined;
+}
+
+type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "mounts" | "last">;
+
+/** A Pod keeps its disk to itself, and stays with what it has stored. */
+export function needOf(pod: Needy, volume?: VolumePlace): Need {
+  const { gpu, cpu = [], disk, image, mounts, last } = pod;
+  const home = mounts.persistent && last ? last.machine : volume?.machine;
+  const terms: Terms = {
+    diskGb: disk + (mounts.persistent?.size ?? 0),
+    keepsDisk: true,
+    runs: isHostImage(image) ? "host" : "container",
+    dataCenters: volume ? [volume.dataCenter] : pod.dataCenterIds,
+    ...(home !== undefined && { machine: home }),
+  };
+  if (gpu) return gpuNeed(terms, gpu);
+  const flavors = cpu.map(({ id, vcpuCount, memory }) => ({ id, vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));
+  return { ...terms, kind: "cpu", flavors };
+}
+
+function gpuNeed(terms: Terms, gpu: PodGpu): Need {
+  const types = gpu.types.map((type) => {
+    const share = gpuShare(type) ?? SOME_SHARE;
+    const least = { vcpu: gpu.minVcpuPerGpu ?? 0, memoryMb: (gpu.minRamPerGpu ?? 0) * MB_PER_GB };
+    const vcpu = Math.max(share.vcpu, least.vcpu);
+    return { type, vcpu, memoryMb: Math.max(share.memoryGb * MB_PER_GB, least.memoryMb), least };
+  });
+  const cuda = { atLeast: gpu.minCudaVersion, oneOf: gpu.allowedCudaVersions };
+  return { ...terms, cuda, kind: "gpu", count: gpu.count, types };
+}

@@ -1,0 +1,95 @@
+/** Finds places for Pods: at once for a new one, later for one that waits. */
+
+import type { Clock } from "../../kernel/clock.ts";
+import { resourceId } from "../../kernel/ids.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Allocator } from "../../machines/allocator.ts";
+import { NOWHERE } from "../../machines/instances.ts";
+import type { Machine, NoRoom, Place } from "../../machines/place.ts";
+import { hostName } from "../container/variables.ts";
+import type { KeptPodInstance, PodInstance } from "./instance.ts";
+import type { KeptPod, LastPlace } from "./model.ts";
+import { needOf, type VolumePlace } from "./need.ts";
+import type { PodItem, PodRecords, PodWish } from "./records.ts";
+
+export interface PlacerParts {
+  podRecords: PodRecords;
+  clock: Clock;
+  random: Random;
+  /** Machines that are there. */
+  machines: () => Promise<readonly Machine[]>;
+  /** Where a network volume of an account is; undefined when there is none. */
+  volumeOf: (account: string, volume: string) => Promise<VolumePlace | undefined>;
+}
+
+type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
+
+export class PodPlacer {
+  readonly #parts: PlacerParts;
+  readonly #allocator: Allocator;
+
+  constructor(parts: PlacerParts) {
+    this.#parts = parts;
+    this.#allocator = new Allocator({ records: parts.podRecords.instances, machines: parts.machines });
+  }
+
+  /** Puts a new Pod on record together with its place, or neither. */
+  async create(pod: NewPod): Promise<PodInstance | NoRoom> {
+    const wish = await this.#wish(pod);
+    if ("reason" in wish) return wish;
+    const { pods } = this.#parts.podRecords;
+    const machines = await this.#parts.machines();
+    const placed = await this.#allocator.allocate([wish], async ([place]) => {
+      const doc = { ...pod.doc, instance: wish.id, last: lastPlace(place!, machines), machines: [place!.machine] };
+      return [pods.inserting({ ...pod, doc })];
+    });
+    return Array.isArray(placed) ? placed[0]! : placed;
+  }
+
+  /** Of one that waits. Undefined when it does not wait any more, or what it had is still ending. */
+  async place(pod: PodItem): Promise<PodInstance | NoRoom | undefined> {
+    const { podRecords, clock } = this.#parts;
+    if ((await podRecords.instancesOf(pod.id)).length > 0) return { reason: "what ran of it before is still ending" };
+    const wish = await this.#wish(pod);
+    if ("reason" in wish) return wish;
+    const machines = await this.#parts.machines();
+    const set = ({ doc }: PodItem, place: Place): Partial<KeptPod> => ({
+      status: "STARTING",
+      reason: "about to be started",
+      lastStatusChange: clock.now(),
+      instance: wish.id,
+      last: lastPlace(place, machines),
+      machines: [...new Set([...doc.machines, place.machine])],
+    });
+    return podRecords.place(pod.id, { allocator: this.#allocator, wish, set });
+  }
+
+  async #wish(pod: NewPod): Promise<(PodWish & { id: string }) | NoRoom> {
+    const { volumeOf, clock, random } = this.#parts;
+    const named = pod.doc.mounts.network?.[0]?.volumeId;
+    const volume = named === undefined ? undefined : await volumeOf(pod.account, named);
+    if (named !== undefined && !volume) return { reason: `its network volume ${named} is not there any more` };
+    const id = `${pod.id}-${hostName(resourceId(random)).slice(-8)}`;
+    const instance = (place: Place) => ({
+      id,
+      account: pod.account,
+      createdAt: clock.now(),
+      doc: newInstance(pod, place),
+    });
+    return { id, need: needOf(pod.doc, volume), instance };
+  }
+}
+
+function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): KeptPodInstance {
+  const about = { kind: "pod", owner: id, image: doc.image, template: doc.template, state: "PLACED" } as const;
+  const nothingYet = { keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
+  return { ...NOWHERE, ...place, ...about, ...nothingYet };
+}
+
+function lastPlace(place: Place, machines: readonly Machine[]): LastPlace {
+  const { machine, dataCenter, gpuType, gpuCount, flavor, vcpu, memoryMb } = place;
+  const box = machines.find(({ id }) => id === machine)?.boxes.find(({ id }) => id === place.box);
+  const virtual = box?.gpus.find(({ type }) => type === gpuType)?.virtual ?? false;
+  const cuda = gpuType === null ? null : (box?.cuda ?? null);
+  return { machine, dataCenter, gpuType, gpuCount, flavor, vcpu, memoryMb, cuda, virtual };
+}

@@ -1,0 +1,154 @@
+/** Pods through the API, on a machine that the test plays. */
+import { expect, test } from "vitest";
+import { CPU_POD, GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+
+test("a new Pod has its place before the answer, and then runs", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { status, json } = await world.call("POST", "/v2/pods", { body: GPU_POD });
+  expect(status).toBe(201);
+  expect(json).toMatchObject({ status: "PROVISIONING", runtime: null, gpu: { id: "NVIDIA A40", count: 1 } });
+  await world.settle();
+  expect(await world.pod(json.id)).toMatchObject({
+    status: "RUNNING",
+    statusReason: null,
+    actions: ["stop", "restart", "terminate"],
+    runtime: { uptime: 0 },
+    cudaVersion: "12.8",
+    dataCenterId: "EU-RO-1",
+  });
+});
+
+test("without room it is refused with what it needs and what is free, and nothing of it is left", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  await world.create({ ...GPU_POD, gpu: { id: "NVIDIA A40", count: 2 } });
+  const { status, json } = await world.call("POST", "/v2/pods", { body: GPU_POD });
+  expect(status).toBe(400);
+  expect(json.detail).toBe("No capacity: needs 1x NVIDIA A40, 0 of 2 free.");
+  expect((await world.call("GET", "/v2/pods")).json.pods).toHaveLength(1);
+});
+
+test("stopping gives its GPUs back; starting waits for room in PROVISIONING and says so", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const both = { ...GPU_POD, gpu: { id: "NVIDIA A40", count: 2 } };
+  const first = await world.create(both);
+  expect((await world.act(first.id, "stop")).json).toMatchObject({
+    status: "EXITED",
+    statusReason: "stopped by its owner",
+    actions: ["start", "terminate"],
+    runtime: null,
+    cost: 0,
+  });
+  const second = await world.create(both);
+  expect((await world.act(first.id, "start")).json).toMatchObject({
+    status: "PROVISIONING",
+    statusReason: "no capacity: needs 2x NVIDIA A40, 0 of 2 free",
+    actions: ["stop", "terminate"],
+  });
+  await world.act(second.id, "stop");
+  await world.pass(1);
+  expect((await world.pod(first.id)).status).toBe("RUNNING");
+});
+
+test("where there is room, a start goes to STARTING at once", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  await world.act(id, "stop");
+  expect((await world.act(id, "start")).json.status).toBe("STARTING");
+  expect((await world.pod(id)).status).toBe("RUNNING");
+});
+
+test("an end with 0 is EXITED; its log stays", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  const [program] = world.running();
+  program!.write("done\n");
+  program!.exit({ code: 0 });
+  await world.settle();
+  expect(await world.pod(id)).toMatchObject({ status: "EXITED", statusReason: "its program ended by itself (exit 0)" });
+  expect(await world.log(id)).toContain("done");
+  expect(await world.services.instanceRecords.all()).toEqual([]);
+});
+
+test("any other end restarts it with back-off, and is an ERROR after the brake", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  world.running()[0]!.write("no model\n");
+  world.running()[0]!.exit({ code: 7 });
+  await world.settle();
+  expect(await world.pod(id)).toMatchObject({
+    status: "STARTING",
+    statusReason: "exit 7, last lines: no model; starts again in 1 s (1 of 6)",
+  });
+  await world.pass(2);
+  expect((await world.pod(id)).status).toBe("RUNNING");
+  for (let i = 0; i < 6; i++) {
+    world.running()[0]!.exit({ code: 7 });
+    await world.pass(2 ** (i + 1) + 1);
+  }
+  expect(await world.pod(id)).toMatchObject({ status: "ERROR", actions: ["start", "terminate"] });
+  expect((await world.pod(id)).statusReason).toMatch(/^crash loop: exit 7.*started 6 times again$/);
+  expect(await world.services.instanceRecords.all()).toEqual([]);
+});
+
+test("terminating answers without a body, and nothing is left", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { id } = await world.create({ ...GPU_POD, mounts: { persistent: { size: 10, path: "/workspace" } } });
+  expect(await world.compute.volumes.list()).toEqual([{ id: `pod-${id}`, sizeGb: 10 }]);
+  const { status, text } = await world.act(id, "terminate");
+  expect([status, text]).toEqual([204, ""]);
+  expect((await world.call("GET", `/v2/pods/${id}`)).status).toBe(404);
+  await world.pass(11);
+  expect([await world.compute.list(), await world.compute.volumes.list(), await world.log(id)]).toEqual([[], [], []]);
+});
+
+test("a change beyond the name restarts it, and says so; the name alone does not", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  await world.change(id, { name: "other" });
+  expect(world.started).toHaveLength(1);
+  expect((await world.change(id, { env: { A: "1" } })).json).toMatchObject({
+    status: "STARTING",
+    statusReason: "restarts: env changed",
+  });
+  await world.settle();
+  expect((await world.pod(id)).status).toBe("RUNNING");
+  expect(world.running()[0]!.spec.env.A).toBe("1");
+});
+
+test("a locked Pod is neither stopped nor reset, and says so", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create({ ...CPU_POD, locked: true });
+  expect((await world.pod(id)).actions).toEqual(["restart", "terminate"]);
+  expect(await world.act(id, "stop")).toMatchObject({ status: 409 });
+  expect(await world.change(id, { env: { A: "1" } })).toMatchObject({ status: 409 });
+  expect(await world.change(id, { locked: false, env: { A: "1" } })).toMatchObject({ status: 200 });
+});
+
+test("it outlives the server, and is started again after a reboot of its machine", async () => {
+  await using first = await setupPods();
+  const { id } = await first.create();
+  const [ran] = first.running();
+  await using second = await first.crash();
+  expect(await second.pod(id)).toMatchObject({ status: "RUNNING" });
+  expect(second.running().map((one) => one.id)).toEqual([ran!.id]);
+  await using third = await second.crash({ rebooted: true });
+  await third.pass(2);
+  expect((await third.pod(id)).status).toBe("RUNNING");
+  expect(third.running()).toHaveLength(1);
+});
+
+test("a Pod's own key gets, stops and terminates that Pod alone", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  const other = await world.create();
+  const key = world.running()[0]!.spec.env.RUNPOD_API_KEY!;
+  const asPod = (method: string, path: string, body?: object) => world.call(method, path, { key, body });
+  expect((await asPod("GET", `/v2/pods/${id}`)).status).toBe(200);
+  expect((await asPod("GET", `/v2/pods/${other.id}`)).status).toBe(404);
+  expect((await asPod("GET", "/v2/pods")).status).toBe(403);
+  expect((await asPod("PATCH", `/v2/pods/${id}`, { name: "x" })).status).toBe(403);
+  expect((await asPod("POST", `/v2/pods/${id}/action`, { action: "restart" })).status).toBe(403);
+  expect((await asPod("POST", `/v2/pods/${id}/action`, { action: "stop" })).status).toBe(200);
+  await world.settle();
+  expect((await asPod("GET", `/v2/pods/${id}`)).status).toBe(401);
+});

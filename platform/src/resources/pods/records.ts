@@ -1,0 +1,120 @@
+/** The records of Pods and of their instances: whatever is to be true of both is one commit. */
+import type { Allocator, Wish } from "../../machines/allocator.ts";
+import type { InstanceRecords } from "../../machines/instance-records.ts";
+import type { NoRoom, Place } from "../../machines/place.ts";
+import type { Metered } from "../../metering/meter.ts";
+import { Collection, type Item } from "../../ports/store/collection.ts";
+import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import {
+  isPodInstance,
+  type KeptPodInstance,
+  type PodInstance,
+  type PodInstanceMove,
+  podInstanceLifecycle,
+} from "./instance.ts";
+import { type KeptPod, pods } from "./model.ts";
+
+export type PodItem = Item<KeptPod>;
+
+/** What becomes of a Pod, and of the instance that it has. */
+export interface PodChange {
+  set?: Partial<KeptPod>;
+  /** Nothing of the Pod is on record any more. */
+  remove?: true;
+  instance?: { move: PodInstanceMove; set?: Partial<KeptPodInstance>; metered?: Metered };
+  also?: readonly Write[];
+}
+
+export type PodDecision = (
+  pod: PodItem,
+  instance: PodInstance | undefined,
+) => PodChange | undefined | Promise<PodChange | undefined>;
+
+/** More than can be at one Pod at once. */
+const MOST_TRIES = 1000;
+
+export class PodRecords {
+  readonly pods: Collection<KeptPod>;
+  readonly instances: InstanceRecords;
+  readonly #store: Store;
+
+  constructor(parts: { store: Store; instances: InstanceRecords }) {
+    this.#store = parts.store;
+    this.pods = new Collection(parts.store, pods);
+    this.instances = parts.instances;
+  }
+
+  prepare(): Promise<void> {
+    return this.pods.prepare();
+  }
+
+  async instancesOf(pod: string): Promise<PodInstance[]> {
+    return (await this.allInstances()).filter(({ doc }) => doc.owner === pod);
+  }
+
+  async ofMachine(machine: string): Promise<PodInstance[]> {
+    return (await this.allInstances()).filter(({ doc }) => doc.machine === machine);
+  }
+
+  async allInstances(): Promise<PodInstance[]> {
+    return (await this.instances.all()).filter(isPodInstance);
+  }
+
+  async instanceOf({ doc }: PodItem): Promise<PodInstance | undefined> {
+    const item = doc.instance === null ? undefined : await this.instances.find(doc.instance);
+    return item && isPodInstance(item) ? item : undefined;
+  }
+
+  /**
+   * Changes a Pod as `decide` says of what it and its instance are now; when somebody else was faster, `decide` is asked again. Undefined when
+   * there is no such Pod (any more); a decision of nothing leaves it.
+   */
+  async change(id: string, decide: PodDecision): Promise<PodItem | undefined> {
+    for (let left = MOST_TRIES; left > 0; left--) {
+      const pod = await this.pods.get(id);
+      if (!pod) return undefined;
+      const instance = await this.instanceOf(pod);
+      const change = await decide(pod, instance);
+      if (!change) return pod;
+      if (await this.#write(pod, instance, change)) return change.remove ? pod : await this.pods.get(id);
+    }
+    throw new Error(`Pod ${id} could not be changed: somebody else was faster each time`);
+  }
+
+  /** Gives a Pod that has none an instance where there is room, with what the place makes of the Pod in the same commit. */
+  async place(
+    id: string,
+    {
+      allocator,
+      wish,
+      set,
+    }: { allocator: Allocator; wish: PodWish; set: (pod: PodItem, place: Place) => Partial<KeptPod> },
+  ): Promise<PodInstance | NoRoom | undefined> {
+    const placed = await allocator.allocate([wish], async ([place]) => {
+      const pod = await this.pods.get(id);
+      // Stopped, ended or placed by somebody else meanwhile.
+      if (pod?.doc.status !== "PROVISIONING" || pod.doc.instance !== null) return undefined;
+      return [this.pods.patching(pod, set(pod, place!))];
+    });
+    return Array.isArray(placed) ? placed[0] : placed;
+  }
+
+  async #write(pod: PodItem, instance: PodInstance | undefined, change: PodChange): Promise<boolean> {
+    const own = change.remove ? this.pods.removing(pod.id, pod.version) : this.pods.patching(pod, change.set ?? {});
+    const writes = [own, ...(change.also ?? [])];
+    if (instance && change.instance) {
+      const { move, set = {}, metered } = change.instance;
+      const state = podInstanceLifecycle.next(instance.doc.state, move);
+      return (await this.instances.patch(instance, { ...set, state }, metered, writes)) !== undefined;
+    }
+    try {
+      await this.#store.commit(writes);
+      return true;
+    } catch (error) {
+      if (!(error instanceof WriteRefused)) throw error;
+      return false;
+    }
+  }
+}
+
+export type PodWish = Wish<KeptPodInstance>;

@@ -1,0 +1,86 @@
+/** Pods as REST v2 says them: compute, mounts and networking in objects of their own. */
+import { timestamp } from "../../kernel/clock.ts";
+import { paged } from "../../kernel/cursor.ts";
+import type { Call, Handlers } from "../../kernel/operation.ts";
+import { registryId } from "../container/command.ts";
+import { eventsOf, logQueryOf } from "../logs/follow.ts";
+import type { PodTerms } from "./fields.ts";
+import type { KeptPod, Pod } from "./model.ts";
+import type { podOperations } from "./operations.ts";
+import type { PodItem } from "./records.ts";
+import type { PodService } from "./service.ts";
+import type { PodViews } from "./view.ts";
+
+type Operations = typeof podOperations;
+type CreateBody = Call<Operations["createPod"]>["body"];
+type UpdateBody = Call<Operations["updatePod"]>["body"];
+
+export function podHandlers(pods: PodService, views: PodViews): Handlers<Operations> {
+  const shown = (item: PodItem) => shownPod(item, views);
+  return {
+    listPods: ({ caller, query }) => paged("pods", query, (asked) => pods.list(caller, asked), shown),
+    createPod: async ({ caller, body }) => shown(await pods.create(caller, newTerms(body))),
+    getPod: async ({ caller, params }) => shown(await pods.own(caller, params.id!)),
+    updatePod: async ({ caller, params, body }) => shown(await pods.update(caller, params.id!, termsFrom(body))),
+    deletePod: ({ caller, params }) => pods.remove(caller, params.id!),
+    async getPodLogs(call) {
+      const { caller, params, gone } = call;
+      return eventsOf(await pods.logs(caller, { pod: params.id!, query: logQueryOf(call), gone }));
+    },
+    async podAction({ caller, params, body }) {
+      const pod = await pods.act(caller, params.id!, body.action);
+      return pod && shown(pod);
+    },
+  };
+}
+
+function newTerms({ gpu, cpu, ...body }: CreateBody): PodTerms {
+  return {
+    ...termsFrom(body),
+    ...(gpu && { gpu: gpuTerms(gpu) }),
+    ...(cpu && { cpu: [cpu] }),
+  };
+}
+
+function gpuTerms({ id, minVcpuCountPerGpu, ...rest }: NonNullable<CreateBody["gpu"]>): NonNullable<PodTerms["gpu"]> {
+  return { types: [id], ...rest, ...(minVcpuCountPerGpu !== undefined && { minVcpuPerGpu: minVcpuCountPerGpu }) };
+}
+
+function termsFrom({ registry, ...plain }: UpdateBody): PodTerms {
+  return { ...plain, ...(registry !== undefined && { registry: registryId(registry) }) };
+}
+
+function shownPod(item: PodItem, views: PodViews): Pod {
+  const { id, createdAt, doc } = item;
+  const { name, image, args, entrypoint, cmd, disk, env, ports, registry, mounts, locked, idleTimeout } = doc;
+  return {
+    id,
+    name,
+    status: doc.status,
+    ...views.of(item),
+    ...{ image, args, entrypoint, cmd, disk, env, ports, registry, mounts, locked, idleTimeout },
+    ...shownCompute(doc),
+    cloud: doc.cloud,
+    dataCenterId: doc.last?.dataCenter ?? null,
+    cudaVersion: doc.last?.cuda ?? null,
+    ssh: { proxy: null, direct: null },
+    template: doc.template,
+    globalNetworking: { enabled: doc.globalNetworking },
+    lastStatusChange: timestamp(doc.lastStatusChange),
+    createdAt: timestamp(createdAt),
+    startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
+  };
+}
+
+const MB_PER_GB = 1024;
+
+function shownCompute({ gpu, cpu = [], last }: KeptPod): Pick<Pod, "gpu" | "cpu"> {
+  if (!gpu) {
+    const chosen = cpu.find(({ id }) => id === last?.flavor) ?? cpu[0]!;
+    return { cpu: { id: chosen.id, vcpuCount: chosen.vcpuCount, memory: chosen.memory } };
+  }
+  const { gpuType, vcpu, memoryMb, virtual } = last ?? { gpuType: null, vcpu: 1, memoryMb: MB_PER_GB, virtual: false };
+  const memory = Math.max(1, Math.round(memoryMb / MB_PER_GB));
+  const given = { vcpuCount: Math.max(1, vcpu), memory, ...(virtual && { virtual }) };
+  return { gpu: { id: gpuType ?? gpu.types[0]!, count: gpu.count, ...given } };
+}

@@ -1,0 +1,231 @@
+/** The rules of Pods. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { newRecord } from "../../kernel/ids.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { LogLine, Logs, Query } from "../../ports/logs/logs.ts";
+import type { Page, PageAsked } from "../../ports/store/collection.ts";
+import type { QuotaBook } from "../account/quotas.ts";
+import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
+import { created, type PodTerms, updated } from "./fields.ts";
+import type { PodInstance } from "./instance.ts";
+import { type KeptPod, type PodAction, podLifecycle, podLog } from "./model.ts";
+import type { PodPlacer } from "./placer.ts";
+import type { PodChange, PodItem, PodRecords } from "./records.ts";
+import type { PodRemains } from "./remains.ts";
+
+export interface PodLogAsked {
+  pod: string;
+  query: Query;
+  gone: AbortSignal;
+}
+
+/** Reads the log of a Pod wherever it lies. */
+export type ReadPodLog = (pod: PodItem, asked: PodLogAsked) => Promise<AsyncIterable<LogLine[]>>;
+
+export interface PodServiceParts {
+  clock: Clock;
+  random: Random;
+  podRecords: PodRecords;
+  podRemains: PodRemains;
+  quotas: QuotaBook;
+}
+
+/** How long a Pod that gives way has for its end. */
+export const YIELD_GRACE_MS = 5000;
+const STOP_GRACE_MS = 10_000;
+
+export class PodService {
+  readonly #parts: PodServiceParts;
+  readonly #changed: ((instance: PodInstance | undefined) => void)[] = [];
+  #placer: PodPlacer | undefined;
+  #refusesImage: RefusesImage = async () => undefined;
+  #readLog: ReadPodLog = async () => {
+    throw problem("not-found", "nothing keeps logs here");
+  };
+
+  constructor(parts: PodServiceParts) {
+    this.#parts = parts;
+  }
+
+  async prepare(): Promise<void> {}
+
+  /** Says where Pods find room; without it there is none. */
+  placeWith(placer: PodPlacer): void {
+    this.#placer = placer;
+  }
+
+  /** Says where the logs of Pods are. */
+  readLogsWith(read: ReadPodLog): void {
+    this.#readLog = read;
+  }
+
+  /** Says which images are refused here, and why. */
+  refuseImages(refuses: RefusesImage): void {
+    this.#refusesImage = refuses;
+  }
+
+  /** Told of every instance that has something to do, or that there may be room for a Pod that waits. */
+  onChange(changed: (instance: PodInstance | undefined) => void): void {
+    this.#changed.push(changed);
+  }
+
+  list(caller: Caller, asked: PageAsked): Promise<Page<KeptPod>> {
+    return this.#parts.podRecords.pods.page(caller, asked);
+  }
+
+  /** Another account's does not exist for the caller; a Pod sees itself alone. */
+  async own(caller: Caller, id: string): Promise<PodItem> {
+    return permitted(caller, id, await this.#parts.podRecords.pods.get(id));
+  }
+
+  /** The lines of a Pod's log, from where the query says, and on as they come. */
+  async logs(caller: Caller, asked: PodLogAsked): Promise<AsyncIterable<LogLine[]>> {
+    return this.#readLog(await this.own(caller, asked.pod), asked);
+  }
+
+  /** There is a place for it before it is said to be there. */
+  async create(caller: Caller, terms: PodTerms): Promise<PodItem> {
+    const { clock, quotas, podRecords } = this.#parts;
+    const config = created(terms);
+    await refuseImage(this.#refusesImage, config.image, caller.account);
+    const record = newRecord(this.#parts, caller.account);
+    const doc: KeptPod = {
+      ...config,
+      status: "PROVISIONING",
+      reason: "about to be started",
+      lastStatusChange: clock.now(),
+      startedAt: null,
+      instance: null,
+      last: null,
+      machines: [],
+      crashes: null,
+      publicPorts: {},
+    };
+    const count = () => podRecords.pods.count({ account: caller.account });
+    const place = async () => (await this.#placer?.create({ ...record, doc })) ?? { reason: "nothing runs Pods here" };
+    const placed = await quotas.within(caller.account, "pods", count, place);
+    if ("reason" in placed) throw problem("no-capacity", sentence(placed.reason));
+    this.#tell(placed);
+    return this.own(caller, record.id);
+  }
+
+  async update(caller: Caller, id: string, terms: PodTerms): Promise<PodItem> {
+    await refuseImage(this.#refusesImage, terms.image, caller.account);
+    return this.#change(caller, id, (pod, instance) => {
+      const { set, reboots } = updated(pod.doc, terms);
+      if (Object.keys(set).length === 0) return undefined;
+      if (reboots.length === 0 || !instance) return { set };
+      if (pod.doc.locked && terms.locked !== false)
+        throw problem("wrong-state", `This Pod is locked: a change of ${reboots.join(", ")} would restart it.`);
+      return { set: { ...set, ...this.#moved("STARTING", `restarts: ${reboots.join(", ")} changed`) }, ...restarting };
+    });
+  }
+
+  /** Undefined for one that is gone by it. */
+  async act(caller: Caller, id: string, action: PodAction): Promise<PodItem | undefined> {
+    if (caller.pod !== undefined && action !== "stop" && action !== "terminate")
+      throw problem("not-allowed", `A Pod may stop and terminate itself, not ${action}.`);
+    if (action === "terminate") return void (await this.remove(caller, id));
+    const changed = await this.#change(caller, id, ({ doc }) => {
+      const next = podLifecycle.next(doc.status, action);
+      if (action === "stop" && doc.locked)
+        throw problem("wrong-state", "This Pod is locked: unlock it before you stop it.");
+      if (action === "stop") return this.ending("EXITED", "stopped by its owner", STOP_GRACE_MS);
+      if (action === "restart") return { set: this.#moved(next, "restarts: its owner asked for it"), ...restarting };
+      return { set: { ...this.#moved(next, "about to be started"), crashes: null } };
+    });
+    return action === "start" ? this.#placed(changed) : changed;
+  }
+
+  /** Gone for callers at once; its program ends, and what it stored is removed, by the node of its machine. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#change(caller, id, (pod) => this.#goneFor(pod, "terminated by its owner"));
+  }
+
+  /** An account is about to go, and its Pods with it. */
+  async removeAccount(account: string): Promise<void> {
+    for await (const { id } of this.#parts.podRecords.pods.all({ account }))
+      await this.terminate(id, "its account went");
+  }
+
+  /** Without anybody's asking for it; a Pod that is gone already is no error. */
+  async terminate(id: string, reason: string): Promise<void> {
+    await this.#change(undefined, id, (pod) => this.#goneFor(pod, reason));
+  }
+
+  /** Without its owner's asking for it: undefined when it does not run any more. */
+  async stopFor(id: string, reason: string, graceMs: number): Promise<PodItem | undefined> {
+    return this.#change(undefined, id, ({ doc }) =>
+      podLifecycle.can(doc.status, "yield") ? this.ending("EXITED", reason, graceMs) : undefined,
+    );
+  }
+
+  #goneFor(pod: PodItem, reason: string): PodChange {
+    const also = this.#parts.podRemains.leaving(pod);
+    return { ...this.ending("TERMINATED", reason, STOP_GRACE_MS), remove: true, also };
+  }
+
+  /** What becomes of a Pod that ends for now, or for good. */
+  ending(status: KeptPod["status"], reason: string, graceMs: number): PodChange {
+    const set = { ...this.#moved(status, reason), instance: null, crashes: null };
+    return { set, instance: { move: "end", set: { graceMs } } };
+  }
+
+  #moved(status: KeptPod["status"], reason: string) {
+    return { status, reason, lastStatusChange: this.#parts.clock.now() };
+  }
+
+  /** One that was told to start has its place at once where there is room; else it waits, and says for what. */
+  async #placed(pod: PodItem): Promise<PodItem> {
+    const { podRecords } = this.#parts;
+    const placed = await this.#placer?.place(pod);
+    if (placed && "reason" in placed) {
+      const { reason } = placed;
+      const waiting = await podRecords.change(pod.id, ({ doc }) =>
+        doc.status === "PROVISIONING" && doc.instance === null ? { set: { reason } } : undefined,
+      );
+      this.#tell(undefined);
+      return waiting ?? pod;
+    }
+    this.#tell(placed);
+    return (await podRecords.pods.get(pod.id)) ?? pod;
+  }
+
+  /** For a caller, whose it must be, or for the platform itself. */
+  async #change(caller: Caller, id: string, decide: Decide): Promise<PodItem>;
+  async #change(caller: undefined, id: string, decide: Decide): Promise<PodItem | undefined>;
+  async #change(caller: Caller | undefined, id: string, decide: Decide): Promise<PodItem | undefined> {
+    let had: PodInstance | undefined;
+    const changed = await this.#parts.podRecords.change(id, (pod, instance) => {
+      if (caller) permitted(caller, id, pod);
+      had = instance;
+      return decide(pod, instance);
+    });
+    this.#tell(had);
+    return caller ? permitted(caller, id, changed) : changed;
+  }
+
+  #tell(instance: PodInstance | undefined): void {
+    for (const changed of this.#changed) changed(instance);
+  }
+}
+
+/** Where the log is this node's own. */
+export const podLogsHere =
+  (logs: Logs): ReadPodLog =>
+  async (pod, { query, gone }) =>
+    logs.follow(podLog(pod.id), query, gone);
+
+type Decide = (pod: PodItem, instance: PodInstance | undefined) => PodChange | undefined;
+
+const restarting = { instance: { move: "restart" } } as const;
+
+function permitted(caller: Caller, id: string, pod: PodItem | undefined): PodItem {
+  if (!pod || pod.account !== caller.account || (caller.pod !== undefined && caller.pod !== id))
+    throw problem("not-found", "pod not found");
+  return pod;
+}
+
+const sentence = (reason: string) => `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;

@@ -1,0 +1,99 @@
+/** What is seen of a Pod beyond its record: what it uses, costs and offers at this moment. */
+import type { Clock } from "../../kernel/clock.ts";
+import { priceOf } from "../../metering/prices.ts";
+import { type KeptPod, type PodAction, podActions, podLifecycle } from "./model.ts";
+import type { PodItem } from "./records.ts";
+
+/** What the program of a Pod uses, in percent, as far as it can be measured. */
+export interface Figures {
+  cpu: number;
+  memory: number;
+  gpus: { util: number; memoryUtil: number }[];
+}
+
+/** A port as it is reached. */
+export interface PortView {
+  private: number;
+  public: number | null;
+  type: string;
+  ip: string | null;
+  url?: string;
+}
+
+export interface ViewParts {
+  clock: Clock;
+  /** What is being done for an instance that does not run yet. */
+  progressOf?: (instance: string) => string | undefined;
+  figuresOf?: (instance: string) => Figures | undefined;
+  portsOf?: (pod: PodItem) => PortView[];
+}
+
+/** What of a Pod is of this moment. */
+export interface PodView {
+  statusReason: string | null;
+  actions: PodAction[];
+  cost: number;
+  runtime: {
+    uptime: number;
+    gpus: Figures["gpus"];
+    cpu: { util: number };
+    memory: { util: number };
+    ports: PortView[];
+  } | null;
+}
+
+const NANO = 1e9;
+
+export class PodViews {
+  readonly #parts: ViewParts;
+
+  constructor(parts: ViewParts) {
+    this.#parts = parts;
+  }
+
+  of(pod: PodItem): PodView {
+    const { doc } = pod;
+    return {
+      statusReason: doc.status === "RUNNING" ? null : this.#reason(doc),
+      actions: actionsOf(doc),
+      cost: costOf(doc),
+      runtime: doc.status === "RUNNING" ? this.#runtime(pod) : null,
+    };
+  }
+
+  #reason({ instance, status, reason }: KeptPod): string {
+    const progress = instance === null || status === "EXITED" ? undefined : this.#parts.progressOf?.(instance);
+    return (progress === undefined ? reason : `pulling its image: ${progress}`) ?? "";
+  }
+
+  #runtime(pod: PodItem): PodView["runtime"] {
+    const { clock, figuresOf, portsOf } = this.#parts;
+    const { startedAt, instance } = pod.doc;
+    const figures = instance === null ? undefined : figuresOf?.(instance);
+    return {
+      uptime: Math.max(0, Math.floor((clock.now() - (startedAt ?? clock.now())) / 1000)),
+      gpus: figures?.gpus ?? [],
+      cpu: { util: figures?.cpu ?? 0 },
+      memory: { util: figures?.memory ?? 0 },
+      ports: portsOf?.(pod) ?? portsWithin(pod.doc),
+    };
+  }
+}
+
+/** Where nothing reaches them from outside. */
+const portsWithin = ({ ports }: KeptPod): PortView[] =>
+  ports.map((port) => {
+    const [number, type] = port.split("/") as [string, string];
+    return { private: Number(number), public: null, type, ip: null };
+  });
+
+function actionsOf({ status, locked }: KeptPod): PodAction[] {
+  return podActions.filter((action) => podLifecycle.can(status, action) && !(locked && action === "stop"));
+}
+
+/** Nothing while it holds nothing. */
+function costOf({ instance, last, disk, mounts }: KeptPod): number {
+  if (instance === null || !last) return 0;
+  const { gpu, cpu, disk: stored } = priceOf("pod", { ...last, diskGb: disk + (mounts.persistent?.size ?? 0) });
+  return (gpu + cpu + stored) / NANO;
+}

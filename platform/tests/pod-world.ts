@@ -1,0 +1,117 @@
+/** A world in which the server keeps Pods on a machine that a test plays. */
+import { FakeCompute, type FakeOptions } from "../src/ports/compute/fake-compute.ts";
+import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
+import { podLog } from "../src/resources/pods/model.ts";
+import { endWith, instanceOf, noteStarts } from "./fleet-world.ts";
+import { idle } from "./idle.ts";
+import { type Answer, setup, type World, type WorldOptions } from "./world.ts";
+
+export interface PodWorld extends World {
+  compute: FakeCompute;
+  /** Ids of all instances whose programs were ever started here. */
+  started: string[];
+  /** The programs that run. */
+  running(): FakeInstance[];
+  /** Creates a Pod, and lets it come to run where it can. */
+  create(body?: object): Promise<Answer["json"]>;
+  pod(id: string): Promise<Answer["json"]>;
+  act(id: string, action: string): Promise<Answer>;
+  change(id: string, change: object): Promise<Answer>;
+  /** Lets everything happen that does not wait for time. */
+  settle(): Promise<void>;
+  /** Moves time on by seconds, letting everything happen in each. */
+  pass(seconds: number): Promise<void>;
+  /** The log of a Pod, the platform's own lines in brackets. */
+  log(pod: string): Promise<string[]>;
+  /** The server ends without a word, and the next one comes up on what it left; with `rebooted`, the machine was off as well. */
+  crash(options?: { rebooted?: boolean }): Promise<PodWorld>;
+}
+
+export interface PodWorldOptions extends Omit<WorldOptions, "compute" | "machine"> {
+  machine?: FakeOptions & { name?: string };
+}
+
+export const CPU_POD = { name: "box", image: "host:/app", cpu: { id: "cpu3c", vcpuCount: 2 } };
+export const GPU_POD = { name: "box", image: "host:/app", gpu: { id: "NVIDIA A40", count: 1 } };
+
+/** A machine with a few GPUs that are as good as real: what one has nobody else gets. */
+export const TWO_GPUS: FakeOptions = {
+  capacity: {
+    vcpu: 32,
+    memoryMb: 256 * 1024,
+    diskGb: 1000,
+    ceilings: false,
+    gpus: [{ type: "NVIDIA A40", count: 2, virtual: false }],
+    cuda: "12.8",
+  },
+};
+
+export async function setupPods({ machine, ...options }: PodWorldOptions = {}): Promise<PodWorld> {
+  let compute!: FakeCompute;
+  const started: string[] = [];
+  const world = await setup({
+    rateLimits: "off",
+    ...options,
+    machine: machine?.name,
+    compute: (clock) => {
+      compute = new FakeCompute(clock, machine);
+      noteStarts(compute, started);
+      return compute;
+    },
+  });
+  return podWorld(world, compute, started);
+}
+
+function podWorld(world: World, compute: FakeCompute, started: string[]): PodWorld {
+  const self: PodWorld = {
+    ...world,
+    compute,
+    started,
+    running: () =>
+      [...new Set(started)].flatMap((id) => {
+        const instance = instanceOf(compute, id);
+        return instance && !instance.exited ? [instance] : [];
+      }),
+    async create(body = CPU_POD) {
+      const { status, json, text } = await world.call("POST", "/v2/pods", { body });
+      if (status !== 201) throw new Error(text);
+      await idle();
+      return json;
+    },
+    pod: async (id) => (await world.call("GET", `/v2/pods/${id}`)).json,
+    async act(id, action) {
+      const answer = await world.call("POST", `/v2/pods/${id}/action`, { body: { action } });
+      await idle();
+      return answer;
+    },
+    async change(id, body) {
+      const answer = await world.call("PATCH", `/v2/pods/${id}`, { body });
+      await idle();
+      return answer;
+    },
+    settle: idle,
+    async pass(seconds) {
+      for (let s = 0; s < seconds; s++) {
+        await world.clock.advance(1000);
+        await idle();
+      }
+    },
+    async log(pod) {
+      const lines = await world.logs.read(podLog(pod), { from: { tail: 1000 } });
+      return lines.map(({ source, line }) => (source === "system" ? `[${line}]` : line));
+    },
+    async crash({ rebooted = false } = {}) {
+      await world.abandon();
+      if (rebooted) for (const { id } of await compute.list()) await compute.remove(id);
+      const left = compute.restarted();
+      const known = (await left.list()).map(({ id }) => id);
+      noteStarts(left, known);
+      const next = await setup({ rateLimits: "off", store: world.store, found: world, compute: () => left });
+      const again = podWorld(next, left, known);
+      await idle();
+      return again;
+    },
+    [Symbol.asyncDispose]: () => endWith(world),
+  };
+  return self;
+}
