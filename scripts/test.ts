@@ -27,8 +27,13 @@ const lines: readonly (readonly Stage[])[] = [
 
 const env = { ...process.env, REDOCLY_TELEMETRY: "off", ...(process.stdout.isTTY && { FORCE_COLOR: "1" }) };
 
+/** What is worth saying once more of a stage that failed: it may be thousands of lines above the end. */
+const WORTH_REPEATING = /FAIL|×|Error: |^E: |not ok/;
+const MOST_REPEATED = 60;
+const TAIL = 20;
+
 /** One by itself writes as it goes. Of several each is shown as a whole when it has ended, so that no two are mixed. */
-async function run({ name, command }: Stage, byItself: boolean): Promise<boolean> {
+async function run({ name, command }: Stage, byItself: boolean): Promise<string | undefined> {
   const started = performance.now();
   const stdio = byItself ? "inherit" : (["ignore", "pipe", "pipe"] as const);
   const child = spawn(command[0], command.slice(1), { env, stdio: stdio as "inherit" });
@@ -45,14 +50,17 @@ async function run({ name, command }: Stage, byItself: boolean): Promise<boolean
   process.stdout.write(Buffer.concat(said));
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`stage ${name}: ${seconds} s${status === 0 ? "" : " — FAILED"}`);
-  return status === 0;
+  if (status === 0) return undefined;
+  const told = Buffer.concat(said).toString().split("\n");
+  const repeated = told.filter((text) => WORTH_REPEATING.test(text)).slice(0, MOST_REPEATED);
+  return [`FAILED: ${name}`, ...(repeated.length > 0 ? repeated : told.slice(-TAIL))].join("\n");
 }
 
 for (const line of lines) {
   if (line.length > 1) console.log(`side by side: ${line.map(({ name }) => name).join(", ")}`);
-  const passed = await Promise.all(line.map((one) => run(one, line.length === 1)));
-  const failed = line.filter((_, index) => !passed[index]).map(({ name }) => name);
-  if (failed.length === 0) continue;
-  console.log(`FAILED: ${failed.join(", ")}`);
+  const outcomes = await Promise.all(line.map((one) => run(one, line.length === 1)));
+  const failures = outcomes.filter((outcome) => outcome !== undefined);
+  if (failures.length === 0) continue;
+  console.log(failures.join("\n"));
   process.exit(1);
 }
