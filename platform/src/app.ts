@@ -46,12 +46,14 @@ import { PodRecords } from "./resources/pods/records.ts";
 import { PodRemains } from "./resources/pods/remains.ts";
 import { PodService, podLogsHere } from "./resources/pods/service.ts";
 import { PodViews } from "./resources/pods/view.ts";
+import { Yielding } from "./resources/pods/yielding.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { Removals } from "./resources/removals.ts";
 import { accountRemovers, endpointRemovers } from "./resources/removers.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
+import { WORKER_LOGS } from "./resources/workers/model.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 import { WorkerService } from "./resources/workers/service.ts";
 import type { Settings } from "./settings.ts";
@@ -206,7 +208,11 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { endpoints, workerKeys } = services;
   for (const service of [endpoints, services.pods]) if (parts.refusesImage) service.refuseImages(parts.refusesImage);
   services.pods.readLogsWith(podLogsHere(logs));
-  const podViews = new PodViews({ clock, progressOf: (instance) => pods?.progressOf(instance) });
+  const podViews = new PodViews({
+    clock,
+    progressOf: (instance) => pods?.progressOf(instance),
+    figuresOf: (instance) => pods?.figures.of(instance),
+  });
   endpoints.onChange((id) => fleet?.endpointChanged(id));
   services.removals.register("endpoint", endpointRemovers({ ...services, workers: fleet, jobs: engine, logs }));
   const requests = (endpoint: string) => balancer.requestsOf(endpoint);
@@ -215,7 +221,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const elsewhere =
     node && new OtherLogs({ here: ownMachines, calls, peers: async () => (await fleet?.peers()) ?? [] });
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
-  const expiring = every(clock, HOUR_MS, (now) => logs.expire(now - settings.logDays * DAY_MS), failed);
+  const expiring = every(clock, HOUR_MS, (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => services.removals.finishAll(), failed);
   floating(removing.soon(), failed);
 
@@ -364,7 +370,8 @@ function createFleet(
 function createPods(parts: AppParts, services: Services, fleet: Fleet, failed: (error: unknown) => void): Pods {
   const { secrets, account, pods } = services;
   const machines = () => fleet.machines();
-  const placer = new PodPlacer({ ...parts, ...services, machines, volumeOf: async () => undefined });
+  const yielding = new Yielding({ ...parts, ...services, machines });
+  const placer = new PodPlacer({ ...parts, ...services, machines, yielding, volumeOf: async () => undefined });
   pods.placeWith(placer);
   return new Pods({
     ...parts,

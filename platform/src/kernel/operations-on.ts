@@ -22,7 +22,9 @@ interface Common<Many extends string> extends Pick<Operation, "tag"> {
 }
 
 /** What one of them has of its own. */
-type Own = Partial<Pick<Operation, "summary" | "description" | "narrowed" | "byPod" | "refuses" | "bodyLimit">>;
+type Own = Partial<
+  Pick<Operation, "summary" | "description" | "narrowed" | "byPod" | "refuses" | "bodyLimit" | "isLimitFirst">
+>;
 
 export function operationsOn<R extends Shapes, Many extends string>(
   { record, create, update }: R,

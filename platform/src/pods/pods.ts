@@ -18,6 +18,8 @@ import type { PodRemains } from "../resources/pods/remains.ts";
 import type { PodService } from "../resources/pods/service.ts";
 import type { PodBooterParts } from "./booter.ts";
 import { Clearing } from "./clearing.ts";
+import { PodFigures } from "./figures.ts";
+import { IdleStop } from "./idle.ts";
 import { PodKeeper } from "./keeper.ts";
 import { Timers } from "./timers.ts";
 
@@ -33,6 +35,8 @@ export interface PodsParts
   pods: PodService;
   podRemains: PodRemains;
   placer: PodPlacer;
+  /** No other process keeps Pods. */
+  alone: boolean;
   /** When a process before this one last said that its machines were there. */
   seenBefore: () => number | undefined;
   /** Of many nodes one finds places. */
@@ -54,6 +58,9 @@ export class Pods implements AsyncDisposable {
   readonly #parts: PodsParts;
   readonly #crews: ReadonlyMap<string, Crew>;
   readonly #timers: Timers;
+  readonly #idle: IdleStop;
+  /** What their programs use. */
+  readonly figures: PodFigures;
   readonly #stopListening: () => void;
   readonly #turns = new OneAtATime();
   #ticking: Duty | undefined;
@@ -64,6 +71,8 @@ export class Pods implements AsyncDisposable {
     this.#parts = parts;
     this.#crews = new Map(parts.machines.map((machine) => [machine.id, this.#crewOf(machine)]));
     this.#timers = new Timers(parts);
+    this.figures = new PodFigures(parts);
+    this.#idle = new IdleStop({ ...parts, figures: this.figures, isHere: (machine) => this.#crews.has(machine) });
     this.#stopListening = parts.signals.listen(WORK, () => this.#soon());
     parts.pods.onChange((instance) => this.#act(instance));
   }
@@ -115,6 +124,7 @@ export class Pods implements AsyncDisposable {
   async #tick(now: number): Promise<void> {
     await this.#compare();
     for (const { keeper } of this.#crews.values()) await keeper.tick();
+    if (await this.figures.measure()) await this.#idle.look();
     if (this.#parts.mine && !(await this.#parts.mine(now))) return;
     await this.#timers.act(now);
     await this.#placeWaiting();

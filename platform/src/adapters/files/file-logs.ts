@@ -126,11 +126,11 @@ export class FileLogs implements Logs {
     });
   }
 
-  async expire(before: number): Promise<void> {
+  async expire(below: string, before: number): Promise<void> {
     await Promise.all([...this.#streams.values()].map((stream) => stream.settled()));
     for (const name of await this.#namesBelow(this.#folder)) {
       const kept = await this.#kept(name);
-      if (kept && kept.newestTs < before) await this.remove(name);
+      if (kept && kept.newestTs < before && name.startsWith(below)) await this.remove(name);
       else this.#forgetIdle(name);
     }
     await this.#trim();

@@ -215,13 +215,14 @@ function removalCases(open: OpenLogs): void {
 
   test("streams to which nothing was added since a time are removed, and the others are not", async () => {
     await using opened = await open();
-    opened.logs.append("old/a", [said("1", NOW), said("2", NOW + 999)]);
-    opened.logs.append("old/b", [said("1", NOW)]);
-    opened.logs.append("new/a", [said("1", NOW), said("2", NOW + 1000)]);
-    await opened.logs.expire(NOW + 1000);
-    const left = await Promise.all(["old/a", "old/b", "new/a"].map((name) => opened.logs.has(name)));
-    expect(left).toEqual([false, false, true]);
-    expect(texts(await opened.logs.read("new/a", { from: { tail: 9 } }))).toEqual(["1", "2"]);
+    opened.logs.append("w/old/a", [said("1", NOW), said("2", NOW + 999)]);
+    opened.logs.append("w/old/b", [said("1", NOW)]);
+    opened.logs.append("w/new/a", [said("1", NOW), said("2", NOW + 1000)]);
+    opened.logs.append("stays/a", [said("1", NOW)]);
+    await opened.logs.expire("w/", NOW + 1000);
+    const left = await Promise.all(["w/old/a", "w/old/b", "w/new/a", "stays/a"].map((name) => opened.logs.has(name)));
+    expect(left).toEqual([false, false, true, true]);
+    expect(texts(await opened.logs.read("w/new/a", { from: { tail: 9 } }))).toEqual(["1", "2"]);
   });
 }
 
@@ -253,7 +254,7 @@ function restartCases(open: OpenLogs): void {
     const again = await reopen();
     await again.remove("a/");
     expect(await Promise.all(["a/1", "a/2", "b/1"].map((name) => again.has(name)))).toEqual([false, false, true]);
-    await again.expire(NOW + 1);
+    await again.expire("b/", NOW + 1);
     expect(await again.has("b/1")).toBe(false);
   });
 }

@@ -41,8 +41,8 @@ export interface Logs extends AsyncDisposable {
   has(stream: string): Promise<boolean>;
   /** Removes a stream, or every stream below a path that ends in `/`, so that nothing of it is left on the disk. */
   remove(path: string): Promise<void>;
-  /** Removes streams to which nothing was added since then. */
-  expire(before: number): Promise<void>;
+  /** Removes streams below a path to which nothing was added since then. Others stay, however quiet. */
+  expire(below: string, before: number): Promise<void>;
 }
 
 const STREAM = /^[a-zA-Z0-9_-]{1,100}(\/[a-zA-Z0-9_-]{1,100}){0,7}$/;

@@ -58,8 +58,9 @@ export class MemoryLogs implements Logs {
     this.#followers.end(isGone);
   }
 
-  async expire(before: number): Promise<void> {
-    for (const [name, { newestTs }] of this.#streams) if (newestTs < before) await this.remove(name);
+  async expire(below: string, before: number): Promise<void> {
+    for (const [name, { newestTs }] of this.#streams)
+      if (name.startsWith(below) && newestTs < before) await this.remove(name);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -99,10 +99,11 @@ export interface PodUpdate {
 }
 
 export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
-  const { args, entrypoint, cmd, mounts, templateId, gpu: _, cpu: __, ...plain } = terms;
+  const { args, entrypoint, cmd, mounts, templateId, env, gpu: _, cpu: __, ...plain } = terms;
   refuseMistakes(terms);
   const set: Partial<PodConfig> = {
     ...plain,
+    ...(env && { env: withPassword(before, env) }),
     ...commandOf({ args, entrypoint, cmd }, before),
     ...(mounts && { mounts: mountsAfter(before.mounts, mounts) }),
     ...(templateId !== undefined && { template: templateId }),
@@ -112,6 +113,15 @@ export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
   const changed = names.filter((name) => JSON.stringify(set[name]) !== JSON.stringify(before[name]));
   const kept = Object.fromEntries(changed.map((name) => [name, set[name]])) as Partial<PodConfig>;
   return { set: kept, reboots: changed.filter((name) => !IN_PLACE.includes(name)) };
+}
+
+/** The password of its notebook, which was made for it. */
+export const JUPYTER_PASSWORD = "JUPYTER_PASSWORD";
+
+/** Who replaces the variables need not know of the one that was made for it. */
+function withPassword({ startJupyter, env: before }: KeptPod, env: Record<string, string>): Record<string, string> {
+  const password = before[JUPYTER_PASSWORD];
+  return startJupyter && password !== undefined ? { [JUPYTER_PASSWORD]: password, ...env } : env;
 }
 
 /** Only what was there from the start can be changed, and nothing becomes smaller. */

@@ -271,11 +271,12 @@ export type KeptPod = {
 export const pods: Kept<KeptPod & Document> = {
   kind: "pod",
   v: 1,
-  listed: ({ status, template, registry, mounts, stopAfter, terminateAfter }) => ({
+  listed: ({ status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout }) => ({
     status,
     template: template ?? undefined,
     registry: registry ?? undefined,
     volume: mounts.network?.map(({ volumeId }) => volumeId),
+    idles: idleTimeout !== null && status === "RUNNING" ? "yes" : undefined,
     timed: stopAfter !== null || terminateAfter !== null ? "yes" : undefined,
   }),
 };

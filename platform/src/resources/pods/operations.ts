@@ -25,6 +25,7 @@ export const podOperations = {
       "none, the refusal says what it needs and how much of that is free.",
     refuses: ["not-found", "no-capacity", "over-quota"],
     bodyLimit: 100 * KIB,
+    isLimitFirst: true,
   }),
   getPod: on.get({ byPod: true }),
   updatePod: on.update({

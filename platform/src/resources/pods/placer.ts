@@ -11,6 +11,7 @@ import type { KeptPodInstance, PodInstance } from "./instance.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
 import { needOf, type VolumePlace } from "./need.ts";
 import type { PodItem, PodRecords, PodWish } from "./records.ts";
+import type { Yielding } from "./yielding.ts";
 
 export interface PlacerParts {
   podRecords: PodRecords;
@@ -18,6 +19,7 @@ export interface PlacerParts {
   random: Random;
   /** Machines that are there. */
   machines: () => Promise<readonly Machine[]>;
+  yielding: Yielding;
   /** Where a network volume of an account is; undefined when there is none. */
   volumeOf: (account: string, volume: string) => Promise<VolumePlace | undefined>;
 }
@@ -33,10 +35,19 @@ export class PodPlacer {
     this.#allocator = new Allocator({ records: parts.podRecords.instances, machines: parts.machines });
   }
 
-  /** Puts a new Pod on record together with its place, or neither. */
+  /** Puts a new Pod on record together with its place, or neither. Where others must give way first, they are waited for. */
   async create(pod: NewPod): Promise<PodInstance | NoRoom> {
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
+    const placed = await this.#createOn(pod, wish);
+    if (!("reason" in placed) || pod.doc.interruptible) return placed;
+    const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
+    if (leaving.length === 0) return placed;
+    await this.#parts.yielding.gone(leaving);
+    return this.#createOn(pod, wish);
+  }
+
+  async #createOn(pod: NewPod, wish: PodWish & { id: string }): Promise<PodInstance | NoRoom> {
     const { pods } = this.#parts.podRecords;
     const machines = await this.#parts.machines();
     const placed = await this.#allocator.allocate([wish], async ([place]) => {
@@ -61,7 +72,10 @@ export class PodPlacer {
       last: lastPlace(place, machines),
       machines: [...new Set([...doc.machines, place.machine])],
     });
-    return podRecords.place(pod.id, { allocator: this.#allocator, wish, set });
+    const placed = await podRecords.place(pod.id, { allocator: this.#allocator, wish, set });
+    if (!placed || !("reason" in placed) || pod.doc.interruptible) return placed;
+    const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
+    return leaving.length === 0 ? placed : { reason: "waits for Pods that give way to it" };
   }
 
   async #wish(pod: NewPod): Promise<(PodWish & { id: string }) | NoRoom> {
@@ -83,7 +97,8 @@ export class PodPlacer {
 function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): KeptPodInstance {
   const about = { kind: "pod", owner: id, image: doc.image, template: doc.template, state: "PLACED" } as const;
   const nothingYet = { keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
-  return { ...NOWHERE, ...place, ...about, ...nothingYet };
+  const yields = doc.interruptible ? { yields: { bid: doc.bidPerGpu ?? 0 } } : {};
+  return { ...NOWHERE, ...place, ...about, ...nothingYet, ...yields };
 }
 
 function lastPlace(place: Place, machines: readonly Machine[]): LastPlace {

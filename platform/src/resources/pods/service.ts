@@ -8,7 +8,7 @@ import type { LogLine, Logs, Query } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
-import { created, type PodTerms, updated } from "./fields.ts";
+import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
 import type { PodInstance } from "./instance.ts";
 import { type KeptPod, type PodAction, podLifecycle, podLog } from "./model.ts";
 import type { PodPlacer } from "./placer.ts";
@@ -32,8 +32,6 @@ export interface PodServiceParts {
   quotas: QuotaBook;
 }
 
-/** How long a Pod that gives way has for its end. */
-export const YIELD_GRACE_MS = 5000;
 const STOP_GRACE_MS = 10_000;
 
 export class PodService {
@@ -92,7 +90,7 @@ export class PodService {
     await refuseImage(this.#refusesImage, config.image, caller.account);
     const record = newRecord(this.#parts, caller.account);
     const doc: KeptPod = {
-      ...config,
+      ...withJupyter(config, this.#parts.random),
       status: "PROVISIONING",
       reason: "about to be started",
       lastStatusChange: clock.now(),
@@ -210,6 +208,15 @@ export class PodService {
   #tell(instance: PodInstance | undefined): void {
     for (const changed of this.#changed) changed(instance);
   }
+}
+
+const PASSWORD_BYTES = 16;
+
+/** Its notebook has a password that nobody else knows; its owner finds it among the variables. */
+function withJupyter(config: PodConfig, random: Random): PodConfig {
+  if (!config.startJupyter || config.env[JUPYTER_PASSWORD] !== undefined) return config;
+  const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString("hex");
+  return { ...config, env: { ...config.env, [JUPYTER_PASSWORD]: password } };
 }
 
 /** Where the log is this node's own. */

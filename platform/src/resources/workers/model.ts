@@ -69,7 +69,10 @@ export type KeptWorker = KeptInstance & {
 export const workerLog = (endpoint: string, worker: string) => `${workerLogsOf(endpoint)}${worker}`;
 
 /** Where the streams of all workers of an endpoint are. */
-export const workerLogsOf = (endpoint: string) => `worker/${endpoint}/`;
+export const workerLogsOf = (endpoint: string) => `${WORKER_LOGS}${endpoint}/`;
+
+/** Where those of all endpoints are. They are kept for a time, those of Pods as long as the Pod. */
+export const WORKER_LOGS = "worker/";
 
 export const workerStatuses = ["RUNNING", "IDLE", "INITIALIZING", "THROTTLED", "UNHEALTHY"] as const;
 export type WorkerStatus = (typeof workerStatuses)[number];

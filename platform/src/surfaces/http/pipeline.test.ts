@@ -78,7 +78,7 @@ describe("paths and methods", () => {
     ["/v2/account/nothing"],
     ["/v2/account"],
     ["/v2/account/secrets/aaaaaaaaaaaaaa/more"],
-    ["/v2/pods/run"],
+    ["/v2/billing/run"],
     ["/v2/catalog"],
     ["/v2"],
     ["/nothing"],

@@ -110,21 +110,27 @@ export class Pipeline {
     reply: Reply,
     params: Params,
   ): Promise<Reply> {
-    return this.answer(surface, request, reply, async (caller, room) => {
-      const sender = { request, reply, whose: caller.account, room };
-      const input: Input = {
-        params,
-        query: () => readQuery(operation.query, searchOf(request)),
-        body: () => this.#body(surface, operation, sender),
-      };
-      if (operation.events)
-        return this.#follow(request, reply, (following) =>
-          perform(operation, handler, caller, { ...input, following }),
-        );
-      const result = await perform(operation, handler, caller, input);
-      reply.code((result === undefined && operation.emptyStatus) || operation.status);
-      return result;
-    });
+    return this.answer(
+      surface,
+      request,
+      reply,
+      async (caller, room) => {
+        const sender = { request, reply, whose: caller.account, room };
+        const input: Input = {
+          params,
+          query: () => readQuery(operation.query, searchOf(request)),
+          body: () => this.#body(surface, operation, sender),
+        };
+        if (operation.events)
+          return this.#follow(request, reply, (following) =>
+            perform(operation, handler, caller, { ...input, following }),
+          );
+        const result = await perform(operation, handler, caller, input);
+        reply.code((result === undefined && operation.emptyStatus) || operation.status);
+        return result;
+      },
+      lengthFirst(operation, request),
+    );
   }
 
   async #follow(
@@ -148,12 +154,16 @@ export class Pipeline {
     return this.answer(surface, request, reply, () => Promise.reject(refusal));
   }
 
-  /** For surfaces whose bodies are not read by a schema: everything else happens to them in the same order. */
+  /**
+   * For surfaces whose bodies are not read by a schema: everything else happens to them in the same order. What `first` refuses is refused
+   * before anybody is asked who they are.
+   */
   async answer(
     surface: Surface,
     request: Request,
     reply: Reply,
     work: (caller: Caller, room: RequestRoom) => Promise<unknown>,
+    first?: () => void,
   ): Promise<Reply> {
     const startedMs = this.#clock.monotonic();
     const id = requestId(this.#random);
@@ -162,6 +172,7 @@ export class Pipeline {
     let caller: Caller | undefined;
     let room: RequestRoom | undefined;
     try {
+      first?.();
       const recognised = surface.authenticate(request.headers);
       caller = recognised instanceof Promise ? await recognised : recognised;
       this.#doorkeeper.admit(request.socket, caller.account);
@@ -210,6 +221,11 @@ export class Pipeline {
       "request",
     );
   }
+}
+
+/** Where a body that is announced to be too long is refused whoever sends it. */
+function lengthFirst({ isLimitFirst, bodyLimit = DEFAULT_BODY_LIMIT }: Operation, request: Request) {
+  return isLimitFirst ? () => refuseTooLarge(request, bodyLimit) : undefined;
 }
 
 /** JSON text that is ready to be sent. */

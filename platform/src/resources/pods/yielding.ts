@@ -1,0 +1,70 @@
+/** Pods that give way: those that their owners made interruptible end when others need their place. */
+import { type Clock, sleep } from "../../kernel/clock.ts";
+import { placeOf } from "../../machines/instances.ts";
+import type { Need } from "../../machines/need.ts";
+import type { Machine, Place } from "../../machines/place.ts";
+import { Room } from "../../machines/room.ts";
+import type { PodInstance } from "./instance.ts";
+import type { PodRecords } from "./records.ts";
+import type { PodService } from "./service.ts";
+
+export interface YieldingParts {
+  podRecords: PodRecords;
+  pods: PodService;
+  clock: Clock;
+  machines: () => Promise<readonly Machine[]>;
+}
+
+/** From the word to the end of a program that does not heed it. */
+const GRACE_MS = 5000;
+/** How long their end is waited for, and how often is looked. */
+const PATIENCE_MS = 15_000;
+const LOOK_MS = 200;
+
+export class Yielding {
+  readonly #parts: YieldingParts;
+
+  constructor(parts: YieldingParts) {
+    this.#parts = parts;
+  }
+
+  /** Ends as few as make room for this, and says which; none where all of them together would not. */
+  async makeRoom(need: Need, whom: string): Promise<string[]> {
+    const leaving = await this.#choose(need);
+    for (const { doc } of leaving)
+      await this.#parts.pods.stopFor(doc.owner, `interrupted: gave its place to '${whom}'`, GRACE_MS);
+    return leaving.map(({ id }) => id);
+  }
+
+  /** Resolves when they have left their places, or when that takes too long. */
+  async gone(instances: readonly string[]): Promise<void> {
+    const { podRecords, clock } = this.#parts;
+    const untilMs = clock.monotonic() + PATIENCE_MS;
+    const areThere = async () => (await podRecords.allInstances()).some(({ id }) => instances.includes(id));
+    while ((await areThere()) && clock.monotonic() < untilMs) await sleep(clock, LOOK_MS);
+  }
+
+  async #choose(need: Need): Promise<readonly PodInstance[]> {
+    const { podRecords, machines } = this.#parts;
+    const all = await podRecords.instances.all();
+    const room = new Room(await machines(), all.flatMap(placeOf));
+    const yielding = (await podRecords.allInstances()).filter(({ doc }) => doc.yields && doc.state !== "ENDING");
+    const groups = [...Map.groupBy(yielding, ({ doc }) => `${doc.machine} ${doc.box}`).values()];
+    const choices = groups.flatMap((group) => fewest(group.toSorted(byBid), room, need));
+    return choices.toSorted((a, b) => a.length - b.length)[0] ?? [];
+  }
+}
+
+/** Of one box, those that bid least, until there is room; none when there never is. */
+function fewest(group: readonly PodInstance[], room: Room, need: Need): (readonly PodInstance[])[] {
+  for (let count = 1; count <= group.length; count++) {
+    const leaving = group.slice(0, count);
+    const places: Place[] = leaving.flatMap(placeOf);
+    if (room.placeWithout(places, need)) return [leaving];
+  }
+  return [];
+}
+
+/** Who bids least goes first; of those that bid the same, the last that came. */
+const byBid = (a: PodInstance, b: PodInstance) =>
+  (a.doc.yields?.bid ?? 0) - (b.doc.yields?.bid ?? 0) || b.createdAt - a.createdAt;
