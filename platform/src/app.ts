@@ -47,12 +47,15 @@ import { PodRemains } from "./resources/pods/remains.ts";
 import { PodService, podLogsHere } from "./resources/pods/service.ts";
 import { PodViews } from "./resources/pods/view.ts";
 import { Yielding } from "./resources/pods/yielding.ts";
+import { RegistryService } from "./resources/registries/service.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { Removals } from "./resources/removals.ts";
 import { accountRemovers, endpointRemovers } from "./resources/removers.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
+import { usersOfRegistries } from "./resources/users.ts";
+import { Uses } from "./resources/uses.ts";
 import { WORKER_LOGS } from "./resources/workers/model.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 import { WorkerService } from "./resources/workers/service.ts";
@@ -91,6 +94,7 @@ export interface Services {
   accounts: Accounts;
   account: AccountService;
   secrets: SecretService;
+  registries: RegistryService;
   masterKeys: MasterKeys;
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
@@ -113,6 +117,8 @@ export async function openServices(
   const releaseRecords = new ReleaseRecords(parts);
   const quotas = new QuotaBook(parts);
   const secrets = new SecretService({ ...parts, quotas });
+  const uses = new Uses();
+  const registries = new RegistryService({ ...parts, quotas, uses });
   const batchRecords = new BatchRecords(parts);
   const instanceRecords = new InstanceRecords(parts);
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
@@ -122,20 +128,22 @@ export async function openServices(
     accounts: new Accounts({ ...parts, removals }),
     account: new AccountService({ ...parts, quotas }),
     secrets,
-    masterKeys: new MasterKeys({ ...parts, secrets, batchRecords }),
-    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords }),
+    registries,
+    masterKeys: new MasterKeys({ ...parts, secrets, registries, batchRecords }),
+    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries }),
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
     workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
     podRecords,
     podKeys: new PodKeys(parts),
     podRemains,
-    pods: new PodService({ ...parts, podRecords, podRemains, quotas }),
+    pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries }),
     batchRecords,
     quotas,
     removals,
   };
   removals.register("account", accountRemovers(services));
+  uses.register("registry", usersOfRegistries(services));
   await Promise.all(Object.values(services).map((service) => service.prepare()));
   return services;
 }
@@ -348,7 +356,7 @@ const identityIn = ({ node, alone }: AppParts): NodeIdentity | undefined => (alo
 /** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
 function createFleet(
   parts: AppParts,
-  { endpoints, secrets, workerKeys, workerRecords, quotas }: Services,
+  { endpoints, secrets, registries, workerKeys, workerRecords, quotas }: Services,
   around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach">,
 ): Fleet | undefined {
   const { machines = [] } = parts;
@@ -362,13 +370,14 @@ function createFleet(
     keys: workerKeys,
     quotas,
     reveal: (account, name) => secrets.reveal(account, name),
+    accessTo: (pull) => registries.accessTo(pull),
     mine: leaseOf("fleet", parts),
   });
 }
 
 /** Where there is nothing to run workers on, there is nothing to run Pods on. */
 function createPods(parts: AppParts, services: Services, fleet: Fleet, failed: (error: unknown) => void): Pods {
-  const { secrets, account, pods } = services;
+  const { secrets, account, pods, registries } = services;
   const machines = () => fleet.machines();
   const yielding = new Yielding({ ...parts, ...services, machines });
   const placer = new PodPlacer({ ...parts, ...services, machines, yielding, volumeOf: async () => undefined });
@@ -381,6 +390,7 @@ function createPods(parts: AppParts, services: Services, fleet: Fleet, failed: (
     machines: parts.machines ?? [],
     seenBefore: () => fleet.seenBefore,
     reveal: (owner, name) => secrets.reveal(owner, name),
+    accessTo: (pull) => registries.accessTo(pull),
     sshKeysOf: (owner) => account.sshKeys({ account: owner }),
     mine: leaseOf("pods", parts),
   });

@@ -8,6 +8,7 @@ import { batchOperations } from "./resources/batches/operations.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { podOperations } from "./resources/pods/operations.ts";
+import { registryOperations } from "./resources/registries/operations.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { workerOperations } from "./resources/workers/operations.ts";
@@ -20,6 +21,7 @@ export const operations = {
   ...workerOperations,
   ...releaseOperations,
   ...buildOperations,
+  ...registryOperations,
 };
 
 /** What callers ask an endpoint with a queue for. */

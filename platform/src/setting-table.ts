@@ -117,7 +117,7 @@ export const settingTable = {
     variable: "MILLRACE_QUOTAS",
     value: "QUOTAS",
     about:
-      "what an account may have, such as workers=50,endpoints=20; by default 16 workers for each processor, 32 at least, and 1000 endpoints, keys and secrets",
+      "what an account may have, such as workers=50,endpoints=20; by default 16 workers for each processor, 32 at least, and 1000 endpoints, keys, secrets and registries",
     read: parseQuotas,
   },
   invokeLimits: {

@@ -5,6 +5,7 @@ import { EngineApi } from "../src/adapters/docker/engine-api.ts";
 import { stay } from "../src/kernel/clock.ts";
 import { expectCalls } from "./calling.ts";
 import { importImage, startEngine } from "./docker-engine.ts";
+import { CREDENTIAL, startRegistry } from "./image-registry.ts";
 import { SMALL_WORKER, TEST_IMAGE } from "./real-docker.ts";
 import {
   expectBackOff,
@@ -118,6 +119,20 @@ describe.concurrent("on one server", () => {
     const { waitReason } = await at.until(endpoint, job, (record) => /^crash loop/.test(record.waitReason));
     expect(waitReason).toBe("crash loop: exit 7, last lines: no such model");
     await expectBackOff(at, endpoint);
+  });
+
+  test("a private image is pulled with the endpoint's registry, and the job says why not without one", async ({
+    onTestFailed,
+  }) => {
+    onTestFailed(showLog);
+    await using registry = await startRegistry();
+    const { id } = (await at.call("POST", "/v2/registries", { name: "private", ...CREDENTIAL })).json;
+    const endpoint = await at.endpoint({ image: registry.image, cmd: [] });
+    const job = await submit(at, endpoint);
+    await at.until(endpoint, job, ({ waitReason }) => /cannot pull.*auth/i.test(waitReason));
+    await at.call("PATCH", `/v2/serverless/${endpoint}`, { registry: id });
+    await at.until(endpoint, job, ({ waitReason }) => /last lines: pulled/.test(waitReason));
+    expect(at.server.log()).not.toContain(CREDENTIAL.password);
   });
 
   test("a worker that was frozen for longer than its own timer for a poll loses no job", async ({ onTestFailed }) => {

@@ -12,6 +12,7 @@ import { launcher, run, type Server, startServer, temporaryFolder } from "./proc
 
 const SECRETS = "/v2/account/secrets";
 const ENDPOINT = { name: "attic", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
+const REGISTRY = { name: "hub", username: "reader", password: "credential of a registry" };
 const key = apiKeyText(realRandom);
 const newMaster = () => Buffer.from(realRandom.bytes(32)).toString("base64");
 /** Bodies in a job's row, beside it, and in files or pieces of their own. */
@@ -41,6 +42,7 @@ async function fill(server: Server, fillings = FILLINGS): Promise<Sealed> {
   const secrets = Object.fromEntries(["one", "two"].map((name) => [name, `value of ${name}`]));
   for (const [name, value] of Object.entries(secrets))
     expect((await server.call("POST", SECRETS, { key, body: { name, value } })).status).toBe(201);
+  expect((await server.call("POST", "/v2/registries", { key, body: REGISTRY })).status).toBe(201);
   for (const filling of fillings) await submit(server, endpoint, filling);
   const batch = await draft(server, endpoint);
   return { endpoint, batch, secrets, credentials: [...fillings.map(credentialOf), DRAFTED] };
@@ -66,6 +68,9 @@ async function expectSecrets({ data, env }: Place, { secrets }: Sealed): Promise
   const { account } = await installation.accounts.firstOwner();
   const found = await Promise.all(Object.keys(secrets).map((name) => installation.secrets.reveal(account, name)));
   expect(found).toEqual(Object.values(secrets));
+  const [registry] = await installation.registries.list({ account });
+  const access = await installation.registries.accessTo({ account, image: "any", registry: registry!.id });
+  expect(access.credential?.password).toBe(REGISTRY.password);
 }
 
 /** What a worker gets. */
@@ -121,7 +126,7 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
     const old = (await readFile(join(at.data, "master-key"), "utf8")).trim();
     const done = await rotate(at);
     expect([done.stderr, done.code]).toEqual(["", 0]);
-    expect(JSON.parse(done.stdout)).toEqual({ rewrapped: 3 + FILLINGS.length });
+    expect(JSON.parse(done.stdout)).toEqual({ rewrapped: 4 + FILLINGS.length });
     const fresh = await readFile(join(at.data, "master-key"), "utf8");
     expect(fresh).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
     expect(fresh.trim()).not.toBe(old);
@@ -143,8 +148,8 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
       await expectSecrets(at, sealed);
       if (code === 0 && Number(stdout) >= 0) break;
     }
-    // The key, two secrets, two bodies, a file, and the steps between them.
-    expect(kills).toBeGreaterThan(8);
+    // The key, two secrets, a registry, two bodies, a file, and the steps between them.
+    expect(kills).toBeGreaterThan(9);
     expect(await readFile(join(at.data, "master-key"), "utf8")).toMatch(/^\S{44}\n$/);
     await using again = await start(at);
     await expectSecrets(at, sealed);
@@ -158,7 +163,7 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
     const server = await start(withKeys(old));
     const sealed = await fill(server);
     await server.end("SIGTERM");
-    expect(JSON.parse((await rotate(withKeys(fresh, old))).stdout)).toEqual({ rewrapped: 3 + FILLINGS.length });
+    expect(JSON.parse((await rotate(withKeys(fresh, old))).stdout)).toEqual({ rewrapped: 4 + FILLINGS.length });
     await expectSecrets(withKeys(fresh), sealed);
     await using again = await start(withKeys(fresh));
     expect(await credentialsTaken(withKeys(fresh), again, sealed)).toEqual(sealed.credentials);

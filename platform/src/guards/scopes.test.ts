@@ -63,6 +63,10 @@ describe("tenancy", () => {
       make: { name: "mine", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
       change: { name: "stolen" },
     },
+    "/v2/registries/delegations": {
+      make: { resource: "arn:aws:ecr:us-east-2:123456789012:repository/team/model" },
+    },
+    "/v2/registries": { make: { name: "hub", username: "u", password: "p" } },
   };
 
   test("there are operations to walk", () => expect(byId.length).toBeGreaterThanOrEqual(4));
@@ -84,7 +88,11 @@ describe("tenancy", () => {
   );
 
   async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
-    const kinds = ["secret", "secret-value", "api-key", "ssh-keys", "endpoint", "removed-endpoint"];
+    const kinds = ["secret", "secret-value", "api-key", "ssh-keys", "endpoint", "removed-endpoint"].concat([
+      "registry",
+      "registry-credential",
+      "registry-delegation",
+    ]);
     return Promise.all(kinds.map((kind) => store.list({ kind, limit: 100 })));
   }
 

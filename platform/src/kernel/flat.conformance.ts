@@ -1,6 +1,6 @@
 /** What holds for the flat dialect of every resource: it says all of a record, and what it says is the same record. */
 import { describe, expect, test } from "vitest";
-import type { Dialect } from "./flat.ts";
+import type { Dialect, Flat } from "./flat.ts";
 import { realRandom, SeededRandom } from "./random.ts";
 import { failures } from "./validate.ts";
 
@@ -10,6 +10,8 @@ export interface Spoken<Kept, Terms> {
   whole: readonly Required<Kept>[];
   /** A record as any creation in the dialect could have made it. */
   any(random: SeededRandom): Kept;
+  /** What a creation must say beside what a record shows, such as a password. */
+  hidden?: Flat;
   /** What the service makes of the terms of a creation. */
   made(terms: Terms): Kept;
 }
@@ -18,7 +20,7 @@ const ROUNDS = 300;
 
 export function flatConformance<Kept extends object, Terms extends object>(
   name: string,
-  { dialect, whole, any, made }: Spoken<Kept, Terms>,
+  { dialect, whole, any, hidden = {}, made }: Spoken<Kept, Terms>,
 ): void {
   describe(`the flat dialect of ${name}`, () => {
     test("says each field of a record, or leaves it out by its name, and nothing that is not there", () => {
@@ -31,7 +33,7 @@ export function flatConformance<Kept extends object, Terms extends object>(
       const random = new SeededRandom(seed);
       for (let i = 0; i < ROUNDS; i++) {
         const kept = any(random);
-        const flat = dialect.of(kept);
+        const flat = { ...dialect.of(kept), ...hidden };
         expect(failures(dialect.create, flat)).toEqual([]);
         expect(made(dialect.terms(flat))).toEqual(kept);
       }

@@ -40,7 +40,7 @@ const dialect = flatDialect<Kept, Kept>(Sample, {
 });
 
 describe("a dialect", () => {
-  test("has plain fields under their own names or those of x-flat, odd ones, and none that is left out or hidden", () => {
+  test("has plain fields under their own names or those of x-flat, odd ones, hidden ones, and none that is left out", () => {
     expect(Object.keys(dialect.fields)).toEqual([
       "name",
       "template.imageName",
@@ -49,6 +49,7 @@ describe("a dialect", () => {
       "tags",
       "workersMin",
       "idle",
+      "password",
       "position",
     ]);
   });
@@ -56,6 +57,7 @@ describe("a dialect", () => {
   test("keeps the rules of each field, what is required, and refuses what it does not know", () => {
     expect(failures(dialect.create, { "template.imageName": "i", containerDiskInGb: 0, image: "i" })).toEqual([
       "$: property 'name' is required",
+      "$: property 'password' is required",
       "$: additional properties 'image' not allowed",
       "$.containerDiskInGb: must be >= 1",
     ]);

@@ -6,7 +6,7 @@ export type Flat = Readonly<Record<string, unknown>>;
 
 /** One name of the dialect. */
 export interface FlatField<Kept, Terms> {
-  /** The fields of the record that it is made of, those of objects with a dot. */
+  /** The fields of the record that it is made of, those of objects with a dot; none where the record never shows it. */
   says: readonly string[];
   schema: TSchema;
   /** Undefined where the record has none, such as GPUs of an endpoint without them. */
@@ -47,11 +47,11 @@ export function flatDialect<Kept extends object, Terms extends object>(
   { said, create }: { said: TObject; create: TObject },
   { odd = {}, unsaid = {}, prefix = () => "" }: Oddities<Kept, Terms> = {},
 ): Dialect<Kept, Terms> {
-  const fields = { ...derived<Kept, Terms>(said, odd, unsaid, prefix), ...odd };
+  const fields = { ...derived<Kept, Terms>(said, odd, unsaid, prefix), ...hidden<Kept, Terms>(said, create), ...odd };
   const required = new Set((create.required as string[] | undefined) ?? []);
   const properties: TProperties = {};
   for (const [name, { schema, says }] of Object.entries(fields))
-    properties[name] = required.has(says[0]!) ? schema : t.Optional(schema);
+    properties[name] = required.has(says[0] ?? name) ? schema : t.Optional(schema);
   const { minProperties } = create as { minProperties?: number };
   const shape = closed(properties, minProperties === undefined ? {} : { minProperties });
   return {
@@ -97,6 +97,17 @@ function derived<Kept extends object, Terms extends object>(
     else if (isObject(schema)) Object.assign(fields, derived(schema, odd, unsaid, prefix, `${path}.`));
   }
   return fields;
+}
+
+/** What goes in and never comes out, such as a password, is given by its own name and read by none. */
+function hidden<Kept, Terms>(said: TObject, create: TObject): Record<string, FlatField<Kept, Terms>> {
+  const names = Object.entries(create.properties).filter(([name]) => !(name in said.properties));
+  return Object.fromEntries(
+    names.map(([name, schema]) => [
+      name,
+      { says: [], schema, read: () => undefined, write: (value) => ({ [name]: value }) as Terms },
+    ]),
+  );
 }
 
 const isObject = (schema: TSchema): schema is TObject => "properties" in schema;

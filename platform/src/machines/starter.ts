@@ -1,6 +1,7 @@
 /** Starts instances of one machine: the image first, then, in turns, the program. The same for every kind. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Compute, Instance, InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
+import { ImageDenied } from "../ports/compute/images.ts";
 import type { Images } from "./images.ts";
 import { StartGate, startLimits } from "./start-gate.ts";
 
@@ -15,6 +16,8 @@ export interface Beginning {
   account: string;
   image: string;
   credential?: RegistryCredential | undefined;
+  /** What else is said where the registry does not let it be pulled. */
+  ifDenied?: string | undefined;
   /** Lines for the instance's own log. */
   say: (line: string) => void;
   /** Whether it is to be left, looked at before each step. */
@@ -71,12 +74,17 @@ export class Starter {
   }
 
   /** The exact image that is to be started, once it is on the machine. */
-  #prepare({ id, account, image, credential, say }: Beginning): Promise<string> {
+  async #prepare({ id, account, image, credential, ifDenied, say }: Beginning): Promise<string> {
     const progress = (line: string) => {
       this.#progress.set(id, line);
       say(`pulling image ${image}: ${line}`);
     };
-    return this.#parts.images.prepare({ image, account, credential, progress });
+    try {
+      return await this.#parts.images.prepare({ image, account, credential, progress });
+    } catch (error) {
+      if (!ifDenied || !(error instanceof ImageDenied)) throw error;
+      throw new ImageDenied(`${error.message}: ${ifDenied}`, { cause: error });
+    }
   }
 }
 

@@ -4,11 +4,12 @@ import type { Images } from "../machines/images.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import { Starter } from "../machines/starter.ts";
-import type { Instance, InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
+import type { Instance, InstanceSpec } from "../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
 import type { PodKeys } from "../resources/pods/keys.ts";
 import { persistentVolume, podLifecycle } from "../resources/pods/model.ts";
 import type { PodItem, PodRecords } from "../resources/pods/records.ts";
+import type { Pull, PullAccess } from "../resources/registries/service.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import { podSpec } from "./boot.ts";
 
@@ -19,8 +20,8 @@ export interface PodBooterParts extends Omit<OwnMachine, "id"> {
   images: Images;
   clock: Clock;
   reveal: Reveal;
-  /** What opens the registry of a Pod's image. */
-  credentialOf?: (pod: PodItem) => Promise<RegistryCredential | undefined>;
+  /** What opens the registry of a Pod's image, at this moment; nothing by default. */
+  accessTo?: (pull: Pull) => Promise<PullAccess>;
   sshKeysOf: (account: string) => Promise<readonly string[]>;
 }
 
@@ -44,12 +45,13 @@ export class PodBooter {
 
   /** Rejects when there is no program in the end; undefined when nothing was started, since it is not wanted so any more. */
   async boot(item: PodInstance, pod: PodItem, isOver: () => boolean): Promise<Instance | undefined> {
-    const { podLog, credentialOf } = this.#parts;
-    const { image } = pod.doc;
+    const { podLog, accessTo } = this.#parts;
+    const { account } = pod;
+    const { image, registry } = pod.doc;
     podLog.say(item, `starting ${image}`);
     const begun = await this.#starter.begin({
-      ...{ id: item.id, account: pod.account, image, isOver },
-      credential: await credentialOf?.(pod),
+      ...{ id: item.id, account, image, isOver },
+      ...(await accessTo?.({ account, image, registry })),
       say: (line) => podLog.say(item, line),
       spec: () => this.#make(item),
     });

@@ -3,10 +3,11 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Images } from "../machines/images.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import { Starter } from "../machines/starter.ts";
-import type { InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
+import type { InstanceSpec } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import type { Pull, PullAccess } from "../resources/registries/service.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { instanceSpec } from "./boot.ts";
@@ -20,8 +21,8 @@ export interface BooterParts extends Omit<OwnMachine, "id"> {
   clock: Clock;
   reveal: Reveal;
   images: Images;
-  /** What opens the registry of an endpoint's image; nothing by default. */
-  credentialOf?: (endpoint: Item<KeptEndpoint>) => Promise<RegistryCredential | undefined>;
+  /** What opens the registry of an endpoint's image, at this moment; nothing by default. */
+  accessTo?: (pull: Pull) => Promise<PullAccess>;
 }
 
 /** A program that runs. */
@@ -54,13 +55,14 @@ export class Booter {
 
   /** Rejects when there is no program in the end. Undefined when nothing was started, since `isOver` or another node has the worker. */
   async boot(worker: WorkerItem, endpoint: Item<KeptEndpoint>, isOver: () => boolean): Promise<Booted | undefined> {
-    const { workerLog, records, credentialOf } = this.#parts;
-    const { image } = endpoint.doc;
+    const { workerLog, records, accessTo } = this.#parts;
+    const { account } = endpoint;
+    const { image, registry } = endpoint.doc;
     workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
     let made: Made | undefined;
     const begun = await this.#starter.begin({
-      ...{ id: worker.id, account: endpoint.account, image, isOver },
-      credential: await credentialOf?.(endpoint),
+      ...{ id: worker.id, account, image, isOver },
+      ...(await accessTo?.({ account, image, registry })),
       say: (line) => workerLog.say(worker, line),
       spec: async () => {
         made = await this.#make(worker, endpoint);

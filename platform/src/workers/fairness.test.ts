@@ -8,7 +8,7 @@ import type { Write } from "../ports/store/store.ts";
 const MANY = 200;
 /** What is under way when the job comes, and the round that it is in. */
 const FEW = 2 * 32;
-const STANDARD = { endpoints: 1000, keys: 1000, secrets: 1000, pods: 1000 };
+const STANDARD = { endpoints: 1000, keys: 1000, secrets: 1000, pods: 1000, registries: 1000 };
 
 /** Holds the writing of workers' records while it is shut, and notes whose are written. */
 class GatedStore extends MemoryStore {

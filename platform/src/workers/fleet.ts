@@ -59,7 +59,7 @@ export interface FleetParts {
   node: NodeIdentity;
   /** How it reaches workers on the machines of other nodes. */
   reach?: Reach;
-  credentialOf?: BooterParts["credentialOf"];
+  accessTo?: BooterParts["accessTo"];
   /** How long workers stay frozen, and with how much memory. */
   frozen: FrozenLimits;
   /** How many workers accounts may have. */

@@ -226,6 +226,11 @@ export class Collection<T extends Document> {
     };
   }
 
+  /** Moves a record on without changing it: whoever decides on what it was, decides again. Refused where it is not there any more. */
+  touching(id: string): Write {
+    return { do: "patch", kind: this.#kept.kind, id, set: {} };
+  }
+
   /** With `ifVersion`, only provided nobody changed it since. */
   removing(id: string, ifVersion?: number): Write {
     return { do: "remove", kind: this.#kept.kind, id, ...(ifVersion === undefined ? {} : { ifVersion }) };

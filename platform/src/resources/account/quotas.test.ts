@@ -5,13 +5,14 @@ import { setup } from "../../../tests/world.ts";
 import { parseQuotas, quotaText, standardQuotas } from "./quotas.ts";
 
 const CPU = { name: "echo", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
-const quotas = { workers: 2, endpoints: 2, keys: 3, secrets: 2, pods: 2 };
+const quotas = { ...standardQuotas(1), workers: 2, endpoints: 2, keys: 3, secrets: 2, pods: 2, registries: 2 };
 const ASK = "Who runs this installation can allow more: millrace accounts quota.";
 
 const kinds = [
   ["endpoints", "/v2/serverless", 2, () => CPU],
   ["API keys", "/v2/account/api-keys", 2, () => ({ scopes: ["secrets:read"] })],
   ["secrets", "/v2/account/secrets", 2, (n: number) => ({ name: `s${n}`, value: "v" })],
+  ["registries", "/v2/registries", 2, (n: number) => ({ name: `r${n}`, username: "u", password: "p" })],
 ] as const;
 
 test.each(kinds)(
@@ -93,7 +94,7 @@ test("quotas are read and written as text", () => {
   expect(parseQuotas("workers=5, keys=0")).toEqual({ workers: 5, keys: 0 });
   expect(parseQuotas("")).toEqual({});
   expect(quotaText({ workers: 5, keys: 0 })).toBe("workers=5,keys=0");
-  for (const text of ["workers", "workers=", "pods=3", "workers=-1", "workers=1000001"])
+  for (const text of ["workers", "workers=", "boats=3", "workers=-1", "workers=1000001"])
     expect(() => parseQuotas(text)).toThrow("must be written such as");
 });
 

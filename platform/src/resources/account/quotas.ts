@@ -15,6 +15,7 @@ export const quotaWords = {
   pods: "Pods",
   keys: "API keys",
   secrets: "secrets",
+  registries: "registries",
 } as const;
 
 export type QuotaName = keyof typeof quotaWords;
@@ -33,6 +34,7 @@ export const standardQuotas = (processors: number): Quotas => ({
   pods: 1000,
   keys: 1000,
   secrets: 1000,
+  registries: 1000,
 });
 
 /** `workers=50,endpoints=20`: those that are named. */

@@ -111,7 +111,7 @@ describe("create", () => {
     expect([status, json.detail]).toEqual([404, "template not found"]);
   });
 
-  test.each([[UNKNOWN], [{ id: UNKNOWN }]])("404: no registry is there yet to be named by %j", async (registry) => {
+  test.each([[UNKNOWN], [{ id: UNKNOWN }]])("404: no registry is named by %j", async (registry) => {
     await using world = await setup();
     const { status, json } = await create(world, { ...CPU, registry });
     expect([status, json.detail]).toEqual([404, "registry not found"]);

@@ -57,7 +57,7 @@ export function created(body: EndpointTerms): KeptEndpoint {
     disk: body.disk ?? DEFAULT_DISK_GB,
     env: body.env ?? {},
     ports: body.ports ?? [],
-    registry: knownRegistry(body.registry ?? null),
+    registry: body.registry ?? null,
     ...(body.gpu ? { gpu: gpuFrom(body.gpu) } : {}),
     ...(body.cpu ? { cpu: cpuFrom(body.cpu) } : {}),
     workers: { ...endpointDefaults.workers, ...body.workers },
@@ -71,7 +71,7 @@ export function created(body: EndpointTerms): KeptEndpoint {
 }
 
 export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<KeptEndpoint> {
-  const { gpu, cpu, workers, registry, args, entrypoint, cmd, templateId: _, ...plain } = body;
+  const { gpu, cpu, workers, args, entrypoint, cmd, templateId: _, ...plain } = body;
   if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
   if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
   refuseIdleTimeout(before.type, body.scaling ?? before.scaling, workers);
@@ -82,11 +82,19 @@ export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<Kept
     ...(gpu ? { gpu: gpuFrom(gpu, before.gpu) } : {}),
     ...(cpu ? { cpu: cpuFrom(cpu) } : {}),
     ...(workers ? { workers: { ...before.workers, ...workers } } : {}),
-    ...(registry === undefined ? {} : { registry: knownRegistry(registry) }),
   };
   const after = checked({ ...before, ...set });
   const changed = RELEASED.some((field) => JSON.stringify(after[field]) !== JSON.stringify(before[field]));
   return changed ? { ...set, release: before.release + 1 } : set;
+}
+
+/** A key for one endpoint must not come by the private images of others. */
+export function refuseNewRegistry({ endpoints }: Caller, before: KeptEndpoint, { registry }: EndpointTerms): void {
+  if (!endpoints || !registry || registry === before.registry) return;
+  throw problem(
+    "not-allowed",
+    "This API key is narrowed to some endpoints, and cannot give them a registry that they do not have.",
+  );
 }
 
 /** A key that may change what a program is told can read it: a key for one endpoint must not come by the secrets of others that way. */
@@ -140,12 +148,6 @@ function refuseIdleTimeout(type: KeptEndpoint["type"], scaling: Scaling, workers
       "'workers.idleTimeout' does not apply to a QUEUE endpoint with REQUEST_COUNT scaling.",
     );
   }
-}
-
-/** Registries come later; until then no id can name one. */
-function knownRegistry(id: string | null): string | null {
-  if (id !== null) throw problem("not-found", "registry not found");
-  return id;
 }
 
 function missing(name: string) {

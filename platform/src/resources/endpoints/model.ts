@@ -277,4 +277,9 @@ export type KeptEndpoint = {
   release: number;
 };
 
-export const endpoints: Kept<KeptEndpoint> = { kind: "endpoint", v: 1 };
+export const endpoints: Kept<KeptEndpoint> = {
+  kind: "endpoint",
+  v: 1,
+  listed: ({ registry }) => ({ registry: registry ?? undefined }),
+  keysVersion: 2,
+};

@@ -6,12 +6,13 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
-import type { Store, Write } from "../../ports/store/store.ts";
+import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
+import type { RegistryService } from "../registries/service.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { Removals } from "../removals.ts";
-import { changesNothing, created, type EndpointTerms, refuseNewSecrets, updated } from "./fields.ts";
+import { changesNothing, created, type EndpointTerms, refuseNewRegistry, refuseNewSecrets, updated } from "./fields.ts";
 import { type RefusesImage, refuseImage } from "./images.ts";
 import { type EndpointType, endpoints, type KeptEndpoint } from "./model.ts";
 
@@ -25,6 +26,7 @@ export class EndpointService {
   readonly #removals: Removals;
   readonly #releases: ReleaseRecords;
   readonly #quotas: QuotaBook;
+  readonly #registries: RegistryService;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #publicUrl: () => string;
@@ -40,6 +42,7 @@ export class EndpointService {
       releaseRecords: ReleaseRecords;
       removals: Removals;
       quotas: QuotaBook;
+      registries: RegistryService;
       publicUrl?: () => string;
     },
   ) {
@@ -48,6 +51,7 @@ export class EndpointService {
     this.#removals = parts.removals;
     this.#releases = parts.releaseRecords;
     this.#quotas = parts.quotas;
+    this.#registries = parts.registries;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
@@ -88,11 +92,18 @@ export class EndpointService {
     const first = { ...record, release: doc.release };
     await this.#refuseTooMany(caller.account, doc.workers.min);
     const writes = [
+      ...(await this.#registries.using(caller.account, doc.registry)),
       this.#endpoints.inserting({ ...record, doc }),
       this.#releases.inserting(first, { at: record.createdAt, user: caller.user, diff: [] }),
     ];
     const count = () => this.#endpoints.count({ account: caller.account });
-    await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
+    try {
+      await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
+    } catch (error) {
+      // Nothing but the registry has to be there: it was deleted at this moment.
+      const isGone = error instanceof WriteRefused && error.reason === "missing";
+      throw isGone ? this.#registries.notFound() : error;
+    }
     this.#tell(record.id);
     return { ...record, version: 1, doc };
   }
@@ -103,14 +114,23 @@ export class EndpointService {
     const changed = await this.#endpoints.changeOwned(caller, id, async (item) => {
       permitted(caller, id, item);
       refuseNewSecrets(caller, item.doc, terms);
+      refuseNewRegistry(caller, item.doc, terms);
       await refuseImage(this.#refusesImage, terms.image, item.account);
       const set = updated(item.doc, terms);
       if (terms.workers?.min !== undefined) await this.#refuseTooMany(item.account, terms.workers.min);
+      const named = set.registry === item.doc.registry ? null : set.registry;
+      const using = await this.#registries.using(item.account, named);
       isChanged = !changesNothing(item.doc, set);
-      return isChanged ? { set, also: this.#releasing(caller, item, set) } : undefined;
+      return isChanged ? { set, also: [...using, ...this.#releasing(caller, item, set)] } : undefined;
     });
     if (isChanged) this.#tell(changed.id);
     return changed;
+  }
+
+  /** Those of an account that name something. */
+  async naming(account: string, what: "registry", id: string, most: number): Promise<{ id: string; name: string }[]> {
+    const found = await this.#endpoints.list({ account, key: { name: what, value: id }, limit: most });
+    return found.map(({ id, doc }) => ({ id, name: doc.name }));
   }
 
   #tell(id: string): void {

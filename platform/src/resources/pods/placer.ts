@@ -7,6 +7,7 @@ import { Allocator } from "../../machines/allocator.ts";
 import { NOWHERE } from "../../machines/instances.ts";
 import type { Machine, NoRoom, Place } from "../../machines/place.ts";
 import { hostName } from "../container/variables.ts";
+import type { RegistryService } from "../registries/service.ts";
 import type { KeptPodInstance, PodInstance } from "./instance.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
 import { needOf, type VolumePlace } from "./need.ts";
@@ -22,6 +23,7 @@ export interface PlacerParts {
   yielding: Yielding;
   /** Where a network volume of an account is; undefined when there is none. */
   volumeOf: (account: string, volume: string) => Promise<VolumePlace | undefined>;
+  registries: RegistryService;
 }
 
 type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
@@ -39,6 +41,7 @@ export class PodPlacer {
   async create(pod: NewPod): Promise<PodInstance | NoRoom> {
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
+<<<<<<< HEAD
     const placed = await this.#createOn(pod, wish);
     if (!("reason" in placed) || pod.doc.interruptible) return placed;
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
@@ -48,11 +51,14 @@ export class PodPlacer {
   }
 
   async #createOn(pod: NewPod, wish: PodWish & { id: string }): Promise<PodInstance | NoRoom> {
+=======
+    const { registries } = this.#parts;
+>>>>>>> 300a23d (Keep registries, and pull with them)
     const { pods } = this.#parts.podRecords;
     const machines = await this.#parts.machines();
     const placed = await this.#allocator.allocate([wish], async ([place]) => {
       const doc = { ...pod.doc, instance: wish.id, last: lastPlace(place!, machines), machines: [place!.machine] };
-      return [pods.inserting({ ...pod, doc })];
+      return [pods.inserting({ ...pod, doc }), ...(await registries.using(pod.account, doc.registry))];
     });
     return Array.isArray(placed) ? placed[0]! : placed;
   }

@@ -60,6 +60,12 @@ export class PodRecords {
     return (await this.instances.all()).filter(isPodInstance);
   }
 
+  /** Those of an account that name something. */
+  async naming(account: string, what: "registry", id: string, most: number): Promise<{ id: string; name: string }[]> {
+    const found = await this.pods.list({ account, key: { name: what, value: id }, limit: most });
+    return found.map(({ id, doc }) => ({ id, name: doc.name }));
+  }
+
   async instanceOf({ doc }: PodItem): Promise<PodInstance | undefined> {
     const item = doc.instance === null ? undefined : await this.instances.find(doc.instance);
     return item && isPodInstance(item) ? item : undefined;

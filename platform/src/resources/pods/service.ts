@@ -8,11 +8,16 @@ import type { LogLine, Logs, Query } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
+<<<<<<< HEAD
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
+=======
+import type { RegistryService } from "../registries/service.ts";
+import { created, type PodTerms, updated } from "./fields.ts";
+>>>>>>> 300a23d (Keep registries, and pull with them)
 import type { PodInstance } from "./instance.ts";
 import { type KeptPod, type PodAction, podLifecycle, podLog } from "./model.ts";
 import type { PodPlacer } from "./placer.ts";
-import type { PodChange, PodItem, PodRecords } from "./records.ts";
+import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
 import type { PodRemains } from "./remains.ts";
 
 export interface PodLogAsked {
@@ -30,6 +35,7 @@ export interface PodServiceParts {
   podRecords: PodRecords;
   podRemains: PodRemains;
   quotas: QuotaBook;
+  registries: RegistryService;
 }
 
 const STOP_GRACE_MS = 10_000;
@@ -85,9 +91,10 @@ export class PodService {
 
   /** There is a place for it before it is said to be there. */
   async create(caller: Caller, terms: PodTerms): Promise<PodItem> {
-    const { clock, quotas, podRecords } = this.#parts;
+    const { clock, quotas, podRecords, registries } = this.#parts;
     const config = created(terms);
     await refuseImage(this.#refusesImage, config.image, caller.account);
+    await registries.using(caller.account, config.registry);
     const record = newRecord(this.#parts, caller.account);
     const doc: KeptPod = {
       ...withJupyter(config, this.#parts.random),
@@ -111,13 +118,15 @@ export class PodService {
 
   async update(caller: Caller, id: string, terms: PodTerms): Promise<PodItem> {
     await refuseImage(this.#refusesImage, terms.image, caller.account);
-    return this.#change(caller, id, (pod, instance) => {
+    return this.#change(caller, id, async (pod, instance) => {
       const { set, reboots } = updated(pod.doc, terms);
       if (Object.keys(set).length === 0) return undefined;
-      if (reboots.length === 0 || !instance) return { set };
+      const also = await this.#parts.registries.using(pod.account, set.registry);
+      if (reboots.length === 0 || !instance) return { set, also };
       if (pod.doc.locked && terms.locked !== false)
         throw problem("wrong-state", `This Pod is locked: a change of ${reboots.join(", ")} would restart it.`);
-      return { set: { ...set, ...this.#moved("STARTING", `restarts: ${reboots.join(", ")} changed`) }, ...restarting };
+      const moved = this.#moved("STARTING", `restarts: ${reboots.join(", ")} changed`);
+      return { set: { ...set, ...moved }, also, ...restarting };
     });
   }
 
@@ -192,9 +201,9 @@ export class PodService {
   }
 
   /** For a caller, whose it must be, or for the platform itself. */
-  async #change(caller: Caller, id: string, decide: Decide): Promise<PodItem>;
-  async #change(caller: undefined, id: string, decide: Decide): Promise<PodItem | undefined>;
-  async #change(caller: Caller | undefined, id: string, decide: Decide): Promise<PodItem | undefined> {
+  async #change(caller: Caller, id: string, decide: PodDecision): Promise<PodItem>;
+  async #change(caller: undefined, id: string, decide: PodDecision): Promise<PodItem | undefined>;
+  async #change(caller: Caller | undefined, id: string, decide: PodDecision): Promise<PodItem | undefined> {
     let had: PodInstance | undefined;
     const changed = await this.#parts.podRecords.change(id, (pod, instance) => {
       if (caller) permitted(caller, id, pod);
@@ -224,8 +233,6 @@ export const podLogsHere =
   (logs: Logs): ReadPodLog =>
   async (pod, { query, gone }) =>
     logs.follow(podLog(pod.id), query, gone);
-
-type Decide = (pod: PodItem, instance: PodInstance | undefined) => PodChange | undefined;
 
 const restarting = { instance: { move: "restart" } } as const;
 

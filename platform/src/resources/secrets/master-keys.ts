@@ -7,6 +7,7 @@ import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import { UnknownMasterKey, type Vault } from "../../ports/vault/vault.ts";
 import type { BatchRecords } from "../batches/records.ts";
+import type { RegistryService } from "../registries/service.ts";
 import type { SecretService } from "./service.ts";
 
 /** Names of keys, never keys. */
@@ -31,6 +32,7 @@ export class MasterKeys {
   readonly #known: Collection<KeptMasterKeys>;
   readonly #vault: Vault;
   readonly #secrets: SecretService;
+  readonly #registries: RegistryService;
   readonly #batches: BatchRecords;
   readonly #clock: Clock;
 
@@ -38,12 +40,14 @@ export class MasterKeys {
     store: Store;
     vault: Vault;
     secrets: SecretService;
+    registries: RegistryService;
     batchRecords: BatchRecords;
     clock: Clock;
   }) {
     this.#known = new Collection(parts.store, masterKeys);
     this.#vault = parts.vault;
     this.#secrets = parts.secrets;
+    this.#registries = parts.registries;
     this.#batches = parts.batchRecords;
     this.#clock = parts.clock;
   }
@@ -96,11 +100,14 @@ export class MasterKeys {
     const values = await this.#secrets.reseal((sealed, id) =>
       readable(`secret ${id}`, () => this.#vault.rewrap(sealed)),
     );
+    const credentials = await this.#registries.reseal((sealed, id) =>
+      readable(`registry ${id}`, () => this.#vault.rewrap(sealed)),
+    );
     const bodies = await queue.reseal((body, id) => readable(`job ${id}`, () => rewrapCredential(this.#vault, body)));
     const drafts = await this.#batches.reseal((body, id) =>
       readable(`request ${id}`, () => rewrapCredential(this.#vault, body)),
     );
-    return { rewrapped: values + bodies + drafts, unreadable: unreadable.size };
+    return { rewrapped: values + credentials + bodies + drafts, unreadable: unreadable.size };
   }
 
   async #retireOlder(): Promise<void> {

@@ -66,6 +66,13 @@ const good: Record<string, (world: World) => Promise<{ id?: string; body?: unkno
   getEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
   updateEndpoint: async (world) => ({ id: await makeEndpoint(world), body: { gpu: { pools: ["ADA_24"] } } }),
   deleteEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
+  listRegistries: async (world) => ({ id: await makeRegistry(world) }),
+  createRegistry: async () => ({ body: REGISTRY }),
+  getRegistry: async (world) => ({ id: await makeRegistry(world) }),
+  deleteRegistry: async (world) => ({ id: await makeRegistry(world) }),
+  listDelegations: async (world) => ({ id: await makeDelegation(world) }),
+  createDelegation: async () => ({ body: { ...DELEGATION, name: null } }),
+  revokeDelegation: async (world) => ({ id: await makeDelegation(world) }),
   listEndpointWorkers: async (world) => ({ id: await makeWorker(world) }),
   listEndpointReleases: async (world) => {
     const id = await makeWorker(world);
@@ -79,6 +86,18 @@ const good: Record<string, (world: World) => Promise<{ id?: string; body?: unkno
     return { id, workerId: "w1" };
   },
 };
+
+const REGISTRY = { name: "made", username: "u", password: "p" };
+const DELEGATION = { resource: "arn:aws:ecr:us-east-2:123456789012:repository/team/model" };
+
+const makeRegistry = async (world: World) => (await world.call("POST", "/v2/registries", { body: REGISTRY })).json.id;
+async function usedRegistry(world: World): Promise<string> {
+  const id = await makeRegistry(world);
+  await world.call("POST", "/v2/serverless", { body: { ...ENDPOINT, registry: id } });
+  return id;
+}
+const makeDelegation = async (world: World) =>
+  (await world.call("POST", "/v2/registries/delegations", { body: DELEGATION })).json.id;
 
 const ENDPOINT = { name: "made", image: "busybox", gpu: { pools: ["AMPERE_16"], excludedTypes: ["NVIDIA RTX A4000"] } };
 
@@ -111,7 +130,14 @@ async function makeSecret(world: World): Promise<string> {
 }
 
 /** Calls that break a rule of their own, beyond what every operation refuses. */
-const ownRefusals: Record<string, [status: number, call: { body?: unknown; query?: string }][]> = {
+type OwnRefusal = {
+  body?: unknown;
+  query?: string /** Of what it is refused for. */;
+  id?: (world: World) => Promise<string>;
+};
+const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
+  createRegistry: [[400, { body: REGISTRY }]],
+  deleteRegistry: [[400, { id: usedRegistry }]],
   createApiKey: [[400, { body: { scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" } }]],
   createSecret: [
     [400, { body: { name: "runpod_token", value: "v" } }],
@@ -135,9 +161,9 @@ const fitting: Record<string, unknown> = { updateSecret: { value: "w" }, updateE
 async function refusals(
   world: World,
   { path, operationId, requestBody }: Described,
-): Promise<[number, CallOptions & { query?: string }][]> {
+): Promise<[number, CallOptions & OwnRefusal][]> {
   const powerless = await world.newKey({ scopes: ["serverless:invoke"] });
-  const all: [number, CallOptions & { query?: string }][] = [
+  const all: [number, CallOptions & OwnRefusal][] = [
     [401, { key: null }],
     [403, { key: powerless }],
   ];
@@ -229,10 +255,12 @@ describe("every operation answers as the document says", () => {
     async (described) => {
       await using world = await setup();
       await makeSecret(world);
+      if (described.operationId === "createRegistry") await makeRegistry(world);
       const path = described.path.replace("{id}", "aaaaaaaaaaaaaa");
       const seen = new Set<string>();
-      for (const [status, { query = "", ...options }] of await refusals(world, described)) {
-        const answer = await world.call(described.method, path + query, options);
+      for (const [status, { query = "", id, ...options }] of await refusals(world, described)) {
+        const asked = id ? described.path.replace("{id}", await id(world)) : path;
+        const answer = await world.call(described.method, asked + query, options);
         expect([options, answer.status]).toEqual([options, status]);
         expectDescribed(described, answer);
         seen.add(String(status));

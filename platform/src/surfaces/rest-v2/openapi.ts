@@ -27,6 +27,7 @@ const reasons: Record<number, string> = {
 const tagDescriptions: Record<string, string> = {
   Account: "Secrets, SSH keys and API keys of the calling account.",
   Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
+  Registries: "Credentials for pulling private images.",
   Serverless: "Endpoints whose workers run a handler for each job.",
 };
 

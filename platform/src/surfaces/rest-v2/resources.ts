@@ -13,6 +13,9 @@ import { podOperations } from "../../resources/pods/operations.ts";
 import { podHandlers } from "../../resources/pods/rest-v2.ts";
 import type { PodService } from "../../resources/pods/service.ts";
 import type { PodViews } from "../../resources/pods/view.ts";
+import { registryOperations } from "../../resources/registries/operations.ts";
+import { registryHandlers } from "../../resources/registries/rest-v2.ts";
+import type { RegistryService } from "../../resources/registries/service.ts";
 import { releaseOperations } from "../../resources/releases/operations.ts";
 import { releaseHandlers } from "../../resources/releases/rest-v2.ts";
 import type { ReleaseService } from "../../resources/releases/service.ts";
@@ -31,11 +34,12 @@ export interface RestServices {
   endpoints: EndpointService;
   workers: WorkerService;
   releases: ReleaseService;
+  registries: RegistryService;
   authenticator: Authenticator;
 }
 
 export function restResources(services: RestServices): Answered[] {
-  const { account, secrets, pods, podViews, endpoints, workers, releases, authenticator } = services;
+  const { account, secrets, pods, podViews, endpoints, workers, releases, registries, authenticator } = services;
   const forgetKeys = () => authenticator.forget();
   return [
     answered(accountOperations, accountHandlers(account, forgetKeys)),
@@ -45,5 +49,6 @@ export function restResources(services: RestServices): Answered[] {
     answered(workerOperations, workerHandlers(workers)),
     answered(releaseOperations, releaseHandlers(releases)),
     answered(buildOperations, buildHandlers(endpoints)),
+    answered(registryOperations, registryHandlers(registries)),
   ];
 }

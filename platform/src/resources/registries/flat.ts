@@ -1,0 +1,6 @@
+/** The flat dialect of registries, which REST v1 and GraphQL call registry auths: every field by its own name. */
+import { flatDialect } from "../../kernel/flat.ts";
+import { type KeptRegistry, Registry } from "./model.ts";
+import type { NewRegistry } from "./service.ts";
+
+export const registryDialect = flatDialect<KeptRegistry, NewRegistry>(Registry);

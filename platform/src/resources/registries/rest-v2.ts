@@ -1,0 +1,26 @@
+/** Registries and delegations as REST v2 says them. */
+import { timestamp } from "../../kernel/clock.ts";
+import type { Handlers } from "../../kernel/operation.ts";
+import type { Delegation, Registry } from "./model.ts";
+import type { registryOperations } from "./operations.ts";
+import type { DelegationItem, RegistryItem, RegistryService } from "./service.ts";
+
+export const registryHandlers = (registries: RegistryService): Handlers<typeof registryOperations> => ({
+  listRegistries: async ({ caller }) => ({ registries: (await registries.list(caller)).map(shown) }),
+  createRegistry: async ({ caller, body }) => shown(await registries.create(caller, body)),
+  getRegistry: async ({ caller, params }) => shown(await registries.get(caller, params.id!)),
+  deleteRegistry: ({ caller, params }) => registries.remove(caller, params.id!),
+  listDelegations: async ({ caller }) => ({
+    delegations: (await registries.listDelegations(caller)).map(shownDelegation),
+  }),
+  createDelegation: async ({ caller, body }) => shownDelegation(await registries.createDelegation(caller, body)),
+  revokeDelegation: ({ caller, params }) => registries.revokeDelegation(caller, params.id!),
+});
+
+const shown = ({ id, doc }: RegistryItem): Registry => ({ id, name: doc.name });
+
+function shownDelegation({ id, createdAt, doc }: DelegationItem): Delegation {
+  const { userId, host, name, awsUser, awsRegion, repository, tag } = doc;
+  const about = { awsUser, awsRegion, repository, tag, dockerRegistryUri: host };
+  return { id, delegatorUserId: userId, name, ...about, createdAt: timestamp(createdAt) };
+}

@@ -1,0 +1,16 @@
+/** Who uses what: the one place where it is said which resources keep another one from being deleted. */
+import type { EndpointService } from "./endpoints/service.ts";
+import type { PodRecords } from "./pods/records.ts";
+import type { Users } from "./uses.ts";
+
+interface Using {
+  endpoints: EndpointService;
+  podRecords: PodRecords;
+}
+
+export function usersOfRegistries({ endpoints, podRecords }: Using): Users[] {
+  return [
+    { what: "endpoint", of: (account, id, most) => endpoints.naming(account, "registry", id, most) },
+    { what: "Pod", of: (account, id, most) => podRecords.naming(account, "registry", id, most) },
+  ];
+}
