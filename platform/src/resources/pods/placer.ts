@@ -41,7 +41,6 @@ export class PodPlacer {
   async create(pod: NewPod): Promise<PodInstance | NoRoom> {
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
-<<<<<<< HEAD
     const placed = await this.#createOn(pod, wish);
     if (!("reason" in placed) || pod.doc.interruptible) return placed;
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
@@ -51,9 +50,7 @@ export class PodPlacer {
   }
 
   async #createOn(pod: NewPod, wish: PodWish & { id: string }): Promise<PodInstance | NoRoom> {
-=======
     const { registries } = this.#parts;
->>>>>>> 300a23d (Keep registries, and pull with them)
     const { pods } = this.#parts.podRecords;
     const machines = await this.#parts.machines();
     const placed = await this.#allocator.allocate([wish], async ([place]) => {

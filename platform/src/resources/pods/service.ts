@@ -8,12 +8,8 @@ import type { LogLine, Logs, Query } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
-<<<<<<< HEAD
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
-=======
 import type { RegistryService } from "../registries/service.ts";
-import { created, type PodTerms, updated } from "./fields.ts";
->>>>>>> 300a23d (Keep registries, and pull with them)
 import type { PodInstance } from "./instance.ts";
 import { type KeptPod, type PodAction, podLifecycle, podLog } from "./model.ts";
 import type { PodPlacer } from "./placer.ts";
