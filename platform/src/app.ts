@@ -14,51 +14,30 @@ import { type Post, Webhooks } from "./jobs/webhooks.ts";
 import { WorkerDesk } from "./jobs/worker-desk.ts";
 import type { WorkerEvents } from "./jobs/worker-events.ts";
 import { every } from "./kernel/background.ts";
-import type { Clock } from "./kernel/clock.ts";
 import { floating } from "./kernel/floating.ts";
 import { resourceId } from "./kernel/ids.ts";
-import type { Log } from "./kernel/log.ts";
 import { problem } from "./kernel/problem.ts";
-import type { Random } from "./kernel/random.ts";
 import { Room } from "./kernel/room.ts";
-import { InstanceRecords } from "./machines/instance-records.ts";
 import type { NodeIdentity } from "./machines/machines.ts";
 import type { OwnMachine } from "./machines/own-machine.ts";
-import { Pods } from "./pods/pods.ts";
+import { openPods } from "./pods/open.ts";
+import type { Pods } from "./pods/pods.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
 import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
-import { Accounts } from "./resources/account/accounts.ts";
-import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
-import { AccountService } from "./resources/account/service.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
-import { BatchRecords } from "./resources/batches/records.ts";
 import { BatchService } from "./resources/batches/service.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
-import { EndpointService } from "./resources/endpoints/service.ts";
-import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
-import { PodKeys } from "./resources/pods/keys.ts";
-import { PodPlacer } from "./resources/pods/placer.ts";
-import { PodRecords } from "./resources/pods/records.ts";
-import { PodRemains } from "./resources/pods/remains.ts";
-import { PodService, podLogsHere } from "./resources/pods/service.ts";
+import { podLogsHere } from "./resources/pods/service.ts";
 import { PodViews } from "./resources/pods/view.ts";
-import { Yielding } from "./resources/pods/yielding.ts";
-import { RegistryService } from "./resources/registries/service.ts";
-import { ReleaseRecords } from "./resources/releases/records.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
-import { Removals } from "./resources/removals.ts";
-import { accountRemovers, endpointRemovers } from "./resources/removers.ts";
-import { MasterKeys } from "./resources/secrets/master-keys.ts";
-import { SecretService } from "./resources/secrets/service.ts";
-import { usersOfRegistries } from "./resources/users.ts";
-import { Uses } from "./resources/uses.ts";
+import { endpointRemovers } from "./resources/removers.ts";
 import { WORKER_LOGS } from "./resources/workers/model.ts";
-import { WorkerRecords } from "./resources/workers/records.ts";
 import { WorkerService } from "./resources/workers/service.ts";
+import type { Services, Surroundings } from "./services.ts";
 import type { Settings } from "./settings.ts";
 import { bodyMemory } from "./surfaces/http/body-memory.ts";
 import { Doorkeeper } from "./surfaces/http/doorkeeper.ts";
@@ -82,71 +61,6 @@ import { mountRestV2, restV2Surface } from "./surfaces/rest-v2/routes.ts";
 import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
 import { Fleet, type FleetParts } from "./workers/fleet.ts";
-
-export interface Surroundings {
-  clock: Clock;
-  random: Random;
-  log: Log;
-}
-
-/** What reads and writes an installation's data, with or without a server around it. */
-export interface Services {
-  accounts: Accounts;
-  account: AccountService;
-  secrets: SecretService;
-  registries: RegistryService;
-  masterKeys: MasterKeys;
-  endpoints: EndpointService;
-  workerKeys: WorkerKeys;
-  instanceRecords: InstanceRecords;
-  workerRecords: WorkerRecords;
-  podRecords: PodRecords;
-  podKeys: PodKeys;
-  podRemains: PodRemains;
-  pods: PodService;
-  releaseRecords: ReleaseRecords;
-  batchRecords: BatchRecords;
-  quotas: QuotaBook;
-  removals: Removals;
-}
-
-export async function openServices(
-  parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string; quotas?: Quotas },
-): Promise<Services> {
-  const removals = new Removals(parts);
-  const releaseRecords = new ReleaseRecords(parts);
-  const quotas = new QuotaBook(parts);
-  const secrets = new SecretService({ ...parts, quotas });
-  const uses = new Uses();
-  const registries = new RegistryService({ ...parts, quotas, uses });
-  const batchRecords = new BatchRecords(parts);
-  const instanceRecords = new InstanceRecords(parts);
-  const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
-  const podRemains = new PodRemains(parts);
-  const services = {
-    releaseRecords,
-    accounts: new Accounts({ ...parts, removals }),
-    account: new AccountService({ ...parts, quotas }),
-    secrets,
-    registries,
-    masterKeys: new MasterKeys({ ...parts, secrets, registries, batchRecords }),
-    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries }),
-    workerKeys: new WorkerKeys(parts),
-    instanceRecords,
-    workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
-    podRecords,
-    podKeys: new PodKeys(parts),
-    podRemains,
-    pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries }),
-    batchRecords,
-    quotas,
-    removals,
-  };
-  removals.register("account", accountRemovers(services));
-  uses.register("registry", usersOfRegistries(services));
-  await Promise.all(Object.values(services).map((service) => service.prepare()));
-  return services;
-}
 
 export interface App extends AsyncDisposable {
   http: HttpServer;
@@ -208,7 +122,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const calls = new NodeCalls({ clock, passes });
   const reach: FleetParts["reach"] = (peer, endpoint, worker) => calls.dial(peer, endpoint, worker);
   const fleet = createFleet(parts, services, { desk, balancer, failed, frozen, reach });
-  const pods = fleet && createPods(parts, services, fleet, failed);
+  const pods = fleet && openPods({ ...parts, ...services, fleet, failed, mine: leaseOf("pods", parts) });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const records = services.batchRecords;
   const progress = new BatchProgress({ queue, engine, clock, failed, records, mine: leaseOf("batches", parts) });
@@ -227,7 +141,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const node = identityIn(parts);
   const ownMachines = (parts.machines ?? []).map(({ id }) => id);
   const elsewhere =
-    node && new OtherLogs({ here: ownMachines, calls, peers: async () => (await fleet?.peers()) ?? [] });
+    node && new OtherLogs({ here: ownMachines, calls, peers: async () => (await fleet?.roll())?.peers ?? [] });
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => services.removals.finishAll(), failed);
@@ -372,27 +286,6 @@ function createFleet(
     reveal: (account, name) => secrets.reveal(account, name),
     accessTo: (pull) => registries.accessTo(pull),
     mine: leaseOf("fleet", parts),
-  });
-}
-
-/** Where there is nothing to run workers on, there is nothing to run Pods on. */
-function createPods(parts: AppParts, services: Services, fleet: Fleet, failed: (error: unknown) => void): Pods {
-  const { secrets, account, pods, registries } = services;
-  const machines = () => fleet.machines();
-  const yielding = new Yielding({ ...parts, ...services, machines });
-  const placer = new PodPlacer({ ...parts, ...services, machines, yielding, volumeOf: async () => undefined });
-  pods.placeWith(placer);
-  return new Pods({
-    ...parts,
-    ...services,
-    failed,
-    placer,
-    machines: parts.machines ?? [],
-    seenBefore: () => fleet.seenBefore,
-    reveal: (owner, name) => secrets.reveal(owner, name),
-    accessTo: (pull) => registries.accessTo(pull),
-    sshKeysOf: (owner) => account.sshKeys({ account: owner }),
-    mine: leaseOf("pods", parts),
   });
 }
 

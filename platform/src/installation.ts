@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { EnvelopeVault } from "./adapters/crypto/envelope-vault.ts";
 import { addMasterKey, dropOldMasterKeys, loadMasterKeys } from "./adapters/files/master-keys.ts";
 import { tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
-import type { Services, Surroundings } from "./app.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText } from "./kernel/ids.ts";
 import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
@@ -15,6 +14,7 @@ import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { type Quotas, standardQuotas } from "./resources/account/quotas.ts";
 import type { Rewrapped } from "./resources/secrets/master-keys.ts";
+import type { Services, Surroundings } from "./services.ts";
 import { type Settings, withoutSecrets } from "./settings.ts";
 import { findDamage, lockAlone, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
 
@@ -25,6 +25,7 @@ export const real = { clock: realClock, random: realRandom };
 
 /** Most of the code, and half of the time to start: it is read while threads and other programs open the rest. */
 export const loadApp = () => import("./app.ts");
+const loadServices = () => import("./services.ts");
 
 /** Whatever this process makes, the database files included, is its owner's alone. */
 export async function makeDataFolder({ data }: Settings): Promise<void> {
@@ -52,7 +53,7 @@ export async function openInstallation(
   await makeDataFolder(settings);
   if (!disk) await lookForDamage(settings);
   await using opened = new AsyncDisposableStack();
-  const [store, { openServices }] = await Promise.all([openStore(settings, { thread, disk }), loadApp()]);
+  const [store, { openServices }] = await Promise.all([openStore(settings, { thread, disk }), loadServices()]);
   opened.use(store);
   const { masterKey: text, masterKeyCommand: command } = settings;
   const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };

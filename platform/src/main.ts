@@ -4,13 +4,14 @@ import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
-import type { App, Surroundings } from "./app.ts";
+import type { App } from "./app.ts";
 import { connectionsWithin, descriptorLimit } from "./descriptor-limit.ts";
 import { ensureOwnerKey, type Installation, loadApp, makeDataFolder, openInstallation, real } from "./installation.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
 import { DataDisk } from "./ports/disk.ts";
 import { announce, announced, nodeUrlOf, urlOf } from "./server-address.ts";
+import type { Surroundings } from "./services.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./storage.ts";
 import { lastingId, openHost, openMachine } from "./this-machine.ts";
@@ -64,11 +65,15 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const disk = opened.use(await DataDisk.open(settings.data, parts));
   const suspects = await findDamage(settings, parts.clock.now(), (text) => parts.log.error({}, text));
   const isOwners = async (account: string): Promise<boolean> => installation.accounts.isFirst(account);
-  const [installation, { queue, signals, alone }, limits, host] = await openTogether(opened, [
+  const opening = openTogether(opened, [
     openInstallation(settings, { ...parts, presence, disk, publicUrl: () => settings.publicUrl ?? url }),
     openQueue(settings, { ...parts, disk }),
     openLimits(settings),
     openHost(settings, parts, isOwners),
+  ]);
+  const [[installation, { queue, signals, alone }, limits, host], { createApp }] = await Promise.all([
+    opening,
+    loadApp(),
   ]);
   const logs = opened.use(
     openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written"), disk),
@@ -92,7 +97,6 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const nodeUrl = () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port);
   const nodeId = await lastingId(settings, "node-id", parts.random);
   const node = { id: nodeId, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
-  const { createApp } = await loadApp();
   const allowPrivate = settings.webhookPrivate === "allow";
   const post = createPost({ allowPrivate, reachable: settings.reachable ?? [] });
   const ports = { store, vault, limits, queue, signals, alone, logs, post, ...here, node };

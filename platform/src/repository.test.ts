@@ -24,7 +24,7 @@ import { readSourceTree, root, type SourceFile, sourceFile } from "../tests/sour
 import { asyncListeners, errorsUnheard, promisesLetGo } from "../tests/unguarded-rules.ts";
 
 const rules = ["kernel", "ports", "jobs", "catalog", "resources", "balancing", "machines", "workers", "pods", "guards"];
-const parted = ["storage.ts", "installation.ts", "this-machine.ts"];
+const parted = ["services.ts", "storage.ts", "installation.ts", "this-machine.ts"];
 
 /** Which parts of the platform a part may import, beside itself. */
 const mayImport = {
@@ -48,10 +48,11 @@ const mayImport = {
   "server-address.ts": ["kernel"],
   "descriptor-limit.ts": [],
   "storage.ts": ["kernel", "ports", "adapters", "settings.ts"],
-  "app.ts": [...rules, "contract.ts", "surfaces", "settings.ts"],
+  "services.ts": ["kernel", "ports", "machines", "resources"],
+  "app.ts": [...rules, "contract.ts", "surfaces", "settings.ts", "services.ts"],
   "last-guard.ts": ["kernel"],
-  "installation.ts": ["kernel", "ports", "adapters", "resources", "settings.ts", "storage.ts", "app.ts"],
-  "this-machine.ts": [...rules, "adapters", "settings.ts", "server-address.ts", "app.ts"],
+  "installation.ts": ["kernel", "ports", "adapters", "resources", "settings.ts", "services.ts", "storage.ts", "app.ts"],
+  "this-machine.ts": [...rules, "adapters", "settings.ts", "services.ts", "server-address.ts", "app.ts"],
   "main.ts": [...rules, "adapters", "settings.ts", "server-address.ts", "descriptor-limit.ts", ...parted, "app.ts"],
 };
 

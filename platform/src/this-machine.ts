@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { DockerCompute } from "./adapters/docker/docker-compute.ts";
 import { engineAddresses } from "./adapters/docker/engine.ts";
 import { HostCompute } from "./adapters/host/host-compute.ts";
-import type { App, Surroundings } from "./app.ts";
+import type { App } from "./app.ts";
 import { gpuTypeIds } from "./catalog/compute.ts";
 import { hostPolicy, imagePolicy } from "./guards/host-images.ts";
 import { resourceId } from "./kernel/ids.ts";
@@ -19,6 +19,7 @@ import { halves } from "./ports/compute/publish.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
 import { isLoopback, nodeUrlOf, publicIpIn, urlOf } from "./server-address.ts";
+import type { Surroundings } from "./services.ts";
 import type { Settings } from "./settings.ts";
 
 type IsOwners = (account: string) => Promise<boolean>;

@@ -2,7 +2,7 @@
 import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
 import { createPost } from "../src/adapters/http/webhook-post.ts";
-import { type App, type AppSettings, createApp, openServices, type Services } from "../src/app.ts";
+import { type App, type AppSettings, createApp } from "../src/app.ts";
 import { parseInvokeLimits } from "../src/guards/invoke-policy.ts";
 import type { Answered } from "../src/guards/perform.ts";
 import { parsePolicy } from "../src/guards/rate-policy.ts";
@@ -22,6 +22,7 @@ import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/ports/store/store.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
+import { openServices, type Services } from "../src/services.ts";
 import { parseOrigins } from "../src/surfaces/invoke/origins.ts";
 import { counted, noteCalls } from "./idle.ts";
 import { WatchedClock } from "./watched-clock.ts";

@@ -113,7 +113,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
       if (instance?.id !== item.id || instance.doc.state !== item.doc.state) return undefined;
       return { set: {}, instance: { move: "clear" } };
     });
-    floating(this.tend(item.id), this.#parts.failed);
+    this.#again(item.id);
   }
 
   /** Its program runs, and its record says so; unless somebody wants it otherwise by now. */
@@ -131,7 +131,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     });
     const now = (await this.own()).get(item.id);
     if (now) this.#log.follow(now);
-    if (now && now.doc.state !== "RUNNING") floating(this.tend(item.id), this.#parts.failed);
+    if (now && now.doc.state !== "RUNNING") this.#again(item.id);
   }
 
   async #ended(item: PodInstance, pod: PodItem, exit: Exit): Promise<void> {
@@ -177,7 +177,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
       const set = { status, reason, lastStatusChange: clock.now(), instance: null, crashes: null };
       return { set, instance: { move: "end", metered: { at } } };
     });
-    floating(this.tend(item.id), this.#parts.failed);
+    this.#again(item.id);
   }
 
   async #waitFor(pod: PodItem, reason: string): Promise<void> {
@@ -214,13 +214,13 @@ export class PodKeeper implements Trade<KeptPodInstance> {
 
   async takeUp(item: PodInstance): Promise<void> {
     if (item.doc.state === "RUNNING") this.#log.follow(item);
-    else floating(this.tend(item.id), this.#parts.failed);
+    else this.#again(item.id);
   }
 
   /** With its machine, most likely: that is no fault of its program, which is started again at once. */
   async vanished(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
     const { clock } = this.#parts;
-    if (item.doc.state !== "RUNNING") return void floating(this.tend(item.id), this.#parts.failed);
+    if (item.doc.state !== "RUNNING") return this.#again(item.id);
     const reason = "its machine was away, or its program was ended from outside; it is started again";
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
@@ -230,7 +230,11 @@ export class PodKeeper implements Trade<KeptPodInstance> {
       return { set, instance: { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } };
     });
     this.#log.say(item, reason);
-    floating(this.tend(item.id), this.#parts.failed);
+    this.#again(item.id);
+  }
+
+  #again(id: string): void {
+    floating(this.tend(id), this.#parts.failed);
   }
 
   async removed({ owner }: Instance): Promise<void> {

@@ -2,7 +2,6 @@
 
 import type { Balancer } from "../balancing/balancer.ts";
 import { holderName, workerOf } from "../jobs/holder.ts";
-import { isSilent } from "../jobs/silence.ts";
 import type { WorkerCall, WorkerDesk } from "../jobs/worker-desk.ts";
 import type { WorkerEvents } from "../jobs/worker-events.ts";
 import { type Duty, every } from "../kernel/background.ts";
@@ -11,9 +10,8 @@ import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Random } from "../kernel/random.ts";
-import { Machines, type NodeIdentity, type Peer } from "../machines/machines.ts";
+import { Machines, type NodeIdentity, type Roll } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
-import type { Machine } from "../machines/place.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -34,7 +32,7 @@ import type { Keeper } from "./keeper.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
 import { Rounds } from "./rounds.ts";
-import { WaitReasons } from "./wait-reasons.ts";
+import { jobsOf, WaitReasons } from "./wait-reasons.ts";
 import { FleetWarmUps } from "./warm-ups.ts";
 
 export interface FleetParts {
@@ -157,7 +155,6 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#background(this.#ticking?.soon());
   }
 
-  /** A job came. */
   wanted(endpoint: string): void {
     if (this.#attention.wakesFor(endpoint)) this.#wake(endpoint);
   }
@@ -195,20 +192,15 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await Promise.all(this.#keepers().map((keeper) => keeper.endAll(id)));
   }
 
-  /** The machines that are there, of this node and of others. */
-  async machines(): Promise<readonly Machine[]> {
+  /** The machines that are there, of this node and of others, and the other nodes that were heard of lately. */
+  async roll(): Promise<Roll> {
     await this.#prepared();
-    return (await this.#machines.roll()).machines;
+    return this.#machines.roll();
   }
 
   /** When a process before this one last said that its machines were there. */
   get seenBefore(): number | undefined {
     return this.#machines.seenBefore;
-  }
-
-  /** The other nodes that were heard of lately. */
-  async peers(): Promise<readonly Peer[]> {
-    return (await this.#machines.roll()).peers;
   }
 
   /** Why a job of this endpoint waits, when workers are the reason. */
@@ -406,6 +398,3 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     if (work) floating(work, this.#parts.failed);
   }
 }
-
-const jobsOf = (holders: readonly HolderState[]) =>
-  new Map(holders.filter((holder) => !isSilent(holder)).map(({ holder, jobs }) => [workerOf(holder), jobs]));

@@ -1,6 +1,9 @@
 /** Why jobs wait, as far as this node can tell from the workers of their endpoint: asked for by callers, and logged when it changes. */
+import { workerOf } from "../jobs/holder.ts";
+import { isSilent } from "../jobs/silence.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
+import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
@@ -58,3 +61,7 @@ export class WaitReasons {
     this.#said.delete(endpoint);
   }
 }
+
+/** How many jobs each worker has that is heard of. */
+export const jobsOf = (holders: readonly HolderState[]) =>
+  new Map(holders.filter((holder) => !isSilent(holder)).map(({ holder, jobs }) => [workerOf(holder), jobs]));

@@ -6,11 +6,11 @@ import type { Machine, Place } from "../../machines/place.ts";
 import { Room } from "../../machines/room.ts";
 import type { PodInstance } from "./instance.ts";
 import type { PodRecords } from "./records.ts";
-import type { PodService } from "./service.ts";
 
 export interface YieldingParts {
   podRecords: PodRecords;
-  pods: PodService;
+  /** Ends a Pod that its owner did not ask to end. */
+  stop: (pod: string, reason: string, graceMs: number) => Promise<unknown>;
   clock: Clock;
   machines: () => Promise<readonly Machine[]>;
 }
@@ -32,7 +32,7 @@ export class Yielding {
   async makeRoom(need: Need, whom: string): Promise<string[]> {
     const leaving = await this.#choose(need);
     for (const { doc } of leaving)
-      await this.#parts.pods.stopFor(doc.owner, `interrupted: gave its place to '${whom}'`, GRACE_MS);
+      await this.#parts.stop(doc.owner, `interrupted: gave its place to '${whom}'`, GRACE_MS);
     return leaving.map(({ id }) => id);
   }
 

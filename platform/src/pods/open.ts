@@ -1,0 +1,46 @@
+/** Everything that makes Pods exist, put together. */
+
+import type { Random } from "../kernel/random.ts";
+import type { OwnMachine } from "../machines/own-machine.ts";
+import type { Machine } from "../machines/place.ts";
+import type { AccountService } from "../resources/account/service.ts";
+import { PodPlacer } from "../resources/pods/placer.ts";
+import { Yielding } from "../resources/pods/yielding.ts";
+import type { RegistryService } from "../resources/registries/service.ts";
+import type { SecretService } from "../resources/secrets/service.ts";
+import { Pods, type PodsParts } from "./pods.ts";
+
+/** Who knows of machines. */
+interface Fleet {
+  roll(): Promise<{ machines: readonly Machine[] }>;
+  readonly seenBefore: number | undefined;
+}
+
+type Given = Omit<PodsParts, "placer" | "machines" | "seenBefore" | "reveal" | "accessTo" | "sshKeysOf">;
+
+export interface OpenPodsParts extends Given {
+  fleet: Fleet;
+  machines?: readonly OwnMachine[];
+  random: Random;
+  secrets: SecretService;
+  registries: RegistryService;
+  account: AccountService;
+}
+
+/** Where there is nothing to run workers on, there is nothing to run Pods on. */
+export function openPods(parts: OpenPodsParts): Pods {
+  const { fleet, pods, secrets, registries, account } = parts;
+  const machines = async () => (await fleet.roll()).machines;
+  const yielding = new Yielding({ ...parts, machines, stop: (...ending) => pods.stopFor(...ending) });
+  const placer = new PodPlacer({ ...parts, machines, yielding, volumeOf: async () => undefined });
+  pods.placeWith(placer);
+  return new Pods({
+    ...parts,
+    placer,
+    machines: parts.machines ?? [],
+    seenBefore: () => fleet.seenBefore,
+    reveal: (owner, name) => secrets.reveal(owner, name),
+    accessTo: (pull) => registries.accessTo(pull),
+    sshKeysOf: (owner) => account.sshKeys({ account: owner }),
+  });
+}

@@ -1,0 +1,91 @@
+/** What reads and writes an installation's data, with or without a server around it: every service, once. */
+import type { Clock } from "./kernel/clock.ts";
+import type { Log } from "./kernel/log.ts";
+import type { Random } from "./kernel/random.ts";
+import { InstanceRecords } from "./machines/instance-records.ts";
+import type { Store } from "./ports/store/store.ts";
+import type { Vault } from "./ports/vault/vault.ts";
+import { Accounts } from "./resources/account/accounts.ts";
+import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
+import { AccountService } from "./resources/account/service.ts";
+import { BatchRecords } from "./resources/batches/records.ts";
+import { EndpointService } from "./resources/endpoints/service.ts";
+import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
+import { PodKeys } from "./resources/pods/keys.ts";
+import { PodRecords } from "./resources/pods/records.ts";
+import { PodRemains } from "./resources/pods/remains.ts";
+import { PodService } from "./resources/pods/service.ts";
+import { RegistryService } from "./resources/registries/service.ts";
+import { ReleaseRecords } from "./resources/releases/records.ts";
+import { Removals } from "./resources/removals.ts";
+import { accountRemovers } from "./resources/removers.ts";
+import { MasterKeys } from "./resources/secrets/master-keys.ts";
+import { SecretService } from "./resources/secrets/service.ts";
+import { usersOfRegistries } from "./resources/users.ts";
+import { Uses } from "./resources/uses.ts";
+import { WorkerRecords } from "./resources/workers/records.ts";
+
+export interface Surroundings {
+  clock: Clock;
+  random: Random;
+  log: Log;
+}
+
+/** What reads and writes an installation's data, with or without a server around it. */
+export interface Services {
+  accounts: Accounts;
+  account: AccountService;
+  secrets: SecretService;
+  registries: RegistryService;
+  masterKeys: MasterKeys;
+  endpoints: EndpointService;
+  workerKeys: WorkerKeys;
+  instanceRecords: InstanceRecords;
+  workerRecords: WorkerRecords;
+  podRecords: PodRecords;
+  podKeys: PodKeys;
+  podRemains: PodRemains;
+  pods: PodService;
+  releaseRecords: ReleaseRecords;
+  batchRecords: BatchRecords;
+  quotas: QuotaBook;
+  removals: Removals;
+}
+
+export async function openServices(
+  parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string; quotas?: Quotas },
+): Promise<Services> {
+  const removals = new Removals(parts);
+  const releaseRecords = new ReleaseRecords(parts);
+  const quotas = new QuotaBook(parts);
+  const secrets = new SecretService({ ...parts, quotas });
+  const uses = new Uses();
+  const registries = new RegistryService({ ...parts, quotas, uses });
+  const batchRecords = new BatchRecords(parts);
+  const instanceRecords = new InstanceRecords(parts);
+  const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
+  const podRemains = new PodRemains(parts);
+  const services = {
+    releaseRecords,
+    accounts: new Accounts({ ...parts, removals }),
+    account: new AccountService({ ...parts, quotas }),
+    secrets,
+    registries,
+    masterKeys: new MasterKeys({ ...parts, secrets, registries, batchRecords }),
+    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries }),
+    workerKeys: new WorkerKeys(parts),
+    instanceRecords,
+    workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
+    podRecords,
+    podKeys: new PodKeys(parts),
+    podRemains,
+    pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries }),
+    batchRecords,
+    quotas,
+    removals,
+  };
+  removals.register("account", accountRemovers(services));
+  uses.register("registry", usersOfRegistries(services));
+  await Promise.all(Object.values(services).map((service) => service.prepare()));
+  return services;
+}
