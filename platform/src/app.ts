@@ -30,6 +30,7 @@ import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchService } from "./resources/batches/service.ts";
+import { CatalogService } from "./resources/catalog/service.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
 import { podLogsHere } from "./resources/pods/service.ts";
 import { PodViews } from "./resources/pods/view.ts";
@@ -184,8 +185,13 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     mine: leaseOf("webhooks", parts),
   });
   const releases = new ReleaseService({ ...services, workers });
+  const catalog = new CatalogService({
+    clock,
+    machines: async () => (await fleet?.machines()) ?? [],
+    instances: () => instances.all(),
+  });
   const resources = [
-    ...restResources({ ...services, podViews, workers, releases, authenticator }),
+    ...restResources({ ...services, podViews, workers, releases, catalog, authenticator }),
     ...(parts.resources ?? []),
   ];
   const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };

@@ -6,6 +6,7 @@ import { workerLinkOperations } from "./jobs/worker-link-operations.ts";
 import { accountOperations } from "./resources/account/operations.ts";
 import { batchOperations } from "./resources/batches/operations.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
+import { catalogOperations } from "./resources/catalog/operations.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { podOperations } from "./resources/pods/operations.ts";
 import { registryOperations } from "./resources/registries/operations.ts";
@@ -22,6 +23,7 @@ export const operations = {
   ...releaseOperations,
   ...buildOperations,
   ...registryOperations,
+  ...catalogOperations,
 };
 
 /** What callers ask an endpoint with a queue for. */

@@ -5,10 +5,12 @@ import pino from "pino";
 import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
 import type { App } from "./app.ts";
+import { installCatalog } from "./catalog/compute.ts";
 import { connectionsWithin, descriptorLimit } from "./descriptor-limit.ts";
 import { ensureOwnerKey, type Installation, loadApp, makeDataFolder, openInstallation, real } from "./installation.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
+import { catalogOf } from "./operator-catalog.ts";
 import { DataDisk } from "./ports/disk.ts";
 import { announce, announced, nodeUrlOf, urlOf } from "./server-address.ts";
 import type { Surroundings } from "./services.ts";
@@ -59,6 +61,7 @@ export interface RunningServer extends AsyncDisposable {
 export async function serve(settings: Settings, given: Partial<Surroundings> = {}): Promise<RunningServer> {
   const parts = { ...real, log: given.log ?? createLog(settings.logLevel), ...given };
   await using opened = new AsyncDisposableStack();
+  opened.use(installCatalog(await catalogOf(settings)));
   let url = "";
   await makeDataFolder(settings);
   const presence = await enter(settings, parts, opened);

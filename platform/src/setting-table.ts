@@ -9,7 +9,6 @@ import { parseQuotas } from "./resources/account/quotas.ts";
 import {
   address,
   apiKey,
-  dataCenter,
   domain,
   folder,
   folders,
@@ -193,9 +192,15 @@ export const settingTable = {
     flag: "data-center",
     variable: "MILLRACE_DATA_CENTER",
     value: "ID",
-    default: "US-KS-2",
-    about: "data center of the catalog that this server's workers are in",
-    read: dataCenter,
+    about: "data center of the catalog that this machine is in; default: it stands in every one of them",
+    read: text,
+  },
+  catalog: {
+    flag: "catalog",
+    variable: "MILLRACE_CATALOG",
+    value: "FILE",
+    about: "JSON file with prices, data centers and GPU types that differ from ours (docs/catalog.md)",
+    read: folder,
   },
   compute: {
     flag: "compute",

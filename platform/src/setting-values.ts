@@ -1,6 +1,5 @@
 /** How the texts of settings are read. What is wrong with one is said in words that follow the name of the setting. */
 import { isAbsolute, resolve } from "node:path";
-import { isDataCenter } from "./catalog/compute.ts";
 import { KEY_SHAPE } from "./kernel/ids.ts";
 
 export const text = (given: string) => given;
@@ -38,11 +37,6 @@ export function origin(given: string): string {
 }
 
 export const domain = (given: string) => given.toLowerCase().replace(/^\*?\.|\.$/g, "");
-
-export function dataCenter(given: string): string {
-  if (!isDataCenter(given)) throw new Error("must be a data center of the catalog");
-  return given;
-}
 
 export function apiKey(given: string): string {
   if (!KEY_SHAPE.test(given)) throw new Error("must have 16 or more visible ASCII characters");

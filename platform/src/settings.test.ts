@@ -88,7 +88,6 @@ test.each([
     "must be '*' or a comma separated list of origins such as https://app.example.com, not 'app'",
   ],
   ["MILLRACE_PUBLIC_URL", "millrace.example.com", "must be a URL such as https://millrace.example.com, not"],
-  ["MILLRACE_DATA_CENTER", "MOON-1", "must be a data center of the catalog, not 'MOON-1'"],
   ["MILLRACE_WEBHOOK_PRIVATE", "yes", "must be one of allow, not 'yes'"],
   ["MILLRACE_LOG_LEVEL", "loud", "must be one of debug, info, warn, error, silent, not 'loud'"],
   ["MILLRACE_OUTPUT_MB", "9,3", "must be two whole numbers such as 12,1024, the larger one last, not '9,3'"],

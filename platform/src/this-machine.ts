@@ -5,7 +5,7 @@ import { DockerCompute } from "./adapters/docker/docker-compute.ts";
 import { engineAddresses } from "./adapters/docker/engine.ts";
 import { HostCompute } from "./adapters/host/host-compute.ts";
 import type { App } from "./app.ts";
-import { gpuTypeIds } from "./catalog/compute.ts";
+import { gpuTypeIds, homeDataCenter } from "./catalog/compute.ts";
 import { hostPolicy, imagePolicy } from "./guards/host-images.ts";
 import { resourceId } from "./kernel/ids.ts";
 import { ifNotThere } from "./kernel/not-there.ts";
@@ -98,7 +98,7 @@ export async function openHost(
     clock,
     log,
     gpus: settings.gpus,
-    gpuTypes: gpuTypeIds,
+    gpuTypes: gpuTypeIds(),
     onLoopback: isLoopback(settings.host),
     unsandboxed: settings.sandbox === "optional",
     writableApp: settings.hostApp === "writable",
@@ -117,7 +117,10 @@ async function egressOf({ reachable = [], workerUrl }: Settings): Promise<Egress
 }
 
 function siteOf({ dataCenter, publicUrl, host }: Settings): Site {
-  return { dataCenter, publicIp: publicIpIn(publicUrl ?? nodeUrlOf(host, "0")) };
+  const publicIp = publicIpIn(publicUrl ?? nodeUrlOf(host, "0"));
+  return dataCenter === undefined
+    ? { dataCenter: homeDataCenter(), isEverywhere: true, publicIp }
+    : { dataCenter, publicIp };
 }
 
 /** The same for programs and containers: a volume is one, whatever runs on it. */

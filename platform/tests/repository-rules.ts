@@ -65,7 +65,9 @@ const JOB_LIFECYCLE = "platform/src/ports/queue/job.ts";
 export function impureModels(files: SourceFile[]): string[] {
   const pure = files.filter(({ path }) => CONTRACTED.test(path));
   // Of instances every kind has its own record, and all of them have what is said there.
-  const isModel = (path: string) => /\/(resources\/[^/]+|jobs)\/model\.ts$|\/machines\/instances\.ts$/.test(path);
+  // The words of the catalog are as pure as a model.
+  const isModel = (path: string) =>
+    /\/(resources\/[^/]+|jobs)\/model\.ts$|\/machines\/instances\.ts$|\/catalog\/words\.ts$/.test(path);
   return pure.flatMap(({ path, imports }) =>
     imports
       .filter(({ to }) => partOf(to) !== "kernel" && !isModel(to) && to !== JOB_LIFECYCLE)

@@ -1,63 +1,73 @@
-/** What the catalog says of compute: GPU types and the pools they stand in, CPU flavors, data centers. */
-import catalog from "./catalog.json" with { type: "json" };
+/** What the catalog of this installation says, for everything that asks it: types, flavors, data centers and what they cost. */
+import { type Catalog, type CpuFlavor, type DataCenter, type GpuType, standardCatalog } from "./catalog.ts";
+import type { Cloud, VolumeType } from "./words.ts";
 
-export interface CpuFlavor {
-  id: string;
-  minVcpu: number;
-  maxVcpu: number;
-  ramGbPerVcpu: number;
+export type { CpuFlavor, DataCenter, GpuType } from "./catalog.ts";
+
+let catalog: Catalog = standardCatalog();
+
+/** From now on everybody reads this one; what was read before comes back when it is disposed. Once at start, before anything reads. */
+export function installCatalog(next: Catalog): Disposable {
+  const before = catalog;
+  catalog = next;
+  return {
+    [Symbol.dispose]() {
+      catalog = before;
+    },
+  };
 }
 
-const gpus = new Map(catalog.gpus.map(({ id, pool }) => [id, pool]));
-const gpuMemories = new Map(catalog.gpus.map(({ id, vramGb }) => [id, vramGb]));
-const gpuShares = new Map(catalog.gpus.map(({ id, vcpu, memoryGb }) => [id, { vcpu, memoryGb }]));
-const pools = new Map(catalog.pools.map(({ id, gpuTypeIds }) => [id, gpuTypeIds]));
-const cpus = new Map<string, CpuFlavor>(catalog.cpus.map((cpu) => [cpu.id, cpu]));
-const dataCenters = new Set(catalog.dataCenters);
+export const gpuTypes = (): GpuType[] => [...catalog.gpus.values()];
+export const gpuTypeIds = (): string[] => [...catalog.gpus.keys()];
+export const poolIds = (): string[] => [...catalog.pools.keys()];
+export const cpuFlavors = (): CpuFlavor[] => [...catalog.cpus.values()];
+export const dataCenters = (): DataCenter[] => [...catalog.dataCenters.values()];
 
-export const gpuTypeIds: readonly string[] = [...gpus.keys()];
-export const poolIds: readonly string[] = [...pools.keys()];
+export const gpuType = (id: string): GpuType | undefined => catalog.gpus.get(id);
 
 /** The types of a pool in their order. A type that stands in no pool is a pool of its own. */
 export function typesOfPool(pool: string): readonly string[] | undefined {
-  return pools.get(pool) ?? (gpus.get(pool) === null ? [pool] : undefined);
+  return catalog.pools.get(pool)?.gpus ?? (catalog.gpus.get(pool)?.pool === null ? [pool] : undefined);
 }
 
 /** The pool that a type stands in; undefined when there is no such type. */
 export function poolOfType(type: string): string | undefined {
-  const pool = gpus.get(type);
-  return pool === null ? type : pool;
+  const known = catalog.gpus.get(type);
+  return known && (known.pool ?? type);
 }
 
-export const cpuFlavor = (id: string): CpuFlavor | undefined => cpus.get(id);
-export const isDataCenter = (id: string): boolean => dataCenters.has(id);
+export const cpuFlavor = (id: string): CpuFlavor | undefined => catalog.cpus.get(id);
+
+export const dataCenter = (id: string): DataCenter | undefined => catalog.dataCenters.get(id);
+export const isDataCenter = (id: string): boolean => catalog.dataCenters.has(id);
+/** The types of network volumes that a data center offers, the primary one first; none where there is no such data center. */
+export const volumeTypesOf = (id: string): readonly VolumeType[] => dataCenter(id)?.networkVolumeTypes ?? [];
+/** Where an instance is that may be anywhere, on a machine that stands everywhere. */
+export const homeDataCenter = (): string => catalog.home;
 
 /** The memory of one GPU of a type. */
-export const gpuMemoryGb = (type: string): number | undefined => gpuMemories.get(type);
+export const gpuMemoryGb = (type: string): number | undefined => gpuType(type)?.memory;
 
 /** The part of its machine that goes with one GPU of a type. */
-export const gpuShare = (type: string): { vcpu: number; memoryGb: number } | undefined => gpuShares.get(type);
-
-const podPrices = new Map(catalog.gpus.map(({ id, podPrice }) => [id, podPrice]));
-const clusterPrices = new Map(catalog.gpus.map(({ id, clusterPrice }) => [id, clusterPrice]));
-const poolPrices = new Map(catalog.pools.map(({ id, pricePerSecond }) => [id, pricePerSecond]));
-const cpuPrices = new Map(catalog.cpus.map(({ id, pricePerVcpu }) => [id, pricePerVcpu]));
-
-const SECONDS_PER_HOUR = 3600;
+export const gpuShare = (type: string): { vcpu: number; memoryGb: number } | undefined => gpuType(type)?.share;
 
 /** What one GPU of a type costs, in USD per hour; nothing for a type that the catalog does not know. */
 export const gpuPrice = {
-  pod: (type: string): number => podPrices.get(type) ?? 0,
-  member: (type: string): number => clusterPrices.get(type) || gpuPrice.pod(type),
-  /** Workers are priced by pool, whichever of its types they get. */
-  worker: (type: string): number => {
-    const price = poolPrices.get(poolOfType(type) ?? "");
-    return price === undefined || price === null ? gpuPrice.pod(type) : price * SECONDS_PER_HOUR;
+  /** Of a cloud that does not offer the type, that of the other. */
+  pod: (type: string, cloud: Cloud = "SECURE"): number => {
+    const { secure = 0, community = 0 } = gpuType(type)?.price ?? {};
+    return cloud === "SECURE" ? secure || community : community || secure;
   },
+  member: (type: string): number => gpuType(type)?.price.cluster || gpuPrice.pod(type),
+  /** Workers are priced by pool, whichever of its types they get. */
+  worker: (type: string): number => catalog.pools.get(poolOfType(type) ?? "")?.price ?? gpuPrice.pod(type),
 };
 
 /** USD per hour for each vCPU of a flavor, its memory included. */
-export const cpuPrice = (flavor: string): number => cpuPrices.get(flavor) ?? 0;
+export function cpuPrice(flavor: string, kind: keyof typeof gpuPrice = "pod"): number {
+  const { securePerVcpu = 0, serverlessPerVcpu = 0 } = cpuFlavor(flavor)?.price ?? {};
+  return kind === "worker" ? serverlessPerVcpu : securePerVcpu;
+}
 
 /** USD per GB and month. */
-export const { containerDiskPerGbMonth: diskPrice } = catalog.storage;
+export const storagePrice = (): Catalog["storage"] => catalog.storage;

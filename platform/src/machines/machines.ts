@@ -143,8 +143,8 @@ export class Machines {
   async #machineOf(node: string, id: string): Promise<Machine[]> {
     const doc = (await this.#machines.get(id))?.doc;
     if (doc?.node !== node) return [];
-    const { boxes, dataCenter, runs } = doc;
-    return [{ id, boxes, dataCenter, ...(runs && { runs }) }];
+    const { boxes, dataCenter, isEverywhere, runs } = doc;
+    return [{ id, boxes, dataCenter, ...(isEverywhere && { isEverywhere }), ...(runs && { runs }) }];
   }
 
   async #beat(now: number): Promise<void> {
@@ -156,10 +156,11 @@ export class Machines {
 
   async #lookAt({ id, compute, site, runs }: MachinesParts["own"][number], now: number): Promise<void> {
     const boxes = await compute.capacity();
-    const { dataCenter } = site;
-    const machine = { id, boxes, dataCenter, ...(runs && { runs }) };
+    const { dataCenter, isEverywhere } = site;
+    const said = { boxes, dataCenter, ...(isEverywhere && { isEverywhere }), ...(runs && { runs }) };
+    const machine = { id, ...said };
     if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id))) {
-      const doc = { node: this.#parts.node.id, boxes, dataCenter, ...(runs && { runs }) };
+      const doc = { node: this.#parts.node.id, ...said };
       await this.#machines.put({ id, account: EVERYONE, createdAt: now, doc });
     }
     this.#own.set(id, machine);

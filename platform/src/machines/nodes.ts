@@ -11,6 +11,8 @@ export type KeptMachine = {
   node: string;
   boxes: Box[];
   dataCenter: string;
+  /** It stands in every data center of the catalog; absent where it does not. */
+  isEverywhere?: boolean;
   /** What images it runs; absent for any. */
   runs?: readonly Runs[];
 };

@@ -4,7 +4,10 @@ import type { Runs } from "./need.ts";
 
 /** Where a machine stands. */
 export interface Site {
+  /** The data center that it is in, where nobody asks for another. */
   dataCenter: string;
+  /** It stands in every data center of the catalog. */
+  isEverywhere?: boolean;
   /** The machine's address to the world, if it is known to have one. */
   publicIp?: string | undefined;
 }

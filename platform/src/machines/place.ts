@@ -5,7 +5,10 @@ import type { Runs, Share } from "./need.ts";
 export interface Machine {
   id: string;
   boxes: readonly Box[];
+  /** The data center that it is in, where nobody asks for another. */
   dataCenter: string;
+  /** It stands in every data center of the catalog. */
+  isEverywhere?: boolean;
   /** What it can run; anything where nothing is said. */
   runs?: readonly Runs[];
 }

@@ -17,8 +17,14 @@ function boxOf({ a40 = 0, l4 = 0, ...rest }: Partial<Box> & { a40?: number; l4?:
 }
 
 function machine(id: string, box: Parameters<typeof boxOf>[0] & Partial<Machine> = {}): Machine {
-  const { boxes, dataCenter = DC, runs, ...rest } = box;
-  return { id, boxes: boxes ?? [boxOf(rest)], dataCenter, ...(runs && { runs }) };
+  const { boxes, dataCenter = DC, isEverywhere, runs, ...rest } = box;
+  return {
+    id,
+    boxes: boxes ?? [boxOf(rest)],
+    dataCenter,
+    ...(isEverywhere && { isEverywhere }),
+    ...(runs && { runs }),
+  };
 }
 
 const SMALL: Terms = { diskGb: 20 };
@@ -195,5 +201,33 @@ describe("a gang", () => {
       reason: "no capacity: 2 of 3 would find room: needs 1x NVIDIA A40, 0 of 2 free",
     });
     expect(room.take(gpu(2, A40))).toMatchObject({ gpuCount: 2 });
+  });
+});
+
+describe("a machine that stands in every data center", () => {
+  const room = () => new Room([machine("m", { isEverywhere: true })]);
+  const placed = (dataCenters: string[]) => (room().take({ ...cpu(2), dataCenters }) as Place).dataCenter;
+
+  test("has room wherever an instance wants to be, and at home where it does not care", () => {
+    expect([placed(["EU-RO-1"]), placed(["EU-RO-1", DC]), placed([])]).toEqual(["EU-RO-1", DC, DC]);
+  });
+});
+
+describe("how many fit", () => {
+  test("of GPUs as many as there are, with what goes with them", () => {
+    const room = new Room([machine("a", { l4: 4 }), machine("b", { l4: 3, vcpu: 4 })]);
+    expect([room.fitting(gpu(1, L4)), room.fitting(gpu(2, L4)), room.fitting(gpu(4, L4))]).toEqual([7, 3, 1]);
+    expect([room.fitting(gpu(5, L4)), room.fitting(gpu(1, A40))]).toEqual([0, 0]);
+  });
+
+  test("only beside what others have, and only where the terms are met", () => {
+    const room = new Room([machine("m", { l4: 4 })], [place({ vcpu: 12, memoryMb: 8192, gpuType: L4, gpuCount: 2 })]);
+    expect([room.fitting(gpu(1, L4)), room.fitting(cpu(2)), room.fitting(cpu(8))]).toEqual([1, 2, 0]);
+    expect(room.fitting({ ...cpu(2), dataCenters: ["EU-RO-1"] })).toBe(0);
+  });
+
+  test("any number where shares are ceilings", () => {
+    const room = new Room([machine("m", { l4: 4, ceilings: true })]);
+    expect([room.fitting(cpu(512)), room.fitting(gpu(2, L4))]).toEqual([Number.POSITIVE_INFINITY, 2]);
   });
 });

@@ -36,6 +36,12 @@ export class Room {
     return places;
   }
 
+  /** How many instances with this need would find room now beside each other, by the first of its choices. */
+  fitting(need: Need): number {
+    const times = this.#boxes.map((free) => (misfitOf(need, free) === undefined ? timesIn(free, need) : 0));
+    return times.reduce((sum, one) => sum + one, 0);
+  }
+
   /** The place that there would be if those at these places were gone. */
   placeWithout(gone: readonly Place[], need: Need): Place | undefined {
     for (const place of gone) this.release(place);
@@ -101,11 +107,12 @@ function freeOf(machine: Machine, box: Box): Free {
 
 function placeIn(
   { machine, box }: Free,
-  { diskGb, keepsDisk = false }: Need,
+  { diskGb, keepsDisk = false, dataCenters = [] }: Need,
   share: Share,
   what: Pick<Place, "flavor" | "gpuType" | "gpuCount">,
 ): Place {
-  const where = { machine: machine.id, box: box.id, dataCenter: machine.dataCenter };
+  const isAsked = dataCenters.length === 0 || dataCenters.includes(machine.dataCenter);
+  const where = { machine: machine.id, box: box.id, dataCenter: isAsked ? machine.dataCenter : dataCenters[0]! };
   return { ...where, ...granted(share, box), diskGb: keepsDisk ? diskGb : 0, ...what };
 }
 
@@ -128,6 +135,18 @@ const suffices = (share: Share, least: Share, count: number) =>
 
 const fits = (share: Share, { box, vcpu, memoryMb }: Free) =>
   box.ceilings || (share.vcpu <= vcpu && share.memoryMb <= memoryMb);
+
+function timesIn(free: Free, need: Need): number {
+  if (need.kind === "cpu") return timesOf(need.flavors[0]!, free);
+  const { type, ...each } = need.types[0]!;
+  const ofDevices = Math.floor(freeGpus(free, type) / need.count);
+  return ofDevices === 0 ? 0 : Math.min(ofDevices, timesOf(shareWith(each, need.count, free), free));
+}
+
+const timesOf = (share: Share, { box, vcpu, memoryMb }: Free) =>
+  box.ceilings
+    ? Number.POSITIVE_INFINITY
+    : Math.max(0, Math.floor(Math.min(vcpu / share.vcpu, memoryMb / share.memoryMb)));
 
 /** Where shares are ceilings, an instance may ask for more than the whole box: it gets that. */
 const granted = (share: Share, box: Box): Share => ({

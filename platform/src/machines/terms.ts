@@ -17,9 +17,12 @@ export function misfitOf(need: Need, free: Free): Misfit | undefined {
   return undefined;
 }
 
+/** A machine of made-up devices stands for all there are: for every data center, every CUDA and every disk. */
+export const standsIn = ({ machine, box }: Pick<Free, "machine" | "box">, dataCenter: string): boolean =>
+  machine.isEverywhere === true || box.ceilings || machine.dataCenter === dataCenter;
+
 type Term = (need: Need, free: Free) => string | undefined;
 
-/** A machine of made-up devices stands for all there are: for every data center, every CUDA and every disk. */
 const real =
   (term: Term): Term =>
   (need, free) =>
@@ -30,11 +33,10 @@ const TERMS: readonly Term[] = [
     need.machine === undefined || need.machine === machine.id ? undefined : `must be on machine ${need.machine}`,
   ({ runs }, { machine }) =>
     !runs || !machine.runs || machine.runs.includes(runs) ? undefined : `needs a machine that runs ${runs} images`,
-  real(({ dataCenters = [] }, { machine }) =>
-    dataCenters.length === 0 || dataCenters.includes(machine.dataCenter)
+  ({ dataCenters = [] }, free) =>
+    dataCenters.length === 0 || dataCenters.some((id) => standsIn(free, id))
       ? undefined
-      : `needs a machine in ${dataCenters.join(" or ")}, not in ${machine.dataCenter}`,
-  ),
+      : `needs a machine in ${dataCenters.join(" or ")}, not in ${free.machine.dataCenter}`,
   real(({ kind, cuda }, { box }) =>
     kind === "cpu" || !cuda || hasCuda(cuda, box.cuda) ? undefined : `needs ${cudaText(cuda)}, not ${box.cuda}`,
   ),

@@ -1,6 +1,6 @@
 /** What an instance costs: from the catalog's prices to whole numbers of 1e-9 USD, so that sums are exact. */
 
-import { cpuPrice, diskPrice, gpuPrice } from "../catalog/compute.ts";
+import { cpuPrice, gpuPrice, storagePrice } from "../catalog/compute.ts";
 import type { InstanceKind } from "../ports/compute/compute.ts";
 import type { Having, Price } from "./span.ts";
 
@@ -16,8 +16,8 @@ export function priceOf(
   const { gpuType, gpuCount, flavor, vcpu, diskGb } = has;
   return {
     gpu: gpuType === null ? 0 : nano(gpuPrice[kind](gpuType) * gpuCount),
-    cpu: gpuType !== null || flavor === null ? 0 : nano(cpuPrice(flavor) * vcpu),
-    disk: nano((diskPrice * diskGb) / HOURS_PER_MONTH),
+    cpu: gpuType !== null || flavor === null ? 0 : nano(cpuPrice(flavor, kind) * vcpu),
+    disk: nano((storagePrice().containerDiskPerGbMonth * diskGb) / HOURS_PER_MONTH),
   };
 }
 

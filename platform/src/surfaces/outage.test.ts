@@ -57,7 +57,8 @@ test.each(["QUEUE", "LOAD_BALANCER"] as const)(
 test("no resource that cannot be read is said to be missing", async () => {
   await using there = await world("QUEUE");
   for (const [name, { method, path }] of Object.entries(operations)) {
-    if (path.includes("/api-keys/")) continue;
+    // Keys are read all the same, and the catalog is no record.
+    if (path.includes("/api-keys/") || path.startsWith("/v2/catalog/")) continue;
     const { status } = await there.call(method, path.replace(/\{\w+\}/g, there.endpoint), { body: BODIES[name] });
     // Keys can be read, and what was never kept need not be.
     expect([200, 503], name).toContain(status);

@@ -28,6 +28,10 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/account/secrets/{id}": "secret",
   "/v2/account/api-keys/{id}": "apiKey",
   "/v2/serverless/{id}": "endpoint",
+  // The catalog is nobody's: what an account has is not in it.
+  "/v2/catalog/gpus/{id}": "endpoint",
+  "/v2/catalog/cpus/{id}": "endpoint",
+  "/v2/catalog/datacenters/{id}": "endpoint",
 };
 
 /** Bodies that the owner could send, so that nothing but the owner is wrong. */

@@ -23,12 +23,14 @@ export interface Boot {
 export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<InstanceSpec> {
   const { endpoint, worker, url, key, callKey, site } = boot;
   const { doc } = endpoint;
-  const { vcpu, memoryMb, gpuType, gpuCount, box } = worker.doc;
+  const { vcpu, memoryMb, gpuType, gpuCount, box, dataCenter } = worker.doc;
   const given = await resolveEnv(endpoint.account, doc.env, reveal);
   // Throws where a secret made no time of it; the keeper, which waits for the worker, reads it again.
   initTimeoutMs(given);
   const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
-  const place = { url, endpoint: endpoint.id, worker: worker.id, site, volume: doc.networkVolumes[0] ?? "" };
+  // Of a machine that stands in several data centers, the one that it was placed in.
+  const where = { ...site, dataCenter: dataCenter ?? site.dataCenter };
+  const place = { url, endpoint: endpoint.id, worker: worker.id, site: where, volume: doc.networkVolumes[0] ?? "" };
   const ours = workerEnv({ ...place, key, callKey, compute: worker.doc });
   return {
     kind: "worker",

@@ -14,12 +14,12 @@ export interface GpuTerms {
 }
 
 /** For a template that says nothing of compute: any GPU will do. */
-export const anyGpu: KeptGpu = {
-  types: poolIds.flatMap((pool) => typesOfPool(pool) ?? []),
+export const anyGpu = (): KeptGpu => ({
+  types: poolIds().flatMap((pool) => typesOfPool(pool) ?? []),
   count: 1,
   allowedCudaVersions: [],
   minCudaVersion: null,
-};
+});
 
 export function gpuFrom(request: GpuTerms, before?: KeptGpu): KeptGpu {
   const allowedCudaVersions =
@@ -33,7 +33,7 @@ export function gpuFrom(request: GpuTerms, before?: KeptGpu): KeptGpu {
     );
   }
   return {
-    types: request.types?.map(knownType) ?? before?.types ?? anyGpu.types,
+    types: request.types?.map(knownType) ?? before?.types ?? anyGpu().types,
     count: request.count ?? before?.count ?? endpointDefaults.gpuCount,
     allowedCudaVersions,
     minCudaVersion: minCudaVersion || null,

@@ -21,7 +21,7 @@ const whole: Required<KeptEndpoint> = {
   env: { A: "b" },
   ports: ["8080/http"],
   registry: null,
-  gpu: { types: anyGpu.types.slice(0, 2), count: 2, allowedCudaVersions: ["12.4"], minCudaVersion: null },
+  gpu: { types: anyGpu().types.slice(0, 2), count: 2, allowedCudaVersions: ["12.4"], minCudaVersion: null },
   cpu: cpuFrom([{ id: "cpu3c", vcpuCount: 4 }]),
   workers: { min: 1, max: 4, idleTimeout: 60, warmup: { input: { a: 1 } } },
   scaling: { type: "QUEUE_DELAY", queueDelay: 3 },
@@ -51,7 +51,7 @@ test("an update says what it says and nothing else", () => {
 });
 
 test("the order of GPU types is the caller's, whatever their pools", () => {
-  const types = anyGpu.types.toReversed().slice(0, 5);
+  const types = anyGpu().types.toReversed().slice(0, 5);
   const { gpu } = created(terms({ name: "e", "template.imageName": "i", gpuTypeIds: types }));
   expect(gpu?.types).toEqual(types);
 });
@@ -70,7 +70,7 @@ function anyEndpoint(random: SeededRandom): KeptEndpoint {
   const { gpu, cpu, ...plain } = whole;
   const allowedCudaVersions = random.chance(0.5) ? ["12.4", "12.8"] : [];
   const minCudaVersion = allowedCudaVersions.length === 0 && random.chance(0.5) ? "12.1" : null;
-  const types = anyGpu.types.filter(() => random.chance(0.3));
+  const types = anyGpu().types.filter(() => random.chance(0.3));
   const onGpu = { ...gpu, types: types.length > 0 ? types : gpu.types, allowedCudaVersions, minCudaVersion };
   return {
     ...plain,

@@ -62,7 +62,7 @@ function typesIn(pools: readonly string[], excludedTypes: readonly string[] = []
 }
 
 function unknownPool(pool: string): never {
-  throw problem("rule-broken", `There is no GPU pool '${pool}'; there are ${poolIds.join(", ")}.`);
+  throw problem("rule-broken", `There is no GPU pool '${pool}'; there are ${poolIds().join(", ")}.`);
 }
 
 const missingPools = (error: string) => problem("invalid", "Request validation failed.", { errors: [error] });

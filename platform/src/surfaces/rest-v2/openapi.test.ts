@@ -80,6 +80,12 @@ const good: Record<string, (world: World) => Promise<{ id?: string; body?: unkno
     return { id };
   },
   listEndpointBuilds: async (world) => ({ id: await makeEndpoint(world) }),
+  listGpuTypes: async () => ({}),
+  getGpuType: async () => ({ id: "NVIDIA%20L4" }),
+  listCpuTypes: async () => ({}),
+  getCpuType: async () => ({ id: "cpu5c" }),
+  listDataCenters: async () => ({}),
+  getDataCenter: async () => ({ id: "US-KS-2" }),
   getWorkerLogs: async (world) => {
     const id = await makeEndpoint(world);
     world.logs.append(workerLog(id, "w1"), [{ source: "system", ts: world.clock.now(), line: "started" }]);
@@ -143,6 +149,17 @@ const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
     [400, { body: { name: "runpod_token", value: "v" } }],
     [409, { body: { name: "made", value: "v" } }],
   ],
+  ...Object.fromEntries(
+    ["listGpuTypes", "getGpuType", "listCpuTypes", "getCpuType"].map((name) => [
+      name,
+      [
+        [400, { query: "?product=POD" }],
+        [422, { query: "?product=HOUSE" }],
+      ],
+    ]),
+  ),
+  listDataCenters: [[422, { query: "?regions=MOON" }]],
+  getDataCenter: [[422, { query: "?include=WEATHER" }]],
   listSecrets: [[422, { query: `?name=${"x".repeat(192)}` }]],
   listEndpoints: [[422, { query: "?limit=0" }]],
   getWorkerLogs: [[422, { query: "?tail=5001" }]],

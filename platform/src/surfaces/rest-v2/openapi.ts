@@ -28,6 +28,7 @@ const tagDescriptions: Record<string, string> = {
   Account: "Secrets, SSH keys and API keys of the calling account.",
   Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
   Registries: "Credentials for pulling private images.",
+  Catalog: "GPU types, CPU flavors and data centers: what there is, what it costs, and what is free now.",
   Serverless: "Endpoints whose workers run a handler for each job.",
 };
 

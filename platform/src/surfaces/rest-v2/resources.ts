@@ -6,6 +6,9 @@ import { accountHandlers } from "../../resources/account/rest-v2.ts";
 import type { AccountService } from "../../resources/account/service.ts";
 import { buildOperations } from "../../resources/builds/operations.ts";
 import { buildHandlers } from "../../resources/builds/rest-v2.ts";
+import { catalogOperations } from "../../resources/catalog/operations.ts";
+import { catalogHandlers } from "../../resources/catalog/rest-v2.ts";
+import type { CatalogService } from "../../resources/catalog/service.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
 import { endpointHandlers } from "../../resources/endpoints/rest-v2.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
@@ -35,20 +38,21 @@ export interface RestServices {
   workers: WorkerService;
   releases: ReleaseService;
   registries: RegistryService;
+  catalog: CatalogService;
   authenticator: Authenticator;
 }
 
 export function restResources(services: RestServices): Answered[] {
-  const { account, secrets, pods, podViews, endpoints, workers, releases, registries, authenticator } = services;
-  const forgetKeys = () => authenticator.forget();
+  const forgetKeys = () => services.authenticator.forget();
   return [
-    answered(accountOperations, accountHandlers(account, forgetKeys)),
-    answered(secretOperations, secretHandlers(secrets)),
-    answered(podOperations, podHandlers(pods, podViews)),
-    answered(endpointOperations, endpointHandlers(endpoints)),
-    answered(workerOperations, workerHandlers(workers)),
-    answered(releaseOperations, releaseHandlers(releases)),
-    answered(buildOperations, buildHandlers(endpoints)),
-    answered(registryOperations, registryHandlers(registries)),
+    answered(accountOperations, accountHandlers(services.account, forgetKeys)),
+    answered(secretOperations, secretHandlers(services.secrets)),
+    answered(podOperations, podHandlers(services.pods, services.podViews)),
+    answered(endpointOperations, endpointHandlers(services.endpoints)),
+    answered(workerOperations, workerHandlers(services.workers)),
+    answered(releaseOperations, releaseHandlers(services.releases)),
+    answered(buildOperations, buildHandlers(services.endpoints)),
+    answered(registryOperations, registryHandlers(services.registries)),
+    answered(catalogOperations, catalogHandlers(services.catalog)),
   ];
 }

@@ -1,0 +1,115 @@
+/** What there is of the catalog's types on the machines of the installation, counted at most once a second. */
+import { type CpuFlavor, dataCenters, type GpuType } from "../../catalog/compute.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { Remembered } from "../../kernel/remembered.ts";
+import { type InstanceItem, placeOf } from "../../machines/instances.ts";
+import type { Machine } from "../../machines/place.ts";
+import { type GpuWish, Stock, type Stocked, type StockedIn } from "./stock.ts";
+
+export interface CatalogParts {
+  clock: Clock;
+  /** Those that are there. */
+  machines: () => Promise<readonly Machine[]>;
+  /** Instances of every kind, since all of them take room. */
+  instances: () => Promise<readonly InstanceItem[]>;
+}
+
+/** What a caller wants to know of a GPU type. */
+export interface GpuAsk extends Omit<GpuWish, "dataCenters"> {
+  countryCodes?: readonly string[];
+}
+
+/** Free now, where, and on which CUDA. */
+export interface GpuSupply extends Stocked {
+  /** Whether any machine that was asked for has it. */
+  isThere: boolean;
+  dataCenters: StockedIn[];
+  cudaVersions: { version: string; available: boolean }[];
+}
+
+export type CpuSupply = Stocked & { dataCenters: StockedIn[] };
+
+/** What each data center has. */
+export type ByDataCenter = ReadonlyMap<string, StockedIn[]>;
+
+const REMEMBERED_MS = 1000;
+
+export class CatalogService {
+  readonly #parts: CatalogParts;
+  readonly #remembered: Remembered<Promise<Stock>>;
+
+  constructor(parts: CatalogParts) {
+    this.#parts = parts;
+    this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
+  }
+
+  /** Of each of these types. */
+  async gpus(types: readonly GpuType[], { countryCodes, ...wish }: GpuAsk): Promise<GpuSupply[]> {
+    const stock = await this.#stock();
+    const asked: GpuWish = { ...wish, ...(countryCodes && { dataCenters: inCountries(countryCodes) }) };
+    return types.map((type) => {
+      const found = stock.gpu(type, asked);
+      return {
+        ...(found ?? NONE),
+        isThere: found !== undefined,
+        dataCenters: stock.gpuByDataCenter(type, asked),
+        cudaVersions: stock.cudaVersions(type, asked),
+      };
+    });
+  }
+
+  async cpus(flavors: readonly CpuFlavor[], vcpu?: number): Promise<CpuSupply[]> {
+    const stock = await this.#stock();
+    return flavors.map((flavor) => {
+      const size = vcpu ?? flavor.minVcpu;
+      return { ...(stock.cpu(flavor, size) ?? NONE), dataCenters: stock.cpuByDataCenter(flavor, size) };
+    });
+  }
+
+  /** By data center, those of these types that machines there have, each for one GPU. */
+  async gpusByDataCenter(types: readonly GpuType[]): Promise<ByDataCenter> {
+    const stock = await this.#stock();
+    return byDataCenter(types, (type) => stock.gpuByDataCenter(type, { count: 1 }));
+  }
+
+  /** By data center, those of these flavors that machines there have, each in its smallest size. */
+  async cpusByDataCenter(flavors: readonly CpuFlavor[]): Promise<ByDataCenter> {
+    const stock = await this.#stock();
+    return byDataCenter(flavors, (flavor) => stock.cpuByDataCenter(flavor, flavor.minVcpu));
+  }
+
+  /** Those who ask while it is counted get the same count. A count that failed is not remembered. */
+  #stock(): Promise<Stock> {
+    const known = this.#remembered.get("");
+    if (known) return known;
+    const counting = this.#count().catch((error) => {
+      this.#remembered.clear();
+      throw error;
+    });
+    this.#remembered.set("", counting);
+    return counting;
+  }
+
+  async #count(): Promise<Stock> {
+    const [machines, instances] = await Promise.all([this.#parts.machines(), this.#parts.instances()]);
+    return new Stock(machines, instances.flatMap(placeOf));
+  }
+}
+
+const NONE: Stocked = { availability: "NONE" };
+
+function byDataCenter<T extends { id: string; name: string }>(
+  things: readonly T[],
+  find: (thing: T) => StockedIn[],
+): ByDataCenter {
+  const found = things.flatMap((thing) =>
+    find(thing).map(({ id: dataCenter, name: _, ...stocked }) => {
+      return { dataCenter, stocked: { id: thing.id, name: thing.name, ...stocked } };
+    }),
+  );
+  const grouped = Map.groupBy(found, ({ dataCenter }) => dataCenter);
+  return new Map([...grouped].map(([id, all]) => [id, all.map(({ stocked }) => stocked)]));
+}
+
+const inCountries = (codes: readonly string[]) =>
+  dataCenters().flatMap(({ id, country }) => (country !== undefined && codes.includes(country) ? [id] : []));

@@ -1,0 +1,121 @@
+/** What the machines of the installation have of the catalog's types, and how much of that is free: one view, for a moment. */
+import { type CpuFlavor, dataCenters, type GpuType } from "../../catalog/compute.ts";
+import type { Availability } from "../../catalog/words.ts";
+import type { Need } from "../../machines/need.ts";
+import type { Machine, Place } from "../../machines/place.ts";
+import { Room } from "../../machines/room.ts";
+import { compareVersions, standsIn } from "../../machines/terms.ts";
+import type { Box } from "../../ports/compute/compute.ts";
+
+const MB_PER_GB = 1024;
+/** Where one is left, somebody else may be faster; from so many on, nobody need hurry. */
+const MANY = 8;
+
+export interface GpuWish {
+  count: number;
+  cuda?: Need["cuda"];
+  /** Only in these. */
+  dataCenters?: readonly string[];
+}
+
+interface Standing {
+  machine: Machine;
+  box: Box;
+}
+
+export interface Stocked {
+  availability: Availability;
+  virtual?: true;
+}
+
+/** Where something is, and how much of it is free there. */
+export type StockedIn = Stocked & { id: string; name: string };
+
+export class Stock {
+  readonly #room: Room;
+  readonly #boxes: Standing[];
+
+  constructor(machines: readonly Machine[], taken: Iterable<Place>) {
+    this.#room = new Room(machines, taken);
+    this.#boxes = machines.flatMap((machine) => machine.boxes.map((box) => ({ machine, box })));
+  }
+
+  /** Undefined where no machine has it. */
+  gpu(type: GpuType, { count, cuda, dataCenters }: GpuWish): Stocked | undefined {
+    const having = this.#having(type.id).filter((one) => isInOneOf(one, dataCenters));
+    if (having.length === 0) return undefined;
+    const isVirtual = having.every(({ box }) => stockIn(box, type.id)?.virtual);
+    const each = { type: type.id, vcpu: type.share.vcpu, memoryMb: type.share.memoryGb * MB_PER_GB };
+    const need: Need = { kind: "gpu", count, types: [each], diskGb: 0, ...(cuda && { cuda }), ...terms(dataCenters) };
+    return { availability: levelOf(this.#room.fitting(need)), ...(isVirtual && { virtual: true }) };
+  }
+
+  gpuByDataCenter(type: GpuType, wish: GpuWish): StockedIn[] {
+    return this.#byDataCenter(this.#having(type.id), wish.dataCenters, (ids) =>
+      this.gpu(type, { ...wish, dataCenters: ids }),
+    );
+  }
+
+  /** The CUDA of the machines that have a type, the newest first, and whether it is free on one of those. */
+  cudaVersions(type: GpuType, { count, dataCenters }: GpuWish): { version: string; available: boolean }[] {
+    const having = this.#having(type.id).filter((one) => isInOneOf(one, dataCenters));
+    const byVersion = Map.groupBy(having, ({ box }) => box.cuda);
+    return [...byVersion]
+      .flatMap(([version, boxes]) => (version === undefined ? [] : [{ version, machines: machinesOf(boxes) }]))
+      .toSorted((a, b) => compareVersions(b.version, a.version))
+      .map(({ version, machines }) => ({ version, available: machines.some((id) => this.#fits(type, count, id)) }));
+  }
+
+  cpu(flavor: CpuFlavor, vcpu: number, dataCenters?: readonly string[]): Stocked | undefined {
+    if (!this.#boxes.some((one) => isInOneOf(one, dataCenters))) return undefined;
+    if (vcpu > flavor.maxVcpu || vcpu < flavor.minVcpu) return { availability: "NONE" };
+    const share = { vcpu, memoryMb: vcpu * flavor.ramGbPerVcpu * MB_PER_GB };
+    const need: Need = { kind: "cpu", flavors: [share], diskGb: 0, ...terms(dataCenters) };
+    return { availability: levelOf(this.#room.fitting(need)) };
+  }
+
+  cpuByDataCenter(flavor: CpuFlavor, vcpu: number): StockedIn[] {
+    return this.#byDataCenter(this.#boxes, undefined, (ids) => this.cpu(flavor, vcpu, ids));
+  }
+
+  /** Data centers in which the same machines stand have the same of everything: it is counted once for all of them. */
+  #byDataCenter(
+    having: readonly Standing[],
+    asked: readonly string[] | undefined,
+    count: (ids: string[]) => Stocked | undefined,
+  ): StockedIn[] {
+    const own = new Set(having.map(({ machine }) => machine.dataCenter));
+    const counted = new Map<string, Stocked | undefined>();
+    return dataCenters()
+      .filter(({ id }) => !asked || asked.includes(id))
+      .flatMap(({ id, name }) => {
+        const site = own.has(id) ? id : "";
+        if (!counted.has(site)) counted.set(site, count([id]));
+        const stocked = counted.get(site);
+        return stocked ? [{ id, name, ...stocked }] : [];
+      });
+  }
+
+  #having(type: string): Standing[] {
+    return this.#boxes.filter(({ box }) => (stockIn(box, type)?.count ?? 0) > 0);
+  }
+
+  #fits(type: GpuType, count: number, machine: string): boolean {
+    const each = { type: type.id, vcpu: type.share.vcpu, memoryMb: type.share.memoryGb * MB_PER_GB };
+    return this.#room.fitting({ kind: "gpu", count, types: [each], diskGb: 0, machine }) > 0;
+  }
+}
+
+const stockIn = ({ gpus }: Box, type: string) => gpus.find((stock) => stock.type === type);
+
+const isInOneOf = (standing: Standing, ids: readonly string[] | undefined) =>
+  !ids || ids.some((id) => standsIn(standing, id));
+
+const terms = (ids: readonly string[] | undefined) => (ids ? { dataCenters: ids } : {});
+
+const machinesOf = (boxes: readonly Standing[]) => [...new Set(boxes.map(({ machine }) => machine.id))];
+
+function levelOf(fitting: number): Availability {
+  if (fitting >= MANY) return "HIGH";
+  return fitting > 1 ? "MEDIUM" : fitting === 1 ? "LOW" : "NONE";
+}
