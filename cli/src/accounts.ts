@@ -58,7 +58,7 @@ function listAccounts(): Command {
 function setQuota(): Command {
   return common("quota", "set what an account may have, in place of what all may have")
     .argument("<id or name>")
-    .argument("[quotas]", "such as workers=50,endpoints=20; nothing leaves it with what all may have", parseQuota, {})
+    .argument("[quotas]", "such as workers=50,gpus=8; nothing leaves it with what all may have", parseQuota, {})
     .action((idOrName: string, quotas: Partial<Quotas>, options: Options) =>
       inInstallation(options, async ({ accounts }) => {
         await accounts.setQuotas(idOrName, quotas);

@@ -187,7 +187,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const releases = new ReleaseService({ ...services, workers });
   const catalog = new CatalogService({
     clock,
-    machines: async () => (await fleet?.machines()) ?? [],
+    machines: async () => (await fleet?.roll())?.machines ?? [],
     instances: () => instances.all(),
   });
   const resources = [

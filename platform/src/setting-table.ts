@@ -116,7 +116,7 @@ export const settingTable = {
     variable: "MILLRACE_QUOTAS",
     value: "QUOTAS",
     about:
-      "what an account may have, such as workers=50,endpoints=20; by default 16 workers for each processor, 32 at least, and 1000 endpoints, keys, secrets and registries",
+      "what an account may have, such as workers=50,gpus=8; by default 16 workers for each processor, 32 at least, 1000 Pods, volumes, endpoints, keys, secrets and registries each, and what the machines have of GPUs, vCPU and GB",
     read: parseQuotas,
   },
   invokeLimits: {

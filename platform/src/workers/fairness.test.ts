@@ -1,14 +1,16 @@
 /** One account's endpoints, however many, are not in the way of another's first job: counted in writes, not in time. */
+
 import { expect, test } from "vitest";
 import { type FleetWorld, setupFleet } from "../../tests/fleet-world.ts";
 import { turn } from "../kernel/clock.ts";
 import { MemoryStore } from "../ports/store/memory-store.ts";
 import type { Write } from "../ports/store/store.ts";
+import { standardQuotas } from "../resources/account/quotas.ts";
 
 const MANY = 200;
 /** What is under way when the job comes, and the round that it is in. */
 const FEW = 2 * 32;
-const STANDARD = { endpoints: 1000, keys: 1000, secrets: 1000, pods: 1000, registries: 1000 };
+const STANDARD = standardQuotas(4);
 
 /** Holds the writing of workers' records while it is shut, and notes whose are written. */
 class GatedStore extends MemoryStore {

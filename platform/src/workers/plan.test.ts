@@ -1,11 +1,13 @@
 /** What is planned for an endpoint, whatever its workers and jobs are doing. */
 import { describe, expect, test } from "vitest";
 import { workerDoc } from "../../tests/worker-doc.ts";
+import { heldBy } from "../machines/held.ts";
 import { placeOf } from "../machines/instances.ts";
 import { Room } from "../machines/room.ts";
 import { ONLY_BOX } from "../ports/compute/compute.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
+import { needOf } from "./need.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { AccountShare } from "./share.ts";
 import { Shelf } from "./shelf.ts";
@@ -64,7 +66,13 @@ interface Given {
   frozenMb?: number;
   called?: string[];
   quota?: number;
+  gpuQuota?: number;
 }
+
+const shareOf = (quotas: { workers: number; gpus?: number; vcpu?: number }, workers: readonly WorkerItem[]) => {
+  const docs = workers.map(({ doc }) => doc);
+  return new AccountShare({ gpus: 1000, vcpu: 1000, ...quotas }, docs, heldBy(workers));
+};
 
 function factsOf({
   endpoint,
@@ -77,6 +85,7 @@ function factsOf({
   frozenMb = 65_536,
   called = [],
   quota = 1000,
+  gpuQuota = 1000,
 }: Given): Facts {
   const inProgress = Object.values(jobs).reduce((sum, count) => sum + count, 0);
   const waitingSince = waited.map((s) => NOW - s * 1000);
@@ -90,10 +99,7 @@ function factsOf({
     jobsOf: new Map(Object.entries(jobs)),
     idleSince: (id) => (idle[id] === undefined ? undefined : NOW - idle[id] * 1000),
     room,
-    share: new AccountShare(
-      quota,
-      workers.map(({ doc }) => doc),
-    ),
+    share: shareOf({ workers: quota, gpus: gpuQuota }, workers),
     shelf,
     called,
     isThere: () => there,
@@ -164,9 +170,29 @@ describe("starting", () => {
 
   test("of an account that has as many without room elsewhere, one is wanted, which says why", () => {
     const endpoint = { workers: { min: 5, max: 5, idleTimeout: 10 } };
-    const elsewhere = ["x", "y", "z"].map((id) => worker(id, { state: "WANTED", machine: null }).doc);
-    const facts = { ...factsOf({ endpoint, there: false }), share: new AccountShare(3, elsewhere) };
+    const elsewhere = ["x", "y", "z"].map((id) => worker(id, { state: "WANTED", machine: null }));
+    const facts = { ...factsOf({ endpoint, there: false }), share: shareOf({ workers: 3 }, elsewhere) };
     expect(plan(facts).map((step) => step.do)).toEqual(["want"]);
+  });
+
+  test("GPUs of all workers count together, and of those that may not be one says why", () => {
+    const gpu = { types: [GPU], count: 1, allowedCudaVersions: [], minCudaVersion: null };
+    const endpoint = { workers: { min: 3, max: 3, idleTimeout: 10 }, cpu: undefined, gpu };
+    expect(plan(factsOf({ endpoint, gpuQuota: 1 })).map((step) => ("reason" in step ? step.reason : step.do))).toEqual([
+      "add",
+      "account quota: 1 of 1 GPUs in use",
+    ]);
+  });
+
+  test("vCPU count too, and one that may not be takes no room", () => {
+    const endpoint = { workers: { min: 3, max: 3, idleTimeout: 10 } };
+    const facts = { ...factsOf({ endpoint }), share: shareOf({ workers: 9, vcpu: 3 }, []) };
+    const steps = plan(facts);
+    expect(facts.room.fitting(needOf(facts.endpoint))).toBe(3);
+    expect(steps.map((step) => ("reason" in step ? step.reason : step.do))).toEqual([
+      "add",
+      "account quota: 2 of 3 vCPU in use, needs 2",
+    ]);
   });
 
   test("a frozen worker is thawed only if the account may have one more", () => {

@@ -159,10 +159,11 @@ function thawSteps(
   const needed = Math.max(wanted - coming.starting - coming.ready, unattendedJobs(policy, workload, coming));
   const count = Math.min(Math.max(needed, first.length), endpoint.workers.max - (livingOf(facts, all) - unplaced));
   const order = [...first, ...frozen.filter((worker) => !first.includes(worker))];
-  return order.slice(0, Math.max(0, Math.min(count, share.left))).map((worker) => {
+  return order.slice(0, Math.max(0, count)).flatMap((worker): Step[] => {
+    if (share.refusal(worker.doc) !== undefined) return [];
     shelf.take(worker);
-    share.take();
-    return { do: "thaw", worker };
+    share.take(worker.doc);
+    return [{ do: "thaw", worker }];
   });
 }
 
@@ -298,12 +299,19 @@ function findPlace({
   share,
   shelf,
 }: Facts): { place: Place } | { place?: undefined; reason: string; ends: Step[] } {
-  if (share.isUsedUp) return { reason: share.reason, ends: [] };
   const need = needOf(endpoint);
+  // Before room is made for it: what the account cannot have needs none.
+  const beyond = share.refusal({ gpuCount: need.kind === "gpu" ? need.count : 0, vcpu: 0 });
+  if (beyond !== undefined) return { reason: beyond, ends: [] };
   const place = room.take(need);
   if (!("reason" in place)) {
-    share.take();
-    return { place };
+    const tooMuch = share.refusal(place);
+    if (tooMuch === undefined) {
+      share.take(place);
+      return { place };
+    }
+    room.release(place);
+    return { reason: tooMuch, ends: [] };
   }
   const evicted = shelf.makeRoom(need);
   if (!evicted) return { reason: place.reason, ends: [] };

@@ -7,8 +7,9 @@ import { eachOf } from "../kernel/bounded.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
+import { heldBy } from "../machines/held.ts";
 import type { Counted } from "../machines/instance-records.ts";
-import { NOWHERE, type Placing, placeOf } from "../machines/instances.ts";
+import { type InstanceItem, NOWHERE, type Placing, placeOf } from "../machines/instances.ts";
 import type { Roll } from "../machines/machines.ts";
 import type { Machine, Place } from "../machines/place.ts";
 import { Room } from "../machines/room.ts";
@@ -124,7 +125,7 @@ export class Planner {
     const isThere = (machine: string | null) => there.has(machine);
     const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isThere(doc.machine));
     const shelf = new Shelf(frozen, room, endingPlaces(survey), this.#shelfLimits(survey.roll));
-    return { survey, room, shelf, isThere, shareOf: this.#shares(all) };
+    return { survey, room, shelf, isThere, shareOf: this.#shares(all, survey.counted.instances) };
   }
 
   /** Decides for these endpoints, one after the other, and then writes for several at once. */
@@ -151,14 +152,18 @@ export class Planner {
   }
 
   /** What each account may still have, the same for all plans on one view. */
-  #shares(workers: readonly WorkerItem[]): (account: string) => Promise<AccountShare> {
+  #shares(
+    workers: readonly WorkerItem[],
+    instances: readonly InstanceItem[],
+  ): (account: string) => Promise<AccountShare> {
     const byAccount = Map.groupBy(workers, ({ account }) => account);
+    const holders = Map.groupBy(instances, ({ account }) => account);
     const shares = new Map<string, AccountShare>();
     return async (account) => {
       const known = shares.get(account);
       if (known) return known;
       const own = (byAccount.get(account) ?? []).map(({ doc }) => doc);
-      const share = new AccountShare((await this.#parts.quotas.of(account)).workers, own);
+      const share = new AccountShare(await this.#parts.quotas.of(account), own, heldBy(holders.get(account) ?? []));
       shares.set(account, share);
       return share;
     };

@@ -1,37 +1,46 @@
-/** How many more workers an account may have: shared by all of its endpoints, and taken by one plan after the other. */
+/** How much more an account may have of workers, GPUs and vCPU: shared by all of its endpoints, and taken by one plan after the other. */
+import type { Held } from "../machines/held.ts";
+import type { Place } from "../machines/place.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
 
-export class AccountShare {
-  readonly quota: number;
-  #used: number;
-  #unplaced: number;
+type Shared = { workers: number } & Held;
 
-  constructor(quota: number, workers: readonly KeptWorker[]) {
-    this.quota = quota;
-    this.#used = workers.filter(takesPlace).length;
+const WORDS = { workers: "workers", gpus: "GPUs", vcpu: "vCPU" } as const;
+const NAMES = ["workers", "gpus", "vcpu"] as const;
+
+export class AccountShare {
+  readonly #quotas: Readonly<Shared>;
+  readonly #used: Shared;
+  #unplaced: number;
+  #isShort = false;
+
+  /** `held` is what instances of every kind hold, those of these workers included. */
+  constructor(quotas: Readonly<Shared>, workers: readonly KeptWorker[], held: Readonly<Held>) {
+    this.#quotas = quotas;
+    this.#used = { workers: workers.filter(takesPlace).length, gpus: held.gpus, vcpu: held.vcpu };
     this.#unplaced = workers.filter(({ state }) => state === "WANTED").length;
   }
 
-  get left(): number {
-    return Math.max(0, this.quota - this.#used);
+  /** Why there cannot be one more worker with so much, as those read it who wait; undefined when there can. */
+  refusal({ gpuCount, vcpu }: Pick<Place, "gpuCount" | "vcpu">): string | undefined {
+    const more: Shared = { workers: 1, gpus: gpuCount, vcpu };
+    const over = NAMES.find((name) => more[name] > 0 && this.#used[name] + more[name] > this.#quotas[name]);
+    if (over === undefined) return undefined;
+    this.#isShort = true;
+    const needed = more[over] === 1 ? "" : `, needs ${more[over]}`;
+    return `account quota: ${this.#used[over]} of ${this.#quotas[over]} ${WORDS[over]} in use${needed}`;
   }
 
-  get isUsedUp(): boolean {
-    return this.left === 0;
-  }
-
-  /** As those read it who wait. */
-  get reason(): string {
-    return `account quota: ${this.#used} of ${this.quota} workers in use`;
-  }
-
-  take(): void {
-    this.#used++;
+  take({ gpuCount, vcpu }: Pick<Place, "gpuCount" | "vcpu">): void {
+    this.#used.workers++;
+    this.#used.gpus += gpuCount;
+    this.#used.vcpu += vcpu;
   }
 
   /** Whether one more may stand in line for a place; that it cannot have one is said by a single one of each endpoint. */
   get hasLine(): boolean {
-    return !this.isUsedUp && this.#unplaced < this.quota;
+    const { workers } = this.#quotas;
+    return !this.#isShort && this.#used.workers < workers && this.#unplaced < workers;
   }
 
   standInLine(): void {

@@ -9,8 +9,11 @@ export type Account = {
   name: string;
   ownerId: string;
   /** Where it may have more or less than the installation's accounts have anyway. */
-  quotas?: Partial<Record<"workers" | "endpoints" | "keys" | "secrets", number>>;
+  quotas?: Partial<Record<AccountQuota, number>>;
 };
+
+/** What is counted of an account. */
+export type AccountQuota = "workers" | "pods" | "gpus" | "vcpu" | "volumes" | "gb" | "endpoints" | "keys" | "secrets";
 
 export const accounts: Kept<Account> = {
   kind: "account",

@@ -1,11 +1,11 @@
 /** How much an account may have, and what it is told beyond that. */
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import { setup } from "../../../tests/world.ts";
 import { parseQuotas, quotaText, standardQuotas } from "./quotas.ts";
 
 const CPU = { name: "echo", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
-const quotas = { ...standardQuotas(1), workers: 2, endpoints: 2, keys: 3, secrets: 2, pods: 2, registries: 2 };
+const quotas = { ...standardQuotas(4), workers: 2, endpoints: 2, keys: 3, secrets: 2, pods: 2, registries: 2 };
 const ASK = "Who runs this installation can allow more: millrace accounts quota.";
 
 const kinds = [
@@ -90,11 +90,106 @@ test("endpoints of one account share its workers, jobs that wait are told, and t
   ).toEqual(["host:/app", "host:/other"]);
 });
 
+describe("amounts", () => {
+  const book = async (given: string) => {
+    const world = await setup({ quotas: { ...quotas, ...parseQuotas(given) } });
+    return { world, quotas: world.services.quotas };
+  };
+
+  test("so much more is made if it fits, and nothing of it otherwise", async () => {
+    const { world, quotas } = await book("gb=100");
+    await using _ = world;
+    let has = 60;
+    const grow = (by: number) =>
+      quotas.within(
+        "a",
+        "gb",
+        async () => has,
+        async () => {
+          has += by;
+        },
+        by,
+      );
+    await grow(40);
+    await expect(grow(1)).rejects.toThrow(
+      `This account has 100 GB of network volumes, and may have 100 (quota 'gb'). ${ASK}`,
+    );
+    has = 50;
+    await expect(grow(60)).rejects.toThrow(
+      `This account has 50 GB of network volumes, and may have 100 (quota 'gb'); 60 more would be too many. ${ASK}`,
+    );
+    expect(has).toBe(50);
+  });
+
+  test("of two at once that fit only one after the other, one is made", async () => {
+    const { world, quotas } = await book("gb=100,volumes=9");
+    await using _ = world;
+    const made: number[] = [];
+    const make = (gb: number) =>
+      quotas.withinAll(
+        "a",
+        [
+          { name: "gb", count: async () => made.reduce((sum, size) => sum + size, 0), amount: gb },
+          { name: "volumes", count: async () => made.length, amount: 1 },
+        ],
+        async () => void made.push(gb),
+      );
+    const both = await Promise.allSettled([make(60), make(60)]);
+    expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
+    await make(40);
+    expect(made).toEqual([60, 40]);
+  });
+
+  test("what counts in several ways is refused by the first that is too much, whatever order they come in", async () => {
+    const { world, quotas } = await book("gpus=2,pods=1");
+    await using _ = world;
+    const gpus = { name: "gpus", count: async () => 0, amount: 4 } as const;
+    const pods = { name: "pods", count: async () => 1, amount: 1 } as const;
+    const made = async () => "made";
+    await expect(quotas.withinAll("a", [gpus, pods], made)).rejects.toThrow("(quota 'pods')");
+    await expect(quotas.withinAll("a", [pods, gpus], made)).rejects.toThrow("(quota 'pods')");
+    await expect(quotas.withinAll("a", [gpus], made)).rejects.toThrow("0 GPUs at once, and may have 2 (quota 'gpus')");
+    expect(await quotas.withinAll("a", [{ ...gpus, amount: 2 }], made)).toBe("made");
+    expect(await quotas.withinAll("a", [], made)).toBe("made");
+  });
+
+  test("who takes no more is never refused, also where less is allowed than before", async () => {
+    const { world, quotas } = await book("gb=10");
+    await using _ = world;
+    expect(
+      await quotas.within(
+        "a",
+        "gb",
+        async () => 50,
+        async () => "renamed",
+        0,
+      ),
+    ).toBe("renamed");
+  });
+});
+
+test("endpoints of one account share its GPUs, and jobs that wait name the quota", async () => {
+  const gpus = [{ type: "NVIDIA L4", count: 8, virtual: false }];
+  const machine = { capacity: { vcpu: 64, memoryMb: 512 * 1024, gpus } };
+  const gpu = { id: "NVIDIA L4", count: 2 };
+  const endpoint = { gpu, workers: { min: 1, max: 1 } };
+  await using world = await setupFleet({ quotas: { ...quotas, gpus: 3 }, machine, endpoint });
+  await world.settle();
+  expect(world.running()).toHaveLength(1);
+  const body = { name: "second", image: "host:/other", gpu };
+  const other = (await world.call("POST", "/v2/serverless", { body })).json.id;
+  const job = (await world.call("POST", `/v2/${other}/run`, { body: { input: {} } })).json.id;
+  await world.settle();
+  const waiting = (await world.call("GET", `/v2/${other}/status/${job}`)).json.waitReason;
+  expect(waiting).toBe("account quota: 2 of 3 GPUs in use, needs 2");
+  expect(world.running()).toHaveLength(1);
+});
+
 test("quotas are read and written as text", () => {
   expect(parseQuotas("workers=5, keys=0")).toEqual({ workers: 5, keys: 0 });
   expect(parseQuotas("")).toEqual({});
   expect(quotaText({ workers: 5, keys: 0 })).toBe("workers=5,keys=0");
-  for (const text of ["workers", "workers=", "boats=3", "workers=-1", "workers=1000001"])
+  for (const text of ["workers", "workers=", "dogs=3", "workers=-1", "workers=1000001"])
     expect(() => parseQuotas(text)).toThrow("must be written such as");
 });
 

@@ -11,8 +11,12 @@ import { type Account, accounts } from "./model.ts";
 /** In words for people. */
 export const quotaWords = {
   workers: "workers at once",
-  endpoints: "endpoints",
   pods: "Pods",
+  gpus: "GPUs at once",
+  vcpu: "vCPU at once",
+  volumes: "network volumes",
+  gb: "GB of network volumes",
+  endpoints: "endpoints",
   keys: "API keys",
   secrets: "secrets",
   registries: "registries",
@@ -30,8 +34,13 @@ const FEWEST_WORKERS = 32;
 
 export const standardQuotas = (processors: number): Quotas => ({
   workers: Math.max(FEWEST_WORKERS, processors * WORKERS_PER_PROCESSOR),
-  endpoints: 1000,
   pods: 1000,
+  // What the machines have is the limit, unless an operator sets one.
+  gpus: LARGEST,
+  vcpu: LARGEST,
+  volumes: 1000,
+  gb: LARGEST,
+  endpoints: 1000,
   keys: 1000,
   secrets: 1000,
   registries: 1000,
@@ -54,6 +63,14 @@ export const quotaText = (quotas: Partial<Quotas>) =>
   Object.entries(quotas)
     .map(([name, number]) => `${name}=${number}`)
     .join(",");
+
+/** So much more of what a quota counts. */
+export interface Amount {
+  name: QuotaName;
+  /** What the account has of it now. */
+  count: () => Promise<number>;
+  amount: number;
+}
 
 /** A change from the command line holds within this time. */
 const REMEMBERED_MS = 1000;
@@ -82,15 +99,46 @@ export class QuotaBook {
     return quotas;
   }
 
-  /** Makes one more of something, unless the account has all that it may. */
-  within<T>(account: string, name: QuotaName, count: () => Promise<number>, make: () => Promise<T>): Promise<T> {
-    return this.#turns.run(`${account} ${name}`, async () => {
-      const quota = (await this.of(account))[name];
-      const has = await count();
-      if (has >= quota)
-        throw problem("over-quota", `This account has ${has} ${quotaWords[name]}, ${allowed(quota, name)}`);
-      return make();
-    });
+  /** Makes so much more of something, one by default, unless the account would then have more than it may. */
+  within<T>(
+    account: string,
+    name: QuotaName,
+    count: () => Promise<number>,
+    make: () => Promise<T>,
+    amount = 1,
+  ): Promise<T> {
+    return this.withinAll(account, [{ name, count, amount }], make);
+  }
+
+  /**
+   * Makes something that counts in several ways, such as a volume and its GB, if none of them is too much. Those that count in a way
+   * take turns at it, in the order of the quotas' names, so that nobody waits for one who waits for him.
+   */
+  withinAll<T>(account: string, amounts: readonly Amount[], make: () => Promise<T>): Promise<T> {
+    const ordered = amounts.toSorted((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
+    return ordered.reduceRight<() => Promise<T>>(
+      (inner, { name, count, amount }) =>
+        () =>
+          this.#turns.run(`${account} ${name}`, async () => {
+            const refusal = await this.refusal(account, name, { has: await count(), amount });
+            if (refusal !== undefined) throw problem("over-quota", refusal);
+            return inner();
+          }),
+      make,
+    )();
+  }
+
+  /** Why an account that has so much cannot have so much more; undefined when it can. For those who can wait until it can. */
+  async refusal(
+    account: string,
+    name: QuotaName,
+    { has, amount }: { has: number; amount: number },
+  ): Promise<string | undefined> {
+    const quota = (await this.of(account))[name];
+    // To take no more of it is never too much, also where less is allowed than before.
+    if (amount <= 0 || has + amount <= quota) return undefined;
+    const more = amount === 1 ? "" : `; ${amount} more would be too many`;
+    return `This account has ${has} ${quotaWords[name]}, and may have ${quota} (quota '${name}')${more}. ${ASK}`;
   }
 
   /** Refuses a number that the account can never come to. */
@@ -109,5 +157,3 @@ export class QuotaBook {
 }
 
 const ASK = "Who runs this installation can allow more: millrace accounts quota.";
-
-const allowed = (quota: number, name: QuotaName) => `and may have ${quota} (quota '${name}'). ${ASK}`;
