@@ -16,7 +16,7 @@ import {
 import { Devices } from "../../ports/compute/devices.ts";
 import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
 import type { ImageFacts } from "../../ports/compute/images.ts";
-import type { Published } from "../../ports/compute/publish.ts";
+import type { Published, Publishing } from "../../ports/compute/publish.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
 import { connectTo } from "../host/connection.ts";
 import { VolumeFolders } from "../host/volume-folders.ts";
@@ -78,6 +78,7 @@ export class DockerCompute implements Compute {
   readonly #exec: DockerExec;
   readonly #stats: DockerStats;
   readonly #published: PublishedPorts;
+  readonly publishing = (): Publishing => ({ range: this.#published.range });
   #following: Promise<void> | undefined;
   #limitsDisk = true;
 
@@ -157,7 +158,7 @@ export class DockerCompute implements Compute {
     if (!container) throw new StartRefused(`there is a container millrace-${id} that is not of this installation`);
     // One that a crash left between being made and being started is started now; one that has ended is not started again.
     if (container.State.Status === "created") await this.#startMade(container);
-    if (spec.kind === "worker") await this.#watchdog?.guard(await this.#address());
+    if (spec.kind === "worker") await this.#watchdog?.guard((await this.#engine.find()).api.address);
     const instance = await this.#look(container.Id);
     if (!instance) throw new Error(`instance ${id} was removed while it was started`);
     return instance;
@@ -305,7 +306,7 @@ export class DockerCompute implements Compute {
       const instances = await this.#looks.run(() => this.#lookAtAll(isFirst));
       isFirst = false;
       if (instances.some(({ kind, state }) => kind === "worker" && state !== "exited"))
-        await this.#watchdog?.guard(await this.#address());
+        await this.#watchdog?.guard((await this.#engine.find()).api.address);
     };
     const happened = (event: EngineEvent) => this.#happened(event);
     const { signal } = this.#disposed;
@@ -324,10 +325,10 @@ export class DockerCompute implements Compute {
   }
 
   #hearAll(seen: readonly Seen[]): void {
-    const { clock } = this.#options;
+    const now = this.#options.clock.now();
     for (const one of seen) this.#hear(one);
     const present = new Set(seen.map(({ container }) => container));
-    for (const lost of this.#book.alive()) if (!present.has(lost.container)) this.#hear(asLost(lost, clock.now()));
+    for (const lost of this.#book.alive()) if (!present.has(lost.container)) this.#hear(asLost(lost, now));
   }
 
   async #happened({ Action, Actor, time }: EngineEvent): Promise<void> {
@@ -385,10 +386,6 @@ export class DockerCompute implements Compute {
 
   async #containers(): Promise<Containers> {
     return new Containers((await this.#engine.find()).api, this.#options.installation);
-  }
-
-  async #address(): Promise<string> {
-    return (await this.#engine.find()).api.address;
   }
 
   async #place(): Promise<Omit<ContainerPlace, "gpus">> {

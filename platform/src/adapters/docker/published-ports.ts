@@ -5,6 +5,7 @@ import {
   checkPublish,
   choosePorts,
   type PortRange,
+  PortTaken,
   PUBLISHED_PORTS,
   type Publish,
   type Published,
@@ -31,9 +32,13 @@ export class PublishedPorts {
     this.#from = createHash("sha256").update(installation).digest().readUInt32LE();
   }
 
+  get range(): PortRange {
+    return this.#range;
+  }
+
   /**
    * Makes a container with ports that no other of this installation has and, as far as this process can see, nobody listens on. `make` resolves
-   * when they are its own; what it refuses for a port that is somebody's is tried with others.
+   * when they are its own; what it refuses for a port that is somebody's is tried with others, unless these were wished for.
    */
   async claim(
     publish: readonly Publish[] = [],
@@ -48,7 +53,10 @@ export class PublishedPorts {
         try {
           return await make(ports);
         } catch (error) {
-          if (tries === MOST_TRIES || !isTaken(error)) throw error;
+          if (!isTaken(error)) throw error;
+          const wished = publish.flatMap(({ outside = [] }) => outside);
+          if (wished.length === publish.length) throw new PortTaken(blamed(error, wished), error);
+          if (tries === MOST_TRIES) throw error;
         }
       }
     });
@@ -59,10 +67,15 @@ export class PublishedPorts {
     const used = listed.flatMap(({ Labels }) => publishedOf(Labels).map(({ outside }) => outside));
     const taken = new Set([...used, ...listening.map(({ port }) => port)]);
     const chosen = choosePorts(publish, this.#range, { taken, from: this.#from });
-    this.#from = chosen.at(-1)!.outside + 1 - this.#range.first;
+    if (publish.some(({ outside }) => outside === undefined))
+      this.#from = chosen.at(-1)!.outside + 1 - this.#range.first;
     return chosen;
   }
 }
+
+/** The one that the engine names, or else the first. */
+const blamed = (error: unknown, wished: readonly number[]): number =>
+  wished.find((outside) => new RegExp(`:${outside}\\b`).test(String((error as Error).message))) ?? wished[0]!;
 
 /** What Docker and Podman say of a port that somebody has. */
 const isTaken = (error: unknown) => {

@@ -9,7 +9,7 @@ import type { Box, Capabilities, Compute, Gpu, Instance, InstanceSpec, Output } 
 import { Devices } from "../../ports/compute/devices.ts";
 import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
 import { machinesOwn } from "../../ports/compute/images.ts";
-import { checkPublish, type Published } from "../../ports/compute/publish.ts";
+import { checkPublish, type Published, type Publishing } from "../../ports/compute/publish.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
 import { thisBox } from "./box.ts";
@@ -195,10 +195,14 @@ export class HostCompute implements Compute {
     return done;
   }
 
+  publishing(): Publishing {
+    const { published } = this.#network;
+    return published ? { range: published.range } : { cannot: "instances share the machine's network" };
+  }
+
   async #begin(id: string, spec: InstanceSpec, given: readonly string[]): Promise<Instance> {
     const app = await this.#appOf(spec.image, spec.account);
-    const cannot = this.#network.published ? undefined : "instances share the machine's network";
-    checkPublish(spec.publish, { cannot });
+    checkPublish(spec.publish, this.publishing());
     this.#launcher.check(spec);
     const { place, group, published = [] } = await this.#choosePlace(id, spec);
     const folder = this.#folderOf(id);

@@ -50,6 +50,10 @@ export class PublishedPorts {
     this.#from = options.seed;
   }
 
+  get range(): PortRange {
+    return this.#options.range;
+  }
+
   /** Ports that are nobody's. `taken` are those of instances that are about to be. Throws StartRefused. */
   async choose(publish: readonly Publish[], taken: readonly number[]): Promise<Published[]> {
     if (publish.length === 0) return [];
@@ -59,7 +63,8 @@ export class PublishedPorts {
       taken: new Set([...taken, ...used, ...listening]),
       from: this.#from,
     });
-    this.#from = chosen.at(-1)!.outside + 1 - this.#options.range.first;
+    if (publish.some(({ outside }) => outside === undefined))
+      this.#from = chosen.at(-1)!.outside + 1 - this.#options.range.first;
     return chosen;
   }
 

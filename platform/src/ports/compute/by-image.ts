@@ -13,6 +13,7 @@ import {
 } from "./compute.ts";
 import type { ExecSpec, Execution } from "./execution.ts";
 import type { ImageFacts } from "./images.ts";
+import type { Publishing } from "./publish.ts";
 import { ExecRefused } from "./refusal.ts";
 import type { Stats } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
@@ -89,6 +90,10 @@ export class ByImage implements Compute {
       list: () => own.list(),
       usersOf: async (id) => (await Promise.all([own.usersOf(id), other.usersOf(id)])).flat(),
     };
+  }
+
+  publishing(image: string): Publishing {
+    return this.driverOf(image).publishing(image);
   }
 
   readonly images: ImageFacts = {

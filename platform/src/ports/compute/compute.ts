@@ -4,7 +4,7 @@ import type { ExecSpec, Execution } from "./execution.ts";
 import type { Exit } from "./exit.ts";
 import type { Membership } from "./groups.ts";
 import type { ImageFacts, RegistryCredential } from "./images.ts";
-import type { Publish, Published } from "./publish.ts";
+import type { Publish, Published, Publishing } from "./publish.ts";
 import type { Stats } from "./stats.ts";
 import type { Mount, Volumes } from "./volumes.ts";
 
@@ -145,6 +145,8 @@ export interface Compute extends AsyncDisposable {
   /** In all, whatever of it is in use. */
   capacity(): Promise<Box[]>;
   readonly volumes: Volumes;
+  /** Where ports of instances of this image are published. */
+  publishing(image: string): Publishing;
   /** What is known of images. Who may run one is decided above. */
   readonly images: ImageFacts;
   /** Brings an exact image to where it will run, telling its progress. Nothing to do when one of that name is there. Throws StartRefused. */

@@ -20,7 +20,14 @@ import { FakeRegistry } from "./fake-registry.ts";
 import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import { parseReference } from "./image-reference.ts";
 import type { ImageFacts } from "./images.ts";
-import { checkPublish, choosePorts, PUBLISHED_PORTS, type Published } from "./publish.ts";
+import {
+  checkPublish,
+  choosePorts,
+  type PortRange,
+  PUBLISHED_PORTS,
+  type Published,
+  type Publishing,
+} from "./publish.ts";
 import { ExecRefused } from "./refusal.ts";
 import type { Stats } from "./stats.ts";
 
@@ -36,6 +43,7 @@ export interface FakeOptions {
   registry?: FakeRegistry;
   /** What volumes hold; drivers of one machine share it. */
   storage?: FakeStorage;
+  publishedPorts?: PortRange;
 }
 
 /** A program that writes these lines and exits this long after its start. */
@@ -73,10 +81,13 @@ export class FakeCompute implements Compute {
   behaviour: Behaviour;
   /** How long a start takes. */
   startMs = 0;
+  /** Ports of the machine that somebody else has. */
+  readonly strangers = new Set<number>();
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
 
   readonly #storage: FakeStorage;
+  readonly #publishedPorts: PortRange;
   readonly #clock: Clock;
   #boxes: Box[];
   #devices: Devices;
@@ -109,6 +120,7 @@ export class FakeCompute implements Compute {
     this.#instances = instances;
     this.#devices = this.#newDevices();
     this.#storage = options.storage ?? new Map();
+    this.#publishedPorts = options.publishedPorts ?? PUBLISHED_PORTS;
     this.volumes = new FakeVolumes(this.#storage, this.capabilities.volumes, async (id) => this.#usersOf(id));
     for (const instance of instances.values()) instance.changed = () => this.#tell(instance);
   }
@@ -148,7 +160,10 @@ export class FakeCompute implements Compute {
     const { capabilities, linkHost, behaviour, registry } = this;
     return new FakeCompute(
       this.#clock,
-      { capacity: this.#boxes, capabilities, linkHost, behaviour, registry, storage: this.#storage, ...options },
+      {
+        ...{ capacity: this.#boxes, capabilities, linkHost, behaviour, registry },
+        ...{ storage: this.#storage, publishedPorts: this.#publishedPorts, ...options },
+      },
       this.#instances,
     );
   }
@@ -227,9 +242,15 @@ export class FakeCompute implements Compute {
   }
 
   #publish({ publish = [] }: InstanceSpec): readonly Published[] {
-    checkPublish(publish, { cannot: this.capabilities.publish ? undefined : "this driver does not do it" });
-    const taken = new Set(this.#running().flatMap(({ published }) => published.map(({ outside }) => outside)));
-    return choosePorts(publish, PUBLISHED_PORTS, { taken, from: 0 });
+    const publishing = this.publishing();
+    checkPublish(publish, publishing);
+    const used = this.#running().flatMap(({ published }) => published.map(({ outside }) => outside));
+    const taken = new Set([...used, ...this.strangers]);
+    return choosePorts(publish, this.#publishedPorts, { taken, from: 0 });
+  }
+
+  publishing(): Publishing {
+    return this.capabilities.publish ? { range: this.#publishedPorts } : { cannot: "this driver does not do it" };
   }
 
   /** A connection from outside to a port of the machine. Rejects when none of its instances is reached there. */

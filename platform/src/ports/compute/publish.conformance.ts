@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { describe, expect, type TestContext, test } from "vitest";
 import { StartRefused } from "./compute.ts";
 import { found, linesOf, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
+import { PortTaken } from "./publish.ts";
 
 const PORT = 8_080;
 
@@ -66,6 +67,24 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
       for (const { outside } of [stopped, removed]) await expect(world.reach(outside)).rejects.toThrow();
     });
 
+    test("at the one that was wished for, which is refused to others while it is somebody's", async (context) => {
+      await using world = await openPublishing(context, open);
+      const first = await startPublished(world);
+      const { outside } = first;
+      const wishing = (id: string) =>
+        world.compute.start(id, world.spec([{ echoOn: PORT }], { publish: [{ port: PORT, outside }] }));
+      const refused = world.id();
+      const second = wishing(refused);
+      await expect(second).rejects.toThrow(PortTaken);
+      await expect(second).rejects.toThrow(`port ${outside} of the machine is taken`);
+      expect([await found(world.compute, refused), await world.remains(refused)]).toEqual([undefined, []]);
+      await world.compute.remove(first.id);
+      const heir = world.id();
+      expect((await wishing(heir)).published).toEqual([{ inside: PORT, outside }]);
+      await linesOf(world.compute, heir, { limit: 1 });
+      expect(await echo(world, outside, "hello")).toBe("hello");
+    });
+
     test("of a frozen instance as well: who connects is answered after the thaw", async (context) => {
       await using world = await openPublishing(context, open);
       if (!world.compute.capabilities.freeze) return context.skip("this driver cannot freeze");
@@ -86,7 +105,16 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
     test("or refuses with the reason what cannot be published", async () => {
       await using world = await openWorld(open);
       const { capabilities } = world.compute;
-      const odd = [[{ port: 0 }], [{ port: 70_000 }], [{ port: 80 }, { port: 80 }]];
+      const odd = [
+        [{ port: 0 }],
+        [{ port: 70_000 }],
+        [{ port: 80 }, { port: 80 }],
+        [
+          { port: 80, outside: 20_001 },
+          { port: 81, outside: 20_001 },
+        ],
+        [{ port: 80, outside: 1 }],
+      ];
       for (const publish of [...odd, ...(capabilities.publish ? [] : [[{ port: PORT }]])]) {
         const id = world.id();
         const refused = world.compute.start(id, world.spec([], { publish }));

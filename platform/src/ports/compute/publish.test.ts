@@ -1,6 +1,6 @@
 /** Which ports of a machine are chosen, and which are not. */
 import { expect, test } from "vitest";
-import { choosePorts, halves } from "./publish.ts";
+import { choosePorts, halves, PortTaken } from "./publish.ts";
 
 const RANGE = { first: 20_000, last: 20_003 };
 const two = [{ port: 80 }, { port: 443 }];
@@ -12,6 +12,19 @@ test("those that nobody has, from where it is said on and round again", () => {
   expect(choose(3)).toEqual([20_003, 20_000]);
   expect(choose(4_000_000_001, 20_002)).toEqual([20_001, 20_003]);
   expect(() => choose(0, 20_000, 20_001, 20_003)).toThrow("no port of 20000 to 20003 is free to publish 443 at");
+});
+
+test("those that were wished for, which nobody else gets", () => {
+  const choose = (...taken: number[]) =>
+    choosePorts([{ port: 80 }, { port: 443, outside: 20_000 }], RANGE, { taken: new Set(taken), from: 0 });
+  expect(choose()).toEqual([
+    { inside: 80, outside: 20_001 },
+    { inside: 443, outside: 20_000 },
+  ]);
+  expect(() => choose(20_000)).toThrow(PortTaken);
+  expect(() => choosePorts([{ port: 80, outside: 5 }], RANGE, { taken: new Set(), from: 0 })).toThrow(
+    "nothing is published at 5 here, only at 20000 to 20003",
+  );
 });
 
 test("two drivers of one machine have no port in common", () => {

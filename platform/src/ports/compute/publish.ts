@@ -4,6 +4,8 @@ import { StartRefused } from "./refusal.ts";
 /** A port that is to be reached from outside, by TCP. */
 export interface Publish {
   port: number;
+  /** Where, if that matters: one of the driver's range. The start is refused with PortTaken when it is somebody's. */
+  outside?: number;
 }
 
 /** Who connects to `outside` of the machine reaches `inside` of the instance. */
@@ -16,6 +18,19 @@ export interface Published {
 export interface PortRange {
   first: number;
   last: number;
+}
+
+/** Where ports of an instance can be published, or why that cannot be done. */
+export type Publishing = { range: PortRange } | { cannot: string };
+
+/** A port of the machine that was wished for is somebody else's. */
+export class PortTaken extends StartRefused {
+  readonly outside: number;
+
+  constructor(outside: number, cause?: unknown) {
+    super(`port ${outside} of the machine is taken`, { cause });
+    this.outside = outside;
+  }
 }
 
 export const PUBLISHED_PORTS: PortRange = { first: 20_000, last: 29_999 };
@@ -33,18 +48,22 @@ export function halves({ first, last }: PortRange): [PortRange, PortRange] {
 export const MOST_PUBLISHED = 64;
 
 /** Refuses what no driver publishes, and everything where this one cannot. */
-export function checkPublish(publish: readonly Publish[] = [], { cannot }: { cannot?: string | undefined } = {}): void {
-  if (publish.length > 0 && cannot !== undefined) throw new StartRefused(`no port can be published here: ${cannot}`);
+export function checkPublish(publish: readonly Publish[] = [], publishing?: Publishing): void {
+  if (publish.length > 0 && publishing && "cannot" in publishing)
+    throw new StartRefused(`no port can be published here: ${publishing.cannot}`);
   if (publish.length > MOST_PUBLISHED) throw new StartRefused(`at most ${MOST_PUBLISHED} ports can be published`);
   for (const [index, { port }] of publish.entries()) {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new StartRefused(`${port} is no port`);
     if (publish.findIndex((other) => other.port === port) !== index)
       throw new StartRefused(`port ${port} cannot be published twice`);
   }
+  const wished = publish.flatMap(({ outside = [] }) => outside);
+  const twice = wished.find((outside, index) => wished.indexOf(outside) !== index);
+  if (twice !== undefined) throw new StartRefused(`nothing but one port can be published at ${twice}`);
 }
 
 /**
- * An outside port for each, of those that are not taken. `from` is where to begin to look, so that a port that was just given back is not the
+ * An outside port for each: the one that was wished for, or one of those that are not taken. `from` is where to begin to look, so that a port that was just given back is not the
  * next one's: who still knocks at it would reach a stranger.
  */
 export function choosePorts(
@@ -52,13 +71,29 @@ export function choosePorts(
   { first, last }: PortRange,
   { taken, from }: { taken: ReadonlySet<number>; from: number },
 ): Published[] {
-  const size = last - first + 1;
-  const chosen: Published[] = [];
-  for (let tried = 0; tried < size && chosen.length < publish.length; tried++) {
-    const outside = first + ((from + tried) % size);
-    if (!taken.has(outside)) chosen.push({ inside: publish[chosen.length]!.port, outside });
+  const wished = publish.flatMap(({ outside = [] }) => outside);
+  for (const outside of wished) {
+    if (outside < first || outside > last)
+      throw new StartRefused(`nothing is published at ${outside} here, only at ${first} to ${last}`);
+    if (taken.has(outside)) throw new PortTaken(outside);
   }
-  if (chosen.length < publish.length)
-    throw new StartRefused(`no port of ${first} to ${last} is free to publish ${publish[chosen.length]!.port} at`);
-  return chosen;
+  const free = freePorts({ first, last }, { taken: new Set([...taken, ...wished]), from });
+  return publish.map(({ port, outside }) => {
+    const chosen = outside ?? free.next().value;
+    if (chosen === undefined) throw new StartRefused(`no port of ${first} to ${last} is free to publish ${port} at`);
+    return { inside: port, outside: chosen };
+  });
+}
+
+/** Those that are not taken, from where it is said on and round again. */
+export function* freePorts(
+  { first, last }: PortRange,
+  { taken, from }: { taken: ReadonlySet<number>; from: number },
+): Generator<number, undefined> {
+  const size = last - first + 1;
+  for (let tried = 0; tried < size; tried++) {
+    const outside = first + ((from + tried) % size);
+    if (!taken.has(outside)) yield outside;
+  }
+  return undefined;
 }
