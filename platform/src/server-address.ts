@@ -15,9 +15,13 @@ export function urlOf(host: string, port: number | string): string {
 
 /** Listening on every address is reached, from other machines, at the first of this one that is not its own alone. */
 export function nodeUrlOf(host: string, port: string): string {
+  return urlOf(isEveryAddress(host) ? (outerAddress() ?? host) : host, port);
+}
+
+/** The first address of this machine that is not its own alone. */
+export function outerAddress(): string | undefined {
   const addresses = Object.values(networkInterfaces()).flatMap((list) => list ?? []);
-  const outer = addresses.find(({ internal, family }) => !internal && family === "IPv4");
-  return urlOf(isEveryAddress(host) ? (outer?.address ?? host) : host, port);
+  return addresses.find(({ internal, family }) => !internal && family === "IPv4")?.address;
 }
 
 const isEveryAddress = (host: string) => host === "0.0.0.0" || host === "::";

@@ -18,7 +18,7 @@ import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
 import { halves } from "./ports/compute/publish.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
-import { isLoopback, nodeUrlOf, publicIpIn, urlOf } from "./server-address.ts";
+import { isLoopback, nodeUrlOf, outerAddress, publicIpIn, urlOf } from "./server-address.ts";
 import type { Surroundings } from "./services.ts";
 import type { Settings } from "./settings.ts";
 
@@ -118,9 +118,8 @@ async function egressOf({ reachable = [], workerUrl }: Settings): Promise<Egress
 
 function siteOf({ dataCenter, publicUrl, host }: Settings): Site {
   const publicIp = publicIpIn(publicUrl ?? nodeUrlOf(host, "0"));
-  return dataCenter === undefined
-    ? { dataCenter: homeDataCenter(), isEverywhere: true, publicIp }
-    : { dataCenter, publicIp };
+  const at = { publicIp, reachedAt: publicIp ?? outerAddress() };
+  return dataCenter === undefined ? { dataCenter: homeDataCenter(), isEverywhere: true, ...at } : { dataCenter, ...at };
 }
 
 /** The same for programs and containers: a volume is one, whatever runs on it. */

@@ -106,7 +106,7 @@ export interface WorldOptions {
 }
 
 /** Where the machine of a world stands. */
-const SITE = { dataCenter: "EU-RO-1", publicIp: "203.0.113.5" };
+const SITE = { dataCenter: "EU-RO-1", publicIp: "203.0.113.5", reachedAt: "203.0.113.5" };
 
 export async function setup({
   store = new MemoryStore(),

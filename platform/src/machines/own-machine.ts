@@ -10,6 +10,8 @@ export interface Site {
   isEverywhere?: boolean;
   /** The machine's address to the world, if it is known to have one. */
   publicIp?: string | undefined;
+  /** Where others reach ports of the machine: its address to the world, or else one that it has. */
+  reachedAt?: string | undefined;
 }
 
 export interface OwnMachine {

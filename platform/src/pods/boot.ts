@@ -1,10 +1,11 @@
 /** What is started for a Pod: its container with the variables, secrets and limits of this one boot. */
 import type { Site } from "../machines/own-machine.ts";
 import type { InstanceSpec, Mount } from "../ports/compute/compute.ts";
-import type { Published } from "../ports/compute/publish.ts";
+import type { Publish } from "../ports/compute/publish.ts";
 import { computeVariables, hostName, underBothNames, type Variables } from "../resources/container/variables.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import { type KeptPod, persistentVolume } from "../resources/pods/model.ts";
+import { portsOf } from "../resources/pods/ports.ts";
 import type { PodItem } from "../resources/pods/records.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 
@@ -18,8 +19,6 @@ export interface PodBoot {
   site: Site;
   /** The account's SSH keys, one a line; empty for none. */
   sshKeys: string;
-  /** Where its TCP ports are reached, as far as that is known before it runs. */
-  published: readonly Published[];
 }
 
 /** The secrets are those of this moment; the text of a failure names what is missing. */
@@ -39,14 +38,22 @@ export async function podSpec(boot: PodBoot, reveal: Reveal): Promise<InstanceSp
     limits: { vcpu, memoryMb, diskGb: doc.disk },
     ...(gpuType !== null && { gpu: { type: gpuType, count: gpuCount } }),
     ...(box !== null && { box }),
-    ports: doc.ports.map((port) => Number.parseInt(port, 10)),
+    ports: portsOf(doc).flatMap(({ inside = [] }) => inside),
+    publish: publishOf(doc),
     mounts: mountsOf(pod.id, doc),
   };
 }
 
-function podEnv({ pod, instance, url, key, site, sshKeys, published }: PodBoot): Variables {
+/** Nothing where ports cannot be published. */
+function publishOf(doc: KeptPod): Publish[] {
+  return portsOf(doc).flatMap(({ inside, outside }) =>
+    inside === undefined || outside === undefined ? [] : [{ port: inside, outside }],
+  );
+}
+
+function podEnv({ pod, instance, url, key, site, sshKeys }: PodBoot): Variables {
   const { id, doc } = pod;
-  const ports = published.map(({ inside, outside }) => [`TCP_PORT_${inside}`, String(outside)] as const);
+  const ports = Object.entries(doc.publicPorts).map(([name, outside]) => [`TCP_PORT_${name}`, String(outside)]);
   return {
     MILLRACE_URL: url,
     ...underBothNames({
@@ -56,7 +63,7 @@ function podEnv({ pod, instance, url, key, site, sshKeys, published }: PodBoot):
       ...computeVariables(instance.doc),
       DC_ID: instance.doc.dataCenter || site.dataCenter,
       VOLUME_ID: doc.mounts.network?.[0]?.volumeId ?? "",
-      PUBLIC_IP: site.publicIp,
+      PUBLIC_IP: doc.portsAt?.ip ?? site.publicIp,
       ...Object.fromEntries(ports),
     }),
     ...(doc.startSsh && sshKeys !== "" && { PUBLIC_KEY: sshKeys }),

@@ -1,10 +1,12 @@
 /** Boots the Pods of one machine: image, storage, key, variables, program, each on record before the next. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Random } from "../kernel/random.ts";
 import type { Images } from "../machines/images.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
-import { Starter } from "../machines/starter.ts";
+import { type Beginning, Starter } from "../machines/starter.ts";
 import type { Instance, InstanceSpec } from "../ports/compute/compute.ts";
+import { PortTaken } from "../ports/compute/publish.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
 import type { PodKeys } from "../resources/pods/keys.ts";
 import { persistentVolume, podLifecycle } from "../resources/pods/model.ts";
@@ -12,8 +14,14 @@ import type { PodItem, PodRecords } from "../resources/pods/records.ts";
 import type { Pull, PullAccess } from "../resources/registries/service.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
 import { podSpec } from "./boot.ts";
+import { PublishedPorts } from "./published-ports.ts";
+
+/** How many ports that it would get may turn out to be somebody else's. */
+const MOST_STRANGERS = 20;
 
 export interface PodBooterParts extends Omit<OwnMachine, "id"> {
+  machine: string;
+  random: Random;
   podRecords: PodRecords;
   podKeys: PodKeys;
   podLog: InstanceLog<KeptPodInstance>;
@@ -28,10 +36,12 @@ export interface PodBooterParts extends Omit<OwnMachine, "id"> {
 export class PodBooter {
   readonly #parts: PodBooterParts;
   readonly #starter: Starter;
+  readonly #ports: PublishedPorts;
 
   constructor(parts: PodBooterParts) {
     this.#parts = parts;
     this.#starter = new Starter(parts);
+    this.#ports = new PublishedPorts(parts);
   }
 
   /** A start that has not begun never does. */
@@ -48,24 +58,39 @@ export class PodBooter {
     const { podLog, accessTo } = this.#parts;
     const { account } = pod;
     const { image, registry } = pod.doc;
-    podLog.say(item, `starting ${image}`);
-    const begun = await this.#starter.begin({
-      ...{ id: item.id, account, image, isOver },
-      ...(await accessTo?.({ account, image, registry })),
-      say: (line) => podLog.say(item, line),
-      spec: () => this.#make(item),
-    });
-    return begun?.instance;
+    const say = (line: string) => podLog.say(item, line);
+    say(`starting ${image}`);
+    const hindrance = this.#ports.hindrance(pod);
+    if (hindrance !== undefined) say(`its TCP ports are not reached from outside: ${hindrance}`);
+    const access = await accessTo?.({ account, image, registry });
+    return this.#begin({ id: item.id, account, image, isOver, ...access, say }, (avoid) => this.#make(item, avoid));
   }
 
-  /** The key is on record before anything runs with it. */
-  async #make(item: PodInstance): Promise<InstanceSpec | undefined> {
+  /** A port of the machine may be somebody else's by now, which only the start tells. */
+  async #begin(
+    beginning: Omit<Beginning, "spec">,
+    make: (avoid: ReadonlySet<number>) => Promise<InstanceSpec | undefined>,
+  ): Promise<Instance | undefined> {
+    for (const avoid = new Set<number>(); ; ) {
+      try {
+        return (await this.#starter.begin({ ...beginning, spec: () => make(avoid) }))?.instance;
+      } catch (error) {
+        if (!(error instanceof PortTaken) || avoid.size >= MOST_STRANGERS) throw error;
+        avoid.add(error.outside);
+        beginning.say(`${error.message} by somebody else: it gets another one`);
+      }
+    }
+  }
+
+  /** The key and the ports are on record before anything runs with them. */
+  async #make(item: PodInstance, avoid: ReadonlySet<number>): Promise<InstanceSpec | undefined> {
     const { podKeys, podRecords, workerUrl, site, reveal, clock, sshKeysOf } = this.#parts;
     const issued = await podKeys.issue(item.account, item.doc.owner);
-    const pod = await podRecords.change(item.doc.owner, ({ doc }, instance) => {
+    const pod = await podRecords.change(item.doc.owner, async (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
-      const status = podLifecycle.next(doc.status, "boot");
-      const set = { status, reason: "its program is being started", lastStatusChange: clock.now() };
+      const status = podLifecycle.next(pod.doc.status, "boot");
+      const ports = await this.#ports.reserve(pod, avoid);
+      const set = { status, reason: "its program is being started", lastStatusChange: clock.now(), ...ports };
       return { set, instance: { move: "keep", set: { keyId: issued.id } } };
     });
     const instance = pod && (await podRecords.instanceOf(pod));
@@ -75,7 +100,7 @@ export class PodBooter {
     await this.#store(pod);
     const url = await workerUrl(pod.doc.image);
     const sshKeys = pod.doc.startSsh ? (await sshKeysOf(pod.account)).join("\n") : "";
-    return podSpec({ pod, instance, url, key: issued.key, site, sshKeys, published: [] }, reveal);
+    return podSpec({ pod, instance, url, key: issued.key, site, sshKeys }, reveal);
   }
 
   /** Its persistent folder is there, and as large as it is to be. */

@@ -12,7 +12,6 @@ import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
 
 export interface PodKeeperParts extends PodBooterParts {
-  machine: string;
   log: Log;
   failed: (error: unknown) => void;
   seenBefore: () => number | undefined;

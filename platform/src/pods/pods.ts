@@ -24,7 +24,7 @@ import { PodKeeper } from "./keeper.ts";
 import { Timers } from "./timers.ts";
 
 export interface PodsParts
-  extends Pick<PodBooterParts, "podRecords" | "podKeys" | "reveal" | "accessTo" | "sshKeysOf"> {
+  extends Pick<PodBooterParts, "podRecords" | "podKeys" | "reveal" | "accessTo" | "sshKeysOf" | "random"> {
   store: Store;
   logs: Logs;
   signals: Signals;

@@ -8,14 +8,20 @@ interface ContainerFields {
 const HOST = "host:";
 const HIGHEST_PORT = 65_535;
 
-/** One line for each, shaped as those of a schema. Only what was sent is judged: what an older release let in stays as it is. */
-export function containerMistakes({ image, ports = [] }: ContainerFields): string[] {
+const SYMMETRIC = /^[7-9]\d{4}\/tcp$/;
+
+/**
+ * One line for each, shaped as those of a schema. Only what was sent is judged: what an older release let in stays as it is. A Pod may ask by a
+ * number from 70000 on for a port that is the same inside and outside.
+ */
+export function containerMistakes({ image, ports = [] }: ContainerFields, { symmetric = false } = {}): string[] {
+  const isWrong = (port: string) => !isListenable(port) && !(symmetric && SYMMETRIC.test(port));
+  const also = symmetric ? ", or with tcp one from 70000 on that stands for the same inside and outside" : "";
   const isFolderless = image?.startsWith(HOST) && !image.startsWith(`${HOST}/`);
   return [
     ...(isFolderless ? ["$.image: 'host:' must be followed by an absolute path, such as host:/srv/app"] : []),
-    ...ports.flatMap((port, i) => (isListenable(port) ? [] : [`$.ports[${i}]: must be a port from 1 to 65535`])),
+    ...ports.flatMap((port, i) => (isWrong(port) ? [`$.ports[${i}]: must be a port from 1 to 65535${also}`] : [])),
   ];
 }
 
-/** The schema also takes numbers above: a Pod may ask by one above 70000 for a port that is the same inside and outside. */
 const isListenable = (port: string) => Number.parseInt(port, 10) <= HIGHEST_PORT;

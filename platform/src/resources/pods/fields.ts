@@ -1,6 +1,7 @@
 /** What the terms of a caller make of a Pod, and which of them it cannot have. */
 import { isDataCenter, poolOfType } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
+import { MOST_PUBLISHED } from "../../ports/compute/publish.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
 import { DEFAULT_DISK_GB } from "../container/model.ts";
@@ -43,7 +44,16 @@ export type PodTerms = Partial<
 /** What it is made of; where and in which status it is comes with its place. */
 export type PodConfig = Omit<
   KeptPod,
-  "status" | "reason" | "lastStatusChange" | "startedAt" | "instance" | "last" | "machines" | "crashes" | "publicPorts"
+  | "status"
+  | "reason"
+  | "lastStatusChange"
+  | "startedAt"
+  | "instance"
+  | "last"
+  | "machines"
+  | "crashes"
+  | "publicPorts"
+  | "portsAt"
 >;
 
 export function created(terms: PodTerms): PodConfig {
@@ -171,6 +181,9 @@ function checked<T extends PodConfig>(config: T): T {
   const http = ports.filter((port) => port.endsWith("/http")).length;
   if (http > MOST_HTTP_PORTS)
     throw problem("rule-broken", `'ports' names ${http} HTTP ports; a Pod has ${MOST_HTTP_PORTS} at most.`);
+  const tcp = ports.length - http;
+  if (tcp > MOST_PUBLISHED)
+    throw problem("rule-broken", `'ports' names ${tcp} TCP ports; a Pod has ${MOST_PUBLISHED} at most.`);
   const taken = [mounts.persistent?.path, ...(mounts.network ?? []).map(({ path }) => path)];
   for (const path of taken) if (path !== undefined) refusePath(path);
   return config;
@@ -187,7 +200,7 @@ function refusePath(path: string): void {
 }
 
 function refuseMistakes(terms: PodTerms): void {
-  const errors = containerMistakes(terms);
+  const errors = containerMistakes(terms, { symmetric: true });
   if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
 }
 

@@ -263,16 +263,22 @@ export type KeptPod = {
   /** Every machine that it was ever on: there is something of it there, be it only its log. */
   machines: string[];
   crashes: Crashes | null;
-  /** Where its TCP ports are reached: the same for its whole life. */
+  /** Where its TCP ports are reached, by the numbers that it names them by: the same for its whole life. */
   publicPorts: Record<string, number>;
+  /** The machine whose ports these are, and its address to others as far as that is known. */
+  portsAt?: { machine: string; ip: string | null } | null;
 };
 
 /** By which Pods are found: those that wait, those that act at a time, and those that use something. */
 export const pods: Kept<KeptPod & Document> = {
   kind: "pod",
   v: 1,
-  listed: ({ status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout }) => ({
+  // No two Pods have the same port of a machine, whichever nodes they come through, and one that is stopped keeps its own.
+  uniqueEverywhere: ({ publicPorts, portsAt }) =>
+    Object.fromEntries(Object.values(publicPorts).map((port) => [`port ${port}`, portsAt?.machine])),
+  listed: ({ status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout, portsAt }) => ({
     status,
+    portsAt: portsAt?.machine,
     template: template ?? undefined,
     registry: registry ?? undefined,
     volume: mounts.network?.map(({ volumeId }) => volumeId),

@@ -63,7 +63,6 @@ function shownPod(item: PodItem, views: PodViews): Pod {
     cloud: doc.cloud,
     dataCenterId: doc.last?.dataCenter ?? null,
     cudaVersion: doc.last?.cuda ?? null,
-    ssh: { proxy: null, direct: null },
     template: doc.template,
     globalNetworking: { enabled: doc.globalNetworking },
     lastStatusChange: timestamp(doc.lastStatusChange),

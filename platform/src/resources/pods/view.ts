@@ -2,6 +2,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { priceOf } from "../../metering/prices.ts";
 import { type KeptPod, type PodAction, podActions, podLifecycle } from "./model.ts";
+import { type PodPort, portsOf } from "./ports.ts";
 import type { PodItem } from "./records.ts";
 
 /** What the program of a Pod uses, in percent, as far as it can be measured. */
@@ -25,7 +26,15 @@ export interface ViewParts {
   /** What is being done for an instance that does not run yet. */
   progressOf?: (instance: string) => string | undefined;
   figuresOf?: (instance: string) => Figures | undefined;
-  portsOf?: (pod: PodItem) => PortView[];
+  /** Where an HTTP port of a Pod is reached. */
+  urlOf?: (pod: string, port: number) => string;
+}
+
+export interface SshEndpoint {
+  host: string;
+  port: number;
+  username: string;
+  command: string;
 }
 
 /** What of a Pod is of this moment. */
@@ -33,6 +42,7 @@ export interface PodView {
   statusReason: string | null;
   actions: PodAction[];
   cost: number;
+  ssh: { proxy: null; direct: SshEndpoint | null };
   runtime: {
     uptime: number;
     gpus: Figures["gpus"];
@@ -57,6 +67,7 @@ export class PodViews {
       statusReason: doc.status === "RUNNING" ? null : this.#reason(doc),
       actions: actionsOf(doc),
       cost: costOf(doc),
+      ssh: { proxy: null, direct: sshOf(doc) },
       runtime: doc.status === "RUNNING" ? this.#runtime(pod) : null,
     };
   }
@@ -67,7 +78,7 @@ export class PodViews {
   }
 
   #runtime(pod: PodItem): PodView["runtime"] {
-    const { clock, figuresOf, portsOf } = this.#parts;
+    const { clock, figuresOf } = this.#parts;
     const { startedAt, instance } = pod.doc;
     const figures = instance === null ? undefined : figuresOf?.(instance);
     return {
@@ -75,17 +86,24 @@ export class PodViews {
       gpus: figures?.gpus ?? [],
       cpu: { util: figures?.cpu ?? 0 },
       memory: { util: figures?.memory ?? 0 },
-      ports: portsOf?.(pod) ?? portsWithin(pod.doc),
+      ports: portsOf(pod.doc).map((port) => this.#port(pod, port)),
     };
+  }
+
+  #port({ id, doc }: PodItem, { named, type, inside, outside }: PodPort): PortView {
+    const view = { private: inside ?? named, public: outside ?? null, type };
+    if (type === "tcp") return { ...view, ip: outside === undefined ? null : (doc.portsAt?.ip ?? null) };
+    return { ...view, ip: null, ...(this.#parts.urlOf && { url: this.#parts.urlOf(id, named) }) };
   }
 }
 
-/** Where nothing reaches them from outside. */
-const portsWithin = ({ ports }: KeptPod): PortView[] =>
-  ports.map((port) => {
-    const [number, type] = port.split("/") as [string, string];
-    return { private: Number(number), public: null, type, ip: null };
-  });
+/** Straight to its port 22, while it runs and is reached there. */
+function sshOf({ status, ports, publicPorts, portsAt }: KeptPod): SshEndpoint | null {
+  const ip = portsAt?.ip ?? null;
+  const port = publicPorts[22];
+  if (status !== "RUNNING" || !ports.includes("22/tcp") || ip === null || port === undefined) return null;
+  return { host: ip, port, username: "root", command: `ssh root@${ip} -p ${port}` };
+}
 
 function actionsOf({ status, locked }: KeptPod): PodAction[] {
   return podActions.filter((action) => podLifecycle.can(status, action) && !(locked && action === "stop"));
