@@ -36,7 +36,6 @@ export const podOperations = {
   }),
   deletePod: on.remove({
     description: "Ends its program and removes its persistent mount; a network volume stays.",
-    refuses: ["wrong-state"],
     byPod: true,
   }),
   getPodLogs: {
@@ -56,7 +55,7 @@ export const podOperations = {
     summary: "Start, stop, restart or terminate a Pod",
     description:
       "`actions` of the Pod says which of them it takes now. `restart` begins with a fresh container disk. `terminate` answers without a body.",
-    refuses: ["rule-broken", "wrong-state"],
+    refuses: ["wrong-state"],
     emptyStatus: 204,
     byPod: true,
     in: closed({ action: oneOf(podActions) }),

@@ -3,11 +3,13 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { describe, expect, test } from "vitest";
+import { idle } from "../../../tests/idle.ts";
 import { eventsOf } from "../../../tests/job-world.ts";
 import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import { type Answer, type CallOptions, InterceptedStore, setup, type World } from "../../../tests/world.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
+import { FakeCompute } from "../../ports/compute/fake-compute.ts";
 import { workerLog } from "../../resources/workers/model.ts";
 import { openApiDocument } from "./openapi.ts";
 
@@ -61,6 +63,13 @@ const good: Record<string, (world: World) => Promise<{ id?: string; body?: unkno
   getSecret: async (world) => ({ id: await makeSecret(world) }),
   updateSecret: async (world) => ({ id: await makeSecret(world), body: { value: "w", description: "d" } }),
   deleteSecret: async (world) => ({ id: await makeSecret(world) }),
+  listPods: async (world) => ({ id: await makePod(world) }),
+  createPod: async () => ({ body: { ...POD, ports: ["80/http"], env: { A: "1" }, registry: null } }),
+  getPod: async (world) => ({ id: await makePod(world) }),
+  updatePod: async (world) => ({ id: await makePod(world), body: { name: "other" } }),
+  deletePod: async (world) => ({ id: await makePod(world) }),
+  getPodLogs: async (world) => ({ id: await makePod(world) }),
+  podAction: async (world) => ({ id: await makePod(world), body: { action: "stop" } }),
   listEndpoints: async (world) => ({ id: await makeEndpoint(world) }),
   createEndpoint: async () => ({ body: { ...ENDPOINT, workers: { min: 1, max: 2 }, registry: null } }),
   getEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
@@ -92,6 +101,14 @@ const good: Record<string, (world: World) => Promise<{ id?: string; body?: unkno
     return { id, workerId: "w1" };
   },
 };
+
+const POD = { name: "made", image: "busybox", cpu: { id: "cpu3c", vcpuCount: 2 } };
+
+async function makePod(world: World, more: object = {}): Promise<string> {
+  const { json } = await world.call("POST", "/v2/pods", { body: { ...POD, ...more } });
+  await idle();
+  return json.id;
+}
 
 const REGISTRY = { name: "made", username: "u", password: "p" };
 const DELEGATION = { resource: "arn:aws:ecr:us-east-2:123456789012:repository/team/model" };
@@ -142,6 +159,17 @@ type OwnRefusal = {
   id?: (world: World) => Promise<string>;
 };
 const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
+  listPods: [[422, { query: "?limit=0" }]],
+  createPod: [
+    [400, { body: { ...POD, gpu: { id: "NVIDIA L4" } } }],
+    [404, { body: { ...POD, registry: "nothing" } }],
+  ],
+  updatePod: [
+    [400, { id: makePod, body: { mounts: { network: [] } } }],
+    [409, { id: (world) => makePod(world, { locked: true }), body: { env: { A: "1" } } }],
+  ],
+  getPodLogs: [[422, { query: "?tail=5001" }]],
+  podAction: [[409, { id: makePod, body: { action: "start" } }]],
   createRegistry: [[400, { body: REGISTRY }]],
   deleteRegistry: [[400, { id: usedRegistry }]],
   createApiKey: [[400, { body: { scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" } }]],
@@ -172,7 +200,12 @@ const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
 };
 
 /** A body that fits, for an id that does not exist. */
-const fitting: Record<string, unknown> = { updateSecret: { value: "w" }, updateEndpoint: { name: "n" } };
+const fitting: Record<string, unknown> = {
+  updateSecret: { value: "w" },
+  updateEndpoint: { name: "n" },
+  updatePod: { name: "n" },
+  podAction: { action: "stop" },
+};
 
 /** Every way in which an operation can be refused, as the pair of the status and the call that gives it. */
 async function refusals(
@@ -251,7 +284,7 @@ describe("every operation answers as the document says", () => {
   test.each(operations.filter(({ operationId }) => !neverSucceed.includes(operationId)))(
     "$operationId: when it succeeds",
     async (described) => {
-      await using world = await setup();
+      await using world = await setup({ compute: (clock) => new FakeCompute(clock) });
       expect(Object.keys(good)).toContain(described.operationId);
       const { body, ...parameters } = await good[described.operationId]!(world);
       const path = described.path.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
@@ -270,7 +303,7 @@ describe("every operation answers as the document says", () => {
   test.each(operations)(
     "$operationId: however it is refused, and with every status that it declares",
     async (described) => {
-      await using world = await setup();
+      await using world = await setup({ compute: (clock) => new FakeCompute(clock) });
       await makeSecret(world);
       if (described.operationId === "createRegistry") await makeRegistry(world);
       const path = described.path.replace("{id}", "aaaaaaaaaaaaaa");

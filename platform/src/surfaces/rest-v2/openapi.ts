@@ -103,14 +103,16 @@ function responses(operation: Operation, components: Components): Json {
   if (operation.emptyStatus) all[operation.emptyStatus] = { description: "Success.", headers: rateLimitHeaders };
   const statuses = refusalsOf(operation).map((meaning) => problemStatuses[meaning]);
   for (const status of [...new Set(statuses)].sort((a, b) => a - b)) {
-    all[status] = refusal(reasons[status]!, status, components);
+    const isUnasked = status === 401 || (status === 413 && operation.isLimitFirst === true);
+    all[status] = refusal(reasons[status]!, status, components, isUnasked);
   }
   all.default = refusal("Any other refusal or fault, in the same form.", undefined, components);
   return all;
 }
 
-function refusal(description: string, status: number | undefined, components: Components): Json {
-  const headers: Json = status === 401 ? {} : { ...rateLimitHeaders };
+/** Where it is not known who asks, nothing is known of their limits. */
+function refusal(description: string, status: number | undefined, components: Components, isUnasked = false): Json {
+  const headers: Json = isUnasked ? {} : { ...rateLimitHeaders };
   if (status === 429) headers["Retry-After"] = { $ref: "#/components/headers/Retry-After" };
   if (status === 405) headers.Allow = { $ref: "#/components/headers/Allow" };
   return {
