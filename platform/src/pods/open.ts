@@ -3,6 +3,7 @@
 import type { Random } from "../kernel/random.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Machine } from "../machines/place.ts";
+import type { QuotaBook } from "../resources/account/quotas.ts";
 import type { AccountService } from "../resources/account/service.ts";
 import { PodPlacer } from "../resources/pods/placer.ts";
 import { Yielding } from "../resources/pods/yielding.ts";
@@ -25,6 +26,7 @@ export interface OpenPodsParts extends Given {
   secrets: SecretService;
   registries: RegistryService;
   account: AccountService;
+  quotas: QuotaBook;
 }
 
 /** Where there is nothing to run workers on, there is nothing to run Pods on. */

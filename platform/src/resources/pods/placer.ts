@@ -6,8 +6,10 @@ import type { Random } from "../../kernel/random.ts";
 import { Allocator } from "../../machines/allocator.ts";
 import { NOWHERE } from "../../machines/instances.ts";
 import type { Machine, NoRoom, Place } from "../../machines/place.ts";
+import type { QuotaBook } from "../account/quotas.ts";
 import { hostName } from "../container/variables.ts";
 import type { RegistryService } from "../registries/service.ts";
+import { amountsOf, refusalOf } from "./held.ts";
 import type { KeptPodInstance, PodInstance } from "./instance.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
 import { needOf, type VolumePlace } from "./need.ts";
@@ -21,6 +23,7 @@ export interface PlacerParts {
   /** Machines that are there. */
   machines: () => Promise<readonly Machine[]>;
   yielding: Yielding;
+  quotas: QuotaBook;
   /** Where a network volume of an account is; undefined when there is none. */
   volumeOf: (account: string, volume: string) => Promise<VolumePlace | undefined>;
   registries: RegistryService;
@@ -66,6 +69,9 @@ export class PodPlacer {
     if ((await podRecords.instancesOf(pod.id)).length > 0) return { reason: "what ran of it before is still ending" };
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
+    const amounts = amountsOf(pod.account, wish.need, podRecords.instances);
+    const refusal = await refusalOf(pod.account, amounts, this.#parts.quotas);
+    if (refusal !== undefined) return { reason: refusal };
     const machines = await this.#parts.machines();
     const set = ({ doc }: PodItem, place: Place): Partial<KeptPod> => ({
       status: "STARTING",

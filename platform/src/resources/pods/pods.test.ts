@@ -1,6 +1,7 @@
 /** Pods through the API, on a machine that the test plays. */
 import { expect, test } from "vitest";
 import { CPU_POD, GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import { standardQuotas } from "../account/quotas.ts";
 
 test("a new Pod has its place before the answer, and then runs", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
@@ -151,4 +152,20 @@ test("a Pod's own key gets, stops and terminates that Pod alone", async () => {
   expect((await asPod("POST", `/v2/pods/${id}/action`, { action: "stop" })).status).toBe(200);
   await world.settle();
   expect((await asPod("GET", `/v2/pods/${id}`)).status).toBe(401);
+});
+
+test("what an account may hold is a limit that is named: at creation a refusal, at a start a reason to wait", async () => {
+  const quotas = { ...standardQuotas(2), gpus: 1 };
+  await using world = await setupPods({ machine: TWO_GPUS, quotas });
+  const first = await world.create(GPU_POD);
+  const { status, json } = await world.call("POST", "/v2/pods", { body: GPU_POD });
+  expect(status).toBe(403);
+  expect(json.detail).toMatch(/^This account has 1 GPUs at once, and may have 1 \(quota 'gpus'\)/);
+  await world.act(first.id, "stop");
+  const second = await world.create(GPU_POD);
+  expect((await world.act(first.id, "start")).json).toMatchObject({ status: "PROVISIONING" });
+  expect((await world.pod(first.id)).statusReason).toMatch(/quota 'gpus'/);
+  await world.act(second.id, "terminate");
+  await world.pass(2);
+  expect((await world.pod(first.id)).status).toBe("RUNNING");
 });
