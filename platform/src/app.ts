@@ -32,7 +32,7 @@ import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchService } from "./resources/batches/service.ts";
 import { CatalogService } from "./resources/catalog/service.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
-import { podLogsHere } from "./resources/pods/service.ts";
+import { podLogs } from "./resources/pods/logs.ts";
 import { PodViews } from "./resources/pods/view.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { endpointRemovers } from "./resources/removers.ts";
@@ -130,7 +130,6 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const batches = new BatchService({ ...parts, engine, records, progress });
   const { endpoints, workerKeys } = services;
   for (const service of [endpoints, services.pods]) if (parts.refusesImage) service.refuseImages(parts.refusesImage);
-  services.pods.readLogsWith(podLogsHere(logs));
   const podViews = new PodViews({
     clock,
     progressOf: (instance) => pods?.progressOf(instance),
@@ -143,6 +142,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const ownMachines = (parts.machines ?? []).map(({ id }) => id);
   const elsewhere =
     node && new OtherLogs({ here: ownMachines, calls, peers: async () => (await fleet?.roll())?.peers ?? [] });
+  services.pods.readLogsWith(podLogs(logs, elsewhere));
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => services.removals.finishAll(), failed);

@@ -4,7 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
-import type { LogLine, Logs, Query } from "../../ports/logs/logs.ts";
+import type { LogLine } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
@@ -12,20 +12,12 @@ import type { RegistryService } from "../registries/service.ts";
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
 import { amountsOf } from "./held.ts";
 import type { PodInstance } from "./instance.ts";
-import { type KeptPod, type PodAction, podLifecycle, podLog } from "./model.ts";
+import type { PodLogAsked, ReadPodLog } from "./logs.ts";
+import { type KeptPod, type PodAction, podLifecycle } from "./model.ts";
 import { needOf } from "./need.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
 import type { PodRemains } from "./remains.ts";
-
-export interface PodLogAsked {
-  pod: string;
-  query: Query;
-  gone: AbortSignal;
-}
-
-/** Reads the log of a Pod wherever it lies. */
-export type ReadPodLog = (pod: PodItem, asked: PodLogAsked) => Promise<AsyncIterable<LogLine[]>>;
 
 export interface PodServiceParts {
   clock: Clock;
@@ -226,12 +218,6 @@ function withJupyter(config: PodConfig, random: Random): PodConfig {
   const password = Buffer.from(random.bytes(PASSWORD_BYTES)).toString("hex");
   return { ...config, env: { ...config.env, [JUPYTER_PASSWORD]: password } };
 }
-
-/** Where the log is this node's own. */
-export const podLogsHere =
-  (logs: Logs): ReadPodLog =>
-  async (pod, { query, gone }) =>
-    logs.follow(podLog(pod.id), query, gone);
 
 const restarting = { instance: { move: "restart" } } as const;
 

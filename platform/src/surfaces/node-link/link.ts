@@ -8,6 +8,7 @@ import type { Log } from "../../kernel/log.ts";
 import type { ServerEvent } from "../../kernel/operation.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { LogLine, Logs } from "../../ports/logs/logs.ts";
+import { podLog } from "../../resources/pods/model.ts";
 import { workerLog } from "../../resources/workers/model.ts";
 import type { WorkerRecords } from "../../resources/workers/records.ts";
 import { EventStream } from "../http/events.ts";
@@ -18,7 +19,7 @@ import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import { dial } from "../proxy/connections.ts";
 import { type NodePasses, PASS_HEADER } from "./pass.ts";
-import { type Asked, askedBy, logQueryIn, TUNNEL } from "./paths.ts";
+import { type Asked, askedBy, logQueryIn, POD, TUNNEL } from "./paths.ts";
 
 export interface NodeLinkParts {
   /** Who this node is. */
@@ -127,8 +128,10 @@ export class NodeLink implements Ahead {
 
   async #follow({ owner, instance, query }: Asked, reply: Reply): Promise<void> {
     const { logs, clock } = this.#parts;
-    const stream = workerLog(owner, instance);
-    if (!((await logs.has(stream)) || (await this.#keeps(owner, instance))))
+    const isPod = owner === POD;
+    const stream = isPod ? podLog(instance) : workerLog(owner, instance);
+    // That of a Pod is asked for where the Pod was last, be it without a line.
+    if (!(isPod || (await logs.has(stream)) || (await this.#keeps(owner, instance))))
       throw problem("not-found", "worker not found");
     const from = logQueryIn(query);
     const following = new AbortController();

@@ -3,8 +3,10 @@
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { Peer } from "../../machines/machines.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
+import type { PodLogAsked } from "../../resources/pods/logs.ts";
 import type { LogAsked, LogsElsewhere } from "../../resources/workers/service.ts";
 import type { NodeCalls } from "./calls.ts";
+import { POD } from "./paths.ts";
 
 export class OtherLogs implements LogsElsewhere {
   readonly #here: readonly string[];
@@ -22,9 +24,18 @@ export class OtherLogs implements LogsElsewhere {
   }
 
   async follow(machine: string, { endpoint, worker, ...rest }: LogAsked): Promise<AsyncIterable<LogLine[]>> {
+    return this.#calls.follow(await this.#peerOf(machine), endpoint, worker, rest);
+  }
+
+  /** That of a Pod which is or was last on another machine. */
+  async followPod(machine: string, { pod, ...rest }: PodLogAsked): Promise<AsyncIterable<LogLine[]>> {
+    return this.#calls.follow(await this.#peerOf(machine), POD, pod, rest);
+  }
+
+  async #peerOf(machine: string): Promise<Peer> {
     const peer = (await this.#peers()).find(({ machines }) => machines.includes(machine));
-    if (!peer) throw problem("no-answer", `machine ${machine} is not reachable: nothing was heard of its node lately`);
-    return this.#calls.follow(peer, endpoint, worker, rest);
+    if (peer) return peer;
+    throw problem("no-answer", `machine ${machine} is not reachable: nothing was heard of its node lately`);
   }
 
   /** One after the other, for there are few. Those who cannot be asked may have it: then nobody can say that it is not there. */

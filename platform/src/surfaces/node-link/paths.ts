@@ -14,6 +14,9 @@ export interface Asked {
   query?: URLSearchParams;
 }
 
+/** Instead of an owner, where the log of a Pod is asked for by the id of the Pod. No endpoint is called so. */
+export const POD = "pod";
+
 /** The protocol to which a connection to a worker is upgraded: the worker's own, whatever that is. */
 export const TUNNEL = "millrace-worker";
 

@@ -1,0 +1,58 @@
+/** Pods on two nodes of one store: who acts, and what is seen of a Pod from the node that does not run it. */
+import { expect, test } from "vitest";
+import { eventsOf } from "../../tests/job-world.ts";
+import { CPU_POD, type PodWorld, setupPods } from "../../tests/pod-world.ts";
+import { MemoryLogs } from "../ports/logs/memory-logs.ts";
+import { MemorySignals } from "../ports/signals/memory-signals.ts";
+
+/** Each has a machine with room for one Pod. */
+async function setupNodes() {
+  const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
+  const machine = { capacity: { vcpu: 2, ceilings: false } };
+  const first = await setupPods({ signals, machine: { name: "first", ...machine } });
+  const beside = { signals, store: first.store, found: { ...first, logs: new MemoryLogs() } };
+  const second = await setupPods({ ...beside, machine: { name: "second", ...machine } });
+  await first.pass(6);
+  return {
+    first,
+    second,
+    async [Symbol.asyncDispose]() {
+      await second[Symbol.asyncDispose]();
+      await first[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The node whose machine a Pod is on, and the other one. */
+function sidesOf({ first, second }: { first: PodWorld; second: PodWorld }, id: string): [PodWorld, PodWorld] {
+  const isOn = (world: PodWorld) => world.running().some(({ spec }) => spec.owner === id);
+  return isOn(first) ? [first, second] : [second, first];
+}
+
+test("both find room, each node acts on its own machine, and a third Pod is refused", async () => {
+  await using nodes = await setupNodes();
+  const { first, second } = nodes;
+  for (let i = 0; i < 2; i++) await first.create();
+  await first.pass(2);
+  expect([first.running().length, second.running().length]).toEqual([1, 1]);
+  expect((await second.call("POST", "/v2/pods", { body: CPU_POD })).status).toBe(400);
+});
+
+test("it is stopped, and its log is read and what it uses is seen, by way of the other node", async () => {
+  await using nodes = await setupNodes();
+  const { id } = await nodes.first.create();
+  await nodes.first.pass(2);
+  const [here, there] = sidesOf(nodes, id);
+  const [program] = here.running();
+  program!.write("hello\n");
+  program!.uses = { cpuMs: 0, memoryBytes: (program!.spec.limits.memoryMb * 1_048_576) / 2 };
+  await here.pass(12);
+  expect((await there.pod(id)).runtime.memory.util).toBe(50);
+  const response = await fetch(`${there.url}/v2/pods/${id}/logs?source=container`, {
+    headers: { authorization: `Bearer ${there.key}` },
+  });
+  expect(JSON.parse((await eventsOf(response).next()).value!.data).line).toBe("hello");
+  await there.act(id, "stop");
+  await there.pass(2);
+  expect(here.running()).toEqual([]);
+});
