@@ -129,7 +129,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const progress = new BatchProgress({ queue, engine, clock, failed, records, mine: leaseOf("batches", parts) });
   const batches = new BatchService({ ...parts, engine, records, progress });
   const { endpoints, workerKeys } = services;
-  for (const service of [endpoints, services.pods]) if (parts.refusesImage) service.refuseImages(parts.refusesImage);
+  for (const service of [endpoints, services.pods, services.templates])
+    if (parts.refusesImage) service.refuseImages(parts.refusesImage);
   const podViews = new PodViews({
     clock,
     progressOf: (instance) => pods?.progressOf(instance),

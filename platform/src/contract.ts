@@ -12,6 +12,7 @@ import { podOperations } from "./resources/pods/operations.ts";
 import { registryOperations } from "./resources/registries/operations.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
+import { templateOperations } from "./resources/templates/operations.ts";
 import { workerOperations } from "./resources/workers/operations.ts";
 
 export const operations = {
@@ -24,6 +25,7 @@ export const operations = {
   ...buildOperations,
   ...registryOperations,
   ...catalogOperations,
+  ...templateOperations,
 };
 
 /** What callers ask an endpoint with a queue for. */

@@ -21,7 +21,8 @@ import { Removals } from "./resources/removals.ts";
 import { accountRemovers } from "./resources/removers.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
-import { usersOfRegistries } from "./resources/users.ts";
+import { TemplateService } from "./resources/templates/service.ts";
+import { usersOf } from "./resources/users.ts";
 import { Uses } from "./resources/uses.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 
@@ -37,6 +38,7 @@ export interface Services {
   account: AccountService;
   secrets: SecretService;
   registries: RegistryService;
+  templates: TemplateService;
   masterKeys: MasterKeys;
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
@@ -61,6 +63,7 @@ export async function openServices(
   const secrets = new SecretService({ ...parts, quotas });
   const uses = new Uses();
   const registries = new RegistryService({ ...parts, quotas, uses });
+  const templates = new TemplateService({ ...parts, quotas, uses, registries });
   const batchRecords = new BatchRecords(parts);
   const instanceRecords = new InstanceRecords(parts);
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
@@ -71,21 +74,22 @@ export async function openServices(
     account: new AccountService({ ...parts, quotas }),
     secrets,
     registries,
+    templates,
     masterKeys: new MasterKeys({ ...parts, secrets, registries, batchRecords }),
-    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries }),
+    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates }),
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
     workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
     podRecords,
     podKeys: new PodKeys(parts),
     podRemains,
-    pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries }),
+    pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates }),
     batchRecords,
     quotas,
     removals,
   };
   removals.register("account", accountRemovers(services));
-  uses.register("registry", usersOfRegistries(services));
+  for (const used of ["registry", "template"] as const) uses.register(used, usersOf(used, services));
   await Promise.all(Object.values(services).map((service) => service.prepare()));
   return services;
 }

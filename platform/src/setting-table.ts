@@ -116,7 +116,7 @@ export const settingTable = {
     variable: "MILLRACE_QUOTAS",
     value: "QUOTAS",
     about:
-      "what an account may have, such as workers=50,gpus=8; by default 16 workers for each processor, 32 at least, 1000 Pods, volumes, endpoints, keys, secrets and registries each, and what the machines have of GPUs, vCPU and GB",
+      "what an account may have, such as workers=50,gpus=8; by default 16 workers for each processor, 32 at least, 1000 Pods, volumes, endpoints, keys, secrets, registries and templates each, and what the machines have of GPUs, vCPU and GB",
     read: parseQuotas,
   },
   invokeLimits: {

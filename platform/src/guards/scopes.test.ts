@@ -64,6 +64,7 @@ describe("tenancy", () => {
       make: { name: "mine", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
       change: { name: "stolen" },
     },
+    "/v2/templates": { make: { name: "mine", image: "busybox" }, change: { name: "stolen" } },
     "/v2/registries/delegations": {
       make: { resource: "arn:aws:ecr:us-east-2:123456789012:repository/team/model" },
     },
@@ -90,6 +91,7 @@ describe("tenancy", () => {
 
   async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
     const kinds = ["secret", "secret-value", "api-key", "ssh-keys", "endpoint", "removed-endpoint"].concat([
+      "template",
       "registry",
       "registry-credential",
       "registry-delegation",

@@ -18,6 +18,8 @@ interface Fields<
   hidden?: H;
   /** Given at creation alone, and shown in another form or not at all, such as where something may be placed. */
   once?: O;
+  /** Said in the flat dialect of REST v1 and GraphQL alone. */
+  flatOnly?: TProperties;
   /** Whether an update may name no field at all, and then changes nothing; otherwise it must name one. */
   emptyUpdate?: boolean;
 }
@@ -44,8 +46,8 @@ export function resource<
   const changeable = { ...fields.given, ...hidden } as G & H;
   return {
     name,
-    /** What a caller says of it that is shown too. */
-    said: t.Object({ ...fixed, ...fields.given } as F & G),
+    /** What a caller says of it that is shown too, in one dialect or another. */
+    said: t.Object({ ...fixed, ...fields.given, ...fields.flatOnly } as F & G),
     record: t.Object({ ...fields.assigned, ...fixed, ...shown } as A & F & Omit<G, keyof S> & S, { $id: name }),
     create: closed({ ...fixed, ...fields.given, ...hidden, ...once } as F & G & H & O, { $id: `Create${name}Request` }),
     update: t.Partial(closed(changeable), {

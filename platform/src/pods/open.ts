@@ -9,6 +9,7 @@ import { PodPlacer } from "../resources/pods/placer.ts";
 import { Yielding } from "../resources/pods/yielding.ts";
 import type { RegistryService } from "../resources/registries/service.ts";
 import type { SecretService } from "../resources/secrets/service.ts";
+import type { TemplateService } from "../resources/templates/service.ts";
 import { Pods, type PodsParts } from "./pods.ts";
 
 /** Who knows of machines. */
@@ -25,6 +26,7 @@ export interface OpenPodsParts extends Given {
   random: Random;
   secrets: SecretService;
   registries: RegistryService;
+  templates: TemplateService;
   account: AccountService;
   quotas: QuotaBook;
 }

@@ -8,9 +8,10 @@ interface Using {
   podRecords: PodRecords;
 }
 
-export function usersOfRegistries({ endpoints, podRecords }: Using): Users[] {
+/** Those that name a registry, or a template, as theirs. */
+export function usersOf(named: "registry" | "template", { endpoints, podRecords }: Using): Users[] {
   return [
-    { what: "endpoint", of: (account, id, most) => endpoints.naming(account, "registry", id, most) },
-    { what: "Pod", of: (account, id, most) => podRecords.naming(account, "registry", id, most) },
+    { what: "endpoint", of: (account, id, most) => endpoints.naming(account, named, id, most) },
+    { what: "Pod", of: (account, id, most) => podRecords.naming(account, named, id, most) },
   ];
 }

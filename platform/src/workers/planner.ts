@@ -260,11 +260,20 @@ export class Planner {
 
   #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: Counted): Promise<WorkerItem | undefined> {
     const { records, random, clock } = this.#parts;
-    const { image, release, flashboot } = endpoint.doc;
+    const { image, release, flashboot, template = null } = endpoint.doc;
     const keptLast = flashboot === "PRIORITY_FLASHBOOT";
     const unknown = { keyId: null, startedAt: null, readyAt: null, failedAt: null };
     const worker = { id: resourceId(random), account: endpoint.account, createdAt: clock.now() };
-    const doc = { kind: "worker" as const, owner: endpoint.id, release, image, keptLast, ...where, ...unknown };
+    const doc = {
+      kind: "worker" as const,
+      owner: endpoint.id,
+      release,
+      image,
+      template,
+      keptLast,
+      ...where,
+      ...unknown,
+    };
     return records.insert({ ...worker, doc }, counted);
   }
 }

@@ -5,13 +5,23 @@ import { setup } from "../../../tests/world.ts";
 import { parseQuotas, quotaText, standardQuotas } from "./quotas.ts";
 
 const CPU = { name: "echo", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
-const quotas = { ...standardQuotas(4), workers: 2, endpoints: 2, keys: 3, secrets: 2, pods: 2, registries: 2 };
+const quotas = {
+  ...standardQuotas(4),
+  workers: 2,
+  endpoints: 2,
+  keys: 3,
+  secrets: 2,
+  pods: 2,
+  registries: 2,
+  templates: 2,
+};
 const ASK = "Who runs this installation can allow more: millrace accounts quota.";
 
 const kinds = [
   ["endpoints", "/v2/serverless", 2, () => CPU],
   ["API keys", "/v2/account/api-keys", 2, () => ({ scopes: ["secrets:read"] })],
   ["secrets", "/v2/account/secrets", 2, (n: number) => ({ name: `s${n}`, value: "v" })],
+  ["templates", "/v2/templates", 2, (n: number) => ({ name: `t${n}`, image: "busybox" })],
   ["registries", "/v2/registries", 2, (n: number) => ({ name: `r${n}`, username: "u", password: "p" })],
 ] as const;
 

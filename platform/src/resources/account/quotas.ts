@@ -20,6 +20,7 @@ export const quotaWords = {
   keys: "API keys",
   secrets: "secrets",
   registries: "registries",
+  templates: "templates",
 } as const;
 
 export type QuotaName = keyof typeof quotaWords;
@@ -44,6 +45,7 @@ export const standardQuotas = (processors: number): Quotas => ({
   keys: 1000,
   secrets: 1000,
   registries: 1000,
+  templates: 1000,
 });
 
 /** `workers=50,endpoints=20`: those that are named. */

@@ -105,7 +105,7 @@ describe("create", () => {
     expect([status, json.errors]).toEqual([422, [error]]);
   });
 
-  test("404: no template is there yet to be named", async () => {
+  test("404: a template that is not there", async () => {
     await using world = await setup();
     const { status, json } = await create(world, { templateId: UNKNOWN });
     expect([status, json.detail]).toEqual([404, "template not found"]);

@@ -7,6 +7,7 @@ import { commandOf } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
 import { DEFAULT_DISK_GB } from "../container/model.ts";
 import { hasPlaceholder, secretsIn } from "../secrets/placeholders.ts";
+import type { TemplateCategory } from "../templates/model.ts";
 import { cpuFrom, type GpuTerms, gpuFrom } from "./compute.ts";
 import { initTimeoutMistakes } from "./init-timeout.ts";
 import { listeningOf } from "./listening.ts";
@@ -15,7 +16,7 @@ import { refuseWarmUp } from "./warm-up.ts";
 
 /** What a caller gives of an endpoint, whichever surface it comes through. */
 export type EndpointTerms = Partial<
-  Omit<KeptEndpoint, "release" | "gpu" | "cpu" | "workers"> & {
+  Omit<KeptEndpoint, "release" | "template" | "gpu" | "cpu" | "workers"> & {
     gpu: GpuTerms;
     cpu: { id: string; vcpuCount: number }[];
     workers: Partial<KeptEndpoint["workers"]>;
@@ -66,12 +67,13 @@ export function created(body: EndpointTerms): KeptEndpoint {
     networkVolumes: body.networkVolumes ?? [],
     timeout: body.timeout ?? endpointDefaults.timeout,
     flashboot: body.flashboot ?? endpointDefaults.flashboot,
+    template: body.templateId ?? null,
     release: 1,
   });
 }
 
 export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<KeptEndpoint> {
-  const { gpu, cpu, workers, args, entrypoint, cmd, templateId: _, ...plain } = body;
+  const { gpu, cpu, workers, args, entrypoint, cmd, templateId, ...plain } = body;
   if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
   if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
   refuseIdleTimeout(before.type, body.scaling ?? before.scaling, workers);
@@ -82,10 +84,25 @@ export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<Kept
     ...(gpu ? { gpu: gpuFrom(gpu, before.gpu) } : {}),
     ...(cpu ? { cpu: cpuFrom(cpu) } : {}),
     ...(workers ? { workers: { ...before.workers, ...workers } } : {}),
+    ...(templateId === undefined ? {} : { template: templateId }),
   };
   const after = checked({ ...before, ...set });
   const changed = RELEASED.some((field) => JSON.stringify(after[field]) !== JSON.stringify(before[field]));
   return changed ? { ...set, release: before.release + 1 } : set;
+}
+
+const SMALL_CPU = { id: "cpu3c", vcpuCount: 2 };
+
+/** For a template that says nothing of compute and a caller who does not either. */
+export function withCompute(terms: EndpointTerms, category: TemplateCategory): EndpointTerms {
+  if (terms.gpu || terms.cpu) return terms;
+  return category === "CPU" ? { ...terms, cpu: [{ ...SMALL_CPU }] } : { ...terms, gpu: {} };
+}
+
+/** A key for one endpoint must not come by what the account as a whole has. */
+export function refuseTemplate({ endpoints }: Caller, { templateId }: EndpointTerms): void {
+  if (!endpoints || templateId === undefined) return;
+  throw problem("not-allowed", "This API key is narrowed to some endpoints, and cannot copy a template to them.");
 }
 
 /** A key for one endpoint must not come by the private images of others. */

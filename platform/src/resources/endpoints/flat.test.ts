@@ -29,6 +29,7 @@ const whole: Required<KeptEndpoint> = {
   networkVolumes: [],
   timeout: 60_000,
   flashboot: "FLASHBOOT",
+  template: "aaaaaaaaaaaaaa",
   release: 3,
 };
 
@@ -76,6 +77,7 @@ function anyEndpoint(random: SeededRandom): KeptEndpoint {
     ...plain,
     ...(random.chance(0.5) ? { gpu: onGpu } : { cpu }),
     name: `e${random.below(1000)}`,
+    template: random.chance(0.5) ? "aaaaaaaaaaaaaa" : null,
     disk: 1 + random.below(100),
     workers: { min: random.below(3), max: 3 + random.below(9), idleTimeout: 1 + random.below(100) },
     scaling: { type: "QUEUE_DELAY", queueDelay: 1 + random.below(60) },

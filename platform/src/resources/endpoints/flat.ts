@@ -22,6 +22,11 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
     release: "the version of the record, which nobody gives",
   },
   odd: {
+    templateId: {
+      ...plainField("template", name()),
+      read: ({ template }) => template ?? undefined,
+      write: (templateId) => ({ templateId: templateId as string }),
+    },
     "template.containerRegistryAuthId": plainField("registry", nullable(name())),
     // By types, where REST v2 says pools: the order of a caller survives.
     gpuTypeIds: plainField("gpu.types", t.Array(name(), { minItems: 1, maxItems: MOST_ITEMS })),

@@ -273,6 +273,8 @@ export type KeptEndpoint = {
   networkVolumes: string[];
   timeout: number;
   flashboot: (typeof flashBootModes)[number];
+  /** The template that it was made from, or last given. */
+  template?: string | null;
   /** Grows with every change that reaches the workers' containers. */
   release: number;
 };
@@ -280,6 +282,6 @@ export type KeptEndpoint = {
 export const endpoints: Kept<KeptEndpoint> = {
   kind: "endpoint",
   v: 1,
-  listed: ({ registry }) => ({ registry: registry ?? undefined }),
+  listed: ({ registry, template }) => ({ registry: registry ?? undefined, template: template ?? undefined }),
   keysVersion: 2,
 };

@@ -12,7 +12,18 @@ import type { RegistryService } from "../registries/service.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { Removals } from "../removals.ts";
-import { changesNothing, created, type EndpointTerms, refuseNewRegistry, refuseNewSecrets, updated } from "./fields.ts";
+import { withTemplate } from "../templates/copy.ts";
+import type { TemplateService } from "../templates/service.ts";
+import {
+  changesNothing,
+  created,
+  type EndpointTerms,
+  refuseNewRegistry,
+  refuseNewSecrets,
+  refuseTemplate,
+  updated,
+  withCompute,
+} from "./fields.ts";
 import { type RefusesImage, refuseImage } from "./images.ts";
 import { type EndpointType, endpoints, type KeptEndpoint } from "./model.ts";
 
@@ -27,6 +38,7 @@ export class EndpointService {
   readonly #releases: ReleaseRecords;
   readonly #quotas: QuotaBook;
   readonly #registries: RegistryService;
+  readonly #templates: TemplateService;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #publicUrl: () => string;
@@ -43,6 +55,7 @@ export class EndpointService {
       removals: Removals;
       quotas: QuotaBook;
       registries: RegistryService;
+      templates: TemplateService;
       publicUrl?: () => string;
     },
   ) {
@@ -52,6 +65,7 @@ export class EndpointService {
     this.#releases = parts.releaseRecords;
     this.#quotas = parts.quotas;
     this.#registries = parts.registries;
+    this.#templates = parts.templates;
     this.#clock = parts.clock;
     this.#random = parts.random;
     this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
@@ -84,15 +98,14 @@ export class EndpointService {
   }
 
   async create(caller: Caller, terms: EndpointTerms): Promise<EndpointItem> {
-    // Templates come later; until then no id can name one.
-    if (terms.templateId !== undefined) throw problem("not-found", "template not found");
-    const doc = created(terms);
+    const doc = created(await this.#whole(caller, terms));
     await refuseImage(this.#refusesImage, doc.image, caller.account);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
     const first = { ...record, release: doc.release };
     await this.#refuseTooMany(caller.account, doc.workers.min);
     const writes = [
       ...(await this.#registries.using(caller.account, doc.registry)),
+      ...(await this.#templates.using(caller.account, doc.template)),
       this.#endpoints.inserting({ ...record, doc }),
       this.#releases.inserting(first, { at: record.createdAt, user: caller.user, diff: [] }),
     ];
@@ -100,16 +113,19 @@ export class EndpointService {
     try {
       await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
     } catch (error) {
-      // Nothing but the registry has to be there: it was deleted at this moment.
-      const isGone = error instanceof WriteRefused && error.reason === "missing";
-      throw isGone ? this.#registries.notFound() : error;
+      if (!(error instanceof WriteRefused) || error.reason !== "missing") throw error;
+      // Nothing else has to be there: the registry was deleted at this moment, or else the template.
+      await this.#registries.using(caller.account, doc.registry);
+      throw this.#templates.notFound();
     }
     this.#tell(record.id);
     return { ...record, version: 1, doc };
   }
 
-  async update(caller: Caller, id: string, terms: EndpointTerms): Promise<EndpointItem> {
-    if (terms.templateId !== undefined) throw problem("not-found", "template not found");
+  async update(caller: Caller, id: string, asked: EndpointTerms): Promise<EndpointItem> {
+    permitted(caller, id, await this.#endpoints.get(id));
+    refuseTemplate(caller, asked);
+    const terms = await this.#copied(caller, asked);
     let isChanged = false;
     const changed = await this.#endpoints.changeOwned(caller, id, async (item) => {
       permitted(caller, id, item);
@@ -119,7 +135,10 @@ export class EndpointService {
       const set = updated(item.doc, terms);
       if (terms.workers?.min !== undefined) await this.#refuseTooMany(item.account, terms.workers.min);
       const named = set.registry === item.doc.registry ? null : set.registry;
-      const using = await this.#registries.using(item.account, named);
+      const using = [
+        ...(await this.#registries.using(item.account, named)),
+        ...(await this.#templates.using(item.account, set.template)),
+      ];
       isChanged = !changesNothing(item.doc, set);
       return isChanged ? { set, also: [...using, ...this.#releasing(caller, item, set)] } : undefined;
     });
@@ -127,8 +146,27 @@ export class EndpointService {
     return changed;
   }
 
+  /** The terms of a new endpoint with what its template gives: with one, nothing else is needed. */
+  async #whole(caller: Caller, terms: EndpointTerms): Promise<EndpointTerms> {
+    if (terms.templateId === undefined) return terms;
+    const template = await this.#templates.forCopy(caller, terms.templateId, "endpoint");
+    const { name, category } = template;
+    return withTemplate(template, withCompute({ name, ...terms }, category), "new-endpoint");
+  }
+
+  /** The terms of a change with what the template gives that they name. */
+  async #copied(caller: Caller, terms: EndpointTerms): Promise<EndpointTerms> {
+    if (terms.templateId === undefined) return terms;
+    return withTemplate(await this.#templates.forCopy(caller, terms.templateId, "endpoint"), terms, "change");
+  }
+
   /** Those of an account that name something. */
-  async naming(account: string, what: "registry", id: string, most: number): Promise<{ id: string; name: string }[]> {
+  async naming(
+    account: string,
+    what: "registry" | "template",
+    id: string,
+    most: number,
+  ): Promise<{ id: string; name: string }[]> {
     const found = await this.#endpoints.list({ account, key: { name: what, value: id }, limit: most });
     return found.map(({ id, doc }) => ({ id, name: doc.name }));
   }

@@ -9,6 +9,7 @@ import type { Machine, NoRoom, Place } from "../../machines/place.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { hostName } from "../container/variables.ts";
 import type { RegistryService } from "../registries/service.ts";
+import type { TemplateService } from "../templates/service.ts";
 import { amountsOf, refusalOf } from "./held.ts";
 import type { KeptPodInstance, PodInstance } from "./instance.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
@@ -27,6 +28,7 @@ export interface PlacerParts {
   /** Where a network volume of an account is; undefined when there is none. */
   volumeOf: (account: string, volume: string) => Promise<VolumePlace | undefined>;
   registries: RegistryService;
+  templates: TemplateService;
 }
 
 type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
@@ -53,12 +55,13 @@ export class PodPlacer {
   }
 
   async #createOn(pod: NewPod, wish: PodWish & { id: string }): Promise<PodInstance | NoRoom> {
-    const { registries } = this.#parts;
+    const { registries, templates } = this.#parts;
     const { pods } = this.#parts.podRecords;
     const machines = await this.#parts.machines();
     const placed = await this.#allocator.allocate([wish], async ([place]) => {
       const doc = { ...pod.doc, instance: wish.id, last: lastPlace(place!, machines), machines: [place!.machine] };
-      return [pods.inserting({ ...pod, doc }), ...(await registries.using(pod.account, doc.registry))];
+      const using = await registries.using(pod.account, doc.registry);
+      return [pods.inserting({ ...pod, doc }), ...using, ...(await templates.using(pod.account, doc.template))];
     });
     return Array.isArray(placed) ? placed[0]! : placed;
   }

@@ -61,7 +61,12 @@ export class PodRecords {
   }
 
   /** Those of an account that name something. */
-  async naming(account: string, what: "registry", id: string, most: number): Promise<{ id: string; name: string }[]> {
+  async naming(
+    account: string,
+    what: "registry" | "template",
+    id: string,
+    most: number,
+  ): Promise<{ id: string; name: string }[]> {
     const found = await this.pods.list({ account, key: { name: what, value: id }, limit: most });
     return found.map(({ id, doc }) => ({ id, name: doc.name }));
   }

@@ -9,6 +9,8 @@ import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
+import { type Copying, withTemplate } from "../templates/copy.ts";
+import type { TemplateService } from "../templates/service.ts";
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
 import { amountsOf } from "./held.ts";
 import type { PodInstance } from "./instance.ts";
@@ -26,6 +28,7 @@ export interface PodServiceParts {
   podRemains: PodRemains;
   quotas: QuotaBook;
   registries: RegistryService;
+  templates: TemplateService;
 }
 
 const STOP_GRACE_MS = 10_000;
@@ -82,7 +85,7 @@ export class PodService {
   /** There is a place for it before it is said to be there. */
   async create(caller: Caller, terms: PodTerms): Promise<PodItem> {
     const { clock, quotas, podRecords, registries } = this.#parts;
-    const config = created(terms);
+    const config = created(await this.#copied(caller, terms, "new-pod"));
     await refuseImage(this.#refusesImage, config.image, caller.account);
     await registries.using(caller.account, config.registry);
     const record = newRecord(this.#parts, caller.account);
@@ -107,18 +110,29 @@ export class PodService {
     return this.own(caller, record.id);
   }
 
-  async update(caller: Caller, id: string, terms: PodTerms): Promise<PodItem> {
+  async update(caller: Caller, id: string, asked: PodTerms): Promise<PodItem> {
+    const terms = await this.#copied(caller, asked, "change");
     await refuseImage(this.#refusesImage, terms.image, caller.account);
     return this.#change(caller, id, async (pod, instance) => {
       const { set, reboots } = updated(pod.doc, terms);
       if (Object.keys(set).length === 0) return undefined;
-      const also = await this.#parts.registries.using(pod.account, set.registry);
+      const { registries, templates } = this.#parts;
+      const also = [
+        ...(await registries.using(pod.account, set.registry)),
+        ...(await templates.using(pod.account, set.template)),
+      ];
       if (reboots.length === 0 || !instance) return { set, also };
       if (pod.doc.locked && terms.locked !== false)
         throw problem("wrong-state", `This Pod is locked: a change of ${reboots.join(", ")} would restart it.`);
       const moved = this.#moved("STARTING", `restarts: ${reboots.join(", ")} changed`);
       return { set: { ...set, ...moved }, also, ...restarting };
     });
+  }
+
+  /** The terms with what the template gives that they name. */
+  async #copied(caller: Caller, terms: PodTerms, copying: Copying): Promise<PodTerms> {
+    if (terms.templateId === undefined) return terms;
+    return withTemplate(await this.#parts.templates.forCopy(caller, terms.templateId, "pod"), terms, copying);
   }
 
   /** Undefined for one that is gone by it. */

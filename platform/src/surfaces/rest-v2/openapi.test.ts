@@ -79,6 +79,11 @@ const good: Record<string, (world: World) => Promise<{ id?: string; body?: unkno
   createRegistry: async () => ({ body: REGISTRY }),
   getRegistry: async (world) => ({ id: await makeRegistry(world) }),
   deleteRegistry: async (world) => ({ id: await makeRegistry(world) }),
+  listTemplates: async (world) => ({ id: await makeTemplate(world) }),
+  createTemplate: async () => ({ body: { ...TEMPLATE, mounts: { persistent: { size: 10, path: "/workspace" } } } }),
+  getTemplate: async (world) => ({ id: await makeTemplate(world) }),
+  updateTemplate: async (world) => ({ id: await makeTemplate(world), body: { env: { A: "1" } } }),
+  deleteTemplate: async (world) => ({ id: await makeTemplate(world) }),
   listDelegations: async (world) => ({ id: await makeDelegation(world) }),
   createDelegation: async () => ({ body: { ...DELEGATION, name: null } }),
   revokeDelegation: async (world) => ({ id: await makeDelegation(world) }),
@@ -108,6 +113,15 @@ async function makePod(world: World, more: object = {}): Promise<string> {
   const { json } = await world.call("POST", "/v2/pods", { body: { ...POD, ...more } });
   await idle();
   return json.id;
+}
+
+const TEMPLATE = { name: "made", image: "busybox", serverless: true };
+const makeTemplate = async (world: World) => (await world.call("POST", "/v2/templates", { body: TEMPLATE })).json.id;
+
+async function usedTemplate(world: World): Promise<string> {
+  const templateId = await makeTemplate(world);
+  await world.call("POST", "/v2/serverless", { body: { templateId } });
+  return templateId;
 }
 
 const REGISTRY = { name: "made", username: "u", password: "p" };
@@ -170,6 +184,12 @@ const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
   ],
   getPodLogs: [[422, { query: "?tail=5001" }]],
   podAction: [[409, { id: makePod, body: { action: "start" } }]],
+  listTemplates: [[422, { query: "?limit=0" }]],
+  createTemplate: [
+    [400, { body: { ...TEMPLATE, args: "a", cmd: ["b"] } }],
+    [404, { body: { ...TEMPLATE, registry: "nothing" } }],
+  ],
+  deleteTemplate: [[400, { id: usedTemplate }]],
   createRegistry: [[400, { body: REGISTRY }]],
   deleteRegistry: [[400, { id: usedRegistry }]],
   createApiKey: [[400, { body: { scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" } }]],
@@ -205,6 +225,7 @@ const fitting: Record<string, unknown> = {
   updateEndpoint: { name: "n" },
   updatePod: { name: "n" },
   podAction: { action: "stop" },
+  updateTemplate: { name: "n" },
 };
 
 /** Every way in which an operation can be refused, as the pair of the status and the call that gives it. */

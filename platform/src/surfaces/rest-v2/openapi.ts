@@ -30,6 +30,7 @@ const tagDescriptions: Record<string, string> = {
   Registries: "Credentials for pulling private images.",
   Catalog: "GPU types, CPU flavors and data centers: what there is, what it costs, and what is free now.",
   Serverless: "Endpoints whose workers run a handler for each job.",
+  Templates: "Configurations that Pods and endpoints are made from.",
 };
 
 const ErrorObject = t.Object(

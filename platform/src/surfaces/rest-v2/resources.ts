@@ -25,6 +25,9 @@ import type { ReleaseService } from "../../resources/releases/service.ts";
 import { secretOperations } from "../../resources/secrets/operations.ts";
 import { secretHandlers } from "../../resources/secrets/rest-v2.ts";
 import type { SecretService } from "../../resources/secrets/service.ts";
+import { templateOperations } from "../../resources/templates/operations.ts";
+import { templateHandlers } from "../../resources/templates/rest-v2.ts";
+import type { TemplateService } from "../../resources/templates/service.ts";
 import { workerOperations } from "../../resources/workers/operations.ts";
 import { workerHandlers } from "../../resources/workers/rest-v2.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
@@ -39,6 +42,7 @@ export interface RestServices {
   releases: ReleaseService;
   registries: RegistryService;
   catalog: CatalogService;
+  templates: TemplateService;
   authenticator: Authenticator;
 }
 
@@ -54,5 +58,6 @@ export function restResources(services: RestServices): Answered[] {
     answered(buildOperations, buildHandlers(services.endpoints)),
     answered(registryOperations, registryHandlers(services.registries)),
     answered(catalogOperations, catalogHandlers(services.catalog)),
+    answered(templateOperations, templateHandlers(services.templates)),
   ];
 }

@@ -1,0 +1,88 @@
+/** What is copied of a template: the caller's own words win, and what a kind has no use for is left. */
+import { describe, expect, test } from "vitest";
+import { type Sayable, withTemplate } from "./copy.ts";
+import { created } from "./fields.ts";
+
+const TEMPLATE = created({
+  name: "t",
+  image: "example/image:1",
+  entrypoint: ["/enter"],
+  cmd: ["run"],
+  disk: 30,
+  env: { A: "template", B: "template" },
+  ports: ["80/http"],
+  registry: "aaaaaaaaaaaaaa",
+  mounts: { persistent: { size: 20, path: "/data" } },
+  allowedCudaVersions: ["12.4"],
+  startSsh: true,
+  startJupyter: false,
+});
+const COMMAND = { args: '{"entrypoint":["/enter"],"cmd":["run"]}', entrypoint: ["/enter"], cmd: ["run"] };
+const CONTAINER = { image: "example/image:1", ...COMMAND, disk: 30, ports: ["80/http"], registry: "aaaaaaaaaaaaaa" };
+
+describe("a new Pod", () => {
+  test("gets all of it", () => {
+    expect(withTemplate(TEMPLATE, { gpu: {} }, "new-pod")).toEqual({
+      ...CONTAINER,
+      env: { A: "template", B: "template" },
+      gpu: { allowedCudaVersions: ["12.4"] },
+      mounts: { persistent: { size: 20, path: "/data" } },
+      startSsh: true,
+      startJupyter: false,
+    });
+  });
+
+  test("has what its caller says in its place, and variables one by one", () => {
+    const own = {
+      image: "other",
+      args: "",
+      disk: 1,
+      ports: [],
+      registry: null,
+      env: { B: "own", C: "own" },
+      gpu: { minCudaVersion: "12.1" },
+      mounts: { persistent: { size: 10, path: "/own" } },
+      startSsh: false,
+      startJupyter: true,
+    };
+    expect(withTemplate(TEMPLATE, own, "new-pod")).toEqual({
+      ...own,
+      entrypoint: [],
+      cmd: [],
+      env: { A: "template", B: "own", C: "own" },
+    });
+  });
+
+  test("without GPUs gets neither CUDA nor a persistent mount", () => {
+    const made = withTemplate<Sayable>(TEMPLATE, { cpu: [] }, "new-pod");
+    expect([made.mounts, "gpu" in made]).toEqual([undefined, false]);
+  });
+
+  test("with a network volume gets no persistent mount beside it", () => {
+    const mounts = { network: [{ volumeId: "v", path: "/v" }] };
+    expect(withTemplate(TEMPLATE, { gpu: {}, mounts }, "new-pod").mounts).toEqual(mounts);
+  });
+
+  test("that names no storage by an empty object gets the template's", () => {
+    expect(withTemplate(TEMPLATE, { gpu: {}, mounts: {} }, "new-pod").mounts).toEqual(TEMPLATE.mounts);
+  });
+});
+
+test("one half of a command stands with the other half of the template's", () => {
+  expect(withTemplate(TEMPLATE, { cmd: ["walk"] }, "change")).toMatchObject({ entrypoint: ["/enter"], cmd: ["walk"] });
+});
+
+test("a new endpoint gets the container and CUDA, and nothing that is a Pod's", () => {
+  expect(withTemplate(TEMPLATE, { gpu: { allowedCudaVersions: [] } }, "new-endpoint")).toEqual({
+    ...CONTAINER,
+    env: { A: "template", B: "template" },
+    gpu: { allowedCudaVersions: [] },
+  });
+});
+
+describe("a change", () => {
+  test("takes the container alone, variables as a whole", () => {
+    expect(withTemplate(TEMPLATE, {}, "change")).toEqual({ ...CONTAINER, env: TEMPLATE.env });
+    expect(withTemplate(TEMPLATE, { env: { C: "own" } }, "change").env).toEqual({ C: "own" });
+  });
+});

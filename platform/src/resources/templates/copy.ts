@@ -1,0 +1,51 @@
+/** What a template gives to whatever is made from it or changed by it: a copy, taken once, in which the caller's own words win. */
+import { commandOf } from "../container/command.ts";
+import type { PersistentMount } from "../pods/model.ts";
+import type { KeptTemplate } from "./model.ts";
+
+/** What a caller may say that a template says too. */
+export interface Sayable {
+  image?: string;
+  args?: string;
+  entrypoint?: string[];
+  cmd?: string[];
+  disk?: number;
+  env?: Record<string, string>;
+  ports?: string[];
+  registry?: string | null;
+  gpu?: { allowedCudaVersions?: string[]; minCudaVersion?: string | null };
+  cpu?: unknown;
+  mounts?: { persistent?: PersistentMount; network?: unknown };
+  startSsh?: boolean;
+  startJupyter?: boolean;
+}
+
+/** A change takes what concerns the container; storage, CUDA and what is started beside are settled when something is made. */
+export type Copying = "new-endpoint" | "new-pod" | "change";
+
+export function withTemplate<T extends Sayable>(template: KeptTemplate, terms: T, copying: Copying): T {
+  const { image, disk, ports, registry } = template;
+  const container = { image, disk, ports, registry, ...present(terms), ...commandOf(terms, template) };
+  if (copying === "change") return { ...container, env: terms.env ?? template.env };
+  const made = { ...container, env: { ...template.env, ...terms.env }, ...cudaOf(template, terms) };
+  if (copying === "new-endpoint") return made;
+  return { ...made, ...podsOwn(template, terms) };
+}
+
+/** Either word of the caller on CUDA stands in the place of the template's. */
+function cudaOf({ allowedCudaVersions }: KeptTemplate, { gpu }: Sayable): Pick<Sayable, "gpu"> {
+  const isSaid = gpu?.allowedCudaVersions !== undefined || gpu?.minCudaVersion !== undefined;
+  return gpu && !isSaid && allowedCudaVersions.length > 0 ? { gpu: { ...gpu, allowedCudaVersions } } : {};
+}
+
+/** A Pod without GPUs has no persistent mount; one whose caller names storage has that. */
+function podsOwn({ mounts, ...template }: KeptTemplate, terms: Sayable): Partial<Sayable> {
+  const { startSsh = template.startSsh, startJupyter = template.startJupyter } = terms;
+  const hasOwn = terms.mounts?.persistent !== undefined || terms.mounts?.network !== undefined;
+  const stored = terms.cpu !== undefined || hasOwn ? terms.mounts : mounts;
+  return { startSsh, startJupyter, ...(stored && { mounts: stored }) };
+}
+
+/** Without what is only named, and not said. */
+const present = <T extends object>(terms: T): T =>
+  Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined)) as T;

@@ -1,0 +1,46 @@
+/** What the terms of a caller make of a template, and which of them it cannot have. */
+import { problem } from "../../kernel/problem.ts";
+import { commandOf } from "../container/command.ts";
+import { containerMistakes } from "../container/mistakes.ts";
+import { DEFAULT_DISK_GB } from "../container/model.ts";
+import type { PersistentMount } from "../pods/model.ts";
+import { type KeptTemplate, templateDefaults } from "./model.ts";
+
+/** What a caller gives of a template, whichever surface it comes through. A persistent mount of null takes it away. */
+export type TemplateTerms = Partial<Omit<KeptTemplate, "mounts">> & {
+  mounts?: { persistent?: PersistentMount | null };
+};
+
+const NOTHING: KeptTemplate = {
+  ...templateDefaults,
+  name: "",
+  image: "",
+  args: "",
+  entrypoint: [],
+  cmd: [],
+  disk: DEFAULT_DISK_GB,
+  env: {},
+  ports: [],
+  registry: null,
+  mounts: {},
+  allowedCudaVersions: [],
+  readme: "",
+  portLabels: [],
+  startScript: "",
+};
+
+export function created(terms: TemplateTerms & Pick<KeptTemplate, "name" | "image">): KeptTemplate {
+  return { ...NOTHING, ...updated(NOTHING, terms) };
+}
+
+export function updated(before: KeptTemplate, terms: TemplateTerms): Partial<KeptTemplate> {
+  const { args, entrypoint, cmd, mounts, ...plain } = terms;
+  const errors = containerMistakes(terms);
+  if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
+  return { ...plain, ...commandOf({ args, entrypoint, cmd }, before), mounts: mountsAfter(before.mounts, mounts) };
+}
+
+function mountsAfter(before: KeptTemplate["mounts"], given: TemplateTerms["mounts"] = {}): KeptTemplate["mounts"] {
+  const { persistent = before.persistent } = given;
+  return persistent ? { persistent } : {};
+}

@@ -1,0 +1,113 @@
+/** Templates: configurations that Pods and endpoints are made from, each copied once. */
+import type { Kept } from "../../kernel/document.ts";
+import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { closed, name, oneOf, t } from "../../kernel/schema.ts";
+import { containerFields, shownContainerFields } from "../container/model.ts";
+import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
+import { type PersistentMount, persistentMount } from "../pods/model.ts";
+
+export const templateCategories = ["CPU", "NVIDIA", "AMD"] as const;
+export type TemplateCategory = (typeof templateCategories)[number];
+
+/** What the service does where a field is absent at creation. */
+export const templateDefaults = {
+  serverless: false,
+  public: false,
+  category: "NVIDIA",
+  startSsh: true,
+  startJupyter: true,
+} as const;
+
+const LONGEST_README = 262_144;
+const LONGEST_SCRIPT = 262_144;
+const MOST_LABELS = 100;
+
+const allowedCudaVersions = t.Array(cudaVersion, {
+  default: [],
+  maxItems: MOST_ITEMS,
+  uniqueItems: true,
+  description: "CUDA versions that will do; an empty list means any.",
+});
+
+const portLabel = closed({ port: t.String({ minLength: 1, maxLength: 16 }), name: t.String({ maxLength: 191 }) });
+export const portLabels = t.Array(portLabel, {
+  maxItems: MOST_LABELS,
+  description: "What its ports are called, for people.",
+});
+export type PortLabel = { port: string; name: string };
+
+const flag = (value: boolean, description: string, flat?: string) =>
+  t.Optional(t.Boolean({ default: value, description, ...(flat && { "x-flat": flat }) }));
+
+export const Template = resource("Template", {
+  assigned: { id: t.String({ description: "Unique template identifier." }) },
+  given: {
+    name: name({ description: "Name for people, unique in the account." }),
+    ...containerFields,
+    image: t.String({ ...containerFields.image, description: "Container image with tag, or `host:/abs/dir`." }),
+    mounts: t.Optional(
+      closed(
+        { persistent: t.Optional(persistentMount) },
+        { default: {}, description: "Storage of the Pods that are made from it. In an update, `{}` changes nothing." },
+      ),
+    ),
+    serverless: flag(templateDefaults.serverless, "Whether endpoints are made from it, and not Pods.", "isServerless"),
+    public: flag(templateDefaults.public, "Whether other accounts may read and use it.", "isPublic"),
+    category: t.Optional(
+      oneOf(templateCategories, { default: templateDefaults.category, description: "What it is meant to run on." }),
+    ),
+    startSsh: flag(templateDefaults.startSsh, "Gives its Pods the account's SSH keys as `PUBLIC_KEY`."),
+    startJupyter: flag(templateDefaults.startJupyter, "Gives each of its Pods a new `JUPYTER_PASSWORD`."),
+    allowedCudaVersions: t.Optional(allowedCudaVersions),
+  },
+  flatOnly: {
+    readme: t.Optional(t.String({ maxLength: LONGEST_README, description: "Text for people, in Markdown." })),
+    portLabels: t.Optional(portLabels),
+    startScript: t.Optional(t.String({ maxLength: LONGEST_SCRIPT, description: "Kept for those who ask; not run." })),
+  },
+  emptyUpdate: true,
+  shown: {
+    name: t.String({ maxLength: 191 }),
+    ...shownContainerFields,
+    mounts: t.Object({ persistent: t.Optional(t.Object({ size: t.Integer({ minimum: 1 }), path: t.String() })) }),
+    serverless: t.Boolean(),
+    public: t.Boolean(),
+    category: oneOf(templateCategories),
+    startSsh: t.Boolean(),
+    startJupyter: t.Boolean(),
+    allowedCudaVersions: t.Array(t.String({ maxLength: 16 }), { maxItems: MOST_ITEMS }),
+  },
+});
+export type Template = RecordOf<typeof Template>;
+
+export type KeptTemplate = {
+  name: string;
+  image: string;
+  args: string;
+  entrypoint: string[];
+  cmd: string[];
+  disk: number;
+  env: Record<string, string>;
+  ports: string[];
+  registry: string | null;
+  mounts: { persistent?: PersistentMount };
+  serverless: boolean;
+  public: boolean;
+  category: TemplateCategory;
+  startSsh: boolean;
+  startJupyter: boolean;
+  allowedCudaVersions: string[];
+  readme: string;
+  portLabels: PortLabel[];
+  startScript: string;
+};
+
+export const templates: Kept<KeptTemplate> = {
+  kind: "template",
+  v: 1,
+  unique: ({ name }) => ({ name }),
+  listed: ({ registry, public: isPublic }) => ({
+    registry: registry ?? undefined,
+    public: isPublic ? "yes" : undefined,
+  }),
+};

@@ -1,0 +1,33 @@
+/** Templates as REST v2 says them. */
+import { paged } from "../../kernel/cursor.ts";
+import type { Call, Handlers } from "../../kernel/operation.ts";
+import { registryId } from "../container/command.ts";
+import type { Template } from "./model.ts";
+import type { templateOperations } from "./operations.ts";
+import type { TemplateItem, TemplateService } from "./service.ts";
+
+type Operations = typeof templateOperations;
+type Body = Call<Operations["createTemplate"]>["body"] | Call<Operations["updateTemplate"]>["body"];
+
+export const templateHandlers = (templates: TemplateService): Handlers<Operations> => ({
+  listTemplates: ({ caller, query }) => paged("templates", query, (asked) => templates.list(caller, asked), shown),
+  createTemplate: async ({ caller, body }) => shown(await templates.create(caller, termsFrom(body))),
+  getTemplate: async ({ caller, params }) => shown(await templates.visible(caller, params.id!)),
+  updateTemplate: async ({ caller, params, body }) =>
+    shown(await templates.update(caller, params.id!, termsFrom(body))),
+  deleteTemplate: ({ caller, params }) => templates.remove(caller, params.id!),
+});
+
+function termsFrom<B extends Body>({ registry, ...plain }: B) {
+  return { ...plain, ...(registry !== undefined && { registry: registryId(registry) }) };
+}
+
+/** Without what only other surfaces know of. */
+function shown({ id, doc }: Pick<TemplateItem, "id" | "doc">): Template {
+  const { name, image, args, entrypoint, cmd, disk, env, ports, registry, mounts } = doc;
+  const { serverless, public: isPublic, category, startSsh, startJupyter, allowedCudaVersions } = doc;
+  return {
+    ...{ id, name, image, args, entrypoint, cmd, disk, env, ports, registry, mounts },
+    ...{ serverless, public: isPublic, category, startSsh, startJupyter, allowedCudaVersions },
+  };
+}

@@ -1,0 +1,137 @@
+/** The rules of templates, and what whatever is made from one gets of it. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { newRecord } from "../../kernel/ids.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
+import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import type { QuotaBook } from "../account/quotas.ts";
+import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
+import type { RegistryService } from "../registries/service.ts";
+import type { Uses } from "../uses.ts";
+import { created, type TemplateTerms, updated } from "./fields.ts";
+import { type KeptTemplate, templates } from "./model.ts";
+
+export type TemplateItem = Item<KeptTemplate>;
+
+type Seen = Pick<TemplateItem, "id" | "doc">;
+
+export interface TemplateParts extends RecordParts {
+  quotas: QuotaBook;
+  uses: Uses;
+  registries: RegistryService;
+}
+
+export class TemplateService {
+  readonly #store: Store;
+  readonly #templates: Collection<KeptTemplate>;
+  readonly #parts: { clock: Clock; random: Random } & Pick<TemplateParts, "quotas" | "uses" | "registries">;
+  #refusesImage: RefusesImage = async () => undefined;
+
+  constructor(parts: TemplateParts) {
+    this.#store = parts.store;
+    this.#templates = new Collection(parts.store, templates);
+    this.#parts = parts;
+    parts.registries.forgetBy((account, registry) => this.#withoutRegistry(account, registry));
+  }
+
+  prepare(): Promise<void> {
+    return this.#templates.prepare();
+  }
+
+  /** Says which images are refused here, and why. */
+  refuseImages(refuses: RefusesImage): void {
+    this.#refusesImage = refuses;
+  }
+
+  /** The account's own, the newest first. */
+  list(caller: Caller, asked: PageAsked): Promise<Page<KeptTemplate>> {
+    return this.#templates.page(caller, asked);
+  }
+
+  async create({ account }: Caller, terms: Parameters<typeof created>[0]): Promise<TemplateItem> {
+    const { registries, quotas } = this.#parts;
+    const doc = created(terms);
+    await refuseImage(this.#refusesImage, doc.image, account);
+    const using = await registries.using(account, doc.registry);
+    const record = newRecord(this.#parts, account);
+    const writes = [this.#templates.inserting({ ...record, doc }), ...using];
+    const count = () => this.#templates.count({ account });
+    try {
+      await quotas.within(account, "templates", count, () => this.#store.commit(writes));
+    } catch (error) {
+      // Nothing but the registry has to be there: it was deleted at this moment.
+      if (error instanceof WriteRefused && error.reason === "missing") throw registries.notFound();
+      throw nameTaken(error, doc.name);
+    }
+    return { ...record, version: 1, doc };
+  }
+
+  async update(caller: Caller, id: string, terms: TemplateTerms): Promise<TemplateItem> {
+    await refuseImage(this.#refusesImage, terms.image, caller.account);
+    try {
+      return await this.#templates.changeOwned(caller, id, async ({ doc, account }) => {
+        const set = updated(doc, terms);
+        const named = set.registry === doc.registry ? null : set.registry;
+        return { set, also: await this.#parts.registries.using(account, named) };
+      });
+    } catch (error) {
+      throw nameTaken(error, terms.name ?? "");
+    }
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#templates.changeOwned(caller, id, async (item) => {
+      await this.#parts.uses.refuseWhileUsed("template", item);
+      return { remove: true };
+    });
+  }
+
+  /** One of the account's own, or a public one; any other does not exist for it. */
+  async visible({ account }: Pick<Caller, "account">, id: string): Promise<Seen> {
+    const item = await this.#templates.get(id);
+    if (item?.account === account) return item;
+    if (!item?.doc.public) throw this.#templates.notFound();
+    return foreign(item);
+  }
+
+  /** What is copied of one: 404 where the caller cannot see it, 422 where it is meant for another kind. */
+  async forCopy(caller: Caller, id: string, kind: "endpoint" | "pod"): Promise<KeptTemplate> {
+    const { doc } = await this.visible(caller, id);
+    if (doc.serverless !== (kind === "endpoint")) throw wrongKind(doc.serverless);
+    return doc;
+  }
+
+  notFound() {
+    return this.#templates.notFound();
+  }
+
+  /** For the commit by which something of an account comes to name a template: a deletion that did not see it yet looks again. */
+  async using(account: string, template: string | null | undefined): Promise<Write[]> {
+    const item = template ? await this.#templates.get(template) : undefined;
+    return item?.account === account ? [this.#templates.touching(item.id)] : [];
+  }
+
+  async #withoutRegistry(account: string, registry: string): Promise<Write[]> {
+    const writes: Write[] = [];
+    for await (const item of this.#templates.all({ account, key: { name: "registry", value: registry } }))
+      writes.push(this.#templates.patching(item, { registry: null }));
+    return writes;
+  }
+}
+
+/** A registry is its account's alone: whoever else uses the template pulls without. */
+const foreign = ({ id, doc }: TemplateItem): Seen => ({ id, doc: { ...doc, registry: null } });
+
+function wrongKind(isServerless: boolean) {
+  const error = isServerless
+    ? "$.templateId: names a serverless template, from which endpoints are made and not Pods"
+    : "$.templateId: must name a serverless template; this one is for Pods";
+  return problem("invalid", "Request validation failed.", { errors: [error] });
+}
+
+function nameTaken(error: unknown, name: string): unknown {
+  const taken = error instanceof WriteRefused && error.reason === "key-taken";
+  return taken ? problem("rule-broken", `A template named '${name}' already exists.`) : error;
+}
