@@ -3,14 +3,19 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { describe, expect, test } from "vitest";
-import { idle } from "../../../tests/idle.ts";
+import {
+  fitting,
+  good,
+  makeRegistry,
+  makeSecret,
+  type OwnRefusal,
+  ownRefusals,
+} from "../../../tests/described-calls.ts";
 import { eventsOf } from "../../../tests/job-world.ts";
-import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import { type Answer, type CallOptions, InterceptedStore, setup, type World } from "../../../tests/world.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { FakeCompute } from "../../ports/compute/fake-compute.ts";
-import { workerLog } from "../../resources/workers/model.ts";
 import { openApiDocument } from "./openapi.ts";
 
 interface Response {
@@ -49,184 +54,12 @@ function schemaErrors(value: unknown, ...place: string[]): unknown {
   return validate(value) ? [] : validate.errors;
 }
 
-/** A call that succeeds, for every operation; without one here, its test fails. */
-const good: Record<string, (world: World) => Promise<{ id?: string; body?: unknown; [parameter: string]: unknown }>> = {
-  getSshKeys: async () => ({}),
-  updateSshKeys: async () => ({ body: { keys: ["ssh-ed25519 AAAA me@host"] } }),
-  listApiKeys: async () => ({}),
-  createApiKey: async () => ({ body: { name: "ci", scopes: ["read-only"], expiresAt: "2026-02-01T00:00:00Z" } }),
-  deleteApiKey: async (world) => ({
-    id: (await world.call("POST", "/v2/account/api-keys", { body: { scopes: ["all"] } })).json.id,
-  }),
-  listSecrets: async (world) => ({ id: await makeSecret(world) }),
-  createSecret: async () => ({ body: { name: "token", value: "v" } }),
-  getSecret: async (world) => ({ id: await makeSecret(world) }),
-  updateSecret: async (world) => ({ id: await makeSecret(world), body: { value: "w", description: "d" } }),
-  deleteSecret: async (world) => ({ id: await makeSecret(world) }),
-  listPods: async (world) => ({ id: await makePod(world) }),
-  createPod: async () => ({ body: { ...POD, ports: ["80/http"], env: { A: "1" }, registry: null } }),
-  getPod: async (world) => ({ id: await makePod(world) }),
-  updatePod: async (world) => ({ id: await makePod(world), body: { name: "other" } }),
-  deletePod: async (world) => ({ id: await makePod(world) }),
-  getPodLogs: async (world) => ({ id: await makePod(world) }),
-  podAction: async (world) => ({ id: await makePod(world), body: { action: "stop" } }),
-  listEndpoints: async (world) => ({ id: await makeEndpoint(world) }),
-  createEndpoint: async () => ({ body: { ...ENDPOINT, workers: { min: 1, max: 2 }, registry: null } }),
-  getEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
-  updateEndpoint: async (world) => ({ id: await makeEndpoint(world), body: { gpu: { pools: ["ADA_24"] } } }),
-  deleteEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
-  listRegistries: async (world) => ({ id: await makeRegistry(world) }),
-  createRegistry: async () => ({ body: REGISTRY }),
-  getRegistry: async (world) => ({ id: await makeRegistry(world) }),
-  deleteRegistry: async (world) => ({ id: await makeRegistry(world) }),
-  listTemplates: async (world) => ({ id: await makeTemplate(world) }),
-  createTemplate: async () => ({ body: { ...TEMPLATE, mounts: { persistent: { size: 10, path: "/workspace" } } } }),
-  getTemplate: async (world) => ({ id: await makeTemplate(world) }),
-  updateTemplate: async (world) => ({ id: await makeTemplate(world), body: { env: { A: "1" } } }),
-  deleteTemplate: async (world) => ({ id: await makeTemplate(world) }),
-  listDelegations: async (world) => ({ id: await makeDelegation(world) }),
-  createDelegation: async () => ({ body: { ...DELEGATION, name: null } }),
-  revokeDelegation: async (world) => ({ id: await makeDelegation(world) }),
-  listEndpointWorkers: async (world) => ({ id: await makeWorker(world) }),
-  listEndpointReleases: async (world) => {
-    const id = await makeWorker(world);
-    await world.call("PATCH", `/v2/serverless/${id}`, { body: { image: "other", env: { A: "1" } } });
-    return { id };
-  },
-  listEndpointBuilds: async (world) => ({ id: await makeEndpoint(world) }),
-  listGpuTypes: async () => ({}),
-  getGpuType: async () => ({ id: "NVIDIA%20L4" }),
-  listCpuTypes: async () => ({}),
-  getCpuType: async () => ({ id: "cpu5c" }),
-  listDataCenters: async () => ({}),
-  getDataCenter: async () => ({ id: "US-KS-2" }),
-  getWorkerLogs: async (world) => {
-    const id = await makeEndpoint(world);
-    world.logs.append(workerLog(id, "w1"), [{ source: "system", ts: world.clock.now(), line: "started" }]);
-    return { id, workerId: "w1" };
-  },
-};
-
-const POD = { name: "made", image: "busybox", cpu: { id: "cpu3c", vcpuCount: 2 } };
-
-async function makePod(world: World, more: object = {}): Promise<string> {
-  const { json } = await world.call("POST", "/v2/pods", { body: { ...POD, ...more } });
-  await idle();
-  return json.id;
-}
-
-const TEMPLATE = { name: "made", image: "busybox", serverless: true };
-const makeTemplate = async (world: World) => (await world.call("POST", "/v2/templates", { body: TEMPLATE })).json.id;
-
-async function usedTemplate(world: World): Promise<string> {
-  const templateId = await makeTemplate(world);
-  await world.call("POST", "/v2/serverless", { body: { templateId } });
-  return templateId;
-}
-
-const REGISTRY = { name: "made", username: "u", password: "p" };
-const DELEGATION = { resource: "arn:aws:ecr:us-east-2:123456789012:repository/team/model" };
-
-const makeRegistry = async (world: World) => (await world.call("POST", "/v2/registries", { body: REGISTRY })).json.id;
-async function usedRegistry(world: World): Promise<string> {
-  const id = await makeRegistry(world);
-  await world.call("POST", "/v2/serverless", { body: { ...ENDPOINT, registry: id } });
-  return id;
-}
-const makeDelegation = async (world: World) =>
-  (await world.call("POST", "/v2/registries/delegations", { body: DELEGATION })).json.id;
-
-const ENDPOINT = { name: "made", image: "busybox", gpu: { pools: ["AMPERE_16"], excludedTypes: ["NVIDIA RTX A4000"] } };
-
-async function makeEndpoint(world: World): Promise<string> {
-  return (await world.call("POST", "/v2/serverless", { body: ENDPOINT })).json.id;
-}
-
-/** An endpoint with one worker. */
-async function makeWorker(world: World): Promise<string> {
-  const endpoint = await makeEndpoint(world);
-  await putWorker(world.services.workerRecords, {
-    ...{ id: "w1", account: world.owner.account, createdAt: world.clock.now() },
-    doc: workerDoc({
-      ...{ owner: endpoint, state: "READY", image: "busybox", machine: "m1", vcpu: 4, memoryMb: 8192 },
-      ...{ gpuType: "NVIDIA L4", gpuCount: 1, startedAt: world.clock.now() },
-    }),
-  });
-  return endpoint;
-}
-
 /** The first event of a stream, as if it were the whole answer; the stream ends with its world. */
 async function firstEvent(world: World, path: string): Promise<Answer> {
   const response = await fetch(world.url + path, { headers: { authorization: `Bearer ${world.key}` } });
   const { value } = await eventsOf(response).next();
   return { status: response.status, headers: response.headers, text: value!.data, json: JSON.parse(value!.data) };
 }
-
-async function makeSecret(world: World): Promise<string> {
-  return (await world.call("POST", "/v2/account/secrets", { body: { name: "made", value: "v" } })).json.id;
-}
-
-/** Calls that break a rule of their own, beyond what every operation refuses. */
-type OwnRefusal = {
-  body?: unknown;
-  query?: string /** Of what it is refused for. */;
-  id?: (world: World) => Promise<string>;
-};
-const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
-  listPods: [[422, { query: "?limit=0" }]],
-  createPod: [
-    [400, { body: { ...POD, gpu: { id: "NVIDIA L4" } } }],
-    [404, { body: { ...POD, registry: "nothing" } }],
-  ],
-  updatePod: [
-    [400, { id: makePod, body: { mounts: { network: [] } } }],
-    [409, { id: (world) => makePod(world, { locked: true }), body: { env: { A: "1" } } }],
-  ],
-  getPodLogs: [[422, { query: "?tail=5001" }]],
-  podAction: [[409, { id: makePod, body: { action: "start" } }]],
-  listTemplates: [[422, { query: "?limit=0" }]],
-  createTemplate: [
-    [400, { body: { ...TEMPLATE, args: "a", cmd: ["b"] } }],
-    [404, { body: { ...TEMPLATE, registry: "nothing" } }],
-  ],
-  deleteTemplate: [[400, { id: usedTemplate }]],
-  createRegistry: [[400, { body: REGISTRY }]],
-  deleteRegistry: [[400, { id: usedRegistry }]],
-  createApiKey: [[400, { body: { scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" } }]],
-  createSecret: [
-    [400, { body: { name: "runpod_token", value: "v" } }],
-    [409, { body: { name: "made", value: "v" } }],
-  ],
-  ...Object.fromEntries(
-    ["listGpuTypes", "getGpuType", "listCpuTypes", "getCpuType"].map((name) => [
-      name,
-      [
-        [400, { query: "?product=POD" }],
-        [422, { query: "?product=HOUSE" }],
-      ],
-    ]),
-  ),
-  listDataCenters: [[422, { query: "?regions=MOON" }]],
-  getDataCenter: [[422, { query: "?include=WEATHER" }]],
-  listSecrets: [[422, { query: `?name=${"x".repeat(192)}` }]],
-  listEndpoints: [[422, { query: "?limit=0" }]],
-  getWorkerLogs: [[422, { query: "?tail=5001" }]],
-  listEndpointReleases: [[422, { query: "?limit=0" }]],
-  listEndpointBuilds: [[422, { query: "?limit=101" }]],
-  createEndpoint: [
-    [400, { body: { ...ENDPOINT, cpu: [{ id: "cpu3c", vcpuCount: 2 }] } }],
-    [404, { body: { templateId: "nothing" } }],
-  ],
-};
-
-/** A body that fits, for an id that does not exist. */
-const fitting: Record<string, unknown> = {
-  updateSecret: { value: "w" },
-  updateEndpoint: { name: "n" },
-  updatePod: { name: "n" },
-  podAction: { action: "stop" },
-  updateTemplate: { name: "n" },
-};
 
 /** Every way in which an operation can be refused, as the pair of the status and the call that gives it. */
 async function refusals(
