@@ -47,7 +47,11 @@ export function flatDialect<Kept extends object, Terms extends object>(
   { said, create }: { said: TObject; create: TObject },
   { odd = {}, unsaid = {}, prefix = () => "" }: Oddities<Kept, Terms> = {},
 ): Dialect<Kept, Terms> {
-  const fields = { ...derived<Kept, Terms>(said, odd, unsaid, prefix), ...hidden<Kept, Terms>(said, create), ...odd };
+  const fields = {
+    ...derived<Kept, Terms>(said, odd, unsaid, prefix),
+    ...hidden<Kept, Terms>(said, create, odd),
+    ...odd,
+  };
   const required = new Set((create.required as string[] | undefined) ?? []);
   const properties: TProperties = {};
   for (const [name, { schema, says }] of Object.entries(fields))
@@ -87,11 +91,9 @@ function derived<Kept extends object, Terms extends object>(
   within = "",
 ): Record<string, FlatField<Kept, Terms>> {
   const fields: Record<string, FlatField<Kept, Terms>> = {};
-  const isOdd = (path: string) =>
-    Object.values(odd).some(({ says }) => says.some((said) => said === path || said.startsWith(`${path}.`)));
   for (const [name, schema] of Object.entries(properties)) {
     const path = within + name;
-    if (isOdd(path) || path in unsaid) continue;
+    if (isOdd(odd, path) || path in unsaid) continue;
     const flatName = prefix(path) + ((schema as { "x-flat"?: string })["x-flat"] ?? name);
     if (isPlain(schema)) fields[flatName] = plainField(path, schema);
     else if (isObject(schema)) Object.assign(fields, derived(schema, odd, unsaid, prefix, `${path}.`));
@@ -99,9 +101,17 @@ function derived<Kept extends object, Terms extends object>(
   return fields;
 }
 
+/** Whether an odd field says it, or a part of it. */
+const isOdd = <Kept, Terms>(odd: FlatFields<Kept, Terms>, path: string): boolean =>
+  Object.values(odd).some(({ says }) => says.some((said) => said === path || said.startsWith(`${path}.`)));
+
 /** What goes in and never comes out, such as a password, is given by its own name and read by none. */
-function hidden<Kept, Terms>(said: TObject, create: TObject): Record<string, FlatField<Kept, Terms>> {
-  const names = Object.entries(create.properties).filter(([name]) => !(name in said.properties));
+function hidden<Kept, Terms>(
+  said: TObject,
+  create: TObject,
+  odd: FlatFields<Kept, Terms>,
+): Record<string, FlatField<Kept, Terms>> {
+  const names = Object.entries(create.properties).filter(([name]) => !(name in said.properties || isOdd(odd, name)));
   return Object.fromEntries(
     names.map(([name, schema]) => [
       name,

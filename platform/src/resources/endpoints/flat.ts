@@ -1,17 +1,12 @@
 /** The flat dialect of endpoints: what is not one plain field of the model under another name. */
 import { type Flat, flatDialect, plainField } from "../../kernel/flat.ts";
 import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
+import { flavorOf, instanceIds } from "../container/instance-ids.ts";
 import { containerFields } from "../container/model.ts";
 import type { EndpointTerms } from "./fields.ts";
 import { cudaVersion, Endpoint, endpointDefaults, type KeptEndpoint, MOST_ITEMS, type Scaling } from "./model.ts";
 
 const scalerTypes = ["QUEUE_DELAY", "REQUEST_COUNT"] as const;
-
-const instanceIds = t.Array(t.String({ maxLength: 191, pattern: "^[^-]+-\\d{1,4}(-\\d{1,9})?$" }), {
-  minItems: 1,
-  maxItems: MOST_ITEMS,
-  description: "CPU flavors in order of preference, each `<flavor>-<vCPUs>-<GB>`.",
-});
 
 export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint, {
   prefix: (path) => (path in containerFields ? "template." : ""),
@@ -75,9 +70,4 @@ function writeScaling(_: unknown, all: Flat, before: KeptEndpoint | undefined): 
   return {
     scaling: isDelay ? { type: "QUEUE_DELAY", queueDelay: value } : { type: "REQUEST_COUNT", requestCount: value },
   };
-}
-
-function flavorOf(instance: string): { id: string; vcpuCount: number } {
-  const [id = "", vcpus] = instance.split("-");
-  return { id, vcpuCount: Number(vcpus) };
 }

@@ -1,5 +1,5 @@
 /** What a Pod needs of a machine. */
-import { gpuShare } from "../../catalog/compute.ts";
+import { dataCenters, gpuShare } from "../../catalog/compute.ts";
 import type { Need, Terms } from "../../machines/need.ts";
 import { isHostImage } from "../../ports/compute/by-image.ts";
 import type { KeptPod, PodGpu } from "./model.ts";
@@ -15,7 +15,7 @@ export interface VolumePlace {
   machine?: string | undefined;
 }
 
-type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "mounts" | "last">;
+type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "countryCodes" | "mounts" | "last">;
 
 /** A Pod keeps its disk to itself, and stays with what it has stored. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
@@ -25,12 +25,20 @@ export function needOf(pod: Needy, volume?: VolumePlace): Need {
     diskGb: disk + (mounts.persistent?.size ?? 0),
     keepsDisk: true,
     runs: isHostImage(image) ? "host" : "container",
-    dataCenters: volume ? [volume.dataCenter] : pod.dataCenterIds,
+    dataCenters: volume ? [volume.dataCenter] : dataCentersFor(pod),
     ...(home !== undefined && { machine: home }),
   };
   if (gpu) return gpuNeed(terms, gpu);
   const flavors = cpu.map(({ id, vcpuCount, memory }) => ({ id, vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));
   return { ...terms, kind: "cpu", flavors };
+}
+
+/** Those that are named, of the countries that are named; a country that has none leaves nothing to choose from. */
+function dataCentersFor({ dataCenterIds, countryCodes }: Needy): string[] {
+  if (countryCodes.length === 0) return dataCenterIds;
+  const inCountries = dataCenters().filter(({ country = "" }) => countryCodes.includes(country));
+  const ids = inCountries.map(({ id }) => id).filter((id) => dataCenterIds.length === 0 || dataCenterIds.includes(id));
+  return ids.length > 0 ? ids : [`a data center in ${countryCodes.join(" or ")}`];
 }
 
 function gpuNeed(terms: Terms, gpu: PodGpu): Need {

@@ -1,0 +1,105 @@
+/** The flat dialect of Pods: what is not one plain field of the model under another name. */
+import { type Flat, type FlatField, flatDialect, plainField } from "../../kernel/flat.ts";
+import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
+import { flavorOf, instanceIds } from "../container/instance-ids.ts";
+import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
+import type { PodTerms } from "./fields.ts";
+import { clouds, type KeptPod, Pod } from "./model.ts";
+
+type Field = FlatField<KeptPod, PodTerms>;
+
+const names = t.Array(name(), { maxItems: MOST_ITEMS });
+const moment = nullable(t.Integer({ minimum: 0, description: "Milliseconds since 1970." }));
+const flag = t.Boolean();
+const perGpu = nullable(t.Integer({ minimum: 1, maximum: 1_000_000 }));
+const HOW_IT_IS = "how it is, which nobody gives";
+
+/** What several names say of storage is one object. */
+const storage = (says: string[], schema: Field["schema"], read: Field["read"]): Field => ({
+  says,
+  schema,
+  read,
+  write: (_, all, before) => ({ mounts: mountsFrom(all, before) }),
+});
+
+export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
+  unsaid: {
+    entrypoint: "said by dockerArgs, which is kept beside it in the same words",
+    cmd: "said by dockerArgs, which is kept beside it in the same words",
+    idleTimeout: "an addition of REST v2, which keeps what it is where nobody says it",
+    ...Object.fromEntries(
+      [
+        "status",
+        "reason",
+        "lastStatusChange",
+        "startedAt",
+        "instance",
+        "last",
+        "machines",
+        "crashes",
+        "publicPorts",
+        "portsAt",
+      ].map((field) => [field, HOW_IT_IS]),
+    ),
+  },
+  odd: {
+    cloudType: plainField("cloud", oneOf(clouds)),
+    templateId: {
+      ...plainField("template", name()),
+      read: ({ template }) => template ?? undefined,
+      write: (templateId) => ({ templateId: templateId as string }),
+    },
+    containerRegistryAuthId: plainField("registry", nullable(name())),
+    gpuTypeIds: plainField("gpu.types", t.Array(name(), { minItems: 1, maxItems: MOST_ITEMS })),
+    gpuCount: plainField("gpu.count", t.Integer({ minimum: 1, maximum: 1024 })),
+    allowedCudaVersions: plainField("gpu.allowedCudaVersions", t.Array(cudaVersion, { maxItems: MOST_ITEMS })),
+    minCudaVersion: plainField("gpu.minCudaVersion", nullable(cudaVersion)),
+    minRAMPerGPU: plainField("gpu.minRamPerGpu", perGpu),
+    minVCPUPerGPU: plainField("gpu.minVcpuPerGpu", perGpu),
+    instanceIds: {
+      says: ["cpu.id", "cpu.vcpuCount", "cpu.memory"],
+      schema: instanceIds,
+      read: ({ cpu }) => cpu?.map(({ id, vcpuCount, memory }) => `${id}-${vcpuCount}-${memory}`),
+      write: (ids) => ({ cpu: (ids as string[]).map(flavorOf) }),
+    },
+    dataCenterIds: plainField("dataCenterIds", names),
+    countryCodes: plainField("countryCodes", t.Array(t.String({ pattern: "^[A-Z]{2}$" }), { maxItems: MOST_ITEMS })),
+    volumeInGb: storage(
+      ["mounts.persistent.size"],
+      t.Integer({ minimum: 10, maximum: 1_000_000 }),
+      ({ mounts }) => mounts.persistent?.size,
+    ),
+    networkVolumeId: storage(["mounts.network.volumeId"], name(), ({ mounts }) => mounts.network?.[0]?.volumeId),
+    volumeMountPath: storage(
+      ["mounts.persistent.path", "mounts.network.path"],
+      t.String({ minLength: 2, maxLength: 512 }),
+      ({ mounts }) => mounts.persistent?.path ?? mounts.network?.[0]?.path,
+    ),
+    startSsh: plainField("startSsh", flag),
+    startJupyter: plainField("startJupyter", flag),
+    stopAfter: plainField("stopAfter", moment),
+    terminateAfter: plainField("terminateAfter", moment),
+    interruptible: plainField("interruptible", flag),
+    bidPerGpu: plainField("bidPerGpu", nullable(t.Number({ minimum: 0 }))),
+  },
+});
+
+const WORKSPACE = "/workspace";
+
+interface SaidOfStorage {
+  volumeInGb?: number;
+  networkVolumeId?: string;
+  volumeMountPath?: string;
+}
+
+/** One is said without the other: the other stays as it is. */
+function mountsFrom(all: Flat, before: KeptPod | undefined): KeptPod["mounts"] {
+  const { volumeInGb, networkVolumeId, volumeMountPath } = all as SaidOfStorage;
+  const { persistent, network } = before?.mounts ?? {};
+  const volumeId = networkVolumeId ?? network?.[0]?.volumeId;
+  if (volumeId !== undefined)
+    return { network: [{ volumeId, path: volumeMountPath ?? network?.[0]?.path ?? WORKSPACE }] };
+  const size = volumeInGb ?? persistent?.size;
+  if (size === undefined) return {};
+  return { persistent: { size, path: volumeMountPath ?? persistent?.path ?? WORKSPACE } };
+}
