@@ -11,6 +11,7 @@ import { type Flags, HELP, readFlags } from "./flags.ts";
 import { describeMachine, flushLatency, refuseMemoryDisk } from "./machine.ts";
 import { millraceStack } from "./millrace.ts";
 import type { Pace } from "./phases.ts";
+import { measurePodStarts, podLines } from "./pods.ts";
 import { type Databases, givenPostgres, ownPostgres } from "./postgres.ts";
 import { type Rounds, runRounds } from "./rounds.ts";
 import { measureServer, serverLines } from "./server-start.ts";
@@ -56,13 +57,27 @@ async function bench(flags: Flags): Promise<void> {
   if (starts) lines.push(...startLines(starts));
   const server = flags.rows.has("15") ? await measureServer({ folder, quick: flags.quick, say }) : undefined;
   if (server) lines.push(...serverLines(server));
+  const pods = flags.rows.has("16") ? await measurePodStarts({ folder, quick: flags.quick, say }) : undefined;
+  if (pods) lines.push(...podLines(pods));
   const churn = flags.rows.has("churn")
     ? await measureChurn(millraceStack(), { minutes: flags.minutes, pace, say })
     : undefined;
 
   report(lines, rounds);
   const settings = { ...flags, rows: [...flags.rows], notes: Object.values(stacks).flatMap(({ notes }) => notes) };
-  await keep({ at: new Date().toISOString(), machine, flushMs, settings, lines, rounds, deep, starts, server, churn });
+  await keep({
+    at: new Date().toISOString(),
+    machine,
+    flushMs,
+    settings,
+    lines,
+    rounds,
+    deep,
+    starts,
+    server,
+    pods,
+    churn,
+  });
 }
 
 /** The phases that the figures need, each once, in a fixed order. */

@@ -154,13 +154,14 @@ async function bareStarts(count: number, [command, ...args]: [string, ...string[
 }
 
 /** By the clock that all processes of the machine share. */
-const now = () => performance.timeOrigin + performance.now();
+export const now = () => performance.timeOrigin + performance.now();
 
-function summary(waits: number[]): Waits {
+export function summary(waits: number[]): Waits {
   const histogram = new Histogram();
   for (const wait of waits) histogram.record(wait);
   const { p50, p99, max } = histogram.summary();
   return { p50, p99, max, all: waits };
 }
 
-const shown = ({ p50, p99, all }: Waits) => `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (${all.length} times)`;
+export const shown = ({ p50, p99, all }: Waits) =>
+  `p50 ${p50.toFixed(1)} ms, p99 ${p99.toFixed(1)} ms (${all.length} times)`;

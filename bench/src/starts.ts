@@ -1,10 +1,9 @@
 /** Row 14: how long a job waits for its handler, with workers on the host and in containers. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
-import { chmod, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
+import { chmod, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { plainLibrary } from "../../platform/src/adapters/host/library.ts";
+import { inDocker } from "./in-docker.ts";
 import { startMillrace } from "./millrace.ts";
 import { bareProgram, KINDS, type Kind, measurePlace, type Starts, workerProgram } from "./start-waits.ts";
 import { amount, type Line } from "./table.ts";
@@ -26,11 +25,10 @@ const ASKED_MS: Record<Kind, { most: number; aim: number }> = {
   frozen: { most: 15, aim: 5 },
   cold: { most: 60, aim: 30 },
 };
-const DOCKER_PROGRAMS = ["dockerd", "docker", "busybox", "unshare", "ip"];
 
 export async function measureStarts(options: StartsOptions): Promise<StartsResult> {
   const host = await measureHost(options);
-  const docker = await measureDocker(options);
+  const docker = await inDocker<Starts>("docker-starts.ts", PLACES.docker, options);
   return { host, ...(docker && { docker }) };
 }
 
@@ -55,43 +53,6 @@ async function measureHost({ folder, quick, say }: StartsOptions): Promise<Start
   } finally {
     for (const path of [app, data]) await rm(path, { recursive: true, force: true });
   }
-}
-
-/**
- * In namespaces of its own, as the tests of the Docker driver: its engine cannot disturb another one of this machine, and
- * everything it started ends with it.
- */
-async function measureDocker({ folder, quick, say }: StartsOptions): Promise<Starts | undefined> {
-  const missing = await whatDockerLacks();
-  if (missing) {
-    say(`  ${PLACES.docker}: not measured, ${missing}`);
-    return undefined;
-  }
-  const result = join(folder, "docker-starts.json");
-  const program = fileURLToPath(new URL("./docker-starts.ts", import.meta.url));
-  const settings = JSON.stringify({ name: PLACES.docker, folder, quick, result });
-  // The shell stays as the first process, which adopts and reaps orphans.
-  const script = 'ip link set lo up; "$@"; exit $?';
-  const child = spawn(
-    "unshare",
-    [
-      ...["--net", "--mount", "--pid", "--fork", "--mount-proc", "--kill-child"],
-      ...["bash", "-c", script, "bash", process.execPath, ...process.execArgv, program, settings],
-    ],
-    { stdio: "inherit", env: { ...process.env, MILLRACE_TEST_NAMESPACE: "1" } },
-  );
-  const [code] = (await once(child, "exit")) as [number | null];
-  if (code !== 0) throw new Error(`the starts in Docker ended with ${code}`);
-  return JSON.parse(await readFile(result, "utf8")) as Starts;
-}
-
-async function whatDockerLacks(): Promise<string | undefined> {
-  if (process.getuid?.() !== 0) return "since only root can start an engine of its own";
-  for (const program of DOCKER_PROGRAMS) {
-    const [code] = await once(spawn("sh", ["-c", `command -v ${program}`], { stdio: "ignore" }), "exit");
-    if (code !== 0) return `since there is no ${program}`;
-  }
-  return undefined;
 }
 
 export const startLines = (result: StartsResult): Line[] =>
