@@ -19,8 +19,8 @@ install() { # program, package, rows that need it
 }
 install redis-server redis-server 4 5 6 7
 install nginx nginx-light 13 lb
-install dockerd docker.io 14 starts
-install busybox busybox-static 14 starts
-install ip iproute2 14 starts
+install dockerd docker.io 14 starts 16 pods
+install busybox busybox-static 14 starts 16 pods
+install ip iproute2 14 starts 16 pods
 export PATH="$PWD/node_modules/.bin:$PATH"
 exec node --disable-warning=ExperimentalWarning bench/src/main.ts "$@"
