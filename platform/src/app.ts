@@ -122,7 +122,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const passes = new NodePasses(parts);
   const calls = new NodeCalls({ clock, passes });
   const reach: FleetParts["reach"] = (peer, endpoint, worker) => calls.dial(peer, endpoint, worker);
-  const fleet = createFleet(parts, services, { desk, balancer, failed, frozen, reach });
+  const makeRoom: FleetParts["makeRoom"] = async (need, whom) => pods?.makeRoom(need, whom);
+  const fleet = createFleet(parts, services, { desk, balancer, failed, frozen, reach, makeRoom });
   const pods = fleet && openPods({ ...parts, ...services, fleet, failed, mine: leaseOf("pods", parts) });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const records = services.batchRecords;
@@ -278,7 +279,7 @@ const identityIn = ({ node, alone }: AppParts): NodeIdentity | undefined => (alo
 function createFleet(
   parts: AppParts,
   { endpoints, secrets, registries, workerKeys, workerRecords, quotas }: Services,
-  around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach">,
+  around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach" | "makeRoom">,
 ): Fleet | undefined {
   const { machines = [] } = parts;
   if (machines.length === 0 && parts.alone) return undefined;

@@ -18,7 +18,7 @@ interface Fleet {
   readonly seenBefore: number | undefined;
 }
 
-type Given = Omit<PodsParts, "placer" | "machines" | "seenBefore" | "reveal" | "accessTo" | "sshKeysOf">;
+type Given = Omit<PodsParts, "placer" | "yielding" | "machines" | "seenBefore" | "reveal" | "accessTo" | "sshKeysOf">;
 
 export interface OpenPodsParts extends Given {
   fleet: Fleet;
@@ -41,6 +41,7 @@ export function openPods(parts: OpenPodsParts): Pods {
   return new Pods({
     ...parts,
     placer,
+    yielding,
     machines: parts.machines ?? [],
     seenBefore: () => fleet.seenBefore,
     reveal: (owner, name) => secrets.reveal(owner, name),

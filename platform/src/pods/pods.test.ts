@@ -153,3 +153,15 @@ test("a pull that fails is an ERROR with the reason", async () => {
   const { id } = await world.create({ ...CPU_POD, image: "busybox:never" });
   expect(await world.pod(id)).toMatchObject({ status: "ERROR", statusReason: "no such image" });
 });
+
+test("it gives way to the worker of a job as well", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const cheap = await world.services.pods.create(owner(world), { ...BOTH_GPUS, interruptible: true });
+  await world.settle();
+  const body = { name: "jobs", image: "host:/app", gpu: { id: "NVIDIA A40" } };
+  const endpoint = (await world.call("POST", "/v2/serverless", { body })).json.id;
+  await world.call("POST", `/v2/${endpoint}/run`, { body: { input: {} } });
+  await world.pass(3);
+  expect((await world.pod(cheap.id)).statusReason).toBe("interrupted: gave its place to 'jobs'");
+  expect(world.running().map(({ spec }) => spec.kind)).toEqual(["worker"]);
+});

@@ -6,6 +6,7 @@ import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { Images } from "../machines/images.ts";
 import { InstanceLog } from "../machines/instance-log.ts";
+import type { Need } from "../machines/need.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -16,6 +17,7 @@ import type { PodPlacer } from "../resources/pods/placer.ts";
 import type { PodItem } from "../resources/pods/records.ts";
 import type { PodRemains } from "../resources/pods/remains.ts";
 import type { PodService } from "../resources/pods/service.ts";
+import type { Yielding } from "../resources/pods/yielding.ts";
 import type { PodBooterParts } from "./booter.ts";
 import { Clearing } from "./clearing.ts";
 import { PodFigures } from "./figures.ts";
@@ -35,6 +37,7 @@ export interface PodsParts
   pods: PodService;
   podRemains: PodRemains;
   placer: PodPlacer;
+  yielding: Yielding;
   /** No other process keeps Pods. */
   alone: boolean;
   /** When a process before this one last said that its machines were there. */
@@ -91,6 +94,11 @@ export class Pods implements AsyncDisposable {
       if (line !== undefined) return line;
     }
     return undefined;
+  }
+
+  /** Ends Pods that give way, where that makes room for something else. */
+  makeRoom(need: Need, whom: string): Promise<unknown> {
+    return this.#parts.yielding.makeRoom(need, whom);
   }
 
   /** Nothing new is begun. What runs goes on without the server. */

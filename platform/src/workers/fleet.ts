@@ -30,12 +30,12 @@ import { Elsewhere, type Reach } from "./elsewhere.ts";
 import { EndpointBook } from "./endpoint-book.ts";
 import type { Keeper } from "./keeper.ts";
 import type { WorkerItem } from "./plan.ts";
-import { type FrozenLimits, Planner, type Survey } from "./planner.ts";
+import { type FrozenLimits, Planner, type PlannerParts, type Survey } from "./planner.ts";
 import { Rounds } from "./rounds.ts";
 import { jobsOf, WaitReasons } from "./wait-reasons.ts";
 import { FleetWarmUps } from "./warm-ups.ts";
 
-export interface FleetParts {
+export interface FleetParts extends Pick<PlannerParts, "makeRoom"> {
   store: Store;
   queue: Queue;
   signals: Signals;

@@ -11,6 +11,7 @@ import { heldBy } from "../machines/held.ts";
 import type { Counted } from "../machines/instance-records.ts";
 import { type InstanceItem, NOWHERE, type Placing, placeOf } from "../machines/instances.ts";
 import type { Roll } from "../machines/machines.ts";
+import type { Need } from "../machines/need.ts";
 import type { Machine, Place } from "../machines/place.ts";
 import { Room } from "../machines/room.ts";
 import type { Demand, HolderState, Queue } from "../ports/queue/queue.ts";
@@ -20,6 +21,7 @@ import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
+import { needOf } from "./need.ts";
 import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { AccountShare } from "./share.ts";
 import { Shelf, type ShelfLimits } from "./shelf.ts";
@@ -44,6 +46,8 @@ export interface PlannerParts {
   /** Why no worker can be put on record; undefined when nothing is in the way. */
   refusal: () => string | undefined;
   quotas: QuotaBook;
+  /** Lets what gives way to others make room for a worker that finds none. */
+  makeRoom?: (need: Need, whom: string) => Promise<unknown>;
 }
 
 export interface FrozenLimits {
@@ -198,13 +202,14 @@ export class Planner {
 
   /** A write that somebody else was faster with is left to the next plan. */
   async #carryOut(endpoint: Item<KeptEndpoint>, step: Step, counted: Counted): Promise<void> {
-    const { records, act, clock, refusal } = this.#parts;
+    const { records, act, clock, refusal, makeRoom } = this.#parts;
     if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;
     switch (step.do) {
       case "add":
         return this.#add(endpoint, step.place, counted);
       case "want":
         await this.#insert(endpoint, { state: "WANTED", ...NOWHERE, reason: step.reason }, counted);
+        if (step.reason.startsWith(NO_CAPACITY)) await makeRoom?.(needOf(endpoint.doc), endpoint.doc.name);
         return;
       case "place": {
         const moved = await records.place(step.worker, step.place, counted);
@@ -277,6 +282,9 @@ export class Planner {
     return records.insert({ ...worker, doc }, counted);
   }
 }
+
+/** What `Room` begins with where there is none. */
+const NO_CAPACITY = "no capacity";
 
 type Where = Placing & Pick<KeptWorker, "state" | "reason">;
 
