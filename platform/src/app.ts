@@ -36,6 +36,7 @@ import { podLogs } from "./resources/pods/logs.ts";
 import { PodViews } from "./resources/pods/view.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { endpointRemovers } from "./resources/removers.ts";
+import { keepVolumes } from "./resources/volumes/keeper.ts";
 import { WORKER_LOGS } from "./resources/workers/model.ts";
 import { WorkerService } from "./resources/workers/service.ts";
 import type { Services, Surroundings } from "./services.ts";
@@ -139,6 +140,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   });
   endpoints.onChange((id) => fleet?.endpointChanged(id));
   services.removals.register("endpoint", endpointRemovers({ ...services, workers: fleet, jobs: engine, logs }));
+  const machinesThere = async () => (await fleet?.roll())?.machines ?? [];
+  const volumeKeeper = keepVolumes({ ...parts, ...services, failed, machinesThere });
   const requests = (endpoint: string) => balancer.requestsOf(endpoint);
   const node = identityIn(parts);
   const ownMachines = (parts.machines ?? []).map(({ id }) => id);
@@ -189,7 +192,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const releases = new ReleaseService({ ...services, workers });
   const catalog = new CatalogService({
     clock,
-    machines: async () => (await fleet?.roll())?.machines ?? [],
+    machines: machinesThere,
     instances: () => instances.all(),
   });
   const resources = [
@@ -248,6 +251,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       await Promise.all([http, workerLink.server].map((server) => server && closeServer(server, clock)));
       await doorkeeper[Symbol.asyncDispose]();
       balancer[Symbol.dispose]();
+      await volumeKeeper[Symbol.asyncDispose]();
       await removing[Symbol.asyncDispose]();
       await expiring[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();

@@ -13,6 +13,7 @@ import { registryOperations } from "./resources/registries/operations.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { templateOperations } from "./resources/templates/operations.ts";
+import { networkVolumeOperations } from "./resources/volumes/operations.ts";
 import { workerOperations } from "./resources/workers/operations.ts";
 
 export const operations = {
@@ -26,6 +27,7 @@ export const operations = {
   ...registryOperations,
   ...catalogOperations,
   ...templateOperations,
+  ...networkVolumeOperations,
 };
 
 /** What callers ask an endpoint with a queue for. */

@@ -24,6 +24,7 @@ import { SecretService } from "./resources/secrets/service.ts";
 import { TemplateService } from "./resources/templates/service.ts";
 import { usersOf } from "./resources/users.ts";
 import { Uses } from "./resources/uses.ts";
+import { NetworkVolumeService } from "./resources/volumes/service.ts";
 import { WorkerRecords } from "./resources/workers/records.ts";
 
 export interface Surroundings {
@@ -50,6 +51,7 @@ export interface Services {
   pods: PodService;
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
+  volumes: NetworkVolumeService;
   quotas: QuotaBook;
   removals: Removals;
 }
@@ -85,11 +87,12 @@ export async function openServices(
     podRemains,
     pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates }),
     batchRecords,
+    volumes: new NetworkVolumeService({ ...parts, quotas, uses }),
     quotas,
     removals,
   };
   removals.register("account", accountRemovers(services));
-  for (const used of ["registry", "template"] as const) uses.register(used, usersOf(used, services));
+  for (const used of ["registry", "template", "network volume"] as const) uses.register(used, usersOf(used, services));
   await Promise.all(Object.values(services).map((service) => service.prepare()));
   return services;
 }

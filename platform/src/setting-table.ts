@@ -195,6 +195,14 @@ export const settingTable = {
     about: "data center of the catalog that this machine is in; default: it stands in every one of them",
     read: text,
   },
+  volumes: {
+    flag: "volumes",
+    variable: "MILLRACE_VOLUMES",
+    value: "DIR",
+    about:
+      "folder for network volumes that every machine of the installation has, such as a mount of NFS; without it a volume is on one machine, and what mounts it runs there",
+    read: folder,
+  },
   catalog: {
     flag: "catalog",
     variable: "MILLRACE_CATALOG",

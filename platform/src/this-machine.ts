@@ -94,7 +94,7 @@ export async function openHost(
   if (settings.compute === "none") return undefined;
   return HostCompute.open({
     folder: join(settings.data, "instances"),
-    volumes: volumesFolder(settings),
+    ...volumeFolders(settings),
     clock,
     log,
     gpus: settings.gpus,
@@ -123,7 +123,7 @@ function siteOf({ dataCenter, publicUrl, host }: Settings): Site {
 }
 
 /** The same for programs and containers: a volume is one, whatever runs on it. */
-const volumesFolder = ({ data }: Settings) => join(data, "volumes");
+const volumeFolders = ({ data, volumes }: Settings) => ({ volumes: join(data, "volumes"), sharedVolumes: volumes });
 
 /** What runs container images on this machine, if there is an engine. */
 async function openContainers(
@@ -136,7 +136,7 @@ async function openContainers(
   return DockerCompute.open({
     addresses: engineAddresses(settings.docker, process.env),
     installation,
-    volumes: volumesFolder(settings),
+    ...volumeFolders(settings),
     egress: await egressOf(settings),
     publishedPorts: halves(settings.publishedPorts)[1],
     clock,

@@ -1,6 +1,7 @@
 /** Calls for every operation of REST v2: one that succeeds, and those that break a rule of its own. */
 import { workerLog } from "../src/resources/workers/model.ts";
 import { idle } from "./idle.ts";
+import { goodVolumeCalls, usedVolume } from "./volume-doc.ts";
 import { putWorker, workerDoc } from "./worker-doc.ts";
 import type { World } from "./world.ts";
 
@@ -58,6 +59,7 @@ export const good: Record<
   getCpuType: async () => ({ id: "cpu5c" }),
   listDataCenters: async () => ({}),
   getDataCenter: async () => ({ id: "US-KS-2" }),
+  ...goodVolumeCalls,
   getWorkerLogs: async (world) => {
     const id = await makeEndpoint(world);
     world.logs.append(workerLog(id, "w1"), [{ source: "system", ts: world.clock.now(), line: "started" }]);
@@ -144,6 +146,7 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
   deleteTemplate: [[400, { id: usedTemplate }]],
   createRegistry: [[400, { body: REGISTRY }]],
   deleteRegistry: [[400, { id: usedRegistry }]],
+  deleteNetworkVolume: [[400, { id: async (world) => usedVolume(world, await makeEndpoint(world)) }]],
   createApiKey: [[400, { body: { scopes: ["all"], expiresAt: "2020-01-01T00:00:00Z" } }]],
   createSecret: [
     [400, { body: { name: "runpod_token", value: "v" } }],
@@ -175,6 +178,7 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
 export const fitting: Record<string, unknown> = {
   updateSecret: { value: "w" },
   updateEndpoint: { name: "n" },
+  updateNetworkVolume: { name: "n" },
   updatePod: { name: "n" },
   podAction: { action: "stop" },
   updateTemplate: { name: "n" },

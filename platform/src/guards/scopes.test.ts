@@ -1,5 +1,6 @@
 /** What a key may do, what it may hand on, and that another account's things do not exist for it. */
 import { describe, expect, test } from "vitest";
+import { giveVolumesAPlace } from "../../tests/volume-doc.ts";
 import { setup } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
 import { timestamp } from "../kernel/clock.ts";
@@ -60,6 +61,7 @@ describe("tenancy", () => {
       make: { name: "token", value: "v" },
       change: { value: "stolen", description: "stolen" },
     },
+    "/v2/network-volumes": { make: { name: "mine", size: 50, dataCenter: "EU-RO-1" }, change: { name: "stolen" } },
     "/v2/serverless": {
       make: { name: "mine", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
       change: { name: "stolen" },
@@ -77,6 +79,7 @@ describe("tenancy", () => {
     "%s: another account's id is 404 exactly like an unknown one, and nothing happens",
     async (_name, op) => {
       await using world = await setup();
+      giveVolumesAPlace(world);
       const stranger = await world.newKey({ of: await world.services.accounts.create("stranger", "s@localhost") });
       const [collection, { make, change }] = Object.entries(things).find(([path]) => op.path.startsWith(path))!;
       const { id } = (await world.call("POST", collection, { body: make })).json;
@@ -92,6 +95,8 @@ describe("tenancy", () => {
   async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
     const kinds = ["secret", "secret-value", "api-key", "ssh-keys", "endpoint", "removed-endpoint"].concat([
       "template",
+      "network-volume",
+      "removed-network-volume",
       "registry",
       "registry-credential",
       "registry-delegation",

@@ -5,7 +5,7 @@ import { spans } from "../metering/span.ts";
 import { Collection } from "../ports/store/collection.ts";
 import { type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
 import { Allotments, type Taking } from "./allotments.ts";
-import { type InstanceItem, instances, type KeptInstance, phaseOf } from "./instances.ts";
+import { type InstanceItem, instances, type KeptInstance, mayMount, phaseOf } from "./instances.ts";
 
 /** What this node wrote is seen here at once; what another node or process wrote, within this time. */
 const REMEMBERED_MS = 1000;
@@ -68,6 +68,11 @@ export class InstanceRecords {
   async find(id: string): Promise<InstanceItem | undefined> {
     await this.all();
     return this.#known.get(id);
+  }
+
+  /** Those on any machine that may have a network volume mounted. */
+  async mounting(volume: string): Promise<string[]> {
+    return (await this.all()).filter((item) => mayMount(item, volume)).map(({ id }) => id);
   }
 
   /** Whether it was there when the records were last read, or was put there since. */

@@ -29,6 +29,8 @@ export type KeptInstance = Placing &
     state: string;
     /** GPUs that it holds, by the names of the driver that gave them out. */
     devices?: readonly string[];
+    /** Network volumes that it mounts. */
+    volumes?: readonly string[];
     /** Why it is where it is, in words for people. */
     reason: string | null;
   };
@@ -51,6 +53,10 @@ export function placeOf({ doc }: InstanceItem): Place[] {
   const share = { vcpu: state === "FROZEN" ? 0 : vcpu, memoryMb, diskGb };
   return [{ machine, box, dataCenter: dataCenter ?? "", ...share, flavor, gpuType, gpuCount }];
 }
+
+/** Whether something of it may still be there that has the volume mounted. */
+export const mayMount = ({ doc }: InstanceItem, volume: string): boolean =>
+  !GONE.includes(doc.state) && doc.volumes?.includes(volume) === true;
 
 /** Whether its program runs, stands still, or does neither. */
 export function phaseOf({ state, startedAt }: KeptInstance): Phase | undefined {

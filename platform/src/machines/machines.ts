@@ -3,6 +3,7 @@
 import type { Load, LoadDemand } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
+import type { Capabilities } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import {
@@ -15,7 +16,7 @@ import {
   removeOldSightings,
 } from "./nodes.ts";
 import type { OwnMachine } from "./own-machine.ts";
-import type { Machine } from "./place.ts";
+import type { Machine, VolumeStorage } from "./place.ts";
 
 const BEAT_MS = 5000;
 
@@ -143,8 +144,8 @@ export class Machines {
   async #machineOf(node: string, id: string): Promise<Machine[]> {
     const doc = (await this.#machines.get(id))?.doc;
     if (doc?.node !== node) return [];
-    const { boxes, dataCenter, isEverywhere, runs } = doc;
-    return [{ id, boxes, dataCenter, ...(isEverywhere && { isEverywhere }), ...(runs && { runs }) }];
+    const { node: _, ...said } = doc;
+    return [{ id, ...said }];
   }
 
   async #beat(now: number): Promise<void> {
@@ -157,7 +158,9 @@ export class Machines {
   async #lookAt({ id, compute, site, runs }: MachinesParts["own"][number], now: number): Promise<void> {
     const boxes = await compute.capacity();
     const { dataCenter, isEverywhere } = site;
-    const said = { boxes, dataCenter, ...(isEverywhere && { isEverywhere }), ...(runs && { runs }) };
+    const volumes = volumesOf(compute.capabilities);
+    const place = { boxes, dataCenter, ...(isEverywhere && { isEverywhere }) };
+    const said = { ...place, ...(volumes && { volumes }), ...(runs && { runs }) };
     const machine = { id, ...said };
     if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id))) {
       const doc = { node: this.#parts.node.id, ...said };
@@ -187,6 +190,11 @@ export class Machines {
     this.#heardOf.set(id, { seenAt, noticedAt: nowMs });
     return false;
   }
+}
+
+function volumesOf({ volumes, sharedVolumes }: Capabilities): VolumeStorage | undefined {
+  if (!volumes) return undefined;
+  return sharedVolumes ? "shared" : "own";
 }
 
 function demandAt(peers: readonly Peer[]): Map<string, LoadDemand> {

@@ -20,6 +20,8 @@ export interface Terms {
   cuda?: { atLeast?: string | null; oneOf?: readonly string[] };
   /** The machine that has what it needs, such as its volume. */
   machine?: string;
+  /** Only on a machine that mounts volumes, or those of the storage that several machines share. */
+  volumes?: "any" | "shared";
 }
 
 /** A type with the share of the machine that goes with each device, and with how much of that it will not do. */

@@ -5,6 +5,7 @@ import type { Box } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Runs } from "./need.ts";
+import type { VolumeStorage } from "./place.ts";
 
 export type KeptMachine = {
   /** The node that acts on what runs there. */
@@ -13,6 +14,7 @@ export type KeptMachine = {
   dataCenter: string;
   /** It stands in every data center of the catalog; absent where it does not. */
   isEverywhere?: boolean;
+  volumes?: VolumeStorage;
   /** What images it runs; absent for any. */
   runs?: readonly Runs[];
 };

@@ -2,6 +2,9 @@
 import type { Box } from "../ports/compute/compute.ts";
 import type { Runs, Share } from "./need.ts";
 
+/** Where the volumes are that a machine mounts: on its own disk, or also on storage that several machines share. */
+export type VolumeStorage = "own" | "shared";
+
 export interface Machine {
   id: string;
   boxes: readonly Box[];
@@ -9,6 +12,8 @@ export interface Machine {
   dataCenter: string;
   /** It stands in every data center of the catalog. */
   isEverywhere?: boolean;
+  /** Absent where it mounts no volumes. */
+  volumes?: VolumeStorage;
   /** What it can run; anything where nothing is said. */
   runs?: readonly Runs[];
 }

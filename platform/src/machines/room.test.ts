@@ -127,6 +127,16 @@ describe("terms", () => {
     expect(room.take(withTerms({ machine: "gone" }))).toEqual({ reason: "no capacity: must be on machine gone" });
   });
 
+  test("volumes: a machine that mounts them, or the shared ones", () => {
+    const own = { ...machine("own", { a40: 1 }), volumes: "own" as const };
+    const shared = { ...machine("shared", { a40: 1 }), volumes: "shared" as const };
+    expect(new Room([own, shared]).take(withTerms({ volumes: "shared" }))).toMatchObject({ machine: "shared" });
+    expect(new Room([own]).take(withTerms({ volumes: "any" }))).toMatchObject({ machine: "own" });
+    expect(reasonOn([own], { volumes: "shared" })).toEqual({
+      reason: "no capacity: needs a machine that mounts the shared volumes",
+    });
+  });
+
   test("a data center is one of those named, or any where none is", () => {
     const machines = [machine("m", { a40: 1, dataCenter: "EU-RO-1" })];
     expect(new Room(machines).take(withTerms({ dataCenters: ["US-KS-2", "EU-RO-1"] }))).toMatchObject({ machine: "m" });

@@ -33,6 +33,10 @@ const TERMS: readonly Term[] = [
     need.machine === undefined || need.machine === machine.id ? undefined : `must be on machine ${need.machine}`,
   ({ runs }, { machine }) =>
     !runs || !machine.runs || machine.runs.includes(runs) ? undefined : `needs a machine that runs ${runs} images`,
+  ({ volumes }, { machine }) =>
+    !volumes || machine.volumes === "shared" || (volumes === "any" && machine.volumes)
+      ? undefined
+      : `needs a machine that mounts ${volumes === "shared" ? "the shared volumes" : "volumes"}`,
   ({ dataCenters = [] }, free) =>
     dataCenters.length === 0 || dataCenters.some((id) => standsIn(free, id))
       ? undefined

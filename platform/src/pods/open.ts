@@ -10,6 +10,7 @@ import { Yielding } from "../resources/pods/yielding.ts";
 import type { RegistryService } from "../resources/registries/service.ts";
 import type { SecretService } from "../resources/secrets/service.ts";
 import type { TemplateService } from "../resources/templates/service.ts";
+import type { NetworkVolumeService } from "../resources/volumes/service.ts";
 import { Pods, type PodsParts } from "./pods.ts";
 
 /** Who knows of machines. */
@@ -29,14 +30,16 @@ export interface OpenPodsParts extends Given {
   templates: TemplateService;
   account: AccountService;
   quotas: QuotaBook;
+  volumes: NetworkVolumeService;
 }
 
 /** Where there is nothing to run workers on, there is nothing to run Pods on. */
 export function openPods(parts: OpenPodsParts): Pods {
-  const { fleet, pods, secrets, registries, account } = parts;
+  const { fleet, pods, secrets, registries, account, volumes } = parts;
   const machines = async () => (await fleet.roll()).machines;
   const yielding = new Yielding({ ...parts, machines, stop: (...ending) => pods.stopFor(...ending) });
-  const placer = new PodPlacer({ ...parts, machines, yielding, volumeOf: async () => undefined });
+  const volumeOf = (owner: string, volume: string) => volumes.placeOf(owner, volume);
+  const placer = new PodPlacer({ ...parts, machines, yielding, volumeOf });
   pods.placeWith(placer);
   return new Pods({
     ...parts,

@@ -6,6 +6,7 @@ import type { WorkerKeys } from "./endpoints/worker-keys.ts";
 import type { PodService } from "./pods/service.ts";
 import type { ReleaseRecords } from "./releases/records.ts";
 import type { Remover } from "./removals.ts";
+import type { NetworkVolumeService } from "./volumes/service.ts";
 import { workerLogsOf } from "./workers/model.ts";
 
 /** Something that keeps what belongs to endpoints. */
@@ -44,9 +45,15 @@ export function endpointRemovers(parts: EndpointRemains): Remover[] {
 export const staying: Record<string, string> = { span: "what was used is paid for, whatever became of it" };
 
 /** Its records of every kind go with it by the store; this is what its records leave elsewhere. */
-export function accountRemovers({ endpoints, pods }: { endpoints: EndpointService; pods: PodService }): Remover[] {
+export function accountRemovers(parts: {
+  endpoints: EndpointService;
+  pods: PodService;
+  volumes: NetworkVolumeService;
+}): Remover[] {
+  const { endpoints, pods, volumes } = parts;
   return [
     { what: "endpoints", kinds: ["endpoint"], remove: (account) => endpoints.removeAccount(account) },
     { what: "Pods", kinds: ["pod"], remove: (account) => pods.removeAccount(account) },
+    { what: "network volumes", kinds: ["network-volume"], remove: (account) => volumes.removeAccount(account) },
   ];
 }

@@ -2,7 +2,7 @@
 import { problem } from "../kernel/problem.ts";
 
 /** What is not deleted under whoever uses it. */
-export type Used = "registry" | "template";
+export type Used = "registry" | "template" | "network volume";
 
 interface User {
   id: string;

@@ -1,6 +1,7 @@
 /** Two accounts: a walk over every route with the ids of the one and the keys of the other, which must find nothing. */
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../tests/balanced-world.ts";
+import { putVolume } from "../../tests/volume-doc.ts";
 import { putWorker, workerDoc } from "../../tests/worker-doc.ts";
 import type { Answer } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
@@ -11,7 +12,7 @@ const DOMAIN = "apps.millrace.test";
 const PRIVATE = "walked-by-nobody";
 const WRONG_WORKER_KEY_HOLD_MS = 5000;
 
-type Ids = Record<"secret" | "apiKey" | "endpoint" | "job" | "batch" | "request" | "worker", string>;
+type Ids = Record<"secret" | "apiKey" | "endpoint" | "job" | "batch" | "request" | "worker" | "volume", string>;
 
 const UNKNOWN: Ids = {
   secret: "zzzzzzzzzzzzzz",
@@ -21,12 +22,14 @@ const UNKNOWN: Ids = {
   batch: "batch_zzzzzzzzzzzzzz",
   request: "00000000-0000-7000-8000-000000000000-u1",
   worker: "zzzzzzzzzzzzzz",
+  volume: "zzzzzzzzzzzzzz",
 };
 
 /** Whose id stands in a path that begins so. A new route with an id says so here. */
 const ID_OF: Record<string, keyof Ids> = {
   "/v2/account/secrets/{id}": "secret",
   "/v2/account/api-keys/{id}": "apiKey",
+  "/v2/network-volumes/{id}": "volume",
   "/v2/serverless/{id}": "endpoint",
   // The catalog is nobody's: what an account has is not in it.
   "/v2/catalog/gpus/{id}": "endpoint",
@@ -37,6 +40,7 @@ const ID_OF: Record<string, keyof Ids> = {
 /** Bodies that the owner could send, so that nothing but the owner is wrong. */
 const BODIES: Record<string, unknown> = {
   "PATCH /v2/account/secrets/{id}": { value: "taken over" },
+  "PATCH /v2/network-volumes/{id}": { name: "taken over" },
   "PATCH /v2/serverless/{id}": { name: "taken over" },
   "POST /v2/{endpoint_id}/run": { input: {} },
   "POST /v2/{endpoint_id}/runsync": { input: {} },
@@ -81,6 +85,7 @@ async function setup() {
     batch: drafted.json.id,
     request: drafted.json.requestIds[0],
     worker: await makeWorker(world, endpoint),
+    volume: await putVolume(world, PRIVATE),
   };
   await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [`ssh-ed25519 AAAA ${PRIVATE}`] } });
   const stranger = await world.services.accounts.create("stranger", "s@localhost");
@@ -106,6 +111,7 @@ async function inventory(world: BalancedWorld, ids: Ids): Promise<unknown> {
     "/v2/account/secrets",
     "/v2/account/ssh-keys",
     "/v2/serverless",
+    "/v2/network-volumes",
     `/v2/serverless/${ids.endpoint}/workers`,
     `/v2/${ids.endpoint}/status/${ids.job}`,
     `/v2/${ids.endpoint}/health`,

@@ -34,7 +34,7 @@ import {
 } from "./container.ts";
 import { ContainerNetwork } from "./container-network.ts";
 import { Containers, refusal, refusesDiskLimit } from "./containers.ts";
-import { CAPABILITIES, type DockerOptions } from "./docker-options.ts";
+import { capabilitiesOf, type DockerOptions } from "./docker-options.ts";
 import { DockerStats } from "./docker-stats.ts";
 import { Engine } from "./engine.ts";
 import { EngineRefused } from "./engine-api.ts";
@@ -96,8 +96,8 @@ export class DockerCompute implements Compute {
     this.#devices = options.devices ?? new Devices([]);
     this.#devices.heldBy(() => this.#heldDevices());
     this.#groups = new GroupNetworks({ ...options, engine: this.#engine });
-    const { volumes, clock } = options;
-    this.volumes = new VolumeFolders({ folder: volumes, clock, usersOf: (volume) => this.#usersOf(volume) });
+    const { volumes: folder, sharedVolumes: shared, clock } = options;
+    this.volumes = new VolumeFolders({ folder, shared, clock, usersOf: (volume) => this.#usersOf(volume) });
     this.#exec = new DockerExec(options.clock);
     this.#stats = new DockerStats(this.#devices.all, options.clock);
     this.#published = new PublishedPorts(options);
@@ -105,7 +105,7 @@ export class DockerCompute implements Compute {
   }
 
   get capabilities(): Capabilities {
-    return { ...CAPABILITIES, groups: !this.#engine.found?.podman };
+    return capabilitiesOf(this.#options, this.#engine.found?.podman === true);
   }
 
   /** The machine's address on the containers' network, known once the first image was prepared. */

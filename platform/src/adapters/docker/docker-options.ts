@@ -13,6 +13,8 @@ export interface DockerOptions {
   installation: string;
   /** Where volumes are kept; the engine must see the same folder. */
   volumes: string;
+  /** Storage for volumes that other machines have too. */
+  sharedVolumes?: string | undefined;
   /** What containers reach beyond the internet. */
   egress: Egress;
   /** Ports of the machine that can be led to containers. */
@@ -27,7 +29,7 @@ export interface DockerOptions {
 }
 
 /** Whatever the engine is. */
-export const CAPABILITIES: Omit<Capabilities, "groups"> = {
+const CAPABILITIES: Omit<Capabilities, "groups" | "sharedVolumes"> = {
   freeze: true,
   ownNetwork: true,
   sandbox: true,
@@ -38,3 +40,9 @@ export const CAPABILITIES: Omit<Capabilities, "groups"> = {
   stats: true,
   publish: true,
 };
+
+export const capabilitiesOf = ({ sharedVolumes }: DockerOptions, podman: boolean): Capabilities => ({
+  ...CAPABILITIES,
+  sharedVolumes: sharedVolumes !== undefined,
+  groups: !podman,
+});

@@ -81,9 +81,9 @@ export class HostCompute implements Compute {
     this.#watchdog = parts.watchdog;
     this.#exec = parts.exec;
     this.#stats = parts.stats;
-    this.capabilities = capabilitiesOf(parts);
-    const { volumes, clock } = options;
-    this.volumes = new VolumeFolders({ folder: volumes, clock, usersOf: async (volume) => this.#usersOf(volume) });
+    this.capabilities = capabilitiesOf(parts, options);
+    const { volumes: folder, sharedVolumes: shared, clock } = options;
+    this.volumes = new VolumeFolders({ folder, shared, clock, usersOf: async (volume) => this.#usersOf(volume) });
   }
 
   static async open(options: HostOptions): Promise<HostCompute> {

@@ -6,6 +6,8 @@ import type { NetworkOptions } from "./open-network.ts";
 import type { OutputLimits } from "./output-file.ts";
 
 export interface HostOptions extends Omit<LauncherOptions, "key">, NetworkOptions {
+  /** Storage for volumes that other machines have too. */
+  sharedVolumes?: string | undefined;
   gpus: GpuMode;
   /** Names of the catalog's GPU types. */
   gpuTypes: readonly string[];

@@ -52,13 +52,17 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
   return { cgroups, network, launcher, watchdog, gpus, cuda: await cudaWith(gpus), exec, stats };
 }
 
-export const capabilitiesOf = ({ cgroups, network, launcher, exec }: HostParts): Capabilities => ({
+export const capabilitiesOf = (
+  { cgroups, network, launcher, exec }: HostParts,
+  { sharedVolumes }: HostOptions,
+): Capabilities => ({
   freeze: cgroups !== undefined,
   limits: cgroups !== undefined,
   ownNetwork: network.own,
   sandbox: launcher.sandboxed,
   volumes: launcher.sandboxed,
   volumeSizes: false,
+  sharedVolumes: launcher.sandboxed && sharedVolumes !== undefined,
   groups: network.groups !== undefined,
   exec: exec.isPossible,
   stats: cgroups !== undefined,

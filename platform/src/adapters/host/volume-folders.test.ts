@@ -45,7 +45,7 @@ test("a creation that was broken off is made whole by the next", async () => {
   await using world = await setup();
   await mkdir(join(world.folder, "v"));
   await world.volumes.create({ id: "v", sizeGb: 3 });
-  expect(await world.volumes.list()).toEqual([{ id: "v", sizeGb: 3 }]);
+  expect(await world.volumes.list()).toEqual([{ id: "v", sizeGb: 3, sizeEnforced: false }]);
 });
 
 test("a removal that was broken off anywhere is ended by the next, or by the next server", async () => {
@@ -76,7 +76,7 @@ test("one that is used from the moment of its removal on stays as it was", async
   let asked = 0;
   const others = async () => (++asked === 1 ? [] : ["late"]);
   await expect(world.volumes.remove("v", others)).rejects.toThrow("volume v is mounted by late");
-  expect(await world.volumes.list()).toEqual([{ id: "v", sizeGb: 5 }]);
+  expect(await world.volumes.list()).toEqual([{ id: "v", sizeGb: 5, sizeEnforced: false }]);
 });
 
 test("links in a volume are neither counted nor followed when it is removed", async () => {
@@ -101,4 +101,22 @@ test("many who ask at once share a count, which is good for some seconds", async
   expect(await used()).toBe(first);
   await world.clock.advance(1);
   expect(await used()).toBeGreaterThanOrEqual(1_000_000);
+});
+
+test("one on shared storage is the same for every machine that has it, and its size is nobody's to enforce", async () => {
+  await using here = await setup();
+  await using there = await setup();
+  const shared = join(here.folder, "shared");
+  const [first, second] = [here, there].map(
+    ({ folder, clock }) => new VolumeFolders({ folder, shared, clock, usersOf: async () => [] }),
+  );
+  await Promise.all([first, second].map((volumes) => volumes!.create({ id: "v", sizeGb: 3, shared: true })));
+  const found = { id: "v", sizeGb: 3, shared: true, sizeEnforced: false };
+  expect([await first!.find("v"), await second!.list()]).toEqual([found, [found]]);
+  const [mounted] = await second!.mounted([{ volume: "v", path: "/workspace" }]);
+  expect(mounted).toEqual({ source: join(shared, "v"), path: "/workspace" });
+  await first!.grow("v", 4);
+  expect(await second!.usage("v")).toMatchObject({ sizeGb: 4 });
+  await second!.remove("v");
+  expect([await first!.list(), await readdir(shared)]).toEqual([[], [".records"]]);
 });

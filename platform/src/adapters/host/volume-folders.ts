@@ -10,8 +10,10 @@ import {
   checkGrowth,
   checkMounts,
   checkVolume,
+  type FoundVolume,
   isVolumeName,
   type MountedFolder,
+  NO_SHARED,
   notHere,
   refuseIfUsed,
   type UsersOf,
@@ -30,46 +32,72 @@ const COUNT_AGAIN_MS = 10_000;
 /** In a process of its own, which ends in time. What is removed meanwhile is no failure. */
 const COUNT = 'timeout 15 du --summarize --one-file-system --block-size=1 -- "$1" 2>/dev/null || true';
 
+export interface VolumeFoldersParts {
+  /** On this machine's own disk. */
+  folder: string;
+  /** On storage that other machines have at hand too. */
+  shared?: string | undefined;
+  clock: Clock;
+  usersOf: UsersOf;
+}
+
 interface Count {
   at: number;
   bytes: Promise<number | undefined>;
 }
 
+/** A volume, and which of the two folders it is in. */
+interface Placed extends FoundVolume {
+  root: string;
+}
+
 export class VolumeFolders implements Volumes {
-  readonly #folder: string;
+  readonly #own: string;
+  readonly #shared: string | undefined;
   readonly #clock: Clock;
   readonly #changes = new OneAtATime();
   readonly #counts = new Map<string, Count>();
   readonly usersOf: UsersOf;
 
-  constructor({ folder, clock, usersOf }: { folder: string; clock: Clock; usersOf: UsersOf }) {
-    this.#folder = folder;
+  constructor({ folder, shared, clock, usersOf }: VolumeFoldersParts) {
+    this.#own = folder;
+    this.#shared = shared;
     this.#clock = clock;
     this.usersOf = usersOf;
   }
 
+  get #roots(): string[] {
+    return this.#shared === undefined ? [this.#own] : [this.#own, this.#shared];
+  }
+
   /** Removes what a process before this one had no time to. */
   async sweep(): Promise<void> {
-    const names = await readdir(this.#folder).catch(ifNotThere([]));
-    for (const name of names) if (name.startsWith(REMOVED)) await this.#delete(name);
-    const records = await readdir(join(this.#folder, RECORDS)).catch(ifNotThere([]));
-    for (const name of records) if (!isVolumeName(name)) await this.#delete(join(RECORDS, name));
+    for (const root of this.#roots) {
+      const names = await readdir(root).catch(ifNotThere([]));
+      for (const name of names) if (name.startsWith(REMOVED)) await deleteIn(root, name);
+    }
+    // What other machines are about to write on the shared storage is theirs.
+    const records = await readdir(join(this.#own, RECORDS)).catch(ifNotThere([]));
+    for (const name of records) if (!isVolumeName(name)) await deleteIn(this.#own, join(RECORDS, name));
   }
 
   create(volume: Volume): Promise<void> {
     return this.#changes.run(async () => {
       checkVolume(volume);
-      await this.#ensure(volume.id);
+      const root = volume.shared ? this.#shared : this.#own;
+      if (root === undefined) throw new VolumeRefused(NO_SHARED);
+      await ensureFolder(root, volume.id);
       // The record last: with it the volume is there, and whole.
-      await mkdir(join(this.#folder, RECORDS), { recursive: true, mode: 0o700 });
-      await keepPrivately(this.#record(volume.id), JSON.stringify({ sizeGb: volume.sizeGb }));
+      await mkdir(join(root, RECORDS), { recursive: true, mode: 0o700 });
+      await keepPrivately(recordIn(root, volume.id), JSON.stringify({ sizeGb: volume.sizeGb }));
     });
   }
 
   grow(id: string, sizeGb: number): Promise<void> {
     return this.#changes.run(async () => {
-      checkGrowth(await this.#known(id), sizeGb);
-      await replacePrivately(this.#record(id), JSON.stringify({ sizeGb }));
+      const volume = await this.#known(id);
+      checkGrowth(volume, sizeGb);
+      await replacePrivately(recordIn(volume.root, id), JSON.stringify({ sizeGb }));
     });
   }
 
@@ -78,52 +106,56 @@ export class VolumeFolders implements Volumes {
     if (!isVolumeName(id)) return;
     await this.#changes.run(async () => {
       const usersOf = async () => [...(await this.usersOf(id)), ...(await others(id))];
-      const volume = await this.#find(id);
+      const volume = await this.#locate(id);
       refuseIfUsed(id, await usersOf());
       // Without its record nobody mounts it any more; who began to before that is seen by now.
-      await rm(this.#record(id), { force: true });
+      for (const root of this.#roots) await rm(recordIn(root, id), { force: true });
       try {
         refuseIfUsed(id, await usersOf());
       } catch (error) {
-        if (volume) await keepPrivately(this.#record(id), JSON.stringify({ sizeGb: volume.sizeGb }));
+        if (volume) await keepPrivately(recordIn(volume.root, id), JSON.stringify({ sizeGb: volume.sizeGb }));
         throw error;
       }
-      await this.#clear(id);
+      for (const root of this.#roots) await this.#clear(root, id);
     });
   }
 
-  async #clear(id: string): Promise<void> {
+  async #clear(root: string, id: string): Promise<void> {
     this.#counts.delete(id);
     const name = `${REMOVED}${id}`;
-    await this.#delete(name);
-    await rename(join(this.#folder, id), join(this.#folder, name)).catch(ifNotThere(undefined));
-    await this.#delete(name);
-  }
-
-  async #delete(name: string): Promise<void> {
-    await rm(join(this.#folder, name), { recursive: true, force: true });
+    await deleteIn(root, name);
+    await rename(join(root, id), join(root, name)).catch(ifNotThere(undefined));
+    await deleteIn(root, name);
   }
 
   async usage(id: string): Promise<VolumeUsage> {
-    const { sizeGb } = await this.#known(id);
-    const usedBytes = await this.#count(id);
+    const { sizeGb, root } = await this.#known(id);
+    const usedBytes = await this.#count(id, root);
     return { sizeGb, ...(usedBytes !== undefined && { usedBytes }) };
   }
 
   /** One count at a time of each volume, however many ask. */
-  #count(id: string): Promise<number | undefined> {
+  #count(id: string, root: string): Promise<number | undefined> {
     const now = this.#clock.monotonic();
     const known = this.#counts.get(id);
     if (known && now - known.at < COUNT_AGAIN_MS) return known.bytes;
-    const bytes = runTool("/bin/sh", ["-c", COUNT, "count", join(this.#folder, id)]).then(bytesIn, () => undefined);
+    const bytes = runTool("/bin/sh", ["-c", COUNT, "count", join(root, id)]).then(bytesIn, () => undefined);
     this.#counts.set(id, { at: now, bytes });
     return bytes;
   }
 
-  async list(): Promise<Volume[]> {
-    const names = await readdir(join(this.#folder, RECORDS)).catch(ifNotThere([]));
-    const found = await Promise.all(names.filter(isVolumeName).map((id) => this.#find(id)));
+  async list(): Promise<FoundVolume[]> {
+    const names = await Promise.all(this.#roots.map((root) => readdir(join(root, RECORDS)).catch(ifNotThere([]))));
+    const ids = new Set(names.flat().filter(isVolumeName));
+    const found = await Promise.all([...ids].map((id) => this.find(id)));
     return found.filter((volume) => volume !== undefined);
+  }
+
+  async find(id: string): Promise<FoundVolume | undefined> {
+    const placed = await this.#locate(id);
+    if (!placed) return undefined;
+    const { root: _, ...volume } = placed;
+    return volume;
   }
 
   /** The folders of these mounts. `reserved`: places of the system that the driver shows itself. */
@@ -131,36 +163,44 @@ export class VolumeFolders implements Volumes {
     checkMounts(mounts, reserved);
     return Promise.all(
       mounts.map(async ({ volume, path }) => {
-        if (!(await this.#find(volume))) throw new StartRefused(notHere(volume));
-        return { source: await this.#ensure(volume), path };
+        const found = await this.#locate(volume);
+        if (!found) throw new StartRefused(notHere(volume));
+        return { source: await ensureFolder(found.root, volume), path };
       }),
     );
   }
 
-  /** Programs run as any user, and nobody else can walk to the folder: what holds it is the server's own. */
-  async #ensure(id: string): Promise<string> {
-    const folder = join(this.#folder, id);
-    await mkdir(folder, { recursive: true, mode: 0o700 });
-    // Not by `mkdir`, which would open what it stands in too; and each time, since a server may have ended in between.
-    await chmod(folder, 0o777);
-    return folder;
-  }
-
-  async #known(id: string): Promise<Volume> {
-    const volume = await this.#find(id);
+  async #known(id: string): Promise<Placed> {
+    const volume = await this.#locate(id);
     if (!volume) throw new VolumeRefused(notHere(id));
     return volume;
   }
 
-  async #find(id: string): Promise<Volume | undefined> {
+  async #locate(id: string): Promise<Placed | undefined> {
     if (!isVolumeName(id)) return undefined;
-    const text = await readPrivate(this.#record(id)).catch(ifNotThere(undefined));
-    return text === undefined ? undefined : { id, sizeGb: (JSON.parse(text) as { sizeGb: number }).sizeGb };
+    for (const root of this.#roots) {
+      const text = await readPrivate(recordIn(root, id)).catch(ifNotThere(undefined));
+      if (text === undefined) continue;
+      const { sizeGb } = JSON.parse(text) as { sizeGb: number };
+      return { id, sizeGb, ...(root === this.#shared && { shared: true }), sizeEnforced: false, root };
+    }
+    return undefined;
   }
+}
 
-  #record(id: string): string {
-    return join(this.#folder, RECORDS, id);
-  }
+const recordIn = (root: string, id: string) => join(root, RECORDS, id);
+
+async function deleteIn(root: string, name: string): Promise<void> {
+  await rm(join(root, name), { recursive: true, force: true });
+}
+
+/** Programs run as any user, and nobody else can walk to the folder: what holds it is the server's own. */
+async function ensureFolder(root: string, id: string): Promise<string> {
+  const folder = join(root, id);
+  await mkdir(folder, { recursive: true, mode: 0o700 });
+  // Not by `mkdir`, which would open what it stands in too; and each time, since a server may have ended in between.
+  await chmod(folder, 0o777);
+  return folder;
 }
 
 function bytesIn(text: string): number | undefined {

@@ -148,7 +148,7 @@ test("volumes are the same for both, and one that either of them uses stays", as
   expect(await both.volumes.usersOf("v")).toEqual(["c"]);
   await containers.stop("c", 0);
   await both.volumes.grow("v", 2);
-  expect(await both.volumes.list()).toEqual([{ id: "v", sizeGb: 2 }]);
+  expect(await both.volumes.list()).toEqual([{ id: "v", sizeGb: 2, sizeEnforced: true }]);
   expect(await both.volumes.usage("v")).toEqual({ sizeGb: 2, usedBytes: 0 });
   await both.volumes.remove("v");
   expect(await containers.volumes.list()).toEqual([]);
@@ -157,7 +157,7 @@ test("volumes are the same for both, and one that either of them uses stays", as
 test("volumes are those of the driver that has some", async () => {
   const { containers, both } = setup({ host: { capabilities: { volumes: false } } });
   await both.volumes.create({ id: "v", sizeGb: 1 });
-  expect(await containers.volumes.list()).toEqual([{ id: "v", sizeGb: 1 }]);
+  expect(await containers.volumes.list()).toEqual([{ id: "v", sizeGb: 1, sizeEnforced: true }]);
 });
 
 test("it can what both can, and says which driver can more", () => {

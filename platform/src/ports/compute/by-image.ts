@@ -88,6 +88,7 @@ export class ByImage implements Compute {
       remove: (id) => own.remove(id, other.usersOf),
       usage: (id) => own.usage(id),
       list: () => own.list(),
+      find: (id) => own.find(id),
       usersOf: async (id) => (await Promise.all([own.usersOf(id), other.usersOf(id)])).flat(),
     };
   }

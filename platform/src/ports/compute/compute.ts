@@ -126,6 +126,8 @@ export interface Capabilities {
   volumes: boolean;
   /** Programs cannot write more to a volume than its size; without it what they wrote is told, and nothing stops them. */
   volumeSizes: boolean;
+  /** There is storage for volumes that other machines have too. */
+  sharedVolumes: boolean;
   /** Instances can be members of a group, in which they reach each other by address and name, and which nobody else reaches. */
   groups: boolean;
   /** More programs can be run inside an instance. */

@@ -107,6 +107,7 @@ export class FakeCompute implements Compute {
       limits: true,
       volumes: true,
       volumeSizes: true,
+      sharedVolumes: false,
       groups: true,
       exec: true,
       stats: true,
@@ -121,7 +122,7 @@ export class FakeCompute implements Compute {
     this.#devices = this.#newDevices();
     this.#storage = options.storage ?? new Map();
     this.#publishedPorts = options.publishedPorts ?? PUBLISHED_PORTS;
-    this.volumes = new FakeVolumes(this.#storage, this.capabilities.volumes, async (id) => this.#usersOf(id));
+    this.volumes = new FakeVolumes(this.#storage, this.capabilities, async (id) => this.#usersOf(id));
     for (const instance of instances.values()) instance.changed = () => this.#tell(instance);
   }
 

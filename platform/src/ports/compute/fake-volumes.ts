@@ -1,10 +1,12 @@
 /** The volumes of the fake driver: what programs keep there is a map of texts. */
-import type { Mount } from "./compute.ts";
+import type { Capabilities, Mount } from "./compute.ts";
 import { StartRefused } from "./refusal.ts";
 import {
   checkGrowth,
   checkMounts,
   checkVolume,
+  type FoundVolume,
+  NO_SHARED,
   notHere,
   refuseIfUsed,
   type UsersOf,
@@ -23,20 +25,23 @@ interface Kept extends Volume {
 /** What a machine holds, whichever process of the server looks at it. */
 export type FakeStorage = Map<string, Kept>;
 
+type Can = Pick<Capabilities, "volumes" | "volumeSizes" | "sharedVolumes">;
+
 export class FakeVolumes implements Volumes {
   readonly #storage: FakeStorage;
-  readonly #has: boolean;
+  readonly #can: Can;
   readonly usersOf: UsersOf;
 
-  constructor(storage: FakeStorage, has: boolean, usersOf: UsersOf) {
+  constructor(storage: FakeStorage, can: Can, usersOf: UsersOf) {
     this.#storage = storage;
-    this.#has = has;
+    this.#can = can;
     this.usersOf = usersOf;
   }
 
   async create(volume: Volume): Promise<void> {
-    if (!this.#has) throw new VolumeRefused("there are no volumes here");
+    if (!this.#can.volumes) throw new VolumeRefused("there are no volumes here");
     checkVolume(volume);
+    if (volume.shared && !this.#can.sharedVolumes) throw new VolumeRefused(NO_SHARED);
     if (!this.#storage.has(volume.id)) this.#storage.set(volume.id, { ...volume, files: new Map() });
   }
 
@@ -56,12 +61,19 @@ export class FakeVolumes implements Volumes {
     return { sizeGb, usedBytes: bytesOf(files.values()) };
   }
 
-  async list(): Promise<Volume[]> {
-    return [...this.#storage.values()].map(({ id, sizeGb }) => ({ id, sizeGb }));
+  async list(): Promise<FoundVolume[]> {
+    const found = await Promise.all([...this.#storage.keys()].map((id) => this.find(id)));
+    return found.filter((volume) => volume !== undefined);
+  }
+
+  async find(id: string): Promise<FoundVolume | undefined> {
+    const volume = this.#storage.get(id);
+    const sizeEnforced = this.#can.volumeSizes;
+    return volume && { id, sizeGb: volume.sizeGb, ...(volume.shared && { shared: true }), sizeEnforced };
   }
 
   checkMounts(mounts: readonly Mount[] = []): void {
-    if (mounts.length > 0 && !this.#has) throw new StartRefused("there are no volumes here");
+    if (mounts.length > 0 && !this.#can.volumes) throw new StartRefused("there are no volumes here");
     checkMounts(mounts);
     const missing = mounts.find(({ volume }) => !this.#storage.has(volume));
     if (missing) throw new StartRefused(notHere(missing.volume));
@@ -71,7 +83,7 @@ export class FakeVolumes implements Volumes {
   write(id: string, file: string, text: string): boolean {
     const { files, sizeGb } = this.#known(id);
     const others = [...files].filter(([name]) => name !== file).map(([, kept]) => kept);
-    if (bytesOf([...others, text]) > sizeGb * GB) return false;
+    if (this.#can.volumeSizes && bytesOf([...others, text]) > sizeGb * GB) return false;
     files.set(file, text);
     return true;
   }

@@ -51,13 +51,25 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       const id = await world.volume(10);
       const listed = async () => (await world.compute.volumes.list()).find((one) => one.id === id);
       await world.compute.volumes.create({ id, sizeGb: 99 });
-      expect(await listed()).toEqual({ id, sizeGb: 10 });
+      const { volumeSizes: sizeEnforced } = world.compute.capabilities;
+      expect(await listed()).toEqual({ id, sizeGb: 10, sizeEnforced });
       await world.compute.volumes.grow(id, 20);
       await world.compute.volumes.grow(id, 20);
       await world.reopen();
-      expect(await listed()).toEqual({ id, sizeGb: 20 });
+      expect(await listed()).toEqual({ id, sizeGb: 20, sizeEnforced });
+      expect(await world.compute.volumes.find(id)).toEqual(await listed());
+      expect(await world.compute.volumes.find(newId())).toBeUndefined();
       await expect(world.compute.volumes.grow(id, 19)).rejects.toThrow(/has 20 GB.*smaller/);
       expect(await world.compute.volumes.usage(id)).toMatchObject({ sizeGb: 20 });
+    });
+
+    test("one on shared storage is refused where there is none", async (context) => {
+      await using world = await openWorld(open);
+      const { volumes, capabilities } = world.compute;
+      if (capabilities.sharedVolumes) return context.skip("this driver has shared storage");
+      const made = volumes.create({ id: newId(), sizeGb: 1, shared: true });
+      await expect(made).rejects.toBeInstanceOf(VolumeRefused);
+      expect(await volumes.list()).toEqual([]);
     });
 
     test("its use is told, and where nothing holds it to its size, more than that too", async (context) => {

@@ -12,6 +12,14 @@ export interface Mount {
 export interface Volume {
   id: string;
   sizeGb: number;
+  /** On the storage that several machines have, and not on this one's disk. Only with `capabilities.sharedVolumes`. */
+  shared?: boolean;
+}
+
+/** A volume as it is. */
+export interface FoundVolume extends Volume {
+  /** Programs cannot write more to it than its size. */
+  sizeEnforced: boolean;
 }
 
 export interface VolumeUsage {
@@ -33,7 +41,8 @@ export interface Volumes {
   remove(id: string, others?: UsersOf): Promise<void>;
   /** Throws VolumeRefused where there is no such volume. Never holds up anything else, however much there is to count. */
   usage(id: string): Promise<VolumeUsage>;
-  list(): Promise<Volume[]>;
+  list(): Promise<FoundVolume[]>;
+  find(id: string): Promise<FoundVolume | undefined>;
   /** Instances that mount it and have not ended. */
   readonly usersOf: UsersOf;
 }
@@ -68,6 +77,8 @@ export function checkGrowth({ id, sizeGb }: Volume, wantedGb: number): void {
   checkVolume({ id, sizeGb: wantedGb });
   if (wantedGb < sizeGb) throw new VolumeRefused(`volume ${id} has ${sizeGb} GB, and no volume becomes smaller`);
 }
+
+export const NO_SHARED = "this machine has no storage that it shares with others: MILLRACE_VOLUMES names a folder";
 
 export const notHere = (id: string) => `volume ${id} is not on this machine`;
 

@@ -282,6 +282,10 @@ export type KeptEndpoint = {
 export const endpoints: Kept<KeptEndpoint> = {
   kind: "endpoint",
   v: 1,
-  listed: ({ registry, template }) => ({ registry: registry ?? undefined, template: template ?? undefined }),
+  listed: ({ registry, template, networkVolumes }) => ({
+    registry: registry ?? undefined,
+    template: template ?? undefined,
+    volume: networkVolumes,
+  }),
   keysVersion: 2,
 };

@@ -163,7 +163,7 @@ export class EndpointService {
   /** Those of an account that name something. */
   async naming(
     account: string,
-    what: "registry" | "template",
+    what: "registry" | "template" | "volume",
     id: string,
     most: number,
   ): Promise<{ id: string; name: string }[]> {

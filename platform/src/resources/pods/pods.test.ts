@@ -94,7 +94,7 @@ test("any other end restarts it with back-off, and is an ERROR after the brake",
 test("terminating answers without a body, and nothing is left", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const { id } = await world.create({ ...GPU_POD, mounts: { persistent: { size: 10, path: "/workspace" } } });
-  expect(await world.compute.volumes.list()).toEqual([{ id: `pod-${id}`, sizeGb: 10 }]);
+  expect(await world.compute.volumes.list()).toEqual([{ id: `pod-${id}`, sizeGb: 10, sizeEnforced: true }]);
   const { status, text } = await world.act(id, "terminate");
   expect([status, text]).toEqual([204, ""]);
   expect((await world.call("GET", `/v2/pods/${id}`)).status).toBe(404);

@@ -63,7 +63,7 @@ export class PodRecords {
   /** Those of an account that name something. */
   async naming(
     account: string,
-    what: "registry" | "template",
+    what: "registry" | "template" | "volume",
     id: string,
     most: number,
   ): Promise<{ id: string; name: string }[]> {

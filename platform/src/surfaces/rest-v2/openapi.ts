@@ -29,6 +29,7 @@ const tagDescriptions: Record<string, string> = {
   Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
   Registries: "Credentials for pulling private images.",
   Catalog: "GPU types, CPU flavors and data centers: what there is, what it costs, and what is free now.",
+  "Network volumes": "Storage of a data center that Pods and workers share, and that outlives them.",
   Serverless: "Endpoints whose workers run a handler for each job.",
   Templates: "Configurations that Pods and endpoints are made from.",
 };

@@ -28,6 +28,9 @@ import type { SecretService } from "../../resources/secrets/service.ts";
 import { templateOperations } from "../../resources/templates/operations.ts";
 import { templateHandlers } from "../../resources/templates/rest-v2.ts";
 import type { TemplateService } from "../../resources/templates/service.ts";
+import { networkVolumeOperations } from "../../resources/volumes/operations.ts";
+import { networkVolumeHandlers } from "../../resources/volumes/rest-v2.ts";
+import type { NetworkVolumeService } from "../../resources/volumes/service.ts";
 import { workerOperations } from "../../resources/workers/operations.ts";
 import { workerHandlers } from "../../resources/workers/rest-v2.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
@@ -43,6 +46,7 @@ export interface RestServices {
   registries: RegistryService;
   catalog: CatalogService;
   templates: TemplateService;
+  volumes: NetworkVolumeService;
   authenticator: Authenticator;
 }
 
@@ -59,5 +63,6 @@ export function restResources(services: RestServices): Answered[] {
     answered(registryOperations, registryHandlers(services.registries)),
     answered(catalogOperations, catalogHandlers(services.catalog)),
     answered(templateOperations, templateHandlers(services.templates)),
+    answered(networkVolumeOperations, networkVolumeHandlers(services.volumes)),
   ];
 }

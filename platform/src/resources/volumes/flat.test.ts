@@ -1,0 +1,23 @@
+/** The flat dialect of network volumes. */
+import { flatConformance } from "../../kernel/flat.conformance.ts";
+import { networkVolumeDialect } from "./flat.ts";
+import { type KeptNetworkVolume, volumeTypes } from "./model.ts";
+
+const whole: Required<KeptNetworkVolume> = {
+  name: "models",
+  size: 50,
+  dataCenter: "EU-RO-1",
+  type: "STANDARD",
+  machine: null,
+  made: { size: 50, sizeEnforced: true },
+};
+
+flatConformance("network volumes", {
+  dialect: networkVolumeDialect,
+  whole: [whole],
+  any: (random) => {
+    const [size = 0, tier = 0] = random.bytes(2);
+    return { name: "v", size: 10 + size, dataCenter: "EU-RO-1", type: volumeTypes[tier % 2]!, machine: null };
+  },
+  made: ({ name, size, dataCenter, type = "STANDARD" }) => ({ name, size, dataCenter, type, machine: null }),
+});

@@ -1,0 +1,11 @@
+/** The flat dialect of network volumes. */
+import { flatDialect } from "../../kernel/flat.ts";
+import { type KeptNetworkVolume, NetworkVolume } from "./model.ts";
+import type { NewVolume } from "./service.ts";
+
+export const networkVolumeDialect = flatDialect<KeptNetworkVolume, NewVolume>(NetworkVolume, {
+  unsaid: {
+    machine: "where it is, which nobody gives",
+    made: "what its machine has made of it, which nobody gives",
+  },
+});

@@ -1,0 +1,75 @@
+/** Network volumes: storage of a data center that Pods and workers share, and that outlives them. */
+import type { Kept } from "../../kernel/document.ts";
+import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { name, oneOf, t } from "../../kernel/schema.ts";
+
+export const volumeTypes = ["STANDARD", "HIGH_PERFORMANCE"] as const;
+export type VolumeType = (typeof volumeTypes)[number];
+
+const SMALLEST_GB = 10;
+const LARGEST_GB = 4096;
+
+export const NetworkVolume = resource("NetworkVolume", {
+  assigned: {
+    id: t.String({ description: "Unique network volume identifier." }),
+    sizeEnforced: t.Boolean({
+      description:
+        "Whether programs cannot write more than `size`. False where the machine or the shared storage that holds the volume cannot see " +
+        "to it, and until its machine has made it.",
+    }),
+  },
+  fixed: {
+    dataCenter: name({
+      description: "The data center that it is in. It cannot be changed.",
+      "x-flat": "dataCenterId",
+    }),
+    type: t.Optional(
+      oneOf(volumeTypes, {
+        description: "The storage tier; that which its data center offers first by default. It cannot be changed.",
+      }),
+    ),
+  },
+  given: {
+    name: name({ description: "Name for people; several volumes may have the same." }),
+    size: t.Integer({
+      minimum: SMALLEST_GB,
+      maximum: LARGEST_GB,
+      description: "In GB. It can grow, and never shrinks.",
+    }),
+  },
+  shown: { type: oneOf(volumeTypes) },
+});
+export type NetworkVolume = RecordOf<typeof NetworkVolume>;
+
+export type KeptNetworkVolume = {
+  name: string;
+  size: number;
+  dataCenter: string;
+  type: VolumeType;
+  /** The machine that it is on; null on the storage that machines share. */
+  machine: string | null;
+  /** What was made of it there; absent before anything was. */
+  made?: { size: number; sizeEnforced: boolean };
+};
+
+/** A volume that is gone for everybody and whose contents may still be there. */
+export type KeptRemovedVolume = Pick<KeptNetworkVolume, "machine">;
+
+/** Those whose machine has something to do: no volume that is as it should be is read again. */
+export const networkVolumes: Kept<KeptNetworkVolume> = {
+  kind: "network-volume",
+  called: "network volume",
+  v: 1,
+  listed: ({ machine, made, size }) => ({ due: made?.size === size ? undefined : holderOf(machine) }),
+};
+
+export const removedVolumes: Kept<KeptRemovedVolume> = {
+  kind: "removed-network-volume",
+  v: 1,
+  listed: ({ machine }) => ({ due: holderOf(machine) }),
+};
+
+/** No machine has this id. */
+export const SHARED_STORAGE = "*";
+
+export const holderOf = (machine: string | null): string => machine ?? SHARED_STORAGE;

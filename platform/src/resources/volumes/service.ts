@@ -1,0 +1,129 @@
+/** The rules of network volumes. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { newRecord } from "../../kernel/ids.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { Static } from "../../kernel/schema.ts";
+import type { Machine } from "../../machines/place.ts";
+import type { Item, RecordParts } from "../../ports/store/collection.ts";
+import type { Amount, QuotaBook } from "../account/quotas.ts";
+import type { Uses } from "../uses.ts";
+import type { KeptNetworkVolume, NetworkVolume } from "./model.ts";
+import { VolumeRecords } from "./records.ts";
+import { siteFor, tierIn } from "./siting.ts";
+
+export type VolumeItem = Item<KeptNetworkVolume>;
+export type NewVolume = Static<typeof NetworkVolume.create>;
+export type VolumeChange = Static<typeof NetworkVolume.update>;
+
+/** Where a volume is, for those that mount it. */
+export interface VolumePlace {
+  dataCenter: string;
+  /** Absent for one on the storage that machines share. */
+  machine?: string;
+}
+
+const LISTED_AT_MOST = 10_000;
+
+export class NetworkVolumeService {
+  readonly records: VolumeRecords;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #uses: Uses;
+  readonly #quotas: QuotaBook;
+  #machines: () => Promise<readonly Machine[]> = async () => [];
+  #changed: (volume: string) => Promise<void> = async () => {};
+
+  constructor(parts: RecordParts & { uses: Uses; quotas: QuotaBook }) {
+    this.#uses = parts.uses;
+    this.#quotas = parts.quotas;
+    this.records = new VolumeRecords(parts);
+    this.#clock = parts.clock;
+    this.#random = parts.random;
+  }
+
+  prepare(): Promise<void> {
+    return this.records.prepare();
+  }
+
+  /** Where volumes can be. */
+  placedOn(machines: () => Promise<readonly Machine[]>): void {
+    this.#machines = machines;
+  }
+
+  /** Told of every volume whose machine has something to do, and waited for as long as that takes. */
+  onChange(changed: (volume: string) => Promise<void>): void {
+    this.#changed = changed;
+  }
+
+  /** The newest first. */
+  list({ account }: Caller): Promise<VolumeItem[]> {
+    return this.records.volumes.list({ account, limit: LISTED_AT_MOST });
+  }
+
+  get(caller: Caller, id: string): Promise<VolumeItem> {
+    return this.records.volumes.owned(caller, id);
+  }
+
+  /** Where one of an account is; undefined when there is none. */
+  async placeOf(account: string, id: string): Promise<VolumePlace | undefined> {
+    const item = await this.records.volumes.get(id);
+    if (item?.account !== account) return undefined;
+    const { dataCenter, machine } = item.doc;
+    return { dataCenter, ...(machine !== null && { machine }) };
+  }
+
+  async create(caller: Caller, { name, size, dataCenter, type }: NewVolume): Promise<VolumeItem> {
+    const tier = tierIn(dataCenter, type);
+    const used = await this.records.sizes();
+    const machine = siteFor({ dataCenter, size }, await this.#machines(), (id) => used.get(id) ?? 0);
+    const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
+    const doc = { name, size, dataCenter, type: tier, machine };
+    const amounts = [this.#one(caller.account), this.#gb(caller.account, size)];
+    const insert = () => this.records.volumes.insert({ ...record, doc });
+    return this.#settled(await this.#quotas.withinAll(caller.account, amounts, insert));
+  }
+
+  async update(caller: Caller, id: string, set: VolumeChange): Promise<VolumeItem> {
+    const { volumes } = this.records;
+    if (set.size === undefined) return volumes.changeOwned(caller, id, () => ({ set }));
+    const more = set.size - (await volumes.owned(caller, id)).doc.size;
+    const grow = () => volumes.changeOwned(caller, id, ({ doc }) => ({ set: grown(doc, set) }));
+    return this.#settled(await this.#quotas.withinAll(caller.account, [this.#gb(caller.account, more)], grow));
+  }
+
+  /** Gone for callers at once; its contents go as soon as nothing that still ends has it mounted. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.records.volumes.changeOwned(caller, id, async (item) => {
+      await this.#uses.refuseWhileUsed("network volume", item);
+      return { remove: true, also: [this.records.marking(id, item.doc.machine)] };
+    });
+    await this.#changed(id);
+  }
+
+  /** An account is about to go: the contents of its volumes go with it, now or when a server of their machine next runs. */
+  removeAccount(account: string): Promise<void> {
+    return this.records.removeAccount(account);
+  }
+
+  #one(account: string): Amount {
+    return { name: "volumes", amount: 1, count: () => this.records.volumes.count({ account }) };
+  }
+
+  #gb(account: string, amount: number): Amount {
+    return { name: "gb", amount, count: () => this.records.gbOf(account) };
+  }
+
+  /** As it is once its machine has done what it can at once; where that is another node's, it follows. */
+  async #settled(item: VolumeItem): Promise<VolumeItem> {
+    await this.#changed(item.id);
+    return (await this.records.volumes.get(item.id)) ?? item;
+  }
+}
+
+function grown({ size }: KeptNetworkVolume, set: VolumeChange): VolumeChange {
+  if (set.size !== undefined && set.size < size)
+    throw problem("rule-broken", `The volume has ${size} GB, and no volume becomes smaller.`);
+  return set;
+}
