@@ -1,6 +1,5 @@
 /** The Docker driver: each instance is a container of a Docker or Podman engine on this machine. */
 import type { Duplex } from "node:stream";
-import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { pause } from "../../kernel/wait.ts";
 import {
   type Box,
@@ -17,6 +16,7 @@ import { Devices } from "../../ports/compute/devices.ts";
 import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
 import type { ImageFacts } from "../../ports/compute/images.ts";
 import type { Published, Publishing } from "../../ports/compute/publish.ts";
+import { nothingLeft } from "../../ports/compute/refusal.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
 import { connectTo } from "../host/connection.ts";
 import { VolumeFolders } from "../host/volume-folders.ts";
@@ -26,10 +26,8 @@ import {
   containerName,
   containerRequest,
   gpusOf,
-  instanceOf,
   label,
   portsOf,
-  statusOf,
   volumesOf,
 } from "./container.ts";
 import { ContainerNetwork } from "./container-network.ts";
@@ -47,7 +45,7 @@ import { bringImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
 import { networkName } from "./network.ts";
 import { PublishedPorts } from "./published-ports.ts";
-import { asLost, type Seen, StateBook } from "./state-book.ts";
+import { Sight } from "./sight.ts";
 import { Watchdog } from "./watchdog.ts";
 
 /** An engine that hangs must not keep a server from starting. */
@@ -65,14 +63,11 @@ export class DockerCompute implements Compute {
   readonly #engine: Engine;
   readonly #network: ContainerNetwork;
   readonly #groups: GroupNetworks;
-  readonly #book = new StateBook();
-  /** What was seen later must also be told later: nobody looks while another does. */
-  readonly #looks = new OneAtATime();
+  readonly #sight: Sight;
   readonly #devices: Devices;
   readonly #starting = new Map<string, Promise<Instance>>();
   /** Volumes of those that are being started. */
   readonly #mounting = new Map<string, readonly Mount[]>();
-  readonly #removing = new Set<string>();
   readonly #disposed = new AbortController();
   readonly #watchdog: Watchdog | undefined;
   readonly #exec: DockerExec;
@@ -98,6 +93,8 @@ export class DockerCompute implements Compute {
     this.#groups = new GroupNetworks({ ...options, engine: this.#engine });
     const { volumes: folder, sharedVolumes: shared, clock } = options;
     this.volumes = new VolumeFolders({ folder, shared, clock, usersOf: (volume) => this.#usersOf(volume) });
+    const isComing = (id: string) => this.#starting.has(id);
+    this.#sight = new Sight({ clock, containers: () => this.#containers(), isComing });
     this.#exec = new DockerExec(options.clock);
     this.#stats = new DockerStats(this.#devices.all, options.clock);
     this.#published = new PublishedPorts(options);
@@ -134,13 +131,36 @@ export class DockerCompute implements Compute {
   start(id: string, spec: InstanceSpec): Promise<Instance> {
     const known = this.#starting.get(id);
     if (known) return known;
-    this.#mounting.set(id, spec.mounts ?? []);
-    const starting = this.#begin(id, spec).finally(() => {
+    return this.#under(id, spec, () => this.#begin(id, spec));
+  }
+
+  #under(id: string, { mounts = [] }: InstanceSpec, begin: () => Promise<Instance>): Promise<Instance> {
+    this.#mounting.set(id, mounts);
+    const starting = begin().finally(() => {
       this.#starting.delete(id);
       this.#mounting.delete(id);
     });
     this.#starting.set(id, starting);
     return starting;
+  }
+
+  /** The same container, with the variables that it was made with: another one would not have what this one wrote. */
+  again(id: string, spec: InstanceSpec): Promise<Instance> {
+    return this.#starting.get(id) ?? this.#under(id, spec, () => this.#beginAgain(id, spec));
+  }
+
+  async #beginAgain(id: string, spec: InstanceSpec): Promise<Instance> {
+    const containers = await this.#containers();
+    const container = await containers.find(id);
+    if (!container) throw new StartRefused(nothingLeft(id));
+    if (!container.State.Running)
+      await this.#devices.giveAgain(id, gpusOf(container.Config.Labels ?? {}), async () => {
+        await this.#network.ensure();
+        // What it mounts is mounted on the machine too, which may have been restarted.
+        await this.volumes.mounted(spec.mounts);
+        await containers.start(container).catch((error) => Promise.reject(refusal(error)));
+      });
+    return this.#started(id, spec, container);
   }
 
   async #usersOf(volume: string): Promise<string[]> {
@@ -158,8 +178,12 @@ export class DockerCompute implements Compute {
     if (!container) throw new StartRefused(`there is a container millrace-${id} that is not of this installation`);
     // One that a crash left between being made and being started is started now; one that has ended is not started again.
     if (container.State.Status === "created") await this.#startMade(container);
+    return this.#started(id, spec, container);
+  }
+
+  async #started(id: string, spec: InstanceSpec, container: Container): Promise<Instance> {
     if (spec.kind === "worker") await this.#watchdog?.guard((await this.#engine.find()).api.address);
-    const instance = await this.#look(container.Id);
+    const instance = await this.#sight.look(container.Id);
     if (!instance) throw new Error(`instance ${id} was removed while it was started`);
     return instance;
   }
@@ -215,34 +239,26 @@ export class DockerCompute implements Compute {
     const container = await containers.find(id);
     if (!container?.State.Running) return;
     await containers.stop(container, graceMs, this.#options.clock);
-    await this.#look(container.Id);
+    await this.#sight.look(container.Id);
   }
 
   async remove(id: string): Promise<void> {
     await this.#starting.get(id)?.catch(() => {});
     if (!(await this.#findIfAny())) return;
     const containers = await this.#containers();
-    this.#removing.add(id);
-    try {
+    await this.#sight.without(id, async () => {
       const container = await containers.find(id);
       if (container) await this.#removeWhole(containers, container);
-    } finally {
-      this.#book.forget(id);
-      this.#removing.delete(id);
-    }
+    });
   }
 
   async list(): Promise<Instance[]> {
     if (!(await this.#findIfAny())) return [];
-    return this.#looks.run(async () => {
-      const seen = await this.#seen();
-      for (const one of seen) this.#hear(one);
-      return seen.map(({ instance }) => instance);
-    });
+    return this.#sight.list();
   }
 
   watch(listener: (instance: Instance) => void): () => void {
-    return this.#book.watch(listener);
+    return this.#sight.book.watch(listener);
   }
 
   async *logs(id: string, { after, signal }: { after?: string; signal: AbortSignal }): AsyncIterable<Output> {
@@ -271,7 +287,7 @@ export class DockerCompute implements Compute {
   async freeze(id: string): Promise<void> {
     const container = await this.#known(id);
     await (await this.#containers()).pause(container);
-    await this.#look(container);
+    await this.#sight.look(container);
   }
 
   async thaw(id: string): Promise<void> {
@@ -303,12 +319,12 @@ export class DockerCompute implements Compute {
     const connected = async () => {
       await this.#network.find();
       await this.#groups.sweep();
-      const instances = await this.#looks.run(() => this.#lookAtAll(isFirst));
+      const instances = await this.#sight.lookAtAll(isFirst);
       isFirst = false;
       if (instances.some(({ kind, state }) => kind === "worker" && state !== "exited"))
         await this.#watchdog?.guard((await this.#engine.find()).api.address);
     };
-    const happened = (event: EngineEvent) => this.#happened(event);
+    const happened = (event: EngineEvent) => this.#sight.happened(event);
     const { signal } = this.#disposed;
     const first = new AbortController();
     const follower = { attempted: () => first.abort(), connected, happened };
@@ -316,60 +332,9 @@ export class DockerCompute implements Compute {
     await pause(clock, FIRST_ATTEMPT_MS, first.signal);
   }
 
-  /** The first look is the caller's too, by `list`; later ones tell what changed while the engine was away. */
-  async #lookAtAll(isFirst: boolean): Promise<Instance[]> {
-    const seen = await this.#seen();
-    if (isFirst) for (const { instance, container } of seen) this.#book.learn(instance, container);
-    else this.#hearAll(seen);
-    return seen.map(({ instance }) => instance);
-  }
-
-  #hearAll(seen: readonly Seen[]): void {
-    const now = this.#options.clock.now();
-    for (const one of seen) this.#hear(one);
-    const present = new Set(seen.map(({ container }) => container));
-    for (const lost of this.#book.alive()) if (!present.has(lost.container)) this.#hear(asLost(lost, now));
-  }
-
-  async #happened({ Action, Actor, time }: EngineEvent): Promise<void> {
-    const { ID: container, Attributes: labels } = Actor;
-    if ((await this.#look(container)) || Action !== "die") return;
-    // Removed by someone else before we could look: the event itself says how it ended.
-    const instance = this.#book.known(labels[label.instance]!, container);
-    const exit = { ...statusOf(Number(labels.exitCode)), at: time * 1_000 };
-    if (instance) this.#hear({ instance: { ...instance, state: "exited", exit }, container });
-  }
-
-  #look(container: string): Promise<Instance | undefined> {
-    return this.#looks.run(async () => {
-      const found = await (await this.#containers()).inspect(container);
-      if (!found) return undefined;
-      const instance = instanceOf(found);
-      this.#hear({ instance, container });
-      return instance;
-    });
-  }
-
-  /** Nobody is told about a removal, nor about the end that comes with it. */
-  #hear({ instance, container }: Seen): void {
-    if (!this.#removing.has(instance.id)) this.#book.hear(instance, container);
-  }
-
-  async #seen(): Promise<Seen[]> {
-    const containers = await this.#containers();
-    const listed = (await containers.list()).filter((one) => !this.#isOnItsWay(one.State, one.Labels));
-    const found = await Promise.all(listed.map(({ Id }) => containers.inspect(Id)));
-    return found.filter((one) => one !== undefined).map((one) => ({ instance: instanceOf(one), container: one.Id }));
-  }
-
-  /** Made and about to be started by this process, which will say when it runs. */
-  #isOnItsWay(state: string, labels: Readonly<Record<string, string>>): boolean {
-    return state === "created" && this.#starting.has(labels[label.instance]!);
-  }
-
   /** The container of an instance, asked for only when this process has not seen it. */
   async #known(id: string): Promise<string> {
-    const container = this.#book.containerOf(id) ?? (await (await this.#containers()).find(id))?.Id;
+    const container = this.#sight.book.containerOf(id) ?? (await (await this.#containers()).find(id))?.Id;
     if (!container) throw new Error(`no instance ${id}`);
     return container;
   }

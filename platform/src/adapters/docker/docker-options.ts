@@ -36,6 +36,7 @@ const CAPABILITIES: Omit<Capabilities, "groups" | "sharedVolumes"> = {
   limits: true,
   volumes: true,
   volumeSizes: false,
+  freshEnv: false,
   exec: true,
   stats: true,
   publish: true,

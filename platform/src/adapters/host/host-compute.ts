@@ -4,40 +4,39 @@ import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../kernel/background.ts";
 import { floating } from "../../kernel/floating.ts";
-import { OneAtATime } from "../../kernel/one-at-a-time.ts";
-import type { Box, Capabilities, Compute, Gpu, Instance, InstanceSpec, Output } from "../../ports/compute/compute.ts";
+import {
+  type Box,
+  type Capabilities,
+  type Compute,
+  type Gpu,
+  type Instance,
+  type InstanceSpec,
+  type Output,
+  StartRefused,
+} from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
 import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
 import { machinesOwn } from "../../ports/compute/images.ts";
-import { checkPublish, type Published, type Publishing } from "../../ports/compute/publish.ts";
+import { checkPublish, type Publishing } from "../../ports/compute/publish.ts";
+import { nothingLeft } from "../../ports/compute/refusal.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
 import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
 import type { Device } from "./gpus.ts";
-import type { GroupMember, GroupPlace } from "./group-bridges.ts";
 import type { HostExec } from "./host-exec.ts";
 import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
 import { HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
 import type { HostOptions } from "./host-options.ts";
 import { capabilitiesOf, type HostParts, networkedOf, openParts } from "./host-parts.ts";
+import { HostPlaces, type Starting } from "./host-places.ts";
 import type { HostStats } from "./host-stats.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { type Launcher, launchedFrom } from "./launcher.ts";
-import type { InstanceNetwork, Networked } from "./network.ts";
-import { segmentBeside } from "./output-file.ts";
+import type { InstanceNetwork } from "./network.ts";
 import { VolumeFolders } from "./volume-folders.ts";
 import type { Watchdog } from "./watchdog.ts";
-
-/** An instance on its way, with the place that it got. */
-interface Starting {
-  spec: InstanceSpec;
-  place?: number;
-  group?: GroupPlace;
-  published?: readonly Published[];
-  done: Promise<Instance>;
-}
 
 const LOOK_MS = 2_000;
 const LOOKS_PER_RENEWAL = 15;
@@ -62,8 +61,8 @@ export class HostCompute implements Compute {
   readonly #instances = new Map<string, HostInstance>();
   readonly #starting = new Map<string, Starting>();
   readonly #groups: HostGroups;
+  readonly #places: HostPlaces;
   readonly #listeners = new Set<(instance: Instance) => void>();
-  readonly #choosing = new OneAtATime();
   #duty: Duty | undefined;
   #looks = 0;
   #closing: Promise<void> | undefined;
@@ -72,18 +71,25 @@ export class HostCompute implements Compute {
     this.#options = options;
     this.#cgroups = parts.cgroups;
     this.#network = parts.network;
-    this.#groups = new HostGroups(parts.network.groups, () => this.#groupMembers());
+    this.#groups = new HostGroups(parts.network.groups, () => this.#places.groupMembers());
+    const known = { instances: this.#instances, starting: this.#starting };
+    this.#places = new HostPlaces({ ...known, network: parts.network, groups: this.#groups, output: options.output });
     this.#launcher = parts.launcher;
     this.#gpus = parts.gpus;
     this.#cuda = parts.cuda;
     this.devices = new Devices(parts.gpus.map(({ id, type, virtual }) => ({ id, type, virtual })));
-    this.devices.heldBy(async () => this.#heldDevices());
+    this.devices.heldBy(async () => this.#places.heldDevices());
     this.#watchdog = parts.watchdog;
     this.#exec = parts.exec;
     this.#stats = parts.stats;
     this.capabilities = capabilitiesOf(parts, options);
     const { volumes: folder, sharedVolumes: shared, clock } = options;
-    this.volumes = new VolumeFolders({ folder, shared, clock, usersOf: async (volume) => this.#usersOf(volume) });
+    this.volumes = new VolumeFolders({
+      folder,
+      shared,
+      clock,
+      usersOf: async (volume) => this.#places.usersOf(volume),
+    });
   }
 
   static async open(options: HostOptions): Promise<HostCompute> {
@@ -127,8 +133,8 @@ export class HostCompute implements Compute {
   async #recoverOne(id: string): Promise<void> {
     const folder = this.#folderOf(id);
     const [kept, identity] = await Promise.all([folder.kept(), launchedFrom(folder)]);
-    // Its server died before the program began, and nobody begins it any more.
-    if (!kept || !identity) {
+    // Its server died before the program began, and nobody begins it any more. What it wrote when it ran before is its own all the same.
+    if (!kept || (!identity && !(await folder.endUnbegun()))) {
       await folder.remove();
       return this.#clear(id);
     }
@@ -185,11 +191,20 @@ export class HostCompute implements Compute {
 
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
     const known = this.#instances.get(id);
-    if (known) return known.view();
+    return known ? known.view() : this.#once(id, spec);
+  }
+
+  async again(id: string, spec: InstanceSpec): Promise<Instance> {
+    const known = this.#instances.get(id);
+    if (!known) throw new StartRefused(nothingLeft(id));
+    return known.isEnded ? this.#once(id, spec, known) : known.view();
+  }
+
+  #once(id: string, spec: InstanceSpec, before?: HostInstance): Promise<Instance> {
     const running = this.#starting.get(id);
     if (running) return running.done;
     const idsOf = (gpus: readonly Gpu[]) => gpus.map((gpu) => gpu.id);
-    const begun = this.devices.give(id, spec.gpu, (gpus) => this.#begin(id, spec, idsOf(gpus)));
+    const begun = this.devices.give(id, spec.gpu, (gpus) => this.#begin(id, spec, idsOf(gpus), before));
     const done = begun.finally(() => this.#starting.delete(id));
     this.#starting.set(id, { spec, done });
     return done;
@@ -200,16 +215,19 @@ export class HostCompute implements Compute {
     return published ? { range: published.range } : { cannot: "instances share the machine's network" };
   }
 
-  async #begin(id: string, spec: InstanceSpec, given: readonly string[]): Promise<Instance> {
+  async #begin(id: string, spec: InstanceSpec, given: readonly string[], before?: HostInstance): Promise<Instance> {
     const app = await this.#appOf(spec.image, spec.account);
     checkPublish(spec.publish, this.publishing());
     this.#launcher.check(spec);
-    const { place, group, published = [] } = await this.#choosePlace(id, spec);
+    const { place, group, published = [] } = await this.#places.choose(id, spec, before?.kept);
     const folder = this.#folderOf(id);
-    const segment = this.#segmentOfNext();
+    const segment = before?.kept.segment ?? this.#places.segmentOfNext();
+    const undo = before && (await folder.beginAgain());
     const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place, group, gpus: given, published });
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
+      // What the one before was counted with is not counted for this one.
+      if (before) await this.#clear(id);
       await this.#cgroups?.create(id, spec.limits);
       await folder.make(kept, cgroups);
       if (place !== undefined) await this.#network.published?.open(place, published);
@@ -230,6 +248,7 @@ export class HostCompute implements Compute {
         enter,
         ownNetwork: this.#network.own,
       });
+      before?.letGo();
       const instance = this.#follow(id, folder, kept);
       launched.ended.then(() => instance.look()).catch(this.#failed);
       this.#tell(instance);
@@ -237,66 +256,15 @@ export class HostCompute implements Compute {
       await instance.follow(launched.identity).catch(this.#failed);
       return instance.view();
     } catch (error) {
-      this.#instances.delete(id);
       if (place !== undefined) await this.#network.published?.close(place);
-      await folder.remove();
+      if (before) this.#instances.set(id, before);
+      else this.#instances.delete(id);
+      await (undo ? undo() : folder.remove());
       await this.#clear(id);
       delete this.#starting.get(id)?.group;
       await this.#groups.settle(group);
       throw isFull(error) ? new Error(DISK_IS_FULL, { cause: error }) : error;
     }
-  }
-
-  #usersOf(volume: string): string[] {
-    const there = [...this.#instances].filter(([, { isEnded, kept }]) => !isEnded && kept.volumes?.includes(volume));
-    const coming = [...this.#starting].filter(([, { spec }]) => spec.mounts?.some((mount) => mount.volume === volume));
-    return [...new Set([...there, ...coming].map(([id]) => id))];
-  }
-
-  #segmentOfNext(): number {
-    const segments = [...this.#instances.values()].map(({ kept: { segment = 0 } }) => segment);
-    return segmentBeside(this.#options.output, segments, this.#starting.size - 1);
-  }
-
-  /** One after another, so that no two instances get the same port or address. */
-  #choosePlace(id: string, spec: InstanceSpec): Promise<Pick<Starting, "place" | "group" | "published">> {
-    return this.#choosing.run(async () => {
-      const place = await this.#network.choose(spec.ports, this.#others(id));
-      const group = await this.#groups.choose(spec);
-      const taken = [...this.#starting.values()].flatMap(({ published = [] }) => published.map((one) => one.outside));
-      const published = await this.#network.published?.choose(spec.publish ?? [], taken);
-      const chosen = {
-        ...(place !== undefined && { place }),
-        ...(group && { group }),
-        ...(published && { published }),
-      };
-      Object.assign(this.#starting.get(id) ?? {}, chosen);
-      return chosen;
-    });
-  }
-
-  *#groupMembers(): Generator<GroupMember> {
-    for (const { kept } of this.#instances.values()) if (kept.group) yield { ...kept.group, index: kept.address! };
-    for (const { group, place } of this.#starting.values()) if (group) yield { ...group, index: place! };
-  }
-
-  /** Everybody who has or is about to have a place. An ended instance keeps only its address, until it is removed. */
-  #others(id: string): Networked[] {
-    const there = [...this.#instances.values()].map((instance) => ({
-      ...networkedOf(instance),
-      ...(instance.isEnded && { ports: [] }),
-    }));
-    const coming = [...this.#starting].filter(([other]) => other !== id);
-    const places = coming.map(([, { spec, place }]) => ({
-      index: place,
-      ports: spec.ports,
-      processes: async () => [],
-    }));
-    return [...there, ...places];
-  }
-
-  #heldDevices(): string[] {
-    return [...this.#instances.values()].filter(({ isEnded }) => !isEnded).flatMap(({ kept }) => kept.gpus);
   }
 
   async stop(id: string, graceMs: number): Promise<void> {

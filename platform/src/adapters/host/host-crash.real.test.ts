@@ -347,3 +347,19 @@ async function named(key: string): Promise<string[]> {
 async function until(happened: () => Promise<boolean>): Promise<void> {
   while (!(await happened())) await sleep(realClock, 50);
 }
+
+test("what a program wrote is kept when the server dies while it is started again", async () => {
+  await using world = await openHost();
+  const steps = [{ count: "/tmp/boots" }, { exit: 3 }];
+  const spec = specOf(world, steps, { kind: "pod" });
+  await world.compute.start("crashing", spec);
+  await ended(world.compute, "crashing");
+  await world.compute[Symbol.asyncDispose]();
+  await new InstanceFolder(join(world.data, "instances", "crashing")).beginAgain();
+  const next = await world.reopen();
+  const reason = "the server ended while it was started again";
+  expect(await next.list()).toMatchObject([{ id: "crashing", state: "exited", exit: { reason } }]);
+  await next.again("crashing", spec);
+  await ended(next, "crashing");
+  expect((await linesOf(next, "crashing")).lines).toEqual(["1", "2"]);
+});

@@ -169,6 +169,7 @@ describe("the sandbox", () => {
     node: "/n/node",
     etc: { hosts: 10 },
     hostname: "i1",
+    scratch: undefined,
     scratchBytes: 1_000,
     library: undefined,
     mounts: [{ source: "/srv/volumes/v", path: "/mnt/deep/er" }],

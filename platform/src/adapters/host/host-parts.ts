@@ -62,6 +62,7 @@ export const capabilitiesOf = (
   sandbox: launcher.sandboxed,
   volumes: launcher.sandboxed,
   volumeSizes: false,
+  freshEnv: true,
   sharedVolumes: launcher.sandboxed && sharedVolumes !== undefined,
   groups: network.groups !== undefined,
   exec: exec.isPossible,

@@ -1,6 +1,7 @@
 /** What is kept of one instance on the disk: enough for the next process of the server, and no value of a variable. */
-import { mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { replacePrivately } from "../../kernel/private-file.ts";
 import type { Exit, InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
 import type { Published } from "../../ports/compute/publish.ts";
 import { hasRoom, isFull } from "../../ports/disk.ts";
@@ -61,6 +62,12 @@ export const EXIT = "exit";
 /** What is known of an end beyond its status. */
 const REASON = "reason";
 const CGROUPS = "cgroups";
+/** It ran before: what it wrote is kept, however its next start ends. */
+const AGAIN = "again";
+/** Its own disk, where that is not in memory. */
+const SCRATCH = "scratch";
+const NEVER_BEGAN = "the server ended while it was started again";
+const KILLED = 137;
 /** The watchdog ends instances whose folder has this. */
 const WORKER = "worker";
 
@@ -104,12 +111,40 @@ export class InstanceFolder {
   }
 
   async make(kept: KeptInstance, cgroups: readonly string[]): Promise<void> {
-    await mkdir(this.path, { mode: 0o700 });
+    await mkdir(this.path, { recursive: true, mode: 0o700 });
     await Promise.all([
-      writeFile(this.file(KEPT), JSON.stringify(kept), { mode: 0o600 }),
+      replacePrivately(this.file(KEPT), JSON.stringify(kept)),
       writeFile(this.file(CGROUPS), cgroups.map((folder) => `${folder}\n`).join("")),
       ...(kept.kind === "worker" ? [writeFile(this.file(WORKER), "")] : []),
     ]);
+  }
+
+  /** The disk of a program that stays, for all that runs there: nobody else can walk to it. */
+  async makeScratch(): Promise<string> {
+    const scratch = this.file(SCRATCH);
+    await mkdir(scratch, { recursive: true });
+    await chmod(scratch, 0o1777);
+    return scratch;
+  }
+
+  /** Forgets that it ended. Resolves with what makes it so again. */
+  async beginAgain(): Promise<() => Promise<void>> {
+    await writeFile(this.file(AGAIN), "");
+    const ending = await Promise.all(
+      [EXIT, REASON].map(async (name) => [name, await readOrUndefined(this.file(name))]),
+    );
+    for (const name of [EXIT, REASON, IDENTITY]) await rm(this.file(name), { recursive: true, force: true });
+    return async () => {
+      for (const [name, text] of ending) if (text !== undefined) await writeFile(this.file(name!), text).catch(ifFull);
+    };
+  }
+
+  /** For one that ran before and whose next start never was: it has ended. False for one that never ran. */
+  async endUnbegun(): Promise<boolean> {
+    if ((await readOrUndefined(this.file(AGAIN))) === undefined) return false;
+    await this.keepReason(NEVER_BEGAN);
+    await this.keepExit(KILLED);
+    return true;
   }
 
   /** Undefined when nothing, or nothing whole, is there. */

@@ -6,6 +6,10 @@ set -u
 folder=$1 segment=$2
 number=0
 file=$folder/output
+# Of an instance that is started again: goes on after what it wrote before.
+for kept in "$folder"/output.*; do
+  [ -e "$kept" ] && [ "${kept##*.}" -gt "$number" ] && number=${kept##*.} file=$kept
+done
 
 size() {
   { wc -c <"$file" || echo 0; } 2>/dev/null

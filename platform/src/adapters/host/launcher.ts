@@ -164,6 +164,7 @@ export class Launcher {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
     const mounts = await launch.volumes.mounted(launch.spec.mounts, RESERVED);
+    const scratch = launch.spec.kind === "worker" ? undefined : await launch.folder.makeScratch();
     const given: [number, Given][] = [
       [VARIABLES_FD, { text: environmentText(this.#environmentFor(launch)), owner: user }],
     ];
@@ -173,7 +174,7 @@ export class Launcher {
       app: this.sandboxed ? launch.app?.identity : undefined,
     });
     if (this.sandboxed) {
-      given.push([ARGUMENTS_FD, { text: this.#viewOf(launch, user, { library, mounts }).join("\0") }]);
+      given.push([ARGUMENTS_FD, { text: this.#viewOf(launch, user, { library, mounts, scratch }).join("\0") }]);
       const etc = etcFor(user ?? process.getuid!(), launch.ownNetwork);
       for (const name of ETC_NAMES) given.push([ETC_FDS[name], { text: etc[name] }]);
     }
@@ -193,7 +194,7 @@ export class Launcher {
   #viewOf(
     { id, spec, app, devices, names }: Launch,
     user: number | undefined,
-    shown: Pick<View, "library" | "mounts">,
+    shown: Pick<View, "library" | "mounts" | "scratch">,
   ): string[] {
     return sandboxArguments({
       system: this.#system,

@@ -81,6 +81,8 @@ export interface View {
   names?: string | undefined;
   hostname: string;
   scratchBytes: number;
+  /** The folder that is `/tmp` to a program that stays; else that is in memory, and goes with it. */
+  scratch: string | undefined;
   devices: readonly string[];
   mounts: readonly MountedFolder[];
   /** Descriptor of the filter of system calls, where there is one for this processor. */
@@ -108,7 +110,9 @@ export function sandboxArguments(view: View): string[] {
     ...(view.names === undefined ? [] : ["--ro-bind", view.names, "/etc/hosts"]),
     ...["--proc", "/proc", "--dev", "/dev"],
     ...["--perms", "1777", ...size, "--tmpfs", "/dev/shm"],
-    ...["--perms", "1777", ...size, "--tmpfs", "/tmp"],
+    ...(view.scratch === undefined
+      ? ["--perms", "1777", ...size, "--tmpfs", "/tmp"]
+      : ["--bind", view.scratch, "/tmp"]),
     ...["--symlink", "/tmp", "/var/tmp"],
     ...view.devices.flatMap((device) => ["--dev-bind-try", device, device]),
     ...(view.app === undefined ? ["--dir", APP] : [view.appWritable ? "--bind" : "--ro-bind", view.app, APP]),

@@ -14,7 +14,7 @@ import {
 import type { ExecSpec, Execution } from "./execution.ts";
 import type { ImageFacts } from "./images.ts";
 import type { Publishing } from "./publish.ts";
-import { ExecRefused } from "./refusal.ts";
+import { ExecRefused, nothingLeft } from "./refusal.ts";
 import type { Stats } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
 
@@ -114,6 +114,12 @@ export class ByImage implements Compute {
     const instance = await driver.start(id, spec);
     this.#places.set(id, driver);
     return instance;
+  }
+
+  async again(id: string, spec: InstanceSpec): Promise<Instance> {
+    const place = await this.#placeOf(id);
+    if (!place) throw new StartRefused(nothingLeft(id));
+    return place.again(id, spec);
   }
 
   async stop(id: string, graceMs: number): Promise<void> {

@@ -1,5 +1,6 @@
 /** What every Compute does: the definition of the port, run against each driver. */
 import { describe, expect, test } from "vitest";
+import { againConformance } from "./again.conformance.ts";
 import { type Compute, type InstanceSpec, LONGEST_LINE, StartRefused } from "./compute.ts";
 import { ended, found, linesOf, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
 import { execConformance } from "./exec.conformance.ts";
@@ -263,6 +264,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
       });
     });
   });
+  againConformance(name, open);
   groupsConformance(name, open);
   imagesConformance(name, open);
   placeConformance(name, open);

@@ -126,6 +126,8 @@ export interface Capabilities {
   volumes: boolean;
   /** Programs cannot write more to a volume than its size; without it what they wrote is told, and nothing stops them. */
   volumeSizes: boolean;
+  /** An instance that is started again gets the variables of that boot; without it those of its first. */
+  freshEnv: boolean;
   /** There is storage for volumes that other machines have too. */
   sharedVolumes: boolean;
   /** Instances can be members of a group, in which they reach each other by address and name, and which nobody else reaches. */
@@ -158,6 +160,13 @@ export interface Compute extends AsyncDisposable {
    * remains; also when not as many GPUs are free as it asks for.
    */
   start(id: string, spec: InstanceSpec): Promise<Instance>;
+  /**
+   * Starts the program of an instance that has ended once more: the same id, command and place, on what it wrote to its own disk, after what
+   * it wrote to its log. `spec` is that of its start, with the variables of this boot where `capabilities.freshEnv`; else it gets those of
+   * its first. One that runs is left alone. Throws StartRefused when nothing of it is left, or what it held is taken; it then stays
+   * ended as it was. Of workers, whose disk may be in memory, nothing but the id and the log is promised.
+   */
+  again(id: string, spec: InstanceSpec): Promise<Instance>;
   /** Asks the program to end, and ends it after the grace. Resolves when it has ended; unknown and ended ones are no error. */
   stop(id: string, graceMs: number): Promise<void>;
   /** Ends it at once if it still runs and leaves nothing of it: no process, no file, no name. Unknown ones are no error. */

@@ -41,6 +41,11 @@ const acts = {
     while (used() < ms);
   },
   writeSaved: (file) => writeSync(1, `${existsSync(file) ? readFileSync(file) : "nothing"}\n`),
+  count(file) {
+    const times = existsSync(file) ? Number(readFileSync(file)) + 1 : 1;
+    writeFileSync(file, String(times));
+    writeSync(1, `${times}\n`);
+  },
   writeError: (text) => writeSync(2, text),
   async echoInput() {
     for await (const chunk of process.stdin) await new Promise((resolve) => process.stdout.write(chunk, resolve));

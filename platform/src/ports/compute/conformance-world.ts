@@ -41,6 +41,8 @@ export type Step =
   | { writeSize: "once" | "always" }
   /** Does not end when it is hung up. */
   | { ignoreHangUp: true }
+  /** Writes how often it was done with this file, in a line of its own. */
+  | { count: string }
   | { kill: "SIGKILL" }
   | { exit: number };
 

@@ -32,15 +32,24 @@ export class Devices {
     }
   }
 
+  /** The same for these very devices, which an instance had before. */
+  async giveAgain<T>(id: string, ids: readonly string[], begin: () => Promise<T>): Promise<T> {
+    if (ids.length === 0) return begin();
+    await this.#choosing.run(() => this.#retake(id, ids));
+    try {
+      return await begin();
+    } finally {
+      this.#promised.delete(id);
+    }
+  }
+
   stock(): GpuStock[] {
     const byType = Map.groupBy(this.all, ({ type }) => type);
     return [...byType].map(([type, gpus]) => ({ type, count: gpus.length, virtual: gpus[0]!.virtual }));
   }
 
   async #choose(id: string, { type, count }: GpuWish): Promise<readonly Gpu[]> {
-    // Those promised first: a start that ends meanwhile is known to its driver by then.
-    const promised = [...this.#promised.values()].flat().map((gpu) => gpu.id);
-    const held = new Set([...promised, ...(await Promise.all(this.#held.map((of) => of()))).flat()]);
+    const held = await this.#taken();
     const ofType = this.all.filter((gpu) => gpu.type === type);
     const free = ofType.filter((gpu) => !held.has(gpu.id));
     if (free.length < count)
@@ -48,5 +57,21 @@ export class Devices {
     const chosen = free.slice(0, count);
     this.#promised.set(id, chosen);
     return chosen;
+  }
+
+  async #retake(id: string, ids: readonly string[]): Promise<void> {
+    const held = await this.#taken();
+    const lost = ids.find((one) => held.has(one) || !this.all.some((gpu) => gpu.id === one));
+    if (lost !== undefined) throw new StartRefused(`the GPU that it had, ${lost}, is in use by another or gone`);
+    this.#promised.set(
+      id,
+      this.all.filter((gpu) => ids.includes(gpu.id)),
+    );
+  }
+
+  /** Those promised first: a start that ends meanwhile is known to its driver by then. */
+  async #taken(): Promise<ReadonlySet<string>> {
+    const promised = [...this.#promised.values()].flat().map((gpu) => gpu.id);
+    return new Set([...promised, ...(await Promise.all(this.#held.map((of) => of()))).flat()]);
   }
 }

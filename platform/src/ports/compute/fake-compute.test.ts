@@ -49,6 +49,11 @@ function play(instance: FakeInstance, spec: InstanceSpec, compute: FakeCompute, 
     if ("burnMs" in step) instance.uses = { ...instance.uses, cpuMs: step.burnMs };
     if ("takeMemoryMb" in step) instance.uses = { ...instance.uses, memoryBytes: step.takeMemoryMb * 1_048_576 };
     if ("writeSaved" in step) instance.write(`${volumes.read(...volumeFile(spec, step.writeSaved)) ?? "nothing"}\n`);
+    if ("count" in step) {
+      const times = Number(instance.disk.get(step.count) ?? 0) + 1;
+      instance.disk.set(step.count, String(times));
+      instance.write(`${times}\n`);
+    }
     if ("writeVariable" in step) instance.write(`${JSON.stringify(spec.env[step.writeVariable])}\n`);
     if ("echoOn" in step) {
       instance.listen(step.echoOn, echo);

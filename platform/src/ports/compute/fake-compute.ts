@@ -21,14 +21,16 @@ import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import { parseReference } from "./image-reference.ts";
 import type { ImageFacts } from "./images.ts";
 import {
+  asBefore,
   checkPublish,
   choosePorts,
   type PortRange,
   PUBLISHED_PORTS,
+  type Publish,
   type Published,
   type Publishing,
 } from "./publish.ts";
-import { ExecRefused } from "./refusal.ts";
+import { ExecRefused, nothingLeft } from "./refusal.ts";
 import type { Stats } from "./stats.ts";
 
 /** What programs do when they are started: called once for each, and free to act on the instance later too. */
@@ -58,6 +60,7 @@ type Verb =
   | "capacity"
   | "prepare"
   | "start"
+  | "again"
   | "stop"
   | "remove"
   | "list"
@@ -108,6 +111,7 @@ export class FakeCompute implements Compute {
       volumes: true,
       volumeSizes: true,
       sharedVolumes: false,
+      freshEnv: true,
       groups: true,
       exec: true,
       stats: true,
@@ -189,19 +193,31 @@ export class FakeCompute implements Compute {
     return starting;
   }
 
-  async #begin(id: string, spec: InstanceSpec): Promise<Instance> {
+  async again(id: string, spec: InstanceSpec): Promise<Instance> {
+    this.#mayFail("again");
+    const before = this.#instances.get(id);
+    if (!before) throw new StartRefused(nothingLeft(id));
+    if (!before.exited) return before.view();
+    const starting = this.#starting.get(id) ?? this.#begin(id, spec, before).finally(() => this.#starting.delete(id));
+    this.#starting.set(id, starting);
+    return starting;
+  }
+
+  async #begin(id: string, spec: InstanceSpec, before?: FakeInstance): Promise<Instance> {
     const reason = this.#refusal?.(spec.image, spec) ?? this.registry.whyNotHere(spec.image);
     if (reason !== undefined) throw new StartRefused(reason);
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
     this.#checkBox(spec);
     this.#checkPorts(spec);
     this.volumes.checkMounts(spec.mounts);
-    return this.#devices.give(id, spec.gpu, async (gpus) => this.#run(id, spec, gpus));
+    return this.#devices.give(id, spec.gpu, async (gpus) => this.#run(id, spec, gpus, before));
   }
 
-  #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[]): Instance {
-    const address = spec.group && chooseAddress(spec, this.#members(), this.capabilities.groups);
-    const instance = new FakeInstance(id, spec, this.#clock, { gpus, address, published: this.#publish(spec) });
+  #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[], before?: FakeInstance): Instance {
+    const others = this.#members().filter((one) => one !== before);
+    const address = spec.group && (before?.address ?? chooseAddress(spec, others, this.capabilities.groups));
+    const published = this.#publish(asBefore(spec.publish, before?.published));
+    const instance = new FakeInstance(id, spec, this.#clock, { gpus, address, published, before });
     instance.changed = () => this.#tell(instance);
     this.#instances.set(id, instance);
     this.#tell(instance);
@@ -242,7 +258,7 @@ export class FakeCompute implements Compute {
     if (port !== undefined) throw new StartRefused(`port ${port} is in use by another instance`);
   }
 
-  #publish({ publish = [] }: InstanceSpec): readonly Published[] {
+  #publish(publish: readonly Publish[]): readonly Published[] {
     const publishing = this.publishing();
     checkPublish(publish, publishing);
     const used = this.#running().flatMap(({ published }) => published.map(({ outside }) => outside));

@@ -14,6 +14,8 @@ export interface FakePlace {
   gpus?: readonly Gpu[];
   address?: string | undefined;
   published?: readonly Published[];
+  /** The boot before this one, whose disk and log it goes on with. */
+  before?: FakeInstance | undefined;
 }
 
 export class FakeInstance {
@@ -25,6 +27,8 @@ export class FakeInstance {
   readonly address: string | undefined;
   /** Ports of the machine that lead to it. */
   readonly published: readonly Published[];
+  /** What the program keeps on its own disk, by the path of the file. */
+  readonly disk: Map<string, string>;
   readonly whenExited: Promise<void>;
   /** Called with every change of its state; set by the driver. */
   changed: () => void = () => {};
@@ -48,7 +52,10 @@ export class FakeInstance {
   #wake = Promise.withResolvers<void>();
   #exited: () => void;
 
-  constructor(id: string, spec: InstanceSpec, clock: Clock, { gpus = [], address, published = [] }: FakePlace = {}) {
+  constructor(id: string, spec: InstanceSpec, clock: Clock, place: FakePlace = {}) {
+    const { gpus = [], address, published = [], before } = place;
+    this.disk = before?.disk ?? new Map();
+    this.#text = before ? before.#text : "";
     this.published = published;
     this.gpus = gpus;
     this.devices = gpus.map((gpu) => gpu.id);

@@ -97,3 +97,10 @@ export function* freePorts(
   }
   return undefined;
 }
+
+/** For an instance that is started again: the ports of the machine that it had are wished for. */
+export const asBefore = (publish: readonly Publish[] = [], before: readonly Published[] = []): Publish[] =>
+  publish.map(({ port, outside = before.find(({ inside }) => inside === port)?.outside }) => ({
+    port,
+    ...(outside !== undefined && { outside }),
+  }));

@@ -5,3 +5,5 @@ export class StartRefused extends Error {}
 
 /** No program can be run beside that of an instance, or not this one. */
 export class ExecRefused extends Error {}
+
+export const nothingLeft = (id: string) => `nothing is left of instance ${id}: it cannot go on where it was`;

@@ -1,0 +1,94 @@
+/** What is seen of the containers of one installation, each change told once and in order. */
+import type { Clock } from "../../kernel/clock.ts";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
+import type { Instance } from "../../ports/compute/compute.ts";
+import { instanceOf, label, statusOf } from "./container.ts";
+import type { Containers } from "./containers.ts";
+import type { EngineEvent } from "./engine-events.ts";
+import { asLost, type Seen, StateBook } from "./state-book.ts";
+
+export interface SightParts {
+  clock: Clock;
+  containers: () => Promise<Containers>;
+  /** Whether an instance is being started by this process, which will say when it runs. */
+  isComing: (id: string) => boolean;
+}
+
+export class Sight {
+  readonly book = new StateBook();
+  readonly #parts: SightParts;
+  /** What was seen later must also be told later: nobody looks while another does. */
+  readonly #looks = new OneAtATime();
+  readonly #removing = new Set<string>();
+
+  constructor(parts: SightParts) {
+    this.#parts = parts;
+  }
+
+  list(): Promise<Instance[]> {
+    return this.#looks.run(async () => {
+      const seen = await this.#seen();
+      for (const one of seen) this.#hear(one);
+      return seen.map(({ instance }) => instance);
+    });
+  }
+
+  /** The first look is the caller's too, by `list`; later ones tell what changed while the engine was away. */
+  lookAtAll(isFirst: boolean): Promise<Instance[]> {
+    return this.#looks.run(async () => {
+      const seen = await this.#seen();
+      if (isFirst) for (const { instance, container } of seen) this.book.learn(instance, container);
+      else this.#hearAll(seen);
+      return seen.map(({ instance }) => instance);
+    });
+  }
+
+  async happened({ Action, Actor, time }: EngineEvent): Promise<void> {
+    const { ID: container, Attributes: labels } = Actor;
+    if ((await this.look(container)) || Action !== "die") return;
+    // Removed by someone else before we could look: the event itself says how it ended.
+    const instance = this.book.known(labels[label.instance]!, container);
+    const exit = { ...statusOf(Number(labels.exitCode)), at: time * 1_000 };
+    if (instance) this.#hear({ instance: { ...instance, state: "exited", exit }, container });
+  }
+
+  look(container: string): Promise<Instance | undefined> {
+    return this.#looks.run(async () => {
+      const found = await (await this.#parts.containers()).inspect(container);
+      if (!found) return undefined;
+      const instance = instanceOf(found);
+      this.#hear({ instance, container });
+      return instance;
+    });
+  }
+
+  /** Nobody is told about a removal, nor about the end that comes with it. */
+  async without(id: string, remove: () => Promise<void>): Promise<void> {
+    this.#removing.add(id);
+    try {
+      await remove();
+    } finally {
+      this.book.forget(id);
+      this.#removing.delete(id);
+    }
+  }
+
+  #hearAll(seen: readonly Seen[]): void {
+    const { clock } = this.#parts;
+    for (const one of seen) this.#hear(one);
+    const present = new Set(seen.map(({ container }) => container));
+    for (const lost of this.book.alive()) if (!present.has(lost.container)) this.#hear(asLost(lost, clock.now()));
+  }
+
+  #hear({ instance, container }: Seen): void {
+    if (!this.#removing.has(instance.id)) this.book.hear(instance, container);
+  }
+
+  async #seen(): Promise<Seen[]> {
+    const containers = await this.#parts.containers();
+    const isOnItsWay = (state: string, id: string) => state === "created" && this.#parts.isComing(id);
+    const listed = (await containers.list()).filter((one) => !isOnItsWay(one.State, one.Labels[label.instance]!));
+    const found = await Promise.all(listed.map(({ Id }) => containers.inspect(Id)));
+    return found.filter((one) => one !== undefined).map((one) => ({ instance: instanceOf(one), container: one.Id }));
+  }
+}
