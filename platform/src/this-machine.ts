@@ -1,4 +1,5 @@
 /** The machine that this process runs on, as one that runs instances: its programs and its containers, and how they reach the server. */
+import { uptime } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DockerCompute } from "./adapters/docker/docker-compute.ts";
@@ -59,6 +60,7 @@ export async function openMachine(
     workerUrl: (image: string) => settings.workerUrl ?? (isHostImage(image) ? hostUrl : containerUrl()),
     site: siteOf(settings),
     refusal,
+    bootedAt: parts.clock.now() - uptime() * 1000,
   };
   return {
     machines: [machine],

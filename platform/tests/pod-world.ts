@@ -23,8 +23,11 @@ export interface PodWorld extends World {
   pass(seconds: number): Promise<void>;
   /** The log of a Pod, the platform's own lines in brackets. */
   log(pod: string): Promise<string[]>;
-  /** The server ends without a word, and the next one comes up on what it left; with `rebooted`, the machine was off as well. */
-  crash(options?: { rebooted?: boolean }): Promise<PodWorld>;
+  /**
+   * The server ends without a word, and the next one comes up on what it left; with `rebooted`, the machine was off as well:
+   * nothing of its programs is left, or they were asked to end and are there, ended.
+   */
+  crash(options?: { rebooted?: "nothing left" | "all ended" }): Promise<PodWorld>;
 }
 
 export interface PodWorldOptions extends Omit<WorldOptions, "compute" | "machine"> {
@@ -100,13 +103,18 @@ function podWorld(world: World, compute: FakeCompute, started: string[]): PodWor
       const lines = await world.logs.read(podLog(pod), { from: { tail: 1000 } });
       return lines.map(({ source, line }) => (source === "system" ? `[${line}]` : line));
     },
-    async crash({ rebooted = false } = {}) {
+    async crash({ rebooted } = {}) {
       await world.abandon();
-      if (rebooted) for (const { id } of await compute.list()) await compute.remove(id);
+      for (const { id } of await compute.list()) {
+        if (rebooted === "nothing left") await compute.remove(id);
+        if (rebooted === "all ended") compute.instance(id).exit({ code: 0 });
+      }
+      if (rebooted) await world.clock.advance(60_000);
+      const bootedAt = rebooted && world.clock.now();
       const left = compute.restarted();
       const known = (await left.list()).map(({ id }) => id);
       noteStarts(left, known);
-      const next = await setup({ rateLimits: "off", store: world.store, found: world, compute: () => left });
+      const next = await setup({ rateLimits: "off", store: world.store, found: world, compute: () => left, bootedAt });
       const again = podWorld(next, left, known);
       await idle();
       return again;

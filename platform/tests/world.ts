@@ -97,6 +97,8 @@ export interface WorldOptions {
   found?: Pick<World, "clock" | "random" | "queue" | "logs">;
   /** The name of its machine. */
   machine?: string;
+  /** When that was last switched on. */
+  bootedAt?: number;
   frozenS?: number;
   frozenMb?: number;
   quotas?: Quotas;
@@ -122,6 +124,7 @@ export async function setup({
   compute,
   found,
   machine: id = "machine",
+  bootedAt,
   signals = new MemorySignals(),
   frozenS = 3600,
   frozenMb,
@@ -135,7 +138,10 @@ export async function setup({
   const queue = found?.queue ?? new MemoryQueue(clock);
   const logs = found?.logs ?? new MemoryLogs();
   let url = "";
-  const machine = compute && { id, compute: compute(clock), workerUrl: () => url, site: SITE };
+  const machine = compute && {
+    ...{ id, compute: compute(clock), workerUrl: () => url, site: SITE },
+    ...(bootedAt !== undefined && { bootedAt }),
+  };
   const life = mortal(clock, logs);
   const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl, quotas });
   const owner = await services.accounts.firstOwner();

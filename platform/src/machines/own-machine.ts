@@ -22,6 +22,8 @@ export interface OwnMachine {
   site: Site;
   /** What images it runs; any where nothing is said. */
   runs?: readonly Runs[];
+  /** When it was last switched on, as far as that is known: what ended before did not end by itself. */
+  bootedAt?: number;
   /** Why nothing new is begun here, such as a full disk; undefined when nothing is in the way. */
   refusal?: () => string | undefined;
 }

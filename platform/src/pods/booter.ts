@@ -66,6 +66,16 @@ export class PodBooter {
     return this.#begin({ id: item.id, account, image, isOver, ...access, say }, (avoid) => this.#make(item, avoid));
   }
 
+  /** Starts what has ended once more, on the disk that it had. Throws StartRefused where nothing of it is left. */
+  async again(item: PodInstance, pod: PodItem): Promise<Instance> {
+    const { podKeys, compute } = this.#parts;
+    const issued = await podKeys.issue(item.account, pod.id);
+    // A driver that cannot change the variables of what has run keeps the key of the first boot.
+    await podKeys.removeOf(pod.id, [issued.id, item.doc.keyId]);
+    await this.#store(pod);
+    return compute.again(item.id, await this.#specOf(pod, item, issued.key));
+  }
+
   /** A port of the machine may be somebody else's by now, which only the start tells. */
   async #begin(
     beginning: Omit<Beginning, "spec">,
@@ -84,7 +94,7 @@ export class PodBooter {
 
   /** The key and the ports are on record before anything runs with them. */
   async #make(item: PodInstance, avoid: ReadonlySet<number>): Promise<InstanceSpec | undefined> {
-    const { podKeys, podRecords, workerUrl, site, reveal, clock, sshKeysOf } = this.#parts;
+    const { podKeys, podRecords, clock } = this.#parts;
     const issued = await podKeys.issue(item.account, item.doc.owner);
     const pod = await podRecords.change(item.doc.owner, async (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
@@ -95,12 +105,17 @@ export class PodBooter {
     });
     const instance = pod && (await podRecords.instanceOf(pod));
     const isWanted = instance?.id === item.id && instance.doc.state === "PLACED" && instance.doc.keyId === issued.id;
-    await podKeys.removeOf(item.doc.owner, isWanted ? issued.id : (instance?.doc.keyId ?? undefined));
+    await podKeys.removeOf(item.doc.owner, [isWanted ? issued.id : (instance?.doc.keyId ?? null)]);
     if (!isWanted || !pod) return undefined;
     await this.#store(pod);
+    return this.#specOf(pod, instance, issued.key);
+  }
+
+  async #specOf(pod: PodItem, instance: PodInstance, key: string): Promise<InstanceSpec> {
+    const { workerUrl, site, reveal, sshKeysOf } = this.#parts;
     const url = await workerUrl(pod.doc.image);
     const sshKeys = pod.doc.startSsh ? (await sshKeysOf(pod.account)).join("\n") : "";
-    return podSpec({ pod, instance, url, key: issued.key, site, sshKeys }, reveal);
+    return podSpec({ pod, instance, url, key, site, sshKeys }, reveal);
   }
 
   /** Its persistent folder is there, and as large as it is to be. */

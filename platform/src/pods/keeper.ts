@@ -4,7 +4,7 @@ import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { exitText, type InstanceLog, LAST_LINES } from "../machines/instance-log.ts";
 import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
-import type { Exit, Instance } from "../ports/compute/compute.ts";
+import { type Exit, type Instance, StartRefused } from "../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
 import { type PodStatus, podLifecycle } from "../resources/pods/model.ts";
 import type { PodItem, PodRecords } from "../resources/pods/records.ts";
@@ -93,14 +93,31 @@ export class PodKeeper implements Trade<KeptPodInstance> {
       const instance = await this.#booter.boot(item, pod, () => this.#instances.isClosed);
       if (instance) await this.#runs(item, instance);
     } catch (error) {
-      await this.#fail(item, error instanceof Error ? error.message : String(error));
+      await this.#fail(item, reasonOf(error));
     }
   }
 
   /** The disk that it had goes on; where nothing of it is left, it begins with a new one. */
   async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
     this.#log.say(item, `starting again (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`);
-    await this.#bootAfresh(item);
+    // Of the end before it nothing more is to be said.
+    this.#instances.forget(item.id);
+    try {
+      await this.#revived(item, await this.#booter.again(item, pod));
+    } catch (error) {
+      if (!(error instanceof StartRefused)) return this.#fail(item, reasonOf(error));
+      this.#log.say(item, `begins with a new container disk: ${error.message}`);
+      await this.#bootAfresh(item);
+    }
+  }
+
+  async #revived(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== "CRASHED") return undefined;
+      const set = { bootedAt: startedAt, startedAt: instance.doc.startedAt ?? startedAt, ...(devices && { devices }) };
+      return { set: this.#running(pod, startedAt), instance: { move: "revive", set } };
+    });
+    await this.#followed(item.id);
   }
 
   async #bootAfresh(item: PodInstance): Promise<void> {
@@ -117,24 +134,32 @@ export class PodKeeper implements Trade<KeptPodInstance> {
 
   /** Its program runs, and its record says so; unless somebody wants it otherwise by now. */
   async #runs(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
-    const { clock } = this.#parts;
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
       const { boots, startedAt: since } = instance.doc;
       const set = { bootedAt: startedAt, startedAt: since ?? startedAt, boots: boots + 1, ...(devices && { devices }) };
-      const status = podLifecycle.next(pod.doc.status, "run");
-      return {
-        set: { status, reason: null, lastStatusChange: clock.now(), startedAt },
-        instance: { move: "run", set },
-      };
+      return { set: this.#running(pod, startedAt), instance: { move: "run", set } };
     });
-    const now = (await this.own()).get(item.id);
+    await this.#followed(item.id);
+  }
+
+  #running({ doc }: PodItem, startedAt: number) {
+    const status = podLifecycle.next(doc.status, "run");
+    return { status, reason: null, lastStatusChange: this.#parts.clock.now(), startedAt };
+  }
+
+  /** Its lines are read from now on; whatever else is wanted of it by now is done next. */
+  async #followed(id: string): Promise<void> {
+    const now = (await this.own()).get(id);
     if (now) this.#log.follow(now);
-    if (now && now.doc.state !== "RUNNING") this.#again(item.id);
+    if (now && now.doc.state !== "RUNNING") this.#again(id);
   }
 
   async #ended(item: PodInstance, pod: PodItem, exit: Exit): Promise<void> {
     await this.#log.ended(item);
+    const { bootedAt = Number.NEGATIVE_INFINITY } = this.#parts;
+    // Programs are asked to end when their machine is switched off, and many then say that all went well.
+    if (exit.at < bootedAt) return this.vanished(item, exit.at);
     const how = exitText(exit);
     if (exit.code === 0) return this.#close(item, "end", `its program ended by itself (${how})`, exit.at);
     const ending = await this.#log.ending(item, how);
@@ -240,5 +265,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     if (!(await this.#records.pods.get(owner))) await this.#parts.podKeys.removeOf(owner);
   }
 }
+
+const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();

@@ -43,7 +43,7 @@ test("it is the same port through stop, start, restart, change, and a restart of
   expect(await outsideOf(world, id)).toEqual(before);
   await world.change(id, { ports: ["22/tcp", "9000/tcp"] });
   expect((await outsideOf(world, id))[0]).toBe(before[0]);
-  await using next = await world.crash({ rebooted: true });
+  await using next = await world.crash({ rebooted: "nothing left" });
   await next.pass(2);
   expect((await outsideOf(next, id))[0]).toBe(before[0]);
 });

@@ -66,10 +66,10 @@ export class PodKeys {
     return caller;
   }
 
-  /** All that a Pod has, but for one: each boot has its own. */
-  async removeOf(pod: string, except?: string): Promise<void> {
+  /** All that a Pod has, but for these: each boot has its own. */
+  async removeOf(pod: string, except: readonly (string | null)[] = []): Promise<void> {
     for await (const { id } of this.#keys.all({ key: { name: "pod", value: pod } }))
-      if (id !== except) await this.#keys.removeIfThere(id);
+      if (!except.includes(id)) await this.#keys.removeIfThere(id);
     this.#removals++;
     this.#callers.clear();
   }

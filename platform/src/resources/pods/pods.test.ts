@@ -82,6 +82,8 @@ test("any other end restarts it with back-off, and is an ERROR after the brake",
   });
   await world.pass(2);
   expect((await world.pod(id)).status).toBe("RUNNING");
+  // On the disk that it had: the same instance.
+  expect(new Set(world.started).size).toBe(1);
   for (let i = 0; i < 6; i++) {
     world.running()[0]!.exit({ code: 7 });
     await world.pass(2 ** (i + 1) + 1);
@@ -132,10 +134,13 @@ test("it outlives the server, and is started again after a reboot of its machine
   await using second = await first.crash();
   expect(await second.pod(id)).toMatchObject({ status: "RUNNING" });
   expect(second.running().map((one) => one.id)).toEqual([ran!.id]);
-  await using third = await second.crash({ rebooted: true });
+  await using third = await second.crash({ rebooted: "nothing left" });
   await third.pass(2);
   expect((await third.pod(id)).status).toBe("RUNNING");
   expect(third.running()).toHaveLength(1);
+  await using fourth = await third.crash({ rebooted: "all ended" });
+  await fourth.pass(2);
+  expect((await fourth.pod(id)).status).toBe("RUNNING");
 });
 
 test("a Pod's own key gets, stops and terminates that Pod alone", async () => {
