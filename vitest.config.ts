@@ -16,7 +16,7 @@ export default defineConfig({
       {
         test: {
           name: "fast",
-          include: ["platform/src/**/*.test.ts", "cli/src/**/*.test.ts", "worker/src/**/*.test.ts"],
+          include: ["{platform,cli,worker}/src/**/*.test.ts", "examples/**/*.test.ts"],
           exclude: ["**/*.real.test.ts"],
           // Files share the modules that a process has already loaded: to load them anew for each took half of the time. Tests therefore
           // keep what they change to themselves.

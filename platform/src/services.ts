@@ -65,14 +65,16 @@ export async function openServices(
   const secrets = new SecretService({ ...parts, quotas });
   const uses = new Uses();
   const registries = new RegistryService({ ...parts, quotas, uses });
-  const templates = new TemplateService({ ...parts, quotas, uses, registries });
+  const accounts = new Accounts({ ...parts, removals });
+  const isOwners = (account: string) => accounts.isFirst(account);
+  const templates = new TemplateService({ ...parts, quotas, uses, registries, isOwners });
   const batchRecords = new BatchRecords(parts);
   const instanceRecords = new InstanceRecords(parts);
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
   const podRemains = new PodRemains(parts);
   const services = {
     releaseRecords,
-    accounts: new Accounts({ ...parts, removals }),
+    accounts,
     account: new AccountService({ ...parts, quotas }),
     secrets,
     registries,

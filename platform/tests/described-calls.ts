@@ -38,6 +38,7 @@ export const good: Record<
   createRegistry: async () => ({ body: REGISTRY }),
   getRegistry: async (world) => ({ id: await makeRegistry(world) }),
   deleteRegistry: async (world) => ({ id: await makeRegistry(world) }),
+  listPublicTemplates: async () => ({}),
   listTemplates: async (world) => ({ id: await makeTemplate(world) }),
   createTemplate: async () => ({ body: { ...TEMPLATE, mounts: { persistent: { size: 10, path: "/workspace" } } } }),
   getTemplate: async (world) => ({ id: await makeTemplate(world) }),
@@ -138,6 +139,7 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
   ],
   getPodLogs: [[422, { query: "?tail=5001" }]],
   podAction: [[409, { id: makePod, body: { action: "start" } }]],
+  listPublicTemplates: [[422, { query: "?source=moon" }]],
   listTemplates: [[422, { query: "?limit=0" }]],
   createTemplate: [
     [400, { body: { ...TEMPLATE, args: "a", cmd: ["b"] } }],

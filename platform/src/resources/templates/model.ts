@@ -111,3 +111,7 @@ export const templates: Kept<KeptTemplate> = {
     public: isPublic ? "yes" : undefined,
   }),
 };
+
+/** Where public templates come from: with Millrace, from the account of the installation's owner, from all other accounts. */
+export const templateSources = ["official", "verified", "community"] as const;
+export type TemplateSource = (typeof templateSources)[number];

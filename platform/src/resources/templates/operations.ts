@@ -1,7 +1,9 @@
-/** Operations on templates. */
+/** Operations on templates, and the catalog of public ones. */
+import { Pagination } from "../../kernel/cursor.ts";
 import type { Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
-import { Template } from "./model.ts";
+import { oneOf, t } from "../../kernel/schema.ts";
+import { Template, templateSources } from "./model.ts";
 
 const on = operationsOn(Template, "/v2/templates", {
   tag: "Templates",
@@ -21,4 +23,18 @@ export const templateOperations = {
     description: "Refused while an endpoint or a Pod of the account was made from it.",
     refuses: ["rule-broken"],
   }),
+  listPublicTemplates: {
+    method: "GET",
+    path: "/v2/catalog/templates",
+    summary: "List public templates",
+    description:
+      "Those that the caller may run, 100 at most: `official` ones come with Millrace, `verified` ones are the public ones of the " +
+      "installation's owner, `community` ones those of all other accounts.",
+    tag: "Catalog",
+    status: 200,
+    scope: "catalog:read",
+    narrowed: "refused",
+    query: t.Object({ source: t.Optional(oneOf(templateSources, { default: "official" })) }),
+    out: t.Object({ templates: t.Array(Template.record), pagination: Pagination }),
+  },
 } satisfies Operations;

@@ -16,6 +16,10 @@ export const templateHandlers = (templates: TemplateService): Handlers<Operation
   updateTemplate: async ({ caller, params, body }) =>
     shown(await templates.update(caller, params.id!, termsFrom(body))),
   deleteTemplate: ({ caller, params }) => templates.remove(caller, params.id!),
+  listPublicTemplates: async ({ caller, query }) => ({
+    templates: (await templates.listPublic(caller, query.source ?? "official")).map(shown),
+    pagination: { nextCursor: null, hasNextPage: false },
+  }),
 });
 
 function termsFrom<B extends Body>({ registry, ...plain }: B) {

@@ -11,7 +11,8 @@ import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { Uses } from "../uses.ts";
 import { created, type TemplateTerms, updated } from "./fields.ts";
-import { type KeptTemplate, templates } from "./model.ts";
+import { type KeptTemplate, type TemplateSource, templates } from "./model.ts";
+import { officialTemplate, officialTemplates } from "./official.ts";
 
 export type TemplateItem = Item<KeptTemplate>;
 
@@ -21,12 +22,21 @@ export interface TemplateParts extends RecordParts {
   quotas: QuotaBook;
   uses: Uses;
   registries: RegistryService;
+  /** Whether an account is that of the installation's owner. */
+  isOwners: (account: string) => Promise<boolean>;
 }
+
+const PUBLIC_AT_MOST = 100;
+/** Most of them may be such as the caller cannot run. */
+const LOOKED_AT_MOST = 10_000;
 
 export class TemplateService {
   readonly #store: Store;
   readonly #templates: Collection<KeptTemplate>;
-  readonly #parts: { clock: Clock; random: Random } & Pick<TemplateParts, "quotas" | "uses" | "registries">;
+  readonly #parts: { clock: Clock; random: Random } & Pick<
+    TemplateParts,
+    "quotas" | "uses" | "registries" | "isOwners"
+  >;
   #refusesImage: RefusesImage = async () => undefined;
 
   constructor(parts: TemplateParts) {
@@ -88,12 +98,34 @@ export class TemplateService {
     });
   }
 
-  /** One of the account's own, or a public one; any other does not exist for it. */
+  /** One of the account's own, a public or an official one; any other does not exist for it. */
   async visible({ account }: Pick<Caller, "account">, id: string): Promise<Seen> {
+    const official = officialTemplate(id);
+    if (official) return official;
     const item = await this.#templates.get(id);
     if (item?.account === account) return item;
     if (!item?.doc.public) throw this.#templates.notFound();
     return foreign(item);
+  }
+
+  /** Public ones that the caller may run. */
+  async listPublic({ account }: Pick<Caller, "account">, source: TemplateSource): Promise<Seen[]> {
+    const found: Seen[] = [];
+    let looked = 0;
+    for await (const item of this.#from(source, account)) {
+      if (found.length === PUBLIC_AT_MOST || ++looked > LOOKED_AT_MOST) break;
+      if (!(await this.#refusesImage(item.doc.image, account))) found.push(item);
+    }
+    return found;
+  }
+
+  async *#from(source: TemplateSource, account: string): AsyncGenerator<Seen> {
+    if (source === "official") return yield* officialTemplates;
+    for await (const item of this.#templates.all({ key: { name: "public", value: "yes" } })) {
+      const isVerified = await this.#parts.isOwners(item.account);
+      const isMeant = source === "verified" ? isVerified : !isVerified && item.account !== account;
+      if (isMeant) yield foreign(item);
+    }
   }
 
   /** What is copied of one: 404 where the caller cannot see it, 422 where it is meant for another kind. */

@@ -28,7 +28,8 @@ const tagDescriptions: Record<string, string> = {
   Account: "Secrets, SSH keys and API keys of the calling account.",
   Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
   Registries: "Credentials for pulling private images.",
-  Catalog: "GPU types, CPU flavors and data centers: what there is, what it costs, and what is free now.",
+  Catalog:
+    "GPU types, CPU flavors and data centers: what there is, what it costs, and what is free now; public templates.",
   "Network volumes": "Storage of a data center that Pods and workers share, and that outlives them.",
   Serverless: "Endpoints whose workers run a handler for each job.",
   Templates: "Configurations that Pods and endpoints are made from.",

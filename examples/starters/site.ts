@@ -1,0 +1,103 @@
+/** What the programs here share: an HTTP server of a few routes, with a password before all that does something. */
+import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+
+export type Answer = (request: IncomingMessage, response: ServerResponse) => Promise<void> | void;
+
+export interface Site {
+  /** By method and path, such as `GET /`: answered to everybody. */
+  open: Record<string, Answer>;
+  /** Answered to whoever sends the password as a bearer token. */
+  guarded?: Record<string, Answer>;
+  /** Without one, nothing is guarded. */
+  password?: string | undefined;
+}
+
+const LONGEST_BODY = 1024 * 1024;
+
+/** A refusal that the client is told. */
+export class Refused extends Error {
+  readonly status: number;
+
+  constructor(status: number, message: string) {
+    super(message);
+    this.status = status;
+  }
+}
+
+export function openSite({ open, guarded = {}, password }: Site): Server {
+  return createServer((request, response) => {
+    const name = `${request.method} ${new URL(request.url ?? "/", "http://here").pathname}`;
+    const answer = async () => {
+      const found = open[name] ?? guarded[name];
+      if (!found) throw new Refused(404, "There is nothing here.");
+      if (!open[name] && password !== undefined && !isPassword(request, password))
+        throw new Refused(401, "The password is missing or wrong.");
+      await found(request, response);
+    };
+    answer().catch((error: unknown) => refuse(response, error));
+  });
+}
+
+/** The password that a Pod was given, or one that is made up and said in its log. */
+export function passwordIn(env: NodeJS.ProcessEnv, say: (line: string) => void): string {
+  if (env.JUPYTER_PASSWORD) return env.JUPYTER_PASSWORD;
+  const password = randomBytes(12).toString("hex");
+  say(`JUPYTER_PASSWORD is not set; the password is ${password}`);
+  return password;
+}
+
+export async function bodyOf(request: IncomingMessage): Promise<string> {
+  const pieces: Buffer[] = [];
+  let length = 0;
+  for await (const piece of request) {
+    length += (piece as Buffer).length;
+    if (length > LONGEST_BODY) throw new Refused(413, "The body is longer than 1 MiB.");
+    pieces.push(piece as Buffer);
+  }
+  return Buffer.concat(pieces).toString();
+}
+
+export async function jsonOf<T>(request: IncomingMessage): Promise<T> {
+  const text = await bodyOf(request);
+  try {
+    return JSON.parse(text) as T;
+  } catch {
+    throw new Refused(400, "The body is not JSON.");
+  }
+}
+
+export function sendJson(response: ServerResponse, value: unknown, status = 200): void {
+  response.writeHead(status, { "content-type": "application/json" }).end(JSON.stringify(value));
+}
+
+export function page(title: string, body: string): Answer {
+  const style =
+    "body{font:15px sans-serif;margin:2em auto;max-width:60em;padding:0 1em}pre,textarea,input{font:13px monospace}";
+  const html = `<!doctype html><meta charset="utf-8"><title>${title}</title><style>${style}</style>${body}`;
+  return (_, response) => {
+    response.writeHead(200, { "content-type": "text/html; charset=utf-8", "cache-control": "no-store" }).end(html);
+  };
+}
+
+/** For pages: the password, asked for once in a tab, and requests that carry it. */
+export const ASKING = `
+const password = () => sessionStorage.password ??= prompt("Password (JUPYTER_PASSWORD of this Pod)") ?? "";
+async function ask(path, init = {}) {
+  const response = await fetch(path, { ...init, headers: { ...init.headers, authorization: "Bearer " + password() } });
+  if (response.status === 401) { sessionStorage.removeItem("password"); return ask(path, init); }
+  return response;
+}`;
+
+/** Compared by digest: a comparison in constant time needs texts of one length. */
+function isPassword({ headers }: IncomingMessage, password: string): boolean {
+  const given = /^Bearer (.+)$/.exec(headers.authorization ?? "")?.[1] ?? "";
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  return timingSafeEqual(digest(given), digest(password));
+}
+
+function refuse(response: ServerResponse, error: unknown): void {
+  const status = error instanceof Refused ? error.status : 500;
+  if (response.headersSent) response.destroy();
+  else sendJson(response, { error: { message: error instanceof Error ? error.message : String(error) } }, status);
+}
