@@ -52,9 +52,6 @@ const LISTED_AT_MOST = 10_000;
 const TAG = "latest";
 const ECR_HOST = /^\d{12}\.dkr\.ecr\./;
 
-/** Changes the records of templates that refer to a registry which is about to go, in the commit that removes it. */
-type Forgets = (account: string, registry: string) => Promise<Write[]>;
-
 export class RegistryService {
   readonly #store: Store;
   readonly #registries: Collection<KeptRegistry>;
@@ -64,7 +61,6 @@ export class RegistryService {
   readonly #quotas: QuotaBook;
   readonly #uses: Uses;
   readonly #parts: { clock: Clock; random: Random };
-  #forgets: Forgets = async () => [];
 
   constructor(parts: RecordParts & { vault: Vault; quotas: QuotaBook; uses: Uses }) {
     this.#store = parts.store;
@@ -121,14 +117,8 @@ export class RegistryService {
   async remove(caller: Caller, id: string): Promise<void> {
     await this.#registries.changeOwned(caller, id, async (item) => {
       await this.#uses.refuseWhileUsed("registry", item);
-      const forgotten = await this.#forgets(item.account, id);
-      return { remove: true, also: [this.#credentials.removing(id), ...forgotten] };
+      return { remove: true, also: [this.#credentials.removing(id)] };
     });
-  }
-
-  /** Says what else changes with the end of a registry. */
-  forgetBy(forgets: Forgets): void {
-    this.#forgets = forgets;
   }
 
   /**

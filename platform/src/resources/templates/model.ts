@@ -102,14 +102,14 @@ export type KeptTemplate = {
   startScript: string;
 };
 
+/** Longer ones are read by their ids alone: whoever lists public ones reads those of strangers, of which there may be many. */
+export const LISTED_LENGTH = 32_768;
+
 export const templates: Kept<KeptTemplate> = {
   kind: "template",
   v: 1,
   unique: ({ name }) => ({ name }),
-  listed: ({ registry, public: isPublic }) => ({
-    registry: registry ?? undefined,
-    public: isPublic ? "yes" : undefined,
-  }),
+  listed: (doc) => ({ public: doc.public && JSON.stringify(doc).length <= LISTED_LENGTH ? "yes" : undefined }),
 };
 
 /** Where public templates come from: with Millrace, from the account of the installation's owner, from all other accounts. */

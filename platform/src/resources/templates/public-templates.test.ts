@@ -4,6 +4,7 @@ import { describe, expect, test } from "vitest";
 import { CPU_POD, setupPods } from "../../../tests/pod-world.ts";
 import { setup, type World } from "../../../tests/world.ts";
 import { RESOURCE_ID } from "../../kernel/ids.ts";
+import { LISTED_LENGTH } from "./model.ts";
 import { officialTemplate, officialTemplates } from "./official.ts";
 
 const CATALOG = "/v2/catalog/templates";
@@ -101,6 +102,16 @@ describe("public templates", () => {
     expect(await listed(world, "community", key)).toEqual([]);
     for (const who of [undefined, key])
       expect((await listed(world, "verified", who)).map(({ name }) => name)).toEqual(["of-owner"]);
+  });
+
+  test("of one account are ten at most in the community's, and long ones are read by their ids alone", async () => {
+    await using world = await setup({ rateLimits: "off" });
+    const key = await world.strangersKey();
+    const long = (await make(world, { name: "long", env: { A: "x".repeat(LISTED_LENGTH) } }, key)).json.id;
+    expect(await listed(world, "community")).toEqual([]);
+    expect((await world.call("GET", `/v2/templates/${long}`)).status).toBe(200);
+    for (let n = 0; n < 12; n++) await make(world, { name: `t${n}` }, key);
+    expect(await listed(world, "community")).toHaveLength(10);
   });
 
   test("are 100 at most, the newest", async () => {

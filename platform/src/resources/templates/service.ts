@@ -5,7 +5,7 @@ import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
-import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import { type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
@@ -27,11 +27,12 @@ export interface TemplateParts extends RecordParts {
 }
 
 const PUBLIC_AT_MOST = 100;
+/** Of the community's: nobody fills the list alone. */
+const OF_ONE_ACCOUNT = 10;
 /** Most of them may be such as the caller cannot run. */
-const LOOKED_AT_MOST = 10_000;
+const LOOKED_AT_MOST = 2000;
 
 export class TemplateService {
-  readonly #store: Store;
   readonly #templates: Collection<KeptTemplate>;
   readonly #parts: { clock: Clock; random: Random } & Pick<
     TemplateParts,
@@ -40,10 +41,8 @@ export class TemplateService {
   #refusesImage: RefusesImage = async () => undefined;
 
   constructor(parts: TemplateParts) {
-    this.#store = parts.store;
     this.#templates = new Collection(parts.store, templates);
     this.#parts = parts;
-    parts.registries.forgetBy((account, registry) => this.#withoutRegistry(account, registry));
   }
 
   prepare(): Promise<void> {
@@ -56,36 +55,33 @@ export class TemplateService {
   }
 
   /** The account's own, the newest first. */
-  list(caller: Caller, asked: PageAsked): Promise<Page<KeptTemplate>> {
-    return this.#templates.page(caller, asked);
+  async list(caller: Caller, asked: PageAsked): Promise<Page<KeptTemplate>> {
+    const { items, next } = await this.#templates.page(caller, asked);
+    return { items: await this.#asTheyAre(caller, items), next };
   }
 
   async create({ account }: Caller, terms: Parameters<typeof created>[0]): Promise<TemplateItem> {
     const { registries, quotas } = this.#parts;
     const doc = created(terms);
     await refuseImage(this.#refusesImage, doc.image, account);
-    const using = await registries.using(account, doc.registry);
-    const record = newRecord(this.#parts, account);
-    const writes = [this.#templates.inserting({ ...record, doc }), ...using];
+    if (doc.registry !== null) await registries.get({ account }, doc.registry);
+    const item = { ...newRecord(this.#parts, account), doc };
     const count = () => this.#templates.count({ account });
     try {
-      await quotas.within(account, "templates", count, () => this.#store.commit(writes));
+      return await quotas.within(account, "templates", count, () => this.#templates.insert(item));
     } catch (error) {
-      // Nothing but the registry has to be there: it was deleted at this moment.
-      if (error instanceof WriteRefused && error.reason === "missing") throw registries.notFound();
       throw nameTaken(error, doc.name);
     }
-    return { ...record, version: 1, doc };
   }
 
   async update(caller: Caller, id: string, terms: TemplateTerms): Promise<TemplateItem> {
     await refuseImage(this.#refusesImage, terms.image, caller.account);
     try {
-      return await this.#templates.changeOwned(caller, id, async ({ doc, account }) => {
-        const set = updated(doc, terms);
-        const named = set.registry === doc.registry ? null : set.registry;
-        return { set, also: await this.#parts.registries.using(account, named) };
+      const changed = await this.#templates.changeOwned(caller, id, async ({ doc }) => {
+        if (terms.registry) await this.#parts.registries.get(caller, terms.registry);
+        return { set: updated(doc, terms) };
       });
+      return await this.#asItIs(changed);
     } catch (error) {
       throw nameTaken(error, terms.name ?? "");
     }
@@ -103,7 +99,7 @@ export class TemplateService {
     const official = officialTemplate(id);
     if (official) return official;
     const item = await this.#templates.get(id);
-    if (item?.account === account) return item;
+    if (item?.account === account) return this.#asItIs(item);
     if (!item?.doc.public) throw this.#templates.notFound();
     return foreign(item);
   }
@@ -111,9 +107,8 @@ export class TemplateService {
   /** Public ones that the caller may run. */
   async listPublic({ account }: Pick<Caller, "account">, source: TemplateSource): Promise<Seen[]> {
     const found: Seen[] = [];
-    let looked = 0;
     for await (const item of this.#from(source, account)) {
-      if (found.length === PUBLIC_AT_MOST || ++looked > LOOKED_AT_MOST) break;
+      if (found.length === PUBLIC_AT_MOST) break;
       if (!(await this.#refusesImage(item.doc.image, account))) found.push(item);
     }
     return found;
@@ -121,10 +116,16 @@ export class TemplateService {
 
   async *#from(source: TemplateSource, account: string): AsyncGenerator<Seen> {
     if (source === "official") return yield* officialTemplates;
+    const shares = new Map<string, number>();
+    let looked = 0;
     for await (const item of this.#templates.all({ key: { name: "public", value: "yes" } })) {
+      if (++looked > LOOKED_AT_MOST) return;
       const isVerified = await this.#parts.isOwners(item.account);
       const isMeant = source === "verified" ? isVerified : !isVerified && item.account !== account;
-      if (isMeant) yield foreign(item);
+      const share = (shares.get(item.account) ?? 0) + 1;
+      if (!isMeant || (!isVerified && share > OF_ONE_ACCOUNT)) continue;
+      shares.set(item.account, share);
+      yield foreign(item);
     }
   }
 
@@ -145,11 +146,18 @@ export class TemplateService {
     return item?.account === account ? [this.#templates.touching(item.id)] : [];
   }
 
-  async #withoutRegistry(account: string, registry: string): Promise<Write[]> {
-    const writes: Write[] = [];
-    for await (const item of this.#templates.all({ account, key: { name: "registry", value: registry } }))
-      writes.push(this.#templates.patching(item, { registry: null }));
-    return writes;
+  async #asItIs(item: TemplateItem): Promise<TemplateItem> {
+    return (await this.#asTheyAre(item, [item]))[0]!;
+  }
+
+  /** A registry that was deleted is none any more; templates that name it are not rewritten for that, and no id is used twice. */
+  async #asTheyAre({ account }: { account: string }, items: TemplateItem[]): Promise<TemplateItem[]> {
+    if (items.every(({ doc }) => doc.registry === null)) return items;
+    const known = new Set((await this.#parts.registries.list({ account })).map(({ id }) => id));
+    return items.map((item) => {
+      const isKnown = item.doc.registry === null || known.has(item.doc.registry);
+      return isKnown ? item : { ...item, doc: { ...item.doc, registry: null } };
+    });
   }
 }
 
