@@ -68,6 +68,7 @@ export class Pods implements AsyncDisposable {
   readonly #turns = new OneAtATime();
   #ticking: Duty | undefined;
   #comparedAt = Number.NEGATIVE_INFINITY;
+  #isClearingDue = false;
   #isClosed = false;
 
   constructor(parts: PodsParts) {
@@ -124,7 +125,7 @@ export class Pods implements AsyncDisposable {
     const bootOf = ({ id: instance, doc }: PodInstance) => `${instance}.${doc.boots}`;
     const lines = new InstanceLog<KeptPodInstance>({ ...parts, compute, streamOf, bootOf });
     const images = new Images({ ...parts, compute });
-    const left = () => this.#soon();
+    const left = () => this.#lookAgain();
     const keeper = new PodKeeper({ ...parts, ...machine, machine: id, images, podLog: lines, left });
     return { keeper, podLog: lines, clearing: new Clearing({ ...parts, machine: id, compute }) };
   }
@@ -140,12 +141,14 @@ export class Pods implements AsyncDisposable {
 
   async #compare(): Promise<void> {
     const now = this.#parts.clock.monotonic();
-    if (now - this.#comparedAt < COMPARE_MS) return;
+    const isDue = now - this.#comparedAt >= COMPARE_MS;
+    const isClearingDue = isDue || this.#isClearingDue;
+    this.#isClearingDue = false;
     for (const { keeper, clearing } of this.#crews.values()) {
-      await keeper.compare();
-      await clearing.clear();
+      if (isDue) await keeper.compare();
+      if (isClearingDue) await clearing.clear();
     }
-    this.#comparedAt = now;
+    if (isDue) this.#comparedAt = now;
   }
 
   /** The first that came is the first that gets room. */
@@ -173,7 +176,13 @@ export class Pods implements AsyncDisposable {
     if (this.#isClosed) return;
     if (instance && crew) floating(crew.keeper.tend(instance.id), this.#parts.failed);
     else if (instance) this.#parts.signals.emit(WORK);
-    else this.#soon();
+    else this.#lookAgain();
+  }
+
+  /** Something ended: there may be room for others, and something left of it. */
+  #lookAgain(): void {
+    this.#isClearingDue = true;
+    this.#soon();
   }
 
   #soon(): void {

@@ -1,0 +1,149 @@
+/** The life of a Pod on a real server, from its template to its end: the same walk on the host and in containers. */
+import { once } from "node:events";
+import { connect } from "node:net";
+import { expect } from "vitest";
+import { stay } from "../src/kernel/clock.ts";
+import { LOOK_MS, type ServerPlace, TRIES } from "./worker-place.ts";
+import type { Answer } from "./world.ts";
+
+type Pod = Answer["json"];
+
+/** What a boot found. */
+interface Boot {
+  disk: number;
+  mount: number;
+  token: string;
+}
+
+export class PodWalk {
+  readonly #at: ServerPlace;
+  readonly id: string;
+
+  private constructor(at: ServerPlace, id: string) {
+    this.#at = at;
+    this.id = id;
+  }
+
+  /** A Pod from a template with a secret, both kinds of ports and a mount that stays. */
+  static async begin(at: ServerPlace, program: { image: string; cmd: string[] }): Promise<PodWalk> {
+    const made = async (path: string, body: object) => {
+      const { status, json, text } = await at.call("POST", path, body);
+      expect([status, status === 201 ? "" : text]).toEqual([201, ""]);
+      return json.id as string;
+    };
+    await made("/v2/account/secrets", { name: "token", value: "one" });
+    const templateId = await made("/v2/templates", {
+      name: "walk",
+      ...program,
+      env: { TOKEN: "{{ RUNPOD_SECRET_token }}" },
+      ports: ["8080/http", "2222/tcp"],
+      mounts: { persistent: { size: 10, path: "/workspace" } },
+    });
+    return new PodWalk(at, await made("/v2/pods", { name: "walk", templateId, gpu: { id: "NVIDIA A40" } }));
+  }
+
+  async pod(): Promise<Pod> {
+    return (await this.#at.call("GET", `/v2/pods/${this.id}`)).json;
+  }
+
+  async is(status: string): Promise<Pod> {
+    for (let tries = 0; ; tries++) {
+      const pod = await this.pod();
+      if (pod.status === status) return pod;
+      if (tries === TRIES || pod.status === "ERROR") throw new Error(`it is not ${status}: ${JSON.stringify(pod)}`);
+      await stay(LOOK_MS);
+    }
+  }
+
+  async act(action: string): Promise<number> {
+    return (await this.#at.call("POST", `/v2/pods/${this.id}/action`, { action })).status;
+  }
+
+  async change(body: object): Promise<Pod> {
+    return (await this.#at.call("PATCH", `/v2/pods/${this.id}`, body)).json;
+  }
+
+  /** What the boot of this number said, read from the log. */
+  async boot(number: number): Promise<Boot> {
+    for (let tries = 0; tries < TRIES; tries++) {
+      const said = (await this.#lines()).filter((line) => line.startsWith("{"));
+      if (said.length >= number) return JSON.parse(said[number - 1]!) as Boot;
+      await stay(LOOK_MS);
+    }
+    throw new Error(`there was no boot ${number}: ${(await this.#lines()).join(" | ")}`);
+  }
+
+  /** Connects to its TCP port as anybody would, hears who it is, and may tell it something. */
+  async knock(word = ""): Promise<string> {
+    const { runtime } = await this.is("RUNNING");
+    const port = runtime.ports.find((one: { private: number }) => one.private === 2222);
+    const socket = connect(port.public, port.ip);
+    socket.on("error", () => {});
+    const [heard] = (await once(socket.setEncoding("utf8"), "data")) as [string];
+    socket.end(word);
+    return heard.trim();
+  }
+
+  async #lines(): Promise<string[]> {
+    const { url } = this.#at.server;
+    const gone = new AbortController();
+    const response = await fetch(`${url}/v2/pods/${this.id}/logs?source=container&tail=1000`, {
+      headers: { authorization: `Bearer ${this.#at.key}` },
+      signal: gone.signal,
+    });
+    let text = "";
+    const late = stay(READ_MS).then(() => gone.abort());
+    try {
+      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
+    } catch {
+      // The stream has no end of its own.
+    }
+    await late;
+    const data = text.split("\n").filter((line) => line.startsWith("data: "));
+    return data.map((line) => JSON.parse(line.slice("data: ".length)).line);
+  }
+}
+
+/** What is kept comes at once. */
+const READ_MS = 150;
+
+/** Everything that may happen to a Pod, and what of it survives what. */
+export async function walk(at: ServerPlace, pod: PodWalk): Promise<void> {
+  expect(await pod.boot(1)).toEqual({ disk: 1, mount: 1, token: "one" });
+  const { runtime } = await pod.is("RUNNING");
+  const { public: port } = runtime.ports.find((one: { private: number }) => one.private === 2222);
+  expect(await pod.knock()).toBe(`I am ${pod.id}`);
+
+  // The server is killed: the Pod does not notice.
+  await at.restart("SIGKILL");
+  expect(await pod.knock()).toBe(`I am ${pod.id}`);
+
+  // Its program fails: the same disk.
+  await pod.knock("exit 7");
+  expect(await pod.boot(2)).toMatchObject({ disk: 2, mount: 2 });
+  await pod.is("RUNNING");
+
+  // Stop and start: a new disk, the same mount and port, and the secret of the moment.
+  const [secret] = (await at.call("GET", "/v2/account/secrets?name=token")).json.secrets;
+  await at.call("PATCH", `/v2/account/secrets/${secret.id}`, { value: "two" });
+  expect(await pod.act("stop")).toBe(200);
+  await pod.is("EXITED");
+  expect(await pod.act("start")).toBe(200);
+  expect(await pod.boot(3)).toEqual({ disk: 1, mount: 3, token: "two" });
+  const started = (await pod.is("RUNNING")).runtime.ports;
+  expect(started.find((one: { private: number }) => one.private === 2222).public).toBe(port);
+
+  // A restart and a change: a new disk each.
+  expect(await pod.act("restart")).toBe(200);
+  expect(await pod.boot(4)).toMatchObject({ disk: 1, mount: 4 });
+  await pod.is("RUNNING");
+  expect(await pod.change({ env: { TOKEN: "plain" } })).toMatchObject({ statusReason: "restarts: env changed" });
+  expect(await pod.boot(5)).toEqual({ disk: 1, mount: 5, token: "plain" });
+  await pod.is("RUNNING");
+
+  // Its program ends well.
+  await pod.knock("exit 0");
+  expect((await pod.is("EXITED")).statusReason).toBe("its program ended by itself (exit 0)");
+  expect(await pod.act("terminate")).toBe(204);
+  expect((await at.call("GET", `/v2/pods/${pod.id}`)).status).toBe(404);
+}

@@ -1,0 +1,24 @@
+/** Pods as programs of this machine, on a real server, as a person has them. */
+import { chmod, copyFile, readdir } from "node:fs/promises";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { stay } from "../src/kernel/clock.ts";
+import { PodWalk, walk } from "./pod-walk.ts";
+import { temporaryFolder } from "./process.ts";
+import { LOOK_MS, serverPlace } from "./worker-place.ts";
+
+const PROGRAM = new URL("./fixtures/pod-program.mjs", import.meta.url);
+
+test("the life of a Pod on the host, and nothing is left on the machine", async ({ onTestFailed }) => {
+  await using app = await temporaryFolder();
+  await copyFile(PROGRAM, join(app.path, "pod.mjs"));
+  await chmod(app.path, 0o755);
+  const program = { image: `host:${app.path}`, cmd: ["node", "pod.mjs"] };
+  await using at = await serverPlace({ program, onFailure: onTestFailed });
+  const pod = await PodWalk.begin(at, program);
+  await walk(at, pod);
+  const left = async () => (await readdir(at.data, { recursive: true })).filter((name) => name.includes(pod.id));
+  while ((await left()).length > 0) await stay(LOOK_MS);
+  // What begins with a dot is the driver's own.
+  expect((await readdir(join(at.data, "instances"))).filter((name) => !name.startsWith("."))).toEqual([]);
+});
