@@ -1,13 +1,10 @@
-/** The head of a worker's answer, as its caller gets it: what HTTP allows, or else a refusal that says what was wrong with it. */
+/** The head of an answer that was passed back, as its caller gets it: what HTTP allows, or else a refusal that says what was wrong with it. */
 import type { ServerResponse } from "node:http";
-import type { Slot } from "../../balancing/balancer.ts";
-import { MIB } from "../../kernel/operation.ts";
-import { type Problem, problem } from "../../kernel/problem.ts";
 import { writeHead } from "../http/head.ts";
 import type { Form } from "./address.ts";
 import { type RawHeaders, responseHeaders } from "./headers.ts";
+import { odd, type Receiver, tooMuch } from "./receiver.ts";
 
-export const BODY_LIMIT = 30 * MIB;
 /** Of what may come before an answer (RFC 9110, 15.2); none of it is passed on. */
 const INTERIM_AT_MOST = 20;
 const SWITCHING = 101;
@@ -23,39 +20,35 @@ export interface Answered {
 
 export interface AnswerTo {
   response: ServerResponse;
-  slot: Slot;
+  receiver: Receiver;
   form: Form;
   /** Headers of ours for the answer. */
   own: Record<string, unknown>;
 }
 
 /** Throws the refusal, and then nothing has been written. */
-export function beginAnswer({ response, slot, form, own }: AnswerTo, answered: Answered): void {
+export function beginAnswer({ response, receiver, form, own }: AnswerTo, answered: Answered): void {
   const { status, phrase, headers, parsed } = answered;
-  if (status < 200 || status > 599) throw odd(slot, `its status is ${status}`);
+  if (status < 200 || status > 599) throw odd(receiver, `its status is ${status}`);
   const coding = parsed["transfer-encoding"];
   // Whoever takes one off must have read the body by it: what is left is nobody's body.
-  if (coding !== undefined && !/^chunked$/i.test(String(coding))) throw odd(slot, "its transfer encoding is unknown");
-  if (Number(parsed["content-length"] ?? 0) > BODY_LIMIT && response.req.method !== "HEAD") throw tooMuch(slot);
+  if (coding !== undefined && !/^chunked$/i.test(String(coding)))
+    throw odd(receiver, "its transfer encoding is unknown");
+  if (Number(parsed["content-length"] ?? 0) > receiver.limits.bodyBytes && response.req.method !== "HEAD")
+    throw tooMuch(receiver);
   const kept = responseHeaders(headers, form, own);
   try {
     writeHead(response, status, status === NO_CONTENT ? withoutLength(kept) : kept, phrase);
   } catch (error) {
-    throw odd(slot, (error as Error).message, error);
+    throw odd(receiver, (error as Error).message, error);
   }
 }
 
 /** Counts what comes before an answer, and throws when that is what no request of ours could be told, or too much. */
-export function passOver(slot: Slot, status: number, before: number): void {
-  if (status < 100 || status === SWITCHING) throw odd(slot, `its status is ${status}`);
-  if (before > INTERIM_AT_MOST) throw odd(slot, "it does not get beyond what comes before an answer");
+export function passOver(receiver: Receiver, status: number, before: number): void {
+  if (status < 100 || status === SWITCHING) throw odd(receiver, `its status is ${status}`);
+  if (before > INTERIM_AT_MOST) throw odd(receiver, "it does not get beyond what comes before an answer");
 }
-
-export const tooMuch = ({ backend }: Slot): Problem =>
-  problem("no-answer", `the answer of worker ${backend.worker} is larger than the limit of ${BODY_LIMIT / MIB} MB`);
-
-const odd = ({ backend }: Slot, what: string, cause?: unknown) =>
-  problem("no-answer", `the answer of worker ${backend.worker} is not HTTP: ${what}`, { cause });
 
 function withoutLength(headers: RawHeaders): RawHeaders {
   const isLength = (index: number) => headers[index]!.toLowerCase() === "content-length";

@@ -3,11 +3,10 @@ import { createRequire } from "node:module";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Pool } from "undici";
-import type { Backend } from "../../balancing/balanced-group.ts";
-import type { Slot } from "../../balancing/balancer.ts";
 import { connection } from "../../balancing/connection.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { isOutOfDescriptors, outOfDescriptors } from "../../kernel/problem.ts";
+import type { Reached, Receiver } from "./receiver.ts";
 
 /** Some servers close an idle connection after 2 s without a word; one that we close first is never written to too late. */
 const IDLE_MS = 1000;
@@ -24,9 +23,9 @@ const load = createRequire(import.meta.url);
 const newPool = (...given: ConstructorParameters<typeof Pool>) =>
   new (load("undici") as typeof import("undici")).Pool(...given);
 
-const pools = new WeakMap<Backend, Pool>();
+const pools = new WeakMap<Reached, Pool>();
 
-export function connectionsTo({ backend, gone }: Pick<Slot, "backend" | "gone">, clock: Clock): Pool {
+export function connectionsTo({ backend, gone }: Pick<Receiver, "backend" | "gone">, clock: Clock): Pool {
   const known = pools.get(backend);
   if (known) return known;
   const pool = newPool(ORIGIN, {
@@ -52,7 +51,7 @@ export function connectionsTo({ backend, gone }: Pick<Slot, "backend" | "gone">,
   return pool;
 }
 
-export async function dial(backend: Backend, clock: Clock): Promise<Duplex> {
+export async function dial(backend: Reached, clock: Clock): Promise<Duplex> {
   try {
     const worker = await connection(() => backend.dial(), clock);
     // Small pieces leave at once where the connection is a socket.

@@ -1,17 +1,14 @@
-/** One request to a worker and its answer back: both bodies stream, within bounds, at the speed of the slower side. */
+/** One request passed on and its answer back: both bodies stream, within bounds, at the speed of the slower side. */
 import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { Dispatcher } from "undici";
-import type { Slot } from "../../balancing/balancer.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import { bodyStalled, hasBody, tooLarge, waitsForContinue, watchOf } from "../http/body.ts";
-import { type AnswerTo, BODY_LIMIT, beginAnswer, passOver, tooMuch } from "./answer.ts";
+import { type AnswerTo, beginAnswer, passOver } from "./answer.ts";
 import { connectionsTo, DialRefused, ORIGIN } from "./connections.ts";
 import type { RawHeaders } from "./headers.ts";
-
-/** From the time at which a worker has the request to the end of its answer. */
-export const PROCESSING_MS = 330_000;
+import { type Receiver, tooMuch, tooSlow } from "./receiver.ts";
 
 export interface Passing extends AnswerTo {
   request: IncomingMessage;
@@ -22,13 +19,13 @@ export interface Passing extends AnswerTo {
 
 /** Resolves when the whole answer is on its way; rejects with the problem when it failed, perhaps in the middle of the answer. */
 export function forward(passing: Passing): Promise<void> {
-  const { request, slot, target, headers, clock } = passing;
+  const { request, receiver, target, headers, clock } = passing;
   if (waitsForContinue.delete(request)) passing.response.writeContinue();
   const method = request.method as Dispatcher.HttpMethod;
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const forwarding = new Forwarding(passing, resolve, reject);
-  const body = bodyOf(request, { clock, stalled: () => forwarding.bodyStalled() });
-  connectionsTo(slot, clock).dispatch({ origin: ORIGIN, method, path: target, headers, body }, forwarding);
+  const body = bodyOf(request, { clock, limit: receiver.limits.bodyBytes, stalled: () => forwarding.bodyStalled() });
+  connectionsTo(receiver, clock).dispatch({ origin: ORIGIN, method, path: target, headers, body }, forwarding);
   return promise;
 }
 
@@ -36,7 +33,7 @@ class Forwarding implements Dispatcher.DispatchHandler {
   readonly #passing: Passing;
   readonly #resolve: () => void;
   readonly #reject: (problem: Problem) => void;
-  readonly #timer: Timer;
+  #timer: Timer;
   #controller: Dispatcher.DispatchController | undefined;
   #before = 0;
   #received = 0;
@@ -47,9 +44,19 @@ class Forwarding implements Dispatcher.DispatchHandler {
     this.#passing = passing;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = passing.clock.after(PROCESSING_MS, () => this.#break(tooSlow(passing.slot)));
+    this.#timer = this.#watch();
     passing.response.on("close", this.#hungUp).on("drain", this.#goOn);
     if (passing.response.destroyed) this.#hungUp();
+  }
+
+  /** While the request itself still comes, nobody can be late with the beginning of an answer. */
+  #watch(): Timer {
+    const { clock, request, receiver } = this.#passing;
+    const { ms, until } = receiver.limits;
+    return clock.after(ms, () => {
+      if (until === "begin" && !request.complete) this.#timer = this.#watch();
+      else this.#break(tooSlow(receiver));
+    });
   }
 
   onRequestStart(controller: Dispatcher.DispatchController): void {
@@ -63,17 +70,19 @@ class Forwarding implements Dispatcher.DispatchHandler {
     parsed: Record<string, string | string[] | undefined>,
     phrase?: string,
   ): void {
-    if (status < 200) passOver(this.#passing.slot, status, ++this.#before);
+    if (status < 200) passOver(this.#passing.receiver, status, ++this.#before);
     else {
       const headers = (rawHeaders as Buffer[]).map((bytes) => bytes.toString("latin1"));
       beginAnswer(this.#passing, { status, phrase, headers, parsed });
+      if (this.#passing.receiver.limits.until === "begin") this.#timer.cancel();
     }
   }
 
   onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
     this.#received += chunk.length;
-    if (this.#received > BODY_LIMIT) throw tooMuch(this.#passing.slot);
-    if (!this.#passing.response.write(chunk)) controller.pause();
+    const { receiver, response } = this.#passing;
+    if (this.#received > receiver.limits.bodyBytes) throw tooMuch(receiver);
+    if (!response.write(chunk)) controller.pause();
   }
 
   onResponseEnd(): void {
@@ -84,9 +93,9 @@ class Forwarding implements Dispatcher.DispatchHandler {
 
   onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
     this.#settle();
-    const { slot } = this.#passing;
-    if (error instanceof DialRefused) slot.refused(error.message);
-    this.#reject(this.#broken ?? (isProblem(error) ? error : failed(slot, error)));
+    const { receiver } = this.#passing;
+    if (error instanceof DialRefused) receiver.refused?.(error.message);
+    this.#reject(this.#broken ?? (isProblem(error) ? error : failed(receiver, error)));
   }
 
   /** Once the worker answers, the two may take turns, and the silence of one of them may be what the other waits for. */
@@ -130,12 +139,13 @@ function isHere({ complete, readableLength, headers }: IncomingMessage): boolean
 
 interface Watched {
   clock: Clock;
+  limit: number;
   /** Called when the client sends nothing although the worker takes what comes. */
   stalled(): void;
 }
 
 /** Counted as it goes, for a body in chunks announces no length. */
-async function* streamed(request: IncomingMessage, { clock, stalled }: Watched): AsyncIterable<Buffer> {
+async function* streamed(request: IncomingMessage, { clock, limit, stalled }: Watched): AsyncIterable<Buffer> {
   let sent = 0;
   const watch = watchOf(clock);
   const arriving = { heardAt: clock.monotonic(), stalled };
@@ -145,7 +155,7 @@ async function* streamed(request: IncomingMessage, { clock, stalled }: Watched):
     for await (const chunk of request.iterator({ destroyOnReturn: false })) {
       watch.delete(arriving);
       sent += (chunk as Buffer).length;
-      if (sent > BODY_LIMIT) throw tooLarge(BODY_LIMIT);
+      if (sent > limit) throw tooLarge(limit);
       yield chunk as Buffer;
       arriving.heardAt = clock.monotonic();
       watch.add(arriving);
@@ -155,22 +165,15 @@ async function* streamed(request: IncomingMessage, { clock, stalled }: Watched):
   }
 }
 
-export const tooSlow = ({ backend }: Slot) =>
-  problem(
-    "late-answer",
-    `worker ${backend.worker} did not finish the request within ${PROCESSING_MS / 60_000} minutes`,
-  );
-
-/** The worker did not accept a connection, so that it has got nothing of the request. */
+/** It did not accept a connection, so that it has got nothing of the request. */
 export const wasNotSent = (error: unknown): boolean => isProblem(error) && error.cause instanceof DialRefused;
 
-export function failed({ backend, gone }: Slot, error: Error): Problem {
+export function failed({ called, gone }: Receiver, error: Error): Problem {
   if (isProblem(error)) return error;
-  const worker = `worker ${backend.worker}`;
-  // Nothing was sent, and it is not the worker's fault.
+  // Nothing was sent, and it is not its fault.
   if ((error as NodeJS.ErrnoException).code === "UND_ERR_INVALID_ARG")
     return problem("unreadable", `the request cannot be passed on: ${error.message}`, { cause: error });
-  if (gone.aborted) return problem("no-answer", `${worker} ended: ${(gone.reason as Error).message}`, { cause: error });
+  if (gone.aborted) return problem("no-answer", `${called} ended: ${(gone.reason as Error).message}`, { cause: error });
   const what = error instanceof DialRefused ? "refused the connection" : "broke the connection";
-  return problem("no-answer", `${worker} ${what}: ${error.message}`, { cause: error });
+  return problem("no-answer", `${called} ${what}: ${error.message}`, { cause: error });
 }

@@ -1,7 +1,4 @@
 /** The proxy: what is addressed to a load-balancing endpoint goes through the guards and the balancer to a worker. */
-
-import { ServerResponse } from "node:http";
-import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { parseAffinity } from "../../balancing/affinity.ts";
 import type { Backend } from "../../balancing/balanced-group.ts";
@@ -9,22 +6,23 @@ import type { Asking, Balancer, Slot } from "../../balancing/balancer.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { floating } from "../../kernel/floating.ts";
+import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { EndpointType, KeptEndpoint } from "../../resources/endpoints/model.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
 import { refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
 import type { Pipeline } from "../http/pipeline.ts";
-import { type Answering, Reply, type Request } from "../http/reply.ts";
+import type { Answering, Reply, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 import { keyOf } from "../invoke/surface.ts";
 import { type Address, addressOf } from "./address.ts";
-import { BODY_LIMIT } from "./answer.ts";
 import { forward, type Passing, wasNotSent } from "./forward.ts";
 import { requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
-import { isWebSocket, tunnel, watchForHangUp } from "./tunnel.ts";
+import type { Limits, Receiver } from "./receiver.ts";
+import { isWebSocket } from "./tunnel.ts";
+import { Upgrades } from "./upgrades.ts";
 
 export interface ProxyParts {
   pipeline: Pipeline;
@@ -36,12 +34,15 @@ export interface ProxyParts {
   domain?: string | undefined;
 }
 
+/** A worker has this long for the whole of its answer. */
+const LIMITS: Limits = { bodyBytes: 30 * MIB, ms: 330_000, until: "end" };
+
 /** An endpoint with this in its environment gets the caller's `Authorization` header too. */
 const KEEPS_AUTHORIZATION = "MILLRACE_FORWARD_AUTH";
 
 export class EndpointProxy implements Ahead {
   readonly #parts: ProxyParts;
-  readonly #tunnels = new Set<Duplex>();
+  readonly #upgrades = new Upgrades();
 
   constructor(parts: ProxyParts) {
     this.#parts = parts;
@@ -62,19 +63,13 @@ export class EndpointProxy implements Ahead {
   }
 
   upgrade(request: Request, socket: Duplex, head: Buffer): void {
-    // Its close follows, and says all that matters.
-    socket.on("error", () => {});
-    this.#tunnels.add(socket);
-    socket.once("close", () => this.#tunnels.delete(socket));
-    const stopWatching = watchForHangUp(socket);
-    const reply = new Reply(responseOn(request, socket));
-    const pass = (passing: Passing) => tunnel({ ...passing, socket, head, stopWatching });
-    floating(this.#serve(this.#addressOf(request)!, request, reply, pass), () => socket.destroy());
+    const serve = (reply: Reply, pass: (passing: Passing) => Promise<void>) =>
+      this.#serve(this.#addressOf(request)!, request, reply, pass);
+    this.#upgrades.take(request, socket, head, serve);
   }
 
-  /** A WebSocket has no end that one could wait for. */
   close(): void {
-    for (const socket of this.#tunnels) socket.destroy();
+    this.#upgrades.close();
   }
 
   #answering(address: Address): Answering {
@@ -111,7 +106,7 @@ export class EndpointProxy implements Ahead {
     const { pipeline, surface, clock } = this.#parts;
     return pipeline.answer(surface, request, reply, async (caller) => {
       const endpoint = await this.#admit(caller, address);
-      refuseTooLarge(request, BODY_LIMIT);
+      refuseTooLarge(request, LIMITS.bodyBytes);
       const asking = {
         perWorker: endpoint.scaling.type === "REQUEST_COUNT" ? endpoint.scaling.requestCount : 1,
         affinity: parseAffinity(affinityIn(request)),
@@ -121,7 +116,7 @@ export class EndpointProxy implements Ahead {
       const passing = { ...way(address, endpoint, request), request, response: reply.raw, own: reply.headers, clock };
       await this.#untilAccepted(address.endpoint, asking, (slot) => {
         for (const name of WORKER_HEADERS) reply.header(name, slot.backend.worker);
-        return pass({ ...passing, slot });
+        return pass({ ...passing, receiver: receiverOf(slot) });
       });
       return reply;
     });
@@ -169,11 +164,7 @@ function affinityIn({ headers }: Request): string | undefined {
   return Array.isArray(given) ? given[0] : given;
 }
 
-/** For an answer in HTTP to a request that wanted to leave it. */
-function responseOn(request: Request, socket: Duplex): ServerResponse {
-  const response = new ServerResponse(request);
-  response.shouldKeepAlive = false;
-  response.assignSocket(socket as Socket);
-  response.once("finish", () => socket.end());
-  return response;
+function receiverOf(slot: Slot): Receiver {
+  const { backend, gone } = slot;
+  return { called: `worker ${backend.worker}`, backend, gone, limits: LIMITS, refused: (why) => slot.refused(why) };
 }

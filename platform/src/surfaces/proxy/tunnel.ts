@@ -2,13 +2,13 @@
 import { request as ask, type IncomingMessage } from "node:http";
 import type { Duplex } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import type { Slot } from "../../balancing/balancer.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import { writeHead } from "../http/head.ts";
-import { BODY_LIMIT, beginAnswer, passOver, tooMuch } from "./answer.ts";
+import { beginAnswer, passOver } from "./answer.ts";
 import { DialRefused, dial } from "./connections.ts";
-import { failed, type Passing, PROCESSING_MS, tooSlow } from "./forward.ts";
+import { failed, type Passing } from "./forward.ts";
 import { responseHeaders } from "./headers.ts";
+import { type Receiver, tooMuch, tooSlow } from "./receiver.ts";
 
 export interface Upgrading extends Passing {
   /** The client's end, and what it has sent beyond its request. */
@@ -44,21 +44,21 @@ export function watchForHangUp(socket: Duplex): () => void {
 
 /** Resolves when both ends are closed; rejects with the problem when the worker could not be asked. */
 export async function tunnel(upgrading: Upgrading): Promise<void> {
-  const { slot, socket, stopWatching, clock } = upgrading;
-  const worker = await dial(slot.backend, clock).catch((error: Error) => {
-    if (error instanceof DialRefused) slot.refused(error.message);
-    throw failed(slot, error);
+  const { receiver, socket, stopWatching, clock } = upgrading;
+  const worker = await dial(receiver.backend, clock).catch((error: Error) => {
+    if (error instanceof DialRefused) receiver.refused?.(error.message);
+    throw failed(receiver, error);
   });
   const cut = () => {
     worker.destroy();
-    if (slot.gone.aborted) socket.destroy();
+    if (receiver.gone.aborted) socket.destroy();
   };
   stopWatching();
-  slot.gone.addEventListener("abort", cut);
+  receiver.gone.addEventListener("abort", cut);
   socket.once("close", cut);
   if (socket.destroyed) cut();
   // A WebSocket may last, and an answer that is none may not.
-  const timer = clock.after(PROCESSING_MS, () => worker.destroy(tooSlow(slot)));
+  const timer = clock.after(receiver.limits.ms, () => worker.destroy(tooSlow(receiver)));
   try {
     const { answer, rest } = await asked(upgrading, worker);
     if (rest === undefined) await refusedByWorker(upgrading, answer);
@@ -68,14 +68,14 @@ export async function tunnel(upgrading: Upgrading): Promise<void> {
     }
   } finally {
     timer.cancel();
-    slot.gone.removeEventListener("abort", cut);
+    receiver.gone.removeEventListener("abort", cut);
     cut();
   }
 }
 
 /** `rest` is what the worker sent behind its consent; without it, it refused. */
 function asked(
-  { slot, target, headers }: Upgrading,
+  { receiver, target, headers }: Upgrading,
   worker: Duplex,
 ): Promise<{ answer: IncomingMessage; rest?: Buffer }> {
   const { promise, resolve, reject } = Promise.withResolvers<{ answer: IncomingMessage; rest?: Buffer }>();
@@ -85,12 +85,12 @@ function asked(
     .once("response", (answer: IncomingMessage) => resolve({ answer }))
     .on("information", ({ statusCode }) => {
       try {
-        passOver(slot, statusCode, ++before);
+        passOver(receiver, statusCode, ++before);
       } catch (error) {
         worker.destroy(error as Error);
       }
     })
-    .on("error", (error) => reject(isProblem(error) ? error : failed(slot, error)))
+    .on("error", (error) => reject(isProblem(error) ? error : failed(receiver, error)))
     .end();
   return promise;
 }
@@ -98,15 +98,15 @@ function asked(
 async function refusedByWorker(upgrading: Upgrading, answer: IncomingMessage): Promise<void> {
   const { statusCode: status = 0, statusMessage: phrase, rawHeaders: headers, headers: parsed } = answer;
   beginAnswer(upgrading, { status, phrase, headers, parsed });
-  const { response, slot } = upgrading;
-  await pipeline(answer, (chunks) => limited(chunks, slot), response).catch(() => response.destroy());
+  const { response, receiver } = upgrading;
+  await pipeline(answer, (chunks) => limited(chunks, receiver), response).catch(() => response.destroy());
 }
 
-async function* limited(chunks: AsyncIterable<Buffer>, slot: Slot): AsyncIterable<Buffer> {
+async function* limited(chunks: AsyncIterable<Buffer>, receiver: Receiver): AsyncIterable<Buffer> {
   let received = 0;
   for await (const chunk of chunks) {
     received += chunk.length;
-    if (received > BODY_LIMIT) throw tooMuch(slot);
+    if (received > receiver.limits.bodyBytes) throw tooMuch(receiver);
     yield chunk;
   }
 }

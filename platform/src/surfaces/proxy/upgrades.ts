@@ -1,0 +1,43 @@
+/** Connections that leave HTTP to become WebSockets: each is answered as a request, and closed with the server. */
+import { ServerResponse } from "node:http";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { floating } from "../../kernel/floating.ts";
+import { Reply, type Request } from "../http/reply.ts";
+import type { Passing } from "./forward.ts";
+import { tunnel, watchForHangUp } from "./tunnel.ts";
+
+export class Upgrades {
+  readonly #sockets = new Set<Duplex>();
+
+  /** `serve` answers it, and passes it on by what it is given. */
+  take(
+    request: Request,
+    socket: Duplex,
+    head: Buffer,
+    serve: (reply: Reply, pass: (passing: Passing) => Promise<void>) => Promise<unknown>,
+  ): void {
+    // Its close follows, and says all that matters.
+    socket.on("error", () => {});
+    this.#sockets.add(socket);
+    socket.once("close", () => this.#sockets.delete(socket));
+    const stopWatching = watchForHangUp(socket);
+    const reply = new Reply(responseOn(request, socket));
+    const pass = (passing: Passing) => tunnel({ ...passing, socket, head, stopWatching });
+    floating(serve(reply, pass), () => socket.destroy());
+  }
+
+  /** A WebSocket has no end that one could wait for. */
+  close(): void {
+    for (const socket of this.#sockets) socket.destroy();
+  }
+}
+
+/** For an answer in HTTP to a request that wanted to leave it. */
+function responseOn(request: Request, socket: Duplex): ServerResponse {
+  const response = new ServerResponse(request);
+  response.shouldKeepAlive = false;
+  response.assignSocket(socket as Socket);
+  response.once("finish", () => socket.end());
+  return response;
+}
