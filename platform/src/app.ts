@@ -22,6 +22,7 @@ import type { NodeIdentity } from "./machines/machines.ts";
 import type { OwnMachine } from "./machines/own-machine.ts";
 import { openPods } from "./pods/open.ts";
 import type { Pods } from "./pods/pods.ts";
+import { PortUses } from "./pods/port-uses.ts";
 import type { Limits } from "./ports/limits/limits.ts";
 import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
@@ -32,6 +33,8 @@ import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchService } from "./resources/batches/service.ts";
 import { CatalogService } from "./resources/catalog/service.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
+import { PodAddresses } from "./resources/pods/addresses.ts";
+import { PortLinks } from "./resources/pods/links.ts";
 import { podLogs } from "./resources/pods/logs.ts";
 import { PodViews } from "./resources/pods/view.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
@@ -54,8 +57,12 @@ import { invokeSurface } from "./surfaces/invoke/surface.ts";
 import { NodeCalls } from "./surfaces/node-link/calls.ts";
 import { InstanceLink } from "./surfaces/node-link/instance-link.ts";
 import { NodeLink } from "./surfaces/node-link/link.ts";
+import { OtherInstances } from "./surfaces/node-link/other-instances.ts";
 import { OtherLogs } from "./surfaces/node-link/other-logs.ts";
 import { NodePasses } from "./surfaces/node-link/pass.ts";
+import { PodAccess } from "./surfaces/proxy/pod-access.ts";
+import { PodPorts } from "./surfaces/proxy/pod-ports.ts";
+import { PodProxy } from "./surfaces/proxy/pod-proxy.ts";
 import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { restResources } from "./surfaces/rest-v2/resources.ts";
@@ -102,7 +109,10 @@ export interface AppParts extends Surroundings {
 /** What of the settings concerns the application; how many connections there may be is known by now. */
 export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDays" | "stream" | "frozenS"> &
   Partial<
-    Pick<Settings, "invokeLimits" | "bodiesMb" | "frozenMb" | "webhookSecret" | "domain" | "publicUrl" | "corsOrigins">
+    Pick<
+      Settings,
+      "invokeLimits" | "bodiesMb" | "frozenMb" | "webhookSecret" | "domain" | "publicUrl" | "corsOrigins" | "podPorts"
+    >
   > & { connections: number };
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
@@ -125,7 +135,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const reach: FleetParts["reach"] = (peer, endpoint, worker) => calls.dial(peer, endpoint, worker);
   const makeRoom: FleetParts["makeRoom"] = async (need, whom) => pods?.makeRoom(need, whom);
   const fleet = createFleet(parts, services, { desk, balancer, failed, frozen, reach, makeRoom });
-  const pods = fleet && openPods({ ...parts, ...services, fleet, failed, mine: leaseOf("pods", parts) });
+  const portUses = new PortUses(clock);
+  const portUsedAt = (pod: string) => portUses.usedAt(pod);
+  const pods = fleet && openPods({ ...parts, ...services, fleet, failed, portUsedAt, mine: leaseOf("pods", parts) });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const records = services.batchRecords;
   const progress = new BatchProgress({ queue, engine, clock, failed, records, mine: leaseOf("batches", parts) });
@@ -133,8 +145,11 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { endpoints, workerKeys } = services;
   for (const service of [endpoints, services.pods, services.templates])
     if (parts.refusesImage) service.refuseImages(parts.refusesImage);
+  const podAddresses = new PodAddresses({ domain: settings.domain, publicUrl: () => endpoints.publicUrl() });
+  const portLinks = new PortLinks({ ...services, podAddresses });
   const podViews = new PodViews({
     clock,
+    urlOf: (pod, port) => podAddresses.urlOf(pod, port),
     progressOf: (instance) => pods?.progressOf(instance),
     figuresOf: (instance) => pods?.figures.of(instance),
   });
@@ -145,8 +160,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const requests = (endpoint: string) => balancer.requestsOf(endpoint);
   const node = identityIn(parts);
   const ownMachines = (parts.machines ?? []).map(({ id }) => id);
-  const elsewhere =
-    node && new OtherLogs({ here: ownMachines, calls, peers: async () => (await fleet?.roll())?.peers ?? [] });
+  const peers = async () => (await fleet?.roll())?.peers ?? [];
+  const elsewhere = node && new OtherLogs({ here: ownMachines, calls, peers });
   services.pods.readLogsWith(podLogs(logs, elsewhere));
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS), failed);
@@ -174,8 +189,17 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     node &&
     new NodeLink({ ...parts, node: node.id, machines: ownMachines, passes, balancer, records: services.workerRecords });
   const { instanceRecords: instances } = services;
-  const instanceLink = node && new InstanceLink({ node: node.id, own: parts.machines ?? [], instances, passes, log });
-  const ahead = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
+  const own = parts.machines ?? [];
+  const used = (pod: string) => portUses.begin(pod);
+  const instanceLink = node && new InstanceLink({ node: node.id, own, instances, passes, log, used });
+  const isPublic = settings.podPorts === "public";
+  const podProxy = new PodProxy({
+    ...{ pipeline, clock, domain, used },
+    access: new PodAccess({ ...services, authenticator, isPublic, isTls: () => podAddresses.isTls }),
+    ports: new PodPorts({ ...services, clock, own, elsewhere: node && new OtherInstances({ calls, peers }) }),
+  });
+  // First: on the host of a Pod nothing else is served.
+  const ahead = inTurn(podProxy, crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy);
   const reader = { ...parts, large, limits: payloadLimits };
   const outputs = new Outputs({ ...parts, engine, urlOf: (endpoint) => endpoints.urlOf(endpoint) });
   const streams = new Streams({ ...parts, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });
@@ -196,7 +220,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     instances: () => instances.all(),
   });
   const resources = [
-    ...restResources({ ...services, podViews, workers, releases, catalog, authenticator }),
+    ...restResources({ ...services, podViews, portLinks, workers, releases, catalog, authenticator }),
     ...(parts.resources ?? []),
   ];
   const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };
@@ -241,6 +265,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       desk.close();
       balancer.close();
       proxy.close();
+      podProxy.close();
       await Promise.all([fleet?.close(), pods?.close()]);
       nodeLink?.close();
       instanceLink?.close();

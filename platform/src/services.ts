@@ -15,6 +15,7 @@ import { PodKeys } from "./resources/pods/keys.ts";
 import { PodRecords } from "./resources/pods/records.ts";
 import { PodRemains } from "./resources/pods/remains.ts";
 import { PodService } from "./resources/pods/service.ts";
+import { PortVisits } from "./resources/pods/visits.ts";
 import { RegistryService } from "./resources/registries/service.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { Removals } from "./resources/removals.ts";
@@ -48,6 +49,7 @@ export interface Services {
   podRecords: PodRecords;
   podKeys: PodKeys;
   podRemains: PodRemains;
+  portVisits: PortVisits;
   pods: PodService;
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
@@ -87,6 +89,7 @@ export async function openServices(
     podRecords,
     podKeys: new PodKeys(parts),
     podRemains,
+    portVisits: new PortVisits(parts),
     pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates }),
     batchRecords,
     volumes: new NetworkVolumeService({ ...parts, quotas, uses }),

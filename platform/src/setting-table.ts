@@ -164,8 +164,18 @@ export const settingTable = {
     flag: "domain",
     variable: "MILLRACE_DOMAIN",
     value: "NAME",
-    about: "domain whose subdomains <endpoint id>.NAME lead to load-balancing endpoints",
+    about:
+      "domain whose subdomains <endpoint id>.NAME lead to load-balancing endpoints, and <Pod id>-<port>.NAME to ports of Pods",
     read: domain,
+  },
+  podPorts: {
+    flag: "pod-ports",
+    variable: "MILLRACE_POD_PORTS",
+    value: "MODE",
+    default: "private",
+    about:
+      "who reaches HTTP ports of Pods: private (an API key of the account, or a link made with one); public (anybody)",
+    read: oneOf(["private", "public"]),
   },
   corsOrigins: {
     flag: "cors-origins",

@@ -62,10 +62,10 @@ export async function setupPods({ machine, ...options }: PodWorldOptions = {}): 
       return compute;
     },
   });
-  return podWorld(world, compute, started);
+  return podWorld(world, compute, started, options);
 }
 
-function podWorld(world: World, compute: FakeCompute, started: string[]): PodWorld {
+function podWorld(world: World, compute: FakeCompute, started: string[], options: PodWorldOptions): PodWorld {
   const self: PodWorld = {
     ...world,
     compute,
@@ -114,8 +114,10 @@ function podWorld(world: World, compute: FakeCompute, started: string[]): PodWor
       const left = compute.restarted();
       const known = (await left.list()).map(({ id }) => id);
       noteStarts(left, known);
-      const next = await setup({ rateLimits: "off", store: world.store, found: world, compute: () => left, bootedAt });
-      const again = podWorld(next, left, known);
+      const { machine: _, ...same } = options;
+      const found = { store: world.store, found: world, compute: () => left, bootedAt };
+      const next = await setup({ rateLimits: "off", ...same, ...found });
+      const again = podWorld(next, left, known, options);
       await idle();
       return again;
     },

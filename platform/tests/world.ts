@@ -86,6 +86,7 @@ export interface WorldOptions {
   stream?: AppSettings["stream"];
   publicUrl?: string;
   domain?: string;
+  podPorts?: AppSettings["podPorts"];
   corsOrigins?: string;
   invokeLimits?: string;
   connections?: number;
@@ -117,6 +118,7 @@ export async function setup({
   stream = "auto",
   publicUrl = "https://millrace.test",
   domain,
+  podPorts,
   corsOrigins,
   invokeLimits = "off",
   connections = 10_000,
@@ -173,6 +175,7 @@ export async function setup({
     frozenMb,
     stream,
     domain,
+    podPorts,
     publicUrl: publicUrl || undefined,
     corsOrigins: corsOrigins === undefined ? undefined : parseOrigins(corsOrigins),
     invokeLimits: parseInvokeLimits(invokeLimits),

@@ -12,7 +12,10 @@ export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]):
 }
 
 /** Whether a caller may use an operation at all. */
-export function requireOperation(caller: Caller, { scope, narrowed, byPod = false }: Operation): void {
+export function requireOperation(
+  caller: Caller,
+  { scope, narrowed, byPod = false }: Pick<Operation, "scope" | "narrowed" | "byPod">,
+): void {
   requireScope(caller, scope);
   if (caller.pod !== undefined && !byPod)
     throw problem("not-allowed", "This API key belongs to a Pod, which may get, stop and terminate itself alone.");

@@ -6,6 +6,7 @@ import type { PodKeys } from "../resources/pods/keys.ts";
 import { persistentVolume, podLog } from "../resources/pods/model.ts";
 import type { PodRecords } from "../resources/pods/records.ts";
 import type { PodRemains } from "../resources/pods/remains.ts";
+import type { PortVisits } from "../resources/pods/visits.ts";
 
 export interface ClearingParts {
   machine: string;
@@ -14,6 +15,7 @@ export interface ClearingParts {
   podRecords: PodRecords;
   podRemains: PodRemains;
   podKeys: PodKeys;
+  portVisits: PortVisits;
 }
 
 export class Clearing {
@@ -34,7 +36,7 @@ export class Clearing {
   }
 
   async #removeOf(pod: string): Promise<boolean> {
-    const { compute, logs, podKeys } = this.#parts;
+    const { compute, logs, podKeys, portVisits } = this.#parts;
     try {
       if (compute.capabilities.volumes) await compute.volumes.remove(persistentVolume(pod));
     } catch (error) {
@@ -42,6 +44,7 @@ export class Clearing {
       throw error;
     }
     await podKeys.removeOf(pod);
+    await portVisits.removeOf(pod);
     await logs.remove(podLog(pod));
     return true;
   }

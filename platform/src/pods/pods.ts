@@ -17,6 +17,7 @@ import type { PodPlacer } from "../resources/pods/placer.ts";
 import type { PodItem } from "../resources/pods/records.ts";
 import type { PodRemains } from "../resources/pods/remains.ts";
 import type { PodService } from "../resources/pods/service.ts";
+import type { PortVisits } from "../resources/pods/visits.ts";
 import type { Yielding } from "../resources/pods/yielding.ts";
 import type { PodBooterParts } from "./booter.ts";
 import { Clearing } from "./clearing.ts";
@@ -38,6 +39,8 @@ export interface PodsParts
   podRemains: PodRemains;
   placer: PodPlacer;
   yielding: Yielding;
+  portVisits: PortVisits;
+  portUsedAt?: (pod: string) => number | undefined;
   /** No other process keeps Pods. */
   alone: boolean;
   /** When a process before this one last said that its machines were there. */

@@ -240,6 +240,11 @@ export class EndpointService {
   urlOf(id: string): string {
     return `${this.#publicUrl()}/v2/${id}`;
   }
+
+  /** What URLs of this server begin with. */
+  publicUrl(): string {
+    return this.#publicUrl();
+  }
 }
 
 function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {

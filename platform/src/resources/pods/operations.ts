@@ -1,7 +1,7 @@
 /** Operations on Pods. */
 import { KIB, type Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
-import { closed, oneOf, t } from "../../kernel/schema.ts";
+import { closed, dateTime, oneOf, t } from "../../kernel/schema.ts";
 import { LogEvent, logDescription, logQuery } from "../logs/model.ts";
 import { Pod, podActions } from "./model.ts";
 
@@ -49,6 +49,23 @@ export const podOperations = {
     status: 200,
     scope: "pods:read",
     narrowed: "refused",
+  },
+  createPodPortLink: {
+    method: "POST",
+    path: "/v2/pods/{id}/ports/{port}/link",
+    summary: "Make a link to an HTTP port of a Pod",
+    description:
+      "For browsers, where ports are private. It can be opened once, within ten minutes; whoever opens it gets a cookie that is good for that port alone, " +
+      "for a day at most, and no longer than the API key that it was made with.",
+    tag: "Pods",
+    out: t.Object({
+      url: t.String({ description: "Where to open it." }),
+      expiresAt: dateTime("Until when it can be opened."),
+    }),
+    status: 201,
+    scope: "pods:write",
+    narrowed: "refused",
+    refuses: ["rule-broken"],
   },
   podAction: {
     ...on.act({ moves: {} as Record<(typeof podActions)[number], unknown> }),

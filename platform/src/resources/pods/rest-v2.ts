@@ -5,6 +5,7 @@ import type { Call, Handlers } from "../../kernel/operation.ts";
 import { registryId } from "../container/command.ts";
 import { eventsOf, logQueryOf } from "../logs/follow.ts";
 import type { PodTerms } from "./fields.ts";
+import type { PortLinks } from "./links.ts";
 import type { KeptPod, Pod } from "./model.ts";
 import type { podOperations } from "./operations.ts";
 import type { PodItem } from "./records.ts";
@@ -15,7 +16,7 @@ type Operations = typeof podOperations;
 type CreateBody = Call<Operations["createPod"]>["body"];
 type UpdateBody = Call<Operations["updatePod"]>["body"];
 
-export function podHandlers(pods: PodService, views: PodViews): Handlers<Operations> {
+export function podHandlers(pods: PodService, views: PodViews, links: PortLinks): Handlers<Operations> {
   const shown = (item: PodItem) => shownPod(item, views);
   return {
     listPods: ({ caller, query }) => paged("pods", query, (asked) => pods.list(caller, asked), shown),
@@ -26,6 +27,10 @@ export function podHandlers(pods: PodService, views: PodViews): Handlers<Operati
     async getPodLogs(call) {
       const { caller, params, gone } = call;
       return eventsOf(await pods.logs(caller, { pod: params.id!, query: logQueryOf(call), gone }));
+    },
+    async createPodPortLink({ caller, params }) {
+      const { url, expiresAt } = await links.create(caller, params.id!, params.port!);
+      return { url, expiresAt: timestamp(expiresAt) };
     },
     async podAction({ caller, params, body }) {
       const pod = await pods.act(caller, params.id!, body.action);

@@ -22,6 +22,8 @@ export interface InstanceLinkParts {
   instances: InstanceRecords;
   passes: NodePasses;
   log: Log;
+  /** Notes that somebody uses a port of what an instance runs for, until it is disposed. */
+  used: (owner: string) => Disposable;
 }
 
 /** How soon the other end's going away without a word is noticed. */
@@ -69,7 +71,7 @@ export class InstanceLink implements Ahead {
     this.#parts.passes.check(method, url, String(headers[PASS_HEADER]));
     if (node !== this.#parts.node)
       throw problem("not-found", `this is node ${this.#parts.node}, and a request is passed on only once`);
-    const compute = await this.#computeOf(instance);
+    const { compute, owner } = await this.#find(instance);
     const begin = () => {
       socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
       socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${PROTOCOLS[what]}\r\n\r\n`);
@@ -84,16 +86,18 @@ export class InstanceLink implements Ahead {
       throw problem("no-answer", error.message, { cause: error });
     });
     begin();
+    using _ = this.#parts.used(owner);
     await Promise.allSettled([pipeline(inside, socket), pipeline(socket, inside)]);
     for (const end of [inside, socket]) end.destroy();
   }
 
   /** Whatever the asking node believes: only what the record says is on a machine of this node. */
-  async #computeOf(instance: string): Promise<Compute> {
-    const machine = (await this.#parts.instances.find(instance))?.doc.machine;
-    const own = this.#parts.own.find(({ id }) => id === machine);
-    if (!own) throw problem("not-found", `instance ${instance} is not here, and a request is passed on only once`);
-    return own.compute;
+  async #find(instance: string): Promise<{ compute: Compute; owner: string }> {
+    const doc = (await this.#parts.instances.find(instance))?.doc;
+    const own = this.#parts.own.find(({ id }) => id === doc?.machine);
+    if (!own || !doc)
+      throw problem("not-found", `instance ${instance} is not here, and a request is passed on only once`);
+    return { compute: own.compute, owner: doc.owner };
   }
 
   #asProblem(error: unknown): Problem {

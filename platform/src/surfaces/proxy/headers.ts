@@ -39,7 +39,10 @@ const FOR_THE_ORIGIN = new Set([
 /** A page without an origin can neither read the console's storage nor use its session. A second policy only ever tightens the first. */
 export const SANDBOX = "sandbox allow-scripts allow-forms";
 
-const OURS = /^__Host-millrace/i;
+const OURS = /^(__Host-millrace|millrace-port-)/i;
+
+/** With which callers of Pods' ports show who they are, since `Authorization` is the program's own there. */
+const KEY_HEADER = "x-millrace-key";
 
 export interface Sender {
   /** The address of the connection. */
@@ -62,6 +65,7 @@ export function requestHeaders(raw: readonly string[], sender: Sender): RawHeade
     if (name === "host") host = value;
     if (FORWARDED.has(name)) forwarded.set(name, joined(forwarded.get(name), value));
     else if (HOP_BY_HOP.has(name) || dropped?.has(name) || name === "expect" || workerHeaders.has(name)) continue;
+    else if (name === KEY_HEADER) continue;
     else if (!sender.keepsAuthorization && (name === "authorization" || holds(value, sender.key))) continue;
     else if (name === "cookie") keepCookies(kept, value);
     else kept.push(raw[i]!, value);

@@ -12,6 +12,7 @@ import type { CatalogService } from "../../resources/catalog/service.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
 import { endpointHandlers } from "../../resources/endpoints/rest-v2.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
+import type { PortLinks } from "../../resources/pods/links.ts";
 import { podOperations } from "../../resources/pods/operations.ts";
 import { podHandlers } from "../../resources/pods/rest-v2.ts";
 import type { PodService } from "../../resources/pods/service.ts";
@@ -40,6 +41,7 @@ export interface RestServices {
   secrets: SecretService;
   pods: PodService;
   podViews: PodViews;
+  portLinks: PortLinks;
   endpoints: EndpointService;
   workers: WorkerService;
   releases: ReleaseService;
@@ -55,7 +57,7 @@ export function restResources(services: RestServices): Answered[] {
   return [
     answered(accountOperations, accountHandlers(services.account, forgetKeys)),
     answered(secretOperations, secretHandlers(services.secrets)),
-    answered(podOperations, podHandlers(services.pods, services.podViews)),
+    answered(podOperations, podHandlers(services.pods, services.podViews, services.portLinks)),
     answered(endpointOperations, endpointHandlers(services.endpoints)),
     answered(workerOperations, workerHandlers(services.workers)),
     answered(releaseOperations, releaseHandlers(services.releases)),

@@ -1,0 +1,130 @@
+/** Visits of browsers to HTTP ports of Pods: a link that can be opened once, and from then on a cookie for that one port. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Kept } from "../../kernel/document.ts";
+import { keyDigest, newRecord } from "../../kernel/ids.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Remembered } from "../../kernel/remembered.ts";
+import { Collection, type RecordParts } from "../../ports/store/collection.ts";
+import { apiKeys, type KeptApiKey } from "../account/model.ts";
+
+export type PodPortId = { pod: string; port: number };
+
+export type PortVisit = PodPortId & {
+  /** Who made the link, and with which key: a visit ends with it. */
+  user: string;
+  key: string;
+  /** Of the link, and once it was opened of the cookie. */
+  digest: string;
+  isOpened: boolean;
+  expiresAt: number;
+};
+
+export const portVisits: Kept<PortVisit> = {
+  kind: "port-visit",
+  v: 1,
+  uniqueEverywhere: ({ digest }) => ({ digest }),
+  listed: ({ pod }) => ({ pod }),
+};
+
+export interface Ticket {
+  token: string;
+  expiresAt: number;
+}
+
+export const LINK_MS = 10 * 60_000;
+export const VISIT_MS = 24 * 3_600_000;
+/** Of one Pod; beyond it the oldest end. */
+const MOST_VISITS = 100;
+/** A visit that another process ended goes on for no longer. */
+const REMEMBERED_MS = 1000;
+/** A visitor is let through to the port, and may nothing else. */
+const MAY: Caller["grants"] = ["pods:read"];
+
+export class PortVisits {
+  readonly #visits: Collection<PortVisit>;
+  readonly #keys: Collection<KeptApiKey>;
+  readonly #clock: Clock;
+  readonly #random: Random;
+  readonly #visitors: Remembered<Caller>;
+
+  constructor({ store, clock, random }: RecordParts) {
+    this.#visits = new Collection(store, portVisits);
+    this.#keys = new Collection(store, apiKeys);
+    this.#clock = clock;
+    this.#random = random;
+    this.#visitors = new Remembered(clock, REMEMBERED_MS);
+  }
+
+  prepare(): Promise<void> {
+    return this.#visits.prepare();
+  }
+
+  /** A new link; what of the Pod's is over goes by the way. */
+  async invite({ account, user, key }: Caller, { pod, port }: PodPortId): Promise<Ticket> {
+    await this.#makeRoom(pod);
+    const ticket = this.#ticket(LINK_MS);
+    const { token, expiresAt } = ticket;
+    const doc = { pod, port, user, key, digest: keyDigest(token), isOpened: false, expiresAt };
+    await this.#visits.insert({ ...newRecord({ clock: this.#clock, random: this.#random }, account), doc });
+    return ticket;
+  }
+
+  /** Of many that open a link at once, one gets in: what it gets stands in the place of the link. */
+  async open(token: string, to: PodPortId): Promise<(Ticket & { visitor: Caller }) | undefined> {
+    const found = await this.#visits.findEverywhere("digest", keyDigest(token));
+    if (!found) return undefined;
+    const ticket = this.#ticket(VISIT_MS);
+    let isOpen = false;
+    const visit = await this.#visits.change(found.id, ({ doc }) => {
+      isOpen = !doc.isOpened && this.#leadsTo(doc, to);
+      if (!isOpen) return undefined;
+      return { set: { digest: keyDigest(ticket.token), isOpened: true, expiresAt: ticket.expiresAt } };
+    });
+    if (!visit || !isOpen || !(await this.#mayStill(visit.doc))) return undefined;
+    return { ...ticket, visitor: callerOf(visit.account, visit.doc) };
+  }
+
+  /** Who comes with the token of a visit to this very port; nobody otherwise. */
+  async visitor(token: string, to: PodPortId): Promise<Caller | undefined> {
+    const name = `${to.pod} ${to.port} ${token}`;
+    const known = this.#visitors.get(name);
+    if (known) return known;
+    const found = await this.#visits.findEverywhere("digest", keyDigest(token));
+    if (!found?.doc.isOpened || !this.#leadsTo(found.doc, to) || !(await this.#mayStill(found.doc))) return undefined;
+    const visitor = callerOf(found.account, found.doc);
+    this.#visitors.set(name, visitor);
+    return visitor;
+  }
+
+  async removeOf(pod: string): Promise<void> {
+    for await (const { id } of this.#visits.all({ key: { name: "pod", value: pod } }))
+      await this.#visits.removeIfThere(id);
+    this.#visitors.clear();
+  }
+
+  #ticket(forMs: number): Ticket {
+    return { token: Buffer.from(this.#random.bytes(32)).toString("base64url"), expiresAt: this.#clock.now() + forMs };
+  }
+
+  #leadsTo({ pod, port, expiresAt }: PortVisit, to: PodPortId): boolean {
+    return pod === to.pod && port === to.port && expiresAt > this.#clock.now();
+  }
+
+  async #mayStill({ key }: PortVisit): Promise<boolean> {
+    const doc = (await this.#keys.get(key))?.doc;
+    return doc !== undefined && (doc.expiresAt === undefined || doc.expiresAt > this.#clock.now());
+  }
+
+  async #makeRoom(pod: string): Promise<void> {
+    let kept = 1;
+    for await (const { id, doc } of this.#visits.all({ key: { name: "pod", value: pod } }))
+      if (doc.expiresAt <= this.#clock.now() || ++kept > MOST_VISITS) await this.#visits.removeIfThere(id);
+  }
+}
+
+const callerOf = (account: string, { user, key }: PortVisit): Caller => ({
+  ...{ account, user, key },
+  grants: MAY,
+  exempt: false,
+});

@@ -1,0 +1,48 @@
+/** The addresses of an HTTP port of a Pod, and what its program is asked for behind each. */
+import { LOCAL_DOMAIN } from "../../resources/pods/addresses.ts";
+import { LINK_PATH } from "../../resources/pods/links.ts";
+import type { Form } from "./address.ts";
+
+export interface PodAddress {
+  pod: string;
+  port: number;
+  form: Form;
+  /** What the program is asked for: path and query, as they came. */
+  target: string;
+  /** What stood before it in the path. */
+  prefix: string;
+  /** On a name below `localhost`, which no browser takes over TLS. */
+  isLocal: boolean;
+  /** The token of a link that is being opened. */
+  link?: string | undefined;
+}
+
+const PORT = "[1-9]\\d{0,4}";
+const LABEL = new RegExp(`^([a-z0-9]{14})-(${PORT})$`);
+const PATH_FORM = new RegExp(`^(/pods/([a-z0-9]{14})/ports/(${PORT}))(?=[/?]|$)(.*)$`, "s");
+
+/** Whose address this is, as far as its form tells. The host decides first: nothing of the API is served on a Pod's own host. */
+export function podAddressOf(
+  url: string,
+  host: string | undefined,
+  domain: string | undefined,
+): PodAddress | undefined {
+  for (const one of host === undefined ? [] : [domain, LOCAL_DOMAIN]) {
+    const named = one !== undefined && LABEL.exec(labelOf(host!, one));
+    if (!named) continue;
+    const isLocal = one === LOCAL_DOMAIN;
+    const link = url.startsWith(`/${LINK_PATH}`) ? url.slice(LINK_PATH.length + 1) : undefined;
+    return { pod: named[1]!, port: Number(named[2]), form: "host", target: rooted(url), prefix: "", isLocal, link };
+  }
+  if (!url.startsWith("/pods/")) return undefined;
+  const [, prefix = "", pod, port, rest = ""] = PATH_FORM.exec(url) ?? [];
+  if (pod === undefined) return undefined;
+  return { pod, port: Number(port), form: "path", target: rooted(rest), prefix, isLocal: false };
+}
+
+function labelOf(host: string, domain: string): string {
+  const name = host.replace(/:\d+$/, "").toLowerCase();
+  return name.endsWith(`.${domain}`) ? name.slice(0, -domain.length - 1) : "";
+}
+
+const rooted = (target: string) => (target.startsWith("/") ? target : `/${target}`);

@@ -1,0 +1,141 @@
+/** The proxy of Pods: what is addressed to an HTTP port of one goes to its program, for those who may. */
+import { STATUS_CODES } from "node:http";
+import type { Duplex } from "node:stream";
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Problem } from "../../kernel/problem.ts";
+import type { Pipeline } from "../http/pipeline.ts";
+import { problemStatuses } from "../http/problem-json.ts";
+import type { Refused, Statuses } from "../http/refusal.ts";
+import type { Answering, Reply, Request } from "../http/reply.ts";
+import type { Ahead } from "../http/server.ts";
+import type { Surface } from "../http/surface.ts";
+import { forward, type Passing, wasNotSent } from "./forward.ts";
+import { requestHeaders } from "./headers.ts";
+import type { PodAccess } from "./pod-access.ts";
+import { type PodAddress, podAddressOf } from "./pod-address.ts";
+import type { PodPorts } from "./pod-ports.ts";
+import type { Limits, Reached, Receiver } from "./receiver.ts";
+import { isWebSocket } from "./tunnel.ts";
+import { Upgrades } from "./upgrades.ts";
+
+export interface PodProxyParts {
+  pipeline: Pipeline;
+  access: PodAccess;
+  ports: PodPorts;
+  /** Notes that somebody uses a port of a Pod, until it is disposed. */
+  used: (pod: string) => Disposable;
+  clock: Clock;
+  domain?: string | undefined;
+}
+
+/** What streams may be as long, and last as long, as both sides like; a program must only begin to answer. */
+const LIMITS: Limits = { bodyBytes: Number.POSITIVE_INFINITY, ms: 100_000, until: "begin" };
+
+/** 524 is what clients of the established proxy know. */
+const statuses: Statuses = { ...problemStatuses, "late-answer": 524 };
+
+export class PodProxy implements Ahead {
+  readonly #parts: PodProxyParts;
+  readonly #upgrades = new Upgrades();
+
+  constructor(parts: PodProxyParts) {
+    this.#parts = parts;
+  }
+
+  find(request: Request): Answering | undefined {
+    const address = this.#addressOf(request);
+    if (!address) return undefined;
+    if (address.link !== undefined) return (_, reply) => this.#open(address, request, reply);
+    return (_, reply) => this.#serve(address, request, reply, forward);
+  }
+
+  mayUpgrade(request: Request): boolean {
+    return isWebSocket(request) && this.#addressOf(request) !== undefined;
+  }
+
+  upgrade(request: Request, socket: Duplex, head: Buffer): void {
+    const address = this.#addressOf(request)!;
+    this.#upgrades.take(request, socket, head, (reply, pass) => this.#serve(address, request, reply, pass));
+  }
+
+  close(): void {
+    this.#upgrades.close();
+  }
+
+  #addressOf({ url, headers }: Request): PodAddress | undefined {
+    return podAddressOf(url, headers.host, this.#parts.domain);
+  }
+
+  #serve(
+    address: PodAddress,
+    request: Request,
+    reply: Reply,
+    pass: (passing: Passing) => Promise<void>,
+  ): Promise<Reply> {
+    const { pipeline, access, used, clock } = this.#parts;
+    const surface = surfaceOf(() => access.callerAt(address, request));
+    return pipeline.answer(surface, request, reply, async (caller) => {
+      using _ = used(address.pod);
+      const { target, form } = address;
+      const passing = { target, form, headers: headersOf(address, request), request, response: reply.raw, clock };
+      await this.#reach(caller, address, (receiver) => pass({ ...passing, receiver, own: reply.headers }));
+      return reply;
+    });
+  }
+
+  /** A Pod that was stopped and started since it was looked at is somewhere else, and has got nothing of the request. */
+  async #reach(caller: Caller, { pod, port }: PodAddress, send: (receiver: Receiver) => Promise<void>): Promise<void> {
+    const { ports } = this.#parts;
+    const backend = await ports.backendOf(caller, pod, port);
+    try {
+      await send(receiverOf(pod, port, backend));
+    } catch (error) {
+      if (!wasNotSent(error)) throw error;
+      ports.forget(pod);
+      const now = await ports.backendOf(caller, pod, port);
+      if (now === backend) throw error;
+      await send(receiverOf(pod, port, now));
+    }
+  }
+
+  /** To look at a link does not open it: that takes a GET. */
+  #open(address: PodAddress, request: Request, reply: Reply): Promise<Reply> {
+    const { pipeline, access } = this.#parts;
+    let cookie = "";
+    const surface = surfaceOf(async () => {
+      if (request.method !== "GET") return access.callerAt(address, request);
+      const opened = await access.open(address);
+      cookie = opened.cookie;
+      return opened.caller;
+    });
+    return pipeline.answer(surface, request, reply, async () => {
+      if (cookie !== "") reply.header("Set-Cookie", cookie);
+      reply.header("Location", "/").header("Cache-Control", "no-store").header("Referrer-Policy", "no-referrer");
+      return reply.code(303).send();
+    });
+  }
+}
+
+const never = new WeakMap<Reached, AbortSignal>();
+
+/** A program that ends breaks its connections by itself. */
+function receiverOf(pod: string, port: number, backend: Reached): Receiver {
+  const gone = never.get(backend) ?? new AbortController().signal;
+  never.set(backend, gone);
+  return { called: `port ${port} of Pod ${pod}`, backend, gone, limits: LIMITS };
+}
+
+function headersOf({ prefix }: PodAddress, { rawHeaders, socket }: Request) {
+  return requestHeaders(rawHeaders, { remote: socket.remoteAddress, key: "", keepsAuthorization: true, prefix });
+}
+
+function surfaceOf(authenticate: Surface["authenticate"]): Surface {
+  return { name: "pod ports", authenticate, limited: false, strictMediaType: false, refusal, logged: false };
+}
+
+function refusal({ code, detail, errors }: Problem): Refused {
+  const status = statuses[code];
+  const title = STATUS_CODES[status] ?? "A Timeout Occurred";
+  return { status, contentType: "application/problem+json", body: JSON.stringify({ title, status, detail, errors }) };
+}
