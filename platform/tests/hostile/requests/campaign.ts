@@ -8,7 +8,7 @@ import { note } from "./ledger.ts";
 import { change } from "./mutations.ts";
 import type { Person, Place } from "./population.ts";
 import { render } from "./render.ts";
-import { components, type Route, routes } from "./routes.ts";
+import { components, type Route, routes, thingNames, things } from "./routes.ts";
 import { SchemaValues } from "./schema-values.ts";
 
 export interface Campaign {
@@ -134,9 +134,8 @@ export class Requests implements Disposable {
 }
 
 function removalDue({ owns }: Person): Route | undefined {
-  const named = (["endpoint", "secret", "apiKey"] as const).find((named) => owns[named].length > MOST_OWNED);
-  const names = { endpoint: "deleteEndpoint", secret: "deleteSecret", apiKey: "deleteApiKey" };
-  return named && routes.find(({ name }) => name === names[named]);
+  const named = thingNames.find((named) => owns[named].length > MOST_OWNED);
+  return named && routes.find(({ name }) => name === things[named].remove);
 }
 
 /** What must stay is changed by nobody who may. */

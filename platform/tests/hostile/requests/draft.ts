@@ -168,6 +168,27 @@ const examples: Record<string, Example> = {
     scopes: chance.pick([["read-only"], ["serverless:invoke", "secrets:read"]]),
     ...(chance.chance(0.3) && owns.endpoint.length > 0 ? { endpoints: [owns.endpoint[0]] } : {}),
   }),
+  createRegistry: ({ mark, hiddenMark }, chance) => ({
+    name: `r${chance.below(1e6)} ${mark}`,
+    ...{ username: hiddenMark, password: hiddenMark },
+  }),
+  createDelegation: ({ mark }) => ({
+    ...{ name: mark, resource: "arn:aws:ecr:us-east-2:123456789012:repository/team/model" },
+  }),
+  createTemplate: ({ mark, owns }, chance) => ({
+    ...{ name: `t${chance.below(1e6)} ${mark}`, image: "example/nothing:1", env: { MARK: mark } },
+    serverless: chance.chance(0.5),
+    ...(chance.chance(0.3) && owns.registry.length > 0 ? { registry: owns.registry.at(-1) } : {}),
+  }),
+  updateTemplate: ({ mark }, chance) =>
+    chance.pick([{ env: { MARK: `${mark} ${chance.below(9)}` } }, { disk: 3 }, { startSsh: false }, { cmd: ["a"] }]),
+  createNetworkVolume: ({ mark }) => ({ name: `made ${mark}`, size: 10, dataCenter: "US-KS-2" }),
+  updateNetworkVolume: ({ mark }) => ({ name: `new ${mark}` }),
+  createPod: ({ mark }) => ({
+    ...{ name: `made ${mark}`, image: "example/nothing:1", env: { MARK: mark } },
+    cpu: { id: "cpu3c", vcpuCount: 2 },
+  }),
+  updatePod: ({ mark }, chance) => chance.pick([{ name: `new ${mark}` }, { env: { MARK: mark } }, { locked: false }]),
   updateSshKeys: ({ mark }) => ({ keys: [`ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 ${mark}`] }),
 };
 

@@ -4,10 +4,11 @@ import { call } from "../../world.ts";
 import { type Draft, sentAs } from "./draft.ts";
 import type { Outcome } from "./exchange.ts";
 import type { Person } from "./population.ts";
-import type { Named } from "./routes.ts";
+import { type Named, type Thing, thingNames, things } from "./routes.ts";
 
 const MOST_REMEMBERED = 200;
-const paths = { endpoint: "/v2/serverless", secret: "/v2/account/secrets" } as const;
+/** Those that are read one by one, and go by a DELETE alone: a Pod also ends by an action, or by itself. */
+const ASKED: readonly Thing[] = ["endpoint", "secret", "registry", "template", "volume"];
 
 type Made = { id?: string; type?: string; requestIds?: string[] };
 
@@ -27,10 +28,9 @@ export function note(draft: Draft, outcome: Outcome, removed: Set<string>): void
   const add = (named: Named, id: string | undefined) => {
     if (id) remember(person.owns[named], id);
   };
-  if (route.name === "createEndpoint") person.owns.endpoint.push(...(made.id ? [made.id] : []));
+  for (const named of thingNames)
+    if (route.name === things[named].create) person.owns[named].push(...(made.id ? [made.id] : []));
   if (made.id && made.type === "LOAD_BALANCER") person.balanced.add(made.id);
-  if (route.name === "createSecret") person.owns.secret.push(...(made.id ? [made.id] : []));
-  if (route.name === "createApiKey") person.owns.apiKey.push(...(made.id ? [made.id] : []));
   if (route.path === "/v2/{endpoint_id}/run" && params.endpoint_id === person.kept.endpoint) keep(draft, made.id);
   else if (/\/(run|runsync)$/.test(route.path)) add("job", made.id && `${made.id}@${params.endpoint_id}`);
   if (route.path === "/v2/{endpoint_id}/batch" && route.method === "POST") {
@@ -52,11 +52,11 @@ function forget(draft: Draft, outcome: Outcome, removed: Set<string>): void {
   // Of several requests in one go only the first answer is known.
   const isRefused = !draft.raw && outcome.kind === "answered" && /^4/.test(`${outcome.answer.status}`);
   if (!isRemoval || isRefused) return;
-  for (const named of ["endpoint", "secret", "apiKey"] as const) {
+  for (const named of thingNames) {
     for (const id of person.owns[named].filter((id) => target.includes(id))) {
       person.owns[named].splice(person.owns[named].indexOf(id), 1);
-      const isSure = outcome.kind === "answered" && outcome.answer.status === 204 && named !== "apiKey";
-      if (isSure) removed.add(`${paths[named]}/${id}`);
+      const isSure = outcome.kind === "answered" && outcome.answer.status === 204 && ASKED.includes(named);
+      if (isSure) removed.add(`${things[named].path}/${id}`);
     }
   }
 }
@@ -86,8 +86,7 @@ export async function losses(url: string, person: Person, removed: Set<string>):
   };
   for (const [path, record] of kept.records)
     if (!isDeepStrictEqual(await expect(path, 200), record)) lost.push(`${path} is not as it was`);
-  for (const named of ["endpoint", "secret"] as const)
-    for (const id of owns[named]) await expect(`${paths[named]}/${id}`, 200);
+  for (const named of ASKED) for (const id of owns[named]) await expect(`${things[named].path}/${id}`, 200);
   for (const path of removed) await expect(path, 404);
   const { apiKeys } = (await ask("/v2/account/api-keys")).json as { apiKeys: { id: string }[] };
   for (const id of [kept.apiKey, ...owns.apiKey])

@@ -5,6 +5,7 @@ import { pathOf } from "./draft.ts";
 import { HEADERS, JSON_ODDITIES, METHODS, NUMBERS, SEGMENTS } from "./odd-words.ts";
 import type { Person } from "./population.ts";
 import { changeFraming, sendRaw } from "./raw-bytes.ts";
+import { type Named, thingNames } from "./routes.ts";
 import { asText } from "./schema-values.ts";
 
 interface Change {
@@ -295,5 +296,6 @@ function theirs({ owns, kept, app, byHand }: Person, named: string): string[] {
   if (named === "secret") return [...owns.secret, kept.secret];
   if (named === "apiKey") return [...owns.apiKey, kept.apiKey];
   if (named === "job") return [...owns.job, ...kept.jobs];
-  return named === "worker" || named === "batch" || named === "request" ? owns[named] : [];
+  const isTheirs = [...thingNames, "worker", "batch", "request"].includes(named);
+  return isTheirs ? owns[named as Named] : [];
 }

@@ -12,6 +12,12 @@ export type Named =
   | "endpoint"
   | "secret"
   | "apiKey"
+  | "registry"
+  | "delegation"
+  | "template"
+  | "pod"
+  | "volume"
+  | "catalog"
   | "worker"
   | "build"
   | "job"
@@ -70,7 +76,27 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v2\/account\/secrets\//, "secret"],
   [/^\/v2\/account\/api-keys\//, "apiKey"],
   [/^\/v2\/serverless\//, "endpoint"],
+  [/^\/v2\/registries\/delegations\//, "delegation"],
+  [/^\/v2\/registries\//, "registry"],
+  [/^\/v2\/templates\//, "template"],
+  [/^\/v2\/pods\//, "pod"],
+  [/^\/v2\/network-volumes\//, "volume"],
+  [/^\/v2\/catalog\//, "catalog"],
 ];
+
+/** What an account makes, and how it goes again. */
+export const things = {
+  endpoint: { path: "/v2/serverless", create: "createEndpoint", remove: "deleteEndpoint" },
+  secret: { path: "/v2/account/secrets", create: "createSecret", remove: "deleteSecret" },
+  apiKey: { path: "/v2/account/api-keys", create: "createApiKey", remove: "deleteApiKey" },
+  registry: { path: "/v2/registries", create: "createRegistry", remove: "deleteRegistry" },
+  delegation: { path: "/v2/registries/delegations", create: "createDelegation", remove: "revokeDelegation" },
+  template: { path: "/v2/templates", create: "createTemplate", remove: "deleteTemplate" },
+  volume: { path: "/v2/network-volumes", create: "createNetworkVolume", remove: "deleteNetworkVolume" },
+  pod: { path: "/v2/pods", create: "createPod", remove: "deletePod" },
+} as const satisfies Partial<Record<Named, { path: string; create: string; remove: string }>>;
+export type Thing = keyof typeof things;
+export const thingNames = Object.keys(things) as Thing[];
 const namedInside: Record<string, Named> = {
   workerId: "worker",
   buildId: "build",
