@@ -307,7 +307,7 @@ const identityIn = ({ node, alone }: AppParts): NodeIdentity | undefined => (alo
 /** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
 function createFleet(
   parts: AppParts,
-  { endpoints, secrets, registries, workerKeys, workerRecords, quotas }: Services,
+  { endpoints, secrets, registries, workerKeys, workerRecords, quotas, volumes }: Services,
   around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach" | "makeRoom">,
 ): Fleet | undefined {
   const { machines = [] } = parts;
@@ -322,6 +322,7 @@ function createFleet(
     quotas,
     reveal: (account, name) => secrets.reveal(account, name),
     accessTo: (pull) => registries.accessTo(pull),
+    ensureVolume: (id) => volumes.ensure(id),
     mine: leaseOf("fleet", parts),
   });
 }

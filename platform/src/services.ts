@@ -70,6 +70,7 @@ export async function openServices(
   const accounts = new Accounts({ ...parts, removals });
   const isOwners = (account: string) => accounts.isFirst(account);
   const templates = new TemplateService({ ...parts, quotas, uses, registries, isOwners });
+  const volumes = new NetworkVolumeService({ ...parts, quotas, uses });
   const batchRecords = new BatchRecords(parts);
   const instanceRecords = new InstanceRecords(parts);
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
@@ -82,7 +83,7 @@ export async function openServices(
     registries,
     templates,
     masterKeys: new MasterKeys({ ...parts, secrets, registries, batchRecords }),
-    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates }),
+    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates, volumes }),
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
     workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
@@ -92,7 +93,7 @@ export async function openServices(
     portVisits: new PortVisits(parts),
     pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates }),
     batchRecords,
-    volumes: new NetworkVolumeService({ ...parts, quotas, uses }),
+    volumes,
     quotas,
     removals,
   };

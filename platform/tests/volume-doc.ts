@@ -21,9 +21,7 @@ export function giveVolumesAPlace({ services }: World): void {
 /** One that this endpoint has. */
 export async function usedVolume(world: World, endpoint: string): Promise<string> {
   const volume = await putVolume(world);
-  const listed = [{ name: "volume", value: volume }];
-  const set = { networkVolumes: [volume] };
-  await world.store.commit([{ do: "patch", kind: "endpoint", id: endpoint, set, listed }]);
+  await world.call("PATCH", `/v2/serverless/${endpoint}`, { body: { networkVolumes: [volume] } });
   return volume;
 }
 

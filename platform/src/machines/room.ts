@@ -21,6 +21,17 @@ export class Room {
     return place ?? { reason: `no capacity: ${shortageOf(need, this.#boxes)}` };
   }
 
+  /** The place of the first of these that finds one, else why the first does not. */
+  takeFirst(needs: readonly [Need, ...Need[]]): Place | NoRoom {
+    const [first, ...more] = needs;
+    const found = this.take(first);
+    for (const need of "reason" in found ? more : []) {
+      const place = this.take(need);
+      if (!("reason" in place)) return place;
+    }
+    return found;
+  }
+
   /** Places for all of them, or for none: a gang of which one member is missing would hold what others could use. */
   takeAll(needs: readonly Need[]): Place[] | NoRoom {
     const places: Place[] = [];

@@ -9,6 +9,8 @@ export interface StarterParts {
   compute: Compute;
   images: Images;
   clock: Clock;
+  /** Makes a network volume what its record says, before a program mounts it; one of another kind is as it is. */
+  ensureVolume?: (id: string) => Promise<void>;
 }
 
 export interface Beginning {
@@ -66,6 +68,7 @@ export class Starter {
       const prepared = clock.now();
       const spec = await beginning.spec();
       if (!spec || isOver()) return undefined;
+      for (const { volume } of spec.mounts ?? []) await this.#parts.ensureVolume?.(volume);
       const instance = await compute.start(id, { ...spec, image });
       return { instance, times: { placed, prepared, created: clock.now() } };
     } finally {

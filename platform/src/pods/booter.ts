@@ -4,7 +4,7 @@ import type { Random } from "../kernel/random.ts";
 import type { Images } from "../machines/images.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
-import { type Beginning, Starter } from "../machines/starter.ts";
+import { type Beginning, Starter, type StarterParts } from "../machines/starter.ts";
 import type { Instance, InstanceSpec } from "../ports/compute/compute.ts";
 import { PortTaken } from "../ports/compute/publish.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
@@ -19,7 +19,7 @@ import { PublishedPorts } from "./published-ports.ts";
 /** How many ports that it would get may turn out to be somebody else's. */
 const MOST_STRANGERS = 20;
 
-export interface PodBooterParts extends Omit<OwnMachine, "id"> {
+export interface PodBooterParts extends Omit<OwnMachine, "id">, Pick<StarterParts, "ensureVolume"> {
   machine: string;
   random: Random;
   podRecords: PodRecords;

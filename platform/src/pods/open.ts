@@ -19,7 +19,10 @@ interface Fleet {
   readonly seenBefore: number | undefined;
 }
 
-type Given = Omit<PodsParts, "placer" | "yielding" | "machines" | "seenBefore" | "reveal" | "accessTo" | "sshKeysOf">;
+type Given = Omit<
+  PodsParts,
+  "placer" | "yielding" | "machines" | "seenBefore" | "reveal" | "accessTo" | "ensureVolume" | "sshKeysOf"
+>;
 
 export interface OpenPodsParts extends Given {
   fleet: Fleet;
@@ -49,6 +52,7 @@ export function openPods(parts: OpenPodsParts): Pods {
     seenBefore: () => fleet.seenBefore,
     reveal: (owner, name) => secrets.reveal(owner, name),
     accessTo: (pull) => registries.accessTo(pull),
+    ensureVolume: (id) => volumes.ensure(id),
     sshKeysOf: (owner) => account.sshKeys({ account: owner }),
   });
 }

@@ -27,7 +27,10 @@ import { PodKeeper } from "./keeper.ts";
 import { Timers } from "./timers.ts";
 
 export interface PodsParts
-  extends Pick<PodBooterParts, "podRecords" | "podKeys" | "reveal" | "accessTo" | "sshKeysOf" | "random"> {
+  extends Pick<
+    PodBooterParts,
+    "podRecords" | "podKeys" | "reveal" | "accessTo" | "ensureVolume" | "sshKeysOf" | "random"
+  > {
   store: Store;
   logs: Logs;
   signals: Signals;

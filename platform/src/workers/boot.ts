@@ -5,6 +5,7 @@ import type { Item } from "../ports/store/collection.ts";
 import { initTimeoutMs } from "../resources/endpoints/init-timeout.ts";
 import { type Listening, listeningOf } from "../resources/endpoints/listening.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import { WORKER_VOLUME_PATH } from "../resources/endpoints/volumes.ts";
 import { withUserEnv, workerEnv } from "../resources/endpoints/worker-env.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 import type { WorkerItem } from "./plan.ts";
@@ -30,7 +31,8 @@ export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<Instance
   const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
   // Of a machine that stands in several data centers, the one that it was placed in.
   const where = { ...site, dataCenter: dataCenter ?? site.dataCenter };
-  const place = { url, endpoint: endpoint.id, worker: worker.id, site: where, volume: doc.networkVolumes[0] ?? "" };
+  const [volume] = worker.doc.volumes ?? [];
+  const place = { url, endpoint: endpoint.id, worker: worker.id, site: where, volume: volume ?? "" };
   const ours = workerEnv({ ...place, key, callKey, compute: worker.doc });
   return {
     kind: "worker",
@@ -43,6 +45,7 @@ export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<Instance
     limits: { vcpu, memoryMb, diskGb: doc.disk },
     ...(gpuType !== null && { gpu: { type: gpuType, count: gpuCount } }),
     ...(box !== null && { box }),
+    ...(volume !== undefined && { mounts: [{ volume, path: WORKER_VOLUME_PATH }] }),
     ports: portsOf(doc, listening),
   };
 }

@@ -2,7 +2,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Images } from "../machines/images.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
-import { Starter } from "../machines/starter.ts";
+import { Starter, type StarterParts } from "../machines/starter.ts";
 import type { InstanceSpec } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
@@ -14,7 +14,7 @@ import { instanceSpec } from "./boot.ts";
 import { StartTimes } from "./start-times.ts";
 import type { WorkerLog } from "./worker-log.ts";
 
-export interface BooterParts extends Omit<OwnMachine, "id"> {
+export interface BooterParts extends Omit<OwnMachine, "id">, Pick<StarterParts, "ensureVolume"> {
   keys: WorkerKeys;
   records: WorkerRecords;
   workerLog: WorkerLog;

@@ -35,7 +35,7 @@ import { Rounds } from "./rounds.ts";
 import { jobsOf, WaitReasons } from "./wait-reasons.ts";
 import { FleetWarmUps } from "./warm-ups.ts";
 
-export interface FleetParts extends Pick<PlannerParts, "makeRoom"> {
+export interface FleetParts extends Pick<PlannerParts, "makeRoom">, Pick<BooterParts, "accessTo" | "ensureVolume"> {
   store: Store;
   queue: Queue;
   signals: Signals;
@@ -57,7 +57,6 @@ export interface FleetParts extends Pick<PlannerParts, "makeRoom"> {
   node: NodeIdentity;
   /** How it reaches workers on the machines of other nodes. */
   reach?: Reach;
-  accessTo?: BooterParts["accessTo"];
   /** How long workers stay frozen, and with how much memory. */
   frozen: FrozenLimits;
   /** How many workers accounts may have. */

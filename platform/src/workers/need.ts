@@ -10,6 +10,17 @@ const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
 
 type Needy = Pick<KeptEndpoint, "cpu" | "gpu" | "disk" | "image" | "dataCenterIds">;
 
+/** For a worker with a volume, what it needs for that of each data center, in the order in which they are named; else the one thing it needs. */
+export function needsOf(endpoint: Needy & Pick<KeptEndpoint, "volumePlaces">): [Need, ...Need[]] {
+  const need = needOf(endpoint);
+  const [first, ...more] = (endpoint.volumePlaces ?? []).map(({ dataCenter, machine }) => ({
+    ...need,
+    dataCenters: [dataCenter],
+    ...(machine === null ? { volumes: "shared" as const } : { volumes: "any" as const, machine }),
+  }));
+  return first ? [first, ...more] : [need];
+}
+
 /** Workers come and go, and their disks are promised more often than they are there, as seats are. */
 export function needOf({ cpu = [], gpu, disk, image, dataCenterIds }: Needy): Need {
   const terms: Terms = { diskGb: disk, runs: isHostImage(image) ? "host" : "container", dataCenters: dataCenterIds };

@@ -7,7 +7,7 @@ import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { hindranceOf } from "../resources/workers/hindrance.ts";
 import type { KeptWorker, WorkerState } from "../resources/workers/model.ts";
 import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, isProven } from "./brake.ts";
-import { needOf } from "./need.ts";
+import { needsOf } from "./need.ts";
 import {
   type Crew,
   idleTimeoutOf,
@@ -299,11 +299,12 @@ function findPlace({
   share,
   shelf,
 }: Facts): { place: Place } | { place?: undefined; reason: string; ends: Step[] } {
-  const need = needOf(endpoint);
+  const needs = needsOf(endpoint);
+  const [need] = needs;
   // Before room is made for it: what the account cannot have needs none.
   const beyond = share.refusal({ gpuCount: need.kind === "gpu" ? need.count : 0, vcpu: 0 });
   if (beyond !== undefined) return { reason: beyond, ends: [] };
-  const place = room.take(need);
+  const place = room.takeFirst(needs);
   if (!("reason" in place)) {
     const tooMuch = share.refusal(place);
     if (tooMuch === undefined) {
@@ -313,10 +314,18 @@ function findPlace({
     room.release(place);
     return { reason: tooMuch, ends: [] };
   }
-  const evicted = shelf.makeRoom(need);
+  const evicted = firstOf(needs, (one) => shelf.makeRoom(one));
   if (!evicted) return { reason: place.reason, ends: [] };
   const ends = evicted.map((worker): Step => ({ do: "drain", worker, reason: "another worker needs its room" }));
   return { reason: MAKING_ROOM, ends };
 }
 
 const MAKING_ROOM = "room is being made: an idle worker ends";
+
+function firstOf<T, U>(all: readonly T[], find: (one: T) => U | undefined): U | undefined {
+  for (const one of all) {
+    const found = find(one);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

@@ -18,6 +18,7 @@ import type { Demand, HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { QuotaBook } from "../resources/account/quotas.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
+import { volumeIn } from "../resources/endpoints/volumes.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
 import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
@@ -212,7 +213,7 @@ export class Planner {
         if (step.reason.startsWith(NO_CAPACITY)) await makeRoom?.(needOf(endpoint.doc), endpoint.doc.name);
         return;
       case "place": {
-        const moved = await records.place(step.worker, step.place, counted);
+        const moved = await records.place(step.worker, { ...step.place, ...mountsOf(endpoint, step.place) }, counted);
         if (moved) act(moved);
         return;
       }
@@ -259,7 +260,8 @@ export class Planner {
 
   /** Where somebody else took the room meanwhile, the next plan looks for another. */
   async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: Counted): Promise<void> {
-    const added = await this.#insert(endpoint, { state: "PLACED", ...place, reason: null }, counted);
+    const where = { state: "PLACED" as const, ...place, ...mountsOf(endpoint, place), reason: null };
+    const added = await this.#insert(endpoint, where, counted);
     if (added) this.#parts.act(added);
   }
 
@@ -286,7 +288,12 @@ export class Planner {
 /** What `Room` begins with where there is none. */
 const NO_CAPACITY = "no capacity";
 
-type Where = Placing & Pick<KeptWorker, "state" | "reason">;
+type Where = Placing & Pick<KeptWorker, "state" | "reason" | "volumes">;
+
+function mountsOf({ doc }: Item<KeptEndpoint>, { dataCenter }: Place): Pick<KeptWorker, "volumes"> {
+  const volume = volumeIn(doc, dataCenter);
+  return volume ? { volumes: [volume.id] } : {};
+}
 
 /** What workers have that end and have nothing left to do: in a moment it is free. */
 function endingPlaces({ workers, jobsOf }: Survey): Place[] {

@@ -12,6 +12,7 @@ import { cpuFrom, type GpuTerms, gpuFrom } from "./compute.ts";
 import { initTimeoutMistakes } from "./init-timeout.ts";
 import { listeningOf } from "./listening.ts";
 import { type EndpointType, endpointDefaults, type KeptEndpoint, type Scaling } from "./model.ts";
+import { refuseVolumes } from "./volumes.ts";
 import { refuseWarmUp } from "./warm-up.ts";
 
 /** What a caller gives of an endpoint, whichever surface it comes through. */
@@ -65,6 +66,7 @@ export function created(body: EndpointTerms): KeptEndpoint {
     scaling: body.scaling ?? endpointDefaults.scaling[type],
     dataCenterIds: body.dataCenterIds ?? [],
     networkVolumes: body.networkVolumes ?? [],
+    ...(body.volumePlaces && { volumePlaces: body.volumePlaces }),
     timeout: body.timeout ?? endpointDefaults.timeout,
     flashboot: body.flashboot ?? endpointDefaults.flashboot,
     template: body.templateId ?? null,
@@ -151,9 +153,7 @@ function checked(doc: KeptEndpoint): KeptEndpoint {
   if (doc.workers.min > doc.workers.max) throw problem("rule-broken", "'workers.min' is larger than 'workers.max'.");
   const unknown = doc.dataCenterIds.find((id) => !isDataCenter(id));
   if (unknown !== undefined) throw problem("rule-broken", `There is no data center '${unknown}'.`);
-  const volume = doc.networkVolumes[0];
-  // Volumes come later; until then no id can name one.
-  if (volume !== undefined) throw problem("rule-broken", `There is no network volume '${volume}'.`);
+  refuseVolumes(doc);
   return doc;
 }
 

@@ -27,6 +27,7 @@ const whole: Required<KeptEndpoint> = {
   scaling: { type: "QUEUE_DELAY", queueDelay: 3 },
   dataCenterIds: ["EU-RO-1"],
   networkVolumes: [],
+  volumePlaces: [{ id: "v", dataCenter: "EU-RO-1", machine: null }],
   timeout: 60_000,
   flashboot: "FLASHBOOT",
   template: "aaaaaaaaaaaaaa",
@@ -68,7 +69,7 @@ test("a flavor says its processors, and a machine of another name is none", () =
 });
 
 function anyEndpoint(random: SeededRandom): KeptEndpoint {
-  const { gpu, cpu, ...plain } = whole;
+  const { gpu, cpu, volumePlaces: _, ...plain } = whole;
   const allowedCudaVersions = random.chance(0.5) ? ["12.4", "12.8"] : [];
   const minCudaVersion = allowedCudaVersions.length === 0 && random.chance(0.5) ? "12.1" : null;
   const types = anyGpu().types.filter(() => random.chance(0.3));

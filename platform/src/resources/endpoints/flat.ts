@@ -14,6 +14,7 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
     entrypoint: "said by template.dockerArgs, which is kept beside it in the same words",
     cmd: "said by template.dockerArgs, which is kept beside it in the same words",
     "workers.warmup": "an addition of REST v2, which keeps what it is where nobody says it",
+    volumePlaces: "where its volumes are, which nobody gives",
     release: "the version of the record, which nobody gives",
   },
   odd: {

@@ -254,6 +254,9 @@ export type KeptGpu = { types: string[]; count: number; allowedCudaVersions: str
 export type KeptCpu = { id: string; vcpuCount: number; memory: number }[];
 export type Scaling = { type: "QUEUE_DELAY"; queueDelay: number } | { type: "REQUEST_COUNT"; requestCount: number };
 
+/** A network volume, and the machine that it is on; null for the storage that machines share. */
+export type PlacedVolume = { id: string; dataCenter: string; machine: string | null };
+
 export type KeptEndpoint = {
   name: string;
   type: EndpointType;
@@ -271,6 +274,8 @@ export type KeptEndpoint = {
   scaling: Scaling;
   dataCenterIds: string[];
   networkVolumes: string[];
+  /** Where these are, which never changes; absent where there are none. */
+  volumePlaces?: PlacedVolume[];
   timeout: number;
   flashboot: (typeof flashBootModes)[number];
   /** The template that it was made from, or last given. */

@@ -14,6 +14,7 @@ import type { ReleaseRecords } from "../releases/records.ts";
 import type { Removals } from "../removals.ts";
 import { withTemplate } from "../templates/copy.ts";
 import type { TemplateService } from "../templates/service.ts";
+import type { NetworkVolumeService } from "../volumes/service.ts";
 import {
   changesNothing,
   created,
@@ -26,6 +27,7 @@ import {
 } from "./fields.ts";
 import { type RefusesImage, refuseImage } from "./images.ts";
 import { type EndpointType, endpoints, type KeptEndpoint } from "./model.ts";
+import { refuseNewVolumes } from "./volumes.ts";
 
 export type EndpointItem = Item<KeptEndpoint>;
 
@@ -38,6 +40,7 @@ export class EndpointService {
   readonly #releases: ReleaseRecords;
   readonly #quotas: QuotaBook;
   readonly #registries: RegistryService;
+  readonly #volumes: NetworkVolumeService;
   readonly #templates: TemplateService;
   readonly #clock: Clock;
   readonly #random: Random;
@@ -55,6 +58,7 @@ export class EndpointService {
       removals: Removals;
       quotas: QuotaBook;
       registries: RegistryService;
+      volumes: NetworkVolumeService;
       templates: TemplateService;
       publicUrl?: () => string;
     },
@@ -65,6 +69,7 @@ export class EndpointService {
     this.#releases = parts.releaseRecords;
     this.#quotas = parts.quotas;
     this.#registries = parts.registries;
+    this.#volumes = parts.volumes;
     this.#templates = parts.templates;
     this.#clock = parts.clock;
     this.#random = parts.random;
@@ -98,7 +103,7 @@ export class EndpointService {
   }
 
   async create(caller: Caller, terms: EndpointTerms): Promise<EndpointItem> {
-    const doc = created(await this.#whole(caller, terms));
+    const doc = created(await this.#whole(caller, await this.#located(caller.account, terms)));
     await refuseImage(this.#refusesImage, doc.image, caller.account);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
     const first = { ...record, release: doc.release };
@@ -106,6 +111,7 @@ export class EndpointService {
     const writes = [
       ...(await this.#registries.using(caller.account, doc.registry)),
       ...(await this.#templates.using(caller.account, doc.template)),
+      ...(await this.#volumes.using(caller.account, doc.networkVolumes)),
       this.#endpoints.inserting({ ...record, doc }),
       this.#releases.inserting(first, { at: record.createdAt, user: caller.user, diff: [] }),
     ];
@@ -114,8 +120,9 @@ export class EndpointService {
       await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
     } catch (error) {
       if (!(error instanceof WriteRefused) || error.reason !== "missing") throw error;
-      // Nothing else has to be there: the registry was deleted at this moment, or else the template.
+      // Nothing else has to be there: the registry was deleted at this moment, a volume, or else the template.
       await this.#registries.using(caller.account, doc.registry);
+      await this.#volumes.using(caller.account, doc.networkVolumes);
       throw this.#templates.notFound();
     }
     this.#tell(record.id);
@@ -125,12 +132,13 @@ export class EndpointService {
   async update(caller: Caller, id: string, asked: EndpointTerms): Promise<EndpointItem> {
     permitted(caller, id, await this.#endpoints.get(id));
     refuseTemplate(caller, asked);
-    const terms = await this.#copied(caller, asked);
+    const terms = await this.#copied(caller, await this.#located(caller.account, asked));
     let isChanged = false;
     const changed = await this.#endpoints.changeOwned(caller, id, async (item) => {
       permitted(caller, id, item);
       refuseNewSecrets(caller, item.doc, terms);
       refuseNewRegistry(caller, item.doc, terms);
+      refuseNewVolumes(caller, item.doc, terms.networkVolumes);
       await refuseImage(this.#refusesImage, terms.image, item.account);
       const set = updated(item.doc, terms);
       if (terms.workers?.min !== undefined) await this.#refuseTooMany(item.account, terms.workers.min);
@@ -138,12 +146,19 @@ export class EndpointService {
       const using = [
         ...(await this.#registries.using(item.account, named)),
         ...(await this.#templates.using(item.account, set.template)),
+        ...(await this.#volumes.using(item.account, set.networkVolumes)),
       ];
       isChanged = !changesNothing(item.doc, set);
       return isChanged ? { set, also: [...using, ...this.#releasing(caller, item, set)] } : undefined;
     });
     if (isChanged) this.#tell(changed.id);
     return changed;
+  }
+
+  /** The terms with where the volumes are that they name. Throws for one that is not the account's. */
+  async #located(account: string, terms: EndpointTerms): Promise<EndpointTerms> {
+    if (!terms.networkVolumes) return terms;
+    return { ...terms, volumePlaces: await this.#volumes.located(account, terms.networkVolumes) };
   }
 
   /** The terms of a new endpoint with what its template gives: with one, nothing else is needed. */

@@ -27,6 +27,7 @@ export function needOf(pod: Needy, volume?: VolumePlace): Need {
     runs: isHostImage(image) ? "host" : "container",
     dataCenters: volume ? [volume.dataCenter] : dataCentersFor(pod),
     ...(home !== undefined && { machine: home }),
+    ...((volume || mounts.persistent) && { volumes: volume && volume.machine === undefined ? "shared" : "any" }),
   };
   if (gpu) return gpuNeed(terms, gpu);
   const flavors = cpu.map(({ id, vcpuCount, memory }) => ({ id, vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));

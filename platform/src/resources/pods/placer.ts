@@ -110,7 +110,8 @@ function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): Kep
   const about = { kind: "pod", owner: id, image: doc.image, template: doc.template, state: "PLACED" } as const;
   const nothingYet = { keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
   const yields = doc.interruptible ? { yields: { bid: doc.bidPerGpu ?? 0 } } : {};
-  return { ...NOWHERE, ...place, ...about, ...nothingYet, ...yields };
+  const volumes = doc.mounts.network?.map(({ volumeId }) => volumeId);
+  return { ...NOWHERE, ...place, ...about, ...nothingYet, ...yields, ...(volumes && { volumes }) };
 }
 
 function lastPlace(place: Place, machines: readonly Machine[]): LastPlace {

@@ -133,6 +133,6 @@ export function keepVolumes(parts: KeepingParts): VolumeKeeper {
   const mountedBy = (volume: string) => instanceRecords.mounting(volume);
   const keeper = new VolumeKeeper({ ...parts, machines, mountedBy, records: volumes.records });
   volumes.placedOn(machinesThere);
-  volumes.onChange((volume) => keeper.tend(volume));
+  volumes.keptBy(keeper);
   return keeper;
 }

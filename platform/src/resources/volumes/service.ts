@@ -7,6 +7,7 @@ import type { Random } from "../../kernel/random.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { Machine } from "../../machines/place.ts";
 import type { Item, RecordParts } from "../../ports/store/collection.ts";
+import type { Write } from "../../ports/store/store.ts";
 import type { Amount, QuotaBook } from "../account/quotas.ts";
 import type { Uses } from "../uses.ts";
 import type { KeptNetworkVolume, NetworkVolume } from "./model.ts";
@@ -17,11 +18,19 @@ export type VolumeItem = Item<KeptNetworkVolume>;
 export type NewVolume = Static<typeof NetworkVolume.create>;
 export type VolumeChange = Static<typeof NetworkVolume.update>;
 
+export type LocatedVolume = { id: string } & Pick<KeptNetworkVolume, "dataCenter" | "machine">;
+
 /** Where a volume is, for those that mount it. */
 export interface VolumePlace {
   dataCenter: string;
   /** Absent for one on the storage that machines share. */
   machine?: string;
+}
+
+interface Keeping {
+  /** Something is to be done about a volume; resolves when it is where that is this node's. */
+  tend(id: string): Promise<void>;
+  ensure(id: string): Promise<void>;
 }
 
 const LISTED_AT_MOST = 10_000;
@@ -33,7 +42,7 @@ export class NetworkVolumeService {
   readonly #uses: Uses;
   readonly #quotas: QuotaBook;
   #machines: () => Promise<readonly Machine[]> = async () => [];
-  #changed: (volume: string) => Promise<void> = async () => {};
+  #keeping: Keeping = { tend: async () => {}, ensure: async () => {} };
 
   constructor(parts: RecordParts & { uses: Uses; quotas: QuotaBook }) {
     this.#uses = parts.uses;
@@ -52,9 +61,14 @@ export class NetworkVolumeService {
     this.#machines = machines;
   }
 
-  /** Told of every volume whose machine has something to do, and waited for as long as that takes. */
-  onChange(changed: (volume: string) => Promise<void>): void {
-    this.#changed = changed;
+  /** Who makes volumes what their records say. */
+  keptBy(keeping: Keeping): void {
+    this.#keeping = keeping;
+  }
+
+  /** Before a program of this node mounts it: it is there, as its record says. */
+  ensure(id: string): Promise<void> {
+    return this.#keeping.ensure(id);
   }
 
   /** The newest first. */
@@ -64,6 +78,18 @@ export class NetworkVolumeService {
 
   get(caller: Caller, id: string): Promise<VolumeItem> {
     return this.records.volumes.owned(caller, id);
+  }
+
+  /** For the commit by which something of an account begins to use these, so that no deletion overlooks it. */
+  async using(account: string, ids: readonly string[] = []): Promise<Write[]> {
+    await this.located(account, ids);
+    return ids.map((id) => this.records.volumes.touching(id));
+  }
+
+  /** Throws for one that is not the account's. */
+  async located(account: string, ids: readonly string[]): Promise<LocatedVolume[]> {
+    const items = await Promise.all(ids.map((id) => this.records.volumes.owned({ account }, id)));
+    return items.map(({ id, doc: { dataCenter, machine } }) => ({ id, dataCenter, machine }));
   }
 
   /** Where one of an account is; undefined when there is none. */
@@ -99,7 +125,7 @@ export class NetworkVolumeService {
       await this.#uses.refuseWhileUsed("network volume", item);
       return { remove: true, also: [this.records.marking(id, item.doc.machine)] };
     });
-    await this.#changed(id);
+    await this.#keeping.tend(id);
   }
 
   /** An account is about to go: the contents of its volumes go with it, now or when a server of their machine next runs. */
@@ -117,7 +143,7 @@ export class NetworkVolumeService {
 
   /** As it is once its machine has done what it can at once; where that is another node's, it follows. */
   async #settled(item: VolumeItem): Promise<VolumeItem> {
-    await this.#changed(item.id);
+    await this.#keeping.tend(item.id);
     return (await this.records.volumes.get(item.id)) ?? item;
   }
 }

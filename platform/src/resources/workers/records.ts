@@ -49,7 +49,11 @@ export class WorkerRecords {
   }
 
   /** Gives a worker that waits its place, on the same terms. */
-  place(item: WorkerItem, place: Place, counted: Pick<Counted, "taking">): Promise<WorkerItem | undefined> {
+  place(
+    item: WorkerItem,
+    place: Place & Pick<KeptWorker, "volumes">,
+    counted: Pick<Counted, "taking">,
+  ): Promise<WorkerItem | undefined> {
     const state = workerLifecycle.next(item.doc.state, "place");
     return this.instances.place<KeptWorker>(item, { ...place, state, reason: null }, counted);
   }

@@ -1,0 +1,41 @@
+/** The network volumes of an endpoint: each worker mounts that of its data center. */
+import type { Caller } from "../../kernel/caller.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { KeptEndpoint, PlacedVolume } from "./model.ts";
+
+/** Where a worker sees its volume. */
+export const WORKER_VOLUME_PATH = "/runpod-volume";
+
+type Mounting = Pick<KeptEndpoint, "dataCenterIds" | "volumePlaces">;
+
+/** Refuses volumes that no worker could choose between, or none could have. */
+export function refuseVolumes({ dataCenterIds, volumePlaces = [] }: Mounting): void {
+  for (const [index, { id, dataCenter }] of volumePlaces.entries()) {
+    if (dataCenterIds.length > 0 && !dataCenterIds.includes(dataCenter)) {
+      const why = `Network volume '${id}' is in '${dataCenter}', which is not one of 'dataCenterIds'`;
+      throw problem("rule-broken", `${why}: name it there too, or none.`);
+    }
+    const other = volumePlaces.slice(0, index).find((one) => one.dataCenter === dataCenter);
+    if (other) {
+      const both = `Network volumes '${other.id}' and '${id}' are both in '${dataCenter}'`;
+      throw problem("rule-broken", `${both}: an endpoint has one in each data center.`);
+    }
+  }
+}
+
+/** A key for one endpoint must not come by the files of others. */
+export function refuseNewVolumes(
+  { endpoints }: Caller,
+  before: KeptEndpoint,
+  networkVolumes: readonly string[] = [],
+): void {
+  if (!endpoints || networkVolumes.every((id) => before.networkVolumes.includes(id))) return;
+  throw problem(
+    "not-allowed",
+    "This API key is narrowed to some endpoints, and cannot give them a network volume that they do not have.",
+  );
+}
+
+/** The volume of a worker that is in this data center. */
+export const volumeIn = ({ volumePlaces = [] }: Mounting, dataCenter: string | null): PlacedVolume | undefined =>
+  volumePlaces.find((volume) => volume.dataCenter === dataCenter);
