@@ -114,10 +114,13 @@ export class Pods implements AsyncDisposable {
     this.#stopListening();
     await this.#ticking?.[Symbol.asyncDispose]();
     await this.#turns.over;
+    let left = 0;
     for (const { keeper, podLog } of this.#crews.values()) {
       await keeper.close().catch(this.#parts.failed);
       await podLog[Symbol.asyncDispose]();
+      left += (await keeper.own()).size;
     }
+    if (left > 0) this.#parts.log.info({ pods: left }, "Pods go on running without the server");
   }
 
   [Symbol.asyncDispose](): Promise<void> {
