@@ -160,7 +160,8 @@ export class Machines {
     const { dataCenter, isEverywhere } = site;
     const volumes = volumesOf(compute.capabilities);
     const place = { boxes, dataCenter, ...(isEverywhere && { isEverywhere }) };
-    const said = { ...place, ...(volumes && { volumes }), ...(runs && { runs }) };
+    const { groups } = compute.capabilities;
+    const said = { ...place, ...(volumes && { volumes }), groups, ...(runs && { runs }) };
     const machine = { id, ...said };
     if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id))) {
       const doc = { node: this.#parts.node.id, ...said };

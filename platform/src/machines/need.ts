@@ -22,6 +22,8 @@ export interface Terms {
   machine?: string;
   /** Only on a machine that mounts volumes, or those of the storage that several machines share. */
   volumes?: "any" | "shared";
+  /** Only where it can be a member of a group. */
+  groups?: boolean;
 }
 
 /** A type with the share of the machine that goes with each device, and with how much of that it will not do. */

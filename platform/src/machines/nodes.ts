@@ -15,6 +15,7 @@ export type KeptMachine = {
   /** It stands in every data center of the catalog; absent where it does not. */
   isEverywhere?: boolean;
   volumes?: VolumeStorage;
+  groups?: boolean;
   /** What images it runs; absent for any. */
   runs?: readonly Runs[];
 };

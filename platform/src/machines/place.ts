@@ -14,6 +14,8 @@ export interface Machine {
   isEverywhere?: boolean;
   /** Absent where it mounts no volumes. */
   volumes?: VolumeStorage;
+  /** Its instances can be members of groups. */
+  groups?: boolean;
   /** What it can run; anything where nothing is said. */
   runs?: readonly Runs[];
 }

@@ -37,6 +37,10 @@ const TERMS: readonly Term[] = [
     !volumes || machine.volumes === "shared" || (volumes === "any" && machine.volumes)
       ? undefined
       : `needs a machine that mounts ${volumes === "shared" ? "the shared volumes" : "volumes"}`,
+  ({ groups }, { machine }) =>
+    !groups || machine.groups
+      ? undefined
+      : "needs a machine that gives Pods a network of their own (`globalNetworking`)",
   ({ dataCenters = [] }, free) =>
     dataCenters.length === 0 || dataCenters.some((id) => standsIn(free, id))
       ? undefined

@@ -5,7 +5,7 @@ import type { Publish } from "../ports/compute/publish.ts";
 import { computeVariables, hostName, underBothNames, type Variables } from "../resources/container/variables.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import { type KeptPod, persistentVolume } from "../resources/pods/model.ts";
-import { portsOf } from "../resources/pods/ports.ts";
+import { internalNames, NETWORK, portsOf } from "../resources/pods/ports.ts";
 import type { PodItem } from "../resources/pods/records.ts";
 import { type Reveal, resolveEnv } from "../resources/secrets/placeholders.ts";
 
@@ -40,6 +40,7 @@ export async function podSpec(boot: PodBoot, reveal: Reveal): Promise<InstanceSp
     ...(box !== null && { box }),
     ports: portsOf(doc).flatMap(({ inside = [] }) => inside),
     publish: publishOf(doc),
+    ...(doc.globalNetworking && { group: { id: NETWORK, name: pod.id, fullNames: internalNames(pod.id) } }),
     mounts: mountsOf(pod.id, doc),
   };
 }

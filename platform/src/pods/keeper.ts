@@ -133,12 +133,12 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   }
 
   /** Its program runs, and its record says so; unless somebody wants it otherwise by now. */
-  async #runs(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
+  async #runs(item: PodInstance, { startedAt, devices, address }: Instance): Promise<void> {
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
       const { boots, startedAt: since } = instance.doc;
       const set = { bootedAt: startedAt, startedAt: since ?? startedAt, boots: boots + 1, ...(devices && { devices }) };
-      return { set: this.#running(pod, startedAt), instance: { move: "run", set } };
+      return { set: { ...this.#running(pod, startedAt), address: address ?? null }, instance: { move: "run", set } };
     });
     await this.#followed(item.id);
   }

@@ -19,6 +19,7 @@ export const label = {
   /** Of a container and of its group's network. */
   group: "millrace.group",
   groupName: "millrace.group.name",
+  groupFullNames: "millrace.group.full-names",
   published: "millrace.published",
 } as const;
 
@@ -130,7 +131,11 @@ function labelsOf(id: string, spec: InstanceSpec, { installation, gpus, publishe
     [label.account]: spec.account,
     [label.ports]: spec.ports.join(","),
     [label.gpus]: gpus.map((gpu) => gpu.id).join(","),
-    ...(spec.group && { [label.group]: groupKey(spec.account, spec.group), [label.groupName]: spec.group.name }),
+    ...(spec.group && {
+      [label.group]: groupKey(spec.account, spec.group),
+      [label.groupName]: spec.group.name,
+      [label.groupFullNames]: (spec.group.fullNames ?? []).join(","),
+    }),
     [label.volumes]: (spec.mounts ?? []).map(({ volume }) => volume).join(","),
     [label.published]: published.map(({ inside, outside }) => `${inside}:${outside}`).join(","),
   };

@@ -46,12 +46,12 @@ export class GroupNetworks {
 
   /** Before it is started: programs look for each other at once. */
   async connect({ Id, Config, NetworkSettings }: Container): Promise<void> {
-    const { [label.group]: key, [label.groupName]: name } = Config.Labels ?? {};
+    const { [label.group]: key, [label.groupName]: name, [label.groupFullNames]: full } = Config.Labels ?? {};
     if (!key) return;
     const network = groupNetworkName(this.#installation, key);
     if (NetworkSettings.Networks[network]) return;
     const { api } = await this.#engine.find();
-    const body = { Container: Id, EndpointConfig: { Aliases: [name] } };
+    const body = { Container: Id, EndpointConfig: { Aliases: [name, ...(full ? full.split(",") : [])] } };
     await api.call("POST", `/networks/${network}/connect`, { body });
   }
 

@@ -3,7 +3,7 @@ import { constants, mkdir, open, readdir, rm, writeFile } from "node:fs/promises
 import { join } from "node:path";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
-import { checkMembership, groupKey, type Membership, nameTaken } from "../../ports/compute/groups.ts";
+import { checkMembership, groupKey, type Membership, namesOf, nameTaken } from "../../ports/compute/groups.ts";
 import { runTool } from "./forker.ts";
 import { addressOf, chooseSubnet, parseSubnet, type Subnet, subnetText } from "./subnet.ts";
 
@@ -49,16 +49,17 @@ export class GroupBridges {
     const key = groupKey(account, group);
     const fellows = others.filter((other) => other.key === key);
     if (fellows.some(({ name }) => name === group.name)) throw nameTaken(group);
-    const { id, name } = group;
+    const { id, name, fullNames } = group;
+    const member = { id, name, ...(fullNames && { fullNames }), key };
     const [known] = fellows;
-    if (known) return { id, name, key, number: known.number, subnet: known.subnet };
+    if (known) return { ...member, number: known.number, subnet: known.subnet };
     const taken = new Set(others.map(({ number }) => number));
     const number = Array.from({ length: MOST_GROUPS }, (_, n) => n).find((n) => !taken.has(n));
     if (number === undefined) throw new StartRefused(`there are ${MOST_GROUPS} groups on this machine already`);
     const used = [...(await this.#options.used()), ...others.map((other) => parseSubnet(other.subnet)!)];
     const subnet = chooseSubnet(used, Number.parseInt(key.slice(0, 8), 16));
     if (!subnet) throw new StartRefused("no private range of addresses is free for a group");
-    return { id, name, key, number, subnet: subnetText(subnet) };
+    return { ...member, number, subnet: subnetText(subnet) };
   }
 
   /** What `network.sh` needs for a member: bridge, link and address. */
@@ -113,7 +114,7 @@ export const memberAddress = ({ subnet, index }: Pick<GroupMember, "subnet" | "i
 /** Always the same file: members have it open as theirs. What is shorter than before ends in empty lines until it is cut. */
 async function keepNames(file: string, members: readonly GroupMember[]): Promise<void> {
   await mkdir(NAMES, { recursive: true, mode: 0o755 });
-  const lines = members.map((member) => `${memberAddress(member)} ${member.name}\n`);
+  const lines = members.map((member) => `${memberAddress(member)} ${namesOf(member).join(" ")}\n`);
   const text = Buffer.from(`${LOOPBACK}${lines.join("")}`);
   await using handle = await open(file, constants.O_RDWR | constants.O_CREAT);
   // Whatever the server's own files are like, every member reads this one.

@@ -1,7 +1,7 @@
 /** Groups of the fake driver: addresses that nobody really has. */
 import type { InstanceSpec } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
-import { checkMembership, groupKey, nameTaken, SHARED_NETWORK } from "./groups.ts";
+import { checkMembership, groupKey, namesOf, nameTaken, SHARED_NETWORK } from "./groups.ts";
 import { StartRefused } from "./refusal.ts";
 
 const keyOf = ({ account, group }: InstanceSpec) => group && groupKey(account, group);
@@ -26,5 +26,5 @@ export function reachedIn(
   host: string,
 ): FakeInstance | undefined {
   const fellows = members.filter(({ spec }) => from.spec.group && keyOf(spec) === keyOf(from.spec));
-  return fellows.find(({ address, spec }) => address === host || spec.group!.name === host);
+  return fellows.find(({ address, spec }) => address === host || namesOf(spec.group!).includes(host));
 }

@@ -43,6 +43,16 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
       expect(await linesFrom(world, calls("node-1", address), within(group, "node-2"))).toEqual(["reached", "reached"]);
     });
 
+    test("by their full names too, which nobody else knows", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      const [id, fullNames] = [newId(), ["node-0.one.internal", "node-0.two.internal"]];
+      await listening(world, { group: { id, name: "node-0", fullNames } });
+      const asks = calls("node-0", ...fullNames);
+      expect(await linesFrom(world, asks, within(id, "node-1"))).toEqual(asks.map(() => "reached"));
+      expect(await linesFrom(world, asks, within(newId(), "node-1"))).toEqual(asks.map(() => "unreachable"));
+    });
+
     test("who is no member reaches none, of the same account, of another, or of a group with the same names", async (context) => {
       await using world = await openWorld(open);
       if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
@@ -135,6 +145,8 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
       ["a name with a dot", { id: "g", name: "node.0" }],
       ["the name of the loopback", { id: "g", name: "localhost" }],
       ["no name", { id: "g", name: "" }],
+      ["a full name of another", { id: "g", name: "node-0", fullNames: ["node-1.one.internal"] }],
+      ["a full name with a space", { id: "g", name: "node-0", fullNames: ["node-0.one internal"] }],
     ])("%s is refused with the reason, and leaves no group", async (_, group) => {
       await using world = await openWorld(open);
       await expect(world.compute.start(world.id(), world.spec([], { group }))).rejects.toThrow(StartRefused);

@@ -54,6 +54,7 @@ export type PodConfig = Omit<
   | "crashes"
   | "publicPorts"
   | "portsAt"
+  | "address"
 >;
 
 export function created(terms: PodTerms): PodConfig {
@@ -174,6 +175,8 @@ function checked<T extends PodConfig>(config: T): T {
     throw problem("rule-broken", "'mounts' takes one of 'persistent' and 'network', not both.");
   if (mounts.persistent && cpu)
     throw problem("rule-broken", "'mounts.persistent' goes with GPU Pods; a CPU Pod takes a network volume.");
+  if (config.globalNetworking && cpu)
+    throw problem("rule-broken", "'globalNetworking' goes with GPU Pods: a CPU Pod cannot have it.");
   const unknown = dataCenterIds.find((id) => !isDataCenter(id));
   if (unknown !== undefined) throw problem("rule-broken", `There is no data center '${unknown}'.`);
   const twice = ports.map((port) => port.split("/")[0]).find((port, i, all) => all.indexOf(port) !== i);

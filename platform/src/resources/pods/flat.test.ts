@@ -18,6 +18,7 @@ const state = {
   crashes: null,
   publicPorts: {},
   portsAt: null,
+  address: null,
 } as const satisfies Partial<KeptPod>;
 
 const whole: Required<KeptPod> = {

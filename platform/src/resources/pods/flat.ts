@@ -39,6 +39,7 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
         "crashes",
         "publicPorts",
         "portsAt",
+        "address",
       ].map((field) => [field, HOW_IT_IS]),
     ),
   },

@@ -267,6 +267,8 @@ export type KeptPod = {
   publicPorts: Record<string, number>;
   /** The machine whose ports these are, and its address to others as far as that is known. */
   portsAt?: { machine: string; ip: string | null } | null;
+  /** Where the account's other Pods reach it, while it runs. */
+  address?: string | null;
 };
 
 /** By which Pods are found: those that wait, those that act at a time, and those that use something. */

@@ -15,7 +15,8 @@ export interface VolumePlace {
   machine?: string | undefined;
 }
 
-type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "countryCodes" | "mounts" | "last">;
+type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "countryCodes" | "mounts" | "last"> &
+  Partial<Pick<KeptPod, "globalNetworking">>;
 
 /** A Pod keeps its disk to itself, and stays with what it has stored. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
@@ -28,6 +29,7 @@ export function needOf(pod: Needy, volume?: VolumePlace): Need {
     dataCenters: volume ? [volume.dataCenter] : dataCentersFor(pod),
     ...(home !== undefined && { machine: home }),
     ...((volume || mounts.persistent) && { volumes: volume && volume.machine === undefined ? "shared" : "any" }),
+    ...(pod.globalNetworking && { groups: true }),
   };
   if (gpu) return gpuNeed(terms, gpu);
   const flavors = cpu.map(({ id, vcpuCount, memory }) => ({ id, vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));

@@ -22,3 +22,12 @@ export function portsOf({ ports, publicPorts }: Pick<KeptPod, "ports" | "publicP
     return { named, type, inside: named >= FIRST_SYMMETRIC ? outside : named, outside };
   });
 }
+
+/** The domains below which Pods of one account find each other, the established one first. */
+const INTERNAL = ["runpod.internal", "millrace.internal"];
+
+/** All Pods of an account that ask for it. */
+export const NETWORK = "pods";
+
+export const internalNames = (pod: string): [string, ...string[]] =>
+  INTERNAL.map((domain) => `${pod}.${domain}`) as [string, ...string[]];

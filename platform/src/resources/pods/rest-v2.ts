@@ -8,6 +8,7 @@ import type { PodTerms } from "./fields.ts";
 import type { PortLinks } from "./links.ts";
 import type { KeptPod, Pod } from "./model.ts";
 import type { podOperations } from "./operations.ts";
+import { internalNames } from "./ports.ts";
 import type { PodItem } from "./records.ts";
 import type { PodService } from "./service.ts";
 import type { PodViews } from "./view.ts";
@@ -69,11 +70,18 @@ function shownPod(item: PodItem, views: PodViews): Pod {
     dataCenterId: doc.last?.dataCenter ?? null,
     cudaVersion: doc.last?.cuda ?? null,
     template: doc.template,
-    globalNetworking: { enabled: doc.globalNetworking },
+    globalNetworking: shownNetwork(id, doc),
     lastStatusChange: timestamp(doc.lastStatusChange),
     createdAt: timestamp(createdAt),
     startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
   };
+}
+
+/** Its address is known while it runs; a change is true from the next boot on. */
+function shownNetwork(id: string, { globalNetworking, address, status }: KeptPod): Pod["globalNetworking"] {
+  if (!globalNetworking) return { enabled: false };
+  const ip = status === "RUNNING" ? address : null;
+  return { enabled: true, ...(ip && { ip }), internalDns: internalNames(id)[0] };
 }
 
 const MB_PER_GB = 1024;
