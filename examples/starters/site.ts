@@ -82,9 +82,15 @@ export function page(title: string, body: string): Answer {
 
 /** For pages: the password, asked for once in a tab, and requests that carry it. */
 export const ASKING = `
-const password = () => sessionStorage.password ??= prompt("Password (JUPYTER_PASSWORD of this Pod)") ?? "";
+const asked = () => new Promise((given) => {
+  const form = Object.assign(document.createElement("form"), { innerHTML: '<p>Password (JUPYTER_PASSWORD of this Pod): <input type="password" autofocus> <button>Open</button></p>' });
+  form.onsubmit = (event) => { event.preventDefault(); form.remove(); given(form.querySelector("input").value); };
+  document.body.prepend(form);
+});
+const password = async () => sessionStorage.password ??= await (asking ??= asked().finally(() => { asking = undefined; }));
+let asking;
 async function ask(path, init = {}) {
-  const response = await fetch(path, { ...init, headers: { ...init.headers, authorization: "Bearer " + password() } });
+  const response = await fetch(path, { ...init, headers: { ...init.headers, authorization: "Bearer " + (await password()) } });
   if (response.status === 401) { sessionStorage.removeItem("password"); return ask(path, init); }
   return response;
 }`;
