@@ -1,0 +1,60 @@
+/** Files in a folder keep the port's promises, while somebody swaps what is there. */
+import { execFileSync } from "node:child_process";
+import { mkdir, mkdtemp, readdir, readFile, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { SeededRandom } from "../../kernel/random.ts";
+import { filesConformance, type OpenedFiles, read } from "../../ports/files/files.conformance.ts";
+import { FolderFiles } from "./folder-files.ts";
+
+async function setup(): Promise<OpenedFiles & { volume: string; outside: string }> {
+  const base = await mkdtemp(join(tmpdir(), "millrace-files-"));
+  const [volume, outside] = [join(base, "volume"), join(base, "outside")];
+  await mkdir(volume);
+  await mkdir(outside);
+  await writeFile(join(outside, "secret"), "outside");
+  return {
+    volume,
+    outside,
+    files: new FolderFiles(volume, new SeededRandom(1)),
+    program: {
+      write: (path, text) => writeFile(join(volume, path), text),
+      read: (path) => readFile(join(volume, path), "utf8"),
+      folder: async (path) => void (await mkdir(join(volume, path))),
+      link: (path, to) => symlink(to === "folder" ? outside : join(outside, "secret"), join(volume, path)),
+      pipe: async (path) => void execFileSync("mkfifo", [join(volume, path)]),
+      writeBadName: (folder) =>
+        writeFile(Buffer.concat([Buffer.from(`${volume}/${folder}/`), Buffer.from([0xff])]), ""),
+      names: (folder) => readdir(join(volume, folder)),
+    },
+    secret: () => readFile(join(outside, "secret"), "utf8"),
+    [Symbol.asyncDispose]: () => rm(base, { recursive: true }),
+  };
+}
+
+filesConformance("FolderFiles", setup);
+
+test("a folder that is swapped for a link again and again shows nothing of what is outside", async () => {
+  await using world = await setup();
+  await world.program.folder("real");
+  await world.program.write("real/secret", "inside");
+  const { volume, outside } = world;
+  let swaps = 0;
+  const swapping = (async () => {
+    for (; swaps < 300; swaps++) {
+      await rm(join(volume, "way"), { recursive: true, force: true });
+      if (swaps % 2 === 0) await symlink(outside, join(volume, "way"));
+      else {
+        await mkdir(join(volume, "way"));
+        await writeFile(join(volume, "way", "secret"), "inside");
+      }
+    }
+  })();
+  const seen = new Set<string | undefined>();
+  while (swaps < 300) seen.add(await read(world.files, "way/secret"));
+  await swapping;
+  seen.delete(undefined);
+  seen.delete("");
+  expect([...seen].filter((text) => text !== "inside")).toEqual([]);
+});

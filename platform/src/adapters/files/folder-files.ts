@@ -1,0 +1,283 @@
+/** A volume's files in a folder of this machine, in which programs that nobody trusts write at the same time. */
+
+import type { BigIntStats, Dirent } from "node:fs";
+import { constants } from "node:fs";
+import { type FileHandle, link, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
+import { resourceId } from "../../kernel/ids.ts";
+import type { Random } from "../../kernel/random.ts";
+import {
+  type Draft,
+  type Entry,
+  type FileFacts,
+  type FilePath,
+  FileRefused,
+  type Files,
+  HIDDEN_FOLDER,
+  type KeepOptions,
+  type Listing,
+  type OpenedFile,
+} from "../../ports/files/files.ts";
+import {
+  FILE_MODE,
+  ifForbidden,
+  isNothing,
+  kindOf,
+  look,
+  openFolder,
+  openTop,
+  refusalOf,
+  reopen,
+  within,
+} from "./folder-steps.ts";
+
+const READ_AT_ONCE = 1024 * 1024;
+const NEW = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
+/** Beside the hidden folders, which have no dot. */
+const DRAFT = "draft.";
+
+export class FolderFiles implements Files {
+  readonly #top: string;
+  readonly #random: Random;
+  readonly hidden: Files["hidden"];
+
+  constructor(top: string, random: Random) {
+    this.#top = top;
+    this.#random = random;
+    const inside = (path: FilePath) => [HIDDEN_FOLDER, ...path];
+    this.hidden = {
+      find: (path) => this.#find(inside(path)),
+      open: (path) => this.#open(inside(path)),
+      remove: (path) => this.#remove(inside(path)),
+      list: (path, ask) => this.#list(inside(path), ask),
+    };
+  }
+
+  find = async (path: FilePath) => (isHidden(path) ? undefined : this.#find(path));
+  open = async (path: FilePath) => (isHidden(path) ? undefined : this.#open(path));
+  list = async (path: FilePath, ask: Listing) => (isHidden(path) ? undefined : this.#list(path, ask));
+
+  async remove(path: FilePath): Promise<void> {
+    if (!isHidden(path)) await this.#remove(path);
+  }
+
+  async makeFolder(path: FilePath): Promise<FileFacts> {
+    refuseHidden(path);
+    await using top = await openTop(this.#top);
+    await using folder = await openFolder(top, path, true);
+    await folder!.sync();
+    return factsOf(await folder!.stat({ bigint: true }));
+  }
+
+  async draft(): Promise<Draft> {
+    await using opened = new AsyncDisposableStack();
+    const top = opened.use(await openTop(this.#top));
+    const folder = opened.use((await openFolder(top, [HIDDEN_FOLDER], true))!);
+    const name = `${DRAFT}${resourceId(this.#random)}`;
+    const file = await open(within(folder, name), NEW, FILE_MODE).catch((error) => {
+      throw refusalOf(error, "a new file cannot be made");
+    });
+    opened.use(file);
+    const kept = opened.move();
+    return new FolderDraft({ top, folder, name, file, close: () => kept.disposeAsync() });
+  }
+
+  async #find(path: FilePath): Promise<FileFacts | undefined> {
+    return this.#at(path, async (folder, name) => {
+      await using held = await look(folder, name);
+      return held && factsOf(await held.stat({ bigint: true }));
+    });
+  }
+
+  async #open(path: FilePath): Promise<OpenedFile | undefined> {
+    return this.#at(path, async (folder, name) => {
+      await using held = await look(folder, name);
+      const facts = held && factsOf(await held.stat({ bigint: true }));
+      if (facts?.kind !== "file") return undefined;
+      const file = await reopen(held!).catch((error) => {
+        throw refusalOf(error, `'${name}' cannot be read`);
+      });
+      return { facts, read: (range) => readFrom(file, range), [Symbol.asyncDispose]: () => file.close() };
+    });
+  }
+
+  async #remove(path: FilePath): Promise<void> {
+    await this.#at(path, async (folder, name) => {
+      await using held = await look(folder, name);
+      if (!held) return;
+      const isFolder = (await held.stat()).isDirectory();
+      const target = within(folder, name);
+      await (isFolder ? rmdir(target) : unlink(target)).catch((error) => {
+        // Others were faster, or the folder holds something.
+        if (isNothing(error) || ["ENOTEMPTY", "EEXIST", "EISDIR"].includes(error.code)) return;
+        throw refusalOf(error, `'${name}' cannot be removed`);
+      });
+      await folder.sync();
+    });
+  }
+
+  async #list(path: FilePath, ask: Listing): Promise<Entry[] | undefined> {
+    await using top = await openTop(this.#top);
+    await using folder = await openFolder(top, path);
+    if (!folder) return undefined;
+    const first = new FirstNames(ask);
+    for await (const entry of await opendir(within(folder, "."), {
+      encoding: "buffer" as BufferEncoding,
+      bufferSize: 512,
+    })) {
+      const name = textOf((entry as unknown as { name: Buffer }).name);
+      if (name === undefined || (path.length === 0 && name === HIDDEN_FOLDER)) continue;
+      const kind = kindIn(entry) ?? (isUntold(entry) ? await kindOf(folder, name) : undefined);
+      if (kind) first.add({ name, kind });
+    }
+    return first.entries;
+  }
+
+  async #at<T>(path: FilePath, act: (folder: FileHandle, name: string) => Promise<T>): Promise<T | undefined> {
+    await using top = await openTop(this.#top);
+    await using folder = await openFolder(top, path.slice(0, -1));
+    return folder && (await act(folder, path.at(-1) ?? "."));
+  }
+}
+
+const isHidden = ([first]: FilePath) => first === HIDDEN_FOLDER;
+
+function refuseHidden(path: FilePath): void {
+  if (isHidden(path)) throw new FileRefused("forbidden", `'${HIDDEN_FOLDER}' is kept for uploads that are under way.`);
+}
+
+interface DraftParts {
+  top: FileHandle;
+  /** The hidden one, in which it stands. */
+  folder: FileHandle;
+  name: string;
+  file: FileHandle;
+  close(): Promise<void>;
+}
+
+class FolderDraft implements Draft {
+  readonly #parts: DraftParts;
+  #isKept = false;
+
+  constructor(parts: DraftParts) {
+    this.#parts = parts;
+  }
+
+  async write(chunk: Uint8Array): Promise<void> {
+    const { file } = this.#parts;
+    try {
+      for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten;
+    } catch (error) {
+      throw refusalOf(error, "the file cannot be written");
+    }
+  }
+
+  async keep(path: FilePath, { ifAbsent = false, hidden = false }: KeepOptions = {}): Promise<FileFacts> {
+    if (!hidden) refuseHidden(path);
+    const { top, file } = this.#parts;
+    const parents = [...(hidden ? [HIDDEN_FOLDER] : []), ...path.slice(0, -1)];
+    await using parent = (await openFolder(top, parents, true))!;
+    try {
+      const { uid, gid } = await parent.stat();
+      await file.chown(uid, gid).catch(ifForbidden);
+      await file.chmod(FILE_MODE);
+      await file.sync();
+      await this.#moveTo(within(parent, path.at(-1)!), ifAbsent);
+      await parent.sync();
+    } catch (error) {
+      throw refusalOf(error, `something else than a file is at '${path.join("/")}'`);
+    }
+    return factsOf(await file.stat({ bigint: true }));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    const { folder, name, close } = this.#parts;
+    if (!this.#isKept) await unlink(within(folder, name)).catch(ifNothing);
+    await close();
+  }
+
+  /** The new file itself, not what programs may have put under its name meanwhile: theirs would be theirs, and harm nobody else. */
+  async #moveTo(target: string, ifAbsent: boolean): Promise<void> {
+    const { folder, name } = this.#parts;
+    const source = within(folder, name);
+    if (!ifAbsent) await rename(source, target);
+    else {
+      await link(source, target);
+      await unlink(source);
+    }
+    this.#isKept = true;
+  }
+}
+
+function ifNothing(error: unknown): void {
+  if (!isNothing(error)) throw error;
+}
+
+async function* readFrom(file: FileHandle, range?: { start: number; end: number }): AsyncIterable<Buffer> {
+  const end = range?.end ?? Number.POSITIVE_INFINITY;
+  for (let at = range?.start ?? 0; at <= end; ) {
+    const length = Math.min(READ_AT_ONCE, end - at + 1);
+    const { bytesRead, buffer } = await file.read(Buffer.allocUnsafe(length), 0, length, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+function factsOf(stats: BigIntStats): FileFacts {
+  const { ino, size, mtimeNs, mtimeMs } = stats;
+  if (stats.isDirectory()) return { kind: "folder", size: 0, modifiedAt: Number(mtimeMs), tag: ino.toString(16) };
+  const tag = [ino, mtimeNs, size].map((number) => number.toString(16)).join("");
+  return { kind: "file", size: Number(size), modifiedAt: Number(mtimeMs), tag };
+}
+
+/** Undefined for bytes that are no text. */
+function textOf(bytes: Buffer): string | undefined {
+  const text = bytes.toString("utf8");
+  return Buffer.from(text, "utf8").equals(bytes) ? text : undefined;
+}
+
+function kindIn(entry: Dirent): Entry["kind"] | undefined {
+  return entry.isFile() ? "file" : entry.isDirectory() ? "folder" : undefined;
+}
+
+const isUntold = (entry: Dirent) =>
+  !entry.isSymbolicLink() &&
+  !entry.isFIFO() &&
+  !entry.isSocket() &&
+  !entry.isBlockDevice() &&
+  !entry.isCharacterDevice();
+
+/** The first few names of a folder that may hold millions, which are never in memory together. */
+class FirstNames {
+  readonly #most: number;
+  readonly #after: Buffer | undefined;
+  readonly #startsWith: string;
+  #found: { entry: Entry; order: Buffer }[] = [];
+
+  constructor({ most, after, startsWith = "" }: Listing) {
+    this.#most = most;
+    this.#after = after === undefined ? undefined : Buffer.from(after);
+    this.#startsWith = startsWith;
+  }
+
+  get entries(): Entry[] {
+    this.#cut();
+    return this.#found.map(({ entry }) => entry);
+  }
+
+  add(entry: Entry): void {
+    const name = orderedName(entry);
+    if (!name.startsWith(this.#startsWith)) return;
+    const order = Buffer.from(name);
+    if (this.#after && Buffer.compare(order, this.#after) <= 0) return;
+    this.#found.push({ entry, order });
+    if (this.#found.length >= this.#most * 2 + 1000) this.#cut();
+  }
+
+  #cut(): void {
+    this.#found.sort((a, b) => Buffer.compare(a.order, b.order));
+    this.#found = this.#found.slice(0, this.#most);
+  }
+}
+
+const orderedName = ({ name, kind }: Entry) => (kind === "folder" ? `${name}/` : name);
