@@ -67,6 +67,9 @@ import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { restResources } from "./surfaces/rest-v2/resources.ts";
 import { mountRestV2, restV2Surface } from "./surfaces/rest-v2/routes.ts";
+import { type BucketFinder, Buckets } from "./surfaces/s3/buckets.ts";
+import { S3Surface } from "./surfaces/s3/s3.ts";
+import { networkVolumeBuckets, podBuckets, type Storage } from "./surfaces/s3/volume-buckets.ts";
 import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
 import { Fleet, type FleetParts } from "./workers/fleet.ts";
@@ -102,6 +105,10 @@ export interface AppParts extends Surroundings {
   node: NodeIdentity;
   /** Which images endpoints cannot have here. */
   refusesImage?: RefusesImage;
+  /** What is on a volume of a machine of this node, for S3 clients. */
+  volumeFiles?: Storage["files"];
+  /** What has files that S3 clients reach, beside volumes. */
+  buckets?: readonly BucketFinder[];
   /** Resources of REST v2 beside those of the contract. */
   resources?: readonly Answered[];
 }
@@ -198,8 +205,22 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     access: new PodAccess({ ...services, authenticator, isPublic, isTls: () => podAddresses.isTls }),
     ports: new PodPorts({ ...services, clock, own, elsewhere: node && new OtherInstances({ calls, peers }) }),
   });
-  // First: on the host of a Pod nothing else is served.
-  const ahead = inTurn(podProxy, crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy);
+  const storage: Storage = {
+    files: parts.volumeFiles ?? (async () => undefined),
+    own: ownMachines,
+    async nodeOf(machine) {
+      const peer = (await peers()).find(({ machines }) => machines.includes(machine));
+      return peer && `${peer.id} (${peer.url})`;
+    },
+  };
+  const buckets = new Buckets([
+    networkVolumeBuckets(services.volumes.records, storage),
+    podBuckets(services.podRecords, storage),
+    ...(parts.buckets ?? []),
+  ]);
+  const s3 = new S3Surface({ ...parts, doorkeeper, keys: services.s3Keys, buckets, domain });
+  // First: on the hosts of a Pod and of S3 nothing else is served.
+  const ahead = inTurn(podProxy, inTurn(s3, crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy));
   const reader = { ...parts, large, limits: payloadLimits };
   const outputs = new Outputs({ ...parts, engine, urlOf: (endpoint) => endpoints.urlOf(endpoint) });
   const streams = new Streams({ ...parts, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });

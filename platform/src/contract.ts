@@ -11,6 +11,7 @@ import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { podOperations } from "./resources/pods/operations.ts";
 import { registryOperations } from "./resources/registries/operations.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
+import { s3KeyOperations } from "./resources/s3-keys/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { templateOperations } from "./resources/templates/operations.ts";
 import { networkVolumeOperations } from "./resources/volumes/operations.ts";
@@ -28,6 +29,7 @@ export const operations = {
   ...catalogOperations,
   ...templateOperations,
   ...networkVolumeOperations,
+  ...s3KeyOperations,
 };
 
 /** What callers ask an endpoint with a queue for. */

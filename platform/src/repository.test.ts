@@ -64,6 +64,9 @@ const libraries = {
   "ajv-formats": ["kernel/validate.ts"],
   "find-my-way": ["surfaces/http/router.ts"],
   pg: ["adapters/postgres/"],
+  "@smithy/signature-v4": ["surfaces/s3/signature.ts"],
+  "@smithy/hash-node": ["surfaces/s3/signature.ts"],
+  "fast-xml-parser": ["surfaces/s3/xml.ts"],
   "node:sqlite": ["adapters/sqlite/"],
   pino: ["main.ts"],
 };

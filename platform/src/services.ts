@@ -20,6 +20,7 @@ import { RegistryService } from "./resources/registries/service.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { Removals } from "./resources/removals.ts";
 import { accountRemovers } from "./resources/removers.ts";
+import { S3KeyService } from "./resources/s3-keys/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { TemplateService } from "./resources/templates/service.ts";
@@ -41,6 +42,7 @@ export interface Services {
   secrets: SecretService;
   registries: RegistryService;
   templates: TemplateService;
+  s3Keys: S3KeyService;
   masterKeys: MasterKeys;
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
@@ -71,6 +73,7 @@ export async function openServices(
   const isOwners = (account: string) => accounts.isFirst(account);
   const templates = new TemplateService({ ...parts, quotas, uses, registries, isOwners });
   const volumes = new NetworkVolumeService({ ...parts, quotas, uses });
+  const s3Keys = new S3KeyService({ ...parts, quotas });
   const batchRecords = new BatchRecords(parts);
   const instanceRecords = new InstanceRecords(parts);
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
@@ -82,7 +85,8 @@ export async function openServices(
     secrets,
     registries,
     templates,
-    masterKeys: new MasterKeys({ ...parts, secrets, registries, batchRecords }),
+    s3Keys,
+    masterKeys: new MasterKeys({ ...parts, secrets, registries, s3Keys, batchRecords }),
     endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates, volumes }),
     workerKeys: new WorkerKeys(parts),
     instanceRecords,

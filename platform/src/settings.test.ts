@@ -77,7 +77,7 @@ test.each([
   [
     "MILLRACE_QUOTAS",
     "dogs=1",
-    "must be written such as workers=50,endpoints=20, of workers, pods, gpus, vcpu, volumes, gb, endpoints, keys, secrets, registries, templates, not 'dogs=1'",
+    "must be written such as workers=50,endpoints=20, of workers, pods, gpus, vcpu, volumes, gb, endpoints, keys, secrets, registries, templates, s3keys, not 'dogs=1'",
   ],
   ["MILLRACE_INVOKE_LIMITS", "walk=1", "must be 'on', 'off' or a list such as run=1000/200 of"],
   ["MILLRACE_PAYLOAD_LIMITS", "0,1,1", "must be three numbers of MB from 1 to 256"],

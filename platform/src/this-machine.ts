@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DockerCompute } from "./adapters/docker/docker-compute.ts";
 import { engineAddresses } from "./adapters/docker/engine.ts";
+import { FolderFiles } from "./adapters/files/folder-files.ts";
 import { HostCompute } from "./adapters/host/host-compute.ts";
 import type { App } from "./app.ts";
 import { gpuTypeIds, homeDataCenter } from "./catalog/compute.ts";
@@ -17,6 +18,7 @@ import type { OwnMachine, Site } from "./machines/own-machine.ts";
 import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
 import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
 import { halves } from "./ports/compute/publish.ts";
+import type { Files } from "./ports/files/files.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
 import { isLoopback, nodeUrlOf, outerAddress, publicIpIn, urlOf } from "./server-address.ts";
@@ -37,6 +39,8 @@ export interface ThisMachine {
   /** None where this server starts no workers. */
   machines: OwnMachine[];
   refusesImage: RefusesImage;
+  /** What is on a volume of this machine, or on one that it shares. */
+  volumeFiles(volume: string): Promise<Files | undefined>;
   /** Lets instances reach the server, once it listens there. */
   openLinks(app: App, url: string): Promise<void>;
 }
@@ -50,7 +54,7 @@ export async function openMachine(
   const id = await lastingId(settings, "machine-id", parts.random);
   const refusesHost = hostPolicy(settings, { isOwners, isSandboxed: () => host?.capabilities.sandbox ?? true });
   const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
-  if (!host) return { machines: [], refusesImage, openLinks: async () => {} };
+  if (!host) return { machines: [], refusesImage, volumeFiles: async () => undefined, openLinks: async () => {} };
   const drivers = await driversWith(host, settings, id, accounts, parts, opened);
   let hostUrl = "";
   let containerUrl: () => Promise<string> = () => Promise.reject(new Error("the server does not listen yet"));
@@ -65,6 +69,10 @@ export async function openMachine(
   return {
     machines: [machine],
     refusesImage,
+    async volumeFiles(volume) {
+      const folder = await host.volumes.folderOf(volume);
+      return folder === undefined ? undefined : new FolderFiles(folder, parts.random);
+    },
     async openLinks(app, url) {
       containerUrl = () => openLink(settings, app, drivers.containers, "container");
       hostUrl = isLoopback(host.linkHost) ? url : await openLink(settings, app, host, "worker");

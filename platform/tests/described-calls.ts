@@ -55,6 +55,9 @@ export const good: Record<
     return { id };
   },
   listEndpointBuilds: async (world) => ({ id: await makeEndpoint(world) }),
+  listS3Keys: async (world) => ({ id: await makeS3Key(world) }),
+  createS3Key: async () => ({ body: { name: "laptop" } }),
+  deleteS3Key: async (world) => ({ id: await makeS3Key(world) }),
   listGpuTypes: async () => ({}),
   getGpuType: async () => ({ id: "NVIDIA%20L4" }),
   listCpuTypes: async () => ({}),
@@ -100,6 +103,10 @@ const makeDelegation = async (world: World) =>
   (await world.call("POST", "/v2/registries/delegations", { body: DELEGATION })).json.id;
 
 const ENDPOINT = { name: "made", image: "busybox", gpu: { pools: ["AMPERE_16"], excludedTypes: ["NVIDIA RTX A4000"] } };
+
+async function makeS3Key(world: World): Promise<string> {
+  return (await world.call("POST", "/v2/account/s3-keys", { body: {} })).json.id;
+}
 
 async function makeEndpoint(world: World): Promise<string> {
   return (await world.call("POST", "/v2/serverless", { body: ENDPOINT })).json.id;

@@ -24,6 +24,7 @@ import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
 import { openServices, type Services } from "../src/services.ts";
 import { parseOrigins } from "../src/surfaces/invoke/origins.ts";
+import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
 import { counted, noteCalls } from "./idle.ts";
 import { WatchedClock } from "./watched-clock.ts";
 
@@ -104,6 +105,10 @@ export interface WorldOptions {
   frozenMb?: number;
   quotas?: Quotas;
   signals?: MemorySignals;
+  /** The time at which it begins. */
+  startsAt?: number;
+  /** What S3 clients find files in. */
+  buckets?: readonly BucketFinder[];
   /** Resources of REST v2 that are made up. */
   resources?: (parts: { store: Store; clock: Clock; random: SeededRandom }) => Answered[];
 }
@@ -132,8 +137,10 @@ export async function setup({
   frozenMb,
   quotas,
   resources,
+  buckets,
+  startsAt,
 }: WorldOptions = {}): Promise<World> {
-  const clock = found?.clock ?? new WatchedClock();
+  const clock = found?.clock ?? new WatchedClock(startsAt);
   const random = found?.random ?? new SeededRandom(1);
   const { log, logged } = recordingLog();
   const vault = new EnvelopeVault([new SeededRandom(1).bytes(32)], random);
@@ -162,6 +169,7 @@ export async function setup({
     log,
     machines: machine ? [machine] : [],
     room,
+    buckets,
     resources: resources?.({ store, clock, random }),
     node: { id, url: () => url, workerUrl: () => url },
     ...life.parts,

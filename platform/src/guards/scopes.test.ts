@@ -56,6 +56,7 @@ describe("tenancy", () => {
 
   /** What the first account has, and what a stranger would make of it. */
   const things: Record<string, { make: object; change?: object }> = {
+    "/v2/account/s3-keys": { make: { name: "mine" } },
     [API_KEYS]: { make: { scopes: ["all"] } },
     "/v2/account/secrets": {
       make: { name: "token", value: "v" },
@@ -93,7 +94,7 @@ describe("tenancy", () => {
   );
 
   async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
-    const kinds = ["secret", "secret-value", "api-key", "ssh-keys", "endpoint", "removed-endpoint"].concat([
+    const kinds = ["secret", "secret-value", "api-key", "s3-key", "ssh-keys", "endpoint", "removed-endpoint"].concat([
       "template",
       "network-volume",
       "removed-network-volume",

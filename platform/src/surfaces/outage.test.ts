@@ -21,6 +21,7 @@ const BODIES: Record<string, unknown> = {
   createApiKey: { name: "k", scopes: ["all"] },
   createEndpoint: { name: "e", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
   updateEndpoint: { name: "e" },
+  createS3Key: { name: "k" },
   updateSshKeys: { keys: [] },
 };
 

@@ -12,9 +12,13 @@ const DOMAIN = "apps.millrace.test";
 const PRIVATE = "walked-by-nobody";
 const WRONG_WORKER_KEY_HOLD_MS = 5000;
 
-type Ids = Record<"secret" | "apiKey" | "endpoint" | "job" | "batch" | "request" | "worker" | "volume", string>;
+type Ids = Record<
+  "s3Key" | "secret" | "apiKey" | "endpoint" | "job" | "batch" | "request" | "worker" | "volume",
+  string
+>;
 
 const UNKNOWN: Ids = {
+  s3Key: "zzzzzzzzzzzzzz",
   secret: "zzzzzzzzzzzzzz",
   apiKey: "zzzzzzzzzzzzzz",
   endpoint: "zzzzzzzzzzzzzz",
@@ -30,6 +34,7 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/account/secrets/{id}": "secret",
   "/v2/account/api-keys/{id}": "apiKey",
   "/v2/network-volumes/{id}": "volume",
+  "/v2/account/s3-keys/{id}": "s3Key",
   "/v2/serverless/{id}": "endpoint",
   // The catalog is nobody's: what an account has is not in it.
   "/v2/catalog/gpus/{id}": "endpoint",
@@ -79,6 +84,7 @@ async function setup() {
   const drafted = await world.call("POST", `/v2/${endpoint}/batch`, { body: [{ input: { text: PRIVATE } }] });
   const ids: Ids = {
     secret: await make("/v2/account/secrets", { name: "token", value: PRIVATE, description: PRIVATE }),
+    s3Key: await make("/v2/account/s3-keys", { name: PRIVATE }),
     apiKey: await make("/v2/account/api-keys", { name: PRIVATE, scopes: ["all"] }),
     endpoint,
     job: await make(`/v2/${endpoint}/run`, { input: { text: PRIVATE } }),

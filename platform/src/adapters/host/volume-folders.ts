@@ -170,6 +170,12 @@ export class VolumeFolders implements Volumes {
     );
   }
 
+  /** Where the server itself finds what is on a volume; undefined where there is no such volume. */
+  async folderOf(id: string): Promise<string | undefined> {
+    const found = await this.#locate(id);
+    return found && ensureFolder(found.root, id);
+  }
+
   async #known(id: string): Promise<Placed> {
     const volume = await this.#locate(id);
     if (!volume) throw new VolumeRefused(notHere(id));

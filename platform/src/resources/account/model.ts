@@ -13,7 +13,19 @@ export type Account = {
 };
 
 /** What is counted of an account. */
-export type AccountQuota = "workers" | "pods" | "gpus" | "vcpu" | "volumes" | "gb" | "endpoints" | "keys" | "secrets";
+export type AccountQuota =
+  | "workers"
+  | "pods"
+  | "gpus"
+  | "vcpu"
+  | "volumes"
+  | "gb"
+  | "endpoints"
+  | "keys"
+  | "secrets"
+  | "registries"
+  | "templates"
+  | "s3keys";
 
 export const accounts: Kept<Account> = {
   kind: "account",

@@ -21,6 +21,7 @@ export const quotaWords = {
   secrets: "secrets",
   registries: "registries",
   templates: "templates",
+  s3keys: "S3 keys",
 } as const;
 
 export type QuotaName = keyof typeof quotaWords;
@@ -46,6 +47,7 @@ export const standardQuotas = (processors: number): Quotas => ({
   secrets: 1000,
   registries: 1000,
   templates: 1000,
+  s3keys: 100,
 });
 
 /** `workers=50,endpoints=20`: those that are named. */
@@ -53,7 +55,7 @@ export function parseQuotas(text: string): Partial<Quotas> {
   const parts = text.split(",").map((part) => part.trim());
   return Object.fromEntries(
     parts.filter(Boolean).map((part) => {
-      const [, name, number] = /^([a-z]+)=(\d{1,9})$/.exec(part) ?? [];
+      const [, name, number] = /^([a-z0-9]+)=(\d{1,9})$/.exec(part) ?? [];
       if (!NAMES.includes(name as QuotaName) || Number(number) > LARGEST)
         throw new Error(`must be written such as workers=50,endpoints=20, of ${NAMES.join(", ")}`);
       return [name, Number(number)];

@@ -8,6 +8,7 @@ import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import { UnknownMasterKey, type Vault } from "../../ports/vault/vault.ts";
 import type { BatchRecords } from "../batches/records.ts";
 import type { RegistryService } from "../registries/service.ts";
+import type { S3KeyService } from "../s3-keys/service.ts";
 import type { SecretService } from "./service.ts";
 
 /** Names of keys, never keys. */
@@ -33,6 +34,7 @@ export class MasterKeys {
   readonly #vault: Vault;
   readonly #secrets: SecretService;
   readonly #registries: RegistryService;
+  readonly #s3Keys: S3KeyService;
   readonly #batches: BatchRecords;
   readonly #clock: Clock;
 
@@ -41,6 +43,7 @@ export class MasterKeys {
     vault: Vault;
     secrets: SecretService;
     registries: RegistryService;
+    s3Keys: S3KeyService;
     batchRecords: BatchRecords;
     clock: Clock;
   }) {
@@ -48,6 +51,7 @@ export class MasterKeys {
     this.#vault = parts.vault;
     this.#secrets = parts.secrets;
     this.#registries = parts.registries;
+    this.#s3Keys = parts.s3Keys;
     this.#batches = parts.batchRecords;
     this.#clock = parts.clock;
   }
@@ -103,11 +107,14 @@ export class MasterKeys {
     const credentials = await this.#registries.reseal((sealed, id) =>
       readable(`registry ${id}`, () => this.#vault.rewrap(sealed)),
     );
+    const s3Keys = await this.#s3Keys.reseal((sealed, id) =>
+      readable(`S3 key ${id}`, () => this.#vault.rewrap(sealed)),
+    );
     const bodies = await queue.reseal((body, id) => readable(`job ${id}`, () => rewrapCredential(this.#vault, body)));
     const drafts = await this.#batches.reseal((body, id) =>
       readable(`request ${id}`, () => rewrapCredential(this.#vault, body)),
     );
-    return { rewrapped: values + credentials + bodies + drafts, unreadable: unreadable.size };
+    return { rewrapped: values + credentials + s3Keys + bodies + drafts, unreadable: unreadable.size };
   }
 
   async #retireOlder(): Promise<void> {

@@ -23,6 +23,9 @@ import type { RegistryService } from "../../resources/registries/service.ts";
 import { releaseOperations } from "../../resources/releases/operations.ts";
 import { releaseHandlers } from "../../resources/releases/rest-v2.ts";
 import type { ReleaseService } from "../../resources/releases/service.ts";
+import { s3KeyOperations } from "../../resources/s3-keys/operations.ts";
+import { s3KeyHandlers } from "../../resources/s3-keys/rest-v2.ts";
+import type { S3KeyService } from "../../resources/s3-keys/service.ts";
 import { secretOperations } from "../../resources/secrets/operations.ts";
 import { secretHandlers } from "../../resources/secrets/rest-v2.ts";
 import type { SecretService } from "../../resources/secrets/service.ts";
@@ -49,6 +52,7 @@ export interface RestServices {
   catalog: CatalogService;
   templates: TemplateService;
   volumes: NetworkVolumeService;
+  s3Keys: S3KeyService;
   authenticator: Authenticator;
 }
 
@@ -66,5 +70,6 @@ export function restResources(services: RestServices): Answered[] {
     answered(catalogOperations, catalogHandlers(services.catalog)),
     answered(templateOperations, templateHandlers(services.templates)),
     answered(networkVolumeOperations, networkVolumeHandlers(services.volumes)),
+    answered(s3KeyOperations, s3KeyHandlers(services.s3Keys)),
   ];
 }

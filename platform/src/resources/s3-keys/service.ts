@@ -1,0 +1,95 @@
+/** The rules of S3 keys, and what finds the secret of one that a request is signed with. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { newRecord } from "../../kernel/ids.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Remembered } from "../../kernel/remembered.ts";
+import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
+import type { Sealed, Vault } from "../../ports/vault/vault.ts";
+import type { QuotaBook } from "../account/quotas.ts";
+import { type KeptS3Key, s3Keys } from "./model.ts";
+
+export type S3KeyItem = Item<KeptS3Key>;
+
+/** Whose requests a key signs, and with what. */
+export interface S3Credential {
+  account: string;
+  key: string;
+  accessKeyId: string;
+  secret: string;
+}
+
+const LISTED_AT_MOST = 10_000;
+/** A key that was deleted elsewhere holds for this long. */
+const REMEMBERED_MS = 1000;
+const ID_LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+const SECRET_BYTES = 30;
+
+export class S3KeyService {
+  readonly #keys: Collection<KeptS3Key>;
+  readonly #vault: Vault;
+  readonly #quotas: QuotaBook;
+  readonly #parts: { clock: Clock; random: Random };
+  readonly #remembered: Remembered<S3Credential>;
+
+  constructor(parts: RecordParts & { vault: Vault; quotas: QuotaBook }) {
+    this.#keys = new Collection(parts.store, s3Keys);
+    this.#vault = parts.vault;
+    this.#quotas = parts.quotas;
+    this.#parts = parts;
+    this.#remembered = new Remembered(parts.clock, REMEMBERED_MS);
+  }
+
+  prepare(): Promise<void> {
+    return this.#keys.prepare();
+  }
+
+  /** The newest first. */
+  list({ account }: Pick<Caller, "account">): Promise<S3KeyItem[]> {
+    return this.#keys.list({ account, limit: LISTED_AT_MOST });
+  }
+
+  async create({ account }: Caller, name?: string): Promise<S3KeyItem & { secret: string }> {
+    const { random } = this.#parts;
+    const record = newRecord(this.#parts, account);
+    const accessKeyId = `MLR${[...random.bytes(17)].map((byte) => ID_LETTERS[byte % ID_LETTERS.length]).join("")}`;
+    const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString("base64url");
+    const sealed = await this.#vault.seal(secret, context(account, record.id));
+    const count = () => this.#keys.count({ account });
+    const doc = { ...(name !== undefined && { name }), accessKeyId, sealed };
+    const made = await this.#quotas.within(account, "s3keys", count, () => this.#keys.insert({ ...record, doc }));
+    return { ...made, secret };
+  }
+
+  async remove(caller: Caller, id: string): Promise<void> {
+    await this.#keys.removeOwned(caller, id);
+    this.#remembered.clear();
+  }
+
+  /** Undefined when there is no such key. */
+  async find(accessKeyId: string): Promise<S3Credential | undefined> {
+    const known = this.#remembered.get(accessKeyId);
+    if (known) return known;
+    const item = await this.#keys.findEverywhere("accessKeyId", accessKeyId);
+    if (!item) return undefined;
+    const secret = await this.#vault.open(item.doc.sealed as Sealed, context(item.account, item.id));
+    const credential = { account: item.account, key: item.id, accessKeyId, secret };
+    this.#remembered.set(accessKeyId, credential);
+    return credential;
+  }
+
+  /** Does to every sealed secret what `change` says. Returns how many were changed. */
+  async reseal(change: (sealed: Sealed, key: string) => Sealed | undefined): Promise<number> {
+    let changed = 0;
+    for await (const item of this.#keys.all()) {
+      const sealed = change(item.doc.sealed as Sealed, item.id);
+      if (!sealed) continue;
+      await this.#keys.patch(item, { sealed });
+      changed++;
+    }
+    return changed;
+  }
+}
+
+/** Binds a sealed secret to its place: copied elsewhere in the store, it does not open. */
+const context = (account: string, id: string) => `s3-key/${account}/${id}`;

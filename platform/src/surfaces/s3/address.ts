@@ -1,0 +1,81 @@
+/** What a request is addressed to: the place of S3 on this server, a bucket, a key. */
+import { S3Refused } from "./refusals.ts";
+
+export interface S3Address {
+  /** None for the list of buckets. */
+  bucket: string | undefined;
+  /** Empty for the bucket itself. */
+  key: string;
+  /** As a signature names it: decoded, and encoded again in the one way. */
+  canonicalPath: string;
+  query: ReadonlyMap<string, string>;
+}
+
+/** Below which S3 is on every host of the server. */
+export const S3_PATH = "/s3";
+const HOST_LABEL = "s3";
+
+/** Whether it is for S3 at all: below its path, or on its own host, where nothing else is. */
+export function isS3(url: string, host: string | undefined, domain: string | undefined): boolean {
+  return isS3Host(host, domain) || url === S3_PATH || url.startsWith(`${S3_PATH}/`) || url.startsWith(`${S3_PATH}?`);
+}
+
+function isS3Host(host: string | undefined, domain: string | undefined): boolean {
+  if (!host?.toLowerCase().startsWith(`${HOST_LABEL}.`)) return false;
+  const name = host.toLowerCase().replace(/:\d+$/, "");
+  return name === `${HOST_LABEL}.localhost` || (domain !== undefined && name === `${HOST_LABEL}.${domain}`);
+}
+
+export function addressOf(url: string, host: string | undefined, domain: string | undefined): S3Address {
+  const [path = "", search = ""] = splitAt(url, "?");
+  const decoded = path.split("/").map(decode);
+  const names = decoded.slice(isS3Host(host, domain) ? 1 : 2);
+  const [bucket, ...rest] = names;
+  return {
+    bucket: bucket || undefined,
+    key: rest.join("/"),
+    canonicalPath: decoded.map(encode).join("/"),
+    query: new Map(new URLSearchParams(search)),
+  };
+}
+
+function splitAt(text: string, mark: string): [string, string] {
+  const at = text.indexOf(mark);
+  return at === -1 ? [text, ""] : [text.slice(0, at), text.slice(at + 1)];
+}
+
+function decode(part: string): string {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    throw new S3Refused("InvalidRequest", "The path is not valid percent-encoded UTF-8.");
+  }
+}
+
+/** RFC 3986: all but letters, digits and four marks. */
+const encode = (part: string) =>
+  encodeURIComponent(part).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+
+/** A key as names of folders and a file; `isFolder` where it ends with a slash. */
+export interface ObjectPath {
+  names: string[];
+  isFolder: boolean;
+}
+
+const LONGEST_KEY = 1024;
+const LONGEST_NAME = 255;
+
+export function pathOf(key: string): ObjectPath {
+  if (Buffer.byteLength(key) > LONGEST_KEY)
+    throw new S3Refused("KeyTooLongError", `A key may have ${LONGEST_KEY} bytes.`);
+  const isFolder = key.endsWith("/");
+  const names = (isFolder ? key.slice(0, -1) : key).split("/");
+  if (names.some((name) => name === "" || name === "." || name === ".." || name.includes("\0")))
+    throw new S3Refused(
+      "InvalidArgument",
+      `'${key}' cannot be a file of a volume: a part of it is empty, '.' or '..'.`,
+    );
+  if (names.some((name) => Buffer.byteLength(name) > LONGEST_NAME))
+    throw new S3Refused("KeyTooLongError", `A part of a key between two slashes may have ${LONGEST_NAME} bytes.`);
+  return { names, isFolder };
+}

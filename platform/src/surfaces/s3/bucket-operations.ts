@@ -1,0 +1,89 @@
+/** What S3 clients ask of buckets: which there are, and which keys they hold. */
+import { timestamp } from "../../kernel/clock.ts";
+import type { Files } from "../../ports/files/files.ts";
+import { pathOf } from "./address.ts";
+import type { Bucket } from "./buckets.ts";
+import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
+import { pageOf } from "./listing.ts";
+import { etagOf } from "./objects.ts";
+import { refusalFrom, S3Refused } from "./refusals.ts";
+import { childrenOf, shownKey, type Xml } from "./xml.ts";
+
+const MOST_KEYS = 1000;
+
+export async function listBuckets(call: S3Call): Promise<Answer> {
+  const buckets = await call.parts.buckets.list(call.account);
+  const shown = buckets.map(({ id, createdAt, region }) => {
+    return { Name: id, CreationDate: timestamp(createdAt), BucketRegion: region };
+  });
+  return xmlAnswer("ListAllMyBucketsResult", { Owner: { ID: call.account }, Buckets: { Bucket: shown } });
+}
+
+export const headBucket = ({ region }: Bucket): Answer => ({ headers: { "x-amz-bucket-region": region } });
+
+export const bucketLocation = ({ region }: Bucket): Answer => xmlAnswer("LocationConstraint", { "#text": region });
+
+/** Both versions of the listing: they differ in the words for where a page begins. */
+export async function listObjects(call: S3Call, bucket: Bucket, files: Files): Promise<Answer> {
+  const isSecond = call.word("list-type") === "2";
+  const encoding = call.word("encoding-type");
+  const [prefix, delimiter] = [call.word("prefix") ?? "", call.word("delimiter") ?? ""];
+  const most = numberIn(call, "max-keys", MOST_KEYS, [0, MOST_KEYS]);
+  const token = call.word("continuation-token");
+  const after = isSecond ? (token === undefined ? call.word("start-after") : tokenFrom(token)) : call.word("marker");
+  const listing = { prefix, delimiter, after: after || undefined, most, isGone: () => call.isGone };
+  const { contents, prefixes, next } = await pageOf(files, listing);
+  const shown = (key: string) => shownKey(key, encoding);
+  const page: Xml = {
+    Name: bucket.id,
+    Prefix: shown(prefix),
+    ...(delimiter !== "" && { Delimiter: shown(delimiter) }),
+    ...(encoding !== undefined && { EncodingType: encoding }),
+    MaxKeys: most,
+    IsTruncated: next !== undefined,
+    Contents: contents.map(({ key, facts }) => ({
+      ...{ Key: shown(key), LastModified: timestamp(facts.modifiedAt), ETag: etagOf(facts) },
+      ...{ Size: facts.size, StorageClass: "STANDARD" },
+    })),
+    CommonPrefixes: prefixes.map((one) => ({ Prefix: shown(one) })),
+  };
+  if (!isSecond) {
+    const where = { Marker: shown(call.word("marker") ?? ""), ...(next !== undefined && { NextMarker: shown(next) }) };
+    return xmlAnswer("ListBucketResult", { ...where, ...page });
+  }
+  return xmlAnswer("ListBucketResult", {
+    ...page,
+    KeyCount: contents.length + prefixes.length,
+    ...(token !== undefined && { ContinuationToken: token }),
+    ...(next !== undefined && { NextContinuationToken: Buffer.from(next).toString("base64url") }),
+  });
+}
+
+function tokenFrom(text: string): string {
+  const key = Buffer.from(text, "base64url").toString();
+  if (key === "" || Buffer.from(key).toString("base64url") !== text)
+    throw new S3Refused("InvalidArgument", "The continuation token is none that a listing gave.");
+  return key;
+}
+
+/** Each on its own: what cannot be deleted does not keep the others. */
+export async function deleteObjects(call: S3Call, files: Files): Promise<Answer> {
+  const text = await call.text();
+  const isQuiet = /<Quiet>\s*true\s*<\/Quiet>/.test(text);
+  const objects = childrenOf(text, "Delete", "Object");
+  if (objects.length === 0 || objects.length > MOST_KEYS)
+    throw new S3Refused("MalformedXML", `A request deletes from one to ${MOST_KEYS} keys.`);
+  const deleted: Xml[] = [];
+  const failed: Xml[] = [];
+  for (const { Key: key = "" } of objects) {
+    try {
+      await files.remove(pathOf(key).names);
+      deleted.push({ Key: shownKey(key, undefined) });
+    } catch (error) {
+      const refusal = refusalFrom(error);
+      if (!refusal) throw error;
+      failed.push({ Key: shownKey(key, undefined), Code: refusal.code, Message: refusal.message });
+    }
+  }
+  return xmlAnswer("DeleteResult", { ...(!isQuiet && { Deleted: deleted }), Error: failed });
+}

@@ -1,0 +1,144 @@
+/** The keys of a volume in their order, page by page: folders are walked as far as a page needs, and never read whole. */
+import type { FileFacts, FilePath, Files } from "../../ports/files/files.ts";
+
+export interface KeyListing {
+  prefix: string;
+  delimiter: string;
+  /** Keys after this one. */
+  after: string | undefined;
+  most: number;
+  /** Whoever asks has gone. */
+  isGone?: () => boolean;
+}
+
+export interface KeyPage {
+  contents: { key: string; facts: FileFacts }[];
+  prefixes: string[];
+  /** After which the next page begins; absent on the last. */
+  next?: string;
+}
+
+/** Folders that are looked at for one page: a page of fewer keys, and a next one, where there are many without any. */
+const MOST_LOOKS = 5000;
+const LISTED_AT_ONCE = 1000;
+/** Deeper ones are not walked into. */
+const DEEPEST = 64;
+/** Behind every name in a folder. */
+const LAST = "\u{10ffff}";
+
+interface Found {
+  key: string;
+  path: FilePath;
+  /** Stands for all keys that begin so. */
+  isPrefix: boolean;
+}
+
+export async function pageOf(files: Files, listing: KeyListing): Promise<KeyPage> {
+  const { delimiter, prefix, most, after } = listing;
+  const page: KeyPage = { contents: [], prefixes: [] };
+  const walk = new Walk(files, listing);
+  let last: string | undefined;
+  for await (const { key, path, isPrefix } of walk.keys()) {
+    const group = isPrefix ? key : groupOf(key, prefix, delimiter);
+    if (group !== undefined && (group === page.prefixes.at(-1) || (after?.startsWith(group) && after.endsWith(LAST))))
+      continue;
+    if (page.contents.length + page.prefixes.length >= most)
+      return { ...page, ...(last !== undefined && { next: last }) };
+    if (group !== undefined) {
+      page.prefixes.push(group);
+      last = group + LAST;
+      continue;
+    }
+    const facts = await files.find(path);
+    // It went while it was listed.
+    if (!facts) continue;
+    page.contents.push({ key, facts });
+    last = key;
+  }
+  return walk.stoppedAt === undefined ? page : { ...page, next: walk.stoppedAt };
+}
+
+function groupOf(key: string, prefix: string, delimiter: string): string | undefined {
+  if (delimiter === "") return undefined;
+  const at = key.indexOf(delimiter, prefix.length);
+  // The key of an empty folder stands for itself where it is all that is asked for.
+  return at === -1 || key === prefix ? undefined : key.slice(0, at + delimiter.length);
+}
+
+class Walk {
+  readonly #files: Files;
+  readonly #listing: KeyListing;
+  #looks = 0;
+  /** Where it was given up for this page. */
+  stoppedAt: string | undefined;
+
+  constructor(files: Files, listing: KeyListing) {
+    this.#files = files;
+    this.#listing = listing;
+  }
+
+  async *keys(): AsyncIterable<Found> {
+    const { prefix, after } = this.#listing;
+    const base = prefix.slice(0, prefix.lastIndexOf("/") + 1);
+    const folder = base === "" ? [] : base.slice(0, -1).split("/");
+    if (folder.some((name) => name === "" || name === "." || name === "..")) return;
+    yield* this.#inFolder(folder, base, after, prefix.slice(base.length));
+  }
+
+  /** Keys after `after` in a folder whose own key is `base`. */
+  async *#inFolder(folder: FilePath, base: string, after: string | undefined, startsWith = ""): AsyncIterable<Found> {
+    const begin = beginIn(base, after);
+    if (begin === "nothing") return;
+    const { inside } = begin;
+    // The folder that the last page ended in is gone on with before those after it.
+    if (inside?.name.startsWith(startsWith)) yield* this.#folder(folder, base, inside.name, after);
+    let from = inside ? `${inside.name}/` : begin.after;
+    let isEmpty = true;
+    for (;;) {
+      if (this.#mustStop(base)) return;
+      const entries = await this.#files.list(folder, { after: from, startsWith, most: LISTED_AT_ONCE });
+      if (!entries) return;
+      for (const { name, kind } of entries) {
+        isEmpty = false;
+        if (kind === "file") yield { key: `${base}${name}`, path: [...folder, name], isPrefix: false };
+        else yield* this.#folder(folder, base, name, after);
+        if (this.stoppedAt !== undefined) return;
+      }
+      if (entries.length < LISTED_AT_ONCE) break;
+      const { name, kind } = entries.at(-1)!;
+      from = kind === "folder" ? `${name}/` : name;
+    }
+    const isNew = after === undefined || Buffer.compare(Buffer.from(base), Buffer.from(after)) > 0;
+    // One that holds nothing is a key of its own, or nobody would see it.
+    if (isEmpty && from === undefined && base !== "" && startsWith === "" && isNew)
+      yield { key: base, path: folder, isPrefix: false };
+  }
+
+  async *#folder(parent: FilePath, base: string, name: string, after: string | undefined): AsyncIterable<Found> {
+    const key = `${base}${name}/`;
+    const path = [...parent, name];
+    const isGrouped = this.#listing.delimiter === "/" && key.length > this.#listing.prefix.length;
+    if (isGrouped) {
+      if ((await this.#files.find(path))?.kind === "folder") yield { key, path, isPrefix: true };
+    } else if (path.length < DEEPEST) yield* this.#inFolder(path, key, after);
+  }
+
+  #mustStop(base: string): boolean {
+    if (this.#listing.isGone?.()) this.stoppedAt = base;
+    else if (++this.#looks > MOST_LOOKS) this.stoppedAt = base + LAST;
+    return this.stoppedAt !== undefined;
+  }
+}
+
+/** Where the keys of a folder begin that come after one: after a name in it, or inside of one of its folders. */
+function beginIn(
+  base: string,
+  after: string | undefined,
+): "nothing" | { after?: string | undefined; inside?: { name: string } | undefined } {
+  if (after === undefined) return {};
+  if (!after.startsWith(base)) return Buffer.compare(Buffer.from(after), Buffer.from(base)) < 0 ? {} : "nothing";
+  const rest = after.slice(base.length);
+  const slash = rest.indexOf("/");
+  if (rest === "") return {};
+  return slash === -1 ? { after: rest } : { inside: { name: rest.slice(0, slash) } };
+}

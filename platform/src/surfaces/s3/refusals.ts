@@ -1,0 +1,78 @@
+/** Refusals as S3 says them: a status, a word that clients compare, and why. */
+import { isProblem, type Meaning } from "../../kernel/problem.ts";
+import { type FileRefusal, FileRefused } from "../../ports/files/files.ts";
+
+/** The words of S3, each with its status. */
+const STATUSES = {
+  AccessDenied: 403,
+  AuthorizationHeaderMalformed: 400,
+  BadDigest: 400,
+  EntityTooLarge: 400,
+  IncompleteBody: 400,
+  InsufficientStorage: 507,
+  InternalError: 500,
+  InvalidAccessKeyId: 403,
+  InvalidArgument: 400,
+  InvalidPart: 400,
+  InvalidPartOrder: 400,
+  InvalidRange: 416,
+  InvalidRequest: 400,
+  KeyTooLongError: 400,
+  MalformedXML: 400,
+  MethodNotAllowed: 405,
+  MissingContentLength: 411,
+  MissingSecurityHeader: 400,
+  NoSuchBucket: 404,
+  NoSuchKey: 404,
+  NoSuchUpload: 404,
+  NotImplemented: 501,
+  NotModified: 304,
+  PreconditionFailed: 412,
+  RequestTimeout: 400,
+  RequestTimeTooSkewed: 403,
+  ServiceUnavailable: 503,
+  SignatureDoesNotMatch: 403,
+  SlowDown: 503,
+} as const;
+
+export type S3Code = keyof typeof STATUSES;
+
+export class S3Refused extends Error {
+  readonly code: S3Code;
+  readonly status: number;
+  /** What else clients read beside the message. */
+  readonly also: Readonly<Record<string, string>>;
+
+  constructor(code: S3Code, message: string, also: Readonly<Record<string, string>> = {}) {
+    super(message);
+    this.code = code;
+    this.status = STATUSES[code];
+    this.also = also;
+  }
+}
+
+const OF_FILES: Record<FileRefusal, S3Code> = {
+  taken: "InvalidRequest",
+  "no-folder": "InvalidRequest",
+  full: "InsufficientStorage",
+  "long-name": "KeyTooLongError",
+  forbidden: "AccessDenied",
+};
+
+const OF_PROBLEMS: Partial<Record<Meaning, S3Code>> = {
+  unreadable: "InvalidRequest",
+  "rule-broken": "InvalidRequest",
+  "too-large": "EntityTooLarge",
+  "too-slow": "RequestTimeout",
+  "too-much": "SlowDown",
+  unavailable: "ServiceUnavailable",
+  "not-allowed": "AccessDenied",
+};
+
+/** Undefined for what nobody foresaw. */
+export function refusalFrom(error: unknown): S3Refused | undefined {
+  if (error instanceof S3Refused) return error;
+  if (error instanceof FileRefused) return new S3Refused(OF_FILES[error.reason], error.message);
+  const code = isProblem(error) ? OF_PROBLEMS[error.code] : undefined;
+  return code && new S3Refused(code, (error as Error).message);
+}

@@ -1,0 +1,181 @@
+/** Who signed a request, by AWS Signature Version 4, in its headers or in its query. */
+import { timingSafeEqual } from "node:crypto";
+import type { IncomingHttpHeaders } from "node:http";
+import { Hash } from "@smithy/hash-node";
+import { SignatureV4 } from "@smithy/signature-v4";
+import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
+import { S3Refused } from "./refusals.ts";
+
+export interface SignedRequest {
+  method: string;
+  headers: IncomingHttpHeaders;
+  canonicalPath: string;
+  query: ReadonlyMap<string, string>;
+}
+
+/** What a request says of its signature. */
+export interface Claim {
+  accessKeyId: string;
+  /** Of the scope: `20261116`, the region and the service. */
+  day: string;
+  region: string;
+  signedHeaders: string[];
+  signature: string;
+  signedAt: number;
+  /** Of a presigned URL, for how long it holds. */
+  expiresS?: number;
+  /** What is said of the body: its digest, or one of S3's words. */
+  payload: string;
+}
+
+/** A request that was signed rightly, and what signs the pieces of its body. */
+export interface Verified {
+  payload: string;
+  signature: string;
+  /** Signs a text by the same key, day and place. */
+  sign(text: string): Promise<string>;
+  /** Day and place, as the texts to sign name them. */
+  scope: string;
+  /** The time of the request, as they name it. */
+  time: string;
+}
+
+const ALGORITHM = "AWS4-HMAC-SHA256";
+const SHA256_HEADER = "x-amz-content-sha256";
+const UNSIGNED = "UNSIGNED-PAYLOAD";
+const SKEW_MS = 15 * 60_000;
+const LONGEST_S = 7 * 86_400;
+
+const Sha256 = Hash.bind(null, "sha256");
+
+export function claimOf(request: SignedRequest): Claim {
+  const { headers, query } = request;
+  const header = headers.authorization;
+  if (header !== undefined) return claimInHeader(header, headers);
+  if (query.has("X-Amz-Signature")) return claimInQuery(query, headers);
+  throw new S3Refused("AccessDenied", "The request is not signed: use an S3 key of the account (/v2/account/s3-keys).");
+}
+
+function claimInHeader(header: string, headers: IncomingHttpHeaders): Claim {
+  const [, fields = ""] = new RegExp(`^${ALGORITHM}\\s+(.*)$`, "s").exec(header) ?? [];
+  const named = new Map(fields.split(",").map((field) => field.trim().split("=", 2) as [string, string]));
+  const payload = headers[SHA256_HEADER];
+  if (typeof payload !== "string")
+    throw new S3Refused("MissingSecurityHeader", `The request has no ${SHA256_HEADER} header.`);
+  return {
+    ...scopeOf(named.get("Credential")),
+    ...signedBy(named.get("SignedHeaders"), named.get("Signature")),
+    signedAt: timeOf(headers["x-amz-date"]),
+    payload,
+  };
+}
+
+function claimInQuery(query: ReadonlyMap<string, string>, headers: IncomingHttpHeaders): Claim {
+  const expires = query.get("X-Amz-Expires") ?? "";
+  if (query.get("X-Amz-Algorithm") !== ALGORITHM || !/^\d{1,6}$/.test(expires) || Number(expires) > LONGEST_S)
+    throw malformed(`a presigned URL needs X-Amz-Algorithm=${ALGORITHM}, and X-Amz-Expires up to ${LONGEST_S}`);
+  return {
+    ...scopeOf(query.get("X-Amz-Credential")),
+    ...signedBy(query.get("X-Amz-SignedHeaders"), query.get("X-Amz-Signature")),
+    signedAt: timeOf(query.get("X-Amz-Date")),
+    expiresS: Number(expires),
+    payload: query.get("X-Amz-Content-Sha256") ?? textOf(headers[SHA256_HEADER]) ?? UNSIGNED,
+  };
+}
+
+function scopeOf(credential = ""): Pick<Claim, "accessKeyId" | "day" | "region"> {
+  const [, accessKeyId, day, region] =
+    /^([A-Z0-9]{16,128})\/(\d{8})\/([\w-]{1,64})\/s3\/aws4_request$/.exec(credential) ?? [];
+  if (!accessKeyId || !day || !region)
+    throw malformed("the credential must be <access key id>/<day>/<region>/s3/aws4_request");
+  return { accessKeyId, day, region };
+}
+
+function signedBy(list = "", signature = ""): Pick<Claim, "signedHeaders" | "signature"> {
+  const signedHeaders = list.split(";");
+  if (!signedHeaders.includes("host") || !/^[0-9a-f]{64}$/.test(signature))
+    throw malformed("it needs SignedHeaders with host among them, and a Signature of 64 hexadecimal digits");
+  return { signedHeaders, signature };
+}
+
+function timeOf(text: string | string[] | undefined): number {
+  const iso = (textOf(text) ?? "").replace(/^(\d{4})(\d{2})(\d{2})T(\d{2})(\d{2})(\d{2})Z$/, "$1-$2-$3T$4:$5:$6Z");
+  const time = parseTimestamp(iso);
+  if (time === undefined) throw malformed("x-amz-date must be written as 20261116T093000Z");
+  return time;
+}
+
+/** As signatures write it: `20261116T093000Z`. */
+const basicTime = (ms: number) => timestamp(ms).replace(/[-:]|\.\d{3}/g, "");
+
+const textOf = (value: string | string[] | undefined) => (Array.isArray(value) ? value.join(",") : value);
+
+const malformed = (why: string) =>
+  new S3Refused("AuthorizationHeaderMalformed", `The signature cannot be read: ${why}.`);
+
+/** Throws where it was not signed with this secret, or not lately. */
+export async function verify(request: SignedRequest, claim: Claim, secret: string, now: number): Promise<Verified> {
+  refuseWrongTime(claim, now);
+  const { accessKeyId, region, signedAt } = claim;
+  const credentials = { accessKeyId, secretAccessKey: secret };
+  const place = { credentials, region, service: "s3", sha256: Sha256 };
+  const signer = new SignatureV4({ ...place, uriEscapePath: false, applyChecksum: false });
+  // In seconds, of which a signature knows no part.
+  const signingDate = signedAt / 1000;
+  const expected = await signatureOf(signer, request, claim, signingDate);
+  if (!timingSafeEqual(Buffer.from(expected), Buffer.from(claim.signature)))
+    throw new S3Refused(
+      "SignatureDoesNotMatch",
+      "The signature does not fit the request: check the secret access key.",
+    );
+  const time = basicTime(signedAt);
+  const scope = `${claim.day}/${region}/s3/aws4_request`;
+  return {
+    payload: claim.payload,
+    signature: expected,
+    scope,
+    time,
+    sign: (text) => signer.sign(text, { signingDate }),
+  };
+}
+
+function refuseWrongTime({ signedAt, day, expiresS }: Claim, now: number): void {
+  if (!basicTime(signedAt).startsWith(day)) throw malformed("its day is not that of x-amz-date");
+  if (expiresS === undefined ? Math.abs(now - signedAt) > SKEW_MS : signedAt - now > SKEW_MS)
+    throw new S3Refused(
+      "RequestTimeTooSkewed",
+      "The time of the request and that of the server are more than 15 minutes apart.",
+    );
+  if (expiresS !== undefined && now >= signedAt + expiresS * 1000)
+    throw new S3Refused("AccessDenied", "The presigned URL has expired.");
+}
+
+async function signatureOf(
+  signer: SignatureV4,
+  { method, headers, canonicalPath: path, query: given }: SignedRequest,
+  { signedHeaders, payload, expiresS }: Claim,
+  signingDate: number,
+): Promise<string> {
+  const signed = new Set(signedHeaders);
+  const values = Object.fromEntries(signedHeaders.map((name) => [name, textOf(headers[name]) ?? ""]));
+  const query = Object.fromEntries([...given].filter(([name]) => name !== "X-Amz-Signature"));
+  const request = {
+    method,
+    protocol: "http:",
+    hostname: "",
+    path,
+    query,
+    headers: { ...values, [SHA256_HEADER]: payload },
+  };
+  const unsignableHeaders = signed.has(SHA256_HEADER) ? new Set<string>() : new Set([SHA256_HEADER]);
+  const options = { signingDate, signableHeaders: signed, unsignableHeaders };
+  if (expiresS === undefined) {
+    const { authorization = "" } = (await signer.sign(request, options)).headers;
+    return /Signature=([0-9a-f]{64})$/.exec(authorization)?.[1] ?? NO_SIGNATURE;
+  }
+  const unhoistableHeaders = new Set(Object.keys(request.headers));
+  const presigned = await signer.presign(request, { ...options, expiresIn: expiresS, unhoistableHeaders });
+  return String(presigned.query?.["X-Amz-Signature"] ?? NO_SIGNATURE);
+}
+
+const NO_SIGNATURE = "0".repeat(64);

@@ -1,0 +1,216 @@
+/** Uploads in parts: kept among the hidden files of the volume until they are put together, given up, or too old. */
+import { timestamp } from "../../kernel/clock.ts";
+import { resourceId } from "../../kernel/ids.ts";
+import type { FileFacts, Files } from "../../ports/files/files.ts";
+import { pathOf } from "./address.ts";
+import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
+import { etagOf, openSource } from "./objects.ts";
+import { S3Refused } from "./refusals.ts";
+import { childrenOf, shownKey, type Xml } from "./xml.ts";
+
+const UPLOADS = "uploads";
+const ABOUT = "about.json";
+const MOST_PARTS = 10_000;
+const MOST_SHOWN = 1000;
+const DAY_MS = 86_400_000;
+/** One that nobody has added to for this long is removed. */
+const KEPT_MS = 7 * DAY_MS;
+const ID = /^[a-z0-9]{28}$/;
+
+interface About {
+  key: string;
+  startedAt: number;
+}
+
+export async function createUpload(call: S3Call, files: Files): Promise<Answer> {
+  const { random, clock } = call.parts;
+  const { key, bucket } = call.address;
+  if (pathOf(key).isFolder) throw new S3Refused("InvalidArgument", "A folder has no contents to upload.");
+  await sweep(files, clock.now());
+  const id = `${resourceId(random)}${resourceId(random)}`;
+  await using draft = await files.draft();
+  const about: About = { key, startedAt: clock.now() };
+  await draft.write(Buffer.from(JSON.stringify(about)));
+  await draft.keep([UPLOADS, id, ABOUT], { hidden: true });
+  return xmlAnswer("InitiateMultipartUploadResult", { Bucket: bucket, Key: shownKey(key, undefined), UploadId: id });
+}
+
+export async function uploadPart(call: S3Call, files: Files): Promise<Answer> {
+  const number = partNumber(call.word("partNumber"));
+  const id = await idOf(call, files);
+  await using draft = await files.draft();
+  const isCopy = call.header("x-amz-copy-source") !== undefined;
+  if (isCopy) await copyInto(call, draft);
+  else for await (const chunk of call.body()) await draft.write(chunk);
+  // It may have been completed or given up meanwhile: the part would be left behind.
+  await idOf(call, files);
+  const facts = await draft.keep([UPLOADS, id, partName(number)], { hidden: true });
+  if (!isCopy) return { headers: { ETag: etagOf(facts) } };
+  return xmlAnswer("CopyPartResult", { ETag: etagOf(facts), LastModified: timestamp(facts.modifiedAt) });
+}
+
+async function copyInto(call: S3Call, draft: { write(chunk: Uint8Array): Promise<void> }): Promise<void> {
+  await using source = await openSource(call);
+  const asked = call.header("x-amz-copy-source-range");
+  const [, start, end] = /^bytes=(\d{1,16})-(\d{1,16})$/.exec(asked ?? "") ?? [];
+  if (asked !== undefined && (start === undefined || Number(end) >= source.facts.size || Number(start) > Number(end)))
+    throw new S3Refused(
+      "InvalidRange",
+      `'x-amz-copy-source-range' must be bytes=<first>-<last> within the ${source.facts.size} bytes of the file.`,
+    );
+  for await (const chunk of source.read(start === undefined ? undefined : { start: Number(start), end: Number(end) })) {
+    if (call.isGone) throw new S3Refused("RequestTimeout", "The client went away.");
+    await draft.write(chunk);
+  }
+}
+
+export async function listParts(call: S3Call, files: Files): Promise<Answer> {
+  const id = await idOf(call, files);
+  const most = numberIn(call, "max-parts", MOST_SHOWN, [0, MOST_SHOWN]);
+  const marker = numberIn(call, "part-number-marker", 0, [0, MOST_PARTS]);
+  const parts = (await partsOf(files, id)).filter(({ number }) => number > marker);
+  const shown = parts.slice(0, most);
+  const isTruncated = parts.length > shown.length;
+  return xmlAnswer("ListPartsResult", {
+    ...{ Bucket: call.address.bucket, Key: shownKey(call.address.key, undefined), UploadId: id },
+    ...{ PartNumberMarker: marker, MaxParts: most, IsTruncated: isTruncated, StorageClass: "STANDARD" },
+    ...(isTruncated && { NextPartNumberMarker: shown.at(-1)?.number ?? marker }),
+    Part: shown.map(({ number, facts }) => ({
+      ...{ PartNumber: number, LastModified: timestamp(facts.modifiedAt), ETag: etagOf(facts), Size: facts.size },
+    })),
+  });
+}
+
+/** All parts stay until the file is there and on the disk: who asks again after a crash finds them. */
+export async function completeUpload(call: S3Call, files: Files): Promise<Answer> {
+  const { key, bucket } = call.address;
+  const { names } = pathOf(key);
+  const asked = childrenOf(await call.text(), "CompleteMultipartUpload", "Part");
+  const id = await idOf(call, files);
+  const parts = new Map((await partsOf(files, id)).map((part) => [part.number, part.facts]));
+  const numbers = asked.map((part) => partAsked(part, parts));
+  if (numbers.length === 0) throw new S3Refused("MalformedXML", "An upload is completed from one part at least.");
+  if (numbers.some((number, i) => i > 0 && number <= numbers[i - 1]!))
+    throw new S3Refused("InvalidPartOrder", "The parts must come in the order of their numbers, each once.");
+  await using draft = await files.draft();
+  for (const number of numbers) {
+    await using part = await files.hidden.open([UPLOADS, id, partName(number)]);
+    if (!part) throw new S3Refused("InvalidPart", `Part ${number} is not there.`);
+    for await (const chunk of part.read()) {
+      if (call.isGone) throw new S3Refused("RequestTimeout", "The client went away.");
+      await draft.write(chunk);
+    }
+  }
+  const facts = await draft.keep(names);
+  await removeUpload(files, id);
+  const shown = { Bucket: bucket, Key: shownKey(key, undefined), ETag: etagOf(facts) };
+  return xmlAnswer("CompleteMultipartUploadResult", { Location: call.request.url.split("?", 1)[0], ...shown });
+}
+
+function partAsked(part: Record<string, string>, known: ReadonlyMap<number, FileFacts>): number {
+  const number = partNumber(part.PartNumber);
+  const facts = known.get(number);
+  if (!facts || (part.ETag ?? "").replaceAll('"', "") !== etagOf(facts).replaceAll('"', ""))
+    throw new S3Refused("InvalidPart", `Part ${number} is not there, or not as it was when its ETag was given.`);
+  return number;
+}
+
+export async function abortUpload(call: S3Call, files: Files): Promise<Answer> {
+  await removeUpload(files, await idOf(call, files));
+  return { status: 204 };
+}
+
+export async function listUploads(call: S3Call, files: Files): Promise<Answer> {
+  await sweep(files, call.parts.clock.now());
+  const most = numberIn(call, "max-uploads", MOST_SHOWN, [1, MOST_SHOWN]);
+  const prefix = call.word("prefix") ?? "";
+  const ids = (await files.hidden.list([UPLOADS], { after: marked(call), most: most + 1 })) ?? [];
+  const uploads: Xml[] = [];
+  for (const { name: id } of ids.slice(0, most)) {
+    const about = await aboutOf(files, id);
+    if (about?.key.startsWith(prefix))
+      uploads.push({
+        Key: shownKey(about.key, call.word("encoding-type")),
+        UploadId: id,
+        Initiated: timestamp(about.startedAt),
+      });
+  }
+  const isTruncated = ids.length > most;
+  return xmlAnswer("ListMultipartUploadsResult", {
+    ...{ Bucket: call.address.bucket, Prefix: shownKey(prefix, undefined), MaxUploads: most, IsTruncated: isTruncated },
+    ...(isTruncated && { NextKeyMarker: "", NextUploadIdMarker: ids[most - 1]!.name }),
+    Upload: uploads,
+  });
+}
+
+/** Uploads are listed by their ids, since those of many are not read for a page of a few. */
+function marked(call: S3Call): string | undefined {
+  const id = call.word("upload-id-marker");
+  return id ? `${id}/` : undefined;
+}
+
+/** The upload that the request names, if it is one of its key. */
+async function idOf(call: S3Call, files: Files): Promise<string> {
+  const id = call.word("uploadId") ?? "";
+  const about = ID.test(id) ? await aboutOf(files, id) : undefined;
+  if (about?.key !== call.address.key)
+    throw new S3Refused(
+      "NoSuchUpload",
+      "There is no such upload of this key: it was completed, given up, or is too old.",
+    );
+  return id;
+}
+
+async function aboutOf(files: Files, id: string): Promise<About | undefined> {
+  await using opened = await files.hidden.open([UPLOADS, id, ABOUT]);
+  // Programs can write there too, and whatever they wrote is then no upload.
+  if (!opened || opened.facts.size > 10_000) return undefined;
+  const chunks: Buffer[] = [];
+  for await (const chunk of opened.read()) chunks.push(chunk);
+  try {
+    const { key, startedAt } = JSON.parse(Buffer.concat(chunks).toString()) as Partial<About>;
+    return typeof key === "string" && typeof startedAt === "number" ? { key, startedAt } : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function partsOf(files: Files, id: string): Promise<{ number: number; facts: FileFacts }[]> {
+  const names = (await files.hidden.list([UPLOADS, id], { most: MOST_PARTS + 1 })) ?? [];
+  const parts = [];
+  for (const { name } of names.filter((entry) => /^\d{5}$/.test(entry.name))) {
+    const facts = await files.hidden.find([UPLOADS, id, name]);
+    if (facts?.kind === "file") parts.push({ number: Number(name), facts });
+  }
+  return parts;
+}
+
+const partName = (number: number) => String(number).padStart(5, "0");
+
+function partNumber(text: string | undefined): number {
+  const number = /^\d{1,5}$/.test(text ?? "") ? Number(text) : 0;
+  if (number < 1 || number > MOST_PARTS)
+    throw new S3Refused("InvalidArgument", `A part's number is one from 1 to ${MOST_PARTS}.`);
+  return number;
+}
+
+/** What says that it is there goes first. */
+async function removeUpload(files: Files, id: string): Promise<void> {
+  await files.hidden.remove([UPLOADS, id, ABOUT]);
+  for (const { name } of (await files.hidden.list([UPLOADS, id], { most: MOST_PARTS + 1 })) ?? [])
+    await files.hidden.remove([UPLOADS, id, name]);
+  await files.hidden.remove([UPLOADS, id]);
+}
+
+/** Removes what clients and crashes left behind. */
+async function sweep(files: Files, now: number): Promise<void> {
+  const { hidden } = files;
+  for (const { name, kind } of (await hidden.list([], { most: MOST_SHOWN })) ?? []) {
+    const facts = kind === "file" ? await hidden.find([name]) : undefined;
+    if (facts && facts.modifiedAt < now - DAY_MS) await hidden.remove([name]);
+  }
+  for (const { name: id } of (await hidden.list([UPLOADS], { most: MOST_SHOWN })) ?? []) {
+    const facts = await hidden.find([UPLOADS, id]);
+    if (facts && facts.modifiedAt < now - KEPT_MS) await removeUpload(files, id);
+  }
+}

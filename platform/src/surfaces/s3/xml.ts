@@ -1,0 +1,48 @@
+/** XML as S3 writes and reads it. */
+import { XMLBuilder, XMLParser } from "fast-xml-parser";
+import { S3Refused } from "./refusals.ts";
+
+const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
+
+const builder = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: "@" });
+const parser = new XMLParser({ ignoreAttributes: true, parseTagValue: false, trimValues: true });
+
+export type Xml = { [name: string]: string | number | boolean | undefined | Xml | readonly Xml[] };
+
+export function xmlOf(name: string, content: Xml): string {
+  const root = { "@xmlns": NAMESPACE, ...content };
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ [name]: root })}`;
+}
+
+export const errorXml = (content: Xml) =>
+  `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ Error: content })}`;
+
+/** The named children of a document's root, a text for each of theirs. */
+export function childrenOf(text: string, root: string, child: string): Record<string, string>[] {
+  // Nothing that a client sends has one, and what a type declares may stand for much more than was sent.
+  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw malformed();
+  const found = parsed(text)[root];
+  if (typeof found !== "object" || found === null) throw malformed();
+  const children = [(found as Record<string, unknown>)[child] ?? []].flat();
+  return children.map((one) => {
+    if (typeof one !== "object" || one === null) throw malformed();
+    return Object.fromEntries(Object.entries(one).filter(([, value]) => typeof value === "string"));
+  });
+}
+
+function parsed(text: string): Record<string, unknown> {
+  try {
+    return parser.parse(text, true) as Record<string, unknown>;
+  } catch {
+    throw malformed();
+  }
+}
+
+const malformed = () => new S3Refused("MalformedXML", "The body is not the XML that this operation takes.");
+
+/** What XML has no way to say: characters that no document may hold. */
+const UNSAYABLE = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/gu;
+
+/** A key as a listing shows it: as it is, or written as in a URL where the client asks for that. */
+export const shownKey = (key: string, encoding: string | undefined) =>
+  encoding === "url" ? encodeURIComponent(key).replaceAll("%2F", "/") : key.replace(UNSAYABLE, "\u{fffd}");
