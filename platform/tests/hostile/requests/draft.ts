@@ -168,6 +168,7 @@ const examples: Record<string, Example> = {
     scopes: chance.pick([["read-only"], ["serverless:invoke", "secrets:read"]]),
     ...(chance.chance(0.3) && owns.endpoint.length > 0 ? { endpoints: [owns.endpoint[0]] } : {}),
   }),
+  createS3Key: ({ mark }) => ({ name: `made ${mark}` }),
   createRegistry: ({ mark, hiddenMark }, chance) => ({
     name: `r${chance.below(1e6)} ${mark}`,
     ...{ username: hiddenMark, password: hiddenMark },

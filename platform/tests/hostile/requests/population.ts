@@ -107,6 +107,7 @@ const nothing = (): Person["owns"] => ({
     endpoint: [],
     secret: [],
     apiKey: [],
+    s3Key: [],
     registry: [],
     delegation: [],
     template: [],

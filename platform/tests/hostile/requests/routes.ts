@@ -12,6 +12,7 @@ export type Named =
   | "endpoint"
   | "secret"
   | "apiKey"
+  | "s3Key"
   | "registry"
   | "delegation"
   | "template"
@@ -75,6 +76,7 @@ export const components = { ...rest.components.schemas, ...invoke.components.sch
 const namedBy: [RegExp, Named][] = [
   [/^\/v2\/account\/secrets\//, "secret"],
   [/^\/v2\/account\/api-keys\//, "apiKey"],
+  [/^\/v2\/account\/s3-keys\//, "s3Key"],
   [/^\/v2\/serverless\//, "endpoint"],
   [/^\/v2\/registries\/delegations\//, "delegation"],
   [/^\/v2\/registries\//, "registry"],
@@ -89,6 +91,7 @@ export const things = {
   endpoint: { path: "/v2/serverless", create: "createEndpoint", remove: "deleteEndpoint" },
   secret: { path: "/v2/account/secrets", create: "createSecret", remove: "deleteSecret" },
   apiKey: { path: "/v2/account/api-keys", create: "createApiKey", remove: "deleteApiKey" },
+  s3Key: { path: "/v2/account/s3-keys", create: "createS3Key", remove: "deleteS3Key" },
   registry: { path: "/v2/registries", create: "createRegistry", remove: "deleteRegistry" },
   delegation: { path: "/v2/registries/delegations", create: "createDelegation", remove: "revokeDelegation" },
   template: { path: "/v2/templates", create: "createTemplate", remove: "deleteTemplate" },
