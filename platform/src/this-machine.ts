@@ -18,6 +18,7 @@ import type { OwnMachine, Site } from "./machines/own-machine.ts";
 import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
 import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
 import { halves } from "./ports/compute/publish.ts";
+import type { Volumes } from "./ports/compute/volumes.ts";
 import type { Files } from "./ports/files/files.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
@@ -71,7 +72,9 @@ export async function openMachine(
     refusesImage,
     async volumeFiles(volume) {
       const folder = await host.volumes.folderOf(volume);
-      return folder === undefined ? undefined : new FolderFiles(folder, parts.random);
+      return folder === undefined
+        ? undefined
+        : new FolderFiles(folder, parts.random, () => bytesLeftOn(host.volumes, volume));
     },
     async openLinks(app, url) {
       containerUrl = () => openLink(settings, app, drivers.containers, "container");
@@ -80,6 +83,15 @@ export async function openMachine(
       if (!settings.workerUrl) await containerUrl().catch(() => {});
     },
   };
+}
+
+const GB = 2 ** 30;
+
+/** What may still be written to a volume that nothing else holds to its size; undefined where something does, or nobody can tell. */
+async function bytesLeftOn(volumes: Volumes, id: string): Promise<number | undefined> {
+  if ((await volumes.find(id))?.sizeEnforced !== false) return undefined;
+  const { sizeGb, usedBytes } = await volumes.usage(id);
+  return usedBytes === undefined ? undefined : sizeGb * GB - usedBytes;
 }
 
 /** What runs workers on this machine. */

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { SeededRandom } from "../../kernel/random.ts";
-import { filesConformance, type OpenedFiles, read } from "../../ports/files/files.conformance.ts";
+import { filesConformance, type OpenedFiles, put, read } from "../../ports/files/files.conformance.ts";
 import { FolderFiles } from "./folder-files.ts";
 
 async function setup(): Promise<OpenedFiles & { volume: string; outside: string }> {
@@ -34,6 +34,14 @@ async function setup(): Promise<OpenedFiles & { volume: string; outside: string 
 }
 
 filesConformance("FolderFiles", setup);
+
+test("what would be more than the volume's size is refused, where nothing else holds it to that", async () => {
+  await using world = await setup();
+  const files = new FolderFiles(world.volume, new SeededRandom(1), async () => 10);
+  await put(files, "fits", "0123456789");
+  await expect(put(files, "too-long", "0123456789a")).rejects.toMatchObject({ reason: "full" });
+  expect([await read(files, "fits"), await files.hidden.list([], { most: 10 })]).toEqual(["0123456789", []]);
+});
 
 test("a folder that is swapped for a link again and again shows nothing of what is outside", async () => {
   await using world = await setup();

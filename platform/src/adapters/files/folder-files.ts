@@ -38,11 +38,14 @@ const DRAFT = "draft.";
 export class FolderFiles implements Files {
   readonly #top: string;
   readonly #random: Random;
+  readonly #bytesLeft: () => Promise<number | undefined>;
   readonly hidden: Files["hidden"];
 
-  constructor(top: string, random: Random) {
+  /** `bytesLeft` where nothing else holds the volume to its size: what may still be put there, as far as that is known. */
+  constructor(top: string, random: Random, bytesLeft: () => Promise<number | undefined> = async () => undefined) {
     this.#top = top;
     this.#random = random;
+    this.#bytesLeft = bytesLeft;
     const inside = (path: FilePath) => [HIDDEN_FOLDER, ...path];
     this.hidden = {
       find: (path) => this.#find(inside(path)),
@@ -73,12 +76,13 @@ export class FolderFiles implements Files {
     const top = opened.use(await openTop(this.#top));
     const folder = opened.use((await openFolder(top, [HIDDEN_FOLDER], true))!);
     const name = `${DRAFT}${resourceId(this.#random)}`;
+    const left = (await this.#bytesLeft()) ?? Number.POSITIVE_INFINITY;
     const file = await open(within(folder, name), NEW, FILE_MODE).catch((error) => {
       throw refusalOf(error, "a new file cannot be made");
     });
     opened.use(file);
     const kept = opened.move();
-    return new FolderDraft({ top, folder, name, file, close: () => kept.disposeAsync() });
+    return new FolderDraft({ top, folder, name, file, left, close: () => kept.disposeAsync() });
   }
 
   async #find(path: FilePath): Promise<FileFacts | undefined> {
@@ -151,19 +155,24 @@ interface DraftParts {
   folder: FileHandle;
   name: string;
   file: FileHandle;
+  /** Bytes that it may have. */
+  left: number;
   close(): Promise<void>;
 }
 
 class FolderDraft implements Draft {
   readonly #parts: DraftParts;
   #isKept = false;
+  #written = 0;
 
   constructor(parts: DraftParts) {
     this.#parts = parts;
   }
 
   async write(chunk: Uint8Array): Promise<void> {
-    const { file } = this.#parts;
+    const { file, left } = this.#parts;
+    this.#written += chunk.length;
+    if (this.#written > left) throw new FileRefused("full", "The volume is full: that would be more than its size.");
     try {
       for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten;
     } catch (error) {
