@@ -159,6 +159,7 @@ async function openContainers(
     addresses: engineAddresses(settings.docker, process.env),
     installation,
     ...volumeFolders(settings),
+    volumeImages: host.volumeImages,
     egress: await egressOf(settings),
     publishedPorts: halves(settings.publishedPorts)[1],
     clock,

@@ -8,6 +8,7 @@ import { stay } from "../../kernel/clock.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
 import { type OpenedCompute, reachAt, type TestRegistry } from "../../ports/compute/conformance-world.ts";
 import { Devices } from "../../ports/compute/devices.ts";
+import { VolumeImages } from "../host/volume-images.ts";
 import { containerName, label } from "./container.ts";
 import { EngineApi } from "./engine-api.ts";
 
@@ -20,7 +21,9 @@ let made = 0;
 async function openDocker(): Promise<OpenedCompute> {
   const installation = installations.pop() ?? `conformance${++made}`;
   const volumes = join(TEST_VOLUMES, installation);
-  const open = () => openDriver(installation, { devices: new Devices(GPUS), volumes });
+  const images = await VolumeImages.open(volumes);
+  const volumeImages = "cannot" in images ? undefined : images;
+  const open = () => openDriver(installation, { devices: new Devices(GPUS), volumes, volumeImages });
   let compute = await open();
   return {
     compute,
@@ -30,6 +33,7 @@ async function openDocker(): Promise<OpenedCompute> {
     folder: "/",
     disk: "",
     reach: (outside) => reachAt(compute.linkHost, outside),
+    smallestVolumeMb: 320,
     missingImage: "127.0.0.1:9/no/image:1",
     async reopen() {
       await compute[Symbol.asyncDispose]();

@@ -91,8 +91,10 @@ export class DockerCompute implements Compute {
     this.#devices = options.devices ?? new Devices([]);
     this.#devices.heldBy(() => this.#heldDevices());
     this.#groups = new GroupNetworks({ ...options, engine: this.#engine });
-    const { volumes: folder, sharedVolumes: shared, clock } = options;
-    this.volumes = new VolumeFolders({ folder, shared, clock, usersOf: (volume) => this.#usersOf(volume) });
+    const { volumes: folder, sharedVolumes: shared, volumeImages: images, clock, log } = options;
+    const usersOf = (volume: string) => this.#usersOf(volume);
+    const warn = (text: string) => log.warn({}, text);
+    this.volumes = new VolumeFolders({ folder, shared, images, clock, usersOf, warn });
     const isComing = (id: string) => this.#starting.has(id);
     this.#sight = new Sight({ clock, containers: () => this.#containers(), isComing });
     this.#exec = new DockerExec(options.clock);

@@ -5,6 +5,7 @@ import type { Capabilities } from "../../ports/compute/compute.ts";
 import type { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
+import type { VolumeImages } from "../host/volume-images.ts";
 
 export interface DockerOptions {
   /** Where to look for the engine, see `engineAddresses`. */
@@ -15,6 +16,8 @@ export interface DockerOptions {
   volumes: string;
   /** Storage for volumes that other machines have too. */
   sharedVolumes?: string | undefined;
+  /** What holds those on the machine's own disk to their sizes. */
+  volumeImages?: VolumeImages | undefined;
   /** What containers reach beyond the internet. */
   egress: Egress;
   /** Ports of the machine that can be led to containers. */
@@ -29,21 +32,21 @@ export interface DockerOptions {
 }
 
 /** Whatever the engine is. */
-const CAPABILITIES: Omit<Capabilities, "groups" | "sharedVolumes"> = {
+const CAPABILITIES: Omit<Capabilities, "groups" | "sharedVolumes" | "volumeSizes"> = {
   freeze: true,
   ownNetwork: true,
   sandbox: true,
   limits: true,
   volumes: true,
-  volumeSizes: false,
   freshEnv: false,
   exec: true,
   stats: true,
   publish: true,
 };
 
-export const capabilitiesOf = ({ sharedVolumes }: DockerOptions, podman: boolean): Capabilities => ({
+export const capabilitiesOf = ({ sharedVolumes, volumeImages }: DockerOptions, podman: boolean): Capabilities => ({
   ...CAPABILITIES,
+  volumeSizes: volumeImages !== undefined,
   sharedVolumes: sharedVolumes !== undefined,
   groups: !podman,
 });

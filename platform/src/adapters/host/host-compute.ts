@@ -36,6 +36,7 @@ import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { type Launcher, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork } from "./network.ts";
 import { VolumeFolders } from "./volume-folders.ts";
+import type { VolumeImages } from "./volume-images.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 const LOOK_MS = 2_000;
@@ -47,6 +48,8 @@ export class HostCompute implements Compute {
   readonly capabilities: Capabilities;
   readonly images = machinesOwn;
   readonly volumes: VolumeFolders;
+  /** What holds volumes to their sizes, for the machine's other drivers too. */
+  readonly volumeImages: VolumeImages | undefined;
   readonly #options: HostOptions;
   readonly #cgroups: Cgroups | undefined;
   readonly #network: InstanceNetwork;
@@ -83,13 +86,11 @@ export class HostCompute implements Compute {
     this.#exec = parts.exec;
     this.#stats = parts.stats;
     this.capabilities = capabilitiesOf(parts, options);
-    const { volumes: folder, sharedVolumes: shared, clock } = options;
-    this.volumes = new VolumeFolders({
-      folder,
-      shared,
-      clock,
-      usersOf: async (volume) => this.#places.usersOf(volume),
-    });
+    const { volumes: folder, sharedVolumes: shared, clock, log } = options;
+    const usersOf = async (volume: string) => this.#places.usersOf(volume);
+    const warn = (text: string) => log.warn({}, text);
+    this.volumeImages = parts.images;
+    this.volumes = new VolumeFolders({ folder, shared, clock, usersOf, images: parts.images, warn });
   }
 
   static async open(options: HostOptions): Promise<HostCompute> {

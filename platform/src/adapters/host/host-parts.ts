@@ -12,6 +12,7 @@ import { Launcher } from "./launcher.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { openNetwork } from "./open-network.ts";
+import { VolumeImages } from "./volume-images.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface HostParts {
@@ -23,6 +24,7 @@ export interface HostParts {
   cuda: string | undefined;
   exec: HostExec;
   stats: HostStats;
+  images: VolumeImages | undefined;
 }
 
 export async function openParts(options: HostOptions): Promise<HostParts> {
@@ -47,13 +49,28 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
     mayBeVirtual: options.onLoopback,
   });
   watchdog.traces = [...network.traces, ...(cgroups?.bases ?? [])];
+  const images = launcher.sandboxed ? await VolumeImages.open(options.volumes) : undefined;
+  if (images && "cannot" in images) options.log.warn({}, `volumes are not held to their sizes: ${images.cannot}`);
   const exec = await HostExec.open({ launcher, cgroups, clock });
   const stats = new HostStats({ cgroups, gpus, launcher, clock });
-  return { cgroups, network, launcher, watchdog, gpus, cuda: await cudaWith(gpus), exec, stats };
+  return {
+    cgroups,
+    network,
+    launcher,
+    watchdog,
+    gpus,
+    cuda: await cudaWith(gpus),
+    exec,
+    stats,
+    images: usable(images),
+  };
 }
 
+const usable = (images: VolumeImages | { cannot: string } | undefined) =>
+  images && "cannot" in images ? undefined : images;
+
 export const capabilitiesOf = (
-  { cgroups, network, launcher, exec }: HostParts,
+  { cgroups, network, launcher, exec, images }: HostParts,
   { sharedVolumes }: HostOptions,
 ): Capabilities => ({
   freeze: cgroups !== undefined,
@@ -61,7 +78,7 @@ export const capabilitiesOf = (
   ownNetwork: network.own,
   sandbox: launcher.sandboxed,
   volumes: launcher.sandboxed,
-  volumeSizes: false,
+  volumeSizes: images !== undefined,
   freshEnv: true,
   sharedVolumes: launcher.sandboxed && sharedVolumes !== undefined,
   groups: network.groups !== undefined,

@@ -39,6 +39,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
     folder,
     disk: "/tmp",
     reach: (outside) => reachAt(compute.linkHost, outside),
+    smallestVolumeMb: 320,
     missingImage: "host:/nowhere/at/all",
     async reopen(changed) {
       await compute[Symbol.asyncDispose]();
@@ -53,6 +54,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
       await compute[Symbol.asyncDispose]();
       compute = await open();
       for (const { id } of await compute.list()) await compute.remove(id);
+      for (const { id } of await compute.volumes.list()) await compute.volumes.remove(id);
       await compute[Symbol.asyncDispose]();
       await Promise.all([data, app].map((folder) => rm(folder, { recursive: true, force: true })));
     },

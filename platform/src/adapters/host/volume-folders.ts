@@ -23,6 +23,7 @@ import {
   type VolumeUsage,
 } from "../../ports/compute/volumes.ts";
 import { runTool } from "./forker.ts";
+import type { VolumeImages } from "./volume-images.ts";
 
 /** Beside the volumes; no volume's name begins with a dot. */
 const RECORDS = ".records";
@@ -39,7 +40,14 @@ export interface VolumeFoldersParts {
   shared?: string | undefined;
   clock: Clock;
   usersOf: UsersOf;
+  /** By which those on this machine's own disk are held to their sizes; without it they are folders, and held to none. */
+  images?: VolumeImages | undefined;
+  /** Why one is a folder that was to be more. */
+  warn?: (text: string) => void;
 }
+
+/** What is kept of one. Absent in those of earlier releases, and of those that are folders: whether it has a file system of its own. */
+type KeptVolume = { sizeGb: number; image?: boolean };
 
 interface Count {
   at: number;
@@ -54,12 +62,16 @@ interface Placed extends FoundVolume {
 export class VolumeFolders implements Volumes {
   readonly #own: string;
   readonly #shared: string | undefined;
+  readonly #images: VolumeImages | undefined;
+  readonly #warn: (text: string) => void;
   readonly #clock: Clock;
   readonly #changes = new OneAtATime();
   readonly #counts = new Map<string, Count>();
   readonly usersOf: UsersOf;
 
-  constructor({ folder, shared, clock, usersOf }: VolumeFoldersParts) {
+  constructor({ folder, shared, clock, usersOf, images, warn = () => {} }: VolumeFoldersParts) {
+    this.#images = images;
+    this.#warn = warn;
     this.#own = folder;
     this.#shared = shared;
     this.#clock = clock;
@@ -77,8 +89,10 @@ export class VolumeFolders implements Volumes {
       for (const name of names) if (name.startsWith(REMOVED)) await deleteIn(root, name);
     }
     // What other machines are about to write on the shared storage is theirs.
-    const records = await readdir(join(this.#own, RECORDS)).catch(ifNotThere([]));
+    const records = new Set<string>(await readdir(join(this.#own, RECORDS)).catch(ifNotThere([])));
     for (const name of records) if (!isVolumeName(name)) await deleteIn(this.#own, join(RECORDS, name));
+    // Made last and removed first: what has none was never a volume, or is none any more.
+    for (const id of (await this.#images?.list()) ?? []) if (!records.has(id)) await this.#clear(this.#own, id);
   }
 
   create(volume: Volume): Promise<void> {
@@ -86,18 +100,37 @@ export class VolumeFolders implements Volumes {
       checkVolume(volume);
       const root = volume.shared ? this.#shared : this.#own;
       if (root === undefined) throw new VolumeRefused(NO_SHARED);
-      await ensureFolder(root, volume.id);
+      if (await this.#locate(volume.id)) return;
+      const image = root === this.#own && (await this.#makeImage(volume));
+      if (!image) await ensureFolder(root, volume.id);
       // The record last: with it the volume is there, and whole.
       await mkdir(join(root, RECORDS), { recursive: true, mode: 0o700 });
-      await keepPrivately(recordIn(root, volume.id), JSON.stringify({ sizeGb: volume.sizeGb }));
+      const { sizeGb } = volume;
+      await keepPrivately(recordIn(root, volume.id), textOf({ sizeGb, ...(image && { image }) }));
     });
+  }
+
+  /** False where it is to be a folder. */
+  async #makeImage({ id, sizeGb }: Volume): Promise<boolean> {
+    if (!this.#images) return false;
+    try {
+      await this.#images.make(id, sizeGb);
+      return true;
+    } catch (error) {
+      await this.#images.remove(id);
+      this.#warn(`volume ${id} is not held to its size: ${(error as Error).message}`);
+      return false;
+    }
   }
 
   grow(id: string, sizeGb: number): Promise<void> {
     return this.#changes.run(async () => {
       const volume = await this.#known(id);
       checkGrowth(volume, sizeGb);
-      await replacePrivately(recordIn(volume.root, id), JSON.stringify({ sizeGb }));
+      if (volume.sizeGb === sizeGb) return;
+      const image = volume.sizeEnforced;
+      if (image) await this.#imagesFor(id).grow(id, sizeGb);
+      await replacePrivately(recordIn(volume.root, id), textOf({ sizeGb, ...(image && { image }) }));
     });
   }
 
@@ -113,7 +146,8 @@ export class VolumeFolders implements Volumes {
       try {
         refuseIfUsed(id, await usersOf());
       } catch (error) {
-        if (volume) await keepPrivately(recordIn(volume.root, id), JSON.stringify({ sizeGb: volume.sizeGb }));
+        const { sizeGb, sizeEnforced: image } = volume ?? { sizeGb: 0, sizeEnforced: false };
+        if (volume) await keepPrivately(recordIn(volume.root, id), textOf({ sizeGb, ...(image && { image }) }));
         throw error;
       }
       for (const root of this.#roots) await this.#clear(root, id);
@@ -122,6 +156,7 @@ export class VolumeFolders implements Volumes {
 
   async #clear(root: string, id: string): Promise<void> {
     this.#counts.delete(id);
+    if (root === this.#own) await this.#images?.remove(id);
     const name = `${REMOVED}${id}`;
     await deleteIn(root, name);
     await rename(join(root, id), join(root, name)).catch(ifNotThere(undefined));
@@ -129,17 +164,18 @@ export class VolumeFolders implements Volumes {
   }
 
   async usage(id: string): Promise<VolumeUsage> {
-    const { sizeGb, root } = await this.#known(id);
-    const usedBytes = await this.#count(id, root);
+    const volume = await this.#known(id);
+    const { sizeGb } = volume;
+    const usedBytes = await this.#count(id, await this.#folderOf(volume));
     return { sizeGb, ...(usedBytes !== undefined && { usedBytes }) };
   }
 
   /** One count at a time of each volume, however many ask. */
-  #count(id: string, root: string): Promise<number | undefined> {
+  #count(id: string, folder: string): Promise<number | undefined> {
     const now = this.#clock.monotonic();
     const known = this.#counts.get(id);
     if (known && now - known.at < COUNT_AGAIN_MS) return known.bytes;
-    const bytes = runTool("/bin/sh", ["-c", COUNT, "count", join(root, id)]).then(bytesIn, () => undefined);
+    const bytes = runTool("/bin/sh", ["-c", COUNT, "count", folder]).then(bytesIn, () => undefined);
     this.#counts.set(id, { at: now, bytes });
     return bytes;
   }
@@ -165,7 +201,7 @@ export class VolumeFolders implements Volumes {
       mounts.map(async ({ volume, path }) => {
         const found = await this.#locate(volume);
         if (!found) throw new StartRefused(notHere(volume));
-        return { source: await ensureFolder(found.root, volume), path };
+        return { source: await this.#folderOf(found), path };
       }),
     );
   }
@@ -173,7 +209,19 @@ export class VolumeFolders implements Volumes {
   /** Where the server itself finds what is on a volume; undefined where there is no such volume. */
   async folderOf(id: string): Promise<string | undefined> {
     const found = await this.#locate(id);
-    return found && ensureFolder(found.root, id);
+    return found && this.#folderOf(found);
+  }
+
+  #folderOf({ id, root, sizeEnforced }: Placed): Promise<string> {
+    return sizeEnforced ? this.#imagesFor(id).mount(id) : ensureFolder(root, id);
+  }
+
+  /** A folder in the place of one would hide its contents. */
+  #imagesFor(id: string): VolumeImages {
+    if (this.#images) return this.#images;
+    throw new VolumeRefused(
+      `volume ${id} has a file system of its own, which this server cannot mount: start it as before`,
+    );
   }
 
   async #known(id: string): Promise<Placed> {
@@ -187,12 +235,14 @@ export class VolumeFolders implements Volumes {
     for (const root of this.#roots) {
       const text = await readPrivate(recordIn(root, id)).catch(ifNotThere(undefined));
       if (text === undefined) continue;
-      const { sizeGb } = JSON.parse(text) as { sizeGb: number };
-      return { id, sizeGb, ...(root === this.#shared && { shared: true }), sizeEnforced: false, root };
+      const { sizeGb, image = false } = JSON.parse(text) as KeptVolume;
+      return { id, sizeGb, ...(root === this.#shared && { shared: true }), sizeEnforced: image, root };
     }
     return undefined;
   }
 }
+
+const textOf = (kept: KeptVolume) => JSON.stringify(kept);
 
 const recordIn = (root: string, id: string) => join(root, RECORDS, id);
 

@@ -1,6 +1,6 @@
 /** The program of the conformance suite on a real machine: does the steps that its argument lists. */
 import { spawn } from "node:child_process";
-import { existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
+import { appendFileSync, existsSync, readFileSync, writeFileSync, writeSync } from "node:fs";
 import { connect, createServer } from "node:net";
 
 /** Listened to from the beginning: a test may ask as soon as it has read a line. */
@@ -34,7 +34,17 @@ const acts = {
   takeMemoryMb(megabytes) {
     for (let taken = 0; taken < megabytes; taken += 16) kept.push(Buffer.alloc(16 * 1_048_576, 1));
   },
-  save: (text, { in: file, times = 1 }) => writeFileSync(file, text.repeat(times)),
+  async save(text, { in: file, times = 1, isPatient = false }) {
+    for (const piece = 16 * 1_048_576; ; await acts.pauseMs(50)) {
+      try {
+        writeFileSync(file, "");
+        for (let left = times; left > 0; left -= piece) appendFileSync(file, text.repeat(Math.min(left, piece)));
+        return;
+      } catch (error) {
+        if (!isPatient || error.code !== "ENOSPC") throw error;
+      }
+    }
+  },
   fillMb: (megabytes, { in: file }) => writeFileSync(file, Buffer.alloc(megabytes * 1_048_576, 1)),
   burnMs(ms) {
     const used = () => Object.values(process.cpuUsage()).reduce((sum, part) => sum + part, 0) / 1_000;

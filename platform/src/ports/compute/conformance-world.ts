@@ -23,8 +23,8 @@ export type Step =
   /** Leaves a second process behind that stays for ever. */
   | { leaveChild: true }
   | { takeMemoryMb: number }
-  /** Writes this text to a file, once or as often as it says. */
-  | { save: string; in: string; times?: number }
+  /** Writes this text to a file, once or as often as it says; a patient one tries until there is room for it. */
+  | { save: string; in: string; times?: number; isPatient?: boolean }
   /** Fills a file with so much. */
   | { fillMb: number; in: string }
   /** Computes for at least so long. */
@@ -74,6 +74,8 @@ export interface OpenedCompute extends AsyncDisposable {
   disk: string;
   /** A connection to a port of the machine, as from outside. Rejects when there is none. */
   reach(outside: number): Promise<Duplex>;
+  /** The smallest volume that can grow while it is mounted. */
+  smallestVolumeMb: number;
   /** An image that is not there. */
   missingImage: string;
   /** Lets go of the driver and opens the machine anew, as the next process of the server does. */

@@ -41,9 +41,11 @@ function play(instance: FakeInstance, spec: InstanceSpec, compute: FakeCompute, 
   else if ("stayUntilAsked" in step) instance.onAsk = () => instance.exit({ code: step.stayUntilAsked });
   else if ("takeMemoryMb" in step && step.takeMemoryMb > spec.limits.memoryMb)
     instance.exit({ signal: "SIGKILL", reason: `out of memory: may use ${spec.limits.memoryMb} MB` });
-  else if ("save" in step && !volumes.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1)))
+  else if ("save" in step && !volumes.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1))) {
+    if (step.isPatient) return instance.after(PATIENCE_MS, () => play(instance, spec, compute, steps));
+    instance.write("ENOSPC: no space left on device\n");
     instance.exit({ code: 1 });
-  else {
+  } else {
     if ("call" in step) instance.write(compute.reaches(instance, step.call, step.port) ? "reached\n" : "unreachable\n");
     if ("write" in step) instance.write(step.write.repeat(step.times ?? 1));
     if ("burnMs" in step) instance.uses = { ...instance.uses, cpuMs: step.burnMs };
@@ -94,6 +96,7 @@ async function openFake(capabilities: Partial<Capabilities> = {}): Promise<Opene
     folder: FAKE_FOLDER,
     disk: "/tmp",
     reach: (outside) => compute.reach(outside),
+    smallestVolumeMb: 2,
     missingImage: "missing",
     openRegistry: async () => fakeRegistry(compute),
     async reopen() {

@@ -4,6 +4,7 @@ import { StartRefused } from "./compute.ts";
 import { ended, found, linesOf, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
 import { isOver, VolumeRefused } from "./volumes.ts";
 
+const NO_SIZES = "this driver does not hold volumes to their sizes here";
 const NO_VOLUMES = "this driver has no volumes";
 const at = (volume: string, path = "/workspace") => ({ mounts: [{ volume, path }] });
 const MB = 1_048_576;
@@ -86,6 +87,32 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
         expect([code, isOver(usage)]).toEqual([0, true]);
         expect(usage.usedBytes).toBeGreaterThanOrEqual(3 * MB);
       }
+    });
+
+    test("a writer past its size is told that no space is left, and nobody else notices anything", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumeSizes) return context.skip(NO_SIZES);
+      const [full, beside] = [await world.volume(2 / 1024), await world.volume(2 / 1024)];
+      const writer = await world.start([{ save: "0", times: 3 * MB, in: "/workspace/large" }], at(full));
+      expect((await ended(world.compute, writer)).code).not.toBe(0);
+      expect((await linesOf(world.compute, writer)).lines.join("\n")).toContain("no space left on device");
+      const neighbour = await world.start([{ save: "0", times: MB, in: "/workspace/file" }], at(beside));
+      expect(await ended(world.compute, neighbour)).toMatchObject({ code: 0 });
+    });
+
+    test("one that grows has more room at once, also for a program that has it mounted", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.volumeSizes) return context.skip(NO_SIZES);
+      const mb = world.smallestVolumeMb;
+      const volume = await world.volume(mb / 1024);
+      const file = { in: "/workspace/large", isPatient: true };
+      const steps: Step[] = [{ write: "begun\n" }, { save: "0", times: mb * MB, ...file }, { write: "saved\n" }];
+      const id = await world.start(steps, at(volume));
+      await linesOf(world.compute, id, { limit: 1 });
+      await world.compute.volumes.grow(volume, (3 * mb) / 1024);
+      await world.pass(1_000);
+      expect(await ended(world.compute, id)).toMatchObject({ code: 0 });
+      expect((await linesOf(world.compute, id)).lines).toEqual(["begun", "saved"]);
     });
 
     test("it is not removed while an instance that has not ended mounts it, also in the next process", async (context) => {

@@ -1,0 +1,101 @@
+/** Volumes with a file system of their own, on this machine: what a restart of it, a crash and an earlier release leave of them. */
+import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { beforeEach, expect, test } from "vitest";
+import { realClock } from "../../kernel/clock.ts";
+import { runTool } from "./forker.ts";
+import { VolumeFolders } from "./volume-folders.ts";
+import { VolumeImages } from "./volume-images.ts";
+
+const SMALL_GB = 16 / 1024;
+
+const probing = await mkdtemp(join(tmpdir(), "millrace-probe-"));
+const probed = await VolumeImages.open(probing);
+await rm(probing, { recursive: true });
+beforeEach(({ skip }) => skip("cannot" in probed, "cannot" in probed ? probed.cannot : ""));
+
+async function setup() {
+  const folder = await mkdtemp(join(tmpdir(), "millrace-volumes-"));
+  const images = (await VolumeImages.open(folder)) as VolumeImages;
+  const open = (more: { images?: VolumeImages } = { images }) =>
+    new VolumeFolders({ folder, clock: realClock, usersOf: async () => [], ...more });
+  const volumes = open();
+  const mounts = async () => {
+    const lines = (await readFile("/proc/mounts", "utf8")).split("\n");
+    return lines.filter((line) => line.includes(folder)).length;
+  };
+  const at = async (id: string) => (await volumes.mounted([{ volume: id, path: "/workspace" }]))[0]!.source;
+  return {
+    folder,
+    images,
+    volumes,
+    open,
+    mounts,
+    at,
+    async [Symbol.asyncDispose]() {
+      for (const { id } of await volumes.list()) await volumes.remove(id);
+      expect(await mounts()).toBe(0);
+      expect(await runTool("losetup", ["--list", "--noheadings", "-O", "BACK-FILE"])).not.toContain(folder);
+      await rm(folder, { recursive: true });
+    },
+  };
+}
+
+test("after a restart of the machine it is mounted again by whoever uses it first, with what it held", async () => {
+  await using world = await setup();
+  await world.volumes.create({ id: "v", sizeGb: SMALL_GB });
+  await writeFile(join(await world.at("v"), "file"), "kept");
+  await runTool("umount", [join(world.folder, "v")]);
+  const places = await Promise.all([world.at("v"), world.at("v"), world.volumes.folderOf("v")]);
+  expect(await world.mounts()).toBe(1);
+  expect(await readFile(join(places[0], "file"), "utf8")).toBe("kept");
+  expect(await readdir(places[0])).toEqual(["file"]);
+});
+
+test("the next process finds it, and what a crash left of one that never was is gone", async () => {
+  await using world = await setup();
+  await world.volumes.create({ id: "v", sizeGb: SMALL_GB });
+  await world.images.make("unfinished", SMALL_GB);
+  await writeFile(join(world.folder, ".images", "draft.new"), "");
+  await world.open().sweep();
+  expect(await world.images.list()).toEqual(["v"]);
+  expect(await world.mounts()).toBe(1);
+  expect(await world.open().list()).toEqual([{ id: "v", sizeGb: SMALL_GB, sizeEnforced: true }]);
+});
+
+test("one that an earlier release made as a folder stays one, and says so", async () => {
+  await using world = await setup();
+  await world.open({}).create({ id: "old", sizeGb: SMALL_GB });
+  await writeFile(join(world.folder, "old", "file"), "kept");
+  await world.volumes.create({ id: "old", sizeGb: SMALL_GB });
+  await world.volumes.grow("old", 1);
+  expect(await world.volumes.find("old")).toEqual({ id: "old", sizeGb: 1, sizeEnforced: false });
+  expect(await readFile(join(await world.at("old"), "file"), "utf8")).toBe("kept");
+  expect(await world.mounts()).toBe(0);
+});
+
+test("a server that cannot mount it hides it behind no empty folder", async () => {
+  await using world = await setup();
+  await world.volumes.create({ id: "v", sizeGb: SMALL_GB });
+  const without = world.open({});
+  await expect(without.mounted([{ volume: "v", path: "/workspace" }])).rejects.toThrow("cannot mount");
+  await expect(without.usage("v")).rejects.toThrow("cannot mount");
+});
+
+test("one that cannot be made so is a folder, and the log says why", async () => {
+  await using world = await setup();
+  const said: string[] = [];
+  const { folder, images } = world;
+  const volumes = new VolumeFolders({
+    folder,
+    images,
+    clock: realClock,
+    usersOf: async () => [],
+    warn: (text) => said.push(text),
+  });
+  // No file system is so small.
+  await volumes.create({ id: "v", sizeGb: 1e-6 });
+  expect(said.join()).toContain("volume v is not held to its size");
+  expect(await volumes.find("v")).toMatchObject({ sizeEnforced: false });
+});

@@ -1,0 +1,194 @@
+/** Volumes as files with a file system of their own, mounted where the folder of the volume is: by that programs are held to a size. */
+import { chmod, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { ifNotThere } from "../../kernel/not-there.ts";
+import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
+import { runTool } from "./forker.ts";
+import { parseMounts } from "./mounts.ts";
+import { find } from "./tools.ts";
+
+const GB = 2 ** 30;
+const MB = 2 ** 20;
+/** Beside the volumes; no volume's name begins with a dot. */
+const IMAGES = ".images";
+const DRAFT = ".new";
+/** Device files and programs that change the user are none there; what is deleted gives its room back to the machine. */
+const OPTIONS = "loop,nosuid,nodev,noatime,discard";
+const PROBE_BYTES = 8 * MB;
+/** Without its journal, for the smallest. */
+const SMALLEST_JOURNALED = 512 * MB;
+const SMALLEST_XFS = 320 * MB;
+/** By its number in the kernel's masks. */
+const CAP_SYS_RESOURCE = 24n;
+
+/** Of both drivers of a machine, which share the folder: no two mount one volume. */
+const turns = new OneAtATimeEach();
+
+interface FileSystem {
+  make(file: string, bytes: number): Promise<unknown>;
+}
+
+const FILE_SYSTEMS = {
+  ext4: {
+    make: (file, bytes) => {
+      const journal = bytes < SMALLEST_JOURNALED ? ["-O", "^has_journal"] : ["-J", "size=64"];
+      const lazily = ["-E", "lazy_itable_init=1,lazy_journal_init=1"];
+      return runTool("mkfs.ext4", ["-q", "-F", "-m", "0", ...journal, ...lazily, file]);
+    },
+  },
+  xfs: { make: (file) => runTool("mkfs.xfs", ["-q", "-f", file]) },
+} satisfies Record<string, FileSystem>;
+
+export class VolumeImages {
+  readonly #folder: string;
+  /** An ext4 that is mounted is made larger only by those whom the kernel lets use what is kept for it; an XFS by every root. */
+  readonly #prefersXfs: boolean;
+
+  private constructor(folder: string, prefersXfs: boolean) {
+    this.#folder = folder;
+    this.#prefersXfs = prefersXfs;
+  }
+
+  /** Those below this folder, or why there can be none on this machine. */
+  static async open(folder: string): Promise<VolumeImages | { cannot: string }> {
+    // One probe for a process: the answer is the machine's.
+    probed ??= probe(folder);
+    const { cannot, growsExt4 } = await probed;
+    if (cannot !== undefined) return { cannot };
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    // As the kernel names it where it tells of mounts.
+    return new VolumeImages(await realpath(folder), !growsExt4);
+  }
+
+  /** Makes it whole or not at all; one that is there stays as it is. */
+  make(id: string, sizeGb: number): Promise<void> {
+    return this.#turn(id, async () => {
+      if (await this.#bytes(id)) return;
+      await mkdir(join(this.#folder, IMAGES), { recursive: true, mode: 0o700 });
+      const draft = this.#file(id) + DRAFT;
+      await rm(draft, { force: true });
+      const bytes = Math.ceil(sizeGb * GB);
+      await stretch(draft, bytes);
+      const kind = this.#prefersXfs && bytes >= SMALLEST_XFS ? "xfs" : "ext4";
+      await FILE_SYSTEMS[kind].make(draft, bytes);
+      await rename(draft, this.#file(id));
+      await this.#mount(id);
+      await rm(join(this.#folder, id, "lost+found"), { recursive: true, force: true });
+    });
+  }
+
+  /** Mounts it if it is not, as after a restart of the machine. Resolves with the folder of its contents. */
+  mount(id: string): Promise<string> {
+    return this.#turn(id, () => this.#mount(id));
+  }
+
+  /** Programs that have it mounted get the room at once. */
+  grow(id: string, sizeGb: number): Promise<void> {
+    return this.#turn(id, async () => {
+      const folder = await this.#mount(id);
+      const bytes = Math.ceil(sizeGb * GB);
+      if (bytes > ((await this.#bytes(id)) ?? 0)) await stretch(this.#file(id), bytes);
+      const device = (await runTool("losetup", ["-n", "-O", "NAME", "-j", this.#file(id)])).trim();
+      await runTool("losetup", ["-c", device]);
+      if ((await typeAt(folder)) === "xfs") await runTool("xfs_growfs", [folder]);
+      else await runTool("resize2fs", [device]);
+    });
+  }
+
+  /** With its contents; the loop device goes with the mount. */
+  remove(id: string): Promise<void> {
+    return this.#turn(id, async () => {
+      while ((await typeAt(join(this.#folder, id))) !== undefined) await unmount(join(this.#folder, id));
+      for (const file of [this.#file(id), this.#file(id) + DRAFT]) await rm(file, { force: true });
+    });
+  }
+
+  /** Those of which there is something, whole or not. */
+  async list(): Promise<string[]> {
+    const names = await readdir(join(this.#folder, IMAGES)).catch(ifNotThere([]));
+    return [...new Set(names.map((name) => name.replace(DRAFT, "")))];
+  }
+
+  async #mount(id: string): Promise<string> {
+    const folder = join(this.#folder, id);
+    await mkdir(folder, { recursive: true, mode: 0o700 });
+    if ((await typeAt(folder)) === undefined) {
+      await runTool("mount", ["-o", OPTIONS, this.#file(id), folder]);
+      await chmod(folder, 0o777);
+    }
+    return folder;
+  }
+
+  async #bytes(id: string): Promise<number | undefined> {
+    return (await stat(this.#file(id)).catch(ifNotThere(undefined)))?.size;
+  }
+
+  #file(id: string): string {
+    return join(this.#folder, IMAGES, id);
+  }
+
+  #turn<T>(id: string, task: () => Promise<T>): Promise<T> {
+    return turns.run(this.#file(id), task);
+  }
+}
+
+interface Probed {
+  cannot?: string;
+  growsExt4?: boolean;
+}
+
+let probed: Promise<Probed> | undefined;
+
+async function probe(parent: string): Promise<Probed> {
+  const missing = await missingTool();
+  if (missing !== undefined) return { cannot: missing };
+  const growsExt4 = await mayUseReserved();
+  if (!growsExt4 && !(await find("xfs_growfs")))
+    return { cannot: "volumes could not grow: the server has not CAP_SYS_RESOURCE, and xfsprogs is not installed" };
+  await mkdir(parent, { recursive: true, mode: 0o700 });
+  const folder = await mkdtemp(join(parent, ".probe-"));
+  try {
+    const file = join(folder, "image");
+    await stretch(file, PROBE_BYTES);
+    await FILE_SYSTEMS.ext4.make(file, PROBE_BYTES);
+    const place = join(folder, "mounted");
+    await mkdir(place);
+    await runTool("mount", ["-o", OPTIONS, file, place]);
+    await unmount(place);
+    return { growsExt4 };
+  } catch (error) {
+    return { cannot: (error as Error).message };
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function missingTool(): Promise<string | undefined> {
+  if (process.getuid!() !== 0) return "to mount a file needs root";
+  for (const tool of ["mkfs.ext4", "resize2fs", "losetup", "mount", "umount"])
+    if (!(await find(tool))) return `${tool} is not installed (apt-get install e2fsprogs util-linux)`;
+  return undefined;
+}
+
+async function mayUseReserved(): Promise<boolean> {
+  const [, mask] = /^CapEff:\s*([0-9a-f]+)$/m.exec(await readFile("/proc/self/status", "utf8")) ?? [];
+  return mask !== undefined && ((BigInt(`0x${mask}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
+}
+
+/** Makes a file so long, without taking room for it. */
+async function stretch(file: string, bytes: number): Promise<void> {
+  await using handle = await open(file, "a", 0o600);
+  await handle.truncate(bytes);
+  await handle.sync();
+}
+
+/** Somebody may stand in it, such as a shell of the operator's: it then goes when he leaves. */
+async function unmount(folder: string): Promise<void> {
+  await runTool("umount", [folder]).catch(() => runTool("umount", ["--lazy", folder]));
+}
+
+/** The file system that is mounted there; undefined for none. */
+async function typeAt(folder: string): Promise<string | undefined> {
+  const mounts = parseMounts(await readFile("/proc/self/mountinfo", "utf8"));
+  return mounts.findLast(({ path }) => path === folder)?.type;
+}
