@@ -35,6 +35,7 @@ import type { HostStats } from "./host-stats.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { type Launcher, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork } from "./network.ts";
+import type { Scratches } from "./scratches.ts";
 import { VolumeFolders } from "./volume-folders.ts";
 import type { VolumeImages } from "./volume-images.ts";
 import type { Watchdog } from "./watchdog.ts";
@@ -57,6 +58,7 @@ export class HostCompute implements Compute {
   readonly #watchdog: Watchdog;
   readonly #exec: HostExec;
   readonly #stats: HostStats;
+  readonly #scratches: Scratches;
   /** The machine's GPUs, which its other drivers give out too. */
   readonly devices: Devices;
   readonly #gpus: readonly Device[];
@@ -85,6 +87,7 @@ export class HostCompute implements Compute {
     this.#watchdog = parts.watchdog;
     this.#exec = parts.exec;
     this.#stats = parts.stats;
+    this.#scratches = parts.scratches;
     this.capabilities = capabilitiesOf(parts, options);
     const { volumes: folder, sharedVolumes: shared, clock, log } = options;
     const usersOf = async (volume: string) => this.#places.usersOf(volume);
@@ -126,6 +129,7 @@ export class HostCompute implements Compute {
     const published = open.map(({ kept: { address = 0, published = [] } }) => [address, published] as const);
     await this.#network.published?.restore(new Map(published));
     for (const id of (await this.#cgroups?.list()) ?? []) if (!this.#instances.has(id)) await this.#clear(id);
+    await this.#scratches.sweep((id) => this.#instances.has(id));
     await this.#groups.recover();
     this.#duty = every(this.#options.clock, LOOK_MS, () => this.#look(), this.#failed);
     await this.#watchdog.ensure();
@@ -245,6 +249,7 @@ export class HostCompute implements Compute {
         segment,
         devices,
         volumes: this.volumes,
+        scratches: this.#scratches,
         names: this.#groups.namesFile(group),
         enter,
         ownNetwork: this.#network.own,
@@ -260,6 +265,7 @@ export class HostCompute implements Compute {
       if (place !== undefined) await this.#network.published?.close(place);
       if (before) this.#instances.set(id, before);
       else this.#instances.delete(id);
+      if (!before) await this.#scratches.remove(id);
       await (undo ? undo() : folder.remove());
       await this.#clear(id);
       delete this.#starting.get(id)?.group;
@@ -286,6 +292,7 @@ export class HostCompute implements Compute {
     if (!instance) return;
     await instance.remove();
     await Promise.all([this.#cgroups?.remove(id), this.#network.leave(instance.kept.address)]);
+    await this.#scratches.remove(id);
     await instance.folder.remove();
     this.#instances.delete(id);
     await this.#groups.settle(instance.kept.group);

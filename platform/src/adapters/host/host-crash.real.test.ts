@@ -363,3 +363,25 @@ test("what a program wrote is kept when the server dies while it is started agai
   await ended(next, "crashing");
   expect((await linesOf(next, "crashing")).lines).toEqual(["1", "2"]);
 });
+
+test("the disk of what stays is held to its size, outlives a crash of its program, and leaves nothing", async (context) => {
+  await using world = await openHost();
+  if (!world.compute.volumeImages) return context.skip("files cannot be mounted here");
+  const limits = { vcpu: 1, memoryMb: 512, diskGb: 4 / 1024 };
+  const steps = [{ count: "/tmp/boots" }, { save: "0", times: 5_000_000, in: "/tmp/large" }];
+  const spec = specOf(world, steps, { kind: "pod", limits });
+  await world.compute.start("crashing", spec);
+  await ended(world.compute, "crashing");
+  const next = await world.reopen();
+  await rmFile(world, "crashing");
+  await next.again("crashing", spec);
+  await ended(next, "crashing");
+  const { lines } = await linesOf(next, "crashing");
+  expect([lines[0], lines.includes("2")]).toEqual(["1", true]);
+  expect(lines.filter((line) => line.startsWith("Error: ENOSPC")).length).toBe(2);
+  await next.remove("crashing");
+  expect(await world.remains("crashing")).toEqual([]);
+});
+
+/** The first boot left no room for the second to count. */
+const rmFile = (world: HostWorld, id: string) => rm(join(world.data, "instances", ".disks", id, "large"));

@@ -12,6 +12,7 @@ import { Launcher } from "./launcher.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { openNetwork } from "./open-network.ts";
+import { DISKS, Scratches } from "./scratches.ts";
 import { VolumeImages } from "./volume-images.ts";
 import { Watchdog } from "./watchdog.ts";
 
@@ -25,6 +26,7 @@ export interface HostParts {
   exec: HostExec;
   stats: HostStats;
   images: VolumeImages | undefined;
+  scratches: Scratches;
 }
 
 export async function openParts(options: HostOptions): Promise<HostParts> {
@@ -51,6 +53,8 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
   watchdog.traces = [...network.traces, ...(cgroups?.bases ?? [])];
   const images = launcher.sandboxed ? await VolumeImages.open(options.volumes) : undefined;
   if (images && "cannot" in images) options.log.warn({}, `volumes are not held to their sizes: ${images.cannot}`);
+  const disks = usable(images) && (await VolumeImages.open(join(folder, DISKS)));
+  const scratches = new Scratches(folder, usable(disks), (text) => options.log.warn({}, text));
   const exec = await HostExec.open({ launcher, cgroups, clock });
   const stats = new HostStats({ cgroups, gpus, launcher, clock });
   return {
@@ -63,6 +67,7 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
     exec,
     stats,
     images: usable(images),
+    scratches,
   };
 }
 

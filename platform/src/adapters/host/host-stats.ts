@@ -1,5 +1,5 @@
 /** What an instance on this machine uses, read from files of the kernel: no program is started for it. */
-import { statfs } from "node:fs/promises";
+import { stat, statfs } from "node:fs/promises";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
 import type { Cgroups } from "./cgroups.ts";
@@ -54,8 +54,12 @@ export class HostStats {
     const insider = this.#insiders.get(instance) ?? (await instance.firstProcesses())?.program;
     if (!insider) return undefined;
     this.#insiders.set(instance, insider);
+    const root = `/proc/${insider.pid}/root`;
+    // A folder of the machine's own disk, of which nobody can tell at once what it holds.
+    const [scratch, machine] = await Promise.all([stat(`${root}/tmp`), stat(instance.folder.path)]).catch(() => []);
+    if (scratch?.dev === machine?.dev) return undefined;
     const used = SCRATCH.map(async (name) => {
-      const { bsize, blocks, bfree } = await statfs(`/proc/${insider.pid}/root/${name}`);
+      const { bsize, blocks, bfree } = await statfs(`${root}/${name}`);
       return bsize * (blocks - bfree);
     });
     const sizes = await Promise.all(used).catch(() => undefined);

@@ -37,7 +37,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
     program: (steps) => ({ image: `host:${app}`, entrypoint: ["node"], cmd: ["program.mjs", JSON.stringify(steps)] }),
     command: (steps) => ["node", join(folder, "program.mjs"), JSON.stringify(steps)],
     folder,
-    disk: "/tmp",
+    disk: compute.capabilities.sandbox ? "/tmp" : app,
     reach: (outside) => reachAt(compute.linkHost, outside),
     smallestVolumeMb: 320,
     missingImage: "host:/nowhere/at/all",

@@ -1,6 +1,7 @@
 /** What is kept of one instance on the disk: enough for the next process of the server, and no value of a variable. */
 import { chmod, mkdir, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { ifNotThere } from "../../kernel/not-there.ts";
 import { replacePrivately } from "../../kernel/private-file.ts";
 import type { Exit, InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
 import type { Published } from "../../ports/compute/publish.ts";
@@ -117,6 +118,11 @@ export class InstanceFolder {
       writeFile(this.file(CGROUPS), cgroups.map((folder) => `${folder}\n`).join("")),
       ...(kept.kind === "worker" ? [writeFile(this.file(WORKER), "")] : []),
     ]);
+  }
+
+  /** Whether its disk is a folder here: that of an instance that began with one stays so. */
+  async hasScratch(): Promise<boolean> {
+    return (await readdir(this.path).catch(ifNotThere<string[]>([]))).includes(SCRATCH);
   }
 
   /** The disk of a program that stays, for all that runs there: nobody else can walk to it. */

@@ -27,6 +27,7 @@ import {
   type View,
   withEnvironment,
 } from "./sandbox.ts";
+import type { Scratches } from "./scratches.ts";
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import type { Given, Program, Started } from "./start-program.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
@@ -72,6 +73,7 @@ export interface Launch {
   segment: number;
   devices: readonly Device[];
   volumes: VolumeFolders;
+  scratches: Scratches;
   /** The file of names that its group shares. */
   names?: string | undefined;
   ownNetwork: boolean;
@@ -164,7 +166,8 @@ export class Launcher {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
     const mounts = await launch.volumes.mounted(launch.spec.mounts, RESERVED);
-    const scratch = launch.spec.kind === "worker" ? undefined : await launch.folder.makeScratch();
+    const { id, spec, folder: own } = launch;
+    const scratch = spec.kind === "worker" ? undefined : await launch.scratches.place(id, own, spec.limits.diskGb);
     const given: [number, Given][] = [
       [VARIABLES_FD, { text: environmentText(this.#environmentFor(launch)), owner: user }],
     ];
