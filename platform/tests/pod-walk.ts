@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { connect } from "node:net";
 import { expect } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
+import { askHost } from "./pod-application.ts";
 import { LOOK_MS, type ServerPlace, TRIES } from "./worker-place.ts";
 import type { Answer } from "./world.ts";
 
@@ -113,6 +114,8 @@ export async function walk(at: ServerPlace, pod: PodWalk): Promise<void> {
   const { runtime } = await pod.is("RUNNING");
   const { public: port } = runtime.ports.find((one: { private: number }) => one.private === 2222);
   expect(await pod.knock()).toBe(`I am ${pod.id}`);
+  const headers = { "X-Millrace-Key": at.key };
+  expect((await askHost(at.server.url, `${pod.id}-8080.localhost`, { path: "/x", headers })).text).toBe("hello /x");
 
   // The server is killed: the Pod does not notice.
   await at.restart("SIGKILL");
