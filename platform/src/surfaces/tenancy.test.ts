@@ -142,7 +142,7 @@ async function answerTo(
     answered = true;
   });
   // One timer of this length is always there: that of a duty.
-  const held = world.clock.armed(WRONG_WORKER_KEY_HOLD_MS, 2).then(() => !answered);
+  const held = world.clock.armed(WRONG_WORKER_KEY_HOLD_MS, 3).then(() => !answered);
   if (await Promise.race([asked.then(() => false), held])) await world.clock.advance(WRONG_WORKER_KEY_HOLD_MS);
   const { status, text } = await asked;
   // An answer may repeat the id that it was asked for, and nothing else.

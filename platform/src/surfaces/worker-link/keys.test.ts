@@ -32,7 +32,7 @@ describe.each(routes)("%s %s", (method, path) => {
       const answer = world.invoke(method, path.replace("JOB", job), { key }).finally(() => {
         answered = true;
       });
-      await world.clock.armed(WRONG_KEY_HOLD_MS, 2);
+      await world.clock.armed(WRONG_KEY_HOLD_MS, 3);
       await world.clock.advance(WRONG_KEY_HOLD_MS - 1);
       expect(answered).toBe(false);
       await world.clock.advance(1);
@@ -48,7 +48,7 @@ describe.each(routes)("%s %s", (method, path) => {
 /** The status of a request that must be refused, without waiting for real. */
 async function refusal(world: World, path: string, key: string): Promise<number> {
   const answer = world.call("GET", path, { key });
-  await world.clock.armed(WRONG_KEY_HOLD_MS, 2);
+  await world.clock.armed(WRONG_KEY_HOLD_MS, 3);
   await world.clock.advance(WRONG_KEY_HOLD_MS);
   return (await answer).status;
 }
