@@ -1,7 +1,8 @@
 /** What a key may do, what it may hand on, and that another account's things do not exist for it. */
 import { describe, expect, test } from "vitest";
+import { putPod } from "../../tests/pod-doc.ts";
 import { giveVolumesAPlace } from "../../tests/volume-doc.ts";
-import { setup } from "../../tests/world.ts";
+import { setup, type World } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
 import { timestamp } from "../kernel/clock.ts";
 import { type Operation, pathParameters } from "../kernel/operation.ts";
@@ -55,7 +56,8 @@ describe("tenancy", () => {
   const byId = all.filter(([, { path }]) => pathParameters(path).includes("id") && !path.startsWith("/v2/catalog/"));
 
   /** What the first account has, and what a stranger would make of it. */
-  const things: Record<string, { make: object; change?: object }> = {
+  const things: Record<string, { make: object | ((world: World) => Promise<string>); change?: object }> = {
+    "/v2/pods": { make: putPod, change: { name: "stolen" } },
     "/v2/account/s3-keys": { make: { name: "mine" } },
     [API_KEYS]: { make: { scopes: ["all"] } },
     "/v2/account/secrets": {
@@ -83,11 +85,13 @@ describe("tenancy", () => {
       giveVolumesAPlace(world);
       const stranger = await world.newKey({ of: await world.services.accounts.create("stranger", "s@localhost") });
       const [collection, { make, change }] = Object.entries(things).find(([path]) => op.path.startsWith(path))!;
-      const { id } = (await world.call("POST", collection, { body: make })).json;
+      const made = async () => (await world.call("POST", collection, { body: make })).json.id as string;
+      const id = typeof make === "function" ? await make(world) : await made();
       const before = JSON.stringify(await contents(world.store));
-      const body = op.in ? change : undefined;
-      const foreign = await world.call(op.method, op.path.replace("{id}", id), { key: stranger, body });
-      const unknown = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key: stranger, body });
+      const body = op.in ? (op.path.endsWith("/action") ? { action: "terminate" } : change) : undefined;
+      const path = op.path.replace("{port}", "8888");
+      const foreign = await world.call(op.method, path.replace("{id}", id), { key: stranger, body });
+      const unknown = await world.call(op.method, path.replace("{id}", "aaaaaaaaaaaaaa"), { key: stranger, body });
       expect([foreign.status, foreign.text]).toEqual([404, unknown.text]);
       expect(JSON.stringify(await contents(world.store))).toBe(before);
     },
@@ -95,6 +99,7 @@ describe("tenancy", () => {
 
   async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
     const kinds = ["secret", "secret-value", "api-key", "s3-key", "ssh-keys", "endpoint", "removed-endpoint"].concat([
+      "pod",
       "template",
       "network-volume",
       "removed-network-volume",

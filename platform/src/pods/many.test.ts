@@ -1,11 +1,10 @@
 /** Many Pods: those that are stopped cost nothing, and those that run cost little. */
 import { expect, test } from "vitest";
+import { putPod } from "../../tests/pod-doc.ts";
 import { setupPods } from "../../tests/pod-world.ts";
 import { MemoryStore } from "../ports/store/memory-store.ts";
 import type { Listing, Write } from "../ports/store/store.ts";
 import { standardQuotas } from "../resources/account/quotas.ts";
-import { created } from "../resources/pods/fields.ts";
-import { podLifecycle } from "../resources/pods/model.ts";
 
 const STOPPED = 5000;
 const RUNNING = 200;
@@ -38,15 +37,10 @@ test("a second of 5,000 stopped and 200 running Pods reads a handful of lists an
     store,
     quotas: { ...standardQuotas(2), pods: 10_000 },
   });
-  const { podRecords } = world.services;
   const body = { name: "new", image: "host:/app", cpu: { id: "cpu3c", vcpuCount: 2 } };
   for (let i = 0; i < RUNNING; i++) await world.call("POST", "/v2/pods", { body });
   await world.settle();
-  const config = created({ name: "old", image: "host:/app", cpu: [{ id: "cpu3c", vcpuCount: 2 }] });
-  const at = { lastStatusChange: 0, startedAt: null, instance: null, last: null, machines: [], crashes: null };
-  const doc = { ...config, ...at, status: podLifecycle.next("RUNNING", "stop"), reason: "stopped", publicPorts: {} };
-  for (let i = 0; i < STOPPED; i++)
-    await podRecords.pods.insert({ id: `stopped${i}`, account: world.owner.account, createdAt: i, doc });
+  for (let i = 0; i < STOPPED; i++) await putPod(world, {}, `stopped${i}`);
   expect(world.running()).toHaveLength(RUNNING);
   await world.pass(12);
 

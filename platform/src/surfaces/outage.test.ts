@@ -22,6 +22,15 @@ const BODIES: Record<string, unknown> = {
   createEndpoint: { name: "e", image: "host", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
   updateEndpoint: { name: "e" },
   createS3Key: { name: "k" },
+  createPod: { name: "p", image: "host", cpu: { id: "cpu3c", vcpuCount: 2 } },
+  updatePod: { name: "p" },
+  podAction: { action: "stop" },
+  createTemplate: { name: "t", image: "host" },
+  updateTemplate: { name: "t" },
+  createRegistry: { name: "r", username: "u", password: "p" },
+  createDelegation: { resource: "arn:aws:ecr:us-east-2:123456789012:repository/team/model" },
+  createNetworkVolume: { name: "v", size: 10, dataCenter: "EU-RO-1" },
+  updateNetworkVolume: { name: "v" },
   updateSshKeys: { keys: [] },
 };
 

@@ -1,6 +1,7 @@
 /** Two accounts: a walk over every route with the ids of the one and the keys of the other, which must find nothing. */
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../tests/balanced-world.ts";
+import { putPod } from "../../tests/pod-doc.ts";
 import { putVolume } from "../../tests/volume-doc.ts";
 import { putWorker, workerDoc } from "../../tests/worker-doc.ts";
 import type { Answer } from "../../tests/world.ts";
@@ -10,10 +11,23 @@ import { workerLog } from "../resources/workers/model.ts";
 const DOMAIN = "apps.millrace.test";
 /** What no answer to a stranger may contain. */
 const PRIVATE = "walked-by-nobody";
+const ARN = "arn:aws:ecr:us-east-2:123456789012:repository/team/model";
 const WRONG_WORKER_KEY_HOLD_MS = 5000;
 
 type Ids = Record<
-  "s3Key" | "secret" | "apiKey" | "endpoint" | "job" | "batch" | "request" | "worker" | "volume",
+  | "s3Key"
+  | "secret"
+  | "apiKey"
+  | "endpoint"
+  | "job"
+  | "batch"
+  | "request"
+  | "worker"
+  | "volume"
+  | "pod"
+  | "template"
+  | "registry"
+  | "delegation",
   string
 >;
 
@@ -27,6 +41,10 @@ const UNKNOWN: Ids = {
   request: "00000000-0000-7000-8000-000000000000-u1",
   worker: "zzzzzzzzzzzzzz",
   volume: "zzzzzzzzzzzzzz",
+  pod: "zzzzzzzzzzzzzz",
+  template: "zzzzzzzzzzzzzz",
+  registry: "zzzzzzzzzzzzzz",
+  delegation: "zzzzzzzzzzzzzz",
 };
 
 /** Whose id stands in a path that begins so. A new route with an id says so here. */
@@ -35,6 +53,10 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/account/api-keys/{id}": "apiKey",
   "/v2/network-volumes/{id}": "volume",
   "/v2/account/s3-keys/{id}": "s3Key",
+  "/v2/pods/{id}": "pod",
+  "/v2/templates/{id}": "template",
+  "/v2/registries/delegations/{id}": "delegation",
+  "/v2/registries/{id}": "registry",
   "/v2/serverless/{id}": "endpoint",
   // The catalog is nobody's: what an account has is not in it.
   "/v2/catalog/gpus/{id}": "endpoint",
@@ -47,6 +69,9 @@ const BODIES: Record<string, unknown> = {
   "PATCH /v2/account/secrets/{id}": { value: "taken over" },
   "PATCH /v2/network-volumes/{id}": { name: "taken over" },
   "PATCH /v2/serverless/{id}": { name: "taken over" },
+  "PATCH /v2/pods/{id}": { name: "taken over" },
+  "POST /v2/pods/{id}/action": { action: "terminate" },
+  "PATCH /v2/templates/{id}": { name: "taken over" },
   "POST /v2/{endpoint_id}/run": { input: {} },
   "POST /v2/{endpoint_id}/runsync": { input: {} },
   "POST /v2/{endpoint_id}/batch": [{ input: {} }],
@@ -68,6 +93,7 @@ function pathFor(path: string, ids: Ids): string {
     if (named in ids) return ids[named as keyof Ids];
     // No endpoint has builds: any id is that of one which is not there.
     if (name === "workerId" || name === "buildId") return ids.worker;
+    if (name === "port") return "8888";
     const kind = Object.entries(ID_OF).find(([start]) => path === start || path.startsWith(`${start}/`))?.[1];
     if (name !== "id" || kind === undefined) throw new Error(`say in this test whose id '{${name}}' of ${path} is`);
     return ids[kind];
@@ -92,6 +118,10 @@ async function setup() {
     request: drafted.json.requestIds[0],
     worker: await makeWorker(world, endpoint),
     volume: await putVolume(world, PRIVATE),
+    pod: await putPod(world, { name: PRIVATE, ports: ["8888/http"] }),
+    template: await make("/v2/templates", { name: PRIVATE, image: "busybox" }),
+    registry: await make("/v2/registries", { name: PRIVATE, username: PRIVATE, password: PRIVATE }),
+    delegation: await make("/v2/registries/delegations", { resource: ARN, name: PRIVATE }),
   };
   await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [`ssh-ed25519 AAAA ${PRIVATE}`] } });
   const stranger = await world.services.accounts.create("stranger", "s@localhost");
@@ -118,6 +148,10 @@ async function inventory(world: BalancedWorld, ids: Ids): Promise<unknown> {
     "/v2/account/ssh-keys",
     "/v2/serverless",
     "/v2/network-volumes",
+    "/v2/pods",
+    "/v2/templates",
+    "/v2/registries",
+    "/v2/registries/delegations",
     `/v2/serverless/${ids.endpoint}/workers`,
     `/v2/${ids.endpoint}/status/${ids.job}`,
     `/v2/${ids.endpoint}/health`,
