@@ -54,7 +54,8 @@ export const containerFields = {
     t.Array(t.String({ pattern: "^([1-9]\\d{0,4})/(http|tcp)$", maxLength: 10 }), {
       default: [],
       maxItems: MOST_PORTS,
-      description: "Ports to expose, each `port/protocol`, from 1 to 65535.",
+      description:
+        "Ports to expose, each `port/protocol`, from 1 to 65535; a Pod's TCP port that is named from 70000 on has the same number inside and outside.",
     }),
   ),
   registry: t.Optional({
