@@ -8,6 +8,7 @@ import { settingsFrom } from "../src/settings.ts";
 import { filesHolding, millrace, ownerKey, startServer, temporaryFolder } from "./process.ts";
 
 const SECRETS = "/v2/account/secrets";
+const REGISTRIES = "/v2/registries";
 const FIRST = "correct horse battery staple";
 const SECOND = "tree moon river candle bridge";
 
@@ -17,7 +18,7 @@ async function reveal(data: string, name: string): Promise<string | undefined> {
   return await installation.secrets.reveal(account, name);
 }
 
-test("a secret's value is in no file, no answer and no log: not when set, rotated or deleted", async () => {
+test("a secret's value and a registry's password are in no file, no answer and no log: not when set, rotated or deleted", async () => {
   await using folder = await temporaryFolder();
   const server = await startServer(folder.path);
   const key = await ownerKey(folder.path);
@@ -39,6 +40,9 @@ test("a secret's value is in no file, no answer and no log: not when set, rotate
   // The search itself works: it finds what is not secret.
   expect(await filesHolding(folder.path, "to be found")).not.toEqual([]);
   await expectNowhere();
+  const registry = await ask("POST", REGISTRIES, { name: "hub", username: FIRST, password: SECOND });
+  await ask("POST", REGISTRIES, { name: "hub", username: FIRST, password: SECOND, bogus: SECOND });
+  await ask("GET", REGISTRIES);
   await ask("PATCH", `${SECRETS}/${id}`, { value: SECOND });
   await ask("POST", SECRETS, { name: "token", value: FIRST });
   await ask("PATCH", `${SECRETS}/${id}`, { value: SECOND, bogus: FIRST });
@@ -46,6 +50,7 @@ test("a secret's value is in no file, no answer and no log: not when set, rotate
   await ask("GET", SECRETS);
   await expectNowhere();
   await ask("DELETE", `${SECRETS}/${id}`);
+  await ask("DELETE", `${REGISTRIES}/${registry.id}`);
   await expectNowhere();
   expect(await server.end("SIGTERM")).toBe(0);
   await expectNowhere();
