@@ -1,10 +1,14 @@
 /** Pods: machines that people live on, from the wish to the end. */
 import type { Document, Kept } from "../../kernel/document.ts";
 import { lifecycle } from "../../kernel/lifecycle.ts";
+import { KIB } from "../../kernel/operation.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields, shownContainerFields } from "../container/model.ts";
 import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
+
+/** Of what a Pod is made of, in the body of a request, and with what its template adds. */
+export const POD_BYTES = 100 * KIB;
 
 export const podStatuses = ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR", "TERMINATED"] as const;
 export type PodStatus = (typeof podStatuses)[number];

@@ -1,9 +1,9 @@
 /** Operations on Pods. */
-import { KIB, type Operations } from "../../kernel/operation.ts";
+import type { Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
 import { closed, dateTime, oneOf, t } from "../../kernel/schema.ts";
 import { LogEvent, logDescription, logQuery } from "../logs/model.ts";
-import { Pod, podActions } from "./model.ts";
+import { POD_BYTES, Pod, podActions } from "./model.ts";
 
 const on = operationsOn(Pod, "/v2/pods", { tag: "Pods", scope: "pods", one: "a Pod", many: "pods" });
 const list = on.list();
@@ -24,7 +24,7 @@ export const podOperations = {
       "From `image`, or from `templateId`, with exactly one of `gpu` and `cpu`. There is a place for it before the answer; where there is " +
       "none, the refusal says what it needs and how much of that is free.",
     refuses: ["not-found", "no-capacity", "over-quota"],
-    bodyLimit: 100 * KIB,
+    bodyLimit: POD_BYTES,
     isLimitFirst: true,
   }),
   getPod: on.get({ byPod: true }),

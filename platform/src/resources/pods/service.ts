@@ -15,7 +15,7 @@ import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } fro
 import { amountsOf } from "./held.ts";
 import type { PodInstance } from "./instance.ts";
 import type { PodLogAsked, ReadPodLog } from "./logs.ts";
-import { type KeptPod, type PodAction, podLifecycle } from "./model.ts";
+import { type KeptPod, POD_BYTES, type PodAction, podLifecycle } from "./model.ts";
 import { needOf } from "./need.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
@@ -132,7 +132,11 @@ export class PodService {
   /** The terms with what the template gives that they name. */
   async #copied(caller: Caller, terms: PodTerms, copying: Copying): Promise<PodTerms> {
     if (terms.templateId === undefined) return terms;
-    return withTemplate(await this.#parts.templates.forCopy(caller, terms.templateId, "pod"), terms, copying);
+    const whole = withTemplate(await this.#parts.templates.forCopy(caller, terms.templateId, "pod"), terms, copying);
+    const bytes = Buffer.byteLength(JSON.stringify(whole));
+    if (bytes > POD_BYTES)
+      throw problem("too-large", `With its template this Pod takes ${bytes} bytes to say, of ${POD_BYTES} at most.`);
+    return whole;
   }
 
   /** Undefined for one that is gone by it. */

@@ -155,6 +155,14 @@ describe("a Pod", () => {
     expect((await world.call("POST", "/v2/pods", { body: { ...BARE, templateId: UNKNOWN } })).status).toBe(404);
   });
 
+  test("that is longer with its template than a Pod may be is refused: 413", async () => {
+    await using world = await setupPods();
+    const env = { LONG: "x".repeat(110_000) };
+    const id = (await world.call("POST", "/v2/templates", { body: { ...PODS, env } })).json.id;
+    const { status, json } = await world.call("POST", "/v2/pods", { body: { ...BARE, templateId: id } });
+    expect([status, json.detail]).toEqual([413, expect.stringContaining("of 102400 at most")]);
+  });
+
   test("takes the container of a template later", async () => {
     await using world = await setupPods();
     const id = (await world.call("POST", "/v2/templates", { body: PODS })).json.id;
