@@ -95,7 +95,7 @@ export async function openServices(
     podKeys: new PodKeys(parts),
     podRemains,
     portVisits: new PortVisits(parts),
-    pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates }),
+    pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates, volumes }),
     batchRecords,
     volumes,
     quotas,

@@ -41,8 +41,7 @@ export function openPods(parts: OpenPodsParts): Pods {
   const { fleet, pods, secrets, registries, account, volumes } = parts;
   const machines = async () => (await fleet.roll()).machines;
   const yielding = new Yielding({ ...parts, machines, stop: (...ending) => pods.stopFor(...ending) });
-  const volumeOf = (owner: string, volume: string) => volumes.placeOf(owner, volume);
-  const placer = new PodPlacer({ ...parts, machines, yielding, volumeOf });
+  const placer = new PodPlacer({ ...parts, machines, yielding });
   pods.placeWith(placer);
   return new Pods({
     ...parts,

@@ -42,9 +42,11 @@ function play(instance: FakeInstance, spec: InstanceSpec, compute: FakeCompute, 
   else if ("takeMemoryMb" in step && step.takeMemoryMb > spec.limits.memoryMb)
     instance.exit({ signal: "SIGKILL", reason: `out of memory: may use ${spec.limits.memoryMb} MB` });
   else if ("save" in step && !volumes.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1))) {
-    if (step.isPatient) return instance.after(PATIENCE_MS, () => play(instance, spec, compute, steps));
-    instance.write("ENOSPC: no space left on device\n");
-    instance.exit({ code: 1 });
+    if (step.isPatient) instance.after(PATIENCE_MS, () => play(instance, spec, compute, steps));
+    else {
+      instance.write("ENOSPC: no space left on device\n");
+      instance.exit({ code: 1 });
+    }
   } else {
     if ("call" in step) instance.write(compute.reaches(instance, step.call, step.port) ? "reached\n" : "unreachable\n");
     if ("write" in step) instance.write(step.write.repeat(step.times ?? 1));

@@ -2,18 +2,12 @@
 import { dataCenters, gpuShare } from "../../catalog/compute.ts";
 import type { Need, Terms } from "../../machines/need.ts";
 import { isHostImage } from "../../ports/compute/by-image.ts";
+import type { VolumePlace } from "../volumes/service.ts";
 import type { KeptPod, PodGpu } from "./model.ts";
 
 const MB_PER_GB = 1024;
 /** For a type that the catalog gave up: what a small GPU machine has. */
 const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
-
-/** Where the volume is that a Pod mounts. */
-export interface VolumePlace {
-  dataCenter: string;
-  /** Absent for one that every machine of its data center reaches. */
-  machine?: string | undefined;
-}
 
 type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "countryCodes" | "mounts" | "last"> &
   Partial<Pick<KeptPod, "globalNetworking">>;

@@ -10,10 +10,11 @@ import type { QuotaBook } from "../account/quotas.ts";
 import { hostName } from "../container/variables.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { TemplateService } from "../templates/service.ts";
+import type { NetworkVolumeService } from "../volumes/service.ts";
 import { amountsOf, refusalOf } from "./held.ts";
 import type { KeptPodInstance, PodInstance } from "./instance.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
-import { needOf, type VolumePlace } from "./need.ts";
+import { needOf } from "./need.ts";
 import type { PodItem, PodRecords, PodWish } from "./records.ts";
 import type { Yielding } from "./yielding.ts";
 
@@ -25,10 +26,9 @@ export interface PlacerParts {
   machines: () => Promise<readonly Machine[]>;
   yielding: Yielding;
   quotas: QuotaBook;
-  /** Where a network volume of an account is; undefined when there is none. */
-  volumeOf: (account: string, volume: string) => Promise<VolumePlace | undefined>;
   registries: RegistryService;
   templates: TemplateService;
+  volumes: NetworkVolumeService;
 }
 
 type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
@@ -55,13 +55,18 @@ export class PodPlacer {
   }
 
   async #createOn(pod: NewPod, wish: PodWish & { id: string }): Promise<PodInstance | NoRoom> {
-    const { registries, templates } = this.#parts;
+    const { registries, templates, volumes } = this.#parts;
     const { pods } = this.#parts.podRecords;
+    const mounted = (pod.doc.mounts.network ?? []).map(({ volumeId }) => volumeId);
     const machines = await this.#parts.machines();
     const placed = await this.#allocator.allocate([wish], async ([place]) => {
       const doc = { ...pod.doc, instance: wish.id, last: lastPlace(place!, machines), machines: [place!.machine] };
-      const using = await registries.using(pod.account, doc.registry);
-      return [pods.inserting({ ...pod, doc }), ...using, ...(await templates.using(pod.account, doc.template))];
+      return [
+        pods.inserting({ ...pod, doc }),
+        ...(await registries.using(pod.account, doc.registry)),
+        ...(await templates.using(pod.account, doc.template)),
+        ...(await volumes.using(pod.account, mounted)),
+      ];
     });
     return Array.isArray(placed) ? placed[0]! : placed;
   }
@@ -91,9 +96,9 @@ export class PodPlacer {
   }
 
   async #wish(pod: NewPod): Promise<(PodWish & { id: string }) | NoRoom> {
-    const { volumeOf, clock, random } = this.#parts;
+    const { volumes, clock, random } = this.#parts;
     const named = pod.doc.mounts.network?.[0]?.volumeId;
-    const volume = named === undefined ? undefined : await volumeOf(pod.account, named);
+    const volume = named === undefined ? undefined : await volumes.placeOf(pod.account, named);
     if (named !== undefined && !volume) return { reason: `its network volume ${named} is not there any more` };
     const id = `${pod.id}-${hostName(resourceId(random)).slice(-8)}`;
     const instance = (place: Place) => ({

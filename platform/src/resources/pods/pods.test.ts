@@ -174,3 +174,34 @@ test("what an account may hold is a limit that is named: at creation a refusal, 
   await world.pass(2);
   expect((await world.pod(first.id)).status).toBe("RUNNING");
 });
+
+test("a network volume must be the account's and where the Pod may be, is told to it, and stays when it goes", async () => {
+  await using world = await setupPods();
+  const volume = await world.call("POST", "/v2/network-volumes", {
+    body: { name: "data", size: 10, dataCenter: "EU-RO-1" },
+  });
+  const network = [{ volumeId: volume.json.id, path: "/data" }];
+  const refused = async (more: object) => {
+    const { status, json } = await world.call("POST", "/v2/pods", { body: { ...CPU_POD, ...more } });
+    return [status, json.detail];
+  };
+  const unknown = { mounts: { network: [{ volumeId: "nothing", path: "/data" }] } };
+  expect(await refused(unknown)).toEqual([404, "network volume not found"]);
+  expect(await refused({ mounts: { network }, dataCenterIds: ["US-KS-2"] })).toEqual([
+    400,
+    `Network volume '${volume.json.id}' is in EU-RO-1, which 'dataCenterIds' does not name.`,
+  ]);
+  const { id } = await world.create({ ...CPU_POD, mounts: { network } });
+  const [program] = world.running();
+  expect(program!.spec.mounts).toEqual([{ volume: volume.json.id, path: "/data" }]);
+  expect(program!.spec.env.RUNPOD_VOLUME_ID).toBe(volume.json.id);
+  const path = `/v2/network-volumes/${volume.json.id}`;
+  expect(await world.call("DELETE", path)).toMatchObject({
+    status: 400,
+    json: { detail: expect.stringContaining(id) },
+  });
+  await world.act(id, "terminate");
+  await world.pass(2);
+  expect((await world.compute.volumes.list()).map((one) => one.id)).toEqual([volume.json.id]);
+  expect((await world.call("DELETE", path)).status).toBe(204);
+});

@@ -11,6 +11,7 @@ import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
 import { type Copying, withTemplate } from "../templates/copy.ts";
 import type { TemplateService } from "../templates/service.ts";
+import type { NetworkVolumeService } from "../volumes/service.ts";
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
 import { amountsOf } from "./held.ts";
 import type { PodInstance } from "./instance.ts";
@@ -27,6 +28,7 @@ export interface PodServiceParts {
   podRecords: PodRecords;
   podRemains: PodRemains;
   quotas: QuotaBook;
+  volumes: NetworkVolumeService;
   registries: RegistryService;
   templates: TemplateService;
 }
@@ -88,6 +90,7 @@ export class PodService {
     const config = created(await this.#copied(caller, terms, "new-pod"));
     await refuseImage(this.#refusesImage, config.image, caller.account);
     await registries.using(caller.account, config.registry);
+    await this.#refuseVolumesElsewhere(caller.account, config);
     const record = newRecord(this.#parts, caller.account);
     const doc: KeptPod = {
       ...withJupyter(config, this.#parts.random),
@@ -127,6 +130,18 @@ export class PodService {
       const moved = this.#moved("STARTING", `restarts: ${reboots.join(", ")} changed`);
       return { set: { ...set, ...moved }, also, ...restarting };
     });
+  }
+
+  /** A volume must be the account's, and in a data center where the Pod may be. */
+  async #refuseVolumesElsewhere(account: string, { mounts, dataCenterIds }: PodConfig): Promise<void> {
+    const ids = (mounts.network ?? []).map(({ volumeId }) => volumeId);
+    for (const { id, dataCenter } of await this.#parts.volumes.located(account, ids)) {
+      if (dataCenterIds.length > 0 && !dataCenterIds.includes(dataCenter))
+        throw problem(
+          "rule-broken",
+          `Network volume '${id}' is in ${dataCenter}, which 'dataCenterIds' does not name.`,
+        );
+    }
   }
 
   /** The terms with what the template gives that they name. */
