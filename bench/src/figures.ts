@@ -11,7 +11,8 @@ export type StackName =
   | "graphile-worker"
   | "lb-millrace"
   | "lb-nginx"
-  | "lb-direct";
+  | "lb-direct"
+  | "pod-proxy";
 
 export type Source = "echo" | `${StackName}/${PhaseName}`;
 
@@ -87,6 +88,8 @@ export const figures: Figure[] = [
   work("13", "through Millrace's proxy against nginx", "lb-millrace/forward", "lb-nginx/forward", 0.45, 0.6),
   added("13", "added to a request's p50 by Millrace's proxy, ms", "lb-millrace/forward-1", "lb-direct/forward-1", 0.3),
   added("13", "added to a request's p50 by nginx, ms", "lb-nginx/forward-1", "lb-direct/forward-1", 0),
+  work("17", "a Pod's HTTP port through the proxy against direct", "pod-proxy/forward", "echo", 0, 0),
+  added("17", "added to a request's p50 by the way to a Pod, ms", "pod-proxy/forward-1", "lb-direct/forward-1", 0),
 ];
 
 export type Round = Partial<Record<Source, Measure>>;

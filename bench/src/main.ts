@@ -11,6 +11,7 @@ import { type Flags, HELP, readFlags } from "./flags.ts";
 import { describeMachine, flushLatency, refuseMemoryDisk } from "./machine.ts";
 import { millraceStack } from "./millrace.ts";
 import type { Pace } from "./phases.ts";
+import { podStack } from "./pod-proxy.ts";
 import { measurePodStarts, podLines } from "./pods.ts";
 import { type Databases, givenPostgres, ownPostgres } from "./postgres.ts";
 import { type Rounds, runRounds } from "./rounds.ts";
@@ -110,6 +111,7 @@ async function openStacks(
   if (names.has("postgres")) stacks.postgres = millraceStack({ nodeOptions, databases: await postgres() });
   for (const name of ["lb-millrace", "lb-nginx", "lb-direct"] as const)
     if (names.has(name)) stacks[name] = balancedStack(name, { nodeOptions });
+  if (names.has("pod-proxy")) stacks["pod-proxy"] = podStack({ nodeOptions });
   const peers = [...names].filter((name) => stacks[name] === undefined);
   if (peers.length > 0) {
     const { peerStack } = await import("./peers.ts");
