@@ -136,6 +136,7 @@ export const Pod = resource("Pod", {
         memory: t.Integer({ minimum: 1, description: "GB." }),
       }),
     ),
+    cloud: oneOf(clouds),
     dataCenterId: nullable(t.String({ description: "Null until it has a place." })),
     cudaVersion: nullable(t.String({ description: "Kept while it is stopped." })),
     ssh: t.Object({ proxy: nullable(sshEndpoint), direct: nullable(sshEndpoint) }),
@@ -145,9 +146,6 @@ export const Pod = resource("Pod", {
     lastStatusChange: dateTime("When its status last changed."),
     createdAt: dateTime("Creation time."),
     startedAt: nullable(dateTime("When its program was last started.")),
-  },
-  fixed: {
-    cloud: t.Optional(oneOf(clouds, { default: "SECURE" })),
   },
   given: {
     name: name({ description: "Name for people." }),
@@ -172,6 +170,7 @@ export const Pod = resource("Pod", {
     templateId: t.Optional(name({ description: "Template whose fields are copied once." })),
   },
   once: {
+    cloud: t.Optional(oneOf(clouds, { default: "SECURE" })),
     gpu: t.Optional(gpuRequest),
     cpu: t.Optional(cpuRequest),
     dataCenterIds: t.Optional(

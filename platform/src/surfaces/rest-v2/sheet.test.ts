@@ -1,0 +1,128 @@
+/** The document beside the field-level facts of the API: the same names, the same ones required, and what is ours said to be so. */
+import { expect, test } from "vitest";
+import { openApiDocument } from "./openapi.ts";
+
+interface Shape {
+  properties: Record<string, unknown>;
+  required?: string[];
+}
+
+const document = openApiDocument() as unknown as {
+  components: { schemas: Record<string, Shape> };
+  paths: Record<string, Record<string, { operationId: string; responses: Record<string, unknown> }>>;
+};
+
+const words = (text: string) => text.split(/\s+/).filter(Boolean).toSorted();
+
+const CONTAINER = "image args entrypoint cmd disk env ports registry";
+
+/** Of each record and body: the names that the API has, those of them that are always there, and those that we added. */
+const shapes: Record<string, { names: string; required: string; ours?: string }> = {
+  Pod: {
+    names: `id name status actions ${CONTAINER} mounts gpu cpu cloud dataCenterId cudaVersion ssh template cost locked
+      globalNetworking runtime createdAt startedAt`,
+    required: `id name status actions ${CONTAINER} mounts cloud dataCenterId cudaVersion ssh template cost locked
+      globalNetworking runtime createdAt startedAt`,
+    ours: "statusReason lastStatusChange idleTimeout",
+  },
+  CreatePodRequest: {
+    names: `name ${CONTAINER} gpu cpu cloud dataCenterIds globalNetworking mounts startSsh startJupyter templateId`,
+    required: "name",
+    ours: "idleTimeout locked",
+  },
+  UpdatePodRequest: {
+    names: `name ${CONTAINER} mounts locked globalNetworking templateId`,
+    required: "",
+    ours: "idleTimeout",
+  },
+  Template: {
+    names: `id name ${CONTAINER} mounts serverless public category startSsh startJupyter allowedCudaVersions`,
+    required: `id name ${CONTAINER} mounts serverless public category startSsh startJupyter allowedCudaVersions`,
+  },
+  CreateTemplateRequest: {
+    names: `name ${CONTAINER} mounts serverless public category startSsh startJupyter allowedCudaVersions`,
+    required: "name image",
+  },
+  UpdateTemplateRequest: {
+    names: `name ${CONTAINER} mounts serverless public category startSsh startJupyter allowedCudaVersions`,
+    required: "",
+  },
+  NetworkVolume: {
+    names: "id name size dataCenter type",
+    required: "id name size dataCenter type",
+    ours: "sizeEnforced",
+  },
+  CreateNetworkVolumeRequest: { names: "name size dataCenter type", required: "name size dataCenter" },
+  UpdateNetworkVolumeRequest: { names: "name size", required: "" },
+  Registry: { names: "id name", required: "id name" },
+  CreateRegistryRequest: { names: "name username password", required: "name username password" },
+  RegistryDelegation: {
+    names: "id delegatorUserId awsUser repository tag awsRegion createdAt name dockerRegistryUri",
+    required: "id delegatorUserId awsUser repository tag awsRegion createdAt",
+  },
+  CreateRegistryDelegationRequest: { names: "resource name", required: "resource" },
+  GpuType: {
+    names: `id name pool manufacturer memory secure community price maxCount availability dataCenters cudaVersions`,
+    required: "id name pool manufacturer memory secure community price maxCount",
+    ours: "virtual",
+  },
+  CpuType: {
+    names: "id name group vcpu ramGbPerVcpu price availability dataCenters",
+    required: "id name group vcpu ramGbPerVcpu price",
+  },
+  DataCenter: {
+    names: "id name region globalNetwork networkVolumeTypes compliance gpuAvailability cpuAvailability",
+    required: "id name region globalNetwork networkVolumeTypes compliance",
+  },
+};
+
+test.each(Object.entries(shapes))("%s has the fields of the API, and ours beside them", (name, shape) => {
+  const { properties, required = [] } = document.components.schemas[name]!;
+  const { names, required: always, ours = "" } = shape;
+  expect(Object.keys(properties).toSorted()).toEqual(words(`${names} ${ours}`));
+  expect(required.filter((field) => !words(ours).includes(field)).toSorted()).toEqual(words(always));
+});
+
+/** Method, path, operation and what it answers when all is well, with the refusals that are its own. */
+const index = `
+GET /v2/pods listPods 200
+POST /v2/pods createPod 201 400 404 413 422
+GET /v2/pods/{id} getPod 200 404
+PATCH /v2/pods/{id} updatePod 200 400 404 409 422
+DELETE /v2/pods/{id} deletePod 204 404
+GET /v2/pods/{id}/logs getPodLogs 200 404
+POST /v2/pods/{id}/action podAction 200 204 400 404 409 422
+GET /v2/templates listTemplates 200
+POST /v2/templates createTemplate 201 400 422
+GET /v2/templates/{id} getTemplate 200 404
+PATCH /v2/templates/{id} updateTemplate 200 400 404 422
+DELETE /v2/templates/{id} deleteTemplate 204 400 404
+GET /v2/network-volumes listNetworkVolumes 200
+POST /v2/network-volumes createNetworkVolume 201 400 422
+GET /v2/network-volumes/{id} getNetworkVolume 200 404
+PATCH /v2/network-volumes/{id} updateNetworkVolume 200 400 404 422
+DELETE /v2/network-volumes/{id} deleteNetworkVolume 204 404
+GET /v2/registries listRegistries 200
+POST /v2/registries createRegistry 201 400 422
+GET /v2/registries/{id} getRegistry 200 404
+DELETE /v2/registries/{id} deleteRegistry 204 400 404
+GET /v2/registries/delegations listDelegations 200
+POST /v2/registries/delegations createDelegation 201
+DELETE /v2/registries/delegations/{id} revokeDelegation 204 404
+GET /v2/catalog/gpus listGpuTypes 200 400 422
+GET /v2/catalog/gpus/{id} getGpuType 200 404
+GET /v2/catalog/cpus listCpuTypes 200 400 422
+GET /v2/catalog/cpus/{id} getCpuType 200 404
+GET /v2/catalog/datacenters listDataCenters 200 422
+GET /v2/catalog/datacenters/{id} getDataCenter 200 404
+GET /v2/catalog/templates listPublicTemplates 200
+`;
+
+test.each(index.trim().split("\n"))("%s", (line) => {
+  const [method, path, operationId, ...statuses] = line.split(" ") as [string, string, string, ...string[]];
+  const described = document.paths[path]![method.toLowerCase()]!;
+  expect(described.operationId).toBe(operationId);
+  expect(Object.keys(described.responses)).toEqual(
+    expect.arrayContaining([...statuses, "401", "403", "429", "default"]),
+  );
+});
