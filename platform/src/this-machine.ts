@@ -67,6 +67,8 @@ export async function openMachine(
     refusal,
     bootedAt: parts.clock.now() - uptime() * 1000,
   };
+  // After the application, which ends what uses them, and before the drivers, which know what else does.
+  opened.defer(() => machine.compute.volumes.rest());
   return {
     machines: [machine],
     refusesImage,

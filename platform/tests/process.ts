@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
 import { type Answer, type CallOptions, call } from "./world.ts";
 
 export const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -22,7 +23,20 @@ export interface Folder extends AsyncDisposable {
 
 export async function temporaryFolder(): Promise<Folder> {
   const path = await mkdtemp(join(tmpdir(), "millrace-test-"));
-  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+  return {
+    path,
+    async [Symbol.asyncDispose]() {
+      await unmountBelow(path);
+      await rm(path, { recursive: true, force: true });
+    },
+  };
+}
+
+/** A server that was killed leaves volumes mounted for the next one. */
+async function unmountBelow(path: string): Promise<void> {
+  const mounts = (await readFile("/proc/self/mountinfo", "utf8")).split("\n").map((line) => line.split(" ")[4] ?? "");
+  const below = mounts.filter((mount) => mount.startsWith(`${path}/`)).reverse();
+  for (const mount of below) await promisify(execFile)("umount", ["--lazy", mount]);
 }
 
 export interface StartOptions {

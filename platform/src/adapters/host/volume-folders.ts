@@ -206,6 +206,14 @@ export class VolumeFolders implements Volumes {
     );
   }
 
+  /** One whose users nobody can tell stays as it is. */
+  async rest(others: UsersOf = async () => []): Promise<void> {
+    for (const id of this.#images ? await this.#images.list() : []) {
+      const users = await Promise.all([this.usersOf(id), others(id)]).catch(() => undefined);
+      if (users?.flat().length === 0) await this.#images?.rest(id);
+    }
+  }
+
   /** Where the server itself finds what is on a volume; undefined where there is no such volume. */
   async folderOf(id: string): Promise<string | undefined> {
     const found = await this.#locate(id);

@@ -99,3 +99,14 @@ test("one that cannot be made so is a folder, and the log says why", async () =>
   expect(said.join()).toContain("volume v is not held to its size");
   expect(await volumes.find("v")).toMatchObject({ sizeEnforced: false });
 });
+
+test("one that nobody uses rests when the server ends, and is there again when it is needed", async () => {
+  await using world = await setup();
+  await world.volumes.create({ id: "v", sizeGb: SMALL_GB });
+  await writeFile(join(await world.at("v"), "file"), "kept");
+  await world.volumes.rest(async () => ["somebody"]);
+  expect(await world.mounts()).toBe(1);
+  await world.volumes.rest();
+  expect(await world.mounts()).toBe(0);
+  expect(await readFile(join(await world.at("v"), "file"), "utf8")).toBe("kept");
+});

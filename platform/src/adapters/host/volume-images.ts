@@ -103,6 +103,14 @@ export class VolumeImages {
     });
   }
 
+  /** Unmounts one that no program has: its folder can then be moved and deleted as any other. Whoever stands in it keeps it where it is. */
+  rest(id: string): Promise<void> {
+    return this.#turn(id, async () => {
+      const folder = join(this.#folder, id);
+      if ((await typeAt(folder)) !== undefined) await runTool("umount", [folder]).catch(() => undefined);
+    });
+  }
+
   /** Those of which there is something, whole or not. */
   async list(): Promise<string[]> {
     const names = await readdir(join(this.#folder, IMAGES)).catch(ifNotThere([]));

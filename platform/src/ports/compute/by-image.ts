@@ -90,6 +90,7 @@ export class ByImage implements Compute {
       list: () => own.list(),
       find: (id) => own.find(id),
       usersOf: async (id) => (await Promise.all([own.usersOf(id), other.usersOf(id)])).flat(),
+      rest: () => own.rest(other.usersOf),
     };
   }
 

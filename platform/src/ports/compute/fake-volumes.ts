@@ -56,6 +56,8 @@ export class FakeVolumes implements Volumes {
     this.#storage.delete(id);
   }
 
+  async rest(): Promise<void> {}
+
   async usage(id: string): Promise<VolumeUsage> {
     const { sizeGb, files } = this.#known(id);
     return { sizeGb, usedBytes: bytesOf(files.values()) };

@@ -45,6 +45,8 @@ export interface Volumes {
   find(id: string): Promise<FoundVolume | undefined>;
   /** Instances that mount it and have not ended. */
   readonly usersOf: UsersOf;
+  /** Before the server ends: what no instance mounts, of this driver or among those that `others` tells of, takes nothing of the machine but its disk. */
+  rest(others?: UsersOf): Promise<void>;
 }
 
 export type UsersOf = (id: string) => Promise<readonly string[]>;

@@ -77,3 +77,15 @@ export const shownContainerFields = {
   ports: t.Array(t.String({ maxLength: 10 }), { maxItems: MOST_PORTS }),
   registry: nullable(t.String({ description: "Registry credential id." })),
 };
+
+/** As they are kept, whatever has them. */
+export type KeptContainer = {
+  image: string;
+  args: string;
+  entrypoint: string[];
+  cmd: string[];
+  disk: number;
+  env: Record<string, string>;
+  ports: string[];
+  registry: string | null;
+};

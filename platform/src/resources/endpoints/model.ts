@@ -2,7 +2,7 @@
 import type { Kept } from "../../kernel/document.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
-import { containerFields, shownContainerFields } from "../container/model.ts";
+import { containerFields, type KeptContainer, shownContainerFields } from "../container/model.ts";
 
 /** What the service does where a field is absent at creation. */
 export const endpointDefaults = {
@@ -257,17 +257,9 @@ export type Scaling = { type: "QUEUE_DELAY"; queueDelay: number } | { type: "REQ
 /** A network volume, and the machine that it is on; null for the storage that machines share. */
 export type PlacedVolume = { id: string; dataCenter: string; machine: string | null };
 
-export type KeptEndpoint = {
+export type KeptEndpoint = KeptContainer & {
   name: string;
   type: EndpointType;
-  image: string;
-  args: string;
-  entrypoint: string[];
-  cmd: string[];
-  disk: number;
-  env: Record<string, string>;
-  ports: string[];
-  registry: string | null;
   gpu?: KeptGpu;
   cpu?: KeptCpu;
   workers: { min: number; max: number; idleTimeout: number; warmup?: WarmUpTerms | null };

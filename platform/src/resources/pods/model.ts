@@ -4,7 +4,7 @@ import { lifecycle } from "../../kernel/lifecycle.ts";
 import { KIB } from "../../kernel/operation.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
-import { containerFields, shownContainerFields } from "../container/model.ts";
+import { containerFields, type KeptContainer, shownContainerFields } from "../container/model.ts";
 import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
 
 /** Of what a Pod is made of, in the body of a request, and with what its template adds. */
@@ -225,16 +225,8 @@ export type LastPlace = {
 /** Starts that failed one after the other; none counts once it has run well for a while. */
 export type Crashes = { count: number; startsAgainAt: number };
 
-export type KeptPod = {
+export type KeptPod = KeptContainer & {
   name: string;
-  image: string;
-  args: string;
-  entrypoint: string[];
-  cmd: string[];
-  disk: number;
-  env: Record<string, string>;
-  ports: string[];
-  registry: string | null;
   gpu?: PodGpu;
   cpu?: PodCpu;
   cloud: (typeof clouds)[number];

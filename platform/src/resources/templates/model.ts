@@ -2,7 +2,7 @@
 import type { Kept } from "../../kernel/document.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, name, oneOf, t } from "../../kernel/schema.ts";
-import { containerFields, shownContainerFields } from "../container/model.ts";
+import { containerFields, type KeptContainer, shownContainerFields } from "../container/model.ts";
 import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
 import { type PersistentMount, persistentMount } from "../pods/model.ts";
 
@@ -80,16 +80,8 @@ export const Template = resource("Template", {
 });
 export type Template = RecordOf<typeof Template>;
 
-export type KeptTemplate = {
+export type KeptTemplate = KeptContainer & {
   name: string;
-  image: string;
-  args: string;
-  entrypoint: string[];
-  cmd: string[];
-  disk: number;
-  env: Record<string, string>;
-  ports: string[];
-  registry: string | null;
   mounts: { persistent?: PersistentMount };
   serverless: boolean;
   public: boolean;

@@ -1,7 +1,9 @@
 /** The flat dialect of network volumes. */
+
+import { volumeTypes } from "../../catalog/words.ts";
 import { flatConformance } from "../../kernel/flat.conformance.ts";
 import { networkVolumeDialect } from "./flat.ts";
-import { type KeptNetworkVolume, volumeTypes } from "./model.ts";
+import type { KeptNetworkVolume } from "./model.ts";
 
 const whole: Required<KeptNetworkVolume> = {
   name: "models",

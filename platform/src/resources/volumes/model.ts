@@ -1,10 +1,8 @@
 /** Network volumes: storage of a data center that Pods and workers share, and that outlives them. */
+import { type VolumeType, volumeTypes } from "../../catalog/words.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { name, oneOf, t } from "../../kernel/schema.ts";
-
-export const volumeTypes = ["STANDARD", "HIGH_PERFORMANCE"] as const;
-export type VolumeType = (typeof volumeTypes)[number];
 
 const SMALLEST_GB = 10;
 const LARGEST_GB = 4096;

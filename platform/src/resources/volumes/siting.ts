@@ -1,9 +1,9 @@
 /** Where a new volume goes: on the storage that machines share, else on the machine of its data center with most room for it. */
 import { dataCenters, isDataCenter, volumeTypesOf } from "../../catalog/compute.ts";
+import type { VolumeType } from "../../catalog/words.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Machine } from "../../machines/place.ts";
 import { standsIn } from "../../machines/terms.ts";
-import type { VolumeType } from "./model.ts";
 
 /** The tier that is asked for, or the first that the data center offers. */
 export function tierIn(dataCenter: string, asked: VolumeType | undefined): VolumeType {

@@ -1,37 +1,12 @@
 /** S3: the files of an account's volumes for every S3 client, on a path and a host of its own. */
-import type { Clock } from "../../kernel/clock.ts";
-import { requestId } from "../../kernel/ids.ts";
-import type { Log } from "../../kernel/log.ts";
-import { isOutOfDescriptors, outOfDescriptors } from "../../kernel/problem.ts";
-import type { Random } from "../../kernel/random.ts";
-import type { S3Credential, S3KeyService } from "../../resources/s3-keys/service.ts";
-import type { Doorkeeper } from "../http/doorkeeper.ts";
-import { writeHead } from "../http/head.ts";
-import type { Answering, Reply, Request } from "../http/reply.ts";
+import type { Answering, Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
-import { addressOf, isS3 } from "./address.ts";
-import { bucketLocation, deleteObjects, headBucket, listBuckets, listObjects } from "./bucket-operations.ts";
-import type { Bucket, Buckets } from "./buckets.ts";
-import { type Answer, S3Call } from "./call.ts";
-import { copyObject, deleteObject, getObject, putObject } from "./objects.ts";
-import { refusalFrom, S3Refused } from "./refusals.ts";
-import { claimOf, verify } from "./signature.ts";
-import { abortUpload, completeUpload, createUpload, listParts, listUploads, uploadPart } from "./uploads.ts";
-import { errorXml } from "./xml.ts";
-
-export interface S3SurfaceParts {
-  clock: Clock;
-  random: Random;
-  log: Log;
-  doorkeeper: Doorkeeper;
-  keys: S3KeyService;
-  buckets: Buckets;
-  /** `s3.<domain>` is S3's own host. */
-  domain?: string | undefined;
-}
+import { isS3 } from "./address.ts";
+import type { S3Answers, S3SurfaceParts } from "./answers.ts";
 
 export class S3Surface implements Ahead {
   readonly #parts: S3SurfaceParts;
+  #answers: Promise<S3Answers> | undefined;
 
   constructor(parts: S3SurfaceParts) {
     this.#parts = parts;
@@ -47,135 +22,11 @@ export class S3Surface implements Ahead {
 
   upgrade(): void {}
 
-  readonly #answering: Answering = async (request, reply) => {
-    const { clock, random, log } = this.#parts;
-    const startedMs = clock.monotonic();
-    const id = requestId(random);
-    reply.header("x-amz-request-id", id).header("X-Request-Id", id);
-    let credential: S3Credential | undefined;
-    try {
-      const call = await this.#admit(request, reply, (found) => {
-        credential = found;
-      });
-      const answer = await perform(call);
-      if (answer) send(request, reply, answer);
-    } catch (error) {
-      this.#refuse(error, id, request, reply);
-    } finally {
-      const who = credential && { account: credential.account, key: credential.key };
-      const [path] = request.url.split("?", 1);
-      const ms = Math.round(clock.monotonic() - startedMs);
-      log.info({ requestId: id, method: request.method, path, status: reply.status, ms, ...who }, "request");
-    }
-  };
+  readonly #answering: Answering = async (request, reply) => (await this.#loaded()).answer(request, reply);
 
-  async #admit(request: Request, reply: Reply, found: (credential: S3Credential) => void): Promise<S3Call> {
-    const { keys, clock, doorkeeper, domain } = this.#parts;
-    const { method, headers, url } = request;
-    const address = addressOf(url, headers.host, domain);
-    const signed = { method, headers, ...address };
-    const claim = claimOf(signed);
-    const credential = await keys.find(claim.accessKeyId);
-    if (!credential) throw new S3Refused("InvalidAccessKeyId", "There is no S3 key with this access key id.");
-    const verified = await verify(signed, claim, credential.secret, clock.now());
-    const { account } = credential;
-    doorkeeper.admit(request.socket, account);
-    found(credential);
-    return new S3Call(this.#parts, { account, address, request, reply, verified, region: claim.region });
+  /** With the first request: the libraries behind it would make every start longer by a sixth, and most servers never need them. */
+  #loaded(): Promise<S3Answers> {
+    this.#answers ??= import("./answers.ts").then(({ S3Answers }) => new S3Answers(this.#parts));
+    return this.#answers;
   }
-
-  /** What nobody foresaw names a log line and nothing else; an answer that has begun is broken off. */
-  #refuse(error: unknown, id: string, request: Request, reply: Reply): void {
-    const known = refusalFrom(isOutOfDescriptors(error) ? outOfDescriptors(error) : error);
-    if (reply.raw.headersSent || reply.raw.destroyed) {
-      reply.raw.destroy();
-      return;
-    }
-    if (!known) this.#parts.log.error({ requestId: id, err: error }, "unforeseen fault");
-    const fault = `An unexpected error occurred. It is in the server's log under the id ${id}.`;
-    const { status, code, message, also } = known ?? new S3Refused("InternalError", fault);
-    const headers = { "Content-Type": "application/xml", ...(also.ETag && { ETag: also.ETag }) };
-    const [path = ""] = request.url.split("?", 1);
-    const xml = errorXml({ Code: code, Message: message, ...also, Resource: path, RequestId: id });
-    send(
-      request,
-      reply,
-      status === 304 ? { status, headers: { ETag: also.ETag ?? "" } } : { status, headers, body: xml },
-    );
-  }
-}
-
-function send(request: Request, reply: Reply, { status = 200, headers = {}, body }: Answer): void {
-  reply.code(status);
-  for (const [name, value] of Object.entries(headers)) reply.header(name, value);
-  if (request.method !== "HEAD" && status !== 304) {
-    reply.send(body);
-    return;
-  }
-  // Its length is that of what a GET would bring, which for a refusal nobody needs to know.
-  writeHead(reply.raw, status, reply.headers);
-  reply.raw.end();
-}
-
-/** Parts of S3 that volumes have nothing for. */
-const UNKNOWN = [
-  ...["accelerate", "acl", "analytics", "attributes", "cors", "encryption", "intelligent-tiering", "inventory"],
-  ...["legal-hold", "lifecycle", "logging", "metrics", "notification", "object-lock", "ownershipControls", "policy"],
-  ...[
-    "policyStatus",
-    "publicAccessBlock",
-    "replication",
-    "requestPayment",
-    "restore",
-    "retention",
-    "select",
-    "tagging",
-  ],
-  ...["torrent", "versioning", "versions", "website"],
-];
-
-async function perform(call: S3Call): Promise<Answer | undefined> {
-  const { method } = call.request;
-  const { bucket: id, key } = call.address;
-  if (id === undefined) return method === "GET" ? listBuckets(call) : refuseMethod(call);
-  const word = UNKNOWN.find((name) => call.has(name));
-  if (word) throw new S3Refused("NotImplemented", `Volumes have no '${word}'.`);
-  if (key === "" && ["PUT", "DELETE"].includes(method))
-    throw new S3Refused("NotImplemented", "Buckets are network volumes: make and delete them at /v2/network-volumes.");
-  const bucket = await call.bucket(id);
-  return key === "" ? performOnBucket(call, bucket) : performOnObject(call, bucket);
-}
-
-async function performOnBucket(call: S3Call, bucket: Bucket): Promise<Answer> {
-  const { method } = call.request;
-  if (method === "HEAD") return headBucket(bucket);
-  if (method === "GET" && call.has("location")) return bucketLocation(bucket);
-  if (method === "GET" && call.has("uploads")) return listUploads(call, call.filesIn(bucket));
-  if (method === "GET") return listObjects(call, bucket, call.filesIn(bucket));
-  if (method === "POST" && call.has("delete")) return deleteObjects(call, call.filesIn(bucket));
-  return refuseMethod(call);
-}
-
-async function performOnObject(call: S3Call, bucket: Bucket): Promise<Answer | undefined> {
-  const files = call.filesIn(bucket);
-  const isOfUpload = call.has("uploadId");
-  switch (call.request.method) {
-    case "GET":
-    case "HEAD":
-      return isOfUpload ? listParts(call, files) : getObject(call, files);
-    case "PUT":
-      if (isOfUpload || call.has("partNumber")) return uploadPart(call, files);
-      return call.header("x-amz-copy-source") === undefined ? putObject(call, files) : copyObject(call, files);
-    case "DELETE":
-      return isOfUpload ? abortUpload(call, files) : deleteObject(call, files);
-    case "POST":
-      if (call.has("uploads")) return createUpload(call, files);
-      return isOfUpload ? completeUpload(call, files) : refuseMethod(call);
-    default:
-      return refuseMethod(call);
-  }
-}
-
-function refuseMethod({ request }: S3Call): never {
-  throw new S3Refused("MethodNotAllowed", `Nothing is done here by ${request.method}.`);
 }
