@@ -7,7 +7,8 @@ import { Ledger, type LedgerWorker } from "./ledger.ts";
 import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 import { Wire } from "./wire.ts";
 
-const KILLS = 20;
+/** Each takes a restart beside everything else that is tested: `MILLRACE_TEST_KILLS=20` for the whole of it. */
+const KILLS = Number(process.env.MILLRACE_TEST_KILLS ?? 10);
 const ACKNOWLEDGEMENTS = 1000;
 const HELD = 50;
 const SUBMITTERS = 24;

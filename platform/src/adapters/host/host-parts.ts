@@ -44,14 +44,12 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
   });
   if ("cannot" in opened) options.log.warn({}, `instances run without limits and are never frozen: ${opened.cannot}`);
   const cgroups = "cannot" in opened ? undefined : opened;
-  const network = await openNetwork(options, { key, seed, sandboxed: launcher.sandboxed });
-  const gpus = await findGpus({
-    mode: options.gpus,
-    types: options.gpuTypes,
-    mayBeVirtual: options.onLoopback,
-  });
+  const [network, gpus, images] = await Promise.all([
+    openNetwork(options, { key, seed, sandboxed: launcher.sandboxed }),
+    findGpus({ mode: options.gpus, types: options.gpuTypes, mayBeVirtual: options.onLoopback }),
+    launcher.sandboxed ? VolumeImages.open(options.volumes) : undefined,
+  ]);
   watchdog.traces = [...network.traces, ...(cgroups?.bases ?? [])];
-  const images = launcher.sandboxed ? await VolumeImages.open(options.volumes) : undefined;
   if (images && "cannot" in images) options.log.warn({}, `volumes are not held to their sizes: ${images.cannot}`);
   const disks = usable(images) && (await VolumeImages.open(join(folder, DISKS)));
   const scratches = new Scratches(folder, usable(disks), (text) => options.log.warn({}, text));
