@@ -56,3 +56,15 @@ test("it is stopped, and its log is read and what it uses is seen, by way of the
   await there.pass(2);
   expect(here.running()).toEqual([]);
 });
+
+test("one that another node placed in the same second is stopped with its program", async () => {
+  await using nodes = await setupNodes();
+  const { first, second } = nodes;
+  // What the second knows of instances is of this moment, and does not have the new one.
+  await second.services.instanceRecords.all();
+  const { id } = await first.create();
+  expect((await second.act(id, "stop")).json.status).toBe("EXITED");
+  await first.pass(3);
+  expect([...first.running(), ...second.running()]).toEqual([]);
+  expect(await first.services.podRecords.instancesOf(id)).toEqual([]);
+});

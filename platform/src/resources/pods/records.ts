@@ -72,8 +72,15 @@ export class PodRecords {
   }
 
   async instanceOf({ doc }: PodItem): Promise<PodInstance | undefined> {
-    const item = doc.instance === null ? undefined : await this.instances.find(doc.instance);
+    if (doc.instance === null) return undefined;
+    const item = (await this.instances.find(doc.instance)) ?? (await this.#findAnew(doc.instance));
     return item && isPodInstance(item) ? item : undefined;
+  }
+
+  /** Another node may have placed it a moment ago: who changed the Pod without it would leave a program that nobody ends. */
+  #findAnew(id: string) {
+    this.instances.forget();
+    return this.instances.find(id);
   }
 
   /**
