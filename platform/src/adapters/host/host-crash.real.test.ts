@@ -350,37 +350,39 @@ async function until(happened: () => Promise<boolean>): Promise<void> {
 
 test("what a program wrote is kept when the server dies while it is started again", async () => {
   await using world = await openHost();
+  const id = newId();
   const steps = [{ count: "/tmp/boots" }, { exit: 3 }];
   const spec = specOf(world, steps, { kind: "pod" });
-  await world.compute.start("crashing", spec);
-  await ended(world.compute, "crashing");
+  await world.compute.start(id, spec);
+  await ended(world.compute, id);
   await world.compute[Symbol.asyncDispose]();
-  await new InstanceFolder(join(world.data, "instances", "crashing")).beginAgain();
+  await new InstanceFolder(join(world.data, "instances", id)).beginAgain();
   const next = await world.reopen();
   const reason = "the server ended while it was started again";
-  expect(await next.list()).toMatchObject([{ id: "crashing", state: "exited", exit: { reason } }]);
-  await next.again("crashing", spec);
-  await ended(next, "crashing");
-  expect((await linesOf(next, "crashing")).lines).toEqual(["1", "2"]);
+  expect(await next.list()).toMatchObject([{ id, state: "exited", exit: { reason } }]);
+  await next.again(id, spec);
+  await ended(next, id);
+  expect((await linesOf(next, id)).lines).toEqual(["1", "2"]);
 });
 
 test("the disk of what stays is held to its size, outlives a crash of its program, and leaves nothing", async (context) => {
   await using world = await openHost();
   if (!world.compute.volumeImages) return context.skip("files cannot be mounted here");
+  const id = newId();
   const limits = { vcpu: 1, memoryMb: 512, diskGb: 4 / 1024 };
   const steps = [{ count: "/tmp/boots" }, { save: "0", times: 5_000_000, in: "/tmp/large" }];
   const spec = specOf(world, steps, { kind: "pod", limits });
-  await world.compute.start("crashing", spec);
-  await ended(world.compute, "crashing");
+  await world.compute.start(id, spec);
+  await ended(world.compute, id);
   const next = await world.reopen();
-  await rmFile(world, "crashing");
-  await next.again("crashing", spec);
-  await ended(next, "crashing");
-  const { lines } = await linesOf(next, "crashing");
+  await rmFile(world, id);
+  await next.again(id, spec);
+  await ended(next, id);
+  const { lines } = await linesOf(next, id);
   expect([lines[0], lines.includes("2")]).toEqual(["1", true]);
   expect(lines.filter((line) => line.startsWith("Error: ENOSPC")).length).toBe(2);
-  await next.remove("crashing");
-  expect(await world.remains("crashing")).toEqual([]);
+  await next.remove(id);
+  expect(await world.remains(id)).toEqual([]);
 });
 
 /** The first boot left no room for the second to count. */
