@@ -1,6 +1,7 @@
 /** What is metered of an instance: one line of spans without a gap, in the commits of the moves that they begin and end with. */
 import { expect, test } from "vitest";
 import { workerDoc } from "../../tests/worker-doc.ts";
+import { gpuPrice } from "../catalog/compute.ts";
 import { FakeClock } from "../kernel/clock.ts";
 import { InstanceRecords } from "../machines/instance-records.ts";
 import { Collection } from "../ports/store/collection.ts";
@@ -158,4 +159,11 @@ test("a clock that is set back makes no span shorter than nothing", async () => 
     [0, 0],
     [0, 1000],
   ]);
+});
+
+test("a member of a cluster is paid for with its cluster, at the price of members", async () => {
+  const { records, placed, spans } = await setup();
+  await records.move(placed, "start", { startedAt: T0, cluster: "cl" });
+  const price = { gpu: Math.round(2 * gpuPrice.member("NVIDIA A40") * 1e9), cpu: 0, disk: 0 };
+  expect(await spans()).toMatchObject([{ instance: "w", kind: "member", owner: "cl", price }]);
 });

@@ -1,4 +1,5 @@
 /** Which spans a move of an instance begins and ends. What is written here goes into the move's own commit. */
+import type { InstanceKind } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store, Write } from "../ports/store/store.ts";
 import { priceOf } from "./prices.ts";
@@ -67,9 +68,10 @@ export class Meter<T extends Meterable> {
 
   #open<D extends T>({ id, account }: Subject<T>, doc: D, phase: Phase, from: number): Moved<D> {
     const number = (doc.spans ?? 0) + 1;
-    const { kind, owner, gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, dataCenter, image, template = null } = doc;
+    const { cluster, gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, dataCenter, image, template = null } = doc;
     const has = { gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb };
-    const about = { instance: id, kind, owner, dataCenter, image, template };
+    const kind: InstanceKind = cluster === undefined ? doc.kind : "member";
+    const about = { instance: id, kind, owner: cluster ?? doc.owner, dataCenter, image, template };
     const free = phase === "frozen" ? { free: FROZEN } : {};
     const span: KeptSpan = { ...about, ...has, phase, price: priceOf(kind, has), from, to: null, ...free };
     const insert = this.#spans.inserting({ id: spanId(id, number), account, createdAt: from, doc: span });

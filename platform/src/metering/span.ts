@@ -19,8 +19,10 @@ export type Having = {
 /** What is metered of an instance, and where its spans stand. */
 export type Meterable = Having & {
   kind: InstanceKind;
-  /** The endpoint, Pod or cluster that it runs for. */
+  /** The endpoint or Pod that it runs for. */
   owner: string;
+  /** The cluster whose member that Pod is: it is paid for with that alone. */
+  cluster?: string;
   image: string;
   /** The template that its owner was made from. */
   template?: string | null;
@@ -39,6 +41,7 @@ export type Price = { gpu: number; cpu: number; disk: number };
 export type KeptSpan = Having & {
   instance: string;
   kind: InstanceKind;
+  /** The endpoint, Pod or cluster that pays for it. */
   owner: string;
   phase: Phase;
   dataCenter: string | null;

@@ -55,6 +55,7 @@ export type PodConfig = Omit<
   | "publicPorts"
   | "portsAt"
   | "address"
+  | "cluster"
 >;
 
 export function created(terms: PodTerms): PodConfig {

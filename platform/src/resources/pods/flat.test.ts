@@ -19,6 +19,7 @@ const state = {
   publicPorts: {},
   portsAt: null,
   address: null,
+  cluster: { id: "c", rank: 1, members: 2, gpusEach: 1, role: null },
 } as const satisfies Partial<KeptPod>;
 
 const whole: Required<KeptPod> = {

@@ -40,6 +40,7 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
         "publicPorts",
         "portsAt",
         "address",
+        "cluster",
       ].map((field) => [field, HOW_IT_IS]),
     ),
   },

@@ -225,6 +225,19 @@ export type LastPlace = {
 /** Starts that failed one after the other; none counts once it has run well for a while. */
 export type Crashes = { count: number; startsAgainAt: number };
 
+export const clusterRoles = ["SLURM_CONTROLLER", "SLURM_COMPUTE", "RAY_HEAD", "RAY_WORKER"] as const;
+export type ClusterRole = (typeof clusterRoles)[number];
+
+/** What a Pod is in its cluster: the same for its whole life. */
+export type ClusterSeat = {
+  id: string;
+  rank: number;
+  /** Members in all, and GPUs of each. */
+  members: number;
+  gpusEach: number;
+  role: ClusterRole | null;
+};
+
 export type KeptPod = KeptContainer & {
   name: string;
   gpu?: PodGpu;
@@ -240,6 +253,8 @@ export type KeptPod = KeptContainer & {
   /** Made up for it once, unless its variables have one. */
   startJupyter: boolean;
   template: string | null;
+  /** The cluster that it is a member of, and as which of them. */
+  cluster?: ClusterSeat;
   idleTimeout: number | null;
   /** When it is stopped, and when it is terminated, by itself. */
   stopAfter: number | null;
@@ -273,8 +288,9 @@ export const pods: Kept<KeptPod & Document> = {
   // No two Pods have the same port of a machine, whichever nodes they come through, and one that is stopped keeps its own.
   uniqueEverywhere: ({ publicPorts, portsAt }) =>
     Object.fromEntries(Object.values(publicPorts).map((port) => [`port ${port}`, portsAt?.machine])),
-  listed: ({ status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout, portsAt }) => ({
+  listed: ({ status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout, portsAt, cluster }) => ({
     status,
+    cluster: cluster?.id,
     portsAt: portsAt?.machine,
     template: template ?? undefined,
     registry: registry ?? undefined,

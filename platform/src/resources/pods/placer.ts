@@ -116,7 +116,8 @@ function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): Kep
   const nothingYet = { keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
   const yields = doc.interruptible ? { yields: { bid: doc.bidPerGpu ?? 0 } } : {};
   const volumes = doc.mounts.network?.map(({ volumeId }) => volumeId);
-  return { ...NOWHERE, ...place, ...about, ...nothingYet, ...yields, ...(volumes && { volumes }) };
+  const member = doc.cluster && { cluster: doc.cluster.id };
+  return { ...NOWHERE, ...place, ...about, ...nothingYet, ...yields, ...(volumes && { volumes }), ...member };
 }
 
 function lastPlace(place: Place, machines: readonly Machine[]): LastPlace {

@@ -110,8 +110,12 @@ function actionsOf({ status, locked }: KeptPod): PodAction[] {
 }
 
 /** Nothing while it holds nothing. */
-function costOf({ instance, last, disk, mounts }: KeptPod): number {
+function costOf({ instance, last, disk, mounts, cluster }: KeptPod): number {
   if (instance === null || !last) return 0;
-  const { gpu, cpu, disk: stored } = priceOf("pod", { ...last, diskGb: disk + (mounts.persistent?.size ?? 0) });
+  const {
+    gpu,
+    cpu,
+    disk: stored,
+  } = priceOf(cluster ? "member" : "pod", { ...last, diskGb: disk + (mounts.persistent?.size ?? 0) });
   return (gpu + cpu + stored) / NANO;
 }
