@@ -20,6 +20,8 @@ export const label = {
   group: "millrace.group",
   groupName: "millrace.group.name",
   groupFullNames: "millrace.group.full-names",
+  groupRange: "millrace.group.range",
+  groupAddress: "millrace.group.address",
   published: "millrace.published",
 } as const;
 
@@ -135,6 +137,10 @@ function labelsOf(id: string, spec: InstanceSpec, { installation, gpus, publishe
       [label.group]: groupKey(spec.account, spec.group),
       [label.groupName]: spec.group.name,
       [label.groupFullNames]: (spec.group.fullNames ?? []).join(","),
+      ...(spec.group.at && {
+        [label.groupRange]: spec.group.at.range,
+        [label.groupAddress]: spec.group.at.address,
+      }),
     }),
     [label.volumes]: (spec.mounts ?? []).map(({ volume }) => volume).join(","),
     [label.published]: published.map(({ inside, outside }) => `${inside}:${outside}`).join(","),

@@ -39,7 +39,7 @@ import { EngineRefused } from "./engine-api.ts";
 import { boxOf } from "./engine-disk.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
 import { DockerExec } from "./exec.ts";
-import { GroupNetworks } from "./group-networks.ts";
+import { GROUP_INTERFACE, GroupNetworks } from "./group-networks.ts";
 import { lookUp, originOf } from "./image-lookup.ts";
 import { bringImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
@@ -74,6 +74,7 @@ export class DockerCompute implements Compute {
   readonly #stats: DockerStats;
   readonly #published: PublishedPorts;
   readonly publishing = (): Publishing => ({ range: this.#published.range });
+  readonly groupInterface = () => GROUP_INTERFACE;
   #following: Promise<void> | undefined;
   #limitsDisk = true;
 

@@ -1,8 +1,10 @@
 /** Groups of containers: a network of the engine for each, without a way out, on which members find each other by name. */
 import { createHash } from "node:crypto";
+import { networkInterfaces } from "node:os";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
+import { overlap, parseSubnet } from "../../kernel/subnet.ts";
 import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
-import { checkMembership, groupKey, type Membership, nameTaken } from "../../ports/compute/groups.ts";
+import { checkFellows, checkMembership, groupKey, type Membership, RangeTaken } from "../../ports/compute/groups.ts";
 import { type Container, groupNetworkName, type Labels, label } from "./container.ts";
 import { Containers } from "./containers.ts";
 import type { Engine } from "./engine.ts";
@@ -13,6 +15,9 @@ export const groupBridges = (installation: string) =>
   `mg${createHash("sha256").update(installation).digest("hex").slice(0, 8)}`;
 
 const PODMAN = "with Podman a group cannot be kept apart from anybody else: use Docker";
+
+/** The engine joins it after the network of all containers. */
+export const GROUP_INTERFACE = "eth1";
 
 export class GroupNetworks {
   readonly #engine: Engine;
@@ -33,8 +38,8 @@ export class GroupNetworks {
       if (podman) throw new StartRefused(PODMAN);
       checkMembership(group);
       const key = groupKey(account, group);
-      await this.#checkName(api, key, group, id);
-      await this.#ensure(api, key);
+      checkFellows(group, await this.#fellows(api, key, id));
+      await this.#ensure(api, key, group);
       try {
         await create();
       } catch (error) {
@@ -46,12 +51,15 @@ export class GroupNetworks {
 
   /** Before it is started: programs look for each other at once. */
   async connect({ Id, Config, NetworkSettings }: Container): Promise<void> {
-    const { [label.group]: key, [label.groupName]: name, [label.groupFullNames]: full } = Config.Labels ?? {};
+    const labels = Config.Labels ?? {};
+    const { [label.group]: key, [label.groupName]: name, [label.groupFullNames]: full } = labels;
     if (!key) return;
     const network = groupNetworkName(this.#installation, key);
     if (NetworkSettings.Networks[network]) return;
     const { api } = await this.#engine.find();
-    const body = { Container: Id, EndpointConfig: { Aliases: [name, ...(full ? full.split(",") : [])] } };
+    const address = labels[label.groupAddress];
+    const fixed = address ? { IPAMConfig: { IPv4Address: address } } : {};
+    const body = { Container: Id, EndpointConfig: { Aliases: [name, ...(full ? full.split(",") : [])], ...fixed } };
     await api.call("POST", `/networks/${network}/connect`, { body });
   }
 
@@ -72,10 +80,10 @@ export class GroupNetworks {
     });
   }
 
-  async #checkName(api: EngineApi, key: string, group: Membership, id: string): Promise<void> {
-    const members = await this.#members(api, key);
-    const isTaken = members.some((labels) => labels[label.groupName] === group.name && labels[label.instance] !== id);
-    if (isTaken) throw nameTaken(group);
+  /** The other members, whether they run or not. */
+  async #fellows(api: EngineApi, key: string, id: string): Promise<Membership[]> {
+    const others = (await this.#members(api, key)).filter((labels) => labels[label.instance] !== id);
+    return others.map(membershipOf);
   }
 
   async #members(api: EngineApi, key: string): Promise<Labels[]> {
@@ -83,20 +91,24 @@ export class GroupNetworks {
     return listed.map(({ Labels }) => Labels).filter((labels) => labels[label.group] === key);
   }
 
-  async #ensure(api: EngineApi, key: string): Promise<void> {
+  async #ensure(api: EngineApi, key: string, { at }: Membership): Promise<void> {
+    const bridge = `${groupBridges(this.#installation)}${key.slice(0, 5)}`;
+    if (at && isUsedHere(at.range, bridge)) throw new RangeTaken(at.range);
     const body = {
       Name: groupNetworkName(this.#installation, key),
       CheckDuplicate: true,
       Driver: "bridge",
       Internal: true,
-      Options: { "com.docker.network.bridge.name": `${groupBridges(this.#installation)}${key.slice(0, 5)}` },
+      Options: { "com.docker.network.bridge.name": bridge },
       Labels: { [label.installation]: this.#installation, [label.group]: key },
+      ...(at && { IPAM: { Config: [{ Subnet: at.range }] } }),
     };
     try {
       await api.call("POST", "/networks/create", { body });
     } catch (error) {
       if (isConflict(error)) return;
       if (!(error instanceof EngineRefused)) throw error;
+      if (at && isOverlap(error)) throw new RangeTaken(at.range, error);
       throw new StartRefused(`the network of the group cannot be made: ${error.message}`, { cause: error });
     }
   }
@@ -109,3 +121,18 @@ export class GroupNetworks {
     });
   }
 }
+
+function membershipOf(labels: Labels): Membership {
+  const { [label.groupName]: name, [label.groupRange]: range, [label.groupAddress]: address } = labels;
+  return { id: labels[label.group]!, name: name!, ...(range && address && { at: { range, address } }) };
+}
+
+/** The engine looks at its own networks alone. */
+function isUsedHere(range: string, own: string): boolean {
+  const others = Object.entries(networkInterfaces()).filter(([name]) => name !== own);
+  const ranges = others.flatMap(([, all = []]) => all.flatMap(({ cidr, family }) => (family === "IPv4" && cidr) || []));
+  return ranges.some((one) => overlap(parseSubnet(one)!, parseSubnet(range)!));
+}
+
+/** The engine's own words: it has no code for it. */
+const isOverlap = ({ message }: EngineRefused) => /overlap/i.test(message);

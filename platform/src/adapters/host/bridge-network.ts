@@ -4,6 +4,7 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
+import { addressOf, parseSubnet, type Subnet, subnetText } from "../../kernel/subnet.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { type Egress, egressRules, ingressRules, publishedRules, serviceRules } from "../../ports/compute/egress.ts";
 import { type PortRange, PUBLISHED_PORTS } from "../../ports/compute/publish.ts";
@@ -14,17 +15,7 @@ import { GroupBridges, type GroupMember } from "./group-bridges.ts";
 import { listenersSeenBy } from "./listeners.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { PublishedPorts } from "./published-ports.ts";
-import {
-  addressOf,
-  chooseSubnet,
-  FIRST_INSTANCE,
-  GATEWAY,
-  LAST_INSTANCE,
-  parseSubnet,
-  routedSubnets,
-  type Subnet,
-  subnetText,
-} from "./subnet.ts";
+import { chooseSubnet, FIRST_INSTANCE, GATEWAY, LAST_INSTANCE, routedSubnets } from "./subnet.ts";
 import { find } from "./tools.ts";
 
 const NETWORK_SCRIPT = join(import.meta.dirname, "network.sh");

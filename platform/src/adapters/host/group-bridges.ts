@@ -2,10 +2,18 @@
 import { constants, mkdir, open, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
+import { addressOf, overlap, parseSubnet, type Subnet, subnetText } from "../../kernel/subnet.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
-import { checkMembership, groupKey, type Membership, namesOf, nameTaken } from "../../ports/compute/groups.ts";
+import {
+  checkFellows,
+  checkMembership,
+  groupKey,
+  type Membership,
+  namesOf,
+  RangeTaken,
+} from "../../ports/compute/groups.ts";
 import { runTool } from "./forker.ts";
-import { addressOf, chooseSubnet, parseSubnet, type Subnet, subnetText } from "./subnet.ts";
+import { chooseSubnet } from "./subnet.ts";
 
 /** What is kept of a member with its instance. */
 export interface GroupPlace extends Membership {
@@ -48,24 +56,23 @@ export class GroupBridges {
     checkMembership(group);
     const key = groupKey(account, group);
     const fellows = others.filter((other) => other.key === key);
-    if (fellows.some(({ name }) => name === group.name)) throw nameTaken(group);
-    const { id, name, fullNames } = group;
-    const member = { id, name, ...(fullNames && { fullNames }), key };
+    checkFellows(group, fellows);
+    const { id, name, fullNames, at } = group;
+    const member = { id, name, ...(fullNames && { fullNames }), ...(at && { at }), key };
     const [known] = fellows;
     if (known) return { ...member, number: known.number, subnet: known.subnet };
     const taken = new Set(others.map(({ number }) => number));
     const number = Array.from({ length: MOST_GROUPS }, (_, n) => n).find((n) => !taken.has(n));
     if (number === undefined) throw new StartRefused(`there are ${MOST_GROUPS} groups on this machine already`);
     const used = [...(await this.#options.used()), ...others.map((other) => parseSubnet(other.subnet)!)];
-    const subnet = chooseSubnet(used, Number.parseInt(key.slice(0, 8), 16));
-    if (!subnet) throw new StartRefused("no private range of addresses is free for a group");
-    return { ...member, number, subnet: subnetText(subnet) };
+    return { ...member, number, subnet: subnetText(at ? asked(at.range, used) : anyOf(used, key)) };
   }
 
   /** What `network.sh` needs for a member: bridge, link and address. */
-  linkOf({ number, subnet, index }: GroupMember): string[] {
-    const { bits } = parseSubnet(subnet)!;
-    return [this.#bridge(number), `${this.#options.bridge}x${index}`, `${memberAddress({ subnet, index })}/${bits}`];
+  linkOf(member: GroupMember): string[] {
+    const { bits } = parseSubnet(member.subnet)!;
+    const link = `${this.#options.bridge}x${member.index}`;
+    return [this.#bridge(member.number), link, `${memberAddress(member)}/${bits}`];
   }
 
   namesFile({ number }: GroupPlace): string {
@@ -108,8 +115,20 @@ export class GroupBridges {
   }
 }
 
-export const memberAddress = ({ subnet, index }: Pick<GroupMember, "subnet" | "index">): string =>
-  addressOf(parseSubnet(subnet)!, index);
+export const memberAddress = ({ subnet, index, at }: Pick<GroupMember, "subnet" | "index" | "at">): string =>
+  at?.address ?? addressOf(parseSubnet(subnet)!, index);
+
+function asked(range: string, used: readonly Subnet[]): Subnet {
+  const subnet = parseSubnet(range)!;
+  if (used.some((one) => overlap(one, subnet))) throw new RangeTaken(range);
+  return subnet;
+}
+
+function anyOf(used: readonly Subnet[], key: string): Subnet {
+  const subnet = chooseSubnet(used, Number.parseInt(key.slice(0, 8), 16));
+  if (!subnet) throw new StartRefused("no private range of addresses is free for a group");
+  return subnet;
+}
 
 /** Always the same file: members have it open as theirs. What is shorter than before ends in empty lines until it is cut. */
 async function keepNames(file: string, members: readonly GroupMember[]): Promise<void> {

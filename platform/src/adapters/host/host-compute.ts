@@ -26,7 +26,7 @@ import type { Cgroups } from "./cgroups.ts";
 import type { Device } from "./gpus.ts";
 import type { HostExec } from "./host-exec.ts";
 import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
-import { HostGroups } from "./host-groups.ts";
+import { GROUP_INTERFACE, HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
 import type { HostOptions } from "./host-options.ts";
 import { capabilitiesOf, type HostParts, networkedOf, openParts } from "./host-parts.ts";
@@ -218,6 +218,10 @@ export class HostCompute implements Compute {
   publishing(): Publishing {
     const { published } = this.#network;
     return published ? { range: published.range } : { cannot: "instances share the machine's network" };
+  }
+
+  groupInterface(): string {
+    return GROUP_INTERFACE;
   }
 
   async #begin(id: string, spec: InstanceSpec, given: readonly string[], before?: HostInstance): Promise<Instance> {

@@ -3,6 +3,9 @@ import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts"
 import { SHARED_NETWORK } from "../../ports/compute/groups.ts";
 import type { GroupBridges, GroupMember, GroupPlace } from "./group-bridges.ts";
 
+/** As `network.sh` names it. */
+export const GROUP_INTERFACE = "ens1";
+
 export class HostGroups {
   readonly #bridges: GroupBridges | undefined;
   readonly #members: () => Iterable<GroupMember>;

@@ -1,6 +1,7 @@
 /** The parts of the host driver that decide without touching the machine. */
 import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
+import { addressOf, overlap, parseSubnet, subnetText } from "../../kernel/subnet.ts";
 import { LONGEST_LINE, StartRefused } from "../../ports/compute/compute.ts";
 import { ruleset } from "./bridge-network.ts";
 import { findGpus, parseCuda, parseNvidia, typeOf } from "./gpus.ts";
@@ -18,7 +19,7 @@ import {
   withEnvironment,
 } from "./sandbox.ts";
 import { seccompFilter } from "./seccomp.ts";
-import { addressOf, chooseSubnet, LAST_INSTANCE, overlap, parseSubnet, routedSubnets, subnetText } from "./subnet.ts";
+import { chooseSubnet, LAST_INSTANCE, routedSubnets } from "./subnet.ts";
 
 describe("addresses", () => {
   test("a range is chosen that touches no route of the machine", () => {

@@ -12,7 +12,7 @@ connect() {
   nsenter --net="/proc/$PPID/ns/net" ip -batch - <<END
 link add name $link master $bridge up type veth peer name eth0 address $hardware netns $$
 link set dev $link type bridge_slave isolated on
-${group:+link add name $group_link master $group up type veth peer name eth1 address 06${hardware#02} netns $$}
+${group:+link add name $group_link master $group up type veth peer name ens1 address 06${hardware#02} netns $$}
 END
   # No second protocol by which the machine or a neighbour could be reached, and any port may be listened on: they are all its own.
   echo 1 >/proc/sys/net/ipv6/conf/all/disable_ipv6 2>/dev/null || true
@@ -22,8 +22,8 @@ link set dev lo up
 address add $address dev eth0
 link set dev eth0 up
 route add default via $gateway
-${group:+address add $group_address dev eth1}
-${group:+link set dev eth1 up}
+${group:+address add $group_address dev ens1}
+${group:+link set dev ens1 up}
 END
   echo connected
 }

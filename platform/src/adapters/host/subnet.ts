@@ -1,36 +1,14 @@
 /** Addresses of instances: a private range that nobody on this machine uses. */
 
-export interface Subnet {
-  /** The first address, as a number. */
-  base: number;
-  bits: number;
-}
+import { addressFrom, overlap, parseSubnet, type Subnet } from "../../kernel/subnet.ts";
 
 /** Room for 1,021 instances; a bridge of Linux takes 1,024 links. */
 const BITS = 22;
-
-export const addressText = (address: number) =>
-  [24, 16, 8, 0].map((shift) => Math.floor(address / 2 ** shift) % 256).join(".");
-
-const addressFrom = (text: string) => text.split(".").reduce((sum, part) => sum * 256 + Number(part), 0);
-
-export function parseSubnet(text: string): Subnet | undefined {
-  const match = /^(\d+\.\d+\.\d+\.\d+)(?:\/(\d+))?$/.exec(text.trim());
-  return match ? { base: addressFrom(match[1]!), bits: Number(match[2] ?? 32) } : undefined;
-}
-
-export const subnetText = ({ base, bits }: Subnet) => `${addressText(base)}/${bits}`;
-
-export function overlap(a: Subnet, b: Subnet): boolean {
-  const size = 2 ** (32 - Math.min(a.bits, b.bits));
-  return Math.floor(a.base / size) === Math.floor(b.base / size);
-}
 
 /** The machine's end of the network, then the instances: 0 is the network's own name, 1 the gateway. */
 export const GATEWAY = 1;
 export const FIRST_INSTANCE = 2;
 export const LAST_INSTANCE = 2 ** (32 - BITS) - 2;
-export const addressOf = ({ base }: Subnet, index: number) => addressText(base + index);
 
 const PRIVATE_BASE = addressFrom("10.0.0.0");
 const CANDIDATES = 2 ** (BITS - 8);

@@ -98,6 +98,10 @@ export class ByImage implements Compute {
     return this.driverOf(image).publishing(image);
   }
 
+  groupInterface(image: string): string {
+    return this.driverOf(image).groupInterface(image);
+  }
+
   readonly images: ImageFacts = {
     originOf: (image) => this.driverOf(image).images.originOf(image),
     lookUp: (image, lookup) => this.driverOf(image).images.lookUp(image, lookup),

@@ -151,6 +151,8 @@ export interface Compute extends AsyncDisposable {
   readonly volumes: Volumes;
   /** Where ports of instances of this image are published. */
   publishing(image: string): Publishing;
+  /** What a member of a group with this image sees its group's network as. */
+  groupInterface(image: string): string;
   /** What is known of images. Who may run one is decided above. */
   readonly images: ImageFacts;
   /** Brings an exact image to where it will run, telling its progress. Nothing to do when one of that name is there. Throws StartRefused. */

@@ -86,6 +86,8 @@ export class FakeCompute implements Compute {
   startMs = 0;
   /** Ports of the machine that somebody else has. */
   readonly strangers = new Set<number>();
+  /** Ranges of addresses that somebody else has. */
+  readonly usedRanges = new Set<string>();
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
 
@@ -215,7 +217,8 @@ export class FakeCompute implements Compute {
 
   #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[], before?: FakeInstance): Instance {
     const others = this.#members().filter((one) => one !== before);
-    const address = spec.group && (before?.address ?? chooseAddress(spec, others, this.capabilities.groups));
+    const address =
+      spec.group && (before?.address ?? chooseAddress(spec, others, this.usedRanges, this.capabilities.groups));
     const published = this.#publish(asBefore(spec.publish, before?.published));
     const instance = new FakeInstance(id, spec, this.#clock, { gpus, address, published, before });
     instance.changed = () => this.#tell(instance);
@@ -232,6 +235,10 @@ export class FakeCompute implements Compute {
   /** Whether a program of this instance reaches a member of its group, by address or name, that listens there. */
   reaches(from: FakeInstance, host: string, port: number): boolean {
     return reachedIn(from, this.#members(), host)?.isListening(port) ?? false;
+  }
+
+  groupInterface(): string {
+    return "ens1";
   }
 
   #usersOf(volume: string): string[] {

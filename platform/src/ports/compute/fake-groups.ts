@@ -1,18 +1,32 @@
 /** Groups of the fake driver: addresses that nobody really has. */
 import type { InstanceSpec } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
-import { checkMembership, groupKey, namesOf, nameTaken, SHARED_NETWORK } from "./groups.ts";
+import { checkFellows, checkMembership, groupKey, namesOf, RangeTaken, SHARED_NETWORK } from "./groups.ts";
 import { StartRefused } from "./refusal.ts";
 
 const keyOf = ({ account, group }: InstanceSpec) => group && groupKey(account, group);
 
-/** One that nobody of any group has: each group has a range of its own. */
-export function chooseAddress(spec: InstanceSpec, members: readonly FakeInstance[], can: boolean): string {
+/** One that nobody of any group has: each group has a range of its own, and none of those that strangers use. */
+export function chooseAddress(
+  spec: InstanceSpec,
+  members: readonly FakeInstance[],
+  strangers: ReadonlySet<string>,
+  can: boolean,
+): string {
   const group = spec.group!;
   if (!can) throw new StartRefused(SHARED_NETWORK);
   checkMembership(group);
   const fellows = members.filter((one) => keyOf(one.spec) === keyOf(spec));
-  if (fellows.some((one) => one.spec.group!.name === group.name)) throw nameTaken(group);
+  checkFellows(
+    group,
+    fellows.map((one) => one.spec.group!),
+  );
+  if (group.at) {
+    const { range, address } = group.at;
+    const isOthers = members.some((one) => one.spec.group!.at?.range === range && !fellows.includes(one));
+    if (isOthers || strangers.has(range)) throw new RangeTaken(range);
+    return address;
+  }
   const lastOf = (address: string) => Number(address.split(".")[3]);
   const ranges = new Set(members.map(({ address }) => Number(address!.split(".")[2])));
   const range = fellows[0]?.address?.split(".")[2] ?? [...Array(256).keys()].find((n) => !ranges.has(n));

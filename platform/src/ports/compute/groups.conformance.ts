@@ -11,6 +11,7 @@ import {
   type Step,
   type World,
 } from "./conformance-world.ts";
+import { RangeTaken } from "./groups.ts";
 
 const NO_GROUPS = "this driver has no groups";
 const PORT = 7_000;
@@ -24,6 +25,22 @@ async function listening(world: World, more: Partial<InstanceSpec>): Promise<{ i
   await linesOf(world.compute, id, { limit: 1 });
   const { address } = (await found(world.compute, id))!;
   return { id, address: address! };
+}
+
+/** In a range that nothing on this machine uses; which one that is, only a start tells. */
+async function startInFree(
+  world: World,
+  make: (range: string) => { steps: Step[]; more: Partial<InstanceSpec> },
+): Promise<{ id: string; range: string }> {
+  for (let n = process.pid % 200; ; n++) {
+    const range = `10.${n % 250}.${(n * 7) % 250}.0/24`;
+    const { steps, more } = make(range);
+    try {
+      return { id: await world.start(steps, more), range };
+    } catch (error) {
+      if (!(error instanceof RangeTaken)) throw error;
+    }
+  }
 }
 
 async function linesFrom(world: World, steps: Step[], more?: Partial<InstanceSpec>): Promise<string[]> {
@@ -117,6 +134,45 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
       await listening(world, within(group, "node-0"));
     });
 
+    test("members have the addresses that were asked for, also when they are started again or anew", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      const group = newId();
+      const seat = (n: number, range: string) => ({
+        group: { id: group, name: `node-${n}`, at: { range, address: range.replace("0/24", `${2 + n}`) } },
+        kind: "pod" as const,
+      });
+      const { range, id } = await startInFree(world, (range) => ({ steps: LISTENS, more: seat(0, range) }));
+      expect((await found(world.compute, id))!.address).toBe(range.replace("0/24", "2"));
+      const spec = world.spec([{ exit: 3 }], seat(1, range));
+      const crashes = world.id();
+      await world.compute.start(crashes, spec);
+      await ended(world.compute, crashes);
+      await world.compute.again(crashes, spec);
+      await ended(world.compute, crashes);
+      await world.compute.remove(crashes);
+      const { address } = await listening(world, seat(1, range));
+      expect(address).toBe(range.replace("0/24", "3"));
+      expect(await linesFrom(world, calls(address, "node-0"), seat(2, range))).toEqual(["reached", "reached"]);
+    });
+
+    test("a range that is used, an address that is a member's, and another range than the group's are refused", async (context) => {
+      await using world = await openWorld(open);
+      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      const [group, other] = [newId(), newId()];
+      const stays: Step[] = [{ stayUntilAsked: 0 }];
+      const at = (range: string, last: number) => ({ range, address: range.replace("0/24", `${last}`) });
+      const { range } = await startInFree(world, (range) => ({
+        steps: stays,
+        more: { group: { id: group, name: "node-0", at: at(range, 2) } },
+      }));
+      const start = (id: string, wished: string, last: number) =>
+        world.compute.start(world.id(), world.spec(stays, { group: { id, name: "node-1", at: at(wished, last) } }));
+      await expect(start(other, range, 2)).rejects.toThrow(RangeTaken);
+      await expect(start(group, range, 2)).rejects.toThrow(/node-0 of group .* has the address .* already/);
+      await expect(start(group, "10.255.255.0/24", 3)).rejects.toThrow(`group ${group} has the range ${range}`);
+    });
+
     test("many members that start at once all find each other", async (context) => {
       await using world = await openWorld(open);
       if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
@@ -147,6 +203,10 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
       ["no name", { id: "g", name: "" }],
       ["a full name of another", { id: "g", name: "node-0", fullNames: ["node-1.one.internal"] }],
       ["a full name with a space", { id: "g", name: "node-0", fullNames: ["node-0.one internal"] }],
+      ["a range that is none", { id: "g", name: "node-0", at: { range: "10.1.2.0", address: "10.1.2.3" } }],
+      ["a range that begins inside", { id: "g", name: "node-0", at: { range: "10.1.2.8/24", address: "10.1.2.9" } }],
+      ["an address elsewhere", { id: "g", name: "node-0", at: { range: "10.1.2.0/24", address: "10.1.3.3" } }],
+      ["the machine's end", { id: "g", name: "node-0", at: { range: "10.1.2.0/24", address: "10.1.2.1" } }],
     ])("%s is refused with the reason, and leaves no group", async (_, group) => {
       await using world = await openWorld(open);
       await expect(world.compute.start(world.id(), world.spec([], { group }))).rejects.toThrow(StartRefused);
