@@ -7,6 +7,7 @@ import { accountOperations } from "./resources/account/operations.ts";
 import { batchOperations } from "./resources/batches/operations.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
 import { catalogOperations } from "./resources/catalog/operations.ts";
+import { clusterOperations } from "./resources/clusters/operations.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
 import { podOperations } from "./resources/pods/operations.ts";
 import { registryOperations } from "./resources/registries/operations.ts";
@@ -21,6 +22,7 @@ export const operations = {
   ...accountOperations,
   ...secretOperations,
   ...podOperations,
+  ...clusterOperations,
   ...endpointOperations,
   ...workerOperations,
   ...releaseOperations,

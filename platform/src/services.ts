@@ -9,6 +9,7 @@ import { Accounts } from "./resources/account/accounts.ts";
 import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
 import { AccountService } from "./resources/account/service.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
+import { ClusterService } from "./resources/clusters/service.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { PodKeys } from "./resources/pods/keys.ts";
@@ -19,7 +20,7 @@ import { PortVisits } from "./resources/pods/visits.ts";
 import { RegistryService } from "./resources/registries/service.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
 import { Removals } from "./resources/removals.ts";
-import { accountRemovers } from "./resources/removers.ts";
+import { accountRemovers, clusterRemovers } from "./resources/removers.ts";
 import { S3KeyService } from "./resources/s3-keys/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
@@ -51,6 +52,7 @@ export interface Services {
   podRecords: PodRecords;
   podKeys: PodKeys;
   podRemains: PodRemains;
+  clusters: ClusterService;
   portVisits: PortVisits;
   pods: PodService;
   releaseRecords: ReleaseRecords;
@@ -78,6 +80,7 @@ export async function openServices(
   const instanceRecords = new InstanceRecords(parts);
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
   const podRemains = new PodRemains(parts);
+  const pods = new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates, volumes });
   const services = {
     releaseRecords,
     accounts,
@@ -95,13 +98,15 @@ export async function openServices(
     podKeys: new PodKeys(parts),
     podRemains,
     portVisits: new PortVisits(parts),
-    pods: new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates, volumes }),
+    pods,
+    clusters: new ClusterService({ ...parts, pods, podRecords, removals }),
     batchRecords,
     volumes,
     quotas,
     removals,
   };
   removals.register("account", accountRemovers(services));
+  removals.register("cluster", clusterRemovers(pods));
   for (const used of ["registry", "template", "network volume"] as const) uses.register(used, usersOf(used, services));
   await Promise.all(Object.values(services).map((service) => service.prepare()));
   return services;

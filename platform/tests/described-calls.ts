@@ -1,5 +1,6 @@
 /** Calls for every operation of REST v2: one that succeeds, and those that break a rule of its own. */
 import { workerLog } from "../src/resources/workers/model.ts";
+import { CLUSTER, goodClusterCalls, makeCluster, memberOf } from "./cluster-doc.ts";
 import { idle } from "./idle.ts";
 import { goodVolumeCalls, usedVolume } from "./volume-doc.ts";
 import { putWorker, workerDoc } from "./worker-doc.ts";
@@ -30,6 +31,7 @@ export const good: Record<
   getPodLogs: async (world) => ({ id: await makePod(world) }),
   createPodPortLink: async (world) => ({ id: await makePod(world, { ports: ["8888/http"] }), port: "8888" }),
   podAction: async (world) => ({ id: await makePod(world), body: { action: "stop" } }),
+  ...goodClusterCalls,
   listEndpoints: async (world) => ({ id: await makeEndpoint(world) }),
   createEndpoint: async () => ({ body: { ...ENDPOINT, workers: { min: 1, max: 2 }, registry: null } }),
   getEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
@@ -147,6 +149,11 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
   ],
   getPodLogs: [[422, { query: "?tail=5001" }]],
   createPodPortLink: [[400, { id: makePod }]],
+  deletePod: [[409, { id: async (world) => memberOf(world, await makeCluster(world)) }]],
+  createCluster: [
+    [400, { body: { ...CLUSTER, templateId: "nothing" } }],
+    [404, { body: { ...CLUSTER, image: undefined, templateId: "nothing" } }],
+  ],
   podAction: [[409, { id: makePod, body: { action: "start" } }]],
   listPublicTemplates: [[422, { query: "?source=moon" }]],
   listTemplates: [[422, { query: "?limit=0" }]],
@@ -191,6 +198,7 @@ export const fitting: Record<string, unknown> = {
   updateEndpoint: { name: "n" },
   updateNetworkVolume: { name: "n" },
   updatePod: { name: "n" },
+  updateCluster: { name: "n" },
   podAction: { action: "stop" },
   updateTemplate: { name: "n" },
 };

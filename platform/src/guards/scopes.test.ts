@@ -1,5 +1,6 @@
 /** What a key may do, what it may hand on, and that another account's things do not exist for it. */
 import { describe, expect, test } from "vitest";
+import { putCluster } from "../../tests/cluster-doc.ts";
 import { putPod } from "../../tests/pod-doc.ts";
 import { giveVolumesAPlace } from "../../tests/volume-doc.ts";
 import { setup, type World } from "../../tests/world.ts";
@@ -58,6 +59,7 @@ describe("tenancy", () => {
   /** What the first account has, and what a stranger would make of it. */
   const things: Record<string, { make: object | ((world: World) => Promise<string>); change?: object }> = {
     "/v2/pods": { make: putPod, change: { name: "stolen" } },
+    "/v2/clusters": { make: (world: World) => putCluster(world, "made"), change: { name: "stolen" } },
     "/v2/account/s3-keys": { make: { name: "mine" } },
     [API_KEYS]: { make: { scopes: ["all"] } },
     "/v2/account/secrets": {
@@ -100,6 +102,8 @@ describe("tenancy", () => {
   async function contents(store: Awaited<ReturnType<typeof setup>>["store"]) {
     const kinds = ["secret", "secret-value", "api-key", "s3-key", "ssh-keys", "endpoint", "removed-endpoint"].concat([
       "pod",
+      "cluster",
+      "removed-cluster",
       "template",
       "network-volume",
       "removed-network-volume",

@@ -29,15 +29,29 @@ export class Allocator {
     this.#parts = parts;
   }
 
+  /** The same on one machine: what reaches each other by a network of its own is not spread over several. */
+  allocateTogether: Allocator["allocate"] = (wishes, also) =>
+    this.#allocate(wishes, also, (room, needs) => room.takeTogether(needs));
+
   /** What is written `also` is part of the commit. It is asked for each time, since it may be behind what is there; with undefined it gives up, and nothing is placed. */
   async allocate<T extends KeptInstance>(
     wishes: readonly Wish<T>[],
+    also?: (places: readonly Place[]) => Promise<readonly Write[] | undefined>,
+  ): Promise<InstanceItem<T>[] | NoRoom> {
+    return this.#allocate(wishes, also, (room, needs) => room.takeAll(needs));
+  }
+
+  async #allocate<T extends KeptInstance>(
+    wishes: readonly Wish<T>[],
     also: (places: readonly Place[]) => Promise<readonly Write[] | undefined> = async () => [],
+    take: (room: Room, needs: Need[]) => Place[] | NoRoom,
   ): Promise<InstanceItem<T>[] | NoRoom> {
     const { records, machines } = this.#parts;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const counted = await records.counted();
-      const places = new Room(await machines(), counted.instances.flatMap(placeOf)).takeAll(
+      const room = new Room(await machines(), counted.instances.flatMap(placeOf));
+      const places = take(
+        room,
         wishes.map(({ need }) => need),
       );
       if ("reason" in places) return places;

@@ -47,6 +47,19 @@ export class Room {
     return places;
   }
 
+  /** The same on one machine, whichever of its boxes: that which has room for all. */
+  takeTogether(needs: readonly Need[]): Place[] | NoRoom {
+    const ids = [...new Set(this.#boxes.map(({ machine }) => machine.id))];
+    for (const id of ids) {
+      const places = this.takeAll(needs.map((need) => ({ ...need, machine: need.machine ?? id })));
+      if (!("reason" in places)) return places;
+    }
+    const spread = this.takeAll(needs);
+    if ("reason" in spread) return spread;
+    for (const place of spread) this.release(place);
+    return { reason: `no capacity: there is room for all ${needs.length}, but not on one machine` };
+  }
+
   /** How many instances with this need would find room now beside each other, by the first of its choices. */
   fitting(need: Need): number {
     const times = this.#boxes.map((free) => (misfitOf(need, free) === undefined ? timesIn(free, need) : 0));

@@ -40,7 +40,7 @@ const TERMS: readonly Term[] = [
   ({ groups }, { machine }) =>
     !groups || machine.groups
       ? undefined
-      : "needs a machine that gives Pods a network of their own (`globalNetworking`)",
+      : "needs a machine that gives Pods a network of their own, for `globalNetworking` and for clusters",
   ({ dataCenters = [] }, free) =>
     dataCenters.length === 0 || dataCenters.some((id) => standsIn(free, id))
       ? undefined

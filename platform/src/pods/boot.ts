@@ -2,6 +2,7 @@
 import type { Site } from "../machines/own-machine.ts";
 import type { InstanceSpec, Mount } from "../ports/compute/compute.ts";
 import type { Publish } from "../ports/compute/publish.ts";
+import { clusterVariables, membershipOf } from "../resources/clusters/network.ts";
 import { computeVariables, hostName, underBothNames, type Variables } from "../resources/container/variables.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import { type KeptPod, persistentVolume } from "../resources/pods/model.ts";
@@ -19,6 +20,8 @@ export interface PodBoot {
   site: Site;
   /** The account's SSH keys, one a line; empty for none. */
   sshKeys: string;
+  /** Of a member of a cluster: the addresses of all its members, and what it sees their network as. */
+  network?: { range: string; link: string } | undefined;
 }
 
 /** The secrets are those of this moment; the text of a failure names what is missing. */
@@ -40,9 +43,15 @@ export async function podSpec(boot: PodBoot, reveal: Reveal): Promise<InstanceSp
     ...(box !== null && { box }),
     ports: portsOf(doc).flatMap(({ inside = [] }) => inside),
     publish: publishOf(doc),
-    ...(doc.globalNetworking && { group: { id: NETWORK, name: pod.id, fullNames: internalNames(pod.id) } }),
+    ...groupOf(boot),
     mounts: mountsOf(pod.id, doc),
   };
+}
+
+/** That of its cluster, or that of the account's Pods which reach each other. */
+function groupOf({ pod: { id, doc }, network }: PodBoot): Pick<InstanceSpec, "group"> {
+  if (doc.cluster && network) return { group: membershipOf(doc.cluster, network.range) };
+  return doc.globalNetworking ? { group: { id: NETWORK, name: id, fullNames: internalNames(id) } } : {};
 }
 
 /** Nothing where ports cannot be published. */
@@ -52,7 +61,7 @@ function publishOf(doc: KeptPod): Publish[] {
   );
 }
 
-function podEnv({ pod, instance, url, key, site, sshKeys }: PodBoot): Variables {
+function podEnv({ pod, instance, url, key, site, sshKeys, network }: PodBoot): Variables {
   const { id, doc } = pod;
   const ports = Object.entries(doc.publicPorts).map(([name, outside]) => [`TCP_PORT_${name}`, String(outside)]);
   return {
@@ -67,6 +76,7 @@ function podEnv({ pod, instance, url, key, site, sshKeys }: PodBoot): Variables 
       PUBLIC_IP: doc.portsAt?.ip ?? site.publicIp,
       ...Object.fromEntries(ports),
     }),
+    ...(doc.cluster && network && clusterVariables(doc.cluster, network)),
     ...(doc.startSsh && sshKeys !== "" && { PUBLIC_KEY: sshKeys }),
   };
 }

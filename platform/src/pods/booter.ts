@@ -5,18 +5,20 @@ import type { Images } from "../machines/images.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import { type Beginning, Starter, type StarterParts } from "../machines/starter.ts";
-import type { Instance, InstanceSpec } from "../ports/compute/compute.ts";
+import { type Instance, type InstanceSpec, StartRefused } from "../ports/compute/compute.ts";
+import { RangeTaken } from "../ports/compute/groups.ts";
 import { PortTaken } from "../ports/compute/publish.ts";
+import type { ClusterService } from "../resources/clusters/service.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
 import type { PodKeys } from "../resources/pods/keys.ts";
 import { persistentVolume, podLifecycle } from "../resources/pods/model.ts";
 import type { PodItem, PodRecords } from "../resources/pods/records.ts";
 import type { Pull, PullAccess } from "../resources/registries/service.ts";
 import type { Reveal } from "../resources/secrets/placeholders.ts";
-import { podSpec } from "./boot.ts";
+import { type PodBoot, podSpec } from "./boot.ts";
 import { PublishedPorts } from "./published-ports.ts";
 
-/** How many ports that it would get may turn out to be somebody else's. */
+/** How many ports or ranges that it would get may turn out to be somebody else's. */
 const MOST_STRANGERS = 20;
 
 export interface PodBooterParts extends Omit<OwnMachine, "id">, Pick<StarterParts, "ensureVolume"> {
@@ -31,6 +33,7 @@ export interface PodBooterParts extends Omit<OwnMachine, "id">, Pick<StarterPart
   /** What opens the registry of a Pod's image, at this moment; nothing by default. */
   accessTo?: (pull: Pull) => Promise<PullAccess>;
   sshKeysOf: (account: string) => Promise<readonly string[]>;
+  clusters: Pick<ClusterService, "rangeOf" | "leaveRange">;
 }
 
 export class PodBooter {
@@ -63,7 +66,8 @@ export class PodBooter {
     const hindrance = this.#ports.hindrance(pod);
     if (hindrance !== undefined) say(`its TCP ports are not reached from outside: ${hindrance}`);
     const access = await accessTo?.({ account, image, registry });
-    return this.#begin({ id: item.id, account, image, isOver, ...access, say }, (avoid) => this.#make(item, avoid));
+    const beginning = { id: item.id, account, image, isOver, ...access, say };
+    return this.#begin(beginning, (avoid) => this.#make(item, avoid), pod.doc.cluster?.id);
   }
 
   /** Starts what has ended once more, on the disk that it had. Throws StartRefused where nothing of it is left. */
@@ -76,17 +80,21 @@ export class PodBooter {
     return compute.again(item.id, await this.#specOf(pod, item, issued.key));
   }
 
-  /** A port of the machine may be somebody else's by now, which only the start tells. */
+  /** A port of the machine, or a range of addresses, may be somebody else's by now, which only the start tells. */
   async #begin(
     beginning: Omit<Beginning, "spec">,
     make: (avoid: ReadonlySet<number>) => Promise<InstanceSpec | undefined>,
+    cluster?: string,
   ): Promise<Instance | undefined> {
-    for (const avoid = new Set<number>(); ; ) {
+    const avoid = new Set<number>();
+    for (let tries = 0; ; tries++) {
       try {
         return (await this.#starter.begin({ ...beginning, spec: () => make(avoid) }))?.instance;
       } catch (error) {
-        if (!(error instanceof PortTaken) || avoid.size >= MOST_STRANGERS) throw error;
-        avoid.add(error.outside);
+        if (tries >= MOST_STRANGERS) throw error;
+        if (error instanceof PortTaken) avoid.add(error.outside);
+        else if (error instanceof RangeTaken && cluster) await this.#parts.clusters.leaveRange(cluster, error.range);
+        else throw error;
         beginning.say(`${error.message} by somebody else: it gets another one`);
       }
     }
@@ -115,7 +123,15 @@ export class PodBooter {
     const { workerUrl, site, reveal, sshKeysOf } = this.#parts;
     const url = await workerUrl(pod.doc.image);
     const sshKeys = pod.doc.startSsh ? (await sshKeysOf(pod.account)).join("\n") : "";
-    return podSpec({ pod, instance, url, key, site, sshKeys }, reveal);
+    return podSpec({ pod, instance, url, key, site, sshKeys, network: await this.#networkOf(pod) }, reveal);
+  }
+
+  async #networkOf({ doc: { cluster, image } }: PodItem): Promise<PodBoot["network"]> {
+    if (!cluster) return undefined;
+    const { clusters, compute } = this.#parts;
+    const range = await clusters.rangeOf(cluster.id);
+    if (range === undefined) throw new StartRefused(`its cluster ${cluster.id} is not there any more`);
+    return { range, link: compute.groupInterface(image) };
   }
 
   /** Its persistent folder is there, and as large as it is to be. */

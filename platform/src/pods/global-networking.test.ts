@@ -62,6 +62,6 @@ test("a CPU Pod cannot have it, and none can where nothing keeps networks apart"
   expect(await create(cpu)).toEqual([400, "'globalNetworking' goes with GPU Pods: a CPU Pod cannot have it."]);
   expect(await create(CONNECTED)).toEqual([
     400,
-    "No capacity: needs a machine that gives Pods a network of their own (`globalNetworking`).",
+    "No capacity: needs a machine that gives Pods a network of their own, for `globalNetworking` and for clusters.",
   ]);
 });

@@ -99,7 +99,8 @@ export class PodKeeper implements Trade<KeptPodInstance> {
 
   /** The disk that it had goes on; where nothing of it is left, it begins with a new one. */
   async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
-    this.#log.say(item, `starting again (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`);
+    const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
+    this.#log.say(item, `starting again${times}`);
     // Of the end before it nothing more is to be said.
     this.#instances.forget(item.id);
     try {
@@ -173,11 +174,13 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     await this.#records.change(item.doc.owner, (pod, instance) => {
       isOver = false;
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
-      const crashes = afterCrash(pod.doc.crashes, { now: clock.now(), ranMs: at - (instance.doc.bootedAt ?? at) });
+      const ranMs = at - (instance.doc.bootedAt ?? at);
+      const isMember = pod.doc.cluster !== undefined;
+      const crashes = afterCrash(pod.doc.crashes, { now: clock.now(), ranMs, isMember });
       isOver = crashes === undefined;
       if (!crashes) return undefined;
       const seconds = Math.ceil((crashes.startsAgainAt - clock.now()) / 1000);
-      const text = `${reason}; starts again in ${seconds} s (${crashes.count} of ${MOST_RESTARTS})`;
+      const text = `${reason}; starts again in ${seconds} s${isMember ? "" : ` (${crashes.count} of ${MOST_RESTARTS})`}`;
       this.#log.say(item, `failed: ${text}`);
       return {
         set: { status: "STARTING", reason: text, lastStatusChange: clock.now(), crashes },

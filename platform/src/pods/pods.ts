@@ -29,7 +29,7 @@ import { Timers } from "./timers.ts";
 export interface PodsParts
   extends Pick<
     PodBooterParts,
-    "podRecords" | "podKeys" | "reveal" | "accessTo" | "ensureVolume" | "sshKeysOf" | "random"
+    "podRecords" | "podKeys" | "reveal" | "accessTo" | "ensureVolume" | "sshKeysOf" | "random" | "clusters"
   > {
   store: Store;
   logs: Logs;

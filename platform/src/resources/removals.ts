@@ -5,7 +5,7 @@ import { Collection } from "../ports/store/collection.ts";
 import type { Store, Write } from "../ports/store/store.ts";
 
 /** What owns something that its own record does not hold. Records of an account go with it by the store. */
-export type Owner = "account" | "endpoint";
+export type Owner = "account" | "cluster" | "endpoint";
 
 export interface Remover {
   what: string;
@@ -19,6 +19,7 @@ export interface Remover {
 type Mark = Record<never, never>;
 
 const endpointMarks: Kept<Mark> = { kind: "removed-endpoint", v: 1 };
+const clusterMarks: Kept<Mark> = { kind: "removed-cluster", v: 1 };
 
 /** Marks belong to no account: they outlive the one whose owner they are about. */
 const EVERYONE = "*";
@@ -35,7 +36,7 @@ export class Removals {
   constructor({ store, clock }: { store: Store; clock: Clock }) {
     this.#store = store;
     this.#clock = clock;
-    this.#marks = { endpoint: new Collection(store, endpointMarks) };
+    this.#marks = { cluster: new Collection(store, clusterMarks), endpoint: new Collection(store, endpointMarks) };
   }
 
   async prepare(): Promise<void> {

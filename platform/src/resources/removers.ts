@@ -1,4 +1,4 @@
-/** Everything that goes with an account or an endpoint, in the order in which it goes: the one place where this is said, for servers and commands. */
+/** Everything that goes with an account, a cluster or an endpoint, in the order in which it goes: the one place where this is said, for servers and commands. */
 import type { Logs } from "../ports/logs/logs.ts";
 import type { BatchRecords } from "./batches/records.ts";
 import type { EndpointService } from "./endpoints/service.ts";
@@ -40,6 +40,10 @@ export function endpointRemovers(parts: EndpointRemains): Remover[] {
     { what: "releases", kinds: ["release"], remove: (id) => releaseRecords.removeEndpoint(id) },
   ];
 }
+
+export const clusterRemovers = (pods: PodService): Remover[] => [
+  { what: "members", kinds: ["pod"], remove: (id) => pods.removeMembers(id) },
+];
 
 /** What stays when its owner goes, with the reason. */
 export const staying: Record<string, string> = { span: "what was used is paid for, whatever became of it" };

@@ -25,6 +25,11 @@ const BODIES: Record<string, unknown> = {
   createPod: { name: "p", image: "host", cpu: { id: "cpu3c", vcpuCount: 2 } },
   updatePod: { name: "p" },
   podAction: { action: "stop" },
+  createCluster: {
+    ...{ name: "c", type: "APPLICATION", image: "host" },
+    compute: { gpuTypeId: "NVIDIA L4", gpuCountPerPod: 1, podCount: 2 },
+  },
+  updateCluster: { name: "c" },
   createTemplate: { name: "t", image: "host" },
   updateTemplate: { name: "t" },
   createRegistry: { name: "r", username: "u", password: "p" },

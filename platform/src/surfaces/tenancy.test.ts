@@ -1,6 +1,7 @@
 /** Two accounts: a walk over every route with the ids of the one and the keys of the other, which must find nothing. */
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../tests/balanced-world.ts";
+import { putCluster } from "../../tests/cluster-doc.ts";
 import { putPod } from "../../tests/pod-doc.ts";
 import { putVolume } from "../../tests/volume-doc.ts";
 import { putWorker, workerDoc } from "../../tests/worker-doc.ts";
@@ -25,6 +26,7 @@ type Ids = Record<
   | "worker"
   | "volume"
   | "pod"
+  | "cluster"
   | "template"
   | "registry"
   | "delegation",
@@ -42,6 +44,7 @@ const UNKNOWN: Ids = {
   worker: "zzzzzzzzzzzzzz",
   volume: "zzzzzzzzzzzzzz",
   pod: "zzzzzzzzzzzzzz",
+  cluster: "zzzzzzzzzzzzzz",
   template: "zzzzzzzzzzzzzz",
   registry: "zzzzzzzzzzzzzz",
   delegation: "zzzzzzzzzzzzzz",
@@ -54,6 +57,7 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/network-volumes/{id}": "volume",
   "/v2/account/s3-keys/{id}": "s3Key",
   "/v2/pods/{id}": "pod",
+  "/v2/clusters/{id}": "cluster",
   "/v2/templates/{id}": "template",
   "/v2/registries/delegations/{id}": "delegation",
   "/v2/registries/{id}": "registry",
@@ -71,6 +75,7 @@ const BODIES: Record<string, unknown> = {
   "PATCH /v2/serverless/{id}": { name: "taken over" },
   "PATCH /v2/pods/{id}": { name: "taken over" },
   "POST /v2/pods/{id}/action": { action: "terminate" },
+  "PATCH /v2/clusters/{id}": { name: "taken over" },
   "PATCH /v2/templates/{id}": { name: "taken over" },
   "POST /v2/{endpoint_id}/run": { input: {} },
   "POST /v2/{endpoint_id}/runsync": { input: {} },
@@ -119,6 +124,7 @@ async function setup() {
     worker: await makeWorker(world, endpoint),
     volume: await putVolume(world, PRIVATE),
     pod: await putPod(world, { name: PRIVATE, ports: ["8888/http"] }),
+    cluster: await putCluster(world, PRIVATE),
     template: await make("/v2/templates", { name: PRIVATE, image: "busybox" }),
     registry: await make("/v2/registries", { name: PRIVATE, username: PRIVATE, password: PRIVATE }),
     delegation: await make("/v2/registries/delegations", { resource: ARN, name: PRIVATE }),

@@ -26,7 +26,7 @@ export class RangeTaken extends StartRefused {
   readonly range: string;
 
   constructor(range: string, cause?: unknown) {
-    super(`the range of addresses ${range} is used by something else on the machine`, { cause });
+    super(`the range of addresses ${range} is used on the machine`, { cause });
     this.range = range;
   }
 }

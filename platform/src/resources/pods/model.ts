@@ -1,7 +1,7 @@
 /** Pods: machines that people live on, from the wish to the end. */
 import type { Document, Kept } from "../../kernel/document.ts";
 import { lifecycle } from "../../kernel/lifecycle.ts";
-import { KIB } from "../../kernel/operation.ts";
+import { KIB, MIB } from "../../kernel/operation.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields, type KeptContainer, shownContainerFields } from "../container/model.ts";
@@ -9,6 +9,8 @@ import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
 
 /** Of what a Pod is made of, in the body of a request, and with what its template adds. */
 export const POD_BYTES = 100 * KIB;
+/** Of all members of a cluster as they are kept: they are written in one commit. */
+export const CLUSTER_BYTES = 4 * MIB;
 
 export const podStatuses = ["PROVISIONING", "STARTING", "RUNNING", "EXITED", "ERROR", "TERMINATED"] as const;
 export type PodStatus = (typeof podStatuses)[number];
@@ -51,7 +53,7 @@ export const persistentMount = closed({
 
 const networkMount = closed({ volumeId: name({ description: "A network volume of the Pod's data center." }), path });
 
-const mounts = closed({
+export const mounts = closed({
   persistent: t.Optional(persistentMount),
   network: t.Optional(t.Array(networkMount, { maxItems: 1 })),
 });
@@ -110,6 +112,9 @@ const runtime = t.Object({
   ),
 });
 
+export const clusterRoles = ["SLURM_CONTROLLER", "SLURM_COMPUTE", "RAY_HEAD", "RAY_WORKER"] as const;
+export type ClusterRole = (typeof clusterRoles)[number];
+
 export const clouds = ["SECURE", "COMMUNITY"] as const;
 
 export const Pod = resource("Pod", {
@@ -140,6 +145,17 @@ export const Pod = resource("Pod", {
     dataCenterId: nullable(t.String({ description: "Null until it has a place." })),
     cudaVersion: nullable(t.String({ description: "Kept while it is stopped." })),
     ssh: t.Object({ proxy: nullable(sshEndpoint), direct: nullable(sshEndpoint) }),
+    cluster: t.Optional(
+      t.Object(
+        {
+          id: t.String(),
+          rank: t.Integer({ minimum: 0, description: "0 is the primary." }),
+          role: t.Optional(oneOf(clusterRoles)),
+          ip: t.Optional(t.String({ description: "Where the other members reach it, once that is known." })),
+        },
+        { description: "Only of a member of a cluster, which nobody changes, stops or deletes by itself." },
+      ),
+    ),
     template: nullable(t.String({ description: "The template that it was made from." })),
     cost: t.Number({ description: "USD per hour now." }),
     runtime: { ...nullable(runtime), description: "Null unless it is `RUNNING`." },
@@ -225,9 +241,6 @@ export type LastPlace = {
 /** Starts that failed one after the other; none counts once it has run well for a while. */
 export type Crashes = { count: number; startsAgainAt: number };
 
-export const clusterRoles = ["SLURM_CONTROLLER", "SLURM_COMPUTE", "RAY_HEAD", "RAY_WORKER"] as const;
-export type ClusterRole = (typeof clusterRoles)[number];
-
 /** What a Pod is in its cluster: the same for its whole life. */
 export type ClusterSeat = {
   id: string;
@@ -291,6 +304,7 @@ export const pods: Kept<KeptPod & Document> = {
   listed: ({ status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout, portsAt, cluster }) => ({
     status,
     cluster: cluster?.id,
+    member: cluster ? "yes" : undefined,
     portsAt: portsAt?.machine,
     template: template ?? undefined,
     registry: registry ?? undefined,

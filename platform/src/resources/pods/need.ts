@@ -10,7 +10,7 @@ const MB_PER_GB = 1024;
 const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
 
 type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "countryCodes" | "mounts" | "last"> &
-  Partial<Pick<KeptPod, "globalNetworking">>;
+  Partial<Pick<KeptPod, "globalNetworking" | "cluster">>;
 
 /** A Pod keeps its disk to itself, and stays with what it has stored. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
@@ -23,7 +23,7 @@ export function needOf(pod: Needy, volume?: VolumePlace): Need {
     dataCenters: volume ? [volume.dataCenter] : dataCentersFor(pod),
     ...(home !== undefined && { machine: home }),
     ...((volume || mounts.persistent) && { volumes: volume && volume.machine === undefined ? "shared" : "any" }),
-    ...(pod.globalNetworking && { groups: true }),
+    ...((pod.globalNetworking || pod.cluster) && { groups: true }),
   };
   if (gpu) return gpuNeed(terms, gpu);
   const flavors = cpu.map(({ id, vcpuCount, memory }) => ({ id, vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));

@@ -36,6 +36,7 @@ export const podOperations = {
   }),
   deletePod: on.remove({
     description: "Ends its program and removes its persistent mount; a network volume stays.",
+    refuses: ["wrong-state"],
     byPod: true,
   }),
   getPodLogs: {

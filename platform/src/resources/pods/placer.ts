@@ -6,6 +6,7 @@ import type { Random } from "../../kernel/random.ts";
 import { Allocator } from "../../machines/allocator.ts";
 import { NOWHERE } from "../../machines/instances.ts";
 import type { Machine, NoRoom, Place } from "../../machines/place.ts";
+import type { Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { hostName } from "../container/variables.ts";
 import type { RegistryService } from "../registries/service.ts";
@@ -32,6 +33,7 @@ export interface PlacerParts {
 }
 
 type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
+type NewWish = PodWish & { id: string };
 
 export class PodPlacer {
   readonly #parts: PlacerParts;
@@ -46,29 +48,48 @@ export class PodPlacer {
   async create(pod: NewPod): Promise<PodInstance | NoRoom> {
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
-    const placed = await this.#createOn(pod, wish);
-    if (!("reason" in placed) || pod.doc.interruptible) return placed;
+    const placed = await this.#createOn([pod], [wish]);
+    if (!("reason" in placed) || pod.doc.interruptible) return firstOf(placed);
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
     if (leaving.length === 0) return placed;
     await this.#parts.yielding.gone(leaving);
-    return this.#createOn(pod, wish);
+    return firstOf(await this.#createOn([pod], [wish]));
   }
 
-  async #createOn(pod: NewPod, wish: PodWish & { id: string }): Promise<PodInstance | NoRoom> {
-    const { registries, templates, volumes } = this.#parts;
-    const { pods } = this.#parts.podRecords;
-    const mounted = (pod.doc.mounts.network ?? []).map(({ volumeId }) => volumeId);
+  /** Puts Pods that are made alike on record together with their places on one machine, and with what that makes of their cluster, or nothing. */
+  async createTogether(
+    pods: readonly NewPod[],
+    also: (place: Place) => readonly Write[],
+  ): Promise<PodInstance[] | NoRoom> {
+    const wishes: NewWish[] = [];
+    for (const pod of pods) {
+      const wish = await this.#wish(pod);
+      if ("reason" in wish) return wish;
+      wishes.push(wish);
+    }
+    return this.#createOn(pods, wishes, also);
+  }
+
+  async #createOn(
+    pods: readonly NewPod[],
+    wishes: readonly NewWish[],
+    also: (place: Place) => readonly Write[] = () => [],
+  ): Promise<PodInstance[] | NoRoom> {
+    const { registries, templates, volumes, podRecords } = this.#parts;
+    const { account, doc } = pods[0]!;
+    const mounted = (doc.mounts.network ?? []).map(({ volumeId }) => volumeId);
     const machines = await this.#parts.machines();
-    const placed = await this.#allocator.allocate([wish], async ([place]) => {
-      const doc = { ...pod.doc, instance: wish.id, last: lastPlace(place!, machines), machines: [place!.machine] };
-      return [
-        pods.inserting({ ...pod, doc }),
-        ...(await registries.using(pod.account, doc.registry)),
-        ...(await templates.using(pod.account, doc.template)),
-        ...(await volumes.using(pod.account, mounted)),
-      ];
-    });
-    return Array.isArray(placed) ? placed[0]! : placed;
+    const inserting = (pod: NewPod, { id }: NewWish, place: Place) => {
+      const where = { instance: id, last: lastPlace(place, machines), machines: [place.machine] };
+      return podRecords.pods.inserting({ ...pod, doc: { ...pod.doc, ...where } });
+    };
+    return this.#allocator.allocateTogether(wishes, async (places) => [
+      ...pods.map((pod, i) => inserting(pod, wishes[i]!, places[i]!)),
+      ...also(places[0]!),
+      ...(await registries.using(account, doc.registry)),
+      ...(await templates.using(account, doc.template)),
+      ...(await volumes.using(account, mounted)),
+    ]);
   }
 
   /** Of one that waits. Undefined when it does not wait any more, or what it had is still ending. */
@@ -95,7 +116,7 @@ export class PodPlacer {
     return leaving.length === 0 ? placed : { reason: "waits for Pods that give way to it" };
   }
 
-  async #wish(pod: NewPod): Promise<(PodWish & { id: string }) | NoRoom> {
+  async #wish(pod: NewPod): Promise<NewWish | NoRoom> {
     const { volumes, clock, random } = this.#parts;
     const named = pod.doc.mounts.network?.[0]?.volumeId;
     const volume = named === undefined ? undefined : await volumes.placeOf(pod.account, named);
@@ -110,6 +131,8 @@ export class PodPlacer {
     return { id, need: needOf(pod.doc, volume), instance };
   }
 }
+
+const firstOf = (placed: PodInstance[] | NoRoom): PodInstance | NoRoom => ("reason" in placed ? placed : placed[0]!);
 
 function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): KeptPodInstance {
   const about = { kind: "pod", owner: id, image: doc.image, template: doc.template, state: "PLACED" } as const;

@@ -71,6 +71,15 @@ export class PodRecords {
     return found.map(({ id, doc }) => ({ id, name: doc.name }));
   }
 
+  /** The members of all clusters of an account. */
+  async members(account: string): Promise<PodItem[]> {
+    return Array.fromAsync(this.pods.all({ account, key: { name: "member", value: "yes" } }));
+  }
+
+  membersOf(account: string, cluster: string, limit: number): Promise<PodItem[]> {
+    return this.pods.list({ account, key: { name: "cluster", value: cluster }, limit });
+  }
+
   async instanceOf({ doc }: PodItem): Promise<PodInstance | undefined> {
     if (doc.instance === null) return undefined;
     const item = (await this.instances.find(doc.instance)) ?? (await this.#findAnew(doc.instance));

@@ -6,7 +6,7 @@ import { registryId } from "../container/command.ts";
 import { eventsOf, logQueryOf } from "../logs/follow.ts";
 import type { PodTerms } from "./fields.ts";
 import type { PortLinks } from "./links.ts";
-import type { KeptPod, Pod } from "./model.ts";
+import type { ClusterSeat, KeptPod, Pod } from "./model.ts";
 import type { podOperations } from "./operations.ts";
 import { internalNames } from "./ports.ts";
 import type { PodItem } from "./records.ts";
@@ -20,7 +20,10 @@ type UpdateBody = Call<Operations["updatePod"]>["body"];
 export function podHandlers(pods: PodService, views: PodViews, links: PortLinks): Handlers<Operations> {
   const shown = (item: PodItem) => shownPod(item, views);
   return {
-    listPods: ({ caller, query }) => paged("pods", query, (asked) => pods.list(caller, asked), shown),
+    listPods: ({ caller, query }) => {
+      const { includeClusterPods = false } = query;
+      return paged("pods", query, (asked) => pods.list(caller, { ...asked, includeClusterPods }), shown);
+    },
     createPod: async ({ caller, body }) => shown(await pods.create(caller, newTerms(body))),
     getPod: async ({ caller, params }) => shown(await pods.own(caller, params.id!)),
     updatePod: async ({ caller, params, body }) => shown(await pods.update(caller, params.id!, termsFrom(body))),
@@ -56,7 +59,7 @@ function termsFrom({ registry, ...plain }: UpdateBody): PodTerms {
   return { ...plain, ...(registry !== undefined && { registry: registryId(registry) }) };
 }
 
-function shownPod(item: PodItem, views: PodViews): Pod {
+export function shownPod(item: PodItem, views: PodViews): Pod {
   const { id, createdAt, doc } = item;
   const { name, image, args, entrypoint, cmd, disk, env, ports, registry, mounts, locked, idleTimeout } = doc;
   return {
@@ -69,12 +72,17 @@ function shownPod(item: PodItem, views: PodViews): Pod {
     cloud: doc.cloud,
     dataCenterId: doc.last?.dataCenter ?? null,
     cudaVersion: doc.last?.cuda ?? null,
+    ...(doc.cluster && { cluster: shownSeat(doc.cluster, doc.address) }),
     template: doc.template,
     globalNetworking: shownNetwork(id, doc),
     lastStatusChange: timestamp(doc.lastStatusChange),
     createdAt: timestamp(createdAt),
     startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
   };
+}
+
+function shownSeat({ id, rank, role }: ClusterSeat, ip: string | null | undefined): NonNullable<Pod["cluster"]> {
+  return { id, rank, ...(role && { role }), ...(ip && { ip }) };
 }
 
 /** Its address is known while it runs; a change is true from the next boot on. */

@@ -4,8 +4,10 @@ import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import type { NoRoom } from "../../machines/place.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
+import type { Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
@@ -16,7 +18,7 @@ import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } fro
 import { amountsOf } from "./held.ts";
 import type { PodInstance } from "./instance.ts";
 import type { PodLogAsked, ReadPodLog } from "./logs.ts";
-import { type KeptPod, POD_BYTES, type PodAction, podLifecycle } from "./model.ts";
+import { CLUSTER_BYTES, type ClusterSeat, type KeptPod, POD_BYTES, type PodAction, podLifecycle } from "./model.ts";
 import { needOf } from "./need.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
@@ -70,8 +72,13 @@ export class PodService {
     this.#changed.push(changed);
   }
 
-  list(caller: Caller, asked: PageAsked): Promise<Page<KeptPod>> {
-    return this.#parts.podRecords.pods.page(caller, asked);
+  /** Members of clusters are left out of a page that was cut with them, unless they are asked for. */
+  async list(
+    caller: Caller,
+    { includeClusterPods, ...asked }: PageAsked & { includeClusterPods: boolean },
+  ): Promise<Page<KeptPod>> {
+    const page = await this.#parts.podRecords.pods.page(caller, asked);
+    return includeClusterPods ? page : { ...page, items: page.items.filter(({ doc }) => !doc.cluster) };
   }
 
   /** Another account's does not exist for the caller; a Pod sees itself alone. */
@@ -86,17 +93,47 @@ export class PodService {
 
   /** There is a place for it before it is said to be there. */
   async create(caller: Caller, terms: PodTerms): Promise<PodItem> {
-    const { clock, quotas, podRecords, registries } = this.#parts;
+    const doc = this.#newPod(await this.#checked(caller, terms));
+    const pod = { ...newRecord(this.#parts, caller.account), doc };
+    await this.#placedNow(caller.account, [doc], async (placer) => {
+      const placed = await placer.create(pod);
+      return "reason" in placed ? placed : [placed];
+    });
+    return this.own(caller, pod.id);
+  }
+
+  /** Members of a cluster, whose own record is written with theirs: all of them have places, or there is none of them. */
+  async createMembers(
+    caller: Caller,
+    terms: PodTerms,
+    seats: readonly ClusterSeat[],
+    cluster: (dataCenter: string) => Write,
+  ): Promise<void> {
+    const config = await this.#checked(caller, terms);
+    const members = seats.map((seat) => ({
+      ...newRecord(this.#parts, caller.account),
+      doc: { ...this.#newPod(config), name: `${config.name}-${seat.rank}`, cluster: seat },
+    }));
+    const docs = members.map(({ doc }) => doc);
+    refuseTooLarge(docs);
+    await this.#placedNow(caller.account, docs, (placer) =>
+      placer.createTogether(members, ({ dataCenter }) => [cluster(dataCenter)]),
+    );
+  }
+
+  /** What the terms make of a new Pod, with the template that they name, if it may be so. */
+  async #checked(caller: Caller, terms: PodTerms): Promise<PodConfig> {
     const config = created(await this.#copied(caller, terms, "new-pod"));
     await refuseImage(this.#refusesImage, config.image, caller.account);
-    await registries.using(caller.account, config.registry);
+    await this.#parts.registries.using(caller.account, config.registry);
     await this.#refuseVolumesElsewhere(caller.account, config);
-    const record = newRecord(this.#parts, caller.account);
-    const doc: KeptPod = {
-      ...withJupyter(config, this.#parts.random),
-      status: "PROVISIONING",
-      reason: "about to be started",
-      lastStatusChange: clock.now(),
+    return withJupyter(config, this.#parts.random);
+  }
+
+  #newPod(config: PodConfig): KeptPod {
+    return {
+      ...config,
+      ...this.#moved("PROVISIONING", "about to be started"),
       startedAt: null,
       instance: null,
       last: null,
@@ -104,13 +141,26 @@ export class PodService {
       crashes: null,
       publicPorts: {},
     };
-    const count = () => podRecords.pods.count({ account: caller.account });
-    const place = async () => (await this.#placer?.create({ ...record, doc })) ?? { reason: "nothing runs Pods here" };
-    const amounts = amountsOf(caller.account, needOf(doc), podRecords.instances);
-    const placed = await quotas.withinAll(caller.account, [{ name: "pods", count, amount: 1 }, ...amounts], place);
+  }
+
+  /** As far as the account may have so many, alike as they are. */
+  async #placedNow(
+    account: string,
+    docs: readonly KeptPod[],
+    place: (placer: PodPlacer) => Promise<readonly PodInstance[] | NoRoom>,
+  ): Promise<void> {
+    const { quotas, podRecords } = this.#parts;
+    const count = () => podRecords.pods.count({ account });
+    const each = amountsOf(account, needOf(docs[0]!), podRecords.instances);
+    const amounts = [{ name: "pods", count, amount: 1 } as const, ...each].map((one) => ({
+      ...one,
+      amount: one.amount * docs.length,
+    }));
+    const placed = await quotas.withinAll(account, amounts, async () =>
+      this.#placer ? place(this.#placer) : { reason: "nothing runs Pods here" },
+    );
     if ("reason" in placed) throw problem("no-capacity", sentence(placed.reason));
-    this.#tell(placed);
-    return this.own(caller, record.id);
+    for (const instance of placed) this.#tell(instance);
   }
 
   async update(caller: Caller, id: string, asked: PodTerms): Promise<PodItem> {
@@ -175,6 +225,12 @@ export class PodService {
     await this.#change(caller, id, (pod) => this.#goneFor(pod, "terminated by its owner"));
   }
 
+  /** Their cluster is gone. */
+  async removeMembers(cluster: string): Promise<void> {
+    for await (const { id } of this.#parts.podRecords.pods.all({ key: { name: "cluster", value: cluster } }))
+      await this.terminate(id, "its cluster was deleted");
+  }
+
   /** An account is about to go, and its Pods with it. */
   async removeAccount(account: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ account }))
@@ -230,7 +286,7 @@ export class PodService {
   async #change(caller: Caller | undefined, id: string, decide: PodDecision): Promise<PodItem | undefined> {
     let had: PodInstance | undefined;
     const changed = await this.#parts.podRecords.change(id, (pod, instance) => {
-      if (caller) permitted(caller, id, pod);
+      if (caller) refuseMember(permitted(caller, id, pod));
       had = instance;
       return decide(pod, instance);
     });
@@ -258,6 +314,21 @@ function permitted(caller: Caller, id: string, pod: PodItem | undefined): PodIte
   if (!pod || pod.account !== caller.account || (caller.pod !== undefined && caller.pod !== id))
     throw problem("not-found", "pod not found");
   return pod;
+}
+
+/** Of a cluster all is done with all. */
+function refuseMember({ doc: { cluster } }: PodItem): void {
+  if (cluster)
+    throw problem(
+      "wrong-state",
+      `This Pod is rank ${cluster.rank} of cluster ${cluster.id}: it is not changed, stopped or deleted alone. Delete the cluster to end all of it.`,
+    );
+}
+
+function refuseTooLarge(docs: readonly KeptPod[]): void {
+  const bytes = docs.length * Buffer.byteLength(JSON.stringify(docs[0]));
+  if (bytes > CLUSTER_BYTES)
+    throw problem("too-large", `Its ${docs.length} members take ${bytes} bytes to keep, of ${CLUSTER_BYTES} at most.`);
 }
 
 const sentence = (reason: string) => `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;

@@ -105,7 +105,8 @@ function sshOf({ status, ports, publicPorts, portsAt }: KeptPod): SshEndpoint | 
   return { host: ip, port, username: "root", command: `ssh root@${ip} -p ${port}` };
 }
 
-function actionsOf({ status, locked }: KeptPod): PodAction[] {
+function actionsOf({ status, locked, cluster }: KeptPod): PodAction[] {
+  if (cluster) return [];
   return podActions.filter((action) => podLifecycle.can(status, action) && !(locked && action === "stop"));
 }
 

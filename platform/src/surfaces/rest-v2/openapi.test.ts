@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { Ajv2020 } from "ajv/dist/2020.js";
 import formats from "ajv-formats";
 import { describe, expect, test } from "vitest";
+import { CLUSTER_GPUS } from "../../../tests/cluster-doc.ts";
 import {
   fitting,
   good,
@@ -138,7 +139,10 @@ describe("every operation answers as the document says", () => {
   test.each(operations.filter(({ operationId }) => !neverSucceed.includes(operationId)))(
     "$operationId: when it succeeds",
     async (described) => {
-      await using world = await setup({ compute: (clock) => new FakeCompute(clock), domain: "pods.test" });
+      await using world = await setup({
+        compute: (clock) => new FakeCompute(clock, CLUSTER_GPUS),
+        domain: "pods.test",
+      });
       expect(Object.keys(good)).toContain(described.operationId);
       const { body, ...parameters } = await good[described.operationId]!(world);
       const path = described.path.replace(/\{(\w+)\}/g, (_, name: string) => String(parameters[name]));
@@ -157,7 +161,7 @@ describe("every operation answers as the document says", () => {
   test.each(operations)(
     "$operationId: however it is refused, and with every status that it declares",
     async (described) => {
-      await using world = await setup({ compute: (clock) => new FakeCompute(clock) });
+      await using world = await setup({ compute: (clock) => new FakeCompute(clock, CLUSTER_GPUS) });
       await makeSecret(world);
       if (described.operationId === "createRegistry") await makeRegistry(world);
       const path = described.path.replace("{id}", "aaaaaaaaaaaaaa");

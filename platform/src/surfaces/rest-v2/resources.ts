@@ -9,6 +9,9 @@ import { buildHandlers } from "../../resources/builds/rest-v2.ts";
 import { catalogOperations } from "../../resources/catalog/operations.ts";
 import { catalogHandlers } from "../../resources/catalog/rest-v2.ts";
 import type { CatalogService } from "../../resources/catalog/service.ts";
+import { clusterOperations } from "../../resources/clusters/operations.ts";
+import { clusterHandlers } from "../../resources/clusters/rest-v2.ts";
+import type { ClusterService } from "../../resources/clusters/service.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
 import { endpointHandlers } from "../../resources/endpoints/rest-v2.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
@@ -45,6 +48,7 @@ export interface RestServices {
   pods: PodService;
   podViews: PodViews;
   portLinks: PortLinks;
+  clusters: ClusterService;
   endpoints: EndpointService;
   workers: WorkerService;
   releases: ReleaseService;
@@ -62,6 +66,7 @@ export function restResources(services: RestServices): Answered[] {
     answered(accountOperations, accountHandlers(services.account, forgetKeys)),
     answered(secretOperations, secretHandlers(services.secrets)),
     answered(podOperations, podHandlers(services.pods, services.podViews, services.portLinks)),
+    answered(clusterOperations, clusterHandlers(services.clusters, services.podViews)),
     answered(endpointOperations, endpointHandlers(services.endpoints)),
     answered(workerOperations, workerHandlers(services.workers)),
     answered(releaseOperations, releaseHandlers(services.releases)),

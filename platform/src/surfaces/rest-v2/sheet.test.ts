@@ -20,7 +20,7 @@ const CONTAINER = "image args entrypoint cmd disk env ports registry";
 const shapes: Record<string, { names: string; required: string; ours?: string }> = {
   Pod: {
     names: `id name status actions ${CONTAINER} mounts gpu cpu cloud dataCenterId cudaVersion ssh template cost locked
-      globalNetworking runtime createdAt startedAt`,
+      globalNetworking runtime createdAt startedAt cluster`,
     required: `id name status actions ${CONTAINER} mounts cloud dataCenterId cudaVersion ssh template cost locked
       globalNetworking runtime createdAt startedAt`,
     ours: "statusReason lastStatusChange idleTimeout",
@@ -35,6 +35,15 @@ const shapes: Record<string, { names: string; required: string; ours?: string }>
     required: "",
     ours: "idleTimeout",
   },
+  Cluster: {
+    names: "id name type compute pods createdAt template dataCenterId network primary",
+    required: "id name type compute pods createdAt",
+  },
+  CreateClusterRequest: {
+    names: `name type compute ${CONTAINER.replace(" registry", "")} mounts dataCenterIds startSsh startJupyter templateId`,
+    required: "name type compute",
+  },
+  UpdateClusterRequest: { names: "name", required: "" },
   Template: {
     names: `id name ${CONTAINER} mounts serverless public category startSsh startJupyter allowedCudaVersions`,
     required: `id name ${CONTAINER} mounts serverless public category startSsh startJupyter allowedCudaVersions`,
@@ -89,9 +98,15 @@ GET /v2/pods listPods 200
 POST /v2/pods createPod 201 400 404 413 422
 GET /v2/pods/{id} getPod 200 404
 PATCH /v2/pods/{id} updatePod 200 400 404 409 422
-DELETE /v2/pods/{id} deletePod 204 404
+DELETE /v2/pods/{id} deletePod 204 404 409
 GET /v2/pods/{id}/logs getPodLogs 200 404
 POST /v2/pods/{id}/action podAction 200 204 400 404 409 422
+GET /v2/clusters listClusters 200
+POST /v2/clusters createCluster 201 400 422
+GET /v2/clusters/{id} getCluster 200 404
+PATCH /v2/clusters/{id} updateCluster 200 400 404 422
+DELETE /v2/clusters/{id} deleteCluster 204 404
+GET /v2/clusters/{id}/pods listClusterPods 200 404
 GET /v2/templates listTemplates 200
 POST /v2/templates createTemplate 201 400 422
 GET /v2/templates/{id} getTemplate 200 404

@@ -1,0 +1,89 @@
+/** Instant Clusters: Pods that are placed together, know each other by rank, and share a network that nobody else reaches. */
+import type { Kept } from "../../kernel/document.ts";
+import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { closed, dateTime, name, oneOf, type Static, t } from "../../kernel/schema.ts";
+import { containerFields } from "../container/model.ts";
+import { MOST_ITEMS } from "../endpoints/model.ts";
+import { mounts, podStatuses } from "../pods/model.ts";
+
+export const clusterTypes = ["APPLICATION", "TRAINING", "SLURM", "RAY"] as const;
+export type ClusterType = (typeof clusterTypes)[number];
+
+export const FEWEST_MEMBERS = 2;
+export const MOST_MEMBERS = 250;
+
+const compute = closed({
+  gpuTypeId: name({ description: "GPU type, by its id in the catalog." }),
+  gpuCountPerPod: t.Integer({ minimum: 1, maximum: 1024, description: "GPUs of each member." }),
+  podCount: t.Integer({ minimum: FEWEST_MEMBERS, maximum: MOST_MEMBERS, description: "Members." }),
+});
+export type ClusterCompute = Static<typeof compute>;
+
+const { registry: _, ...container } = containerFields;
+
+export const Cluster = resource("Cluster", {
+  assigned: {
+    id: t.String({ description: "Unique cluster identifier." }),
+    pods: t.Object({
+      total: t.Integer({ minimum: 0 }),
+      byStatus: t.Partial(t.Record(oneOf(podStatuses), t.Integer({ minimum: 1 })), {
+        description: "How many members are in each status; without those that are in none.",
+      }),
+    }),
+    template: t.Optional(t.String({ description: "The template that it was made from." })),
+    dataCenterId: t.Optional(t.String()),
+    network: t.Optional(
+      t.Object({
+        cidr: t.String({ description: "The addresses of its members, such as `10.1.2.0/24`." }),
+        vxlanId: t.Optional(t.Integer()),
+        vxlanPort: t.Optional(t.Integer()),
+      }),
+    ),
+    primary: t.Optional(
+      t.Object({
+        podId: t.String({ description: "The member of rank 0." }),
+        status: oneOf(podStatuses),
+        sshEndpoint: t.Optional(t.String({ description: "`host:port`, where SSH reaches it." })),
+      }),
+    ),
+    createdAt: dateTime("Creation time."),
+  },
+  fixed: {
+    type: oneOf(clusterTypes, {
+      description:
+        "`SLURM` and `RAY` start these programs on every member whose image has them, rank 0 as the head; the others start nothing but the image.",
+    }),
+    compute,
+  },
+  given: { name: name({ description: "Name for people; its members are called after it." }) },
+  once: {
+    ...container,
+    mounts: t.Optional({
+      ...mounts,
+      description: "Storage of each member: one `persistent` folder, or one network volume.",
+    }),
+    dataCenterIds: t.Optional(
+      t.Array(name(), { default: [], maxItems: MOST_ITEMS, description: "Data centers; an empty list means any." }),
+    ),
+    startSsh: t.Optional(
+      t.Boolean({ default: false, description: "Gives members the account's SSH keys as `PUBLIC_KEY`." }),
+    ),
+    startJupyter: t.Optional(t.Boolean({ default: false, description: "Gives members a new `JUPYTER_PASSWORD`." })),
+    templateId: t.Optional(
+      name({ description: "Template whose fields are copied once, in the place of all fields of the container." }),
+    ),
+  },
+});
+export type Cluster = RecordOf<typeof Cluster>;
+
+export type KeptCluster = {
+  name: string;
+  type: ClusterType;
+  compute: ClusterCompute;
+  template: string | null;
+  dataCenter: string;
+  /** The addresses of its members. */
+  range: string;
+};
+
+export const clusters: Kept<KeptCluster> = { kind: "cluster", v: 1 };

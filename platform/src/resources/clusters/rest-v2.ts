@@ -1,0 +1,58 @@
+/** Clusters as REST v2 says them. */
+import { timestamp } from "../../kernel/clock.ts";
+import type { Handlers } from "../../kernel/operation.ts";
+import type { Pod } from "../pods/model.ts";
+import type { PodItem } from "../pods/records.ts";
+import { shownPod } from "../pods/rest-v2.ts";
+import type { PodViews } from "../pods/view.ts";
+import type { Cluster } from "./model.ts";
+import type { clusterOperations } from "./operations.ts";
+import type { ClusterItem, ClusterService } from "./service.ts";
+
+export function clusterHandlers(clusters: ClusterService, views: PodViews): Handlers<typeof clusterOperations> {
+  const shown = async (cluster: ClusterItem) => shownCluster(cluster, await clusters.members(cluster), views);
+  return {
+    async listClusters({ caller }) {
+      const found = await clusters.list(caller);
+      return { clusters: found.map(({ cluster, members }) => shownCluster(cluster, members, views)) };
+    },
+    createCluster: async ({ caller, body }) => shown(await clusters.create(caller, body)),
+    getCluster: async ({ caller, params }) => shown(await clusters.get(caller, params.id!)),
+    updateCluster: async ({ caller, params, body }) => shown(await clusters.rename(caller, params.id!, body.name!)),
+    deleteCluster: ({ caller, params }) => clusters.remove(caller, params.id!),
+    async listClusterPods({ caller, params }) {
+      const members = await clusters.members(await clusters.get(caller, params.id!));
+      return { pods: members.map((pod) => shownPod(pod, views)) };
+    },
+  };
+}
+
+function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly PodItem[], views: PodViews): Cluster {
+  const { name, type, compute, template, dataCenter, range } = doc;
+  const isKnown = members.some((pod) => pod.doc.startedAt !== null);
+  const [primary] = members;
+  return {
+    id,
+    name,
+    type,
+    compute,
+    pods: { total: members.length, byStatus: countsOf(members) },
+    ...(template !== null && { template }),
+    dataCenterId: dataCenter,
+    // Before a member has run, its addresses may turn out to be somebody's.
+    ...(isKnown && { network: { cidr: range } }),
+    ...(primary && { primary: shownPrimary(primary, views) }),
+    createdAt: timestamp(createdAt),
+  };
+}
+
+function countsOf(members: readonly PodItem[]): Partial<Record<Pod["status"], number>> {
+  const groups = Map.groupBy(members, ({ doc }) => doc.status);
+  return Object.fromEntries([...groups].map(([status, those]) => [status, those.length]));
+}
+
+function shownPrimary(pod: PodItem, views: PodViews): NonNullable<Cluster["primary"]> {
+  const { direct, proxy } = views.of(pod).ssh;
+  const ssh = direct ?? proxy;
+  return { podId: pod.id, status: pod.doc.status, ...(ssh && { sshEndpoint: `${ssh.host}:${ssh.port}` }) };
+}

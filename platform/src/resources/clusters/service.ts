@@ -1,0 +1,123 @@
+/** The rules of Instant Clusters. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { newRecord } from "../../kernel/ids.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import type { Static } from "../../kernel/schema.ts";
+import { Collection, type Item } from "../../ports/store/collection.ts";
+import type { Store } from "../../ports/store/store.ts";
+import type { PodTerms } from "../pods/fields.ts";
+import type { ClusterRole, ClusterSeat } from "../pods/model.ts";
+import type { PodItem, PodRecords } from "../pods/records.ts";
+import type { PodService } from "../pods/service.ts";
+import type { Removals } from "../removals.ts";
+import { type Cluster, type ClusterType, clusters, type KeptCluster, MOST_MEMBERS } from "./model.ts";
+import { rangeFor } from "./network.ts";
+
+export type ClusterItem = Item<KeptCluster>;
+export type NewCluster = Static<typeof Cluster.create>;
+
+export interface ClusterServiceParts {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  pods: PodService;
+  podRecords: PodRecords;
+  removals: Removals;
+}
+
+const LISTED_AT_MOST = 10_000;
+
+export class ClusterService {
+  readonly #parts: ClusterServiceParts;
+  readonly #clusters: Collection<KeptCluster>;
+
+  constructor(parts: ClusterServiceParts) {
+    this.#parts = parts;
+    this.#clusters = new Collection(parts.store, clusters);
+  }
+
+  prepare(): Promise<void> {
+    return this.#clusters.prepare();
+  }
+
+  /** The newest first, each with its members. */
+  async list({ account }: Caller): Promise<{ cluster: ClusterItem; members: PodItem[] }[]> {
+    const found = await this.#clusters.list({ account, limit: LISTED_AT_MOST });
+    if (found.length === 0) return [];
+    const byCluster = new Map<string, PodItem[]>(found.map(({ id }) => [id, []]));
+    for (const pod of await this.#parts.podRecords.members(account)) byCluster.get(pod.doc.cluster!.id)?.push(pod);
+    return found.map((cluster) => ({ cluster, members: byRank(byCluster.get(cluster.id)!) }));
+  }
+
+  /** Another account's does not exist for the caller. */
+  get(caller: Caller, id: string): Promise<ClusterItem> {
+    return this.#clusters.owned(caller, id);
+  }
+
+  /** By rank. */
+  async members({ id, account }: Pick<ClusterItem, "id" | "account">): Promise<PodItem[]> {
+    return byRank(await this.#parts.podRecords.membersOf(account, id, MOST_MEMBERS));
+  }
+
+  /** All members have their places before it is said to be there, or there is nothing of it. */
+  async create(caller: Caller, asked: NewCluster): Promise<ClusterItem> {
+    const { name, type, compute, ...given } = asked;
+    refuseBesideTemplate(given);
+    const record = newRecord(this.#parts, caller.account);
+    const { podCount, gpuCountPerPod, gpuTypeId } = compute;
+    const terms: PodTerms = { ...given, name, gpu: { types: [gpuTypeId], count: gpuCountPerPod } };
+    const seats = Array.from({ length: podCount }, (_, rank): ClusterSeat => {
+      const role = roles[type]?.(rank) ?? null;
+      return { id: record.id, rank, members: podCount, gpusEach: gpuCountPerPod, role };
+    });
+    const own = { name, type, compute, template: given.templateId ?? null, range: rangeFor(record.id) };
+    await this.#parts.pods.createMembers(caller, terms, seats, (dataCenter) =>
+      this.#clusters.inserting({ ...record, doc: { ...own, dataCenter } }),
+    );
+    return this.get(caller, record.id);
+  }
+
+  rename(caller: Caller, id: string, name: string): Promise<ClusterItem> {
+    return this.#clusters.changeOwned(caller, id, () => ({ set: { name } }));
+  }
+
+  /** Gone for callers at once; its members are ended before the answer, or after a crash by the next server. */
+  async remove(caller: Caller, id: string): Promise<void> {
+    const { removals } = this.#parts;
+    await this.#clusters.changeOwned(caller, id, () => ({ remove: true, also: [removals.marking("cluster", id)] }));
+    await removals.finish("cluster", id);
+  }
+
+  /** The addresses of the members of one that is there. */
+  async rangeOf(id: string): Promise<string | undefined> {
+    return (await this.#clusters.get(id))?.doc.range;
+  }
+
+  /** Of a range that turned out to be somebody's, no member runs: the next one is chosen for all, once. */
+  async leaveRange(id: string, taken: string): Promise<void> {
+    await this.#clusters.change(id, ({ doc }) =>
+      doc.range === taken ? { set: { range: rangeFor(id, taken) } } : undefined,
+    );
+  }
+}
+
+const roles: Partial<Record<ClusterType, (rank: number) => ClusterRole>> = {
+  SLURM: (rank) => (rank === 0 ? "SLURM_CONTROLLER" : "SLURM_COMPUTE"),
+  RAY: (rank) => (rank === 0 ? "RAY_HEAD" : "RAY_WORKER"),
+};
+
+const byRank = (pods: readonly PodItem[]) => pods.toSorted((a, b) => a.doc.cluster!.rank - b.doc.cluster!.rank);
+
+/** What a template says, nobody says beside it. */
+const OF_TEMPLATES = ["image", "args", "entrypoint", "cmd", "disk", "env", "ports", "mounts"] as const;
+
+function refuseBesideTemplate(given: Partial<NewCluster>): void {
+  const both = given.templateId === undefined ? [] : OF_TEMPLATES.filter((field) => given[field] !== undefined);
+  if (both.length > 0)
+    throw problem(
+      "rule-broken",
+      `'templateId' excludes ${both.map((field) => `'${field}'`).join(", ")}: send one of the two.`,
+    );
+}
