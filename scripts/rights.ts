@@ -1,7 +1,7 @@
 /** Writes the table of docs/keys.md from the operations: who may use each, and set which of its fields; a test fails when it was forgotten. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { operations } from "../platform/src/contract.ts";
-import type { Operation } from "../platform/src/kernel/operation.ts";
+import { type Operation, scopesOf } from "../platform/src/kernel/operation.ts";
 import { fieldsOf, type Right, rightOf, rights } from "../platform/src/kernel/rights.ts";
 
 const file = new URL("../docs/keys.md", import.meta.url);
@@ -11,8 +11,9 @@ const NARROWED = { own: "its own endpoints", refused: "no" } as const;
 
 function rightsTable(): string {
   const rows = Object.entries(operations as Record<string, Operation>).map(([name, operation]) => {
-    const { scope, narrowed, in: schema } = operation;
-    return `| \`${name}\` | \`${scope}\` | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
+    const { narrowed, in: schema } = operation;
+    const scopes = scopesOf(operation).map((scope) => `\`${scope}\``);
+    return `| \`${name}\` | ${scopes.join(" and ")} | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
   });
   const head = [
     "| Operation | Scope | A key narrowed to endpoints | Fields, by who may set them |",

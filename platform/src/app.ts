@@ -19,6 +19,7 @@ import { resourceId } from "./kernel/ids.ts";
 import { problem } from "./kernel/problem.ts";
 import { Room } from "./kernel/room.ts";
 import type { NodeIdentity } from "./machines/machines.ts";
+import { OwnExecutions } from "./machines/own-executions.ts";
 import type { OwnMachine } from "./machines/own-machine.ts";
 import { openPods } from "./pods/open.ts";
 import type { Pods } from "./pods/pods.ts";
@@ -39,6 +40,7 @@ import { podLogs } from "./resources/pods/logs.ts";
 import { PodViews } from "./resources/pods/view.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { endpointRemovers } from "./resources/removers.ts";
+import { Shells } from "./resources/shells.ts";
 import { keepVolumes } from "./resources/volumes/keeper.ts";
 import { WORKER_LOGS } from "./resources/workers/model.ts";
 import { WorkerService } from "./resources/workers/service.ts";
@@ -84,6 +86,8 @@ export interface App extends AsyncDisposable {
   /** The same for Pods. */
   pods: Pods | undefined;
   balancer: Balancer;
+  /** Programs that people run in Pods and workers, for whatever surface lets them in. */
+  shells: Shells;
 }
 
 export interface AppParts extends Surroundings {
@@ -198,12 +202,15 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { instanceRecords: instances } = services;
   const own = parts.machines ?? [];
   const used = (pod: string) => portUses.begin(pod);
-  const instanceLink = node && new InstanceLink({ node: node.id, own, instances, passes, log, used });
+  const executions = new OwnExecutions({ own, used });
+  const otherInstances = node && new OtherInstances({ calls, peers });
+  const shells = new Shells({ ...services, workers, own: executions, elsewhere: otherInstances });
+  const instanceLink = node && new InstanceLink({ node: node.id, own, executions, instances, passes, log, used });
   const isPublic = settings.podPorts === "public";
   const podProxy = new PodProxy({
     ...{ pipeline, clock, domain, used },
     access: new PodAccess({ ...services, authenticator, isPublic, isTls: () => podAddresses.isTls }),
-    ports: new PodPorts({ ...services, clock, own, elsewhere: node && new OtherInstances({ calls, peers }) }),
+    ports: new PodPorts({ ...services, clock, own, elsewhere: otherInstances }),
   });
   const storage: Storage = {
     files: parts.volumeFiles ?? (async () => undefined),
@@ -281,6 +288,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     fleet,
     pods,
     balancer,
+    shells,
     async [Symbol.asyncDispose]() {
       // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
       desk.close();

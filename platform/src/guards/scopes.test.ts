@@ -6,7 +6,7 @@ import { giveVolumesAPlace } from "../../tests/volume-doc.ts";
 import { setup, type World } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
 import { timestamp } from "../kernel/clock.ts";
-import { type Operation, pathParameters } from "../kernel/operation.ts";
+import { type Operation, pathParameters, scopesOf } from "../kernel/operation.ts";
 import { type Grant, grants, mayGrant } from "../kernel/scope.ts";
 
 const API_KEYS = "/v2/account/api-keys";
@@ -28,9 +28,25 @@ describe("every operation", () => {
     },
   );
 
-  test.each(all)("%s is allowed to a key that holds its scope alone", async (_name, op) => {
+  test.each(all.filter(([, op]) => op.alsoNeeds))(
+    "%s is refused to a key that has one of the two scopes that it needs, and the 403 names the other",
+    async (_name, op) => {
+      await using world = await setup();
+      const [first, second] = scopesOf(op);
+      for (const [held, missing] of [
+        [first!, second],
+        [second!, first],
+      ] as const) {
+        const key = await world.newKey({ scopes: [held] });
+        const { status, json } = await world.call(op.method, op.path, { key });
+        expect([status, json.detail]).toEqual([403, `This API key lacks the scope '${missing}'.`]);
+      }
+    },
+  );
+
+  test.each(all)("%s is allowed to a key that holds what it needs, and nothing else", async (_name, op) => {
     await using world = await setup();
-    const key = await world.newKey({ scopes: [op.scope] });
+    const key = await world.newKey({ scopes: scopesOf(op) });
     const path = op.path.replace("{id}", "aaaaaaaaaaaaaa");
     const owners = await world.call(op.method, path);
     expect(owners.status).toBe(withoutBody(op));

@@ -1,6 +1,6 @@
 /** Authorisation: whether a caller may do what it asks for. */
 import type { Caller } from "../kernel/caller.ts";
-import type { Operation } from "../kernel/operation.ts";
+import { type Operation, scopesOf } from "../kernel/operation.ts";
 import { problem } from "../kernel/problem.ts";
 import { reservedIn } from "../kernel/rights.ts";
 import { allows, type Scope } from "../kernel/scope.ts";
@@ -14,9 +14,10 @@ export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]):
 /** Whether a caller may use an operation at all. */
 export function requireOperation(
   caller: Caller,
-  { scope, narrowed, byPod = false }: Pick<Operation, "scope" | "narrowed" | "byPod">,
+  operation: Pick<Operation, "scope" | "alsoNeeds" | "narrowed" | "byPod">,
 ): void {
-  requireScope(caller, scope);
+  const { narrowed, byPod = false } = operation;
+  for (const scope of scopesOf(operation)) requireScope(caller, scope);
   if (caller.pod !== undefined && !byPod)
     throw problem("not-allowed", "This API key belongs to a Pod, which may get, stop and terminate itself alone.");
   if (narrowed === "own" || !caller.endpoints) return;

@@ -25,6 +25,8 @@ export interface Operation {
   /** The status of an answer without a body, where there is not always one. */
   emptyStatus?: 204;
   scope: Scope;
+  /** A second one that it needs besides, where what it does is of consequence to another resource. */
+  alsoNeeds?: Scope;
   /**
    * What a key that is narrowed to endpoints may do with it: nothing, where it reads or changes what belongs to the account as a whole;
    * or its own part, which the service sees to.
@@ -75,6 +77,11 @@ export type Handlers<Ops extends Operations> = {
 export const KIB = 1024;
 export const MIB = 1024 * 1024;
 export const DEFAULT_BODY_LIMIT = MIB;
+
+/** Every scope that it takes to use an operation. */
+export function scopesOf({ scope, alsoNeeds }: Pick<Operation, "scope" | "alsoNeeds">): Scope[] {
+  return alsoNeeds === undefined ? [scope] : [scope, alsoNeeds];
+}
 
 /** Names of the `{parameters}` in a path. */
 export function pathParameters(path: string): string[] {

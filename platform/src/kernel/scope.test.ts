@@ -33,10 +33,13 @@ describe("a key", () => {
     expect(scopes.filter((scope) => allows([], scope))).toEqual([]);
   });
 
-  test("that may write everything may still not invoke", () => {
+  const acts = ["serverless:invoke", "pods:exec", "serverless:exec"] as const;
+
+  test.each(acts)("that may write everything may still not do what %s allows, nor may a read-only one", (act) => {
     const writes = scopedResources.map((resource): Scope => `${resource}:write`);
-    expect(allows(writes, "serverless:invoke")).toBe(false);
-    expect(allows(["read-only"], "serverless:invoke")).toBe(false);
+    expect(allows(writes, act)).toBe(false);
+    expect(allows(["read-only"], act)).toBe(false);
+    expect(allows(["all"], act)).toBe(true);
   });
 });
 
@@ -67,5 +70,5 @@ test("every scope, taken together, is not all", () => {
 
 test("grants are listed once each, with a read and a write for every resource", () => {
   expect(new Set(grants).size).toBe(grants.length);
-  expect(grants).toHaveLength(2 + 2 * scopedResources.length + 1);
+  expect(grants).toHaveLength(2 + 2 * scopedResources.length + 3);
 });

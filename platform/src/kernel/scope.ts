@@ -16,8 +16,11 @@ export const scopedResources = [
 
 export type ScopedResource = (typeof scopedResources)[number];
 
+/** Rights that are neither to read nor to write: no other scope includes one. */
+const acts = ["serverless:invoke", "pods:exec", "serverless:exec"] as const;
+
 /** What an operation needs. */
-export type Scope = `${ScopedResource}:read` | `${ScopedResource}:write` | "serverless:invoke";
+export type Scope = `${ScopedResource}:read` | `${ScopedResource}:write` | (typeof acts)[number];
 
 /** What a key may hold. */
 export type Grant = Scope | "all" | "read-only";
@@ -26,10 +29,10 @@ export const grants: readonly Grant[] = [
   "all",
   "read-only",
   ...scopedResources.flatMap((resource) => [`${resource}:read`, `${resource}:write`] as const),
-  "serverless:invoke",
+  ...acts,
 ];
 
-/** Writing a resource includes reading it; invoking is a right of its own. */
+/** Writing a resource includes reading it; to invoke, and to run programs in what runs, are rights of their own. */
 export function allows(held: readonly Grant[], needed: Scope): boolean {
   return held.some((grant) => grant === needed || grant === "all" || includes(grant, needed));
 }

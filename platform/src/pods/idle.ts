@@ -40,6 +40,6 @@ export class IdleStop {
     if (usedAt === undefined || doc.idleTimeout === null || doc.locked) return;
     const lastAt = Math.max(usedAt, portUsedAt?.(id) ?? 0);
     if (clock.now() - lastAt < doc.idleTimeout * 1000) return;
-    await pods.stopFor(id, `stopped: no use of CPU, GPU or HTTP ports for ${doc.idleTimeout} s`, GRACE_MS);
+    await pods.stopFor(id, `stopped: no use of CPU, GPU, HTTP ports or terminals for ${doc.idleTimeout} s`, GRACE_MS);
   }
 }

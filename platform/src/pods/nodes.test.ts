@@ -1,36 +1,11 @@
 /** Pods on two nodes of one store: who acts, and what is seen of a Pod from the node that does not run it. */
 import { expect, test } from "vitest";
 import { eventsOf } from "../../tests/job-world.ts";
-import { CPU_POD, type PodWorld, setupPods } from "../../tests/pod-world.ts";
-import { MemoryLogs } from "../ports/logs/memory-logs.ts";
-import { MemorySignals } from "../ports/signals/memory-signals.ts";
-
-/** Each has a machine with room for one Pod. */
-async function setupNodes() {
-  const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
-  const machine = { capacity: { vcpu: 2, ceilings: false } };
-  const first = await setupPods({ signals, machine: { name: "first", ...machine } });
-  const beside = { signals, store: first.store, found: { ...first, logs: new MemoryLogs() } };
-  const second = await setupPods({ ...beside, machine: { name: "second", ...machine } });
-  await first.pass(6);
-  return {
-    first,
-    second,
-    async [Symbol.asyncDispose]() {
-      await second[Symbol.asyncDispose]();
-      await first[Symbol.asyncDispose]();
-    },
-  };
-}
-
-/** The node whose machine a Pod is on, and the other one. */
-function sidesOf({ first, second }: { first: PodWorld; second: PodWorld }, id: string): [PodWorld, PodWorld] {
-  const isOn = (world: PodWorld) => world.running().some(({ spec }) => spec.owner === id);
-  return isOn(first) ? [first, second] : [second, first];
-}
+import { setupPodNodes, sidesOf } from "../../tests/pod-nodes.ts";
+import { CPU_POD } from "../../tests/pod-world.ts";
 
 test("both find room, each node acts on its own machine, and a third Pod is refused", async () => {
-  await using nodes = await setupNodes();
+  await using nodes = await setupPodNodes();
   const { first, second } = nodes;
   for (let i = 0; i < 2; i++) await first.create();
   await first.pass(2);
@@ -39,7 +14,7 @@ test("both find room, each node acts on its own machine, and a third Pod is refu
 });
 
 test("it is stopped, and its log is read and what it uses is seen, by way of the other node", async () => {
-  await using nodes = await setupNodes();
+  await using nodes = await setupPodNodes();
   const { id } = await nodes.first.create();
   await nodes.first.pass(2);
   const [here, there] = sidesOf(nodes, id);
@@ -58,7 +33,7 @@ test("it is stopped, and its log is read and what it uses is seen, by way of the
 });
 
 test("one that another node placed in the same second is stopped with its program", async () => {
-  await using nodes = await setupNodes();
+  await using nodes = await setupPodNodes();
   const { first, second } = nodes;
   // What the second knows of instances is of this moment, and does not have the new one.
   await second.services.instanceRecords.all();

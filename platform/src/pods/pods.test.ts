@@ -37,7 +37,7 @@ test("one that nobody uses for its idleTimeout is stopped, and says so; by defau
   await world.pass(90);
   expect(await world.pod(idle.id)).toMatchObject({
     status: "EXITED",
-    statusReason: "stopped: no use of CPU, GPU or HTTP ports for 60 s",
+    statusReason: "stopped: no use of CPU, GPU, HTTP ports or terminals for 60 s",
   });
   expect((await world.pod(other.id)).status).toBe("RUNNING");
 });

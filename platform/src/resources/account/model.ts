@@ -51,7 +51,7 @@ export const ApiKey = resource("ApiKey", {
       maxItems: grants.length,
       uniqueItems: true,
       description:
-        "What the key may do: `all`, `read-only`, or a list of `<resource>:read`, `<resource>:write` and `serverless:invoke`.",
+        "What the key may do: `all`, `read-only`, or a list of `<resource>:read`, `<resource>:write`, `serverless:invoke`, `pods:exec` and `serverless:exec`.",
     }),
     endpoints: t.Optional(
       t.Array(name(), {

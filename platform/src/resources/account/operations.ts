@@ -28,12 +28,14 @@ export const accountOperations = {
     path: "/v2/account/ssh-keys",
     summary: "Replace the account's SSH public keys",
     description:
-      "Replaces the whole list; an empty list removes every key. Running Pods keep the keys they started with.",
+      "Replaces the whole list; an empty list removes every key. Running Pods keep the keys they started with. " +
+      "Whoever has one of these keys gets a shell in Pods, so that this takes the right to that too.",
     tag,
     in: UpdateSshKeys,
     out: SshKeys,
     status: 200,
     scope: "ssh-keys:write",
+    alsoNeeds: "pods:exec",
     narrowed: "refused",
   },
   listApiKeys: on.find({}, { summary: "List the account's API keys" }),

@@ -176,7 +176,8 @@ export const Pod = resource("Pod", {
         t.Integer({
           minimum: 60,
           maximum: 2_592_000,
-          description: "Seconds without use of CPU, GPU or HTTP ports after which it is stopped; null for never.",
+          description:
+            "Seconds without use of CPU, GPU, HTTP ports or terminals after which it is stopped; null for never.",
         }),
       ),
     ),

@@ -3,12 +3,13 @@ import type { Socket } from "node:net";
 import { PassThrough, Writable } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
+import { problem } from "../../kernel/problem.ts";
 import { checkSize, type ExecSpec, type Execution, type TerminalSize } from "../../ports/compute/execution.ts";
 import type { Exit } from "../../ports/compute/exit.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
 import { ExecWire, jsonIn, type Kind } from "./exec-wire.ts";
 
-/** Asks for it over a connection that is the program's from then on. Throws ExecRefused. */
+/** Asks for it over a connection that is the program's from then on. Throws ExecRefused, or a problem when the connection breaks. */
 export async function beginElsewhere(socket: Socket, spec: ExecSpec, clock: Clock): Promise<Execution> {
   const execution = new ExecutionElsewhere(socket, clock);
   await execution.begin(spec);
@@ -67,7 +68,7 @@ class ExecutionElsewhere implements Execution {
   /** After an exit that was told this changes nothing. */
   #over(): void {
     const why = this.#isClosed ? "its caller went away" : "the connection to its node broke";
-    this.#begun.reject(new ExecRefused(why));
+    this.#begun.reject(problem("no-answer", why));
     this.#exited.resolve({ code: null, signal: "SIGHUP", at: this.#clock.now(), reason: why });
     for (const stream of [this.stdout, this.stderr]) stream.end();
     this.stdin.destroy();

@@ -5,6 +5,7 @@ import { pipeline } from "node:stream/promises";
 import type { Log } from "../../kernel/log.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
+import type { InstanceSite, OwnExecutions } from "../../machines/own-executions.ts";
 import type { OwnMachine } from "../../machines/own-machine.ts";
 import type { Compute } from "../../ports/compute/compute.ts";
 import { refusalText } from "../http/refusal-text.ts";
@@ -19,6 +20,7 @@ export interface InstanceLinkParts {
   node: string;
   /** The machines whose instances this node acts on. */
   own: readonly Pick<OwnMachine, "id" | "compute">[];
+  executions: OwnExecutions;
   instances: InstanceRecords;
   passes: NodePasses;
   log: Log;
@@ -71,7 +73,7 @@ export class InstanceLink implements Ahead {
     this.#parts.passes.check(method, url, String(headers[PASS_HEADER]));
     if (node !== this.#parts.node)
       throw problem("not-found", `this is node ${this.#parts.node}, and a request is passed on only once`);
-    const { compute, owner } = await this.#find(instance);
+    const { compute, site } = await this.#find(instance);
     const begin = () => {
       socket.setNoDelay(true).setKeepAlive(true, KEEP_ALIVE_MS);
       socket.write(`HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: ${PROTOCOLS[what]}\r\n\r\n`);
@@ -80,24 +82,24 @@ export class InstanceLink implements Ahead {
     if (what === "exec") {
       begin();
       // What it says that is none of this protocol ends the connection, and nothing else.
-      return serveExecution(socket, (spec) => compute.exec(instance, spec)).catch(() => {});
+      return serveExecution(socket, (spec) => this.#parts.executions.exec(site, spec)).catch(() => {});
     }
     const inside = await compute.dial(instance, asked.port).catch((error: Error) => {
       throw problem("no-answer", error.message, { cause: error });
     });
     begin();
-    using _ = this.#parts.used(owner);
+    using _ = this.#parts.used(site.owner);
     await Promise.allSettled([pipeline(inside, socket), pipeline(socket, inside)]);
     for (const end of [inside, socket]) end.destroy();
   }
 
   /** Whatever the asking node believes: only what the record says is on a machine of this node. */
-  async #find(instance: string): Promise<{ compute: Compute; owner: string }> {
+  async #find(instance: string): Promise<{ compute: Compute; site: InstanceSite }> {
     const doc = (await this.#parts.instances.find(instance))?.doc;
     const own = this.#parts.own.find(({ id }) => id === doc?.machine);
     if (!own || !doc)
       throw problem("not-found", `instance ${instance} is not here, and a request is passed on only once`);
-    return { compute: own.compute, owner: doc.owner };
+    return { compute: own.compute, site: { machine: own.id, instance, owner: doc.owner } };
   }
 
   #asProblem(error: unknown): Problem {

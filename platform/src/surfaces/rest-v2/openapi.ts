@@ -1,6 +1,6 @@
 /** The OpenAPI document, made from the same operations that the router mounts. */
 import { operations } from "../../contract.ts";
-import { type Operation, type Operations, pathParameters, refusalsOf } from "../../kernel/operation.ts";
+import { type Operation, type Operations, pathParameters, refusalsOf, scopesOf } from "../../kernel/operation.ts";
 import { t } from "../../kernel/schema.ts";
 import { Components, type Json, parametersIn, pathParameter } from "../http/openapi-schemas.ts";
 import { problemStatuses } from "../http/problem-json.ts";
@@ -84,7 +84,7 @@ function describe(operationId: string, operation: Operation, components: Compone
   return {
     operationId,
     summary: operation.summary,
-    description: [operation.description, `Needs the scope \`${operation.scope}\`.`].filter(Boolean).join("\n\n"),
+    description: [operation.description, needs(operation)].filter(Boolean).join("\n\n"),
     tags: [operation.tag],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(operation.in
@@ -92,6 +92,11 @@ function describe(operationId: string, operation: Operation, components: Compone
       : {}),
     responses: responses(operation, components),
   };
+}
+
+function needs(operation: Operation): string {
+  const scopes = scopesOf(operation).map((scope) => `\`${scope}\``);
+  return `Needs the scope${scopes.length > 1 ? "s" : ""} ${scopes.join(" and ")}.`;
 }
 
 function responses(operation: Operation, components: Components): Json {

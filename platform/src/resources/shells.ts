@@ -1,0 +1,109 @@
+/** Programs that people run in their Pods and workers, wherever those are: on a machine of this node, or of another one. */
+import type { Caller } from "../kernel/caller.ts";
+import { isProblem, type Problem, problem } from "../kernel/problem.ts";
+import { phaseOf } from "../machines/instances.ts";
+import type { InstanceSite, OwnExecutions } from "../machines/own-executions.ts";
+import { checkExec, type ExecSpec, type Execution } from "../ports/compute/execution.ts";
+import type { Exit } from "../ports/compute/exit.ts";
+import { ExecRefused } from "../ports/compute/refusal.ts";
+import type { PodService } from "./pods/service.ts";
+import type { WorkerRecords } from "./workers/records.ts";
+import type { WorkerService } from "./workers/service.ts";
+
+/** What a program is to be run in. */
+export type ShellPlace = { pod: string } | { endpoint: string; worker: string };
+
+/** What people get who ask for no command: the image's variables stay as they are, which the profile of a login shell would set anew. */
+export const SHELL: readonly string[] = ["sh", "-c", "command -v bash >/dev/null 2>&1 && exec bash; exec sh"];
+
+export interface ShellParts {
+  pods: PodService;
+  workers: WorkerService;
+  workerRecords: WorkerRecords;
+  own: OwnExecutions;
+  /** Instances of other nodes' machines; absent where there are none. */
+  elsewhere?: { exec(machine: string, instance: string, spec: ExecSpec): Promise<Execution> } | undefined;
+}
+
+export class Shells {
+  readonly #parts: ShellParts;
+
+  constructor(parts: ShellParts) {
+    this.#parts = parts;
+  }
+
+  /**
+   * One more program there, for a caller who has the scope for it, `pods:exec` or `serverless:exec`. What cannot be is a problem: `not-found` for what is
+   * not the caller's, `wrong-state` where nothing runs or nothing can be run beside it, `rule-broken` for what no program can be given,
+   * `no-answer` when the node that has it is not reachable. That there is no such program is told by its exit, see `reasonOf`.
+   */
+  async open(caller: Caller, place: ShellPlace, spec: ExecSpec): Promise<Execution> {
+    const site = await this.find(caller, place);
+    try {
+      checkExec(spec);
+    } catch (error) {
+      throw problem("rule-broken", (error as Error).message);
+    }
+    try {
+      return await this.#exec(site, spec);
+    } catch (error) {
+      throw refusalOf(error, place);
+    }
+  }
+
+  /** Where it runs; a problem as of `open` when it does not. */
+  find(caller: Caller, place: ShellPlace): Promise<InstanceSite> {
+    return "pod" in place ? this.#pod(caller, place.pod) : this.#worker(caller, place);
+  }
+
+  #exec(site: InstanceSite, spec: ExecSpec): Promise<Execution> {
+    const { own, elsewhere } = this.#parts;
+    const { machine, instance } = site;
+    if (own.isHere(machine)) return own.exec(site, spec);
+    if (elsewhere) return elsewhere.exec(machine, instance, spec);
+    throw problem("no-answer", `machine ${machine} is not here`);
+  }
+
+  async #pod(caller: Caller, id: string): Promise<InstanceSite> {
+    const { status, reason, instance, last } = (await this.#parts.pods.own(caller, id)).doc;
+    if (status !== "RUNNING" || instance === null || !last) throw notRunning({ pod: id }, status, reason);
+    return { machine: last.machine, instance, owner: id };
+  }
+
+  async #worker(caller: Caller, place: { endpoint: string; worker: string }): Promise<InstanceSite> {
+    const { endpoint, worker } = place;
+    const { workers } = await this.#parts.workers.list(caller, endpoint);
+    const doc = (await this.#parts.workerRecords.find(worker))?.doc;
+    if (doc?.owner !== endpoint) {
+      if (!workers.some(({ id }) => id === worker)) throw problem("not-found", "worker not found");
+      throw problem("wrong-state", `Worker ${worker} was started by hand: nothing can be run beside it from here.`);
+    }
+    if (phaseOf(doc) === "frozen")
+      throw problem("wrong-state", `Worker ${worker} is frozen: it stands still until a job needs it.`);
+    if (phaseOf(doc) === undefined || doc.machine === null) throw notRunning(place, doc.state, doc.reason);
+    return { machine: doc.machine, instance: worker, owner: endpoint };
+  }
+}
+
+/** Why a program ended, where more is known than its code. */
+export function reasonOf({ code, reason }: Exit, [program]: readonly string[]): string | undefined {
+  if (reason !== undefined) return reason;
+  if (code === 127) return `127: there is no program '${program}' there, or what it last ran was not found`;
+  if (code === 126) return `126: '${program}' is there and cannot be run, or what it last ran could not`;
+  return undefined;
+}
+
+const nameOf = (place: ShellPlace) => ("pod" in place ? `Pod ${place.pod}` : `Worker ${place.worker}`);
+
+function notRunning(place: ShellPlace, state: string, reason: string | null): Problem {
+  return problem("wrong-state", `${nameOf(place)} is ${state}${reason === null ? "" : `: ${reason}`}.`);
+}
+
+/** What runs may have ended since it was looked for, and a driver may run nothing beside it. */
+function refusalOf(error: unknown, place: ShellPlace): unknown {
+  if (error instanceof ExecRefused)
+    return problem("wrong-state", `Nothing can be run in ${nameOf(place)} now: ${error.message}.`, { cause: error });
+  if (isProblem(error, "not-found"))
+    return problem("wrong-state", `${nameOf(place)} is where it was no more: ${error.message}.`, { cause: error });
+  return error;
+}
