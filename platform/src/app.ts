@@ -1,39 +1,28 @@
 /** The application over its ports: services, guards and surfaces wired together, with no adapter named. */
+import { createFleet, eventsFor, warmUpsOf } from "./app-fleet.ts";
+import { type AppParts, type AppSettings, identityIn, leaseOf } from "./app-parts.ts";
 import { Balancer } from "./balancing/balancer.ts";
 import { Authenticator } from "./guards/authenticate.ts";
 import { InvokeLimiter } from "./guards/invoke-limits.ts";
-import type { Answered } from "./guards/perform.ts";
 import { RateLimiter } from "./guards/rate-limit.ts";
 import { Engine } from "./jobs/engine.ts";
 import { Outputs } from "./jobs/outputs.ts";
 import { recordPieces } from "./jobs/record.ts";
 import { Streams } from "./jobs/stream.ts";
 import { Sweeper } from "./jobs/sweeper.ts";
-import { nobodyWarmsUp, type WarmUps } from "./jobs/warm-up.ts";
-import { type Post, Webhooks } from "./jobs/webhooks.ts";
+import { Webhooks } from "./jobs/webhooks.ts";
 import { WorkerDesk } from "./jobs/worker-desk.ts";
-import type { WorkerEvents } from "./jobs/worker-events.ts";
 import { every } from "./kernel/background.ts";
 import { floating } from "./kernel/floating.ts";
-import { resourceId } from "./kernel/ids.ts";
 import { problem } from "./kernel/problem.ts";
 import { Room } from "./kernel/room.ts";
-import type { NodeIdentity } from "./machines/machines.ts";
 import { OwnExecutions } from "./machines/own-executions.ts";
-import type { OwnMachine } from "./machines/own-machine.ts";
 import { openPods } from "./pods/open.ts";
 import type { Pods } from "./pods/pods.ts";
 import { PortUses } from "./pods/port-uses.ts";
-import type { Limits } from "./ports/limits/limits.ts";
-import type { Logs } from "./ports/logs/logs.ts";
-import type { Queue } from "./ports/queue/queue.ts";
-import type { Signals } from "./ports/signals/signals.ts";
-import type { Store } from "./ports/store/store.ts";
-import type { Vault } from "./ports/vault/vault.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchService } from "./resources/batches/service.ts";
 import { CatalogService } from "./resources/catalog/service.ts";
-import type { RefusesImage } from "./resources/endpoints/images.ts";
 import { PodAddresses } from "./resources/pods/addresses.ts";
 import { PortLinks } from "./resources/pods/links.ts";
 import { podLogs } from "./resources/pods/logs.ts";
@@ -44,8 +33,7 @@ import { Shells } from "./resources/shells.ts";
 import { keepVolumes } from "./resources/volumes/keeper.ts";
 import { WORKER_LOGS } from "./resources/workers/model.ts";
 import { WorkerService } from "./resources/workers/service.ts";
-import type { Services, Surroundings } from "./services.ts";
-import type { Settings } from "./settings.ts";
+import type { Services } from "./services.ts";
 import { bodyMemory } from "./surfaces/http/body-memory.ts";
 import { Doorkeeper } from "./surfaces/http/doorkeeper.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
@@ -69,12 +57,14 @@ import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { restResources } from "./surfaces/rest-v2/resources.ts";
 import { mountRestV2, restV2Surface } from "./surfaces/rest-v2/routes.ts";
-import { type BucketFinder, Buckets } from "./surfaces/s3/buckets.ts";
+import { Buckets } from "./surfaces/s3/buckets.ts";
 import { S3Surface } from "./surfaces/s3/s3.ts";
 import { networkVolumeBuckets, podBuckets, type Storage } from "./surfaces/s3/volume-buckets.ts";
 import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
-import { Fleet, type FleetParts } from "./workers/fleet.ts";
+import type { Fleet, FleetParts } from "./workers/fleet.ts";
+
+export type { AppParts, AppSettings } from "./app-parts.ts";
 
 export interface App extends AsyncDisposable {
   http: HttpServer;
@@ -89,42 +79,6 @@ export interface App extends AsyncDisposable {
   /** Programs that people run in Pods and workers, for whatever surface lets them in. */
   shells: Shells;
 }
-
-export interface AppParts extends Surroundings {
-  store: Store;
-  limits: Limits;
-  queue: Queue;
-  signals: Signals;
-  vault: Vault;
-  logs: Logs;
-  /** No other process serves the same store. */
-  alone: boolean;
-  /** Tells the target of a webhook. */
-  post: Post;
-  /** Memory for bodies and results; by default what the settings say. */
-  room?: Room;
-  /** What this node runs workers on. Without any, workers are started by hand, or by other nodes. */
-  machines?: readonly OwnMachine[];
-  /** Who this node is to others on the same store. */
-  node: NodeIdentity;
-  /** Which images endpoints cannot have here. */
-  refusesImage?: RefusesImage;
-  /** What is on a volume of a machine of this node, for S3 clients. */
-  volumeFiles?: Storage["files"];
-  /** What has files that S3 clients reach, beside volumes. */
-  buckets?: readonly BucketFinder[];
-  /** Resources of REST v2 beside those of the contract. */
-  resources?: readonly Answered[];
-}
-
-/** What of the settings concerns the application; how many connections there may be is known by now. */
-export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDays" | "stream" | "frozenS"> &
-  Partial<
-    Pick<
-      Settings,
-      "invokeLimits" | "bodiesMb" | "frozenMb" | "webhookSecret" | "domain" | "publicUrl" | "corsOrigins" | "podPorts"
-    >
-  > & { connections: number };
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
   const { clock, log, logs, queue } = parts;
@@ -319,42 +273,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
 
 /** How soon the jobs of an account deleted from the command line are gone. */
 const FINISH_REMOVALS_MS = 5000;
-const LEASE_MS = 10_000;
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-
-/** Of many nodes one does a duty; two at once would be safe, and only waste work. A single process need not ask. */
-function leaseOf(name: string, { store, random, alone }: AppParts): ((now: number) => Promise<boolean>) | undefined {
-  if (alone) return undefined;
-  const holder = resourceId(random);
-  return async (now) => (await store.lease({ name, holder, now, until: now + LEASE_MS })) !== undefined;
-}
-
-/** Who this node is to others; undefined where it is all there is. */
-const identityIn = ({ node, alone }: AppParts): NodeIdentity | undefined => (alone ? undefined : node);
-
-/** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
-function createFleet(
-  parts: AppParts,
-  { endpoints, secrets, registries, workerKeys, workerRecords, quotas, volumes }: Services,
-  around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach" | "makeRoom">,
-): Fleet | undefined {
-  const { machines = [] } = parts;
-  if (machines.length === 0 && parts.alone) return undefined;
-  return new Fleet({
-    ...parts,
-    ...around,
-    machines,
-    endpoints,
-    records: workerRecords,
-    keys: workerKeys,
-    quotas,
-    reveal: (account, name) => secrets.reveal(account, name),
-    accessTo: (pull) => registries.accessTo(pull),
-    ensureVolume: (id) => volumes.ensure(id),
-    mine: leaseOf("fleet", parts),
-  });
-}
 
 function invokeLimiter({ clock, queue }: AppParts, { invokeLimits: policy }: AppSettings): InvokeLimiter | undefined {
   const facts = async (endpoint: string) => {
@@ -362,23 +282,4 @@ function invokeLimiter({ clock, queue }: AppParts, { invokeLimits: policy }: App
     return { inQueue, workers: workers.length };
   };
   return policy && new InvokeLimiter({ policy, clock, facts });
-}
-
-/** The desk is there before the fleet that it tells. */
-function eventsFor(fleet: () => Fleet | undefined): WorkerEvents {
-  return {
-    heard: (call) => fleet()?.heard(call),
-    unfit: (call, reason) => fleet()?.unfit(call, reason),
-    tired: (call) => fleet()?.tired(call),
-    stuck: (call) => fleet()?.stuck(call),
-  };
-}
-
-function warmUpsOf(fleet: () => Fleet | undefined): WarmUps {
-  const known = () => fleet()?.warmUps ?? nobodyWarmsUp;
-  return {
-    begin: (call) => known().begin(call),
-    lose: (call, isSure) => known().lose(call, isSure),
-    end: (call, report) => known().end(call, report),
-  };
 }
