@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { expect } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { askHost } from "./pod-application.ts";
+import { podLines } from "./pod-lines.ts";
 import { LOOK_MS, type ServerPlace, TRIES } from "./worker-place.ts";
 import type { Answer } from "./world.ts";
 
@@ -67,11 +68,11 @@ export class PodWalk {
   /** What the boot of this number said, read from the log. */
   async boot(number: number): Promise<Boot> {
     for (let tries = 0; tries < TRIES; tries++) {
-      const said = (await this.#lines()).filter((line) => line.startsWith("{"));
+      const said = (await podLines(this.#at, this.id)).filter((line) => line.startsWith("{"));
       if (said.length >= number) return JSON.parse(said[number - 1]!) as Boot;
       await stay(LOOK_MS);
     }
-    throw new Error(`there was no boot ${number}: ${(await this.#lines()).join(" | ")}`);
+    throw new Error(`there was no boot ${number}: ${(await podLines(this.#at, this.id)).join(" | ")}`);
   }
 
   /** Connects to its TCP port as anybody would, hears who it is, and may tell it something. */
@@ -84,29 +85,7 @@ export class PodWalk {
     socket.end(word);
     return heard.trim();
   }
-
-  async #lines(): Promise<string[]> {
-    const { url } = this.#at.server;
-    const gone = new AbortController();
-    const response = await fetch(`${url}/v2/pods/${this.id}/logs?source=container&tail=1000`, {
-      headers: { authorization: `Bearer ${this.#at.key}` },
-      signal: gone.signal,
-    });
-    let text = "";
-    const late = stay(READ_MS).then(() => gone.abort());
-    try {
-      for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
-    } catch {
-      // The stream has no end of its own.
-    }
-    await late;
-    const data = text.split("\n").filter((line) => line.startsWith("data: "));
-    return data.map((line) => JSON.parse(line.slice("data: ".length)).line);
-  }
 }
-
-/** What is kept comes at once. */
-const READ_MS = 150;
 
 /** Everything that may happen to a Pod, and what of it survives what. */
 export async function walk(at: ServerPlace, pod: PodWalk): Promise<void> {

@@ -2,12 +2,17 @@
 import { chmod, copyFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { bridgeName } from "../src/adapters/host/bridge-network.ts";
+import { keyOf } from "../src/adapters/host/host-options.ts";
+import { groupsLeftBy } from "../src/adapters/host/remains.ts";
 import { stay } from "../src/kernel/clock.ts";
+import { walkCluster } from "./cluster-walk.ts";
 import { PodWalk, walk } from "./pod-walk.ts";
 import { temporaryFolder } from "./process.ts";
 import { LOOK_MS, serverPlace } from "./worker-place.ts";
 
 const PROGRAM = new URL("./fixtures/pod-program.mjs", import.meta.url);
+const SUMS = new URL("./fixtures/sum-program.mjs", import.meta.url);
 
 test("the life of a Pod on the host, and nothing is left on the machine", async ({ onTestFailed }) => {
   await using app = await temporaryFolder();
@@ -21,4 +26,19 @@ test("the life of a Pod on the host, and nothing is left on the machine", async 
   while ((await left()).length > 0) await stay(LOOK_MS);
   // What begins with a dot is the driver's own.
   expect((await readdir(join(at.data, "instances"))).filter((name) => !name.startsWith("."))).toEqual([]);
+});
+
+test("the life of a cluster on the host: a sum over its members, and nothing is left on the machine", async ({
+  onTestFailed,
+}) => {
+  await using app = await temporaryFolder();
+  await copyFile(SUMS, join(app.path, "sums.mjs"));
+  await chmod(app.path, 0o755);
+  const program = { image: `host:${app.path}`, cmd: ["node", "sums.mjs"] };
+  await using at = await serverPlace({ program, onFailure: onTestFailed });
+  await walkCluster(at, program);
+  const left = async () => (await readdir(join(at.data, "instances"))).filter((name) => !name.startsWith("."));
+  while ((await left()).length > 0) await stay(LOOK_MS);
+  const bridge = bridgeName(keyOf(join(at.data, "instances")).key);
+  while ((await groupsLeftBy(bridge)).length > 0) await stay(LOOK_MS);
 });
