@@ -23,7 +23,19 @@ import {
 import { readSourceTree, root, type SourceFile, sourceFile } from "../tests/source-tree.ts";
 import { asyncListeners, errorsUnheard, promisesLetGo } from "../tests/unguarded-rules.ts";
 
-const rules = ["kernel", "ports", "jobs", "catalog", "resources", "balancing", "machines", "workers", "pods", "guards"];
+const rules = [
+  "kernel",
+  "ports",
+  "jobs",
+  "catalog",
+  "metering",
+  "resources",
+  "balancing",
+  "machines",
+  "workers",
+  "pods",
+  "guards",
+];
 const parted = ["services.ts", "operator-catalog.ts", "storage.ts", "installation.ts", "this-machine.ts"];
 
 /** Which parts of the platform a part may import, beside itself. */
@@ -49,7 +61,7 @@ const mayImport = {
   "operator-catalog.ts": ["kernel", "catalog", "settings.ts"],
   "descriptor-limit.ts": [],
   "storage.ts": ["kernel", "ports", "adapters", "settings.ts"],
-  "services.ts": ["kernel", "ports", "machines", "resources"],
+  "services.ts": ["kernel", "ports", "metering", "machines", "resources"],
   "app-parts.ts": [...rules, "surfaces", "settings.ts", "services.ts"],
   "app-fleet.ts": [...rules, "services.ts", "app-parts.ts"],
   "app.ts": [...rules, "contract.ts", "surfaces", "settings.ts", "services.ts", "app-parts.ts", "app-fleet.ts"],

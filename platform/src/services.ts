@@ -3,6 +3,7 @@ import type { Clock } from "./kernel/clock.ts";
 import type { Log } from "./kernel/log.ts";
 import type { Random } from "./kernel/random.ts";
 import { InstanceRecords } from "./machines/instance-records.ts";
+import { Costs } from "./metering/cost.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
@@ -59,6 +60,7 @@ export interface Services {
   batchRecords: BatchRecords;
   volumes: NetworkVolumeService;
   quotas: QuotaBook;
+  costs: Costs;
   removals: Removals;
 }
 
@@ -103,6 +105,7 @@ export async function openServices(
     batchRecords,
     volumes,
     quotas,
+    costs: new Costs(parts),
     removals,
   };
   removals.register("account", accountRemovers(services));

@@ -1,5 +1,6 @@
 /** What the catalog of this installation says, for everything that asks it: types, flavors, data centers and what they cost. */
 import { type Catalog, type CpuFlavor, type DataCenter, type GpuType, standardCatalog } from "./catalog.ts";
+import { cpuPriceIn, gpuPriceIn } from "./prices.ts";
 import type { Cloud, VolumeType } from "./words.ts";
 
 export type { CpuFlavor, DataCenter, GpuType } from "./catalog.ts";
@@ -53,21 +54,16 @@ export const gpuShare = (type: string): { vcpu: number; memoryGb: number } | und
 
 /** What one GPU of a type costs, in USD per hour; nothing for a type that the catalog does not know. */
 export const gpuPrice = {
-  /** Of a cloud that does not offer the type, that of the other. */
-  pod: (type: string, cloud: Cloud = "SECURE"): number => {
-    const { secure = 0, community = 0 } = gpuType(type)?.price ?? {};
-    return cloud === "SECURE" ? secure || community : community || secure;
-  },
-  member: (type: string): number => gpuType(type)?.price.cluster || gpuPrice.pod(type),
-  /** Workers are priced by pool, whichever of its types they get. */
-  worker: (type: string): number => catalog.pools.get(poolOfType(type) ?? "")?.price ?? gpuPrice.pod(type),
+  pod: (type: string, cloud?: Cloud): number => gpuPriceIn(catalog, "pod", type, cloud),
+  member: (type: string): number => gpuPriceIn(catalog, "member", type),
+  worker: (type: string): number => gpuPriceIn(catalog, "worker", type),
 };
 
 /** USD per hour for each vCPU of a flavor, its memory included. */
-export function cpuPrice(flavor: string, kind: keyof typeof gpuPrice = "pod"): number {
-  const { securePerVcpu = 0, serverlessPerVcpu = 0 } = cpuFlavor(flavor)?.price ?? {};
-  return kind === "worker" ? serverlessPerVcpu : securePerVcpu;
-}
+export const cpuPrice = (flavor: string, kind?: keyof typeof gpuPrice): number => cpuPriceIn(catalog, flavor, kind);
 
 /** USD per GB and month. */
 export const storagePrice = (): Catalog["storage"] => catalog.storage;
+
+/** What is in force now. */
+export const installedCatalog = (): Catalog => catalog;

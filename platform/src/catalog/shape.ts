@@ -54,6 +54,8 @@ const WrittenStorage = closed({
   persistentStoppedPerGbMonth: price,
   networkVolumePerGbMonth: price,
   networkVolumeBeyondTbPerGbMonth: price,
+  containerDiskStoppedPerGbMonth: t.Optional(price),
+  highPerformanceVolumePerGbMonth: t.Optional(price),
 });
 
 export const WrittenCatalog = closed({

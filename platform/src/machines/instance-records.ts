@@ -1,11 +1,12 @@
 /** The records of all instances, as those that place and keep them read and write them: each change in one commit with the room and the spans that it moves. */
 import type { Clock } from "../kernel/clock.ts";
+import { commitMetered } from "../metering/commit.ts";
 import { Meter, type Metered } from "../metering/meter.ts";
-import { spans } from "../metering/span.ts";
+import type { PricesInTime } from "../metering/prices.ts";
 import { Collection } from "../ports/store/collection.ts";
-import { type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
+import type { Store, StoredRecord, Write } from "../ports/store/store.ts";
 import { Allotments, type Taking } from "./allotments.ts";
-import { type InstanceItem, instances, type KeptInstance, mayMount, phaseOf } from "./instances.ts";
+import { type InstanceItem, instances, type KeptInstance, mayMount, payable } from "./instances.ts";
 
 /** What this node wrote is seen here at once; what another node or process wrote, within this time. */
 const REMEMBERED_MS = 1000;
@@ -36,12 +37,12 @@ export class InstanceRecords {
   /** What was written while the records were being read, so that the reading does not undo it; undefined for a removed one. */
   readonly #written = new Map<string, InstanceItem | undefined>();
 
-  constructor(parts: { store: Store; clock: Clock }) {
+  constructor(parts: { store: Store; clock: Clock; prices?: PricesInTime }) {
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#instances = new Collection(parts.store, instances);
     this.#allotments = new Allotments(parts.store);
-    this.#meter = new Meter(parts.store, phaseOf);
+    this.#meter = new Meter(parts.store, payable, parts.prices);
   }
 
   async prepare(): Promise<void> {
@@ -154,18 +155,12 @@ export class InstanceRecords {
     return taking.commit(taken, (more) => this.#commit([...writes, ...more]));
   }
 
-  /** Undefined when what is remembered is behind what is there. A span that is lost does not keep its instance from going on. */
+  /** Undefined when what is remembered is behind what is there. */
   async #commit(writes: Write[]): Promise<StoredRecord[] | undefined> {
-    try {
-      const written = await this.#store.commit(writes);
-      this.#allotments.learn(written);
-      return written;
-    } catch (error) {
-      if (!(error instanceof WriteRefused)) throw error;
-      if (isLostSpan(error, writes)) return this.#commit(writes.filter((_, i) => i !== error.index));
-      this.forget();
-      return undefined;
-    }
+    const written = await commitMetered(this.#store, writes);
+    if (written) this.#allotments.learn(written);
+    else this.forget();
+    return written;
   }
 
   /** What each machine has given out first: room that is taken during the reading is then found out by the next write. */
@@ -195,8 +190,3 @@ export class InstanceRecords {
     if (this.#reading) this.#written.set(id, item);
   }
 }
-
-const isLostSpan = ({ reason, index }: WriteRefused, writes: readonly Write[]): boolean => {
-  const write = writes[index];
-  return reason === "missing" && write?.do === "patch" && write.kind === spans.kind;
-};

@@ -1,6 +1,7 @@
 /** The record of every instance, whatever its kind: for whom it runs, what it has of which machine, and since when it is metered. */
 import type { Kept } from "../kernel/document.ts";
-import type { Meterable, Phase } from "../metering/span.ts";
+import type { WhatOf } from "../metering/meter.ts";
+import type { Meterable, Phase, SpanKind } from "../metering/span.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { Place } from "./place.ts";
 
@@ -63,3 +64,15 @@ export function phaseOf({ state, startedAt }: KeptInstance): Phase | undefined {
   if (startedAt === null || GONE.includes(state)) return undefined;
   return state === "FROZEN" ? "frozen" : "running";
 }
+
+/** What is paid for of an instance, from the start of its program on. */
+export const payable: WhatOf<KeptInstance> = ({ id, doc }) => {
+  const phase = phaseOf(doc);
+  if (!phase) return undefined;
+  const { cluster, createdBy = null, gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, dataCenter, image } = doc;
+  const has = { gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb };
+  const kind: SpanKind = cluster === undefined ? doc.kind : "member";
+  const whose = { instance: id, kind, owner: cluster ?? doc.owner, createdBy };
+  const about = { ...whose, dataCenter, image, template: doc.template ?? null };
+  return { ...about, ...has, phase, since: doc.startedAt! };
+};

@@ -39,7 +39,7 @@ async function setup() {
   const clock = new FakeClock();
   const instances = new InstanceRecords({ store, clock });
   const records = new WorkerRecords({ store, instances });
-  const doc = workerDoc({ owner: "ep", image: "img", template: "tpl" });
+  const doc = workerDoc({ owner: "ep", image: "img", template: "tpl", createdBy: "key" });
   const counted = await instances.counted();
   const wanted = (await records.insert({ id: "w", account: "acc", createdAt: clock.now(), doc }, counted))!;
   const placed = (await records.place(wanted, PLACE, counted))!;
@@ -86,8 +86,8 @@ test("a span says whose it is, what of, where, at what price, and since when", a
         dataCenter: "US-KS-2",
       },
       // 0.00034 USD a second for each GPU of its pool, in 1e-9 USD an hour.
-      price: { gpu: 2 * 340_000 * 3600, cpu: 0, disk: 0 },
-      ...{ from: T0 + 4000, to: null, v: 1 },
+      price: { gpu: 2 * 340_000 * 3600, cpu: 0, disk: 0, storage: 0 },
+      ...{ createdBy: "key", from: T0 + 4000, to: null, v: 2 },
     },
   ]);
   expect(store.commits.at(-1)).toEqual(["instance", "span"]);

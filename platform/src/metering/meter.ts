@@ -1,86 +1,159 @@
-/** Which spans a move of an instance begins and ends. What is written here goes into the move's own commit. */
-import type { InstanceKind } from "../ports/compute/compute.ts";
+/** Which spans a change of something on record begins and ends. What is written here goes into the commit of that change. */
 import { Collection } from "../ports/store/collection.ts";
 import type { Store, Write } from "../ports/store/store.ts";
-import { priceOf } from "./prices.ts";
-import { type KeptSpan, type Meterable, type Phase, spanId, spans } from "./span.ts";
+import { type PricesInTime, priceOf, samePrice, standingPrices } from "./prices.ts";
+import { type KeptSpan, type Metering, type OpenSpan, type Payable, type Price, spanId, spans } from "./span.ts";
 
 export interface Metered {
   /** When it happened; now by default. */
   at?: number | undefined;
   /** Why the span that ends is not paid for. */
   free?: string;
+  /** Prices are those of now from now on, also where no change of them is on record. */
+  renewed?: boolean;
 }
 
-interface Subject<T extends Meterable> {
+export interface OnRecord<T> {
   id: string;
   account: string;
+  createdAt: number;
   doc: T;
 }
 
-/** The instance as its record says it afterwards, and what is written with that. */
-interface Moved<T extends Meterable> {
+/** What is paid for of a record, and since when where nothing of it is metered yet; by default since the change that is made. */
+export type WhatOf<T> = (record: OnRecord<T>) => (Payable & { since?: number }) | undefined;
+
+/** The record as it is afterwards, and what is written with that. */
+interface Moved<T extends Metering> {
   doc: T;
   writes: Write[];
 }
 
+/** A stretch of time at one price. */
+interface Stretch {
+  from: number;
+  price: Price | undefined;
+}
+
 const FROZEN = "frozen";
 
-export class Meter<T extends Meterable> {
+export class Meter<T extends Metering> {
   readonly #spans: Collection<KeptSpan>;
-  readonly #phaseOf: (doc: T) => Phase | undefined;
+  readonly #whatOf: WhatOf<T>;
+  readonly #prices: PricesInTime;
 
-  /** `phaseOf` says whether a program runs, stands still, or does neither. */
-  constructor(store: Store, phaseOf: (doc: T) => Phase | undefined) {
+  constructor(store: Store, whatOf: WhatOf<T>, prices: PricesInTime = standingPrices) {
     this.#spans = new Collection(store, spans);
-    this.#phaseOf = phaseOf;
+    this.#whatOf = whatOf;
+    this.#prices = prices;
   }
 
   prepare(): Promise<void> {
     return this.#spans.prepare();
   }
 
-  /** Of an instance that is put on record: one that already runs is metered from its start. */
-  begin<D extends T>(subject: Subject<D>): Moved<D> {
-    const { doc } = subject;
-    const phase = this.#phaseOf(doc);
-    return phase ? this.#open(subject, doc, phase, doc.startedAt!) : { doc, writes: [] };
+  /** Of what is put on record: an instance that already runs is metered from its start. */
+  begin<D extends T>(record: OnRecord<D>): Moved<D> {
+    const what = this.#whatOf(record);
+    if (!what) return { doc: record.doc, writes: [] };
+    return this.#open(record, record.doc, what, what.since ?? record.createdAt);
   }
 
   /** Spans follow each other without a gap, and none is shorter than nothing, whatever the clock does. */
-  move<D extends T>(before: Subject<T>, after: D, at: number, metered: Metered = {}): Moved<D> {
+  move<D extends T>(before: OnRecord<T>, after: D, at: number, metered: Metered = {}): Moved<D> {
     const open = before.doc.span ?? undefined;
-    const phase = this.#phaseOf(after);
-    if (open?.phase === phase) return { doc: after, writes: [] };
-    if (!open) return this.#open(before, after, phase!, after.startedAt!);
-    const from = Math.max(at, open.from);
-    const closing = this.#close(before, from, metered);
-    if (!phase) return { doc: { ...after, span: null }, writes: [closing] };
-    const opened = this.#open(before, after, phase, from);
-    return { doc: opened.doc, writes: [closing, ...opened.writes] };
+    const what = this.#whatOf({ ...before, doc: after });
+    if (!open) return what ? this.#open(before, after, what, what.since ?? at) : { doc: after, writes: [] };
+    const was = this.#whatOf(before);
+    const goesOn = what !== undefined && was !== undefined && open.phase === what.phase && isSame(was, what);
+    const until = Math.max(at, open.from);
+    const line = this.#line(open, was, until, metered);
+    if (goesOn && line.length === 1) return { doc: after, writes: [] };
+    const ended = this.#write(before, { was, open, line, until: goesOn ? null : until, free: metered.free });
+    if (goesOn) return { doc: { ...after, ...ended.now }, writes: ended.writes };
+    const gone: D = { ...after, ...ended.now, span: null };
+    if (!what) return { doc: gone, writes: ended.writes };
+    const opened = this.#open(before, gone, what, until);
+    return { doc: opened.doc, writes: [...ended.writes, ...opened.writes] };
   }
 
-  /** Its record goes, and with it the open span. */
-  end(subject: Subject<T>, at: number, metered: Metered = {}): Write[] {
-    const open = subject.doc.span;
-    return open ? [this.#close(subject, Math.max(at, open.from), metered)] : [];
+  /** The record goes, and with it the open span. */
+  end(record: OnRecord<T>, at: number, { free }: Metered = {}): Write[] {
+    const open = record.doc.span;
+    if (!open) return [];
+    const until = Math.max(at, open.from);
+    const was = this.#whatOf(record);
+    return this.#write(record, { was, open, line: this.#line(open, was, until), until, free }).writes;
   }
 
-  #open<D extends T>({ id, account }: Subject<T>, doc: D, phase: Phase, from: number): Moved<D> {
+  /** Whether prices have changed since its open span began, or may have. */
+  isOutdated(record: OnRecord<T>, now: number): boolean {
+    const open = record.doc.span;
+    const what = this.#whatOf(record);
+    if (!open || !what) return what !== undefined;
+    return this.#line(open, what, Math.max(now, open.from), { renewed: true }).length > 1;
+  }
+
+  /** Time from the beginning of the open span on, parted where its price changed. */
+  #line(open: OpenSpan, was: Payable | undefined, until: number, { renewed }: Metered = {}): Stretch[] {
+    const line: Stretch[] = [{ from: open.from, price: open.price }];
+    if (!was) return line;
+    const changes = open.price ? this.#prices.changes(open.from, until) : [];
+    for (const from of renewed ? [...changes, until] : changes) {
+      const price = priceOf(was, this.#prices.at(from));
+      const last = line.at(-1)!.price;
+      if (!last || !samePrice(last, price)) line.push({ from, price });
+    }
+    return line;
+  }
+
+  /** Ends the open span where its price changed, or at the end, and writes what follows it at other prices; open where there is no end. */
+  #write(
+    { id, account, doc }: OnRecord<T>,
+    ending: {
+      was: Payable | undefined;
+      open: OpenSpan;
+      line: Stretch[];
+      until: number | null;
+      free: string | undefined;
+    },
+  ): { writes: Write[]; now: Required<Metering> } {
+    const { was, open, line, until } = ending;
+    const free = ending.free ?? (open.phase === "frozen" ? FROZEN : undefined);
+    const ends = line.map((_, i) => line[i + 1]?.from ?? until);
+    const first = doc.spans!;
+    const writes = line.map(({ from, price }, i): Write => {
+      const about = { from, to: ends[i]!, ...(free !== undefined && { free }) };
+      if (i > 0) return this.#inserting(account, spanId(id, first + i), { ...kept(was!), price: price!, ...about });
+      const { from: _, ...set } = about;
+      const listed = was ? { listed: this.#spans.listing({ ...kept(was), price: ZERO, ...about }) } : {};
+      // The record itself guards it: nobody else can end this span in the same moment.
+      return { do: "patch", kind: spans.kind, id: spanId(id, first), set, ...listed };
+    });
+    const last = line.at(-1)!;
+    const span = { phase: open.phase, from: last.from, ...(last.price && { price: last.price }) };
+    return { writes, now: { spans: first + line.length - 1, span } };
+  }
+
+  #open<D extends T>({ id, account }: OnRecord<T>, doc: D, what: Payable, from: number): Moved<D> {
     const number = (doc.spans ?? 0) + 1;
-    const { cluster, gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, dataCenter, image, template = null } = doc;
-    const has = { gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb };
-    const kind: InstanceKind = cluster === undefined ? doc.kind : "member";
-    const about = { instance: id, kind, owner: cluster ?? doc.owner, dataCenter, image, template };
-    const free = phase === "frozen" ? { free: FROZEN } : {};
-    const span: KeptSpan = { ...about, ...has, phase, price: priceOf(kind, has), from, to: null, ...free };
-    const insert = this.#spans.inserting({ id: spanId(id, number), account, createdAt: from, doc: span });
-    return { doc: { ...doc, spans: number, span: { phase, from } }, writes: [insert] };
+    const price = priceOf(what, this.#prices.at(from));
+    const free = what.phase === "frozen" ? { free: FROZEN } : {};
+    const insert = this.#inserting(account, spanId(id, number), { ...kept(what), price, from, to: null, ...free });
+    return { doc: { ...doc, spans: number, span: { phase: what.phase, from, price } }, writes: [insert] };
   }
 
-  /** The instance's own record guards it: nobody else can end this span in the same moment. */
-  #close({ id, doc }: Subject<T>, to: number, { free }: Metered): Write {
-    const set = { to, ...(free !== undefined && { free }) };
-    return { do: "patch", kind: spans.kind, id: spanId(id, doc.spans!), set };
+  #inserting(account: string, id: string, span: KeptSpan): Write {
+    return this.#spans.inserting({ id, account, createdAt: span.from, doc: span });
   }
+}
+
+const ZERO: Price = { gpu: 0, cpu: 0, disk: 0, storage: 0 };
+
+const kept = ({ since: _, ...what }: Payable & { since?: number }): Payable => what;
+
+/** Whether two cost the same at any prices, and are billed to the same owner. */
+function isSame(a: Payable, b: Payable): boolean {
+  const names = ["kind", "owner", "gpuType", "gpuCount", "flavor", "vcpu", "diskGb", "persistentGb", "tier"] as const;
+  return names.every((name) => a[name] === b[name]);
 }

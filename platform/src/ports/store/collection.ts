@@ -286,6 +286,11 @@ export class Collection<T extends Document> {
     return [...keysIn(account, this.#kept.unique?.(doc)), ...keysIn(EVERYWHERE, this.#kept.uniqueEverywhere?.(doc))];
   }
 
+  /** The keys by which a document is listed, for who patches one that was not read. */
+  listing(doc: T): ListKey[] {
+    return this.#listed(doc);
+  }
+
   #listed(doc: T): ListKey[] {
     return Object.entries(this.#kept.listed?.(doc) ?? {}).flatMap(([name, values]) =>
       [values ?? []].flat().map((value) => ({ name, value })),

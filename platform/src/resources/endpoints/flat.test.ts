@@ -32,13 +32,14 @@ const whole: Required<KeptEndpoint> = {
   flashboot: "FLASHBOOT",
   template: "aaaaaaaaaaaaaa",
   release: 3,
+  createdBy: "k",
 };
 
 flatConformance("endpoints", {
   dialect: endpointDialect,
   whole: [whole, { ...whole, scaling: { type: "REQUEST_COUNT", requestCount: 2 } }],
   any: anyEndpoint,
-  made: (said) => ({ ...created(said), release: whole.release }),
+  made: (said) => ({ ...created(said), release: whole.release, createdBy: whole.createdBy }),
 });
 
 test("an update says what it says and nothing else", () => {

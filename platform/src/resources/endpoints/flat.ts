@@ -16,6 +16,7 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
     "workers.warmup": "an addition of REST v2, which keeps what it is where nobody says it",
     volumePlaces: "where its volumes are, which nobody gives",
     release: "the version of the record, which nobody gives",
+    createdBy: "the key by which it was made, which limits on that ask for",
   },
   odd: {
     templateId: {

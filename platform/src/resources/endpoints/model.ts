@@ -274,6 +274,8 @@ export type KeptEndpoint = KeptContainer & {
   template?: string | null;
   /** Grows with every change that reaches the workers' containers. */
   release: number;
+  /** The API key by which it was made, as far as it is known. */
+  createdBy?: string | null;
 };
 
 export const endpoints: Kept<KeptEndpoint> = {

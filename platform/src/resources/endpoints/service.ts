@@ -103,7 +103,8 @@ export class EndpointService {
   }
 
   async create(caller: Caller, terms: EndpointTerms): Promise<EndpointItem> {
-    const doc = created(await this.#whole(caller, await this.#located(caller.account, terms)));
+    const whole = await this.#whole(caller, await this.#located(caller.account, terms));
+    const doc: KeptEndpoint = { ...created(whole), createdBy: caller.key };
     await refuseImage(this.#refusesImage, doc.image, caller.account);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
     const first = { ...record, release: doc.release };

@@ -20,6 +20,9 @@ const state = {
   portsAt: null,
   address: null,
   cluster: { id: "c", rank: 1, members: 2, gpusEach: 1, role: null },
+  createdBy: "k",
+  span: null,
+  spans: 0,
 } as const satisfies Partial<KeptPod>;
 
 const whole: Required<KeptPod> = {

@@ -1,6 +1,7 @@
 /** Pods: machines that people live on, from the wish to the end. */
 import type { Document, Kept } from "../../kernel/document.ts";
 import { lifecycle } from "../../kernel/lifecycle.ts";
+import type { Metering } from "../../kernel/metered.ts";
 import { KIB, MIB } from "../../kernel/operation.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
@@ -252,7 +253,10 @@ export type ClusterSeat = {
   role: ClusterRole | null;
 };
 
-export type KeptPod = KeptContainer & {
+/** Its disks are metered; the key by which it was made is known of those that this release or a later one made. */
+type Charged = Metering & { createdBy?: string | null };
+
+export type KeptPod = (KeptContainer & Charged) & {
   name: string;
   gpu?: PodGpu;
   cpu?: PodCpu;

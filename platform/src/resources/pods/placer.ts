@@ -81,10 +81,10 @@ export class PodPlacer {
     const machines = await this.#parts.machines();
     const inserting = (pod: NewPod, { id }: NewWish, place: Place) => {
       const where = { instance: id, last: lastPlace(place, machines), machines: [place.machine] };
-      return podRecords.pods.inserting({ ...pod, doc: { ...pod.doc, ...where } });
+      return podRecords.creating({ ...pod, doc: { ...pod.doc, ...where } });
     };
     return this.#allocator.allocateTogether(wishes, async (places) => [
-      ...pods.map((pod, i) => inserting(pod, wishes[i]!, places[i]!)),
+      ...pods.flatMap((pod, i) => inserting(pod, wishes[i]!, places[i]!)),
       ...also(places[0]!),
       ...(await registries.using(account, doc.registry)),
       ...(await templates.using(account, doc.template)),
@@ -136,7 +136,8 @@ const firstOf = (placed: PodInstance[] | NoRoom): PodInstance | NoRoom => ("reas
 
 function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): KeptPodInstance {
   const about = { kind: "pod", owner: id, image: doc.image, template: doc.template, state: "PLACED" } as const;
-  const nothingYet = { keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
+  const { createdBy = null } = doc;
+  const nothingYet = { createdBy, keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
   const yields = doc.interruptible ? { yields: { bid: doc.bidPerGpu ?? 0 } } : {};
   const volumes = doc.mounts.network?.map(({ volumeId }) => volumeId);
   const member = doc.cluster && { cluster: doc.cluster.id };

@@ -1,10 +1,15 @@
 /** The records of Pods and of their instances: whatever is to be true of both is one commit. */
+
+import type { Clock } from "../../kernel/clock.ts";
 import type { Allocator, Wish } from "../../machines/allocator.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import type { NoRoom, Place } from "../../machines/place.ts";
-import type { Metered } from "../../metering/meter.ts";
+import { commitMetered } from "../../metering/commit.ts";
+import { Meter, type Metered, type OnRecord } from "../../metering/meter.ts";
+import type { PricesInTime } from "../../metering/prices.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
-import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import type { Store, Write } from "../../ports/store/store.ts";
+import { podStorage } from "./billed.ts";
 import {
   isPodInstance,
   type KeptPodInstance,
@@ -37,9 +42,13 @@ export class PodRecords {
   readonly pods: Collection<KeptPod>;
   readonly instances: InstanceRecords;
   readonly #store: Store;
+  readonly #clock: Clock;
+  readonly #meter: Meter<KeptPod>;
 
-  constructor(parts: { store: Store; instances: InstanceRecords }) {
+  constructor(parts: { store: Store; clock: Clock; instances: InstanceRecords; prices?: PricesInTime }) {
     this.#store = parts.store;
+    this.#clock = parts.clock;
+    this.#meter = new Meter(parts.store, podStorage, parts.prices);
     this.pods = new Collection(parts.store, pods);
     this.instances = parts.instances;
   }
@@ -108,6 +117,12 @@ export class PodRecords {
     throw new Error(`Pod ${id} could not be changed: somebody else was faster each time`);
   }
 
+  /** For the commit by which there is a new Pod: its disks are metered from then on. */
+  creating(pod: OnRecord<KeptPod>): Write[] {
+    const { doc, writes } = this.#meter.begin(pod);
+    return [this.pods.inserting({ ...pod, doc }), ...writes];
+  }
+
   /** Gives a Pod that has none an instance where there is room, with what the place makes of the Pod in the same commit. */
   async place(
     id: string,
@@ -121,26 +136,31 @@ export class PodRecords {
       const pod = await this.pods.get(id);
       // Stopped, ended or placed by somebody else meanwhile.
       if (pod?.doc.status !== "PROVISIONING" || pod.doc.instance !== null) return undefined;
-      return [this.pods.patching(pod, set(pod, place!))];
+      return this.#patching(pod, set(pod, place!));
     });
     return Array.isArray(placed) ? placed[0] : placed;
   }
 
   async #write(pod: PodItem, instance: PodInstance | undefined, change: PodChange): Promise<boolean> {
-    const own = change.remove ? this.pods.removing(pod.id, pod.version) : this.pods.patching(pod, change.set ?? {});
-    const writes = [own, ...(change.also ?? [])];
+    const own = change.remove ? this.#removing(pod) : this.#patching(pod, change.set ?? {});
+    const writes = [...own, ...(change.also ?? [])];
     if (instance && change.instance) {
       const { move, set = {}, metered } = change.instance;
       const state = podInstanceLifecycle.next(instance.doc.state, move);
       return (await this.instances.patch(instance, { ...set, state }, metered, writes)) !== undefined;
     }
-    try {
-      await this.#store.commit(writes);
-      return true;
-    } catch (error) {
-      if (!(error instanceof WriteRefused)) throw error;
-      return false;
-    }
+    return (await commitMetered(this.#store, writes)) !== undefined;
+  }
+
+  /** The Pod's own write comes first; the spans of its disks go along. */
+  #patching(pod: PodItem, set: Partial<KeptPod>, metered: Metered = {}): Write[] {
+    const { doc, writes } = this.#meter.move(pod, { ...pod.doc, ...set }, this.#clock.now(), metered);
+    const { span = null, spans } = doc;
+    return [this.pods.patching(pod, { ...set, ...(spans !== undefined && { span, spans }) }), ...writes];
+  }
+
+  #removing(pod: PodItem): Write[] {
+    return [this.pods.removing(pod.id, pod.version), ...this.#meter.end(pod, this.#clock.now())];
   }
 }
 

@@ -93,7 +93,7 @@ export class PodService {
 
   /** There is a place for it before it is said to be there. */
   async create(caller: Caller, terms: PodTerms): Promise<PodItem> {
-    const doc = this.#newPod(await this.#checked(caller, terms));
+    const doc = this.#newPod(caller, await this.#checked(caller, terms));
     const pod = { ...newRecord(this.#parts, caller.account), doc };
     await this.#placedNow(caller.account, [doc], async (placer) => {
       const placed = await placer.create(pod);
@@ -112,7 +112,7 @@ export class PodService {
     const config = await this.#checked(caller, terms);
     const members = seats.map((seat) => ({
       ...newRecord(this.#parts, caller.account),
-      doc: { ...this.#newPod(config), name: `${config.name}-${seat.rank}`, cluster: seat },
+      doc: { ...this.#newPod(caller, config), name: `${config.name}-${seat.rank}`, cluster: seat },
     }));
     const docs = members.map(({ doc }) => doc);
     refuseTooLarge(docs);
@@ -130,9 +130,10 @@ export class PodService {
     return withJupyter(config, this.#parts.random);
   }
 
-  #newPod(config: PodConfig): KeptPod {
+  #newPod({ key: createdBy }: Caller, config: PodConfig): KeptPod {
     return {
       ...config,
+      createdBy,
       ...this.#moved("PROVISIONING", "about to be started"),
       startedAt: null,
       instance: null,

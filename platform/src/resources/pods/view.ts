@@ -1,6 +1,11 @@
 /** What is seen of a Pod beyond its record: what it uses, costs and offers at this moment. */
+
+import { installedCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { priceOf } from "../../metering/prices.ts";
+import { HOURS_PER_MONTH } from "../../metering/reckoning.ts";
+import type { Price } from "../../metering/span.ts";
+import { podStorage } from "./billed.ts";
 import { type KeptPod, type PodAction, podActions, podLifecycle } from "./model.ts";
 import { type PodPort, portsOf } from "./ports.ts";
 import type { PodItem } from "./records.ts";
@@ -66,7 +71,7 @@ export class PodViews {
     return {
       statusReason: doc.status === "RUNNING" ? null : this.#reason(doc),
       actions: actionsOf(doc),
-      cost: costOf(doc),
+      cost: costOf(pod),
       ssh: { proxy: null, direct: sshOf(doc) },
       runtime: doc.status === "RUNNING" ? this.#runtime(pod) : null,
     };
@@ -111,12 +116,13 @@ function actionsOf({ status, locked, cluster }: KeptPod): PodAction[] {
 }
 
 /** Nothing while it holds nothing. */
-function costOf({ instance, last, disk, mounts, cluster }: KeptPod): number {
+function costOf(pod: PodItem): number {
+  const { instance, last } = pod.doc;
   if (instance === null || !last) return 0;
-  const {
-    gpu,
-    cpu,
-    disk: stored,
-  } = priceOf(cluster ? "member" : "pod", { ...last, diskGb: disk + (mounts.persistent?.size ?? 0) });
-  return (gpu + cpu + stored) / NANO;
+  const storage = podStorage(pod)!;
+  const { gpu, cpu } = priceOf({ ...storage, ...last, phase: "running" }, installedCatalog());
+  return (gpu + cpu + hourly(priceOf(storage, installedCatalog()))) / NANO;
 }
+
+/** What storage costs by the hour, of a month as its prices mean it. */
+const hourly = ({ storage }: Price) => Math.round(storage / HOURS_PER_MONTH);

@@ -12,6 +12,9 @@ const whole: Required<KeptNetworkVolume> = {
   type: "STANDARD",
   machine: null,
   made: { size: 50, sizeEnforced: true },
+  createdBy: "k",
+  span: null,
+  spans: 0,
 };
 
 flatConformance("network volumes", {

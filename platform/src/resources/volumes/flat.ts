@@ -7,5 +7,8 @@ export const networkVolumeDialect = flatDialect<KeptNetworkVolume, NewVolume>(Ne
   unsaid: {
     machine: "where it is, which nobody gives",
     made: "what its machine has made of it, which nobody gives",
+    createdBy: "the key by which it was made, which limits on that ask for",
+    span: "what is metered of it",
+    spans: "what is metered of it",
   },
 });

@@ -94,7 +94,7 @@ export class VolumeKeeper implements AsyncDisposable {
     if (found && found.sizeGb < doc.size) await storage.grow(id, doc.size);
     const { sizeEnforced } = (await storage.find(id)) ?? lost(id);
     const made = { size: doc.size, sizeEnforced };
-    const known = await this.#parts.records.volumes.change(id, () => ({ set: { made } }));
+    const known = await this.#parts.records.change(id, () => ({ set: { made } }));
     // Deleted meanwhile, and perhaps looked for by whoever clears it before it was there.
     if (!known) await storage.remove(id);
   }

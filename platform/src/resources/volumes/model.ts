@@ -1,6 +1,7 @@
 /** Network volumes: storage of a data center that Pods and workers share, and that outlives them. */
 import { type VolumeType, volumeTypes } from "../../catalog/words.ts";
 import type { Kept } from "../../kernel/document.ts";
+import type { Metering } from "../../kernel/metered.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { name, oneOf, t } from "../../kernel/schema.ts";
 
@@ -39,7 +40,7 @@ export const NetworkVolume = resource("NetworkVolume", {
 });
 export type NetworkVolume = RecordOf<typeof NetworkVolume>;
 
-export type KeptNetworkVolume = {
+export type KeptNetworkVolume = Metering & {
   name: string;
   size: number;
   dataCenter: string;
@@ -48,6 +49,8 @@ export type KeptNetworkVolume = {
   machine: string | null;
   /** What was made of it there; absent before anything was. */
   made?: { size: number; sizeEnforced: boolean };
+  /** The API key by which it was made, as far as it is known. */
+  createdBy?: string | null;
 };
 
 /** A volume that is gone for everybody and whose contents may still be there. */

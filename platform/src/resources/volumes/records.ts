@@ -1,8 +1,20 @@
 /** What is kept of network volumes, and of those that are gone until their contents are. */
 import type { Clock } from "../../kernel/clock.ts";
-import { Collection, type Item } from "../../ports/store/collection.ts";
-import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import { commitMetered } from "../../metering/commit.ts";
+import { Meter, type Metered, type OnRecord, type WhatOf } from "../../metering/meter.ts";
+import type { PricesInTime } from "../../metering/prices.ts";
+import { Collection, type Decision, type Item } from "../../ports/store/collection.ts";
+import type { Store, Write } from "../../ports/store/store.ts";
 import { type KeptNetworkVolume, type KeptRemovedVolume, networkVolumes, removedVolumes } from "./model.ts";
+
+export type VolumeItem = Item<KeptNetworkVolume>;
+
+type Decide = (
+  item: VolumeItem,
+) => Decision<KeptNetworkVolume> | undefined | Promise<Decision<KeptNetworkVolume> | undefined>;
+
+/** More than can be at one volume at once. */
+const MOST_TRIES = 1000;
 
 /** Marks outlive the account whose volume they are about. */
 const EVERYONE = "*";
@@ -12,9 +24,11 @@ export class VolumeRecords {
   readonly removed: Collection<KeptRemovedVolume>;
   readonly #store: Store;
   readonly #clock: Clock;
+  readonly #meter: Meter<KeptNetworkVolume>;
 
-  constructor({ store, clock }: { store: Store; clock: Clock }) {
+  constructor({ store, clock, prices }: { store: Store; clock: Clock; prices?: PricesInTime | undefined }) {
     this.#store = store;
+    this.#meter = new Meter(store, payable, prices);
     this.#clock = clock;
     this.volumes = new Collection(store, networkVolumes);
     this.removed = new Collection(store, removedVolumes);
@@ -40,6 +54,48 @@ export class VolumeRecords {
     return sum;
   }
 
+  /** It is metered from now on. */
+  async insert(volume: OnRecord<KeptNetworkVolume>): Promise<VolumeItem> {
+    const { doc, writes } = this.#meter.begin(volume);
+    const [record] = await this.#store.commit([this.volumes.inserting({ ...volume, doc }), ...writes]);
+    return this.volumes.read(record!);
+  }
+
+  /**
+   * Changes or removes a volume as `decide` says of what it is now, with what is metered of it in the same commit; when somebody else was faster,
+   * `decide` is asked again. Undefined when there is no such volume (any more).
+   */
+  async change(id: string, decide: Decide): Promise<VolumeItem | undefined> {
+    for (let left = MOST_TRIES; left > 0; left--) {
+      const item = await this.volumes.get(id);
+      const decision = item && (await decide(item));
+      if (!decision) return item;
+      const written = await commitMetered(this.#store, [...this.#own(item, decision), ...(decision.also ?? [])]);
+      if (written) return this.volumes.read(written[0]!);
+    }
+    throw new Error(`network volume ${id} could not be changed: somebody else was faster each time`);
+  }
+
+  /** The same for one that must be the account's. */
+  async changeOwned({ account }: { account: string }, id: string, decide: Decide): Promise<VolumeItem> {
+    const changed = await this.change(id, (item) => {
+      if (item.account !== account) throw this.volumes.notFound();
+      return decide(item);
+    });
+    if (!changed) throw this.volumes.notFound();
+    return changed;
+  }
+
+  /** The volume's own write comes first. */
+  #own(item: VolumeItem, decision: Decision<KeptNetworkVolume>, metered: Metered = {}): Write[] {
+    const now = this.#clock.now();
+    if ("remove" in decision) return [this.volumes.removing(item.id, item.version), ...this.#meter.end(item, now)];
+    const { doc, writes } = this.#meter.move(item, { ...item.doc, ...decision.set }, now, metered);
+    const { span = null, spans } = doc;
+    const set = { ...decision.set, ...(spans !== undefined && { span, spans }) };
+    return [this.volumes.patching(item, set), ...writes];
+  }
+
   /** To be committed with the removal of the volume's own record. */
   marking(id: string, machine: string | null): Write {
     return this.removed.inserting({ id, account: EVERYONE, createdAt: this.#clock.now(), doc: { machine } });
@@ -50,11 +106,14 @@ export class VolumeRecords {
   }
 
   /** One that another node removed meanwhile is marked already. */
-  async #removeMarked({ id, doc }: Item<KeptNetworkVolume>): Promise<void> {
-    try {
-      await this.#store.commit([this.volumes.removing(id), this.marking(id, doc.machine)]);
-    } catch (error) {
-      if (!(error instanceof WriteRefused)) throw error;
-    }
+  async #removeMarked({ id, doc }: VolumeItem): Promise<void> {
+    await this.change(id, () => ({ remove: true, also: [this.marking(id, doc.machine)] }));
   }
 }
+
+/** A volume is paid for by its size, whether anything uses it or not. */
+const payable: WhatOf<KeptNetworkVolume> = ({ id, doc }) => ({
+  ...{ instance: id, kind: "volume", owner: id, createdBy: doc.createdBy ?? null, phase: "kept" },
+  ...{ gpuType: null, gpuCount: 0, flavor: null, vcpu: 0, memoryMb: 0, diskGb: doc.size, tier: doc.type },
+  ...{ dataCenter: doc.dataCenter, image: "", template: null },
+});

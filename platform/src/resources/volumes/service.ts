@@ -6,15 +6,16 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { Machine } from "../../machines/place.ts";
-import type { Item, RecordParts } from "../../ports/store/collection.ts";
+import type { PricesInTime } from "../../metering/prices.ts";
+import type { RecordParts } from "../../ports/store/collection.ts";
 import type { Write } from "../../ports/store/store.ts";
 import type { Amount, QuotaBook } from "../account/quotas.ts";
 import type { Uses } from "../uses.ts";
 import type { KeptNetworkVolume, NetworkVolume } from "./model.ts";
-import { VolumeRecords } from "./records.ts";
+import { type VolumeItem, VolumeRecords } from "./records.ts";
 import { siteFor, tierIn } from "./siting.ts";
 
-export type VolumeItem = Item<KeptNetworkVolume>;
+export type { VolumeItem } from "./records.ts";
 export type NewVolume = Static<typeof NetworkVolume.create>;
 export type VolumeChange = Static<typeof NetworkVolume.update>;
 
@@ -44,7 +45,7 @@ export class NetworkVolumeService {
   #machines: () => Promise<readonly Machine[]> = async () => [];
   #keeping: Keeping = { tend: async () => {}, ensure: async () => {} };
 
-  constructor(parts: RecordParts & { uses: Uses; quotas: QuotaBook }) {
+  constructor(parts: RecordParts & { uses: Uses; quotas: QuotaBook; prices?: PricesInTime | undefined }) {
     this.#uses = parts.uses;
     this.#quotas = parts.quotas;
     this.records = new VolumeRecords(parts);
@@ -105,23 +106,23 @@ export class NetworkVolumeService {
     const used = await this.records.sizes();
     const machine = siteFor({ dataCenter, size }, await this.#machines(), (id) => used.get(id) ?? 0);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
-    const doc = { name, size, dataCenter, type: tier, machine };
+    const doc = { name, size, dataCenter, type: tier, machine, createdBy: caller.key };
     const amounts = [this.#one(caller.account), this.#gb(caller.account, size)];
-    const insert = () => this.records.volumes.insert({ ...record, doc });
+    const insert = () => this.records.insert({ ...record, doc });
     return this.#settled(await this.#quotas.withinAll(caller.account, amounts, insert));
   }
 
   async update(caller: Caller, id: string, set: VolumeChange): Promise<VolumeItem> {
     const { volumes } = this.records;
-    if (set.size === undefined) return volumes.changeOwned(caller, id, () => ({ set }));
+    if (set.size === undefined) return this.records.changeOwned(caller, id, () => ({ set }));
     const more = set.size - (await volumes.owned(caller, id)).doc.size;
-    const grow = () => volumes.changeOwned(caller, id, ({ doc }) => ({ set: grown(doc, set) }));
+    const grow = () => this.records.changeOwned(caller, id, ({ doc }) => ({ set: grown(doc, set) }));
     return this.#settled(await this.#quotas.withinAll(caller.account, [this.#gb(caller.account, more)], grow));
   }
 
   /** Gone for callers at once; its contents go as soon as nothing that still ends has it mounted. */
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.records.volumes.changeOwned(caller, id, async (item) => {
+    await this.records.changeOwned(caller, id, async (item) => {
       await this.#uses.refuseWhileUsed("network volume", item);
       return { remove: true, also: [this.records.marking(id, item.doc.machine)] };
     });

@@ -2,9 +2,11 @@
 import { describe, expect, test } from "vitest";
 import { InterceptedStore, setup as setupWorld, type World, type WorldOptions } from "../../../tests/world.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { spans } from "../../metering/span.ts";
 import { FakeCompute, type FakeOptions } from "../../ports/compute/fake-compute.ts";
 import type { FakeStorage } from "../../ports/compute/fake-volumes.ts";
 import { MemorySignals } from "../../ports/signals/memory-signals.ts";
+import { Collection } from "../../ports/store/collection.ts";
 import { MemoryStore } from "../../ports/store/memory-store.ts";
 import { standardQuotas } from "../account/quotas.ts";
 
@@ -287,4 +289,40 @@ const spec = (volume: string) => ({
   ...{ kind: "worker" as const, account: "a", owner: "e", image: "i", entrypoint: [], cmd: [], env: {}, ports: [] },
   limits: { vcpu: 1, memoryMb: 1, diskGb: 1 },
   mounts: [{ volume, path: "/workspace" }],
+});
+
+describe("what is metered", () => {
+  const spansOf = async ({ store }: World, id: string) => {
+    const found = [];
+    for await (const { doc } of new Collection(store, spans).all({ key: { name: "instance", value: id } }))
+      found.push(doc);
+    return found.toSorted((a, b) => a.from - b.from);
+  };
+
+  test("a volume from its creation to its deletion, by size and tier, whether anything uses it or not", async () => {
+    await using s = await setup();
+    const id = await made(s.world, { ...MODELS, size: 1000 });
+    await s.world.clock.advance(1000);
+    await s.world.call("PATCH", `${VOLUMES}/${id}`, { body: { name: "n" } });
+    await s.world.call("PATCH", `${VOLUMES}/${id}`, { body: { size: 1500 } });
+    await s.world.clock.advance(2000);
+    await s.world.call("DELETE", `${VOLUMES}/${id}`);
+    const told = (await spansOf(s.world, id)).map(({ from, to, price, tier }) => [
+      to! - from,
+      price.storage / 1e9,
+      tier,
+    ]);
+    // 0.07 USD for each GB up to a TB, and 0.05 beyond.
+    expect(told).toEqual([
+      [1000, 70, "STANDARD"],
+      [2000, 95, "STANDARD"],
+    ]);
+  });
+
+  test("each span in the commit of its volume, and with the account's removal too", async () => {
+    await using s = await setup();
+    const id = await made(s.world);
+    await s.world.services.volumes.removeAccount(s.world.owner.account);
+    expect(await spansOf(s.world, id)).toMatchObject([{ kind: "volume", owner: id, to: s.world.clock.now() }]);
+  });
 });

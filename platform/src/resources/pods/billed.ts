@@ -1,0 +1,25 @@
+/** What of a Pod is paid for beside its instances: its disks, from its creation to its deletion. */
+import type { WhatOf } from "../../metering/meter.ts";
+import type { Payable } from "../../metering/span.ts";
+import type { KeptPod } from "./model.ts";
+
+/** Members of a cluster are billed as the cluster. */
+export function billedTo(id: string, { cluster }: { cluster?: { id: string } | undefined }) {
+  return cluster ? ({ kind: "member", owner: cluster.id } as const) : ({ kind: "pod", owner: id } as const);
+}
+
+const NO_PROGRAM = { gpuType: null, gpuCount: 0, flavor: null, vcpu: 0, memoryMb: 0 } as const;
+
+/** Used while it has a place on a machine, be it only about to start there; kept while it has none. */
+export const podStorage: WhatOf<KeptPod> = ({ id, doc }): Payable => ({
+  instance: id,
+  ...billedTo(id, doc),
+  createdBy: doc.createdBy ?? null,
+  phase: doc.instance === null ? "kept" : "used",
+  ...NO_PROGRAM,
+  diskGb: doc.disk,
+  persistentGb: doc.mounts.persistent?.size ?? 0,
+  dataCenter: doc.last?.dataCenter ?? null,
+  image: doc.image,
+  template: doc.template,
+});
