@@ -10,6 +10,7 @@ import { type PodStatus, podLifecycle } from "../resources/pods/model.ts";
 import type { PodItem, PodRecords } from "../resources/pods/records.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
+import { Forming } from "./forming.ts";
 
 export interface PodKeeperParts extends PodBooterParts {
   log: Log;
@@ -28,10 +29,12 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   readonly #parts: PodKeeperParts;
   readonly #instances: InstanceKeeper<KeptPodInstance>;
   readonly #booter: PodBooter;
+  readonly #forming: Forming;
 
   constructor(parts: PodKeeperParts) {
     this.#parts = parts;
     this.#booter = new PodBooter(parts);
+    this.#forming = new Forming(parts);
     this.#instances = new InstanceKeeper({ ...parts, trade: this });
   }
 
@@ -65,6 +68,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   /** Nothing is begun any more. What runs goes on: the next process finds it. */
   async close(): Promise<void> {
     this.#instances.close();
+    this.#forming.close();
     for (const id of (await this.own()).keys()) this.#booter.giveUp(id);
     await this.#instances.settled();
   }
@@ -154,6 +158,14 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     const now = (await this.own()).get(id);
     if (now) this.#log.follow(now);
     if (now && now.doc.state !== "RUNNING") this.#again(id);
+    if (now?.doc.state === "RUNNING") await this.#joins(now);
+  }
+
+  /** Where it is a member of a cluster that is more than Pods on one network. */
+  async #joins(item: PodInstance): Promise<void> {
+    if (item.doc.cluster === undefined) return;
+    const seat = (await this.#records.pods.get(item.doc.owner))?.doc.cluster;
+    if (seat) this.#forming.form(item, seat);
   }
 
   async #ended(item: PodInstance, pod: PodItem, exit: Exit): Promise<void> {
@@ -230,6 +242,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
 
   forget(id: string): void {
     this.#instances.forget(id);
+    this.#forming.forget(id);
     this.#booter.giveUp(id);
   }
 
@@ -240,8 +253,9 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   }
 
   async takeUp(item: PodInstance): Promise<void> {
-    if (item.doc.state === "RUNNING") this.#log.follow(item);
-    else this.#again(item.id);
+    if (item.doc.state !== "RUNNING") return this.#again(item.id);
+    this.#log.follow(item);
+    await this.#joins(item);
   }
 
   /** With its machine, most likely: that is no fault of its program, which is started again at once. */
