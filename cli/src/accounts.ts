@@ -3,7 +3,7 @@ import { timestamp } from "@millrace/platform/kernel/clock.ts";
 import { finishRemovals } from "@millrace/platform/main.ts";
 import { parseQuotas, type Quotas, quotaText } from "@millrace/platform/resources/account/quotas.ts";
 import { Command, InvalidArgumentError } from "commander";
-import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
+import { byCommand, inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
 
 interface Options extends PlaceOptions {
   json?: boolean;
@@ -27,9 +27,10 @@ function createAccount(): Command {
     .argument("<name>", "name, unique in the installation")
     .option("--email <address>", "the owner's address")
     .action((name: string, options: Options & { email?: string }) =>
-      inInstallation(options, async ({ accounts, account }) => {
+      inInstallation(options, async ({ accounts, account, audit }) => {
         const owner = await accounts.create(name, options.email ?? `${name}@localhost`);
-        const { key } = await account.issueKey(owner, { name: "owner", scopes: ["all"] });
+        const deed = byCommand(owner.account, "createAccount", { type: "accounts", id: owner.account });
+        const { key } = await audit.record(deed, () => account.issueKey(owner, { name: "owner", scopes: ["all"] }));
         print({ id: owner.account, name, key }, options.json, () => [
           `id    ${owner.account}`,
           `name  ${name}`,
@@ -60,8 +61,10 @@ function setQuota(): Command {
     .argument("<id or name>")
     .argument("[quotas]", "such as workers=50,gpus=8; nothing leaves it with what all may have", parseQuota, {})
     .action((idOrName: string, quotas: Partial<Quotas>, options: Options) =>
-      inInstallation(options, async ({ accounts }) => {
-        await accounts.setQuotas(idOrName, quotas);
+      inInstallation(options, async ({ accounts, audit }) => {
+        const { account } = await accounts.ownerOf(idOrName);
+        const deed = byCommand(account, "setQuotas", { type: "accounts", id: account }, Object.keys(quotas));
+        await audit.record(deed, () => accounts.setQuotas(idOrName, quotas));
         print({ account: idOrName, quotas }, options.json, () => [`${idOrName}  ${quotaText(quotas) || "as all"}`]);
       }),
     );
@@ -83,7 +86,14 @@ function deleteAccount(): Command {
       inInstallation(options, async (installation) => {
         if (!options.yes)
           throw new Error(`this deletes everything that '${idOrName}' has, for good; add --yes to do it`);
-        await installation.accounts.delete(idOrName);
+        const { accounts, audit } = installation;
+        const { account } = await accounts.ownerOf(idOrName);
+        // In the log of the installation's owner: that of the account goes with it.
+        const deed = byCommand((await accounts.firstOwner()).account, "deleteAccount", {
+          type: "accounts",
+          id: account,
+        });
+        await audit.record(deed, () => accounts.delete(idOrName), { first: true });
         const complete = await finishRemovals(placeSettings(options), installation);
         const later = "the server has not removed its jobs yet; it does so as soon as it can";
         print({ deleted: idOrName, complete }, options.json, () => [

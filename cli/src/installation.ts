@@ -1,5 +1,6 @@
 /** Opening an installation's data from the command line, also while a server runs on it. */
 import { type Installation, openInstallation, processSettings, type Settings } from "@millrace/platform/main.ts";
+import type { Deed } from "@millrace/platform/resources/audit/service.ts";
 import { type Command, Option } from "commander";
 
 export interface PlaceOptions {
@@ -36,6 +37,16 @@ export async function inInstallation<T>(
   await using installation = await openInstallation(placeSettings(options), { thread: false });
   // Awaited here: returned as it is, the work would go on after the installation is closed.
   return await work(installation);
+}
+
+/** What a command does to an account, as its audit log says it. */
+export function byCommand(
+  account: string,
+  operation: string,
+  resource: { type: string; id: string },
+  fields: string[] = [],
+): Deed {
+  return { account, actor: { type: "cli" }, operation, resource, fields };
 }
 
 /** JSON for programs, lines for people. */

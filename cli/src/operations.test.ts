@@ -36,3 +36,20 @@ test("keys are those of the account that is named, and no other's", async () => 
   expect((await theirs!("listApiKeys")).apiKeys).toEqual([]);
   await own!("deleteApiKey", { params: { id } });
 });
+
+test("what a command changes is in the audit log of the account, and what it reads is not", async () => {
+  await using world = await setup();
+  const perform = await keyOperations(world.services as Installation, undefined);
+  const { id } = await perform("createApiKey", { body: () => ({ ...all, name: "ci" }) });
+  await perform("listApiKeys");
+  const [entry, ...others] = (await world.call("GET", "/v2/account/audit")).json.entries;
+  expect(others).toEqual([]);
+  expect(entry).toMatchObject({
+    actor: { type: "cli", id: null },
+    operation: "createApiKey",
+    resource: { type: "api-keys", id },
+    address: null,
+    fields: ["scopes", "name"],
+    outcome: "done",
+  });
+});

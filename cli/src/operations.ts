@@ -1,4 +1,5 @@
 /** Operations of the API, done on the data itself for the owner of an account: what the API checks and refuses is so here too. */
+import { COMMAND_LINE } from "@millrace/platform/guards/deeds.ts";
 import { performer } from "@millrace/platform/guards/perform.ts";
 import type { Caller } from "@millrace/platform/kernel/caller.ts";
 import type { Installation } from "@millrace/platform/main.ts";
@@ -6,15 +7,16 @@ import { accountOperations } from "@millrace/platform/resources/account/operatio
 import { accountHandlers } from "@millrace/platform/resources/account/rest-v2.ts";
 
 /** Who can open the data folder may do everything. No key is asked for; it is named where one would be. */
-const MAY = { key: "command-line", grants: ["all"], ownsInstallation: true, exempt: true } as const;
+const MAY = { key: COMMAND_LINE, grants: ["all"], ownsInstallation: true, exempt: true } as const;
 
 /** Those on the keys of an account, by its id or name; the first one where none is given. */
-export async function keyOperations({ accounts, account }: Installation, idOrName: string | undefined) {
+export async function keyOperations({ accounts, account, audit }: Installation, idOrName: string | undefined) {
   const caller: Caller = { ...(await accounts.ownerOf(idOrName)), ...MAY };
   // A server that runs notices within a second that a key is gone.
   return performer(
     accountOperations,
     accountHandlers(account, () => {}),
     caller,
+    audit,
   );
 }

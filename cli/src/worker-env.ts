@@ -3,7 +3,7 @@ import { problem } from "@millrace/platform/kernel/problem.ts";
 import { type Installation, runningWorkerUrl, type Settings } from "@millrace/platform/main.ts";
 import { workerEnv } from "@millrace/platform/resources/endpoints/worker-env.ts";
 import { Command } from "commander";
-import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
+import { byCommand, inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
 
 interface Options extends PlaceOptions {
   url?: string;
@@ -21,11 +21,15 @@ export function workerEnvCommand(): Command {
     .option("--json", "print JSON")
     .action((id: string, options: Options) =>
       inInstallation(options, async (installation) => {
-        const { endpoints, workerKeys } = installation;
+        const { endpoints, workerKeys, audit } = installation;
         const endpoint = await endpoints.find(id);
         if (!endpoint) throw problem("not-found", `There is no endpoint '${id}'.`);
-        if (options.revoke !== undefined) return revoke(installation, id, options.revoke, options.json);
-        const { id: worker, ...keys } = await workerKeys.issue(endpoint.account, id);
+        const deedOf = (operation: string) => byCommand(endpoint.account, operation, { type: "serverless", id });
+        const { revoke: revoked } = options;
+        if (revoked !== undefined)
+          return audit.record(deedOf("revokeWorkerKeys"), () => revoke(installation, id, revoked, options.json));
+        const issuing = audit.record(deedOf("issueWorkerKeys"), () => workerKeys.issue(endpoint.account, id));
+        const { id: worker, ...keys } = await issuing;
         const url = options.url ?? (await urlFrom(placeSettings(options), installation));
         const variables = workerEnv({ url, endpoint: id, worker, ...keys });
         print(variables, options.json, () =>

@@ -49,7 +49,15 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
   Partial<
     Pick<
       Settings,
-      "invokeLimits" | "bodiesMb" | "frozenMb" | "webhookSecret" | "domain" | "publicUrl" | "corsOrigins" | "podPorts"
+      | "invokeLimits"
+      | "bodiesMb"
+      | "frozenMb"
+      | "webhookSecret"
+      | "domain"
+      | "publicUrl"
+      | "corsOrigins"
+      | "podPorts"
+      | "auditDays"
     >
   > & { connections: number };
 

@@ -20,6 +20,7 @@ import { OwnExecutions } from "./machines/own-executions.ts";
 import { openPods } from "./pods/open.ts";
 import type { Pods } from "./pods/pods.ts";
 import { PortUses } from "./pods/port-uses.ts";
+import { AuditSweeper } from "./resources/audit/sweeper.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchService } from "./resources/batches/service.ts";
 import { CatalogService } from "./resources/catalog/service.ts";
@@ -89,7 +90,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const doorkeeper = new Doorkeeper({ clock, most: settings.connections });
   const { room = new Room({ clock, bytes: bodyMemory(settings.bodiesMb, payloadLimits) }) } = parts;
   const large = new LargeJson();
-  const pipeline = new Pipeline({ ...parts, limiter, doorkeeper, room, large });
+  const { audit } = services;
+  audit.onFailure(failed);
+  const pipeline = new Pipeline({ ...parts, limiter, audit, doorkeeper, room, large });
   const engine = new Engine({ ...parts, failed, wanted: (endpoint) => fleet?.wanted(endpoint) });
   const told = { events: eventsFor(() => fleet), warmUps: warmUpsOf(() => fleet) };
   const desk = new WorkerDesk({ ...parts, ...told, failed, waiters: engine.waiters });
@@ -104,6 +107,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const portUsedAt = (pod: string) => portUses.usedAt(pod);
   const pods = fleet && openPods({ ...parts, ...services, fleet, failed, portUsedAt, mine: leaseOf("pods", parts) });
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
+  const auditSweeper = new AuditSweeper({
+    ...{ ...parts, failed, days: settings.auditDays ?? 90, mine: leaseOf("audit", parts) },
+  });
   const records = services.batchRecords;
   const progress = new BatchProgress({ queue, engine, clock, failed, records, mine: leaseOf("batches", parts) });
   const batches = new BatchService({ ...parts, engine, records, progress });
@@ -265,6 +271,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       await webhooks[Symbol.asyncDispose]();
       await progress[Symbol.asyncDispose]();
       await sweeper[Symbol.asyncDispose]();
+      await auditSweeper[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
       await large[Symbol.asyncDispose]();
     },

@@ -4,6 +4,7 @@ import { openAiOperations } from "./jobs/openai-operations.ts";
 import { jobOperations } from "./jobs/operations.ts";
 import { workerLinkOperations } from "./jobs/worker-link-operations.ts";
 import { accountOperations } from "./resources/account/operations.ts";
+import { auditOperations } from "./resources/audit/operations.ts";
 import { batchOperations } from "./resources/batches/operations.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
 import { catalogOperations } from "./resources/catalog/operations.ts";
@@ -20,6 +21,7 @@ import { workerOperations } from "./resources/workers/operations.ts";
 
 export const operations = {
   ...accountOperations,
+  ...auditOperations,
   ...secretOperations,
   ...podOperations,
   ...clusterOperations,

@@ -131,21 +131,26 @@ const quotasIn = ({ quotas }: Settings): Quotas => ({ ...standardQuotas(availabl
 /** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */
 export async function ensureOwnerKey(
   settings: Settings,
-  { accounts, workerKeys }: Installation,
+  { accounts, workerKeys, audit }: Installation,
   random: Random,
 ): Promise<string | undefined> {
   const owner = await accounts.firstOwner();
+  const setOwnerKey = (key: string) => {
+    const actor = { type: "system" } as const;
+    const deed = { account: owner.account, actor, operation: "setOwnerKey", resource: { type: "api-keys" } };
+    return audit.record(deed, () => accounts.setOwnerKey(owner, key), { onlyChanges: true });
+  };
   if (settings.apiKey !== undefined) {
     // The variable is a worker's too: from a shell with those of `worker-env` it would give a worker all that the owner may do.
     if (await workerKeys.isIssued(settings.apiKey))
       throw new Error("MILLRACE_API_KEY is the key of a worker; unset it, or set the owner's");
-    await accounts.setOwnerKey(owner, settings.apiKey);
+    await setOwnerKey(settings.apiKey);
     return undefined;
   }
   if (await accounts.hasOwnerKey(owner)) return undefined;
   const file = ownerKeyFile(settings);
   await keepPrivately(file, `${apiKeyText(random)}\n`);
   const key = (await readPrivate(file)).trim();
-  await accounts.setOwnerKey(owner, key);
+  await setOwnerKey(key);
   return key;
 }

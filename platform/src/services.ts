@@ -4,11 +4,13 @@ import type { Log } from "./kernel/log.ts";
 import type { Random } from "./kernel/random.ts";
 import { InstanceRecords } from "./machines/instance-records.ts";
 import { Costs } from "./metering/cost.ts";
+import { CompanionStore } from "./ports/store/companion-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { Accounts } from "./resources/account/accounts.ts";
 import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
 import { AccountService } from "./resources/account/service.ts";
+import { AuditLog } from "./resources/audit/service.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
 import { ClusterService } from "./resources/clusters/service.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
@@ -41,6 +43,7 @@ export interface Surroundings {
 export interface Services {
   accounts: Accounts;
   account: AccountService;
+  audit: AuditLog;
   secrets: SecretService;
   registries: RegistryService;
   templates: TemplateService;
@@ -65,11 +68,14 @@ export interface Services {
 }
 
 export async function openServices(
-  parts: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string; quotas?: Quotas },
+  given: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string; quotas?: Quotas },
 ): Promise<Services> {
+  // What a service changes is written down with the change, though no service knows of it.
+  const parts = { ...given, store: new CompanionStore(given.store) };
   const removals = new Removals(parts);
   const releaseRecords = new ReleaseRecords(parts);
   const quotas = new QuotaBook(parts);
+  const audit = new AuditLog(parts);
   const secrets = new SecretService({ ...parts, quotas });
   const uses = new Uses();
   const registries = new RegistryService({ ...parts, quotas, uses });
@@ -82,11 +88,12 @@ export async function openServices(
   const instanceRecords = new InstanceRecords(parts);
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
   const podRemains = new PodRemains(parts);
-  const pods = new PodService({ ...parts, podRecords, podRemains, quotas, registries, templates, volumes });
+  const pods = new PodService({ ...parts, podRecords, podRemains, quotas, audit, registries, templates, volumes });
   const services = {
     releaseRecords,
     accounts,
     account: new AccountService({ ...parts, quotas }),
+    audit,
     secrets,
     registries,
     templates,

@@ -379,6 +379,14 @@ export const settingTable = {
     about: "how long the log of a worker that has ended is kept",
     read: whole(1, 3650),
   },
+  auditDays: {
+    flag: "audit-days",
+    variable: "MILLRACE_AUDIT_DAYS",
+    value: "DAYS",
+    default: "90",
+    about: "how long the audit log of an account keeps what was changed, up to 100,000 entries",
+    read: whole(1, 3650),
+  },
   logLevel: {
     flag: "log-level",
     variable: "MILLRACE_LOG_LEVEL",

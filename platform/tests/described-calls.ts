@@ -12,6 +12,7 @@ export const good: Record<
   (world: World) => Promise<{ id?: string; body?: unknown; [parameter: string]: unknown }>
 > = {
   getSshKeys: async () => ({}),
+  listAuditEntries: async (world) => ({ id: await makeSecret(world) }),
   updateSshKeys: async () => ({ body: { keys: ["ssh-ed25519 AAAA me@host"] } }),
   listApiKeys: async () => ({}),
   createApiKey: async () => ({ body: { name: "ci", scopes: ["read-only"], expiresAt: "2026-02-01T00:00:00Z" } }),
@@ -138,6 +139,7 @@ export type OwnRefusal = {
   id?: (world: World) => Promise<string>;
 };
 export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
+  listAuditEntries: [[422, { query: "?from=yesterday" }]],
   listPods: [[422, { query: "?limit=0" }]],
   createPod: [
     [400, { body: { ...POD, gpu: { id: "NVIDIA L4" } } }],

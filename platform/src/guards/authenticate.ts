@@ -113,10 +113,11 @@ export class Authenticator implements AsyncDisposable {
     if (!KEY_SHAPE.test(key)) return undefined;
     const item = await this.#keys.findEverywhere("digest", keyDigest(key));
     if (!item) return this.#findProgram(key);
-    const { userId: user, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
+    const { userId: user, name: keyName, scopes: grants, endpoints, exempt = false, expiresAt } = item.doc;
     const { account } = item;
     const ownsInstallation = grants.includes("all") && !endpoints && (await this.#accounts.isFirst(account));
-    const caller: Caller = { account, user, key: item.id, grants, endpoints, exempt, expiresAt, ownsInstallation };
+    const whose = { account, user, key: item.id, keyName };
+    const caller: Caller = { ...whose, grants, endpoints, exempt, expiresAt, ownsInstallation };
     this.#known.set(key, caller);
     return caller;
   }

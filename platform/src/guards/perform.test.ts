@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import type { Caller } from "../kernel/caller.ts";
 import type { Call, Operation } from "../kernel/operation.ts";
 import { closed, t } from "../kernel/schema.ts";
+import type { Auditing } from "./deeds.ts";
 import { type Input, perform, performer, ValidBody } from "./perform.ts";
 
 const operation: Operation = {
@@ -18,11 +19,13 @@ const operation: Operation = {
 };
 
 const owner: Caller = { account: "a", user: "u", key: "k", grants: ["all"], exempt: false };
+/** Nothing is written down here; what is, is in the tests of the audit log. */
+const unwritten: Auditing = { audit: { record: (_deed, work) => work(), refused: async () => {} }, name: "makeThing" };
 const echo = async (call: Call) => call;
 const body = { name: "thing" };
 
 const performed = (input: Input, caller: Partial<Caller> = {}) =>
-  perform(operation, echo, { ...owner, ...caller }, { body: () => body, ...input });
+  perform(operation, echo, { ...owner, ...caller }, { body: () => body, ...input }, unwritten);
 
 test("the handler gets the caller and all that was given", async () => {
   const call = { params: { id: "1" }, query: () => ({ limit: 3 }) };
@@ -41,7 +44,7 @@ test("what is not valid is refused with its place", async () => {
   await expect(performed({ query: () => ({ limit: 0 }) })).rejects.toMatchObject({ errors: ["$.limit: must be >= 1"] });
   const long = { name: "too long" };
   await expect(performed({ body: () => long })).rejects.toMatchObject({ code: "invalid" });
-  await expect(perform(operation, echo, owner, {})).rejects.toMatchObject({ code: "invalid" });
+  await expect(perform(operation, echo, owner, {}, unwritten)).rejects.toMatchObject({ code: "invalid" });
 });
 
 test("a field that is the installation's owner's is refused to all others", async () => {
@@ -57,12 +60,12 @@ test("a body that was checked where it was read is not checked again", async () 
 
 test("an operation without a body asks for none", async () => {
   const { in: _, ...bodiless } = operation;
-  const call = await perform(bodiless, echo, owner, { body: () => expect.unreachable() });
+  const call = await perform(bodiless, echo, owner, { body: () => expect.unreachable() }, unwritten);
   expect(call).toMatchObject({ body: undefined });
 });
 
 test("operations are done by their names for one caller, and checked as for any", async () => {
-  const does = performer({ makeThing: operation }, { makeThing: echo as never }, owner);
+  const does = performer({ makeThing: operation }, { makeThing: echo as never }, owner, unwritten.audit);
   expect(await does("makeThing", { body: () => body })).toMatchObject({ caller: owner, body });
   await expect(does("makeThing")).rejects.toMatchObject({ code: "invalid" });
 });

@@ -1,7 +1,9 @@
-/** How an operation is done, whichever surface asks for it: may the caller, is what they say valid, and then the handler. */
+/** How an operation is done, whichever surface asks for it: may the caller, is what they say valid, and then the handler, on the record. */
 import type { Caller } from "../kernel/caller.ts";
 import type { Call, Following, Handlers, Operation, Operations } from "../kernel/operation.ts";
+import { isProblem } from "../kernel/problem.ts";
 import { assertValid } from "../kernel/validate.ts";
+import { type Auditing, deedOf, isChange, madeBy, sentIn } from "./deeds.ts";
 import { requireFields, requireOperation } from "./scopes.ts";
 
 export interface Input {
@@ -38,18 +40,42 @@ export function answered<O extends Operations>(operations: O, handlers: Handlers
 }
 
 /** Does operations of one resource by their names, for a caller who is known once and for all, such as a command of the owner. */
-export function performer<O extends Operations>(operations: O, handlers: Handlers<O>, caller: Caller) {
-  return <Name extends keyof O>(name: Name, input: Input = {}): ReturnType<Handlers<O>[Name]> =>
-    perform(operations[name]!, handlers[name] as unknown as Handler, caller, input) as ReturnType<Handlers<O>[Name]>;
+export function performer<O extends Operations>(
+  operations: O,
+  handlers: Handlers<O>,
+  caller: Caller,
+  audit: Auditing["audit"],
+) {
+  return <Name extends keyof O & string>(name: Name, input: Input = {}): ReturnType<Handlers<O>[Name]> => {
+    const handler = handlers[name] as unknown as Handler;
+    return perform(operations[name]!, handler, caller, input, { audit, name }) as ReturnType<Handlers<O>[Name]>;
+  };
 }
 
-export async function perform(operation: Operation, handler: Handler, caller: Caller, input: Input): Promise<unknown> {
+/** What changes something is written down, and so is its refusal for a lack of rights. */
+export async function perform(
+  operation: Operation,
+  handler: Handler,
+  caller: Caller,
+  input: Input,
+  auditing: Auditing,
+): Promise<unknown> {
+  if (!isChange(operation)) return handler(await allowed(operation, caller, input));
+  const { audit } = auditing;
+  const deed = deedOf(operation, caller, input.params ?? {}, auditing);
+  const call = await allowed(operation, caller, input).catch(async (refusal: unknown) => {
+    if (isProblem(refusal, "not-allowed")) await audit.refused(deed, refusal.code);
+    throw refusal;
+  });
+  return audit.record({ ...deed, ...sentIn(operation, call.body) }, () => handler(call), { madeIn: madeBy(operation) });
+}
+
+async function allowed(operation: Operation, caller: Caller, input: Input): Promise<Call> {
   requireOperation(caller, operation);
   const query = operation.query ? assertValid(operation.query, input.query?.() ?? {}) : {};
   const body = operation.in && (await bodyOf(operation.in, input));
   requireFields(caller, operation, body);
-  const call = { caller, params: input.params ?? {}, query, body, ...input.following };
-  return handler(call as Call);
+  return { caller, params: input.params ?? {}, query, body, ...input.following } as Call;
 }
 
 async function bodyOf(schema: NonNullable<Operation["in"]>, { body }: Input): Promise<unknown> {

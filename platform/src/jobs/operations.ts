@@ -158,6 +158,7 @@ export const jobOperations = {
     refuses: [404],
     key: "caller",
     scope: "serverless:invoke",
+    audited: true,
   },
   streamJob: {
     method: "GET",

@@ -6,6 +6,8 @@ export interface Caller {
   user: string;
   /** The id of the key's record. */
   key: string;
+  /** What its owner called it. */
+  keyName?: string;
   /** The endpoint whose worker calls; absent for keys that people have. */
   workerOf?: string;
   /** The Pod that calls, which may ask about itself alone. */

@@ -25,6 +25,17 @@ export function newRecord({ clock, random }: { clock: Clock; random: Random }, a
   return { id: resourceId(random), account, createdAt: clock.now() };
 }
 
+const ORDERED = { time: 9, count: 3, random: 8 };
+let lastOrdered = { at: 0, count: 0 };
+
+/** An id that sorts after those that this process made before it, also in the same millisecond: for what is read in its order. */
+export function orderedId(now: number, random: Random): string {
+  lastOrdered = now === lastOrdered.at ? { at: now, count: lastOrdered.count + 1 } : { at: now, count: 0 };
+  const { time, count } = ORDERED;
+  const counted = (lastOrdered.count % 36 ** count).toString(36).padStart(count, "0");
+  return `${Math.max(0, now).toString(36).padStart(time, "0")}${counted}${resourceId(random).slice(0, ORDERED.random)}`;
+}
+
 /** 256 random bits behind a prefix that secret scanners can recognise. */
 export function apiKeyText(random: Random): string {
   return `mlr_${Buffer.from(random.bytes(32)).toString("base64url")}`;

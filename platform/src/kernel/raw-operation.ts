@@ -41,6 +41,8 @@ export interface RawOperation {
   key: "caller" | "caller or link" | "worker";
   /** What a caller's key must hold. */
   scope?: Scope;
+  /** A change of the account, and not of one job: it is in the audit log. */
+  audited?: true;
 }
 
 export type RawOperations = Record<string, RawOperation>;

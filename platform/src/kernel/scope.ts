@@ -1,6 +1,7 @@
 /** What a key may do: the words, and the rule that compares what is held with what is needed. */
 
 export const scopedResources = [
+  "account",
   "api-keys",
   "billing",
   "catalog",

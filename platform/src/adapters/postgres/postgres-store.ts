@@ -70,7 +70,8 @@ export class PostgresStore implements Store {
   async commit(writes: Write[]): Promise<StoredRecord[]> {
     if (writes.length === 0) return [];
     return transaction(this.#pool, async (sql) => {
-      if (writes.length > 1) await lockInOrder(sql, writes);
+      const changed = writes.filter((write) => write.do !== "insert");
+      if (changed.length > 1) await lockInOrder(sql, changed);
       const written: StoredRecord[] = [];
       for (const [index, write] of writes.entries()) written.push(await apply(sql, write, index));
       return written;
@@ -183,8 +184,7 @@ async function readOnce(pool: Pool, asked: readonly Single[]): Promise<(StoredRe
  * Two commits that change the same records in different orders would each hold what the other waits for, until PostgreSQL
  * breaks one off a second later. Taken in one order, the locks cannot form such a ring.
  */
-async function lockInOrder(sql: Sql, writes: Write[]): Promise<void> {
-  const changed = writes.filter((write) => write.do !== "insert");
+async function lockInOrder(sql: Sql, changed: Exclude<Write, { do: "insert" }>[]): Promise<void> {
   await sql(
     `SELECT FROM records WHERE (kind, id) IN (SELECT * FROM unnest($1::text[], $2::text[]))
      ORDER BY kind, id FOR UPDATE`,

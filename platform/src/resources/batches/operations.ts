@@ -174,5 +174,6 @@ export const batchOperations = {
     refuses: [404],
     key,
     scope,
+    audited: true,
   },
 } as const satisfies RawOperations;

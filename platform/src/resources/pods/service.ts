@@ -9,6 +9,7 @@ import type { LogLine } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
+import type { AuditLog } from "../audit/service.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
 import { type Copying, withTemplate } from "../templates/copy.ts";
@@ -30,6 +31,7 @@ export interface PodServiceParts {
   podRecords: PodRecords;
   podRemains: PodRemains;
   quotas: QuotaBook;
+  audit: Pick<AuditLog, "record">;
   volumes: NetworkVolumeService;
   registries: RegistryService;
   templates: TemplateService;
@@ -229,25 +231,40 @@ export class PodService {
   /** Their cluster is gone. */
   async removeMembers(cluster: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ key: { name: "cluster", value: cluster } }))
-      await this.terminate(id, "its cluster was deleted");
+      await this.#change(undefined, id, (pod) => this.#goneFor(pod, "its cluster was deleted"));
   }
 
   /** An account is about to go, and its Pods with it. */
   async removeAccount(account: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ account }))
-      await this.terminate(id, "its account went");
+      await this.#change(undefined, id, (pod) => this.#goneFor(pod, "its account went"));
   }
 
   /** Without anybody's asking for it; a Pod that is gone already is no error. */
   async terminate(id: string, reason: string): Promise<void> {
-    await this.#change(undefined, id, (pod) => this.#goneFor(pod, reason));
+    await this.#changeUnasked(id, "terminate", reason, (pod) => this.#goneFor(pod, reason));
   }
 
   /** Without its owner's asking for it: undefined when it does not run any more. */
   async stopFor(id: string, reason: string, graceMs: number): Promise<PodItem | undefined> {
-    return this.#change(undefined, id, ({ doc }) =>
+    return this.#changeUnasked(id, "stop", reason, ({ doc }) =>
       podLifecycle.can(doc.status, "yield") ? this.ending("EXITED", reason, graceMs) : undefined,
     );
+  }
+
+  /** Its owner finds in the audit log that nobody of the account did it. */
+  async #changeUnasked(
+    id: string,
+    action: PodAction,
+    reason: string,
+    decide: PodDecision,
+  ): Promise<PodItem | undefined> {
+    const { podRecords, audit } = this.#parts;
+    const account = (await podRecords.pods.get(id))?.account;
+    if (account === undefined) return undefined;
+    const actor = { type: "system" } as const;
+    const deed = { account, actor, operation: "podAction", action, resource: { type: "pods", id }, reason };
+    return audit.record(deed, () => this.#change(undefined, id, decide), { onlyChanges: true });
   }
 
   #goneFor(pod: PodItem, reason: string): PodChange {

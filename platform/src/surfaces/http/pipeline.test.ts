@@ -154,7 +154,7 @@ describe("an unforeseen fault", () => {
     const line = world.logged.find((text) => text.includes("kaboom"));
     expect(line).toContain(id);
     expect(line).toContain("the deeper reason");
-    expect(line).toContain("pipeline.ts");
+    expect(line).toContain("account/service.ts");
   });
 
   test("of one request leaves the next alone", async () => {

@@ -1,4 +1,5 @@
 /** The way of every request, the same for every surface: identify, authenticate, limit, read, validate, handle, render. */
+import type { Auditing } from "../../guards/deeds.ts";
 import { type Handler, type Input, perform, ValidBody } from "../../guards/perform.ts";
 import type { RateLimiter } from "../../guards/rate-limit.ts";
 import type { Caller } from "../../kernel/caller.ts";
@@ -35,6 +36,7 @@ const REFUSED_METHODS: readonly RoutedMethod[] = [...METHODS, "OPTIONS"];
 
 interface PipelineParts {
   limiter: RateLimiter;
+  audit: Auditing["audit"];
   doorkeeper: Doorkeeper;
   room: Room;
   /** Reads long bodies beside everything else. */
@@ -54,6 +56,7 @@ interface Sender {
 
 export class Pipeline {
   readonly #limiter: RateLimiter;
+  readonly #audit: Auditing["audit"];
   readonly #doorkeeper: Doorkeeper;
   readonly #room: Room;
   readonly #large: PipelineParts["large"];
@@ -67,6 +70,7 @@ export class Pipeline {
   constructor(parts: PipelineParts) {
     this.#large = parts.large;
     this.#limiter = parts.limiter;
+    this.#audit = parts.audit;
     this.#doorkeeper = parts.doorkeeper;
     this.#room = parts.room;
     this.#clock = parts.clock;
@@ -85,7 +89,7 @@ export class Pipeline {
     for (const [name, operation] of Object.entries(operations)) {
       const handler = handlers[name]!;
       router.add([operation.method], operation.path, (request, reply, params) =>
-        this.serve(surface, operation, handler, request, reply, params),
+        this.#serve(surface, { name, operation, handler }, request, reply, params),
       );
     }
     const mounted = Object.values(operations).map(({ path, method }) => ({ path, methods: [method] }));
@@ -102,10 +106,14 @@ export class Pipeline {
     }
   }
 
-  async serve(
+  /** What the audit log is told of a request for an operation. */
+  auditing(name: string, { socket, headers }: Request): Auditing {
+    return { audit: this.#audit, name, address: addressOf(socket.remoteAddress), userAgent: headers["user-agent"] };
+  }
+
+  async #serve(
     surface: Surface,
-    operation: Operation,
-    handler: Handler,
+    { name, operation, handler }: { name: string; operation: Operation; handler: Handler },
     request: Request,
     reply: Reply,
     params: Params,
@@ -121,11 +129,12 @@ export class Pipeline {
           query: () => readQuery(operation.query, searchOf(request)),
           body: () => this.#body(surface, operation, sender),
         };
+        const auditing = this.auditing(name, request);
         if (operation.events)
           return this.#follow(request, reply, (following) =>
-            perform(operation, handler, caller, { ...input, following }),
+            perform(operation, handler, caller, { ...input, following }, auditing),
           );
-        const result = await perform(operation, handler, caller, input);
+        const result = await perform(operation, handler, caller, input, auditing);
         reply.code((result === undefined && operation.emptyStatus) || operation.status);
         return result;
       },
@@ -284,5 +293,8 @@ function requireJson(request: Request): void {
     );
   }
 }
+
+/** A server that listens to both kinds of addresses sees those of IPv4 within IPv6. */
+const addressOf = (remote: string | undefined) => remote?.replace(/^::ffff:(?=[0-9.]+$)/, "");
 
 const clip = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);

@@ -1,5 +1,6 @@
 /** Queue-based invocation: every operation under `/v2/{endpoint_id}`, with the aliases that public clients send. */
 import { invokeOperations } from "../../contract.ts";
+import { deedOf } from "../../guards/deeds.ts";
 import { type InvokeLimiter, limitedAs } from "../../guards/invoke-limits.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Engine, Submission, Waiting } from "../../jobs/engine.ts";
@@ -66,7 +67,12 @@ export function mountInvoke(router: Router, parts: InvokeParts): void {
   const { pipeline, surface } = parts;
   const works: Works<typeof invokeOperations> = { ...jobWorks(parts), ...batchWorks(parts) };
   for (const [name, operation] of Object.entries(invokeOperations as RawOperations)) {
-    const toCallers = answerToCallers(parts, operation, works[name as keyof typeof works]);
+    const work: Works<RawOperations>[string] = works[name as keyof typeof works];
+    const toCallers = answerToCallers(
+      parts,
+      operation,
+      operation.audited ? onRecord(parts, name, operation, work) : work,
+    );
     const answer = operation.key === "caller or link" ? answerToLinks(parts, toCallers) : toCallers;
     router.add(methodsOf(operation), operation.path, answer);
   }
@@ -95,6 +101,21 @@ function answerToCallers(
       if (!limiter) return work(asked);
       return limiter.within(caller, { id, workersMax: doc.workers.max }, limited, () => work(asked));
     });
+}
+
+/** Jobs are not in the store: that they are to be removed is written before they are. */
+function onRecord(
+  { pipeline }: InvokeParts,
+  name: string,
+  operation: RawOperation,
+  work: Works<RawOperations>[string],
+): Works<RawOperations>[string] {
+  return async (asked) => {
+    const { caller, request, params } = asked;
+    const auditing = pipeline.auditing(name, request);
+    const deed = deedOf(operation, caller, params, auditing);
+    return auditing.audit.record(deed, async () => work(asked), { first: true });
+  };
 }
 
 /** A client that comes with a link to an output needs no key. */

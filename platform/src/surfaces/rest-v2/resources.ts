@@ -4,6 +4,9 @@ import { type Answered, answered } from "../../guards/perform.ts";
 import { accountOperations } from "../../resources/account/operations.ts";
 import { accountHandlers } from "../../resources/account/rest-v2.ts";
 import type { AccountService } from "../../resources/account/service.ts";
+import { auditOperations } from "../../resources/audit/operations.ts";
+import { auditHandlers } from "../../resources/audit/rest-v2.ts";
+import type { AuditLog } from "../../resources/audit/service.ts";
 import { buildOperations } from "../../resources/builds/operations.ts";
 import { buildHandlers } from "../../resources/builds/rest-v2.ts";
 import { catalogOperations } from "../../resources/catalog/operations.ts";
@@ -44,6 +47,7 @@ import type { WorkerService } from "../../resources/workers/service.ts";
 
 export interface RestServices {
   account: AccountService;
+  audit: AuditLog;
   secrets: SecretService;
   pods: PodService;
   podViews: PodViews;
@@ -64,6 +68,7 @@ export function restResources(services: RestServices): Answered[] {
   const forgetKeys = () => services.authenticator.forget();
   return [
     answered(accountOperations, accountHandlers(services.account, forgetKeys)),
+    answered(auditOperations, auditHandlers(services.audit)),
     answered(secretOperations, secretHandlers(services.secrets)),
     answered(podOperations, podHandlers(services.pods, services.podViews, services.portLinks)),
     answered(clusterOperations, clusterHandlers(services.clusters, services.podViews)),

@@ -1,0 +1,95 @@
+/** Keeps the audit log within its bounds: entries go when their time is over, and the oldest of an account that has too many. */
+import { type Duty, every } from "../../kernel/background.ts";
+import { type Clock, turn } from "../../kernel/clock.ts";
+import type { LastSeen } from "../../kernel/cursor.ts";
+import type { Random } from "../../kernel/random.ts";
+import { Collection, type Selected } from "../../ports/store/collection.ts";
+import type { Store } from "../../ports/store/store.ts";
+import { type Account, accounts } from "../account/model.ts";
+import { auditEntries, type KeptAuditEntry } from "./model.ts";
+import { newEntry } from "./service.ts";
+
+export interface AuditSweeperParts {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  failed: (error: unknown) => void;
+  /** Whether it is this node's turn. */
+  mine?: ((now: number) => Promise<boolean>) | undefined;
+  days: number;
+  /** Entries of one account; by default what fits a disk however many accounts there are. */
+  most?: number;
+}
+
+const EVERY_MS = 10 * 60_000;
+const DAY_MS = 24 * 3_600_000;
+const MOST_ENTRIES = 100_000;
+/** Removed at a stretch, so that whoever changes something need not wait for more. */
+const SLICE = 200;
+const SLICES_A_ROUND = 100;
+/** What is left of an account's entries once it had too many: it is not trimmed anew at each look. */
+const LEFT_OF = 0.9;
+const PAGE = 500;
+
+export class AuditSweeper implements AsyncDisposable {
+  readonly #parts: AuditSweeperParts;
+  readonly #entries: Collection<KeptAuditEntry>;
+  readonly #accounts: Collection<Account>;
+  readonly #sweeping: Duty;
+
+  constructor(parts: AuditSweeperParts) {
+    this.#parts = parts;
+    this.#entries = new Collection(parts.store, auditEntries);
+    this.#accounts = new Collection(parts.store, accounts);
+    this.#sweeping = every(parts.clock, EVERY_MS, (now) => this.sweep(now), parts.failed);
+  }
+
+  async sweep(now: number): Promise<void> {
+    const { mine, days } = this.#parts;
+    if (mine && !(await mine(now))) return;
+    await this.#removeBeyond({}, { createdAt: now - days * DAY_MS, id: "" });
+    for await (const { id } of this.#accounts.all()) await this.#trim(id);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#sweeping[Symbol.asyncDispose]();
+  }
+
+  async #trim(account: string): Promise<void> {
+    const { most = MOST_ENTRIES } = this.#parts;
+    if ((await this.#entries.count({ account })) <= most) return;
+    const last = await this.#entryAt(account, Math.floor(most * LEFT_OF));
+    if (!last) return;
+    const removed = await this.#removeBeyond({ account }, last);
+    const reason = `the account had more than ${most} entries: the oldest ${removed} were removed`;
+    const actor = { type: "system" } as const;
+    const doc = { account, actor, operation: "removeAuditEntries", outcome: "done", reason } as const;
+    await this.#entries.insert({ ...newEntry(this.#parts, account), doc: { ...doc, fields: [] } });
+  }
+
+  /** The entry with so many newer ones. */
+  async #entryAt(account: string, newer: number): Promise<LastSeen | undefined> {
+    let after: LastSeen | undefined;
+    for (let left = newer; left > 0; left -= PAGE) {
+      after = (await this.#entries.list({ account, after, limit: Math.min(PAGE, left) })).at(-1);
+      await turn();
+    }
+    return after;
+  }
+
+  async #removeBeyond(selected: Selected, after: LastSeen): Promise<number> {
+    let removed = 0;
+    for (let slice = 0; slice < SLICES_A_ROUND; slice++) {
+      const beyond = await this.#entries.list({ ...selected, after, limit: SLICE });
+      if (beyond.length === 0) break;
+      // Each for itself where somebody was faster: a node that lost its turn, or the end of the account.
+      await this.#parts.store
+        .commit(beyond.map(({ id }) => this.#entries.removing(id)))
+        .catch(() => Promise.all(beyond.map(({ id }) => this.#entries.removeIfThere(id))));
+      removed += beyond.length;
+      if (beyond.length < SLICE) break;
+      await turn();
+    }
+    return removed;
+  }
+}
