@@ -6,6 +6,7 @@ import { workerLinkOperations } from "./jobs/worker-link-operations.ts";
 import { accountOperations } from "./resources/account/operations.ts";
 import { auditOperations } from "./resources/audit/operations.ts";
 import { batchOperations } from "./resources/batches/operations.ts";
+import { billingOperations } from "./resources/billing/operations.ts";
 import { buildOperations } from "./resources/builds/operations.ts";
 import { catalogOperations } from "./resources/catalog/operations.ts";
 import { clusterOperations } from "./resources/clusters/operations.ts";
@@ -34,6 +35,7 @@ export const operations = {
   ...templateOperations,
   ...networkVolumeOperations,
   ...s3KeyOperations,
+  ...billingOperations,
 };
 
 /** What callers ask an endpoint with a queue for. */

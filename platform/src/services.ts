@@ -12,6 +12,7 @@ import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
 import { AccountService } from "./resources/account/service.ts";
 import { AuditLog } from "./resources/audit/service.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
+import { BillingService } from "./resources/billing/service.ts";
 import { ClusterService } from "./resources/clusters/service.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
@@ -64,6 +65,7 @@ export interface Services {
   volumes: NetworkVolumeService;
   quotas: QuotaBook;
   costs: Costs;
+  billing: BillingService;
   removals: Removals;
 }
 
@@ -113,6 +115,7 @@ export async function openServices(
     volumes,
     quotas,
     costs: new Costs(parts),
+    billing: new BillingService(parts),
     removals,
   };
   removals.register("account", accountRemovers(services));

@@ -6,6 +6,15 @@ import { goodVolumeCalls, usedVolume } from "./volume-doc.ts";
 import { putWorker, workerDoc } from "./worker-doc.ts";
 import type { World } from "./world.ts";
 
+const BILLING = [
+  "listBilling",
+  "listPodBilling",
+  "listServerlessBilling",
+  "listEndpointBilling",
+  "listNetworkVolumeBilling",
+  "listClusterBilling",
+];
+
 /** A call that succeeds, for every operation; without one here, its test fails. */
 export const good: Record<
   string,
@@ -67,6 +76,15 @@ export const good: Record<
   getCpuType: async () => ({ id: "cpu5c" }),
   listDataCenters: async () => ({}),
   getDataCenter: async () => ({ id: "US-KS-2" }),
+  ...Object.fromEntries(
+    BILLING.map((name) => [
+      name,
+      async (world: World) => {
+        await makePod(world);
+        return {};
+      },
+    ]),
+  ),
   ...goodVolumeCalls,
   getWorkerLogs: async (world) => {
     const id = await makeEndpoint(world);
@@ -178,6 +196,15 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
       [
         [400, { query: "?product=POD" }],
         [422, { query: "?product=HOUSE" }],
+      ],
+    ]),
+  ),
+  ...Object.fromEntries(
+    BILLING.map((name) => [
+      name,
+      [
+        [400, { query: "?lastN=3&startTime=2026-01-01T00:00:00Z" }],
+        [422, { query: "?bucketSize=decade" }],
       ],
     ]),
   ),

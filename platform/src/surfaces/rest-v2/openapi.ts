@@ -27,6 +27,7 @@ const reasons: Record<number, string> = {
 const tagDescriptions: Record<string, string> = {
   Account: "Secrets, SSH keys and API keys of the calling account.",
   Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
+  Billing: "What everything cost, in buckets of time.",
   Registries: "Credentials for pulling private images.",
   Catalog:
     "GPU types, CPU flavors and data centers: what there is, what it costs, and what is free now; public templates.",

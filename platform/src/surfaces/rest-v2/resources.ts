@@ -7,6 +7,9 @@ import type { AccountService } from "../../resources/account/service.ts";
 import { auditOperations } from "../../resources/audit/operations.ts";
 import { auditHandlers } from "../../resources/audit/rest-v2.ts";
 import type { AuditLog } from "../../resources/audit/service.ts";
+import { billingOperations } from "../../resources/billing/operations.ts";
+import { billingHandlers } from "../../resources/billing/rest-v2.ts";
+import type { BillingService } from "../../resources/billing/service.ts";
 import { buildOperations } from "../../resources/builds/operations.ts";
 import { buildHandlers } from "../../resources/builds/rest-v2.ts";
 import { catalogOperations } from "../../resources/catalog/operations.ts";
@@ -61,6 +64,7 @@ export interface RestServices {
   templates: TemplateService;
   volumes: NetworkVolumeService;
   s3Keys: S3KeyService;
+  billing: BillingService;
   authenticator: Authenticator;
 }
 
@@ -81,5 +85,6 @@ export function restResources(services: RestServices): Answered[] {
     answered(templateOperations, templateHandlers(services.templates)),
     answered(networkVolumeOperations, networkVolumeHandlers(services.volumes)),
     answered(s3KeyOperations, s3KeyHandlers(services.s3Keys)),
+    answered(billingOperations, billingHandlers(services.billing)),
   ];
 }

@@ -83,7 +83,26 @@ const shapes: Record<string, { names: string; required: string; ours?: string }>
     names: "id name region globalNetwork networkVolumeTypes compliance gpuAvailability cpuAvailability",
     required: "id name region globalNetwork networkVolumeTypes compliance",
   },
+  ...billing(
+    "BillingHistory",
+    `podGpuAmount podCpuAmount podDiskAmount serverlessGpuAmount serverlessCpuAmount serverlessDiskAmount
+    serverlessFeeAmount storageStandardAmount storageHighPerformanceAmount endpointAmount clusterGpuAmount clusterDiskAmount
+    clusterNetworkingAmount`,
+  ),
+  ...billing("PodBilling", "podId gpuAmount cpuAmount diskAmount"),
+  ...billing("ServerlessBilling", "serverlessId gpuAmount cpuAmount diskAmount feeAmount"),
+  ...billing("EndpointBilling", ""),
+  ...billing("NetworkVolumeBilling", "networkVolumeId standardAmount highPerformanceAmount"),
+  ...billing("ClusterBilling", "clusterId gpuAmount diskAmount networkingAmount"),
 };
+
+function billing(called: string, fields: string): typeof shapes {
+  const names = `startTime endTime totalAmount ${fields}`;
+  return {
+    [called]: { names: "records metadata", required: "records metadata" },
+    [`${called}Record`]: { names, required: names },
+  };
+}
 
 test.each(Object.entries(shapes))("%s has the fields of the API, and ours beside them", (name, shape) => {
   const { properties, required = [] } = document.components.schemas[name]!;
@@ -131,6 +150,12 @@ GET /v2/catalog/cpus/{id} getCpuType 200 404
 GET /v2/catalog/datacenters listDataCenters 200 422
 GET /v2/catalog/datacenters/{id} getDataCenter 200 404
 GET /v2/catalog/templates listPublicTemplates 200
+GET /v2/billing listBilling 200 400
+GET /v2/billing/pods listPodBilling 200 400
+GET /v2/billing/serverless listServerlessBilling 200 400
+GET /v2/billing/endpoints listEndpointBilling 200 400
+GET /v2/billing/network-volumes listNetworkVolumeBilling 200 400
+GET /v2/billing/clusters listClusterBilling 200 400
 `;
 
 test.each(index.trim().split("\n"))("%s", (line) => {

@@ -1,0 +1,76 @@
+/** Operations on billing: histories, read from what was metered. */
+import { bucketSizes } from "../../kernel/calendar.ts";
+import type { Operations } from "../../kernel/operation.ts";
+import { dateTime, name, oneOf, type TObject, type TSchema, t } from "../../kernel/schema.ts";
+import {
+  BillingHistory,
+  ClusterBilling,
+  EndpointBilling,
+  NetworkVolumeBilling,
+  PodBilling,
+  ServerlessBilling,
+} from "./model.ts";
+
+const window = {
+  startTime: t.Optional(dateTime("Moved back to where its bucket begins; 30 days ago by default.")),
+  endTime: t.Optional(dateTime("Not itself in it. Moved on to where its bucket ends; now by default.")),
+  bucketSize: t.Optional(oneOf(bucketSizes, { default: "day", description: "In UTC; a week begins on Monday." })),
+  lastN: t.Optional(
+    t.Integer({
+      minimum: 1,
+      maximum: 1_000_000,
+      description: "So many buckets, the last of them the current one; not beside `startTime` or `endTime`.",
+    }),
+  ),
+};
+
+const only = (what: string) => t.Optional(name({ description: `Only of this ${what}, be it deleted since.` }));
+
+const described =
+  "What was metered, in buckets of time; what runs counts until now, and what cost nothing is left out. Amounts of any buckets add up to those of larger ones.";
+
+const lookup = <Q extends TObject, Out extends TSchema>(path: string, query: Q, out: Out) =>
+  ({
+    method: "GET",
+    path,
+    query,
+    out,
+    description: described,
+    tag: "Billing",
+    status: 200,
+    scope: "billing:read",
+    narrowed: "refused",
+    refuses: ["rule-broken"],
+  }) as const;
+
+export const billingOperations = {
+  listBilling: {
+    ...lookup("/v2/billing", t.Object(window), BillingHistory),
+    summary: "List what everything cost",
+  },
+  listPodBilling: {
+    ...lookup("/v2/billing/pods", t.Object({ ...window, podId: only("Pod") }), PodBilling),
+    summary: "List what Pods cost",
+  },
+  listServerlessBilling: {
+    ...lookup("/v2/billing/serverless", t.Object({ ...window, serverlessId: only("endpoint") }), ServerlessBilling),
+    summary: "List what serverless endpoints cost",
+  },
+  listEndpointBilling: {
+    ...lookup("/v2/billing/endpoints", t.Object(window), EndpointBilling),
+    summary: "List what public endpoints cost",
+    description: "There are none here: nothing is ever in it.",
+  },
+  listNetworkVolumeBilling: {
+    ...lookup(
+      "/v2/billing/network-volumes",
+      t.Object({ ...window, networkVolumeId: only("network volume") }),
+      NetworkVolumeBilling,
+    ),
+    summary: "List what network volumes cost",
+  },
+  listClusterBilling: {
+    ...lookup("/v2/billing/clusters", t.Object({ ...window, clusterId: only("cluster") }), ClusterBilling),
+    summary: "List what clusters cost",
+  },
+} satisfies Operations;

@@ -1,0 +1,124 @@
+/** Billing histories as REST v2 says them. */
+import { timestamp } from "../../kernel/clock.ts";
+import type { Handlers } from "../../kernel/operation.ts";
+import type { billingOperations } from "./operations.ts";
+import type { Amounts, BillingService, Charge, History, HistoryRecord } from "./service.ts";
+
+type Operations = typeof billingOperations;
+
+/** What is summed up in each amount of a history; nothing for what is never charged here. */
+type Shown<Name extends string> = Record<Name, readonly Charge[]>;
+
+const pods = { gpuAmount: ["pod gpu"], cpuAmount: ["pod cpu"], diskAmount: ["pod disk"] } as const;
+const workers = { gpuAmount: ["worker gpu"], cpuAmount: ["worker cpu"], diskAmount: ["worker disk"] } as const;
+const volumes = { standardAmount: ["volume STANDARD"], highPerformanceAmount: ["volume HIGH_PERFORMANCE"] } as const;
+/** A member has GPUs; what a CPU of one would cost is not lost. */
+const members = { gpuAmount: ["member gpu", "member cpu"], diskAmount: ["member disk"] } as const;
+
+const everything = {
+  podGpuAmount: pods.gpuAmount,
+  podCpuAmount: pods.cpuAmount,
+  podDiskAmount: pods.diskAmount,
+  serverlessGpuAmount: workers.gpuAmount,
+  serverlessCpuAmount: workers.cpuAmount,
+  serverlessDiskAmount: workers.diskAmount,
+  serverlessFeeAmount: [],
+  storageStandardAmount: volumes.standardAmount,
+  storageHighPerformanceAmount: volumes.highPerformanceAmount,
+  endpointAmount: [],
+  clusterGpuAmount: members.gpuAmount,
+  clusterDiskAmount: members.diskAmount,
+  clusterNetworkingAmount: [],
+} as const;
+
+export function billingHandlers(billing: BillingService): Handlers<Operations> {
+  return {
+    async listBilling({ caller, query }) {
+      const history = await billing.history(caller, { ...query, byOwner: false });
+      return shown(history, everything, () => ({}), {});
+    },
+    async listPodBilling({ caller, query: { podId, ...window } }) {
+      const history = await billing.history(caller, { ...window, kind: "pod", owner: podId, byOwner: true });
+      const answer = shown(history, pods, (id) => ({ podId: id }), podId === undefined ? {} : { podId });
+      return withCount(answer, "uniquePodCount", history);
+    },
+    async listServerlessBilling({ caller, query: { serverlessId, ...window } }) {
+      const history = await billing.history(caller, { ...window, kind: "worker", owner: serverlessId, byOwner: true });
+      const asked = serverlessId === undefined ? {} : { serverlessId };
+      const answer = shown(history, { ...workers, feeAmount: [] }, (id) => ({ serverlessId: id }), asked);
+      return withCount(answer, "uniqueServerlessCount", history);
+    },
+    // Nothing is anybody's who has no name.
+    async listEndpointBilling({ caller, query }) {
+      const { buckets } = await billing.history(caller, { ...query, owner: "", byOwner: false });
+      return shown({ buckets, records: [] }, {}, () => ({}), {});
+    },
+    async listNetworkVolumeBilling({ caller, query: { networkVolumeId, ...window } }) {
+      const asked = { ...window, kind: "volume", owner: networkVolumeId, byOwner: true } as const;
+      const history = await billing.history(caller, asked);
+      const filter = networkVolumeId === undefined ? {} : { networkVolumeId };
+      const answer = shown(history, volumes, (id) => ({ networkVolumeId: id }), filter);
+      return withCount(answer, "uniqueNetworkVolumeCount", history);
+    },
+    async listClusterBilling({ caller, query: { clusterId, ...window } }) {
+      const history = await billing.history(caller, { ...window, kind: "member", owner: clusterId, byOwner: true });
+      const asked = clusterId === undefined ? {} : { clusterId };
+      const answer = shown(history, { ...members, networkingAmount: [] }, (id) => ({ clusterId: id }), asked);
+      return withCount(answer, "uniqueClusterCount", history);
+    },
+  };
+}
+
+function shown<Name extends string, Id extends object, Filter extends object>(
+  { buckets, records }: History,
+  amounts: Shown<Name>,
+  idOf: (owner: string) => Id,
+  filter: Filter,
+) {
+  const { from, to, size: bucketSize } = buckets;
+  return {
+    records: records.map((record) => ({
+      ...idOf(record.owner ?? ""),
+      ...timesOf(record),
+      ...inUsd(amounts, record.amounts),
+    })),
+    metadata: {
+      query: { ...timesOf({ from, to }), bucketSize, ...filter },
+      recordCount: records.length,
+      totals: inUsd(amounts, sumOf(records)),
+    },
+  };
+}
+
+const timesOf = ({ from, to }: { from: number; to: number }) => ({
+  startTime: timestamp(from),
+  endTime: timestamp(to),
+});
+
+function withCount<A extends { metadata: object }, Count extends string>(
+  answer: A,
+  count: Count,
+  { records }: History,
+) {
+  const counted = { [count]: new Set(records.map(({ owner }) => owner)).size } as { [K in Count]: number };
+  return { ...answer, metadata: { ...answer.metadata, ...counted } as A["metadata"] & { [K in Count]: number } };
+}
+
+function sumOf(records: readonly HistoryRecord[]): Amounts {
+  const sums: Amounts = new Map();
+  for (const { amounts } of records)
+    for (const [charge, amount] of amounts) sums.set(charge, (sums.get(charge) ?? 0n) + amount);
+  return sums;
+}
+
+function inUsd<Name extends string>(amounts: Shown<Name>, found: Amounts) {
+  const nano = Object.entries<readonly Charge[]>(amounts).map(([name, charges]) => {
+    return [name, charges.reduce((sum, charge) => sum + (found.get(charge) ?? 0n), 0n)] as const;
+  });
+  const total = nano.reduce((sum, [, amount]) => sum + amount, 0n);
+  const parts = Object.fromEntries(nano.map(([name, amount]) => [name, usd(amount)])) as Record<Name, number>;
+  return { totalAmount: usd(total), ...parts };
+}
+
+/** Every digit of it is kept up to a million USD, as far as numbers of JSON readers go. */
+const usd = (nano: bigint): number => Number(nano) / 1e9;

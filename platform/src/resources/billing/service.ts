@@ -1,0 +1,145 @@
+/** What an account was charged, from the spans that touch the time asked for. */
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
+import { problem } from "../../kernel/problem.ts";
+import { Slices } from "../../kernel/slices.ts";
+import { type Component, costUntil, reckoned } from "../../metering/reckoning.ts";
+import { type KeptSpan, ofOwner, type SpanKind } from "../../metering/span.ts";
+import { SpanReader } from "../../metering/span-reader.ts";
+import type { Store } from "../../ports/store/store.ts";
+import { type Buckets, bucketAt, bucketsOf, type WindowAsked } from "./buckets.ts";
+
+/** What is charged for: of Pods, workers and members their GPUs, vCPUs and disks; of volumes their tier. */
+export type Charge = `${"pod" | "worker" | "member"} ${Component}` | "volume STANDARD" | "volume HIGH_PERFORMANCE";
+
+/** In 1e-9 USD. */
+export type Amounts = Map<Charge, bigint>;
+
+export interface HistoryAsked extends WindowAsked {
+  /** Of these alone; of everything by default. */
+  kind?: SpanKind;
+  /** Of this one alone. */
+  owner?: string | undefined;
+  /** A record for each owner in a bucket, or one for all. */
+  byOwner: boolean;
+}
+
+export interface HistoryRecord {
+  from: number;
+  to: number;
+  owner: string | undefined;
+  amounts: Amounts;
+}
+
+export interface History {
+  buckets: Buckets;
+  /** By time, and within a bucket by owner. */
+  records: HistoryRecord[];
+}
+
+/** As much as an answer may hold without keeping everybody else waiting while it is written. */
+const MOST_RECORDS = 40_000;
+/** Spans that are read, and buckets of each that are reckoned: about two seconds of work. */
+const MOST_STEPS = 3_000_000;
+/** Between two turns. */
+const STEPS_AT_A_STRETCH = 10_000;
+
+export class BillingService {
+  readonly #clock: Clock;
+  readonly #reader: SpanReader;
+  /** However many histories an account asks for at once, it has one of them made at a time. */
+  readonly #making = new OneAtATimeEach();
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#clock = clock;
+    this.#reader = new SpanReader({ store });
+  }
+
+  async prepare(): Promise<void> {}
+
+  /** What cost nothing is not in it. */
+  async history({ account }: Caller, asked: HistoryAsked): Promise<History> {
+    const buckets = bucketsOf(asked, this.#clock.now());
+    return { buckets, records: await this.#making.run(account, () => this.#records(account, asked, buckets)) };
+  }
+
+  async #records(account: string, { kind, owner, byOwner }: HistoryAsked, buckets: Buckets): Promise<HistoryRecord[]> {
+    const now = this.#clock.now();
+    const found = new Ledger(buckets);
+    const slices = new Slices(STEPS_AT_A_STRETCH);
+    const scope = owner === undefined ? undefined : ofOwner(owner);
+    for await (const span of this.#reader.touching({ account, scope }, buckets)) {
+      const isMeant = kind === undefined || span.kind === kind;
+      const steps = isMeant ? found.add(span, now, byOwner ? span.owner : undefined) : 0;
+      found.worked(steps + 1);
+      await slices.did(steps + 1);
+    }
+    return found.records();
+  }
+}
+
+/** What was found so far, by bucket and owner. */
+class Ledger {
+  readonly #buckets: Buckets;
+  readonly #records = new Map<string, HistoryRecord>();
+  #steps = 0;
+
+  constructor(buckets: Buckets) {
+    this.#buckets = buckets;
+  }
+
+  /** Adds what each bucket has of a span, and says how much work that was. */
+  add(span: KeptSpan, now: number, owner: string | undefined): number {
+    const { bounds, from, to } = this.#buckets;
+    const paid = reckoned(span, now);
+    if (!paid || paid.to <= from || paid.from >= to) return 0;
+    const first = bucketAt(this.#buckets, Math.max(paid.from, from));
+    let steps = 0;
+    for (const [component, rate] of paid.rates) {
+      const charge = chargeOf(span, component);
+      let before = costUntil(rate, paid, bounds[first]!);
+      for (let bucket = first; bounds[bucket]! < Math.min(paid.to, to); bucket++, steps++) {
+        const after = costUntil(rate, paid, bounds[bucket + 1]!);
+        if (after > before) this.#charge(bucket, owner, charge, after - before);
+        before = after;
+        if (steps % STEPS_AT_A_STRETCH === 0) this.#refuseTooMany();
+      }
+    }
+    return steps;
+  }
+
+  worked(steps: number): void {
+    this.#steps += steps;
+    this.#refuseTooMany();
+    if (this.#steps > MOST_STEPS) throw problem("rule-broken", `There is too much to reckon for one answer. ${ADVICE}`);
+  }
+
+  records(): HistoryRecord[] {
+    return [...this.#records.values()].toSorted((a, b) => a.from - b.from || compare(a.owner ?? "", b.owner ?? ""));
+  }
+
+  #charge(bucket: number, owner: string | undefined, charge: Charge, amount: bigint): void {
+    const name = `${bucket} ${owner ?? ""}`;
+    let record = this.#records.get(name);
+    if (!record) {
+      const [from, to] = [this.#buckets.bounds[bucket]!, this.#buckets.bounds[bucket + 1]!];
+      record = { from, to, owner, amounts: new Map() };
+      this.#records.set(name, record);
+    }
+    record.amounts.set(charge, (record.amounts.get(charge) ?? 0n) + amount);
+  }
+
+  #refuseTooMany(): void {
+    if (this.#records.size > MOST_RECORDS)
+      throw problem("rule-broken", `No answer has more than ${MOST_RECORDS} records. ${ADVICE}`);
+  }
+}
+
+const ADVICE = "Ask for a shorter time, for larger buckets, or for one thing by its id.";
+
+function chargeOf({ kind, tier = "STANDARD" }: KeptSpan, component: Component): Charge {
+  return kind === "volume" ? `volume ${tier}` : `${kind} ${component}`;
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);
