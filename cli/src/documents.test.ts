@@ -8,6 +8,7 @@ import { shown, withDiagram } from "../../scripts/lifecycle.ts";
 import { withRights } from "../../scripts/rights.ts";
 import { withSettings } from "../../scripts/settings.ts";
 import { accountsCommand } from "./accounts.ts";
+import { execCommand } from "./exec.ts";
 import { keysCommand } from "./keys.ts";
 import { masterKeyCommand } from "./master-key.ts";
 import { serveCommand } from "./serve.ts";
@@ -43,7 +44,14 @@ test("the diagrams of a job's and a worker's life are the tables' (npx node scri
 });
 
 describe("commands in the documents exist, with their flags:", () => {
-  const verbs = [serveCommand(), keysCommand(), accountsCommand(), masterKeyCommand(), workerEnvCommand()];
+  const verbs = [
+    serveCommand(),
+    keysCommand(),
+    accountsCommand(),
+    masterKeyCommand(),
+    workerEnvCommand(),
+    execCommand(),
+  ];
   const lines = documents.flatMap((path) =>
     [...read(path).matchAll(/^\.\/millrace ([^#\n]*)/gm)].map((match) => match[1]!),
   );
@@ -64,7 +72,7 @@ describe("commands in the documents exist, with their flags:", () => {
 
 /** Words of a command line that the commands do not have. */
 function unknownIn(verbs: readonly Command[], words: string[]): string[] {
-  const [name, ...rest] = words;
+  const [name, ...rest] = words.includes("--") ? words.slice(0, words.indexOf("--")) : words;
   const command = verbs.find((verb) => verb.name() === name);
   if (!command) return [name!];
   if (command.commands.length > 0) return unknownIn(command.commands, rest);

@@ -2,6 +2,7 @@
 import { holding } from "@millrace/platform/kernel/clock.ts";
 import { Command } from "commander";
 import { accountsCommand } from "./accounts.ts";
+import { execCommand } from "./exec.ts";
 import { keysCommand } from "./keys.ts";
 import { masterKeyCommand } from "./master-key.ts";
 import { serveCommand } from "./serve.ts";
@@ -18,7 +19,8 @@ const program = new Command("millrace")
   .addCommand(keysCommand())
   .addCommand(accountsCommand())
   .addCommand(masterKeyCommand())
-  .addCommand(workerEnvCommand());
+  .addCommand(workerEnvCommand())
+  .addCommand(execCommand(process.env));
 
 try {
   await holding(program.parseAsync());

@@ -31,6 +31,7 @@ import { PodViews } from "./resources/pods/view.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { endpointRemovers } from "./resources/removers.ts";
 import { Shells } from "./resources/shells.ts";
+import { TerminalService } from "./resources/terminals/service.ts";
 import { keepVolumes } from "./resources/volumes/keeper.ts";
 import { WORKER_LOGS } from "./resources/workers/model.ts";
 import { WorkerService } from "./resources/workers/service.ts";
@@ -61,6 +62,7 @@ import { mountRestV2, restV2Surface } from "./surfaces/rest-v2/routes.ts";
 import { Buckets } from "./surfaces/s3/buckets.ts";
 import { S3Surface } from "./surfaces/s3/s3.ts";
 import { networkVolumeBuckets, podBuckets, type Storage } from "./surfaces/s3/volume-buckets.ts";
+import { Terminals } from "./surfaces/terminals/terminals.ts";
 import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
 import type { Fleet, FleetParts } from "./workers/fleet.ts";
@@ -165,6 +167,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const executions = new OwnExecutions({ own, used });
   const otherInstances = node && new OtherInstances({ calls, peers });
   const shells = new Shells({ ...services, workers, own: executions, elsewhere: otherInstances });
+  const terminals = new TerminalService({ ...services, shells, publicUrl: () => endpoints.publicUrl() });
+  const terminalSurface = new Terminals({ clock, log, doorkeeper, terminals });
   const instanceLink = node && new InstanceLink({ node: node.id, own, executions, instances, passes, log, used });
   const isPublic = settings.podPorts === "public";
   const podProxy = new PodProxy({
@@ -187,7 +191,10 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   ]);
   const s3 = new S3Surface({ ...parts, doorkeeper, keys: services.s3Keys, buckets, domain });
   // First: on the hosts of a Pod and of S3 nothing else is served.
-  const ahead = inTurn(podProxy, inTurn(s3, crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy));
+  const ahead = inTurn(
+    podProxy,
+    inTurn(s3, inTurn(terminalSurface, crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy)),
+  );
   const reader = { ...parts, large, limits: payloadLimits };
   const outputs = new Outputs({ ...parts, engine, urlOf: (endpoint) => endpoints.urlOf(endpoint) });
   const streams = new Streams({ ...parts, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });
@@ -208,7 +215,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     instances: () => instances.all(),
   });
   const resources = [
-    ...restResources({ ...services, podViews, portLinks, workers, releases, catalog, authenticator }),
+    ...restResources({ ...services, podViews, portLinks, workers, terminals, releases, catalog, authenticator }),
     ...(parts.resources ?? []),
   ];
   const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };
@@ -255,6 +262,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       balancer.close();
       proxy.close();
       podProxy.close();
+      await terminalSurface[Symbol.asyncDispose]();
       await Promise.all([fleet?.close(), pods?.close()]);
       nodeLink?.close();
       instanceLink?.close();

@@ -17,6 +17,7 @@ import { releaseOperations } from "./resources/releases/operations.ts";
 import { s3KeyOperations } from "./resources/s3-keys/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
 import { templateOperations } from "./resources/templates/operations.ts";
+import { terminalOperations } from "./resources/terminals/operations.ts";
 import { networkVolumeOperations } from "./resources/volumes/operations.ts";
 import { workerOperations } from "./resources/workers/operations.ts";
 
@@ -28,6 +29,7 @@ export const operations = {
   ...clusterOperations,
   ...endpointOperations,
   ...workerOperations,
+  ...terminalOperations,
   ...releaseOperations,
   ...buildOperations,
   ...registryOperations,
@@ -57,4 +59,5 @@ export const resourceWords = [
   "registries",
   "serverless",
   "templates",
+  "terminals",
 ] as const;

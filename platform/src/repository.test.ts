@@ -82,6 +82,7 @@ const libraries = {
   "@smithy/hash-node": ["surfaces/s3/signature.ts"],
   "fast-xml-parser": ["surfaces/s3/xml.ts"],
   "node:sqlite": ["adapters/sqlite/"],
+  ws: ["surfaces/terminals/", "cli/src/terminal.ts"],
   pino: ["main.ts"],
 };
 

@@ -29,6 +29,7 @@ import { S3KeyService } from "./resources/s3-keys/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
 import { TemplateService } from "./resources/templates/service.ts";
+import { TerminalTickets } from "./resources/terminals/tickets.ts";
 import { usersOf } from "./resources/users.ts";
 import { Uses } from "./resources/uses.ts";
 import { NetworkVolumeService } from "./resources/volumes/service.ts";
@@ -59,6 +60,7 @@ export interface Services {
   podRemains: PodRemains;
   clusters: ClusterService;
   portVisits: PortVisits;
+  terminalTickets: TerminalTickets;
   pods: PodService;
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
@@ -111,6 +113,7 @@ export async function openServices(
     portVisits: new PortVisits(parts),
     pods,
     clusters: new ClusterService({ ...parts, pods, podRecords, removals }),
+    terminalTickets: new TerminalTickets(parts),
     batchRecords,
     volumes,
     quotas,

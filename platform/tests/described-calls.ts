@@ -1,5 +1,6 @@
 /** Calls for every operation of REST v2: one that succeeds, and those that break a rule of its own. */
-import { workerLog } from "../src/resources/workers/model.ts";
+
+import { type WorkerState, workerLog } from "../src/resources/workers/model.ts";
 import { CLUSTER, goodClusterCalls, makeCluster, memberOf } from "./cluster-doc.ts";
 import { idle } from "./idle.ts";
 import { goodVolumeCalls, usedVolume } from "./volume-doc.ts";
@@ -42,6 +43,8 @@ export const good: Record<
   createPodPortLink: async (world) => ({ id: await makePod(world, { ports: ["8888/http"] }), port: "8888" }),
   podAction: async (world) => ({ id: await makePod(world), body: { action: "stop" } }),
   ...goodClusterCalls,
+  createPodTerminal: async (world) => ({ id: await makePod(world), body: { command: ["sh"], cols: 100 } }),
+  createWorkerTerminal: async (world) => ({ id: await makeWorker(world), workerId: "w1", body: {} }),
   listEndpoints: async (world) => ({ id: await makeEndpoint(world) }),
   createEndpoint: async () => ({ body: { ...ENDPOINT, workers: { min: 1, max: 2 }, registry: null } }),
   getEndpoint: async (world) => ({ id: await makeEndpoint(world) }),
@@ -101,6 +104,12 @@ async function makePod(world: World, more: object = {}): Promise<string> {
   return json.id;
 }
 
+async function stoppedPod(world: World): Promise<string> {
+  const id = await makePod(world);
+  await world.call("POST", `/v2/pods/${id}/action`, { body: { action: "stop" } });
+  return id;
+}
+
 const TEMPLATE = { name: "made", image: "busybox", serverless: true };
 const makeTemplate = async (world: World) => (await world.call("POST", "/v2/templates", { body: TEMPLATE })).json.id;
 
@@ -134,12 +143,12 @@ async function makeEndpoint(world: World): Promise<string> {
 }
 
 /** An endpoint with one worker. */
-async function makeWorker(world: World): Promise<string> {
+async function makeWorker(world: World, worker = "w1", state: WorkerState = "READY"): Promise<string> {
   const endpoint = await makeEndpoint(world);
   await putWorker(world.services.workerRecords, {
-    ...{ id: "w1", account: world.owner.account, createdAt: world.clock.now() },
+    ...{ id: worker, account: world.owner.account, createdAt: world.clock.now() },
     doc: workerDoc({
-      ...{ owner: endpoint, state: "READY", image: "busybox", machine: "m1", vcpu: 4, memoryMb: 8192 },
+      ...{ owner: endpoint, state, image: "busybox", machine: "m1", vcpu: 4, memoryMb: 8192 },
       ...{ gpuType: "NVIDIA L4", gpuCount: 1, startedAt: world.clock.now() },
     }),
   });
@@ -154,6 +163,7 @@ export async function makeSecret(world: World): Promise<string> {
 export type OwnRefusal = {
   body?: unknown;
   query?: string /** Of what it is refused for. */;
+  workerId?: string;
   id?: (world: World) => Promise<string>;
 };
 export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
@@ -175,6 +185,14 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
     [404, { body: { ...CLUSTER, image: undefined, templateId: "nothing" } }],
   ],
   podAction: [[409, { id: makePod, body: { action: "start" } }]],
+  createPodTerminal: [
+    [400, { id: makePod, body: { command: [""] } }],
+    [409, { id: stoppedPod, body: {} }],
+  ],
+  createWorkerTerminal: [
+    [400, { id: (world) => makeWorker(world), workerId: "w1", body: { command: [""] } }],
+    [409, { id: (world) => makeWorker(world, "w2", "FAILED"), workerId: "w2", body: {} }],
+  ],
   listPublicTemplates: [[422, { query: "?source=moon" }]],
   listTemplates: [[422, { query: "?limit=0" }]],
   createTemplate: [
@@ -229,5 +247,7 @@ export const fitting: Record<string, unknown> = {
   updatePod: { name: "n" },
   updateCluster: { name: "n" },
   podAction: { action: "stop" },
+  createPodTerminal: {},
+  createWorkerTerminal: {},
   updateTemplate: { name: "n" },
 };

@@ -117,7 +117,8 @@ export async function importImage({ docker }: GivenEngine, name: string, { node 
   files.defer(() => rm(folder, { recursive: true }));
   await mkdir(join(folder, "bin"));
   await cp(await realpath("/bin/busybox"), join(folder, "bin/busybox"));
-  for (const applet of ["sh", "sleep", "cat", "wget", "nc"]) await symlink("busybox", join(folder, "bin", applet));
+  for (const applet of ["sh", "sleep", "stty", "cat", "wget", "nc"])
+    await symlink("busybox", join(folder, "bin", applet));
   if (node) await addNode(folder);
   const archive = `${folder}.tar`;
   files.defer(() => rm(archive));

@@ -5,6 +5,7 @@ import { expect } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { askHost } from "./pod-application.ts";
 import { podLines } from "./pod-lines.ts";
+import { useTerminal } from "./terminal-walk.ts";
 import { LOOK_MS, type ServerPlace, TRIES } from "./worker-place.ts";
 import type { Answer } from "./world.ts";
 
@@ -95,6 +96,7 @@ export async function walk(at: ServerPlace, pod: PodWalk): Promise<void> {
   expect(await pod.knock()).toBe(`I am ${pod.id}`);
   const headers = { "X-Millrace-Key": at.key };
   expect((await askHost(at.server.url, `${pod.id}-8080.localhost`, { path: "/x", headers })).text).toBe("hello /x");
+  await useTerminal(at, pod.id);
 
   // The server is killed: the Pod does not notice.
   await at.restart("SIGKILL");

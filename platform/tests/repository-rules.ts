@@ -95,13 +95,13 @@ export function reachesNode(files: SourceFile[], start: string): string[] {
   return [...reached].filter((path) => path.startsWith("node:")).map((module) => `${start} reaches ${module}`);
 }
 
-/** Libraries that are named in a few places, so that they could be replaced there. */
+/** Libraries that are named in a few places, of the platform where nothing else is said, so that they could be replaced there. */
 export function strayLibraries(files: SourceFile[], places: Record<string, readonly string[]>): string[] {
   return products(files).flatMap(({ path, imports }) =>
     imports
       .filter(({ to }) => {
         const allowed = Object.entries(places).find(([name]) => to === name || to.startsWith(`${name}/`))?.[1];
-        return allowed && !allowed.some((place) => path.startsWith(`${PLATFORM}${place}`));
+        return allowed && !allowed.some((place) => path.startsWith(`${PLATFORM}${place}`) || path.startsWith(place));
       })
       .map(({ to }) => `${path} must not import ${to}`),
   );

@@ -106,7 +106,11 @@ describe("tenancy", () => {
       const made = async () => (await world.call("POST", collection, { body: make })).json.id as string;
       const id = typeof make === "function" ? await make(world) : await made();
       const before = JSON.stringify(await contents(world.store));
-      const body = op.in ? (op.path.endsWith("/action") ? { action: "terminate" } : change) : undefined;
+      const own = [
+        ["/action", { action: "terminate" }],
+        ["/terminal", {}],
+      ] as const;
+      const body = op.in && (own.find(([end]) => op.path.endsWith(end))?.[1] ?? change);
       const path = op.path.replace("{port}", "8888");
       const foreign = await world.call(op.method, path.replace("{id}", id), { key: stranger, body });
       const unknown = await world.call(op.method, path.replace("{id}", "aaaaaaaaaaaaaa"), { key: stranger, body });
@@ -126,6 +130,7 @@ describe("tenancy", () => {
       "registry",
       "registry-credential",
       "registry-delegation",
+      "terminal-ticket",
     ]);
     return Promise.all(kinds.map((kind) => store.list({ kind, limit: 100 })));
   }

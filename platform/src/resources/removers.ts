@@ -6,6 +6,7 @@ import type { WorkerKeys } from "./endpoints/worker-keys.ts";
 import type { PodService } from "./pods/service.ts";
 import type { ReleaseRecords } from "./releases/records.ts";
 import type { Remover } from "./removals.ts";
+import type { TerminalTickets } from "./terminals/tickets.ts";
 import type { NetworkVolumeService } from "./volumes/service.ts";
 import { workerLogsOf } from "./workers/model.ts";
 
@@ -21,11 +22,12 @@ export interface EndpointRemains {
   logs: Pick<Logs, "remove">;
   batchRecords: BatchRecords;
   workerKeys: WorkerKeys;
+  terminalTickets: TerminalTickets;
   releaseRecords: ReleaseRecords;
 }
 
 export function endpointRemovers(parts: EndpointRemains): Remover[] {
-  const { workers, jobs, logs, batchRecords, workerKeys, releaseRecords } = parts;
+  const { workers, jobs, logs, batchRecords, workerKeys, terminalTickets, releaseRecords } = parts;
   return [
     { what: "workers", kinds: ["instance"], remove: async (id) => workers?.removeEndpoint(id) },
     // Before the jobs: nothing may become one afterwards.
@@ -36,6 +38,7 @@ export function endpointRemovers(parts: EndpointRemains): Remover[] {
     },
     { what: "jobs", kinds: [], remove: (id) => jobs.removeEndpoint(id) },
     { what: "worker keys", kinds: ["worker-key"], remove: (id) => workerKeys.removeEndpoint(id) },
+    { what: "terminal tickets", kinds: ["terminal-ticket"], remove: (id) => terminalTickets.removeOf(id) },
     { what: "logs", kinds: [], remove: (id) => logs.remove(workerLogsOf(id)) },
     { what: "releases", kinds: ["release"], remove: (id) => releaseRecords.removeEndpoint(id) },
   ];

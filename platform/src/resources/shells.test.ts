@@ -5,10 +5,9 @@ import { setupFleet } from "../../tests/fleet-world.ts";
 import { setupJobs } from "../../tests/job-world.ts";
 import { setupPodNodes, sidesOf } from "../../tests/pod-nodes.ts";
 import { CPU_POD, type PodWorld, setupPods } from "../../tests/pod-world.ts";
+import { played } from "../../tests/terminal-client.ts";
 import type { World } from "../../tests/world.ts";
 import type { Caller } from "../kernel/caller.ts";
-import type { FakeExecution } from "../ports/compute/fake-execution.ts";
-import type { FakeInstance } from "../ports/compute/fake-instance.ts";
 import { reasonOf, SHELL } from "./shells.ts";
 
 const SPEC = { cmd: SHELL, terminal: { columns: 80, rows: 24 } };
@@ -17,13 +16,6 @@ const callerIn = ({ owner }: World): Caller => ({
   ...{ account: owner.account, user: owner.user, key: "k", exempt: false },
   grants: ["pods:exec", "serverless:exec"],
 });
-
-/** The next program that is run in an instance. */
-function played(instance: FakeInstance): Promise<FakeExecution> {
-  const { promise, resolve } = Promise.withResolvers<FakeExecution>();
-  instance.onExec = resolve;
-  return promise;
-}
 
 const openIn = (world: PodWorld, pod: string, spec = SPEC) => world.app.shells.open(callerIn(world), { pod }, spec);
 
@@ -138,7 +130,7 @@ test("what no program can be given is refused before anything is asked for", asy
   const spec = { cmd: ["sh"], env: { "A=B": "1" }, terminal: SPEC.terminal };
   await expect(openIn(world, id, spec)).rejects.toMatchObject({
     code: "rule-broken",
-    detail: "the variable 'A=B' cannot be given to a program",
+    detail: "the variable 'A=B' cannot be given to a program.",
   });
 });
 

@@ -39,11 +39,7 @@ export class Shells {
    */
   async open(caller: Caller, place: ShellPlace, spec: ExecSpec): Promise<Execution> {
     const site = await this.find(caller, place);
-    try {
-      checkExec(spec);
-    } catch (error) {
-      throw problem("rule-broken", (error as Error).message);
-    }
+    asRule(() => checkExec(spec));
     try {
       return await this.#exec(site, spec);
     } catch (error) {
@@ -54,6 +50,18 @@ export class Shells {
   /** Where it runs; a problem as of `open` when it does not. */
   find(caller: Caller, place: ShellPlace): Promise<InstanceSite> {
     return "pod" in place ? this.#pod(caller, place.pod) : this.#worker(caller, place);
+  }
+
+  /** What became of what a program was run in, where that has ended or is about to. */
+  async whyEnded(caller: Caller, place: ShellPlace): Promise<string | undefined> {
+    try {
+      await this.find(caller, place);
+    } catch (error) {
+      if (!isProblem(error)) throw error;
+      return error.code === "not-found" ? `${nameOf(place)} is gone.` : error.detail;
+    }
+    const worker = "worker" in place ? await this.#parts.workerRecords.find(place.worker) : undefined;
+    return worker?.doc.state === "DRAINING" ? `${nameOf(place)} is being ended.` : undefined;
   }
 
   #exec(site: InstanceSite, spec: ExecSpec): Promise<Execution> {
@@ -85,6 +93,15 @@ export class Shells {
   }
 }
 
+/** What no program can be given is a rule that the caller broke. */
+export function asRule(check: () => void): void {
+  try {
+    check();
+  } catch (error) {
+    throw error instanceof ExecRefused ? problem("rule-broken", `${error.message}.`) : error;
+  }
+}
+
 /** Why a program ended, where more is known than its code. */
 export function reasonOf({ code, reason }: Exit, [program]: readonly string[]): string | undefined {
   if (reason !== undefined) return reason;
@@ -104,6 +121,6 @@ function refusalOf(error: unknown, place: ShellPlace): unknown {
   if (error instanceof ExecRefused)
     return problem("wrong-state", `Nothing can be run in ${nameOf(place)} now: ${error.message}.`, { cause: error });
   if (isProblem(error, "not-found"))
-    return problem("wrong-state", `${nameOf(place)} is where it was no more: ${error.message}.`, { cause: error });
+    return problem("wrong-state", `${nameOf(place)} is not where it was a moment ago: try again.`, { cause: error });
   return error;
 }

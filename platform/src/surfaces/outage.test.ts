@@ -30,6 +30,8 @@ const BODIES: Record<string, unknown> = {
     compute: { gpuTypeId: "NVIDIA L4", gpuCountPerPod: 1, podCount: 2 },
   },
   updateCluster: { name: "c" },
+  createPodTerminal: {},
+  createWorkerTerminal: {},
   createTemplate: { name: "t", image: "host" },
   updateTemplate: { name: "t" },
   createRegistry: { name: "r", username: "u", password: "p" },

@@ -76,6 +76,8 @@ const BODIES: Record<string, unknown> = {
   "PATCH /v2/pods/{id}": { name: "taken over" },
   "POST /v2/pods/{id}/action": { action: "terminate" },
   "PATCH /v2/clusters/{id}": { name: "taken over" },
+  "POST /v2/pods/{id}/terminal": {},
+  "POST /v2/serverless/{id}/workers/{workerId}/terminal": {},
   "PATCH /v2/templates/{id}": { name: "taken over" },
   "POST /v2/{endpoint_id}/run": { input: {} },
   "POST /v2/{endpoint_id}/runsync": { input: {} },

@@ -6,7 +6,7 @@ import { keyDigest, newRecord } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type RecordParts } from "../../ports/store/collection.ts";
-import { apiKeys, type KeptApiKey } from "../account/model.ts";
+import { type Ticket, Tickets } from "../account/tickets.ts";
 
 export type PodPortId = { pod: string; port: number };
 
@@ -27,11 +27,6 @@ export const portVisits: Kept<PortVisit> = {
   listed: ({ pod }) => ({ pod }),
 };
 
-export interface Ticket {
-  token: string;
-  expiresAt: number;
-}
-
 export const LINK_MS = 10 * 60_000;
 export const VISIT_MS = 24 * 3_600_000;
 /** Of one Pod; beyond it the oldest end. */
@@ -43,14 +38,15 @@ const MAY: Caller["grants"] = ["pods:read"];
 
 export class PortVisits {
   readonly #visits: Collection<PortVisit>;
-  readonly #keys: Collection<KeptApiKey>;
+  readonly #tickets: Tickets;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #visitors: Remembered<Caller>;
 
-  constructor({ store, clock, random }: RecordParts) {
+  constructor(parts: RecordParts) {
+    const { store, clock, random } = parts;
     this.#visits = new Collection(store, portVisits);
-    this.#keys = new Collection(store, apiKeys);
+    this.#tickets = new Tickets(parts);
     this.#clock = clock;
     this.#random = random;
     this.#visitors = new Remembered(clock, REMEMBERED_MS);
@@ -63,7 +59,7 @@ export class PortVisits {
   /** A new link; what of the Pod's is over goes by the way. */
   async invite({ account, user, key }: Caller, { pod, port }: PodPortId): Promise<Ticket> {
     await this.#makeRoom(pod);
-    const ticket = this.#ticket(LINK_MS);
+    const ticket = this.#tickets.make(LINK_MS);
     const { token, expiresAt } = ticket;
     const doc = { pod, port, user, key, digest: keyDigest(token), isOpened: false, expiresAt };
     await this.#visits.insert({ ...newRecord({ clock: this.#clock, random: this.#random }, account), doc });
@@ -74,7 +70,7 @@ export class PortVisits {
   async open(token: string, to: PodPortId): Promise<(Ticket & { visitor: Caller }) | undefined> {
     const found = await this.#visits.findEverywhere("digest", keyDigest(token));
     if (!found) return undefined;
-    const ticket = this.#ticket(VISIT_MS);
+    const ticket = this.#tickets.make(VISIT_MS);
     let isOpen = false;
     const visit = await this.#visits.change(found.id, ({ doc }) => {
       isOpen = !doc.isOpened && this.#leadsTo(doc, to);
@@ -103,23 +99,18 @@ export class PortVisits {
     this.#visitors.clear();
   }
 
-  #ticket(forMs: number): Ticket {
-    return { token: Buffer.from(this.#random.bytes(32)).toString("base64url"), expiresAt: this.#clock.now() + forMs };
-  }
-
-  #leadsTo({ pod, port, expiresAt }: PortVisit, to: PodPortId): boolean {
-    return pod === to.pod && port === to.port && expiresAt > this.#clock.now();
+  #leadsTo(visit: PortVisit, to: PodPortId): boolean {
+    return visit.pod === to.pod && visit.port === to.port && !this.#tickets.isOver(visit);
   }
 
   async #mayStill({ key }: PortVisit): Promise<boolean> {
-    const doc = (await this.#keys.get(key))?.doc;
-    return doc !== undefined && (doc.expiresAt === undefined || doc.expiresAt > this.#clock.now());
+    return (await this.#tickets.standing(key)) !== undefined;
   }
 
   async #makeRoom(pod: string): Promise<void> {
     let kept = 1;
     for await (const { id, doc } of this.#visits.all({ key: { name: "pod", value: pod } }))
-      if (doc.expiresAt <= this.#clock.now() || ++kept > MOST_VISITS) await this.#visits.removeIfThere(id);
+      if (this.#tickets.isOver(doc) || ++kept > MOST_VISITS) await this.#visits.removeIfThere(id);
   }
 }
 

@@ -166,9 +166,9 @@ describe("every operation answers as the document says", () => {
       if (described.operationId === "createRegistry") await makeRegistry(world);
       const path = described.path.replace("{id}", "aaaaaaaaaaaaaa");
       const seen = new Set<string>();
-      for (const [status, { query = "", id, ...options }] of await refusals(world, described)) {
+      for (const [status, { query = "", id, workerId = "none", ...options }] of await refusals(world, described)) {
         const asked = id ? described.path.replace("{id}", await id(world)) : path;
-        const answer = await world.call(described.method, asked + query, options);
+        const answer = await world.call(described.method, asked.replace("{workerId}", workerId) + query, options);
         expect([options, answer.status]).toEqual([options, status]);
         expectDescribed(described, answer);
         seen.add(String(status));

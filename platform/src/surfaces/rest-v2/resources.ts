@@ -41,6 +41,9 @@ import type { SecretService } from "../../resources/secrets/service.ts";
 import { templateOperations } from "../../resources/templates/operations.ts";
 import { templateHandlers } from "../../resources/templates/rest-v2.ts";
 import type { TemplateService } from "../../resources/templates/service.ts";
+import { terminalOperations } from "../../resources/terminals/operations.ts";
+import { terminalHandlers } from "../../resources/terminals/rest-v2.ts";
+import type { TerminalService } from "../../resources/terminals/service.ts";
 import { networkVolumeOperations } from "../../resources/volumes/operations.ts";
 import { networkVolumeHandlers } from "../../resources/volumes/rest-v2.ts";
 import type { NetworkVolumeService } from "../../resources/volumes/service.ts";
@@ -58,6 +61,7 @@ export interface RestServices {
   clusters: ClusterService;
   endpoints: EndpointService;
   workers: WorkerService;
+  terminals: TerminalService;
   releases: ReleaseService;
   registries: RegistryService;
   catalog: CatalogService;
@@ -78,6 +82,7 @@ export function restResources(services: RestServices): Answered[] {
     answered(clusterOperations, clusterHandlers(services.clusters, services.podViews)),
     answered(endpointOperations, endpointHandlers(services.endpoints)),
     answered(workerOperations, workerHandlers(services.workers)),
+    answered(terminalOperations, terminalHandlers(services.terminals)),
     answered(releaseOperations, releaseHandlers(services.releases)),
     answered(buildOperations, buildHandlers(services.endpoints)),
     answered(registryOperations, registryHandlers(services.registries)),

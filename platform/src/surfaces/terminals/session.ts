@@ -1,0 +1,209 @@
+/** One terminal: a WebSocket on one side, a program on the other, and in between only as much as either may be ahead of the other. */
+import type { Readable } from "node:stream";
+import type { WebSocket } from "ws";
+import type { Clock } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
+import { parseJsonText } from "../../kernel/json.ts";
+import { isProblem } from "../../kernel/problem.ts";
+import { failures } from "../../kernel/validate.ts";
+import type { Execution, TerminalSize } from "../../ports/compute/execution.ts";
+import { TerminalMessage } from "../../resources/terminals/model.ts";
+import { LastOutput } from "./last-output.ts";
+
+/** How a terminal ended, or why there was none. */
+export type Ending =
+  | { type: "exit"; code: number | null; signal: string | null; reason: string | null }
+  | { type: "error"; message: string };
+
+export interface SessionParts {
+  clock: Clock;
+  /** What is to be said of an exit. */
+  endingOf: (exit: Awaited<Execution["exit"]>) => Promise<Ending>;
+}
+
+/** More is not handed to a socket that does not get rid of it: the program waits instead. */
+export const MOST_UNSENT = 262_144;
+/** Of a text frame. */
+const LONGEST_MESSAGE = 1024;
+/** After so many pings of which nothing came back, nobody is there. */
+const MOST_UNANSWERED = 2;
+const PONG_BYTES = 125;
+
+/** Codes of WebSockets. */
+const DONE = 1000;
+const SERVER_ENDS = 1001;
+const NOT_UNDERSTOOD = 1008;
+const REFUSED = 1011;
+
+export class Session {
+  readonly #socket: WebSocket;
+  readonly #parts: SessionParts;
+  readonly whenClosed: Promise<void>;
+  #execution: Execution | undefined;
+  #isOver = false;
+  /** Input waits for the program: nothing is heard of the client meanwhile, its pongs neither. */
+  #isHeld = true;
+  #unanswered = 0;
+  #size: TerminalSize | undefined;
+  #isResizing = false;
+
+  constructor(socket: WebSocket, parts: SessionParts) {
+    this.#socket = socket;
+    this.#parts = parts;
+    this.whenClosed = new Promise((resolve) => socket.once("close", () => resolve()));
+    socket.pause();
+    // Its close follows, and says all that matters.
+    socket.on("error", () => {});
+    socket.on("message", (data, isBinary) => {
+      this.#unanswered = 0;
+      if (isBinary) this.#write(data as Buffer);
+      else this.#hear(data as Buffer);
+    });
+    socket.on("pong", () => {
+      this.#unanswered = 0;
+    });
+    // Not by itself: who asks and does not read the answers would have them pile up here.
+    socket.on("ping", (data) => {
+      this.#unanswered = 0;
+      if (socket.bufferedAmount < MOST_UNSENT) socket.pong(data.subarray(0, PONG_BYTES), false, () => {});
+    });
+  }
+
+  /** Resolves when all of it is over. */
+  async run(opening: Promise<Execution>): Promise<void> {
+    const execution = await opening.catch((error: unknown) => {
+      this.#end({ type: "error", message: isProblem(error) ? error.detail : "An unexpected error occurred." }, REFUSED);
+      if (!isProblem(error)) throw error;
+      return undefined;
+    });
+    if (!execution) return this.whenClosed;
+    this.#execution = execution;
+    floating(
+      this.whenClosed.then(() => execution.close()),
+      () => {},
+    );
+    if (this.#isOver) return execution.close();
+    execution.stdin.on("drain", () => this.#hold(false));
+    this.#hold(false);
+    await this.#passAll(execution);
+    const ending = await this.#parts.endingOf(await execution.exit);
+    this.#end(ending, DONE);
+    await this.whenClosed;
+  }
+
+  /** Ends it for a reason that is none of the program's. */
+  end(reason: string): void {
+    this.#end({ type: "exit", code: null, signal: "SIGHUP", reason }, SERVER_ENDS);
+    this.#execution?.close();
+  }
+
+  cutOff(): void {
+    this.#socket.terminate();
+  }
+
+  /** Looks whether the client is still there. */
+  beat(): void {
+    // What a client has not read yet is in front of the ping; one that reads nothing at all is given up by the doorkeeper.
+    if (this.#socket.bufferedAmount > 0) return;
+    if (!this.#isHeld && this.#unanswered++ >= MOST_UNANSWERED) this.cutOff();
+    else this.#socket.ping(undefined, false, () => {});
+  }
+
+  #end(ending: Ending, code: number): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#say(ending);
+    this.#socket.close(code);
+    this.#socket.resume();
+  }
+
+  async #passAll({ stdout, stderr, exit }: Execution): Promise<void> {
+    const last = new LastOutput(this.#parts.clock);
+    const errors = (chunk: Buffer) => JSON.stringify({ type: "stderr", data: chunk.toString("base64") });
+    const passed = [this.#pass(stdout, last, (chunk) => chunk), this.#pass(stderr, last, errors)];
+    await exit;
+    await last.settled(Promise.all(passed));
+  }
+
+  async #pass(from: Readable, last: LastOutput, frame: (chunk: Buffer) => Buffer | string): Promise<void> {
+    try {
+      for await (const chunk of from as AsyncIterable<Buffer>) {
+        last.came();
+        await this.#sent(frame(chunk));
+        last.left();
+      }
+    } catch {
+      // A stream that breaks has ended: what became of the program is told by its exit.
+    }
+  }
+
+  /** Once there is room for more. */
+  async #sent(frame: Buffer | string): Promise<void> {
+    if (this.#isOver) return;
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#socket.send(frame, { binary: typeof frame !== "string" }, () => resolve());
+    if (this.#socket.bufferedAmount > MOST_UNSENT) await promise;
+  }
+
+  #say(ending: Ending): void {
+    this.#socket.send(JSON.stringify(ending), () => {});
+  }
+
+  #write(chunk: Buffer): void {
+    const stdin = this.#execution?.stdin;
+    // An empty one would be kept, and counted as nothing.
+    if (!stdin?.writable || chunk.length === 0) return;
+    if (!stdin.write(chunk)) this.#hold(true);
+  }
+
+  #hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (isHeld) this.#socket.pause();
+    else this.#socket.resume();
+  }
+
+  #hear(text: Buffer): void {
+    if (this.#isOver) return;
+    const message = messageIn(text);
+    if (typeof message === "string") this.#misunderstood(message);
+    else if (message.type === "end") this.#execution?.stdin.end();
+    else this.#resize({ columns: message.cols, rows: message.rows });
+  }
+
+  #misunderstood(message: string): void {
+    this.#end({ type: "error", message }, NOT_UNDERSTOOD);
+    this.#execution?.close();
+  }
+
+  /** One after the other, and of many that wait the last: to each there may be a program that is started. */
+  #resize(size: TerminalSize): void {
+    this.#size = size;
+    if (this.#isResizing) return;
+    this.#isResizing = true;
+    floating(this.#resizeAll(), () => {});
+  }
+
+  async #resizeAll(): Promise<void> {
+    try {
+      for (let size = this.#size; size; size = this.#size) {
+        this.#size = undefined;
+        await this.#execution?.resize(size);
+      }
+    } finally {
+      this.#isResizing = false;
+    }
+  }
+}
+
+/** What a text frame says, or what is wrong with it. */
+function messageIn(text: Buffer): TerminalMessage | string {
+  if (text.length > LONGEST_MESSAGE) return `A message has at most ${LONGEST_MESSAGE} bytes.`;
+  let value: unknown;
+  try {
+    value = parseJsonText(text.toString());
+  } catch {
+    return "A text frame must be a message in JSON; what the program is to read goes in binary frames.";
+  }
+  const wrong = failures(TerminalMessage, value);
+  return wrong.length > 0 ? `The message is not understood: ${wrong.join("; ")}.` : (value as TerminalMessage);
+}

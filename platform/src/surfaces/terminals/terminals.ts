@@ -1,0 +1,178 @@
+/** Terminals over WebSocket: whoever comes with a ticket is let in once, and out again when the key, the program or the server ends. */
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { type WebSocket, WebSocketServer } from "ws";
+import { every } from "../../kernel/background.ts";
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
+import type { Log } from "../../kernel/log.ts";
+import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
+import type { Exit } from "../../ports/compute/exit.ts";
+import { reasonOf } from "../../resources/shells.ts";
+import { commandOf, TERMINAL_PATH, type TerminalService } from "../../resources/terminals/service.ts";
+import type { TerminalAsked } from "../../resources/terminals/tickets.ts";
+import type { Doorkeeper } from "../http/doorkeeper.ts";
+import { refusalText } from "../http/refusal-text.ts";
+import type { Request } from "../http/reply.ts";
+import type { Ahead } from "../http/server.ts";
+import { isWebSocket } from "../proxy/tunnel.ts";
+import { type Ending, Session } from "./session.ts";
+
+export interface TerminalsParts {
+  terminals: TerminalService;
+  doorkeeper: Doorkeeper;
+  clock: Clock;
+  log: Log;
+}
+
+/** Of one account, on this node. In one instance there are as many as its driver runs programs beside the instance's own. */
+export const MOST_TERMINALS = 100;
+/** What somebody pastes; more comes in several frames. */
+const LONGEST_FRAME = 1_048_576;
+/** A key that is revoked stops working within this time, and so does what was begun with it. */
+const LOOK_MS = 1000;
+/** Proxies on the way close what is silent for a minute. */
+export const BEAT_MS = 30_000;
+/** What a client has to read the last words. */
+const LAST_WORDS_MS = 1000;
+const SWEEP_MS = 60_000;
+
+const NO_TICKET = "This ticket was used before, its time is over, or it never was one: ask for a new one.";
+const REVOKED = "the API key that this terminal was opened with was revoked, or its time is over";
+
+interface Open {
+  session: Session;
+  caller: Caller;
+}
+
+export class Terminals implements Ahead, AsyncDisposable {
+  readonly #parts: TerminalsParts;
+  // The ticket is all that lets anybody in, and no page of another origin can get one: where a page is from is not asked.
+  readonly #sockets = new WebSocketServer({
+    noServer: true,
+    maxPayload: LONGEST_FRAME,
+    perMessageDeflate: false,
+    autoPong: false,
+    clientTracking: false,
+  });
+  readonly #open = new Set<Open>();
+  readonly #duties: readonly AsyncDisposable[];
+  #isClosing = false;
+
+  constructor(parts: TerminalsParts) {
+    this.#parts = parts;
+    const { clock } = parts;
+    const failed = (error: unknown) => this.#failed(error);
+    this.#duties = [
+      every(clock, LOOK_MS, () => this.#endRevoked(), failed),
+      every(clock, BEAT_MS, () => this.#beat(), failed),
+      every(clock, SWEEP_MS, () => parts.terminals.sweep(), failed),
+    ];
+  }
+
+  find(): undefined {
+    return undefined;
+  }
+
+  mayUpgrade(request: Request): boolean {
+    return request.url.startsWith(TERMINAL_PATH) && isWebSocket(request);
+  }
+
+  upgrade(request: Request, socket: Duplex, head: Buffer): void {
+    // Its close follows, and says all that matters.
+    socket.on("error", () => {});
+    floating(this.#enter(request, socket as Socket, head), (error) => {
+      // One that became a WebSocket has been told, or cannot be told any more.
+      if (isProblem(error)) socket.end(refusalText(error));
+      else {
+        this.#failed(error);
+        socket.destroy();
+      }
+    });
+  }
+
+  /** Tells everybody, and waits until they have let go, for a moment. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    for (const duty of this.#duties) await duty[Symbol.asyncDispose]();
+    const open = [...this.#open].map(({ session }) => session);
+    for (const session of open) session.end("the server is ending");
+    const cut = this.#parts.clock.after(LAST_WORDS_MS, () => {
+      for (const session of open) session.cutOff();
+    });
+    await Promise.all(open.map(({ whenClosed }) => whenClosed));
+    cut.cancel();
+  }
+
+  async #enter(request: Request, socket: Socket, head: Buffer): Promise<void> {
+    const { terminals, doorkeeper } = this.#parts;
+    const asked = await terminals.redeem(request.url.slice(TERMINAL_PATH.length));
+    if (!asked) throw problem("unauthenticated", NO_TICKET);
+    doorkeeper.admit(socket, asked.caller.account);
+    if (this.#isClosing) throw problem("unavailable", "The server is closing; ask for a new ticket.");
+    const client = await this.#welcomed(request, socket, head);
+    if (client) await this.#serve(client, asked);
+  }
+
+  /** Undefined for one that does not speak the protocol, and was told so, or has gone. */
+  #welcomed(request: Request, socket: Socket, head: Buffer): Promise<WebSocket | undefined> {
+    return new Promise((resolve) => {
+      socket.once("close", () => resolve(undefined));
+      socket.setNoDelay(true);
+      this.#sockets.handleUpgrade(request, socket, head, resolve);
+    });
+  }
+
+  /** From here on what is refused is told in the WebSocket: pages see nothing else. */
+  async #serve(client: WebSocket, asked: TerminalAsked & { caller: Caller }): Promise<void> {
+    const { clock, terminals } = this.#parts;
+    const { caller } = asked;
+    const refusal = this.#refusalFor(caller);
+    const session = new Session(client, { clock, endingOf: (exit) => this.#endingOf(exit, asked) });
+    const open = { session, caller };
+    this.#open.add(open);
+    try {
+      await session.run(refusal ? Promise.reject(refusal) : terminals.open(caller, asked));
+    } finally {
+      this.#open.delete(open);
+    }
+  }
+
+  #refusalFor({ account }: Caller): Problem | undefined {
+    const open = [...this.#open].filter(({ caller }) => caller.account === account);
+    if (open.length < MOST_TERMINALS) return undefined;
+    return problem("too-much", `This account has ${open.length} terminals open here, and no more can be: close one.`);
+  }
+
+  async #endingOf(exit: Exit, asked: TerminalAsked & { caller: Caller }): Promise<Ending> {
+    const { code, signal = null } = exit;
+    const known = reasonOf(exit, commandOf(asked.request));
+    // A program that was ended from outside went with what it ran in, if that is no more.
+    const reason = code === null ? await this.#whyEnded(asked) : undefined;
+    return { type: "exit", code, signal, reason: reason ?? known ?? null };
+  }
+
+  /** That nobody can tell is no reason to say nothing of the exit. */
+  #whyEnded(asked: TerminalAsked & { caller: Caller }): Promise<string | undefined> {
+    return this.#parts.terminals.whyEnded(asked.caller, asked).catch((error) => {
+      this.#failed(error);
+      return undefined;
+    });
+  }
+
+  /** While nobody can be asked whether a key is good, nothing ends for it. */
+  async #endRevoked(): Promise<void> {
+    for (const key of new Set([...this.#open].map(({ caller }) => caller.key)))
+      if (!(await this.#parts.terminals.isStanding(key)))
+        for (const { session, caller } of this.#open) if (caller.key === key) session.end(REVOKED);
+  }
+
+  #beat(): void {
+    for (const { session } of this.#open) session.beat();
+  }
+
+  #failed(error: unknown): void {
+    this.#parts.log.error({ err: error }, "unforeseen fault in a terminal");
+  }
+}
