@@ -58,6 +58,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "corsOrigins"
       | "podPorts"
       | "auditDays"
+      | "sshAddress"
     >
   > & { connections: number };
 

@@ -62,6 +62,8 @@ import { mountRestV2, restV2Surface } from "./surfaces/rest-v2/routes.ts";
 import { Buckets } from "./surfaces/s3/buckets.ts";
 import { S3Surface } from "./surfaces/s3/s3.ts";
 import { networkVolumeBuckets, podBuckets, type Storage } from "./surfaces/s3/volume-buckets.ts";
+import type { SshListener } from "./surfaces/ssh/listener.ts";
+import { openSshListener } from "./surfaces/ssh/open.ts";
 import { Terminals } from "./surfaces/terminals/terminals.ts";
 import { LinkListener } from "./surfaces/worker-link/link-listener.ts";
 import { mountWorkerLink } from "./surfaces/worker-link/routes.ts";
@@ -81,6 +83,8 @@ export interface App extends AsyncDisposable {
   balancer: Balancer;
   /** Programs that people run in Pods and workers, for whatever surface lets them in. */
   shells: Shells;
+  /** Listens once it is told where. */
+  ssh: SshListener;
 }
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
@@ -123,6 +127,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const podViews = new PodViews({
     clock,
     urlOf: (pod, port) => podAddresses.urlOf(pod, port),
+    sshAt: () => ssh.address,
     progressOf: (instance) => pods?.progressOf(instance),
     figuresOf: (instance) => pods?.figures.of(instance),
   });
@@ -169,6 +174,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const shells = new Shells({ ...services, workers, own: executions, elsewhere: otherInstances });
   const terminals = new TerminalService({ ...services, shells, publicUrl: () => endpoints.publicUrl() });
   const terminalSurface = new Terminals({ clock, log, doorkeeper, terminals });
+  const { sshAddress, connections } = settings;
+  const sshAround = { own, shells, elsewhere: otherInstances, used, sshAddress, connections, failed };
+  const ssh = openSshListener({ ...parts, ...services, ...sshAround });
   const instanceLink = node && new InstanceLink({ node: node.id, own, executions, instances, passes, log, used });
   const isPublic = settings.podPorts === "public";
   const podProxy = new PodProxy({
@@ -256,13 +264,14 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     pods,
     balancer,
     shells,
+    ssh,
     async [Symbol.asyncDispose]() {
       // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
       desk.close();
       balancer.close();
       proxy.close();
       podProxy.close();
-      await terminalSurface[Symbol.asyncDispose]();
+      await Promise.all([terminalSurface, ssh].map((surface) => surface[Symbol.asyncDispose]()));
       await Promise.all([fleet?.close(), pods?.close()]);
       nodeLink?.close();
       instanceLink?.close();

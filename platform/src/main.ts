@@ -8,6 +8,7 @@ import type { App } from "./app.ts";
 import { installCatalog } from "./catalog/compute.ts";
 import { connectionsWithin, descriptorLimit } from "./descriptor-limit.ts";
 import { ensureOwnerKey, type Installation, loadApp, makeDataFolder, openInstallation, real } from "./installation.ts";
+import { floating } from "./kernel/floating.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
 import { catalogOf } from "./operator-catalog.ts";
@@ -15,6 +16,7 @@ import { DataDisk } from "./ports/disk.ts";
 import { announce, announced, nodeUrlOf, urlOf } from "./server-address.ts";
 import type { Surroundings } from "./services.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
+import { openSsh } from "./ssh-port.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./storage.ts";
 import { lastingId, openHost, openMachine } from "./this-machine.ts";
 
@@ -113,6 +115,8 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   opened.use(await announce(settings.data, { url, workerUrl }));
   app.fleet?.start();
   app.pods?.start();
+  // Without a fleet there are no Pods. Nobody waits for it: whatever goes wrong is logged.
+  if (app.fleet) floating(openSsh(settings, app.ssh, parts.log), () => {});
   const running = opened.move();
   return { url, newOwnerKey, log: parts.log, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }

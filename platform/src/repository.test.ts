@@ -36,7 +36,14 @@ const rules = [
   "pods",
   "guards",
 ];
-const parted = ["services.ts", "operator-catalog.ts", "storage.ts", "installation.ts", "this-machine.ts"];
+const parted = [
+  "services.ts",
+  "operator-catalog.ts",
+  "storage.ts",
+  "installation.ts",
+  "this-machine.ts",
+  "ssh-port.ts",
+];
 
 /** Which parts of the platform a part may import, beside itself. */
 const mayImport = {
@@ -55,7 +62,8 @@ const mayImport = {
   "contract.ts": ["kernel", "jobs", "resources", "balancing"],
   surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "workers", "guards", "contract.ts"],
   "setting-values.ts": ["kernel"],
-  "setting-table.ts": ["kernel", "jobs", "resources", "guards", "surfaces", "setting-values.ts"],
+  "log-settings.ts": ["setting-values.ts"],
+  "setting-table.ts": ["log-settings.ts", "kernel", "jobs", "resources", "guards", "surfaces", "setting-values.ts"],
   "settings.ts": ["setting-table.ts"],
   "server-address.ts": ["kernel"],
   "operator-catalog.ts": ["kernel", "catalog", "settings.ts"],
@@ -66,6 +74,7 @@ const mayImport = {
   "app-fleet.ts": [...rules, "services.ts", "app-parts.ts"],
   "app.ts": [...rules, "contract.ts", "surfaces", "settings.ts", "services.ts", "app-parts.ts", "app-fleet.ts"],
   "last-guard.ts": ["kernel"],
+  "ssh-port.ts": ["kernel", "surfaces", "settings.ts", "server-address.ts"],
   "installation.ts": ["kernel", "ports", "adapters", "resources", "settings.ts", "services.ts", "storage.ts", "app.ts"],
   "this-machine.ts": [...rules, "adapters", "settings.ts", "services.ts", "server-address.ts", "app.ts"],
   "main.ts": [...rules, "adapters", "settings.ts", "server-address.ts", "descriptor-limit.ts", ...parted, "app.ts"],
@@ -84,6 +93,7 @@ const libraries = {
   "node:sqlite": ["adapters/sqlite/"],
   ws: ["surfaces/terminals/", "cli/src/terminal.ts"],
   pino: ["main.ts"],
+  ssh2: ["surfaces/ssh/"],
 };
 
 /** Files that may be longer than others, with the decision record that says why. */

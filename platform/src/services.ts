@@ -28,6 +28,7 @@ import { accountRemovers, clusterRemovers } from "./resources/removers.ts";
 import { S3KeyService } from "./resources/s3-keys/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
+import { SshHostKey } from "./resources/ssh/host-key.ts";
 import { TemplateService } from "./resources/templates/service.ts";
 import { TerminalTickets } from "./resources/terminals/tickets.ts";
 import { usersOf } from "./resources/users.ts";
@@ -51,6 +52,7 @@ export interface Services {
   templates: TemplateService;
   s3Keys: S3KeyService;
   masterKeys: MasterKeys;
+  sshHostKey: SshHostKey;
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
   instanceRecords: InstanceRecords;
@@ -88,6 +90,7 @@ export async function openServices(
   const templates = new TemplateService({ ...parts, quotas, uses, registries, isOwners });
   const volumes = new NetworkVolumeService({ ...parts, quotas, uses });
   const s3Keys = new S3KeyService({ ...parts, quotas });
+  const sshHostKey = new SshHostKey(parts);
   const batchRecords = new BatchRecords(parts);
   const instanceRecords = new InstanceRecords(parts);
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
@@ -102,7 +105,8 @@ export async function openServices(
     registries,
     templates,
     s3Keys,
-    masterKeys: new MasterKeys({ ...parts, secrets, registries, s3Keys, batchRecords }),
+    sshHostKey,
+    masterKeys: new MasterKeys({ ...parts, secrets, registries, s3Keys, sshHostKey, batchRecords }),
     endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates, volumes }),
     workerKeys: new WorkerKeys(parts),
     instanceRecords,

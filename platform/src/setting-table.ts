@@ -5,6 +5,7 @@ import { parseInvokeLimits } from "./guards/invoke-policy.ts";
 import { parsePolicy } from "./guards/rate-policy.ts";
 import { parsePayloadLimits } from "./jobs/payload-limits.ts";
 import { parseRanges } from "./kernel/addresses.ts";
+import { logSettings } from "./log-settings.ts";
 import { parseQuotas } from "./resources/account/quotas.ts";
 import {
   address,
@@ -12,9 +13,11 @@ import {
   domain,
   folder,
   folders,
+  hostAndPort,
   oneOf,
   origin,
   outputSizes,
+  portChoice,
   portRange,
   text,
   whole,
@@ -302,6 +305,22 @@ export const settingTable = {
       "ports of this machine at which published ports of programs and containers are reached, half of them for each",
     read: portRange,
   },
+  sshPort: {
+    flag: "ssh-port",
+    variable: "MILLRACE_SSH_PORT",
+    value: "P",
+    default: "auto",
+    about:
+      "port at which Pods are reached by SSH: auto (7422, or any other where that is taken, and the same one from then on), a port, or off; where it cannot be had, the server starts without",
+    read: portChoice,
+  },
+  sshAddress: {
+    flag: "ssh-address",
+    variable: "MILLRACE_SSH_ADDRESS",
+    value: "HOST[:PORT]",
+    about: "where clients reach that port, as Pods tell it; default: the host of the public URL, and the port itself",
+    read: hostAndPort,
+  },
   frozenS: {
     flag: "frozen-s",
     variable: "MILLRACE_FROZEN_S",
@@ -347,52 +366,5 @@ export const settingTable = {
     about: "signs webhooks when set",
     read: text,
   },
-  logFileMb: {
-    flag: "log-file-mb",
-    variable: "MILLRACE_LOG_FILE_MB",
-    value: "MB",
-    default: "10",
-    about: "size at which a log file of a worker is closed and the next one begun",
-    read: whole(1, 1024),
-  },
-  logFiles: {
-    flag: "log-files",
-    variable: "MILLRACE_LOG_FILES",
-    value: "N",
-    default: "5",
-    about: "log files kept for each worker; beyond it the oldest goes",
-    read: whole(1, 1000),
-  },
-  logTotalMb: {
-    flag: "log-total-mb",
-    variable: "MILLRACE_LOG_TOTAL_MB",
-    value: "MB",
-    default: "4096",
-    about: "size of all log files together; beyond it the oldest go, of the endpoint first that has most",
-    read: whole(1, 100_000_000),
-  },
-  logDays: {
-    flag: "log-days",
-    variable: "MILLRACE_LOG_DAYS",
-    value: "DAYS",
-    default: "7",
-    about: "how long the log of a worker that has ended is kept",
-    read: whole(1, 3650),
-  },
-  auditDays: {
-    flag: "audit-days",
-    variable: "MILLRACE_AUDIT_DAYS",
-    value: "DAYS",
-    default: "90",
-    about: "how long the audit log of an account keeps what was changed, up to 100,000 entries",
-    read: whole(1, 3650),
-  },
-  logLevel: {
-    flag: "log-level",
-    variable: "MILLRACE_LOG_LEVEL",
-    value: "LEVEL",
-    default: "info",
-    about: "debug, info, warn, error or silent",
-    read: oneOf(["debug", "info", "warn", "error", "silent"]),
-  },
+  ...logSettings,
 } satisfies Record<string, Setting>;

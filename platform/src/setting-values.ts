@@ -56,6 +56,23 @@ export function folders(given: string): string[] {
   return all;
 }
 
+/** A port, or whether there is to be one at all. */
+export function portChoice(given: string): number | "auto" | "off" {
+  if (given === "auto" || given === "off") return given;
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  if (!(port <= 65_535)) throw new Error("must be auto, off, or a port from 0 to 65535");
+  return port;
+}
+
+/** A name or an address, and a port behind it where that is another than the one that is listened on. */
+export function hostAndPort(given: string): { host: string; port?: number } {
+  const [, bracketed, plain, port] = /^(?:\[([0-9a-fA-F:.]+)\]|([^\s:@/[\]]+))(?::(\d{1,5}))?$/.exec(given) ?? [];
+  const host = bracketed ?? plain;
+  if (host === undefined || host.startsWith("-") || Number(port ?? 1) < 1 || Number(port ?? 1) > 65_535)
+    throw new Error("must be a host such as ssh.example.com, or ssh.example.com:22");
+  return { host, ...(port !== undefined && { port: Number(port) }) };
+}
+
 /** Two ports, of which neither is the system's own; both ends belong to it. */
 export function portRange(given: string): { first: number; last: number } {
   const [, first, last] = /^(\d{1,5})-(\d{1,5})$/.exec(given)?.map(Number) ?? [];

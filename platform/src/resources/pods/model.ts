@@ -145,7 +145,13 @@ export const Pod = resource("Pod", {
     cloud: oneOf(clouds),
     dataCenterId: nullable(t.String({ description: "Null until it has a place." })),
     cudaVersion: nullable(t.String({ description: "Kept while it is stopped." })),
-    ssh: t.Object({ proxy: nullable(sshEndpoint), direct: nullable(sshEndpoint) }),
+    ssh: t.Object({
+      proxy: {
+        ...nullable(sshEndpoint),
+        description: "By way of this server, with a key of the account; null until it has had a machine.",
+      },
+      direct: { ...nullable(sshEndpoint), description: "To a server of its own at its published port 22." },
+    }),
     cluster: t.Optional(
       t.Object(
         {

@@ -5,6 +5,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { priceOf } from "../../metering/prices.ts";
 import { HOURS_PER_MONTH } from "../../metering/reckoning.ts";
 import type { Price } from "../../metering/span.ts";
+import { sshUser } from "../ssh/logins.ts";
 import { podStorage } from "./billed.ts";
 import { type KeptPod, type PodAction, podActions, podLifecycle } from "./model.ts";
 import { type PodPort, portsOf } from "./ports.ts";
@@ -33,6 +34,8 @@ export interface ViewParts {
   figuresOf?: (instance: string) => Figures | undefined;
   /** Where an HTTP port of a Pod is reached. */
   urlOf?: (pod: string, port: number) => string;
+  /** Where Pods are reached by SSH; undefined where they are not. */
+  sshAt?: () => { host: string; port: number } | undefined;
 }
 
 export interface SshEndpoint {
@@ -47,7 +50,7 @@ export interface PodView {
   statusReason: string | null;
   actions: PodAction[];
   cost: number;
-  ssh: { proxy: null; direct: SshEndpoint | null };
+  ssh: { proxy: SshEndpoint | null; direct: SshEndpoint | null };
   runtime: {
     uptime: number;
     gpus: Figures["gpus"];
@@ -72,7 +75,7 @@ export class PodViews {
       statusReason: doc.status === "RUNNING" ? null : this.#reason(doc),
       actions: actionsOf(doc),
       cost: costOf(pod),
-      ssh: { proxy: null, direct: sshOf(doc) },
+      ssh: { proxy: this.#sshProxy(pod), direct: sshOf(doc) },
       runtime: doc.status === "RUNNING" ? this.#runtime(pod) : null,
     };
   }
@@ -80,6 +83,12 @@ export class PodViews {
   #reason({ instance, status, reason }: KeptPod): string {
     const progress = instance === null || status === "EXITED" ? undefined : this.#parts.progressOf?.(instance);
     return (progress === undefined ? reason : `pulling its image: ${progress}`) ?? "";
+  }
+
+  /** From its first machine on: what it is when one comes is said there. */
+  #sshProxy({ id, doc }: PodItem): SshEndpoint | null {
+    const at = this.#parts.sshAt?.();
+    return at && doc.last ? sshEndpoint(at.host, at.port, sshUser(id)) : null;
   }
 
   #runtime(pod: PodItem): PodView["runtime"] {
@@ -107,8 +116,13 @@ function sshOf({ status, ports, publicPorts, portsAt }: KeptPod): SshEndpoint | 
   const ip = portsAt?.ip ?? null;
   const port = publicPorts[22];
   if (status !== "RUNNING" || !ports.includes("22/tcp") || ip === null || port === undefined) return null;
-  return { host: ip, port, username: "root", command: `ssh root@${ip} -p ${port}` };
+  return sshEndpoint(ip, port, "root");
 }
+
+const sshEndpoint = (host: string, port: number, username: string): SshEndpoint => ({
+  ...{ host, port, username },
+  command: `ssh ${username}@${host} -p ${port}`,
+});
 
 function actionsOf({ status, locked, cluster }: KeptPod): PodAction[] {
   if (cluster) return [];

@@ -9,6 +9,7 @@ import { UnknownMasterKey, type Vault } from "../../ports/vault/vault.ts";
 import type { BatchRecords } from "../batches/records.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { S3KeyService } from "../s3-keys/service.ts";
+import type { SshHostKey } from "../ssh/host-key.ts";
 import type { SecretService } from "./service.ts";
 
 /** Names of keys, never keys. */
@@ -35,6 +36,7 @@ export class MasterKeys {
   readonly #secrets: SecretService;
   readonly #registries: RegistryService;
   readonly #s3Keys: S3KeyService;
+  readonly #sshHostKey: SshHostKey;
   readonly #batches: BatchRecords;
   readonly #clock: Clock;
 
@@ -44,6 +46,7 @@ export class MasterKeys {
     secrets: SecretService;
     registries: RegistryService;
     s3Keys: S3KeyService;
+    sshHostKey: SshHostKey;
     batchRecords: BatchRecords;
     clock: Clock;
   }) {
@@ -52,6 +55,7 @@ export class MasterKeys {
     this.#secrets = parts.secrets;
     this.#registries = parts.registries;
     this.#s3Keys = parts.s3Keys;
+    this.#sshHostKey = parts.sshHostKey;
     this.#batches = parts.batchRecords;
     this.#clock = parts.clock;
   }
@@ -110,11 +114,14 @@ export class MasterKeys {
     const s3Keys = await this.#s3Keys.reseal((sealed, id) =>
       readable(`S3 key ${id}`, () => this.#vault.rewrap(sealed)),
     );
+    const hostKeys = await this.#sshHostKey.reseal((sealed) =>
+      readable("the SSH host key", () => this.#vault.rewrap(sealed)),
+    );
     const bodies = await queue.reseal((body, id) => readable(`job ${id}`, () => rewrapCredential(this.#vault, body)));
     const drafts = await this.#batches.reseal((body, id) =>
       readable(`request ${id}`, () => rewrapCredential(this.#vault, body)),
     );
-    return { rewrapped: values + credentials + s3Keys + bodies + drafts, unreadable: unreadable.size };
+    return { rewrapped: values + credentials + s3Keys + hostKeys + bodies + drafts, unreadable: unreadable.size };
   }
 
   async #retireOlder(): Promise<void> {

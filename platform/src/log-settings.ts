@@ -1,0 +1,53 @@
+/** The settings of logs, as a part of the table of all. */
+import { oneOf, whole } from "./setting-values.ts";
+
+export const logSettings = {
+  logFileMb: {
+    flag: "log-file-mb",
+    variable: "MILLRACE_LOG_FILE_MB",
+    value: "MB",
+    default: "10",
+    about: "size at which a log file of a worker is closed and the next one begun",
+    read: whole(1, 1024),
+  },
+  logFiles: {
+    flag: "log-files",
+    variable: "MILLRACE_LOG_FILES",
+    value: "N",
+    default: "5",
+    about: "log files kept for each worker; beyond it the oldest goes",
+    read: whole(1, 1000),
+  },
+  logTotalMb: {
+    flag: "log-total-mb",
+    variable: "MILLRACE_LOG_TOTAL_MB",
+    value: "MB",
+    default: "4096",
+    about: "size of all log files together; beyond it the oldest go, of the endpoint first that has most",
+    read: whole(1, 100_000_000),
+  },
+  logDays: {
+    flag: "log-days",
+    variable: "MILLRACE_LOG_DAYS",
+    value: "DAYS",
+    default: "7",
+    about: "how long the log of a worker that has ended is kept",
+    read: whole(1, 3650),
+  },
+  auditDays: {
+    flag: "audit-days",
+    variable: "MILLRACE_AUDIT_DAYS",
+    value: "DAYS",
+    default: "90",
+    about: "how long the audit log of an account keeps what was changed, up to 100,000 entries",
+    read: whole(1, 3650),
+  },
+  logLevel: {
+    flag: "log-level",
+    variable: "MILLRACE_LOG_LEVEL",
+    value: "LEVEL",
+    default: "info",
+    about: "debug, info, warn, error or silent",
+    read: oneOf(["debug", "info", "warn", "error", "silent"]),
+  },
+};

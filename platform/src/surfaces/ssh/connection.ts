@@ -1,0 +1,229 @@
+/** One connection of an SSH client: who it is, and what it may open. */
+import type { LoginAttempts } from "../../guards/login-attempts.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { sleep } from "../../kernel/clock.ts";
+import { floating } from "../../kernel/floating.ts";
+import type { Log } from "../../kernel/log.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { isProblem } from "../../kernel/problem.ts";
+import type { Random } from "../../kernel/random.ts";
+import { fingerprint, type SshLogin, type SshLogins } from "../../resources/ssh/logins.ts";
+import { forward, isItself } from "./forward.ts";
+import {
+  type AuthContext,
+  type Connection,
+  refuseOpening,
+  type ServerChannel,
+  type Session,
+  socketOf,
+  takesPackets,
+  utils,
+} from "./library.ts";
+import { Line } from "./line.ts";
+import type { PodDoor } from "./pod-door.ts";
+import { SshSession } from "./session.ts";
+
+export interface ConnectionParts {
+  client: Connection;
+  address: string;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  logins: SshLogins;
+  attempts: LoginAttempts;
+  door: PodDoor;
+  /** Called once when it is known who it is; false when there are too many of that account. */
+  enter: (login: SshLogin) => boolean;
+}
+
+/** On one connection; clients offer one key after the other. */
+const MOST_TRIES = 12;
+const MOST_SESSIONS = 16;
+const MOST_FORWARDS = 64;
+/** Of a channel, and not taken by whom it is for. The library asks a client for half of it at most, and does not look whether it listens. */
+const MOST_UNREAD = 4 * MIB;
+const LONGEST_USER = 64;
+const METHODS: ("publickey" | "none")[] = ["publickey"];
+const MOST_NOTICES = 8;
+
+export class SshConnection {
+  readonly #parts: ConnectionParts;
+  readonly #sessions = new Set<SshSession>();
+  readonly #lines = new Set<Line>();
+  readonly #notices: string[] = [];
+  #forwards = 0;
+  #failures = 0;
+  #login: SshLogin | undefined;
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+    const { client } = parts;
+    const socket = socketOf(client).setNoDelay(true);
+    // Its close follows, and says all that matters.
+    client.on("error", () => {});
+    client.on("authentication", (attempt) => floating(this.#authenticate(attempt), (error) => this.#fail(error)));
+    client.on("session", (accept, reject) => this.#open(accept, reject));
+    client.on("tcpip", (accept, reject, { destIP, destPort }) =>
+      floating(this.#forward(accept, reject, destIP, destPort), (error) => this.#fail(error)),
+    );
+    client.on("openssh.streamlocal", (_, reject) =>
+      refuseOpening(client, reject, "sockets of files are not forwarded here, ports are"),
+    );
+    client.on("request", (_, reject) => {
+      reject?.();
+      this.#notice("remote forwarding (-R) is not offered here");
+    });
+    socket.on("data", () => this.#watchUnread());
+    client.on("close", () => {
+      for (const line of [...this.#lines]) line.gone();
+    });
+  }
+
+  /** Undefined until it is known who it is. */
+  get login(): SshLogin | undefined {
+    return this.#login;
+  }
+
+  /** Why nothing runs in its Pod any more. */
+  async whyEnded(): Promise<string | undefined> {
+    const { caller, pod } = this.#login!;
+    return this.#parts.door.whyNot(caller, pod);
+  }
+
+  /** Ends all that is open with these words, and then itself. */
+  close(words: string): void {
+    for (const session of this.#sessions) session.close(words);
+    const sent = [...this.#lines].map((line) => line.sent);
+    const end = () => {
+      this.#parts.client.end();
+    };
+    floating(Promise.all(sent).then(end), end);
+  }
+
+  destroy(): void {
+    socketOf(this.#parts.client).destroy();
+  }
+
+  async #authenticate(attempt: AuthContext): Promise<void> {
+    const { clock, log, address, attempts, client } = this.#parts;
+    if (attempt.method === "none") return attempt.reject(METHODS);
+    const beganAt = clock.monotonic();
+    const user = attempt.username.slice(0, LONGEST_USER);
+    const key = attempt.method === "publickey" ? fingerprint(attempt.key.data) : undefined;
+    const found = await this.#check(attempt);
+    if (typeof found !== "string") {
+      if (attempt.method === "publickey" && !attempt.signature) return attempt.accept();
+      attempts.succeeded(address, this.#failures);
+      if (this.#parts.enter(found)) {
+        this.#login = found;
+        log.info({ address, pod: found.pod, account: found.caller.account, key }, "SSH login");
+        return attempt.accept();
+      }
+    }
+    const reason = typeof found === "string" ? found : "too many connections of this account";
+    const delayMs = attempts.delayMs(address);
+    const isKeptOut = attempts.failed(address);
+    log.warn({ address, user, key, reason, ...(isKeptOut && { keptOut: true }) }, "SSH login refused");
+    // As long for every reason: how long it takes tells nothing of whether there is such a Pod.
+    await sleep(clock, Math.max(0, delayMs - (clock.monotonic() - beganAt)));
+    attempt.reject(METHODS);
+    if (++this.#failures >= MOST_TRIES || isKeptOut) client.end();
+  }
+
+  /** Who it is, or why it is nobody: for the log, and for nobody else. */
+  async #check(attempt: AuthContext): Promise<SshLogin | string> {
+    if (attempt.method !== "publickey") return `${attempt.method} is not taken, keys are`;
+    const { key, signature, blob, hashAlgo } = attempt as typeof attempt & { hashAlgo?: string };
+    const login = await this.#parts.logins.admit(attempt.username, key.data);
+    if (!login) return "no such Pod, or the key is none of its account's";
+    const registered = utils.parseKey(login.line);
+    if (registered instanceof Error || Array.isArray(registered)) return "a key of a sort that is not known here";
+    if (registered.type === "ssh-rsa" && hashAlgo === undefined) return "a signature with SHA-1";
+    if (registered.type !== key.algo) return "a key of another sort than it says";
+    if (signature && registered.verify(blob!, signature, hashAlgo) !== true) return "a wrong signature";
+    return login;
+  }
+
+  #open(accept: () => Session, reject: () => void): void {
+    const { client, door, random } = this.#parts;
+    if (this.#sessions.size >= MOST_SESSIONS) {
+      refuseOpening(client, reject, `no more than ${MOST_SESSIONS} sessions can be open on a connection`);
+      return;
+    }
+    const { caller, pod } = this.#login!;
+    const session = accept();
+    const socket = socketOf(client);
+    const at = [socket.remoteAddress, socket.remotePort, socket.localAddress, socket.localPort].join(" ");
+    const served = new SshSession({
+      session,
+      random,
+      env: { SSH_CONNECTION: at, SSH_CLIENT: at.split(" ").toSpliced(2, 1).join(" ") },
+      begin: (spec) => door.exec(caller, pod, spec),
+      whyEnded: () => this.whyEnded(),
+      lineOn: (channel, onGone) => this.#lineOn(channel, onGone),
+      notices: this.#notices,
+      failed: (error) => this.#parts.log.error({ err: error }, "an SSH session failed"),
+    });
+    this.#sessions.add(served);
+    session.once("close", () => this.#sessions.delete(served));
+  }
+
+  async #forward(accept: () => ServerChannel, reject: () => void, host: string, port: number): Promise<void> {
+    const { client, door } = this.#parts;
+    const { caller, pod } = this.#login!;
+    if (!isItself(host, pod))
+      return refuseOpening(
+        client,
+        reject,
+        `only the Pod's own ports are reached, as localhost, and not ${host.slice(0, 255)}`,
+      );
+    if (this.#forwards >= MOST_FORWARDS)
+      return refuseOpening(client, reject, `no more than ${MOST_FORWARDS} ports can be forwarded to on a connection`);
+    this.#forwards++;
+    try {
+      const inside = await door.dial(caller, pod, port).catch((error: Error) => error);
+      if (inside instanceof Error) {
+        if (!isProblem(inside)) throw inside;
+        return refuseOpening(client, reject, inside.message);
+      }
+      using _ = door.used(pod);
+      const channel = accept() as ServerChannel | undefined;
+      const line = channel && this.#lineOn(channel, () => inside.destroy());
+      if (line) await forward(line, inside);
+      else inside.destroy();
+    } finally {
+      this.#forwards--;
+    }
+  }
+
+  #lineOn(channel: ServerChannel, onGone: () => void): Line | undefined {
+    const { client } = this.#parts;
+    if (!takesPackets(channel)) {
+      client.end();
+      return undefined;
+    }
+    const line = new Line(channel, socketOf(client), () => {
+      this.#lines.delete(line);
+      onGone();
+    });
+    this.#lines.add(line);
+    return line;
+  }
+
+  #notice(words: string): void {
+    if (this.#notices.length < MOST_NOTICES && !this.#notices.includes(words)) this.#notices.push(words);
+  }
+
+  #watchUnread(): void {
+    for (const { channel } of this.#lines)
+      if (channel.readableLength > MOST_UNREAD) {
+        this.#parts.log.warn({ address: this.#parts.address }, "an SSH client sent more than it was allowed");
+        this.destroy();
+      }
+  }
+
+  #fail(error: unknown): void {
+    this.#parts.log.error({ err: error, address: this.#parts.address }, "an SSH connection failed");
+    this.destroy();
+  }
+}

@@ -1,0 +1,62 @@
+/** Where SSH is served, once it is: the library is read when the rest of the server is there already. */
+import type { SshHostKey } from "../../resources/ssh/host-key.ts";
+import type { SshServer, SshServerParts } from "./server.ts";
+
+export interface SshListenerParts extends SshServerParts {
+  sshHostKey: SshHostKey;
+  /** What an operator says of where clients reach it. */
+  sshAddress?: { host: string; port?: number } | undefined;
+  /** Elsewhere they reach it at the same host as the rest. */
+  publicUrl: () => string;
+}
+
+export class SshListener implements AsyncDisposable {
+  readonly #parts: SshListenerParts;
+  #opening: Promise<number> | undefined;
+  #server: SshServer | undefined;
+  #port: number | undefined;
+  #isClosed = false;
+
+  constructor(parts: SshListenerParts) {
+    this.#parts = parts;
+  }
+
+  /** Where clients reach it; undefined where nothing listens, unless an operator says that something does. */
+  get address(): { host: string; port: number } | undefined {
+    const { sshAddress: said, publicUrl } = this.#parts;
+    const port = said?.port ?? this.#port;
+    if (port === undefined) return undefined;
+    return { host: said?.host ?? new URL(publicUrl()).hostname.replace(/^\[|\]$/g, ""), port };
+  }
+
+  /** Tries one port after the other, of which 0 is any. Rejects with what was wrong with the last. */
+  open(host: string, ports: readonly number[]): Promise<number> {
+    this.#opening = this.#open(host, ports);
+    return this.#opening;
+  }
+
+  async #open(host: string, ports: readonly number[]): Promise<number> {
+    const { SshServer } = await import("./server.ts");
+    if (this.#isClosed) throw new Error("the server ends");
+    const seed = await this.#parts.sshHostKey.seed();
+    for (const [index, port] of ports.entries()) {
+      const server = new SshServer(seed, this.#parts);
+      try {
+        this.#port = await server.listen({ port, host });
+        this.#server = server;
+        break;
+      } catch (error) {
+        await server[Symbol.asyncDispose]();
+        if (index === ports.length - 1) throw error;
+      }
+    }
+    return this.#port!;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true;
+    await this.#opening?.catch(() => {});
+    this.#port = undefined;
+    await this.#server?.[Symbol.asyncDispose]();
+  }
+}

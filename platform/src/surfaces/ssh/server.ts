@@ -1,0 +1,196 @@
+/** The SSH server: lets connections in, bounds them, and ends those whose Pod has ended. */
+import { createServer, type Server as NetServer, type Socket } from "node:net";
+import { LoginAttempts, partyOf } from "../../guards/login-attempts.ts";
+import { type Duty, every } from "../../kernel/background.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import type { Random } from "../../kernel/random.ts";
+import { within } from "../../kernel/wait.ts";
+import type { SshLogins } from "../../resources/ssh/logins.ts";
+import { SshConnection } from "./connection.ts";
+import { hostKeyText } from "./host-key-text.ts";
+import { type Connection, Server, socketOf } from "./library.ts";
+import type { PodDoor } from "./pod-door.ts";
+
+export interface SshServerParts {
+  clock: Clock;
+  random: Random;
+  log: Log;
+  logins: SshLogins;
+  door: PodDoor;
+  /** Of those who are let in, at once. */
+  connections: number;
+  failed: (error: unknown) => void;
+}
+
+/** From the connection to the login. */
+export const LOGIN_MS = 30_000;
+/** Whose login is not there yet: of all, beyond which the oldest goes, and of one address. */
+export const MOST_STRANGERS = 128;
+export const MOST_STRANGERS_OF_ADDRESS = 16;
+/** An account leaves room for others. */
+const SHARE_OF_ACCOUNT = 4;
+const LOOK_MS = 5_000;
+/** For the last words. */
+const CLOSE_MS = 2_000;
+const KEEP_ALIVE_MS = 15_000;
+const KEEP_ALIVES_MISSED = 3;
+/** Of an address that is turned away again and again, one line in this time. */
+const TOLD_AGAIN_MS = 60_000;
+const MOST_TOLD = 1_000;
+
+/** What is fast and safe in this runtime; nothing is packed, since what unpacks to more than it is fills the memory. */
+const ALGORITHMS = {
+  kex: [
+    "curve25519-sha256",
+    "curve25519-sha256@libssh.org",
+    "ecdh-sha2-nistp256",
+    "ecdh-sha2-nistp384",
+    "ecdh-sha2-nistp521",
+    "diffie-hellman-group16-sha512",
+    "diffie-hellman-group14-sha256",
+  ],
+  cipher: ["aes128-gcm@openssh.com", "aes256-gcm@openssh.com", "aes128-ctr", "aes192-ctr", "aes256-ctr"],
+  hmac: ["hmac-sha2-256-etm@openssh.com", "hmac-sha2-512-etm@openssh.com", "hmac-sha2-256", "hmac-sha2-512"],
+  compress: ["none"],
+} as const;
+
+export class SshServer implements AsyncDisposable {
+  readonly #parts: SshServerParts;
+  readonly #attempts: LoginAttempts;
+  readonly #listener: NetServer;
+  /** Connections whose login is not there yet, the oldest first, each with whom it is counted for. */
+  readonly #strangers = new Map<Socket, string>();
+  readonly #connections = new Map<Socket, SshConnection>();
+  readonly #told = new Map<string, number>();
+  readonly #looking: Duty;
+  #isClosing = false;
+
+  constructor(seed: Buffer, parts: SshServerParts) {
+    this.#parts = parts;
+    this.#attempts = new LoginAttempts(parts.clock);
+    const protocol = new Server(
+      {
+        hostKeys: [hostKeyText(seed)],
+        ident: "millrace",
+        algorithms: structuredClone(ALGORITHMS) as never,
+        keepaliveInterval: KEEP_ALIVE_MS,
+        keepaliveCountMax: KEEP_ALIVES_MISSED,
+      } as never,
+      (client) => this.#greeted(client),
+    );
+    protocol.on("error", () => {});
+    this.#listener = createServer((socket) => {
+      if (this.#arrive(socket)) protocol.injectSocket(socket);
+    });
+    this.#looking = every(parts.clock, LOOK_MS, () => this.#look(), parts.failed);
+  }
+
+  /** The port that it listens on. Rejects when it cannot. */
+  listen({ port, host }: { port: number; host: string }): Promise<number> {
+    const listener = this.#listener;
+    return new Promise((resolve, reject) => {
+      listener.once("error", reject);
+      listener.listen({ port, host }, () => {
+        listener.off("error", reject);
+        listener.on("error", this.#parts.failed);
+        const address = listener.address();
+        resolve(typeof address === "object" && address ? address.port : port);
+      });
+    });
+  }
+
+  /** Says on every session why it ends, and gives that a moment. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosing = true;
+    await this.#looking[Symbol.asyncDispose]();
+    const closed = new Promise<void>((resolve) => this.#listener.close(() => resolve()));
+    for (const socket of this.#strangers.keys()) socket.destroy();
+    for (const connection of this.#connections.values()) connection.close("the server ends");
+    await within(this.#parts.clock, CLOSE_MS, closed);
+    for (const socket of this.#connections.keys()) socket.destroy();
+    if (this.#listener.listening) await closed;
+  }
+
+  /** Whether it may say who it is. */
+  #arrive(socket: Socket): boolean {
+    const { clock } = this.#parts;
+    const address = socket.remoteAddress ?? "";
+    const party = partyOf(address);
+    socket.on("error", () => {});
+    const refusal = this.#refusalOf(address, party);
+    if (refusal !== undefined) {
+      this.#tell(party, address, refusal);
+      socket.destroy();
+      return false;
+    }
+    this.#strangers.set(socket, party);
+    const [oldest] = this.#strangers.keys();
+    if (this.#strangers.size > MOST_STRANGERS) {
+      this.#tell("", address, `more than ${MOST_STRANGERS} connections without a login: the oldest is closed`);
+      oldest!.destroy();
+    }
+    const late = clock.after(LOGIN_MS, () => {
+      if (!this.#strangers.has(socket)) return;
+      this.#parts.log.warn({ address, reason: `no login within ${LOGIN_MS / 1000} s` }, "SSH login refused");
+      socket.destroy();
+    });
+    socket.once("close", () => {
+      late.cancel();
+      this.#strangers.delete(socket);
+      this.#connections.delete(socket);
+    });
+    return true;
+  }
+
+  #refusalOf(address: string, party: string): string | undefined {
+    if (this.#isClosing) return "the server ends";
+    const keptOutMs = this.#attempts.keptOutMs(address);
+    if (keptOutMs > 0) return `kept out for ${Math.ceil(keptOutMs / 1000)} s more after too many failures`;
+    const others = [...this.#strangers.values()].filter((one) => one === party).length;
+    if (others < MOST_STRANGERS_OF_ADDRESS) return undefined;
+    return `${MOST_STRANGERS_OF_ADDRESS} connections of this address have no login yet`;
+  }
+
+  /** Whoever is turned away without being asked who it is could fill the log. */
+  #tell(party: string, address: string, reason: string): void {
+    const now = this.#parts.clock.monotonic();
+    if (now - (this.#told.get(party) ?? Number.NEGATIVE_INFINITY) < TOLD_AGAIN_MS) return;
+    this.#told.delete(party);
+    this.#told.set(party, now);
+    const [oldest] = this.#told.keys();
+    if (this.#told.size > MOST_TOLD) this.#told.delete(oldest!);
+    this.#parts.log.warn({ address, reason }, "SSH connection refused");
+  }
+
+  #greeted(client: Connection): void {
+    const { connections: most } = this.#parts;
+    const socket = socketOf(client);
+    const connection = new SshConnection({
+      ...this.#parts,
+      client,
+      address: socket.remoteAddress ?? "",
+      attempts: this.#attempts,
+      enter: ({ caller: { account } }) => {
+        const all = [...this.#connections.values()];
+        const own = all.filter(({ login }) => login?.caller.account === account).length;
+        if (all.length >= most || own >= Math.max(1, Math.ceil(most / SHARE_OF_ACCOUNT))) return false;
+        this.#strangers.delete(socket);
+        this.#connections.set(socket, connection);
+        return true;
+      },
+    });
+  }
+
+  /** A Pod that ended takes the connections to it along. */
+  async #look(): Promise<void> {
+    const asked = new Map<string, Promise<string | undefined>>();
+    for (const [socket, connection] of [...this.#connections]) {
+      const { pod } = connection.login!;
+      const why = await (asked.get(pod) ?? asked.set(pod, connection.whyEnded()).get(pod)!);
+      if (why === undefined) continue;
+      connection.close(why);
+      this.#parts.clock.after(CLOSE_MS, () => void socket.destroy());
+    }
+  }
+}

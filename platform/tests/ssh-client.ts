@@ -1,0 +1,56 @@
+/** An SSH client for tests, and keys to log in with. */
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import ssh2, { type Client, type ClientChannel, type ConnectConfig, type ExecOptions } from "ssh2";
+
+export interface KeyPair {
+  private: string;
+  /** As the account's list has it. */
+  public: string;
+}
+
+const { utils, Client: SshClient } = ssh2;
+
+export const newKeyPair = (): KeyPair => utils.generateKeyPairSync("ed25519", { comment: "me@home" });
+
+export interface Login extends ConnectConfig {
+  port: number;
+  username: string;
+}
+
+/** Rejects with what the server answers. */
+export async function logIn(login: Login): Promise<Client & AsyncDisposable> {
+  const client = new SshClient();
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  client
+    .once("ready", resolve)
+    .on("error", reject)
+    .once("close", () => reject(new Error("closed")));
+  client.connect({ host: "127.0.0.1", readyTimeout: 0, ...login });
+  await promise;
+  return Object.assign(client, {
+    async [Symbol.asyncDispose]() {
+      client.destroy();
+    },
+  });
+}
+
+export function execOn(client: Client, command: string, options: ExecOptions = {}): Promise<ClientChannel> {
+  return new Promise((resolve, reject) =>
+    client.exec(command, options, (error, channel) => (error ? reject(error) : resolve(channel))),
+  );
+}
+
+export interface Ran {
+  out: string;
+  errors: string;
+  code: number | null;
+  signal: string | undefined;
+}
+
+/** All that comes of a channel, to its end. */
+export async function outcomeOf(channel: ClientChannel): Promise<Ran> {
+  const closed = once(channel, "close") as Promise<[number | null, string | undefined]>;
+  const [out, errors, [code, signal]] = await Promise.all([text(channel), text(channel.stderr), closed]);
+  return { out, errors, code, signal };
+}
