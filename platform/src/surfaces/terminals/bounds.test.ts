@@ -89,6 +89,32 @@ describe("who does harm", () => {
     expect(await terminal.program.exit).toMatchObject({ signal: "SIGHUP" });
   });
 
+  test("by tens of thousands of tiny frames has each of them heard, in order, a few at a time", async () => {
+    await using terminal = await setupTerminal();
+    const { client, program } = terminal;
+    const all = Array.from({ length: 30_000 }, (_, i) => String(i % 10));
+    let heard = "";
+    const done = new Promise<void>((resolve) => {
+      program.input.on("data", (data: Buffer) => {
+        heard += data;
+        if (heard.length === all.length) resolve();
+      });
+    });
+    for (const one of all) client.type(one);
+    await done;
+    expect(heard).toBe(all.join(""));
+    program.end({ code: 0 });
+    await client.closed;
+  });
+
+  test("by a message in thousands of frames is cut off", async () => {
+    await using terminal = await setupTerminal();
+    const { client, program } = terminal;
+    for (let i = 0; i < 5000; i++) client.socket.send("x", { binary: true, fin: false });
+    expect(await client.closed).toBe(1008);
+    expect(await program.exit).toMatchObject({ signal: "SIGHUP" });
+  });
+
   test("by empty frames and pings without end fills nothing", async () => {
     await using terminal = await setupTerminal();
     const { client, program } = terminal;

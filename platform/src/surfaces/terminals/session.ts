@@ -1,7 +1,7 @@
 /** One terminal: a WebSocket on one side, a program on the other, and in between only as much as either may be ahead of the other. */
 import type { Readable } from "node:stream";
 import type { WebSocket } from "ws";
-import type { Clock } from "../../kernel/clock.ts";
+import { type Clock, sleep, soon } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { parseJsonText } from "../../kernel/json.ts";
 import { isProblem } from "../../kernel/problem.ts";
@@ -23,11 +23,14 @@ export interface SessionParts {
 
 /** More is not handed to a socket that does not get rid of it: the program waits instead. */
 export const MOST_UNSENT = 262_144;
+const FRAMES_AT_ONCE = 256;
 /** Of a text frame. */
 const LONGEST_MESSAGE = 1024;
 /** After so many pings of which nothing came back, nobody is there. */
 const MOST_UNANSWERED = 2;
 const PONG_BYTES = 125;
+/** Sizes that come faster, as while a window is drawn larger, are told as one. */
+export const RESIZE_MS = 50;
 
 /** Codes of WebSockets. */
 const DONE = 1000;
@@ -44,27 +47,26 @@ export class Session {
   /** Input waits for the program: nothing is heard of the client meanwhile, its pongs neither. */
   #isHeld = true;
   #unanswered = 0;
+  #frames = 0;
   #size: TerminalSize | undefined;
   #isResizing = false;
 
+  /** The socket is paused until there is a program. */
   constructor(socket: WebSocket, parts: SessionParts) {
     this.#socket = socket;
     this.#parts = parts;
     this.whenClosed = new Promise((resolve) => socket.once("close", () => resolve()));
-    socket.pause();
     // Its close follows, and says all that matters.
     socket.on("error", () => {});
     socket.on("message", (data, isBinary) => {
-      this.#unanswered = 0;
+      this.#count();
       if (isBinary) this.#write(data as Buffer);
       else this.#hear(data as Buffer);
     });
-    socket.on("pong", () => {
-      this.#unanswered = 0;
-    });
+    socket.on("pong", () => this.#count());
     // Not by itself: who asks and does not read the answers would have them pile up here.
     socket.on("ping", (data) => {
-      this.#unanswered = 0;
+      this.#count();
       if (socket.bufferedAmount < MOST_UNSENT) socket.pong(data.subarray(0, PONG_BYTES), false, () => {});
     });
   }
@@ -149,6 +151,17 @@ export class Session {
     this.#socket.send(JSON.stringify(ending), () => {});
   }
 
+  /** A client is there; and of one that sends a flood of small frames only so many are heard before everybody else has had a turn. */
+  #count(): void {
+    this.#unanswered = 0;
+    if (++this.#frames !== FRAMES_AT_ONCE) return;
+    this.#socket.pause();
+    soon(() => {
+      this.#frames = 0;
+      if (!this.#isHeld) this.#socket.resume();
+    });
+  }
+
   #write(chunk: Buffer): void {
     const stdin = this.#execution?.stdin;
     // An empty one would be kept, and counted as nothing.
@@ -188,6 +201,7 @@ export class Session {
       for (let size = this.#size; size; size = this.#size) {
         this.#size = undefined;
         await this.#execution?.resize(size);
+        await sleep(this.#parts.clock, RESIZE_MS);
       }
     } finally {
       this.#isResizing = false;

@@ -28,8 +28,10 @@ export interface TerminalsParts {
 
 /** Of one account, on this node. In one instance there are as many as its driver runs programs beside the instance's own. */
 export const MOST_TERMINALS = 100;
-/** What somebody pastes; more comes in several frames. */
-const LONGEST_FRAME = 1_048_576;
+/** What somebody pastes; more comes in several frames. One of each terminal may be in memory while its program does not read. */
+export const LONGEST_FRAME = 262_144;
+/** In how many pieces a frame may come from the network, and a message in frames: each costs memory, however short it is. */
+const MOST_PIECES = 2048;
 /** A key that is revoked stops working within this time, and so does what was begun with it. */
 const LOOK_MS = 1000;
 /** Proxies on the way close what is silent for a minute. */
@@ -52,6 +54,8 @@ export class Terminals implements Ahead, AsyncDisposable {
   readonly #sockets = new WebSocketServer({
     noServer: true,
     maxPayload: LONGEST_FRAME,
+    maxBufferedChunks: MOST_PIECES,
+    maxFragments: MOST_PIECES,
     perMessageDeflate: false,
     autoPong: false,
     clientTracking: false,
@@ -112,7 +116,9 @@ export class Terminals implements Ahead, AsyncDisposable {
     doorkeeper.admit(socket, asked.caller.account);
     if (this.#isClosing) throw problem("unavailable", "The server is closing; ask for a new ticket.");
     const client = await this.#welcomed(request, socket, head);
-    if (client) await this.#serve(client, asked);
+    // Those that are there were told meanwhile, and nobody waits for one more.
+    if (this.#isClosing) client?.terminate();
+    else if (client) await this.#serve(client, asked);
   }
 
   /** Undefined for one that does not speak the protocol, and was told so, or has gone. */
@@ -120,7 +126,11 @@ export class Terminals implements Ahead, AsyncDisposable {
     return new Promise((resolve) => {
       socket.once("close", () => resolve(undefined));
       socket.setNoDelay(true);
-      this.#sockets.handleUpgrade(request, socket, head, resolve);
+      this.#sockets.handleUpgrade(request, socket, head, (client) => {
+        // What came with the request is heard once somebody listens.
+        client.pause();
+        resolve(client);
+      });
     });
   }
 
