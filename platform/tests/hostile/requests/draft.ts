@@ -190,6 +190,12 @@ const examples: Record<string, Example> = {
     cpu: { id: "cpu3c", vcpuCount: 2 },
   }),
   updatePod: ({ mark }, chance) => chance.pick([{ name: `new ${mark}` }, { env: { MARK: mark } }, { locked: false }]),
+  createCluster: ({ mark }, chance) => ({
+    ...{ name: `made ${mark}`, image: "example/nothing:1", type: chance.pick(["APPLICATION", "SLURM", "RAY"]) },
+    compute: { gpuTypeId: "NVIDIA L4", gpuCountPerPod: 1, podCount: 2 },
+    env: { MARK: mark },
+  }),
+  updateCluster: ({ mark }) => ({ name: `new ${mark}` }),
   updateSshKeys: ({ mark }) => ({ keys: [`ssh-ed25519 AAAAC3NzaC1lZDI1NTE5 ${mark}`] }),
 };
 

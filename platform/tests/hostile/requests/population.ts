@@ -112,6 +112,7 @@ const nothing = (): Person["owns"] => ({
     delegation: [],
     template: [],
     pod: [],
+    cluster: [],
     volume: [],
     catalog: ["NVIDIA%20L4", "cpu3c", "US-KS-2"],
     worker: [],

@@ -17,6 +17,7 @@ export type Named =
   | "delegation"
   | "template"
   | "pod"
+  | "cluster"
   | "volume"
   | "catalog"
   | "worker"
@@ -82,6 +83,7 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v2\/registries\//, "registry"],
   [/^\/v2\/templates\//, "template"],
   [/^\/v2\/pods\//, "pod"],
+  [/^\/v2\/clusters\//, "cluster"],
   [/^\/v2\/network-volumes\//, "volume"],
   [/^\/v2\/catalog\//, "catalog"],
 ];
@@ -97,6 +99,7 @@ export const things = {
   template: { path: "/v2/templates", create: "createTemplate", remove: "deleteTemplate" },
   volume: { path: "/v2/network-volumes", create: "createNetworkVolume", remove: "deleteNetworkVolume" },
   pod: { path: "/v2/pods", create: "createPod", remove: "deletePod" },
+  cluster: { path: "/v2/clusters", create: "createCluster", remove: "deleteCluster" },
 } as const satisfies Partial<Record<Named, { path: string; create: string; remove: string }>>;
 export type Thing = keyof typeof things;
 export const thingNames = Object.keys(things) as Thing[];
