@@ -11,6 +11,7 @@ import { accountsCommand } from "./accounts.ts";
 import { execCommand } from "./exec.ts";
 import { keysCommand } from "./keys.ts";
 import { masterKeyCommand } from "./master-key.ts";
+import { pricesCommand } from "./prices.ts";
 import { serveCommand } from "./serve.ts";
 import { workerEnvCommand } from "./worker-env.ts";
 
@@ -48,6 +49,7 @@ describe("commands in the documents exist, with their flags:", () => {
     serveCommand(),
     keysCommand(),
     accountsCommand(),
+    pricesCommand(),
     masterKeyCommand(),
     workerEnvCommand(),
     execCommand(),

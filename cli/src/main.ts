@@ -5,6 +5,7 @@ import { accountsCommand } from "./accounts.ts";
 import { execCommand } from "./exec.ts";
 import { keysCommand } from "./keys.ts";
 import { masterKeyCommand } from "./master-key.ts";
+import { pricesCommand } from "./prices.ts";
 import { serveCommand } from "./serve.ts";
 import { workerEnvCommand } from "./worker-env.ts";
 
@@ -18,6 +19,7 @@ const program = new Command("millrace")
   .addCommand(serveCommand())
   .addCommand(keysCommand())
   .addCommand(accountsCommand())
+  .addCommand(pricesCommand())
   .addCommand(masterKeyCommand())
   .addCommand(workerEnvCommand())
   .addCommand(execCommand(process.env));

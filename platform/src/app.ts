@@ -23,6 +23,7 @@ import { PortUses } from "./pods/port-uses.ts";
 import { AuditSweeper } from "./resources/audit/sweeper.ts";
 import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchService } from "./resources/batches/service.ts";
+import { Repricing } from "./resources/billing/repricing.ts";
 import { CatalogService } from "./resources/catalog/service.ts";
 import { PodAddresses } from "./resources/pods/addresses.ts";
 import { PortLinks } from "./resources/pods/links.ts";
@@ -145,6 +146,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => services.removals.finishAll(), failed);
   floating(removing.soon(), failed);
+  const repricing = new Repricing({ ...parts, ...services, failed, mine: leaseOf("prices", parts) });
 
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("unreadable", "The request path is not valid.");
@@ -283,6 +285,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       await doorkeeper[Symbol.asyncDispose]();
       balancer[Symbol.dispose]();
       await volumeKeeper[Symbol.asyncDispose]();
+      await repricing[Symbol.asyncDispose]();
       await removing[Symbol.asyncDispose]();
       await expiring[Symbol.asyncDispose]();
       await webhooks[Symbol.asyncDispose]();

@@ -53,6 +53,11 @@ function createLog(level: string): Log {
 /** Lines that cannot be written now are kept up to so many bytes. */
 const UNWRITTEN_LOG = 4 * MIB;
 
+/** The catalog of an installation, as a server reads it; ours again when it is disposed. */
+export async function readCatalog(settings: Settings): Promise<Disposable> {
+  return installCatalog(await catalogOf(settings));
+}
+
 export interface RunningServer extends AsyncDisposable {
   url: string;
   /** The owner's key, when it was made in this start. */
@@ -63,7 +68,7 @@ export interface RunningServer extends AsyncDisposable {
 export async function serve(settings: Settings, given: Partial<Surroundings> = {}): Promise<RunningServer> {
   const parts = { ...real, log: given.log ?? createLog(settings.logLevel), ...given };
   await using opened = new AsyncDisposableStack();
-  opened.use(installCatalog(await catalogOf(settings)));
+  opened.use(await readCatalog(settings));
   let url = "";
   await makeDataFolder(settings);
   const presence = await enter(settings, parts, opened);

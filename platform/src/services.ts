@@ -4,6 +4,7 @@ import type { Log } from "./kernel/log.ts";
 import type { Random } from "./kernel/random.ts";
 import { InstanceRecords } from "./machines/instance-records.ts";
 import { Costs } from "./metering/cost.ts";
+import { PriceBook } from "./metering/price-book.ts";
 import { CompanionStore } from "./ports/store/companion-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
@@ -69,6 +70,7 @@ export interface Services {
   volumes: NetworkVolumeService;
   quotas: QuotaBook;
   costs: Costs;
+  prices: PriceBook;
   billing: BillingService;
   removals: Removals;
 }
@@ -79,6 +81,7 @@ export async function openServices(
   // What a service changes is written down with the change, though no service knows of it.
   const parts = { ...given, store: new CompanionStore(given.store) };
   const removals = new Removals(parts);
+  const prices = new PriceBook(parts);
   const releaseRecords = new ReleaseRecords(parts);
   const quotas = new QuotaBook(parts);
   const audit = new AuditLog(parts);
@@ -88,12 +91,12 @@ export async function openServices(
   const accounts = new Accounts({ ...parts, removals });
   const isOwners = (account: string) => accounts.isFirst(account);
   const templates = new TemplateService({ ...parts, quotas, uses, registries, isOwners });
-  const volumes = new NetworkVolumeService({ ...parts, quotas, uses });
+  const volumes = new NetworkVolumeService({ ...parts, quotas, uses, prices });
   const s3Keys = new S3KeyService({ ...parts, quotas });
   const sshHostKey = new SshHostKey(parts);
   const batchRecords = new BatchRecords(parts);
-  const instanceRecords = new InstanceRecords(parts);
-  const podRecords = new PodRecords({ ...parts, instances: instanceRecords });
+  const instanceRecords = new InstanceRecords({ ...parts, prices });
+  const podRecords = new PodRecords({ ...parts, instances: instanceRecords, prices });
   const podRemains = new PodRemains(parts);
   const pods = new PodService({ ...parts, podRecords, podRemains, quotas, audit, registries, templates, volumes });
   const services = {
@@ -122,6 +125,7 @@ export async function openServices(
     volumes,
     quotas,
     costs: new Costs(parts),
+    prices,
     billing: new BillingService(parts),
     removals,
   };

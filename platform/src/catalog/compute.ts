@@ -5,15 +5,33 @@ import type { Cloud, VolumeType } from "./words.ts";
 
 export type { CpuFlavor, DataCenter, GpuType } from "./catalog.ts";
 
-let catalog: Catalog = standardCatalog();
+/** That of the files. */
+let base: Catalog = standardCatalog();
+/** The same, with prices that were changed since; what everybody reads. */
+let catalog: Catalog = base;
 
 /** From now on everybody reads this one; what was read before comes back when it is disposed. Once at start, before anything reads. */
 export function installCatalog(next: Catalog): Disposable {
-  const before = catalog;
+  const before = base;
+  base = next;
   catalog = next;
   return {
     [Symbol.dispose]() {
+      base = before;
       catalog = before;
+    },
+  };
+}
+
+/** As the files say it, whichever prices are in force. */
+export const baseCatalog = (): Catalog => base;
+
+/** From now on everybody reads prices as they are here; those of the files again when it is disposed. */
+export function installPrices(next: Catalog): Disposable {
+  catalog = next;
+  return {
+    [Symbol.dispose]() {
+      catalog = base;
     },
   };
 }

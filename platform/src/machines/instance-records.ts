@@ -117,6 +117,15 @@ export class InstanceRecords {
     return written && (this.#noted(written[0]!) as InstanceItem<T>);
   }
 
+  /** Its span goes on at the prices of now, from when they hold. One that is gone, or that nothing has changed for, is left. */
+  async renew(id: string): Promise<void> {
+    for (;;) {
+      const item = await this.#instances.get(id);
+      if (!item || !this.#meter.isOutdated(item, this.#clock.now())) return;
+      if (await this.patch(item, {}, { renewed: true })) return;
+    }
+  }
+
   /** Gives it a place that was counted; undefined also when somebody else took room on that machine since. */
   async place<T extends KeptInstance>(
     item: InstanceItem<T>,

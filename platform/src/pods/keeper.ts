@@ -119,20 +119,20 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   async #revived(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "CRASHED") return undefined;
-      const set = { bootedAt: startedAt, startedAt: instance.doc.startedAt ?? startedAt, ...(devices && { devices }) };
+      const set = { bootedAt: startedAt, startedAt, ...(devices && { devices }) };
       return { set: this.#running(pod, startedAt), instance: { move: "revive", set } };
     });
     await this.#followed(item.id);
   }
 
   async #bootAfresh(item: PodInstance): Promise<void> {
-    await this.#instances.end(item.id, RESTART_GRACE_MS);
+    const at = await this.#instances.end(item.id, RESTART_GRACE_MS);
     await this.#parts.compute.remove(item.id);
     await this.#log.ended(item);
     this.#instances.forget(item.id);
     await this.#records.change(item.doc.owner, (_, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== item.doc.state) return undefined;
-      return { set: {}, instance: { move: "clear" } };
+      return { set: {}, instance: { move: "clear", set: { startedAt: null }, metered: { at } } };
     });
     this.#again(item.id);
   }
@@ -141,8 +141,8 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   async #runs(item: PodInstance, { startedAt, devices, address }: Instance): Promise<void> {
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
-      const { boots, startedAt: since } = instance.doc;
-      const set = { bootedAt: startedAt, startedAt: since ?? startedAt, boots: boots + 1, ...(devices && { devices }) };
+      const { boots } = instance.doc;
+      const set = { bootedAt: startedAt, startedAt, boots: boots + 1, ...(devices && { devices }) };
       return { set: { ...this.#running(pod, startedAt), address: address ?? null }, instance: { move: "run", set } };
     });
     await this.#followed(item.id);
@@ -196,7 +196,8 @@ export class PodKeeper implements Trade<KeptPodInstance> {
       this.#log.say(item, `failed: ${text}`);
       return {
         set: { status: "STARTING", reason: text, lastStatusChange: clock.now(), crashes },
-        instance: { move: "crash" },
+        // Nothing is paid for while nothing runs: its next start begins anew.
+        instance: { move: "crash", set: { startedAt: null }, metered: { at } },
       };
     });
     if (isOver) await this.#fail(item, `crash loop: ${reason}; started ${MOST_RESTARTS} times again`);

@@ -18,6 +18,12 @@ export function listingConformance(open: OpenStore): void {
     expect(await listIds(opened.store, { after: { createdAt: 0, id: "_" } })).toEqual(["B", "9", "10"]);
   });
 
+  test("a listing begins before a moment where it is told to go on after nothing of that moment", async () => {
+    await using opened = await open();
+    await seedAll(opened.store, { before: 4, at: 5, later: 6 });
+    expect(await listIds(opened.store, { after: { createdAt: 5, id: "" } })).toEqual(["before"]);
+  });
+
   test("a listing holds one kind, and one account when it names one", async () => {
     await using opened = await open();
     await seed(opened.store, { id: "r1", account: "a" });

@@ -283,14 +283,14 @@ describe("bounds", () => {
       await putSpan(world.store, world.owner.account, { owner: `p${i % pods}`, from: T0, to: null });
   };
 
-  test("no answer has more than 40,000 records: it says so, and what to do", async () => {
+  test("no answer has more than 32,000 records: it says so, and what to do", async () => {
     await using s = await setup();
     await day(s, 60, 60);
     s.world.clock.jump(30 * DAY);
     const { status, json } = await s.bill("/pods", { bucketSize: "hour" });
     expect(status).toBe(400);
     expect(json.detail).toBe(
-      "No answer has more than 40000 records. Ask for a shorter time, for larger buckets, or for one thing by its id.",
+      "No answer has more than 32000 records. Ask for a shorter time, for larger buckets, or for one thing by its id.",
     );
     expect((await s.bill("/pods", { bucketSize: "hour", podId: "p1" })).metadata.recordCount).toBe(720);
   });

@@ -1,6 +1,7 @@
 /** Billing histories as REST v2 says them. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
+import { inSlices } from "../../kernel/slices.ts";
 import type { billingOperations } from "./operations.ts";
 import type { Amounts, BillingService, Charge, History, HistoryRecord } from "./service.ts";
 
@@ -39,13 +40,13 @@ export function billingHandlers(billing: BillingService): Handlers<Operations> {
     },
     async listPodBilling({ caller, query: { podId, ...window } }) {
       const history = await billing.history(caller, { ...window, kind: "pod", owner: podId, byOwner: true });
-      const answer = shown(history, pods, (id) => ({ podId: id }), podId === undefined ? {} : { podId });
+      const answer = await shown(history, pods, (id) => ({ podId: id }), podId === undefined ? {} : { podId });
       return withCount(answer, "uniquePodCount", history);
     },
     async listServerlessBilling({ caller, query: { serverlessId, ...window } }) {
       const history = await billing.history(caller, { ...window, kind: "worker", owner: serverlessId, byOwner: true });
       const asked = serverlessId === undefined ? {} : { serverlessId };
-      const answer = shown(history, { ...workers, feeAmount: [] }, (id) => ({ serverlessId: id }), asked);
+      const answer = await shown(history, { ...workers, feeAmount: [] }, (id) => ({ serverlessId: id }), asked);
       return withCount(answer, "uniqueServerlessCount", history);
     },
     // Nothing is anybody's who has no name.
@@ -57,31 +58,31 @@ export function billingHandlers(billing: BillingService): Handlers<Operations> {
       const asked = { ...window, kind: "volume", owner: networkVolumeId, byOwner: true } as const;
       const history = await billing.history(caller, asked);
       const filter = networkVolumeId === undefined ? {} : { networkVolumeId };
-      const answer = shown(history, volumes, (id) => ({ networkVolumeId: id }), filter);
+      const answer = await shown(history, volumes, (id) => ({ networkVolumeId: id }), filter);
       return withCount(answer, "uniqueNetworkVolumeCount", history);
     },
     async listClusterBilling({ caller, query: { clusterId, ...window } }) {
       const history = await billing.history(caller, { ...window, kind: "member", owner: clusterId, byOwner: true });
       const asked = clusterId === undefined ? {} : { clusterId };
-      const answer = shown(history, { ...members, networkingAmount: [] }, (id) => ({ clusterId: id }), asked);
+      const answer = await shown(history, { ...members, networkingAmount: [] }, (id) => ({ clusterId: id }), asked);
       return withCount(answer, "uniqueClusterCount", history);
     },
   };
 }
 
-function shown<Name extends string, Id extends object, Filter extends object>(
+async function shown<Name extends string, Id extends object, Filter extends object>(
   { buckets, records }: History,
   amounts: Shown<Name>,
   idOf: (owner: string) => Id,
   filter: Filter,
 ) {
   const { from, to, size: bucketSize } = buckets;
+  const said: (Id & ReturnType<typeof timesOf> & ReturnType<typeof inUsd<Name>>)[] = [];
+  await inSlices(records, RECORDS_AT_A_STRETCH, async (record) => {
+    said.push({ ...idOf(record.owner ?? ""), ...timesOf(record), ...inUsd(amounts, record.amounts) });
+  });
   return {
-    records: records.map((record) => ({
-      ...idOf(record.owner ?? ""),
-      ...timesOf(record),
-      ...inUsd(amounts, record.amounts),
-    })),
+    records: said,
     metadata: {
       query: { ...timesOf({ from, to }), bucketSize, ...filter },
       recordCount: records.length,
@@ -89,6 +90,9 @@ function shown<Name extends string, Id extends object, Filter extends object>(
     },
   };
 }
+
+/** Between two turns. */
+const RECORDS_AT_A_STRETCH = 2000;
 
 const timesOf = ({ from, to }: { from: number; to: number }) => ({
   startTime: timestamp(from),

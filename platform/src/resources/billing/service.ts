@@ -38,8 +38,8 @@ export interface History {
   records: HistoryRecord[];
 }
 
-/** As much as an answer may hold without keeping everybody else waiting while it is written. */
-const MOST_RECORDS = 40_000;
+/** What a thousand Pods have in a month of days; more would keep everybody else waiting while it is written. */
+const MOST_RECORDS = 32_000;
 /** Spans that are read, and buckets of each that are reckoned: about two seconds of work. */
 const MOST_STEPS = 3_000_000;
 /** Between two turns. */

@@ -141,6 +141,15 @@ export class PodRecords {
     return Array.isArray(placed) ? placed[0] : placed;
   }
 
+  /** Its disks are metered at the prices of now, from when they hold, and where nothing of them was metered yet, from now on. */
+  async renew(id: string): Promise<void> {
+    for (;;) {
+      const pod = await this.pods.get(id);
+      if (!pod || !this.#meter.isOutdated(pod, this.#clock.now())) return;
+      if (await commitMetered(this.#store, this.#patching(pod, {}, { renewed: true }))) return;
+    }
+  }
+
   async #write(pod: PodItem, instance: PodInstance | undefined, change: PodChange): Promise<boolean> {
     const own = change.remove ? this.#removing(pod) : this.#patching(pod, change.set ?? {});
     const writes = [...own, ...(change.also ?? [])];

@@ -86,6 +86,15 @@ export class VolumeRecords {
     return changed;
   }
 
+  /** It is metered at the prices of now, from when they hold, and where nothing of it was metered yet, from now on. */
+  async renew(id: string): Promise<void> {
+    for (;;) {
+      const item = await this.volumes.get(id);
+      if (!item || !this.#meter.isOutdated(item, this.#clock.now())) return;
+      if (await commitMetered(this.#store, this.#own(item, { set: {} }, { renewed: true }))) return;
+    }
+  }
+
   /** The volume's own write comes first. */
   #own(item: VolumeItem, decision: Decision<KeptNetworkVolume>, metered: Metered = {}): Write[] {
     const now = this.#clock.now();

@@ -1,0 +1,82 @@
+/** `millrace prices`: what things cost in an installation, now and from a moment on. */
+import { installedCatalog, installPrices } from "@millrace/platform/catalog/compute.ts";
+import { priceSetsFrom } from "@millrace/platform/catalog/price-changes.ts";
+import { cpuPriceIn, gpuPriceIn } from "@millrace/platform/catalog/prices.ts";
+import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
+import { type Installation, readCatalog } from "@millrace/platform/main.ts";
+import { Command } from "commander";
+import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
+
+interface Options extends PlaceOptions {
+  catalog?: string;
+  json?: boolean;
+}
+
+export function pricesCommand(): Command {
+  return new Command("prices")
+    .description("show and set prices; works while the server runs")
+    .addCommand(listPrices())
+    .addCommand(setPrices());
+}
+
+function common(name: string, about: string): Command {
+  return withPlace(new Command(name).description(about))
+    .option("--catalog <file>", "the catalog file of the server (or MILLRACE_CATALOG)")
+    .option("--json", "print JSON");
+}
+
+/** With the catalog that servers of this installation have, and the prices that were set since. */
+async function inPrices<T>(options: Options, work: (installation: Installation) => Promise<T>): Promise<T> {
+  using _files = await readCatalog({ ...placeSettings(options), ...(options.catalog && { catalog: options.catalog }) });
+  return await inInstallation(options, async (installation) => {
+    using _set = installPrices(installation.prices.at(realClock.now()));
+    return await work(installation);
+  });
+}
+
+function listPrices(): Command {
+  return common("list", "show what everything costs now, in USD").action((options: Options) =>
+    inPrices(options, async ({ prices }) => {
+      const shown = pricesNow();
+      const coming = prices.coming(realClock.now()).map(({ at }) => timestamp(at));
+      print({ ...shown, coming }, options.json, () => [
+        ...linesOf(shown),
+        ...coming.map((at) => `other prices from ${at} on`),
+      ]);
+    }),
+  );
+}
+
+function setPrices(): Command {
+  return common("set", "set prices, from a few seconds later on, for what runs as for what is started then")
+    .argument("<what>", "a GPU type, a pool, a CPU flavor, or storage")
+    .argument("<prices>", "such as secure=0.5,serverless=0.6 in USD; 'secure=catalog' means that of the catalog again")
+    .action((what: string, text: string, options: Options) =>
+      inPrices(options, async ({ prices }) => {
+        const set = priceSetsFrom(installedCatalog(), what, text);
+        const from = timestamp(await prices.change(set));
+        const said = set.map(({ id, name, price }) => `${id} ${name} ${price ?? "as in the catalog"}`);
+        print({ set, from }, options.json, () => [...said, `from ${from} on`]);
+      }),
+    );
+}
+
+/** GPUs and vCPUs by the hour, storage by the GB and month. */
+function pricesNow() {
+  const catalog = installedCatalog();
+  const gpus = [...catalog.gpus.values()].map(({ id, price: { secure, community, cluster } }) => {
+    return { id, secure, community, cluster, serverless: gpuPriceIn(catalog, "worker", id) };
+  });
+  const cpus = [...catalog.cpus.keys()].map((id) => {
+    return { id, pod: cpuPriceIn(catalog, id), serverless: cpuPriceIn(catalog, id, "worker") };
+  });
+  return { gpus, cpus, storage: catalog.storage };
+}
+
+function linesOf({ gpus, cpus, storage }: ReturnType<typeof pricesNow>): string[] {
+  const words = (prices: object) => Object.entries(prices).map(([name, price]) => `${name}=${price}`);
+  return [
+    ...[...gpus, ...cpus].map(({ id, ...prices }) => `${id}  ${words(prices).join(",")}`),
+    `storage  ${words(storage).join(",")}`,
+  ];
+}
