@@ -1,9 +1,21 @@
 /** `millrace accounts`: the accounts of an installation. */
+
 import { timestamp } from "@millrace/platform/kernel/clock.ts";
+import { nanosOf, usdOf } from "@millrace/platform/kernel/money.ts";
 import { finishRemovals } from "@millrace/platform/main.ts";
 import { parseQuotas, type Quotas, quotaText } from "@millrace/platform/resources/account/quotas.ts";
+import { shown as shownAccount } from "@millrace/platform/resources/spending/rest-v2.ts";
+import type { Standing } from "@millrace/platform/resources/spending/service.ts";
 import { Command, InvalidArgumentError } from "commander";
-import { byCommand, inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
+import {
+  byCommand,
+  inInstallation,
+  type PlaceOptions,
+  parseUsd,
+  placeSettings,
+  print,
+  withPlace,
+} from "./installation.ts";
 
 interface Options extends PlaceOptions {
   json?: boolean;
@@ -14,7 +26,10 @@ export function accountsCommand(): Command {
     .description("create, list and delete accounts; works while the server runs")
     .addCommand(createAccount())
     .addCommand(listAccounts())
+    .addCommand(showAccount())
     .addCommand(setQuota())
+    .addCommand(setSpending())
+    .addCommand(creditAccount())
     .addCommand(deleteAccount());
 }
 
@@ -42,18 +57,98 @@ function createAccount(): Command {
 
 function listAccounts(): Command {
   return common("list", "list accounts").action((options: Options) =>
-    inInstallation(options, async ({ accounts }) => {
-      const listed = (await accounts.list()).map((account) => ({
+    inInstallation(options, async ({ accounts, spending }) => {
+      const all = (await accounts.list()).map(async (account) => ({
         ...account,
         createdAt: timestamp(account.createdAt),
+        ...spendingOf(await spending.standing(account.id)),
       }));
+      const listed = await Promise.all(all);
       print({ accounts: listed }, options.json, () =>
-        listed.map(({ id, name, owner, createdAt, quotas }) =>
-          [id, name, owner, createdAt, quotaText(quotas)].filter(Boolean).join("  "),
+        listed.map(({ id, name, owner, createdAt, quotas, ...money }) =>
+          [id, name, owner, createdAt, quotaText(quotas), ...spendingText(money)].filter(Boolean).join("  "),
         ),
       );
     }),
   );
+}
+
+function showAccount(): Command {
+  return common("show", "show an account, with what it has spent and may spend")
+    .argument("<id or name>")
+    .action((idOrName: string, options: Options) =>
+      inInstallation(options, async ({ accounts, spending }) => {
+        const { account } = await accounts.ownerOf(idOrName);
+        const shown = shownAccount(await spending.standing(account));
+        print(shown, options.json, () => Object.entries(shown).map(([name, value]) => `${name}  ${value ?? "none"}`));
+      }),
+    );
+}
+
+/** What a list says of an account's money. */
+function spendingOf(standing: Standing) {
+  const { balance, spentThisMonth, spendLimit, spendLimitMost } = shownAccount(standing);
+  return { balance, spentThisMonth, spendLimit, spendLimitMost };
+}
+
+function spendingText({
+  balance,
+  spentThisMonth,
+  spendLimit,
+  spendLimitMost,
+}: ReturnType<typeof spendingOf>): string[] {
+  const limits = [spendLimit, spendLimitMost].filter((limit) => limit > 0);
+  return [
+    `spent ${spentThisMonth.toFixed(2)} USD this month`,
+    ...(limits.length > 0 ? [`of ${Math.min(...limits)} USD`] : []),
+    ...(balance === null ? [] : [`balance ${balance.toFixed(2)} USD`]),
+  ];
+}
+
+function creditAccount(): Command {
+  return common("credit", "add to the balance of an account, which is kept from then on")
+    .argument("<id or name>")
+    .argument("<usd>", "such as 25 or 0.5; 0 keeps a balance of nothing", parseUsd)
+    .action((idOrName: string, usd: number, options: Options) =>
+      inInstallation(options, async ({ accounts, spending, audit }) => {
+        const { account } = await accounts.ownerOf(idOrName);
+        const deed = byCommand(account, "creditAccount", { type: "account", id: account }, ["credit"]);
+        const balance = usdOf(await audit.record(deed, () => spending.credit(account, nanosOf(usd))));
+        print({ account: idOrName, balance }, options.json, () => [`${idOrName}  balance ${balance} USD`]);
+      }),
+    );
+}
+
+interface SpendingOptions extends Options {
+  spendLimit?: number;
+  spendWebhook?: string;
+  balance: boolean;
+}
+
+function setSpending(): Command {
+  return common("set", "set what an account may spend")
+    .argument("<id or name>")
+    .option(
+      "--spend-limit <usd>",
+      "what it may cost in a calendar month (UTC), whatever it says itself; 0: no limit",
+      parseUsd,
+    )
+    .option("--spend-webhook <url>", "what is posted a warning at 80% and 100% of a limit; none: nothing")
+    .option("--no-balance", "keep no balance any more: credit is no limit")
+    .action((idOrName: string, { spendLimit, spendWebhook, balance, ...options }: SpendingOptions) =>
+      inInstallation(options, async ({ accounts, spending, audit }) => {
+        const { account } = await accounts.ownerOf(idOrName);
+        const change = {
+          ...(spendLimit !== undefined && { most: nanosOf(spendLimit) }),
+          ...(spendWebhook !== undefined && { webhook: spendWebhook === "none" ? null : spendWebhook }),
+          ...(!balance && { prepaid: null }),
+        };
+        const deed = byCommand(account, "setSpending", { type: "account", id: account }, Object.keys(change));
+        await audit.record(deed, () => spending.set(account, change));
+        const shown = shownAccount(await spending.standing(account));
+        print(shown, options.json, () => Object.entries(shown).map(([name, value]) => `${name}  ${value ?? "none"}`));
+      }),
+    );
 }
 
 function setQuota(): Command {

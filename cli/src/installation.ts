@@ -1,7 +1,8 @@
 /** Opening an installation's data from the command line, also while a server runs on it. */
+import { MOST_USD } from "@millrace/platform/kernel/money.ts";
 import { type Installation, openInstallation, processSettings, type Settings } from "@millrace/platform/main.ts";
 import type { Deed } from "@millrace/platform/resources/audit/service.ts";
-import { type Command, Option } from "commander";
+import { type Command, InvalidArgumentError, Option } from "commander";
 
 export interface PlaceOptions {
   data?: string;
@@ -52,4 +53,11 @@ export function byCommand(
 /** JSON for programs, lines for people. */
 export function print(value: unknown, json: boolean | undefined, lines: () => string[]): void {
   console.log(json ? JSON.stringify(value) : lines().join("\n"));
+}
+
+export function parseUsd(text: string): number {
+  const usd = /^\d{1,7}(\.\d{1,9})?$/.test(text) ? Number(text) : Number.NaN;
+  if (!(usd <= MOST_USD))
+    throw new InvalidArgumentError(`must be an amount of USD from 0 to ${MOST_USD}, such as 12.5`);
+  return usd;
 }

@@ -4,7 +4,7 @@ import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { type Grant, grants } from "@millrace/platform/kernel/scope.ts";
 import type { Installation } from "@millrace/platform/main.ts";
 import { Command, InvalidArgumentError } from "commander";
-import { inInstallation, type PlaceOptions, print, withPlace } from "./installation.ts";
+import { inInstallation, type PlaceOptions, parseUsd, print, withPlace } from "./installation.ts";
 
 interface Common extends PlaceOptions {
   account?: string;
@@ -17,6 +17,7 @@ interface CreateOptions extends Common {
   name?: string;
   exempt?: boolean;
   expires?: number;
+  spendLimit?: number;
 }
 
 export function keysCommand(): Command {
@@ -50,11 +51,16 @@ function createKey(): Command {
     .option("--name <text>", "name for people")
     .option("--exempt", "exempt from rate limits")
     .option("--expires <time>", "30d, 12h, 15m or 45s from now", parseDuration)
-    .action(({ scopes, endpoints, name, exempt, expires, ...options }: CreateOptions) =>
+    .option(
+      "--spend-limit <usd>",
+      "what all that it makes may cost in a calendar month (UTC); such a key makes no keys",
+      parseUsd,
+    )
+    .action(({ scopes, endpoints, name, exempt, expires, spendLimit, ...options }: CreateOptions) =>
       inInstallation(options, async (installation) => {
         const perform = await keysOf(installation, options);
         const expiresAt = expires === undefined ? undefined : timestamp(realClock.now() + expires);
-        const body = () => ({ scopes, endpoints, name, exempt, expiresAt });
+        const body = () => ({ scopes, endpoints, name, exempt, expiresAt, spendLimit });
         const { id, key } = await perform("createApiKey", { body });
         print({ id, key }, options.json, () => [`id   ${id}`, `key  ${key}`]);
       }),
@@ -66,7 +72,7 @@ function listKeys(): Command {
     inInstallation(options, async (installation) => {
       const { apiKeys } = await (await keysOf(installation, options))("listApiKeys");
       print({ apiKeys }, options.json, () =>
-        apiKeys.map(({ id, name = "-", scopes, expiresAt, lastUsedAt, exempt }) =>
+        apiKeys.map(({ id, name = "-", scopes, expiresAt, lastUsedAt, exempt, spendLimit }) =>
           [
             id,
             name,
@@ -74,6 +80,7 @@ function listKeys(): Command {
             `last used ${lastUsedAt ?? "never"}`,
             `expires ${expiresAt ?? "never"}`,
             exempt && "exempt",
+            spendLimit && `may spend ${spendLimit} USD a month`,
           ]
             .filter(Boolean)
             .join("  "),

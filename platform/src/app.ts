@@ -32,6 +32,7 @@ import { PodViews } from "./resources/pods/view.ts";
 import { ReleaseService } from "./resources/releases/service.ts";
 import { endpointRemovers } from "./resources/removers.ts";
 import { Shells } from "./resources/shells.ts";
+import { SpendNotices } from "./resources/spending/notices.ts";
 import { TerminalService } from "./resources/terminals/service.ts";
 import { keepVolumes } from "./resources/volumes/keeper.ts";
 import { WORKER_LOGS } from "./resources/workers/model.ts";
@@ -116,6 +117,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", parts) });
   const auditSweeper = new AuditSweeper({
     ...{ ...parts, failed, days: settings.auditDays ?? 90, mine: leaseOf("audit", parts) },
+  });
+  const spendNotices = new SpendNotices({
+    ...{ ...parts, failed, ...services, secret: settings.webhookSecret, mine: leaseOf("spending", parts) },
   });
   const records = services.batchRecords;
   const progress = new BatchProgress({ queue, engine, clock, failed, records, mine: leaseOf("batches", parts) });
@@ -292,6 +296,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       await progress[Symbol.asyncDispose]();
       await sweeper[Symbol.asyncDispose]();
       await auditSweeper[Symbol.asyncDispose]();
+      await spendNotices[Symbol.asyncDispose]();
       await authenticator[Symbol.asyncDispose]();
       await large[Symbol.asyncDispose]();
     },

@@ -16,6 +16,7 @@ import { registryOperations } from "./resources/registries/operations.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
 import { s3KeyOperations } from "./resources/s3-keys/operations.ts";
 import { secretOperations } from "./resources/secrets/operations.ts";
+import { spendingOperations } from "./resources/spending/operations.ts";
 import { templateOperations } from "./resources/templates/operations.ts";
 import { terminalOperations } from "./resources/terminals/operations.ts";
 import { networkVolumeOperations } from "./resources/volumes/operations.ts";
@@ -23,6 +24,7 @@ import { workerOperations } from "./resources/workers/operations.ts";
 
 export const operations = {
   ...accountOperations,
+  ...spendingOperations,
   ...auditOperations,
   ...secretOperations,
   ...podOperations,

@@ -29,6 +29,7 @@ import { accountRemovers, clusterRemovers } from "./resources/removers.ts";
 import { S3KeyService } from "./resources/s3-keys/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
 import { SecretService } from "./resources/secrets/service.ts";
+import { SpendBook } from "./resources/spending/service.ts";
 import { SshHostKey } from "./resources/ssh/host-key.ts";
 import { TemplateService } from "./resources/templates/service.ts";
 import { TerminalTickets } from "./resources/terminals/tickets.ts";
@@ -48,6 +49,7 @@ export interface Services {
   accounts: Accounts;
   account: AccountService;
   audit: AuditLog;
+  spending: SpendBook;
   secrets: SecretService;
   registries: RegistryService;
   templates: TemplateService;
@@ -85,25 +87,37 @@ export async function openServices(
   const releaseRecords = new ReleaseRecords(parts);
   const quotas = new QuotaBook(parts);
   const audit = new AuditLog(parts);
+  const spending = new SpendBook(parts);
   const secrets = new SecretService({ ...parts, quotas });
   const uses = new Uses();
   const registries = new RegistryService({ ...parts, quotas, uses });
   const accounts = new Accounts({ ...parts, removals });
   const isOwners = (account: string) => accounts.isFirst(account);
   const templates = new TemplateService({ ...parts, quotas, uses, registries, isOwners });
-  const volumes = new NetworkVolumeService({ ...parts, quotas, uses, prices });
+  const volumes = new NetworkVolumeService({ ...parts, quotas, spending, uses, prices });
   const s3Keys = new S3KeyService({ ...parts, quotas });
   const sshHostKey = new SshHostKey(parts);
   const batchRecords = new BatchRecords(parts);
   const instanceRecords = new InstanceRecords({ ...parts, prices });
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords, prices });
   const podRemains = new PodRemains(parts);
-  const pods = new PodService({ ...parts, podRecords, podRemains, quotas, audit, registries, templates, volumes });
+  const pods = new PodService({
+    ...parts,
+    podRecords,
+    podRemains,
+    quotas,
+    spending,
+    audit,
+    registries,
+    templates,
+    volumes,
+  });
   const services = {
     releaseRecords,
     accounts,
     account: new AccountService({ ...parts, quotas }),
     audit,
+    spending,
     secrets,
     registries,
     templates,

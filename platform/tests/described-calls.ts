@@ -3,7 +3,7 @@
 import { type WorkerState, workerLog } from "../src/resources/workers/model.ts";
 import { CLUSTER, goodClusterCalls, makeCluster, memberOf } from "./cluster-doc.ts";
 import { idle } from "./idle.ts";
-import { goodVolumeCalls, usedVolume } from "./volume-doc.ts";
+import { giveVolumesAPlace, goodVolumeCalls, putVolume, usedVolume } from "./volume-doc.ts";
 import { putWorker, workerDoc } from "./worker-doc.ts";
 import type { World } from "./world.ts";
 
@@ -22,6 +22,8 @@ export const good: Record<
   (world: World) => Promise<{ id?: string; body?: unknown; [parameter: string]: unknown }>
 > = {
   getSshKeys: async () => ({}),
+  getAccount: async () => ({}),
+  updateAccount: async () => ({ body: { spendLimit: 12.5, spendWebhook: "https://hooks.test/spend?token=t" } }),
   listAuditEntries: async (world) => ({ id: await makeSecret(world) }),
   updateSshKeys: async () => ({ body: { keys: ["ssh-ed25519 AAAA me@host"] } }),
   listApiKeys: async () => ({}),
@@ -166,12 +168,44 @@ export type OwnRefusal = {
   workerId?: string;
   id?: (world: World) => Promise<string>;
 };
+/** From now on its account has nothing left to start anything with. The last of the calls of an operation, since it stays so. */
+async function spendAll<T>(world: World, id: T): Promise<T> {
+  await world.services.spending.credit(world.owner.account, 0);
+  return id;
+}
+
 export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> = {
+  updateAccount: [
+    [
+      400,
+      {
+        body: { spendLimit: 6 },
+        id: async ({ services, owner }) => {
+          await services.spending.set(owner.account, { most: 5_000_000_000 });
+          return "";
+        },
+      },
+    ],
+  ],
+  createNetworkVolume: [
+    [
+      402,
+      {
+        body: { name: "models", size: 50, dataCenter: "EU-RO-1" },
+        id: (world) => {
+          giveVolumesAPlace(world);
+          return spendAll(world, "");
+        },
+      },
+    ],
+  ],
+  updateNetworkVolume: [[402, { id: async (world) => spendAll(world, await putVolume(world)), body: { size: 60 } }]],
   listAuditEntries: [[422, { query: "?from=yesterday" }]],
   listPods: [[422, { query: "?limit=0" }]],
   createPod: [
     [400, { body: { ...POD, gpu: { id: "NVIDIA L4" } } }],
     [404, { body: { ...POD, registry: "nothing" } }],
+    [402, { body: POD, id: (world) => spendAll(world, "") }],
   ],
   updatePod: [
     [400, { id: makePod, body: { mounts: { network: [] } } }],
@@ -183,8 +217,12 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
   createCluster: [
     [400, { body: { ...CLUSTER, templateId: "nothing" } }],
     [404, { body: { ...CLUSTER, image: undefined, templateId: "nothing" } }],
+    [402, { body: CLUSTER, id: (world) => spendAll(world, "") }],
   ],
-  podAction: [[409, { id: makePod, body: { action: "start" } }]],
+  podAction: [
+    [409, { id: makePod, body: { action: "start" } }],
+    [402, { id: async (world) => spendAll(world, await makePod(world)), body: { action: "restart" } }],
+  ],
   createPodTerminal: [
     [400, { id: makePod, body: { command: [""] } }],
     [409, { id: stoppedPod, body: {} }],

@@ -56,6 +56,11 @@ function readInteger(policy: Json, name: string, { least, most }: Range): number
 function readUrl(body: Json, name: "webhook" | "webhookV2"): string[] {
   const url = body[name];
   if (url === undefined || url === null || url === "") return [];
+  return [webhookUrl(url, name)];
+}
+
+/** A target of webhooks, or a refusal that says what is wrong with it. */
+export function webhookUrl(url: unknown, name: string): string {
   if (typeof url !== "string" || !URL.canParse(url) || !/^https?:/i.test(url)) {
     throw problem("invalid", `'${name}' must be an http or https URL`);
   }
@@ -64,7 +69,7 @@ function readUrl(body: Json, name: "webhook" | "webhookV2"): string[] {
   if (Buffer.byteLength(url) > WEBHOOK_BYTES) {
     throw problem("invalid", `'${name}' must have at most ${WEBHOOK_BYTES} bytes`);
   }
-  return [url];
+  return url;
 }
 
 function asObject(value: unknown): Json | undefined {

@@ -1,5 +1,4 @@
 /** Webhooks: the outbox read and sent, three times at most, until each target has been told; accounts and targets take turns. */
-import { createHmac } from "node:crypto";
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
@@ -7,13 +6,13 @@ import type { Log } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
 import { Remembered } from "../kernel/remembered.ts";
 import type { Room } from "../kernel/room.ts";
-import { bytesInSlices, Slices } from "../kernel/slices.ts";
 import { type Delivery, type Job, jobLifecycle } from "../ports/queue/job.ts";
 import type { Outgoing, Queue, Reading } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { type FindInput, inputBytes } from "./input.ts";
 import { OutboxRounds, type Turn } from "./outbox-rounds.ts";
 import { Senders } from "./senders.ts";
+import { signatureOf } from "./webhook-signature.ts";
 
 /** Sends one message, whose body may be long; the composition root gives the real thing. */
 export type Post = (
@@ -39,8 +38,6 @@ const GIVE_UP_MS = 86_400_000;
 const MANY_ENDPOINTS = 100;
 /** The original input goes along when it is small. */
 const INPUT_BYTES = MIB;
-/** To sign 20 MB takes 15 ms and more. */
-const SIGNED_AT_ONCE = 4 * MIB;
 /** Well before it is due again. */
 const ROOM_WAIT_MS = 5000;
 const SHOWN_OF_ERROR = 200;
@@ -248,24 +245,10 @@ export class Webhooks implements AsyncDisposable {
     const at = clock.now();
     try {
       const body = await this.#body(reading);
-      return { url: originOf(url), at, ...(await post(url, body, await this.#headers(body, at))) };
+      return { url: originOf(url), at, ...(await post(url, body, await signatureOf(body, this.#parts.secret, at))) };
     } catch (error) {
       return { url: originOf(url), at, error: (error as Error).message.slice(0, SHOWN_OF_ERROR) };
     }
-  }
-
-  /** `t=<seconds>,v1=<hex>` over `<seconds>.<body>`: a receiver can tell that it is from here, and not from long ago. */
-  async #headers(body: readonly Uint8Array[], now: number): Promise<Record<string, string>> {
-    const { secret } = this.#parts;
-    if (!secret) return {};
-    const seconds = Math.floor(now / 1000);
-    const signing = createHmac("sha256", secret).update(`${seconds}.`);
-    const slices = new Slices(SIGNED_AT_ONCE);
-    for (const slice of bytesInSlices(body, SIGNED_AT_ONCE)) {
-      signing.update(slice);
-      await slices.did(slice.length);
-    }
-    return { "X-Millrace-Signature": `t=${seconds},v1=${signing.digest("hex")}` };
   }
 
   async #note(job: Job, delivery: Delivery): Promise<void> {

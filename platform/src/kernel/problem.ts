@@ -9,6 +9,7 @@ export const meanings = {
   "no-capacity": "nothing has room for it, or came free in time",
   unauthenticated: "nobody knows who asks",
   "not-allowed": "the caller may not do this",
+  unpaid: "the account, or the key, has spent what it may",
   "over-quota": "the account has all that it may have",
   "not-found": "there is no such thing, or it belongs to somebody else",
   "name-taken": "something else has the name",

@@ -9,6 +9,7 @@ import { PodPlacer } from "../resources/pods/placer.ts";
 import { Yielding } from "../resources/pods/yielding.ts";
 import type { RegistryService } from "../resources/registries/service.ts";
 import type { SecretService } from "../resources/secrets/service.ts";
+import type { SpendBook } from "../resources/spending/service.ts";
 import type { TemplateService } from "../resources/templates/service.ts";
 import type { NetworkVolumeService } from "../resources/volumes/service.ts";
 import { Pods, type PodsParts } from "./pods.ts";
@@ -33,6 +34,7 @@ export interface OpenPodsParts extends Given {
   templates: TemplateService;
   account: AccountService;
   quotas: QuotaBook;
+  spending: SpendBook;
   volumes: NetworkVolumeService;
 }
 

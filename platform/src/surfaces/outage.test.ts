@@ -39,6 +39,7 @@ const BODIES: Record<string, unknown> = {
   createNetworkVolume: { name: "v", size: 10, dataCenter: "EU-RO-1" },
   updateNetworkVolume: { name: "v" },
   updateSshKeys: { keys: [] },
+  updateAccount: { spendLimit: 1 },
 };
 
 async function world(type: "QUEUE" | "LOAD_BALANCER") {

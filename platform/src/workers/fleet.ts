@@ -17,7 +17,6 @@ import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
-import type { QuotaBook } from "../resources/account/quotas.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { EndpointService } from "../resources/endpoints/service.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
@@ -35,7 +34,9 @@ import { Rounds } from "./rounds.ts";
 import { jobsOf, WaitReasons } from "./wait-reasons.ts";
 import { FleetWarmUps } from "./warm-ups.ts";
 
-export interface FleetParts extends Pick<PlannerParts, "makeRoom">, Pick<BooterParts, "accessTo" | "ensureVolume"> {
+export interface FleetParts
+  extends Pick<PlannerParts, "makeRoom" | "quotas" | "spending">,
+    Pick<BooterParts, "accessTo" | "ensureVolume"> {
   store: Store;
   queue: Queue;
   signals: Signals;
@@ -59,8 +60,6 @@ export interface FleetParts extends Pick<PlannerParts, "makeRoom">, Pick<BooterP
   reach?: Reach;
   /** How long workers stay frozen, and with how much memory. */
   frozen: FrozenLimits;
-  /** How many workers accounts may have. */
-  quotas: QuotaBook;
   /** Of many nodes one plans. */
   mine?: (now: number) => Promise<boolean>;
 }

@@ -34,6 +34,8 @@ export interface Facts {
   room: Room;
   /** What the endpoint's account may still have. */
   share: AccountShare;
+  /** Why nothing is started for the endpoint, whatever is free: its account or its key has spent what it may. */
+  unpaid?: string | undefined;
   /** Frozen workers, of all endpoints; those that the plan thaws or ends are no longer among them. */
   shelf: Shelf;
   /** Frozen workers that requests insist on. */
@@ -151,6 +153,7 @@ function thawSteps(
   { policy, crew, wanted }: { policy: ScalingPolicy; crew: Crew; wanted: number },
 ): Step[] {
   const { endpoint, workload, shelf, called, share } = facts;
+  if (facts.unpaid !== undefined) return [];
   const frozen = frozenOf(facts, current).reverse();
   const first = frozen.filter(({ id }) => called.includes(id));
   // Those that wait for room are not on their way, and not needed when a frozen one can take their place.
@@ -274,7 +277,7 @@ function startSteps(
   let wanted = current.filter(({ doc }) => doc.state === "WANTED").length;
   for (let n = 0; n < count; n++) {
     // Of those that cannot be, one is enough to say why.
-    if (wanted > 0 && !share.hasLine) break;
+    if (wanted > 0 && (!share.hasLine || facts.unpaid !== undefined)) break;
     const found = findPlace(facts);
     if (found.place) steps.push({ do: "add", place: found.place });
     else steps.push(...found.ends, { do: "want", reason: found.reason });
@@ -298,7 +301,9 @@ function findPlace({
   room,
   share,
   shelf,
+  unpaid,
 }: Facts): { place: Place } | { place?: undefined; reason: string; ends: Step[] } {
+  if (unpaid !== undefined) return { reason: unpaid, ends: [] };
   const needs = needsOf(endpoint);
   const [need] = needs;
   // Before room is made for it: what the account cannot have needs none.

@@ -20,6 +20,7 @@ import type { QuotaBook } from "../resources/account/quotas.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { volumeIn } from "../resources/endpoints/volumes.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import type { SpendBook } from "../resources/spending/service.ts";
 import { type KeptWorker, workerLifecycle } from "../resources/workers/model.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import { needOf } from "./need.ts";
@@ -46,7 +47,10 @@ export interface PlannerParts {
   frozen: FrozenLimits;
   /** Why no worker can be put on record; undefined when nothing is in the way. */
   refusal: () => string | undefined;
+  /** How many workers accounts may have. */
   quotas: QuotaBook;
+  /** Whether anything may be started for them. */
+  spending: Pick<SpendBook, "refusal">;
   /** Lets what gives way to others make room for a worker that finds none. */
   makeRoom?: (need: Need, whom: string) => Promise<unknown>;
 }
@@ -138,7 +142,9 @@ export class Planner {
     const plans: { endpoint: Item<KeptEndpoint>; steps: Step[] }[] = [];
     for (const endpoint of endpoints) {
       const share = await shareOf(endpoint.account);
-      plans.push({ endpoint, steps: plan(this.#factsOf(endpoint, survey, { ...places, share })) });
+      const unpaid = await this.#parts.spending.refusal(endpoint.account, endpoint.doc.createdBy);
+      const facts = this.#factsOf(endpoint, survey, { ...places, share });
+      plans.push({ endpoint, steps: plan({ ...facts, unpaid: unpaid?.reason }) });
     }
     const writes = plans.flatMap(({ endpoint, steps }) => steps.map((step) => ({ endpoint, step })));
     await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step }) => this.#carryOut(endpoint, step, survey.counted));

@@ -1,5 +1,6 @@
 /** Accounts, their users, API keys and SSH keys. */
 import type { Kept } from "../../kernel/document.ts";
+import { MOST_USD } from "../../kernel/money.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { type Grant, grants } from "../../kernel/scope.ts";
@@ -10,6 +11,19 @@ export type Account = {
   ownerId: string;
   /** Where it may have more or less than the installation's accounts have anyway. */
   quotas?: Partial<Record<AccountQuota, number>>;
+  spending?: Spending;
+};
+
+/** What an account may spend, in 1e-9 USD; what is absent is not limited. */
+export type Spending = {
+  /** In a month, by its own word. */
+  limit?: number;
+  /** In a month, by the word of whoever runs the installation. */
+  most?: number;
+  /** Where warnings go. */
+  webhook?: string;
+  /** What was left at a moment of the credit that was paid for it, and right after the last time it was paid. */
+  prepaid?: { left: number; at: number; full: number; creditedAt: number };
 };
 
 /** What is counted of an account. */
@@ -31,6 +45,7 @@ export const accounts: Kept<Account> = {
   kind: "account",
   v: 1,
   uniqueEverywhere: ({ name }) => ({ name: name.toLowerCase() }),
+  listed: ({ spending = {} }) => ({ spending: Object.keys(spending).length > 0 ? "yes" : undefined }),
 };
 
 /** A person in an account. Rate limits count per user, whichever key is used. */
@@ -69,6 +84,14 @@ export const ApiKey = resource("ApiKey", {
         "x-who": "installation",
       }),
     ),
+    spendLimit: t.Optional(
+      t.Number({
+        minimum: 0,
+        maximum: MOST_USD,
+        description:
+          "What all that the key makes may cost, in USD in a calendar month (UTC); 0 or absent means no limit. A key that has one makes and revokes no keys.",
+      }),
+    ),
   },
   given: {},
 });
@@ -88,6 +111,8 @@ export type KeptApiKey = {
   endpoints?: string[];
   expiresAt?: number;
   exempt?: boolean;
+  /** In 1e-9 USD in a month. */
+  spendLimit?: number;
 };
 
 export const apiKeys: Kept<KeptApiKey> = {
@@ -95,6 +120,7 @@ export const apiKeys: Kept<KeptApiKey> = {
   called: "API key",
   v: 1,
   uniqueEverywhere: ({ digest }) => ({ digest }),
+  listed: ({ spendLimit }) => ({ limited: spendLimit ? "yes" : undefined }),
 };
 
 /** Kept apart from the key, so that noting a use never collides with anything. */

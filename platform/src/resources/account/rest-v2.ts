@@ -1,5 +1,6 @@
 /** An account's keys as REST v2 says them. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
+import { nanosOf, usdOf } from "../../kernel/money.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import type { Grant } from "../../kernel/scope.ts";
 import type { ApiKey } from "./model.ts";
@@ -29,10 +30,16 @@ export function accountHandlers(
   };
 }
 
-function keyFrom({ expiresAt, scopes, ...plain }: Call<(typeof accountOperations)["createApiKey"]>["body"]): NewKey {
+function keyFrom({
+  expiresAt,
+  scopes,
+  spendLimit,
+  ...plain
+}: Call<(typeof accountOperations)["createApiKey"]>["body"]): NewKey {
   return {
     ...plain,
     scopes: scopes as Grant[],
+    ...(spendLimit ? { spendLimit: nanosOf(spendLimit) } : {}),
     ...(expiresAt === undefined ? {} : { expiresAt: parseTimestamp(expiresAt)! }),
   };
 }
@@ -45,6 +52,7 @@ export function shownKey({ id, createdAt, doc, usedAt }: ApiKeyItem): ApiKey {
     endpoints: doc.endpoints,
     expiresAt: doc.expiresAt === undefined ? undefined : timestamp(doc.expiresAt),
     exempt: doc.exempt,
+    spendLimit: doc.spendLimit === undefined ? undefined : usdOf(doc.spendLimit),
     createdAt: timestamp(createdAt),
     lastUsedAt: usedAt === undefined ? null : timestamp(usedAt),
   });

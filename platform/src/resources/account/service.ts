@@ -57,6 +57,7 @@ export class AccountService {
 
   async createApiKey(caller: Caller, key: NewKey): Promise<IssuedKey> {
     refuseEscalation(caller, key);
+    await this.#refuseLimited(caller);
     if (key.expiresAt !== undefined && key.expiresAt <= this.#clock.now())
       throw problem("rule-broken", "'expiresAt' is in the past: the key could never be used.");
     const { account } = caller;
@@ -67,7 +68,7 @@ export class AccountService {
   /** Makes a key without asking whether anyone may: for the command line, which already holds the data itself. */
   async issueKey(
     owner: { account: string; user: string },
-    { name, scopes, endpoints, expiresAt, exempt }: NewKey,
+    { name, scopes, endpoints, expiresAt, exempt, spendLimit }: NewKey,
   ): Promise<IssuedKey> {
     const key = apiKeyText(this.#random);
     const item = await this.#keys.insert({
@@ -80,16 +81,24 @@ export class AccountService {
         endpoints,
         expiresAt,
         exempt,
+        spendLimit,
       }),
     });
     return { ...item, key };
   }
 
-  async removeApiKey(owner: Pick<Caller, "account">, id: string): Promise<void> {
+  async removeApiKey(owner: Pick<Caller, "account" | "key">, id: string): Promise<void> {
+    await this.#refuseLimited(owner);
     await this.#keys.changeOwned(owner, id, async () => {
       const use = await this.#uses.get(id);
       return { remove: true, also: use ? [this.#uses.removing(id)] : [] };
     });
+  }
+
+  /** What a limited key made is bound for as long as the key is there; what another key makes is not. */
+  async #refuseLimited({ key }: Pick<Caller, "key">): Promise<void> {
+    if ((await this.#keys.get(key))?.doc.spendLimit)
+      throw problem("not-allowed", "This API key has a spend limit, and can neither make nor revoke keys.");
   }
 }
 

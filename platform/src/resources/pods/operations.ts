@@ -23,7 +23,7 @@ export const podOperations = {
     description:
       "From `image`, or from `templateId`, with exactly one of `gpu` and `cpu`. There is a place for it before the answer; where there is " +
       "none, the refusal says what it needs and how much of that is free.",
-    refuses: ["not-found", "no-capacity", "over-quota"],
+    refuses: ["not-found", "no-capacity", "unpaid", "over-quota"],
     bodyLimit: POD_BYTES,
     isLimitFirst: true,
   }),
@@ -73,7 +73,7 @@ export const podOperations = {
     summary: "Start, stop, restart or terminate a Pod",
     description:
       "`actions` of the Pod says which of them it takes now. `restart` begins with a fresh container disk. `terminate` answers without a body.",
-    refuses: ["wrong-state"],
+    refuses: ["wrong-state", "unpaid"],
     emptyStatus: 204,
     byPod: true,
     in: closed({ action: oneOf(podActions) }),

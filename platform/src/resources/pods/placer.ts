@@ -10,6 +10,7 @@ import type { Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { hostName } from "../container/variables.ts";
 import type { RegistryService } from "../registries/service.ts";
+import type { SpendBook } from "../spending/service.ts";
 import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
 import { amountsOf, refusalOf } from "./held.ts";
@@ -27,6 +28,7 @@ export interface PlacerParts {
   machines: () => Promise<readonly Machine[]>;
   yielding: Yielding;
   quotas: QuotaBook;
+  spending: Pick<SpendBook, "refusal">;
   registries: RegistryService;
   templates: TemplateService;
   volumes: NetworkVolumeService;
@@ -98,6 +100,8 @@ export class PodPlacer {
     if ((await podRecords.instancesOf(pod.id)).length > 0) return { reason: "what ran of it before is still ending" };
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
+    const unpaid = await this.#parts.spending.refusal(pod.account, pod.doc.createdBy);
+    if (unpaid) return { reason: unpaid.reason };
     const amounts = amountsOf(pod.account, wish.need, podRecords.instances);
     const refusal = await refusalOf(pod.account, amounts, this.#parts.quotas);
     if (refusal !== undefined) return { reason: refusal };

@@ -12,6 +12,7 @@ import type { QuotaBook } from "../account/quotas.ts";
 import type { AuditLog } from "../audit/service.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
+import type { SpendBook } from "../spending/service.ts";
 import { type Copying, withTemplate } from "../templates/copy.ts";
 import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
@@ -31,6 +32,7 @@ export interface PodServiceParts {
   podRecords: PodRecords;
   podRemains: PodRemains;
   quotas: QuotaBook;
+  spending: Pick<SpendBook, "assert">;
   audit: Pick<AuditLog, "record">;
   volumes: NetworkVolumeService;
   registries: RegistryService;
@@ -126,6 +128,7 @@ export class PodService {
   /** What the terms make of a new Pod, with the template that they name, if it may be so. */
   async #checked(caller: Caller, terms: PodTerms): Promise<PodConfig> {
     const config = created(await this.#copied(caller, terms, "new-pod"));
+    await this.#parts.spending.assert(caller.account, caller.key);
     await refuseImage(this.#refusesImage, config.image, caller.account);
     await this.#parts.registries.using(caller.account, config.registry);
     await this.#refuseVolumesElsewhere(caller.account, config);
@@ -212,8 +215,9 @@ export class PodService {
     if (caller.pod !== undefined && action !== "stop" && action !== "terminate")
       throw problem("not-allowed", `A Pod may stop and terminate itself, not ${action}.`);
     if (action === "terminate") return void (await this.remove(caller, id));
-    const changed = await this.#change(caller, id, ({ doc }) => {
+    const changed = await this.#change(caller, id, async ({ account, doc }) => {
       const next = podLifecycle.next(doc.status, action);
+      if (action !== "stop") await this.#parts.spending.assert(account, caller.key, doc.createdBy);
       if (action === "stop" && doc.locked)
         throw problem("wrong-state", "This Pod is locked: unlock it before you stop it.");
       if (action === "stop") return this.ending("EXITED", "stopped by its owner", STOP_GRACE_MS);

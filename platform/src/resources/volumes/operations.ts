@@ -14,10 +14,12 @@ export const networkVolumeOperations = {
   listNetworkVolumes: on.find({}, { summary: "List network volumes", description: "Newest first." }),
   createNetworkVolume: on.create({
     description: "The data center and the tier must be offered by this installation; a refusal says which are.",
+    refuses: ["unpaid"],
   }),
   getNetworkVolume: on.get(),
   updateNetworkVolume: on.update({
     description: "Renames it or lets it grow: programs that have it mounted get the room at once. No volume shrinks.",
+    refuses: ["unpaid"],
   }),
   deleteNetworkVolume: on.remove({
     description: "With all that it holds. Refused while something uses it, with the list of what does.",

@@ -10,6 +10,7 @@ import type { PricesInTime } from "../../metering/prices.ts";
 import type { RecordParts } from "../../ports/store/collection.ts";
 import type { Write } from "../../ports/store/store.ts";
 import type { Amount, QuotaBook } from "../account/quotas.ts";
+import type { SpendBook } from "../spending/service.ts";
 import type { Uses } from "../uses.ts";
 import type { KeptNetworkVolume, NetworkVolume } from "./model.ts";
 import { type VolumeItem, VolumeRecords } from "./records.ts";
@@ -42,10 +43,19 @@ export class NetworkVolumeService {
   readonly #random: Random;
   readonly #uses: Uses;
   readonly #quotas: QuotaBook;
+  readonly #spending: Pick<SpendBook, "assert">;
   #machines: () => Promise<readonly Machine[]> = async () => [];
   #keeping: Keeping = { tend: async () => {}, ensure: async () => {} };
 
-  constructor(parts: RecordParts & { uses: Uses; quotas: QuotaBook; prices?: PricesInTime | undefined }) {
+  constructor(
+    parts: RecordParts & {
+      uses: Uses;
+      quotas: QuotaBook;
+      spending: Pick<SpendBook, "assert">;
+      prices?: PricesInTime | undefined;
+    },
+  ) {
+    this.#spending = parts.spending;
     this.#uses = parts.uses;
     this.#quotas = parts.quotas;
     this.records = new VolumeRecords(parts);
@@ -108,6 +118,7 @@ export class NetworkVolumeService {
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
     const doc = { name, size, dataCenter, type: tier, machine, createdBy: caller.key };
     const amounts = [this.#one(caller.account), this.#gb(caller.account, size)];
+    await this.#spending.assert(caller.account, caller.key);
     const insert = () => this.records.insert({ ...record, doc });
     return this.#settled(await this.#quotas.withinAll(caller.account, amounts, insert));
   }
@@ -116,6 +127,7 @@ export class NetworkVolumeService {
     const { volumes } = this.records;
     if (set.size === undefined) return this.records.changeOwned(caller, id, () => ({ set }));
     const more = set.size - (await volumes.owned(caller, id)).doc.size;
+    if (more > 0) await this.#spending.assert(caller.account, caller.key);
     const grow = () => this.records.changeOwned(caller, id, ({ doc }) => ({ set: grown(doc, set) }));
     return this.#settled(await this.#quotas.withinAll(caller.account, [this.#gb(caller.account, more)], grow));
   }

@@ -10,6 +10,7 @@ export const problemStatuses: Statuses = {
   "rule-broken": 400,
   "no-capacity": 400,
   unauthenticated: 401,
+  unpaid: 402,
   "not-allowed": 403,
   "over-quota": 403,
   "not-found": 404,

@@ -38,6 +38,9 @@ import type { S3KeyService } from "../../resources/s3-keys/service.ts";
 import { secretOperations } from "../../resources/secrets/operations.ts";
 import { secretHandlers } from "../../resources/secrets/rest-v2.ts";
 import type { SecretService } from "../../resources/secrets/service.ts";
+import { spendingOperations } from "../../resources/spending/operations.ts";
+import { spendingHandlers } from "../../resources/spending/rest-v2.ts";
+import type { SpendBook } from "../../resources/spending/service.ts";
 import { templateOperations } from "../../resources/templates/operations.ts";
 import { templateHandlers } from "../../resources/templates/rest-v2.ts";
 import type { TemplateService } from "../../resources/templates/service.ts";
@@ -54,6 +57,7 @@ import type { WorkerService } from "../../resources/workers/service.ts";
 export interface RestServices {
   account: AccountService;
   audit: AuditLog;
+  spending: SpendBook;
   secrets: SecretService;
   pods: PodService;
   podViews: PodViews;
@@ -76,6 +80,7 @@ export function restResources(services: RestServices): Answered[] {
   const forgetKeys = () => services.authenticator.forget();
   return [
     answered(accountOperations, accountHandlers(services.account, forgetKeys)),
+    answered(spendingOperations, spendingHandlers(services.spending)),
     answered(auditOperations, auditHandlers(services.audit)),
     answered(secretOperations, secretHandlers(services.secrets)),
     answered(podOperations, podHandlers(services.pods, services.podViews, services.portLinks)),

@@ -1,0 +1,67 @@
+/** An account and its money: what it has spent, what it may spend, and who is told before that is reached. */
+
+import { WEBHOOK_BYTES } from "../../jobs/model.ts";
+import type { Kept } from "../../kernel/document.ts";
+import { MOST_USD } from "../../kernel/money.ts";
+import { closed, nullable, type Static, t } from "../../kernel/schema.ts";
+
+const MONTHLY = "USD in a calendar month (UTC)";
+
+/** An amount that somebody may spend in a month. */
+export const spendLimit = (description: string) =>
+  t.Number({ minimum: 0, maximum: MOST_USD, description: `${description}, in ${MONTHLY}; 0 means no limit.` });
+
+const spendWebhook = t.String({
+  format: "uri",
+  pattern: "^[hH][tT][tT][pP][sS]?:",
+  "x-max-bytes": WEBHOOK_BYTES,
+  description:
+    "An http or https URL that is posted a warning at 80% and at 100% of a limit or of a credit; null for none.",
+});
+
+export const AccountRecord = t.Object(
+  {
+    id: t.String({ description: "Unique account identifier." }),
+    name: t.String({ description: "Its name." }),
+    balance: nullable(
+      t.Number({
+        description: "What is left of the credit that was paid for it, in USD; null where no balance is kept.",
+      }),
+    ),
+    spentThisMonth: t.Number({ description: `What it has cost since the month began, in ${MONTHLY}.` }),
+    spendLimit: spendLimit("What the account may cost by its own word"),
+    spendLimitMost: spendLimit("What it may cost by the word of whoever runs the installation"),
+    spendWebhook: nullable(t.String({ description: "Where warnings are posted: only where it leads is shown." })),
+    refusal: nullable(
+      t.String({ description: "Why nothing new is started for it now; null when nothing is in the way." }),
+    ),
+  },
+  { $id: "Account" },
+);
+export type AccountRecord = Static<typeof AccountRecord>;
+
+export const UpdateAccount = closed(
+  {
+    spendLimit: t.Optional(spendLimit("What the account may cost by its own word")),
+    spendWebhook: t.Optional(nullable(spendWebhook)),
+  },
+  { $id: "UpdateAccountRequest", minProperties: 1 },
+);
+
+/** A warning that is on its way, or was: one for each month and threshold, and for the balance. */
+export type KeptSpendNotice = {
+  url: string;
+  /** Of the limit or the credit that it was about. */
+  serial: number;
+  /** What is posted. */
+  message: Record<string, unknown>;
+  tries: number;
+  /** When it is sent, or sent again; null when that is over. */
+  dueAt: number | null;
+};
+
+export const spendNotices: Kept<KeptSpendNotice> = {
+  kind: "spend-notice",
+  v: 1,
+  listed: ({ dueAt }) => ({ due: dueAt === null ? undefined : "yes" }),
+};

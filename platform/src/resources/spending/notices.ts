@@ -1,0 +1,139 @@
+/** Tells accounts that a limit or a credit is nearly used up, and that it is: each once, also after a crash. */
+
+import { signatureOf } from "../../jobs/webhook-signature.ts";
+import type { Post } from "../../jobs/webhooks.ts";
+import { type Duty, every } from "../../kernel/background.ts";
+import { eachOf } from "../../kernel/bounded.ts";
+import { type Clock, timestamp } from "../../kernel/clock.ts";
+import type { Log } from "../../kernel/log.ts";
+import { usdOf } from "../../kernel/money.ts";
+import { Collection, type Item } from "../../ports/store/collection.ts";
+import { type Store, WriteRefused } from "../../ports/store/store.ts";
+import { type KeptSpendNotice, spendNotices } from "./model.ts";
+import type { SpendBook, Use } from "./service.ts";
+
+export interface SpendNoticeParts {
+  store: Store;
+  clock: Clock;
+  log: Log;
+  spending: SpendBook;
+  post: Post;
+  secret?: string | undefined;
+  /** Whether it is this node's turn. */
+  mine?: ((now: number) => Promise<boolean>) | undefined;
+  failed: (error: unknown) => void;
+}
+
+const LOOK_MS = 3000;
+const HOUR_MS = 3_600_000;
+/** In percent. */
+const THRESHOLDS = [80, 100] as const;
+const TRIES = 3;
+const RETRY_AFTER_MS = 10_000;
+/** A crash while it is sent leaves it to be sent again after this time. */
+const SENDING_MS = 30_000;
+const DUE_AT_ONCE = 100;
+const SENT_AT_ONCE = 8;
+/** Longer than any month for which one could be written again. */
+const KEPT_MS = 70 * 24 * HOUR_MS;
+
+export class SpendNotices implements AsyncDisposable {
+  readonly #parts: SpendNoticeParts;
+  readonly #notices: Collection<KeptSpendNotice>;
+  readonly #looking: Duty;
+  /** The serials of those that are known to be written. */
+  readonly #written = new Map<string, number>();
+  #clearedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: SpendNoticeParts) {
+    this.#parts = parts;
+    this.#notices = new Collection(parts.store, spendNotices);
+    this.#looking = every(parts.clock, LOOK_MS, (now) => this.look(now), parts.failed);
+  }
+
+  async look(now: number): Promise<void> {
+    const { mine, spending } = this.#parts;
+    if (mine && !(await mine(now))) return;
+    for await (const { account, webhook, uses } of spending.uses())
+      for (const use of uses) await this.#write(account, webhook, use, now);
+    const due = await this.#notices.list({ key: { name: "due", value: "yes" }, limit: DUE_AT_ONCE });
+    const ready = due.filter(({ doc }) => doc.dueAt! <= now);
+    await eachOf(ready, SENT_AT_ONCE, (notice) => this.#send(notice, now));
+    await this.#clear(now);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#looking[Symbol.asyncDispose]();
+  }
+
+  /** Under an id that no second one can have, whichever node looks, and however often one starts again. */
+  async #write(
+    account: string,
+    url: string,
+    { id: whose, serial, used, most, about }: Use,
+    now: number,
+  ): Promise<void> {
+    for (const threshold of THRESHOLDS) {
+      const id = `${whose}-${threshold}`;
+      if (used * 100 < most * threshold || (this.#written.get(id) ?? -1) >= serial) continue;
+      const event = threshold === 100 ? "spend.reached" : "spend.warning";
+      const figures = { threshold, spent: usdOf(used), limit: usdOf(most) };
+      const message = { id: `${id}-${serial}`, event, account, at: timestamp(now), ...about, ...figures };
+      const doc: KeptSpendNotice = { url, serial, message, tries: 0, dueAt: now };
+      const isNew = await unlessRefused(this.#notices.insert({ id, account, createdAt: now, doc }));
+      if (!isNew)
+        await this.#notices.change(id, (known) => (known.doc.serial < serial ? { set: { ...doc } } : undefined));
+      this.#written.set(id, serial);
+    }
+  }
+
+  /** Put off before it is sent: two senders never send the same one at once. */
+  async #send(notice: Item<KeptSpendNotice>, now: number): Promise<void> {
+    const tries = notice.doc.tries + 1;
+    const taken = await unlessRefused(this.#notices.patch(notice, { tries, dueAt: now + SENDING_MS }));
+    if (!taken) return;
+    const said = await this.#posted(taken.doc, now);
+    if (said !== undefined)
+      this.#parts.log.warn(
+        { notice: taken.id, target: originOf(taken.doc.url), said, tries },
+        "spend warning not delivered",
+      );
+    const isOver = said === undefined || tries >= TRIES;
+    await unlessRefused(
+      this.#notices.patch(taken, { dueAt: isOver ? null : this.#parts.clock.now() + RETRY_AFTER_MS }),
+    );
+  }
+
+  /** Undefined when it arrived. */
+  async #posted({ url, message }: KeptSpendNotice, now: number): Promise<string | undefined> {
+    const { post, secret } = this.#parts;
+    try {
+      const body = [Buffer.from(JSON.stringify(message))];
+      const { status } = await post(url, body, await signatureOf(body, secret, now));
+      return status >= 200 && status < 300 ? undefined : `status ${status}`;
+    } catch (error) {
+      return (error as Error).message.slice(0, 200);
+    }
+  }
+
+  async #clear(now: number): Promise<void> {
+    if (now - this.#clearedAt < HOUR_MS) return;
+    this.#clearedAt = now;
+    this.#written.clear();
+    await this.#parts.spending.settle(now);
+    const after = { createdAt: now - KEPT_MS, id: "" };
+    for (const { id } of await this.#notices.list({ after, limit: DUE_AT_ONCE })) await this.#notices.removeIfThere(id);
+  }
+}
+
+/** Undefined when somebody else was faster. */
+async function unlessRefused<T>(write: Promise<T>): Promise<T | undefined> {
+  try {
+    return await write;
+  } catch (error) {
+    if (error instanceof WriteRefused) return undefined;
+    throw error;
+  }
+}
+
+const originOf = (url: string) => new URL(url).origin;

@@ -1,0 +1,272 @@
+/** What accounts and keys may spend: whether something new may be started for them, from what they have spent so far and what they spend now. */
+import { webhookUrl } from "../../jobs/request.ts";
+import { bucketStart, monthOf, nextBucket } from "../../kernel/calendar.ts";
+import type { Caller } from "../../kernel/caller.ts";
+import { type Clock, timestamp } from "../../kernel/clock.ts";
+import { MOST_USD, moneyText, nanosOf, usdOf } from "../../kernel/money.ts";
+import { problem } from "../../kernel/problem.ts";
+import { Remembered } from "../../kernel/remembered.ts";
+import { Costs } from "../../metering/cost.ts";
+import { RunningCosts } from "../../metering/running-cost.ts";
+import { Collection, type Item } from "../../ports/store/collection.ts";
+import type { Store } from "../../ports/store/store.ts";
+import { type Account, accounts, apiKeys, type KeptApiKey, type Spending } from "../account/model.ts";
+
+/** Why nothing new is started: for those who wait, in words that stay the same, and for those who ask, with the figures of now. */
+export interface Unpaid {
+  reason: string;
+  sentence: string;
+}
+
+export interface Standing {
+  id: string;
+  name: string;
+  terms: Spending;
+  /** This month, in 1e-9 USD. */
+  spent: number;
+  /** Undefined where none is kept. */
+  balance: number | undefined;
+  refusal: Unpaid | undefined;
+}
+
+/** A limit, and how far it is used up. */
+export interface Use {
+  /** Of a month, or of the balance. */
+  id: string;
+  /** Grows with the limit, or with each credit: what was said of less may be said once more. */
+  serial: number;
+  used: number;
+  most: number;
+  about: Record<string, unknown>;
+}
+
+interface KeyLimit {
+  limit: number;
+  name: string;
+}
+
+/** A change from the command line holds within this time. */
+const TERMS_MS = 1000;
+/** What a key may spend never changes. */
+const KEY_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
+const MOST_CREDIT = nanosOf(MOST_USD);
+
+export class SpendBook {
+  readonly #accounts: Collection<Account>;
+  readonly #keys: Collection<KeptApiKey>;
+  readonly #exact: Costs;
+  readonly #running: RunningCosts;
+  readonly #clock: Clock;
+  readonly #terms: Remembered<Spending>;
+  readonly #keyLimits: Remembered<KeyLimit>;
+
+  constructor({ store, clock }: { store: Store; clock: Clock }) {
+    this.#accounts = new Collection(store, accounts);
+    this.#keys = new Collection(store, apiKeys);
+    this.#exact = new Costs({ store, clock });
+    this.#running = new RunningCosts({ store, clock });
+    this.#clock = clock;
+    this.#terms = new Remembered(clock, TERMS_MS);
+    this.#keyLimits = new Remembered(clock, KEY_MS);
+  }
+
+  /** Accounts and keys prepare their own records. */
+  async prepare(): Promise<void> {}
+
+  /** Refuses to start something new, for an account and for keys that cause it. Costs nothing where nothing is limited. */
+  async assert(account: string, ...keys: readonly (string | null | undefined)[]): Promise<void> {
+    const refusal = await this.refusal(account, ...keys);
+    if (refusal) throw problem("unpaid", refusal.sentence);
+  }
+
+  /** Why nothing new can be started; undefined when it can. For those who can wait until it can. */
+  async refusal(account: string, ...keys: readonly (string | null | undefined)[]): Promise<Unpaid | undefined> {
+    const terms = await this.#termsOf(account);
+    const ofAccount = await this.#refusalOf(account, terms);
+    if (ofAccount) return ofAccount;
+    for (const key of new Set(keys)) {
+      const known = key ? await this.#limitOf(key) : undefined;
+      if (!key || !known || known.limit === 0) continue;
+      const spent = await this.#spent(account, key);
+      if (spent >= known.limit) return this.#overLimit(`the API key '${known.name}'`, known.limit, spent);
+    }
+    return undefined;
+  }
+
+  async standing(account: string): Promise<Standing> {
+    const item = await this.#accounts.get(account);
+    if (!item) throw problem("not-found", "account not found");
+    const terms = item.doc.spending ?? {};
+    this.#terms.set(account, terms);
+    return {
+      id: account,
+      name: item.doc.name,
+      terms,
+      spent: await this.#spent(account),
+      balance: await this.#balanceOf(account, terms),
+      refusal: await this.#refusalOf(account, terms),
+    };
+  }
+
+  /** By the account's own word: never beyond what whoever runs the installation allows, and by no key that is itself bound. */
+  async update(caller: Caller, change: { limit?: number; webhook?: string | null }): Promise<void> {
+    if ((await this.#limitOf(caller.key))?.limit)
+      throw problem("not-allowed", "This API key has a spend limit, and cannot change what the account may spend.");
+    const { limit } = change;
+    await this.set(caller.account, change, ({ most = 0 }) => {
+      if (limit !== undefined && most > 0 && limit > most)
+        throw problem(
+          "rule-broken",
+          `'spendLimit' must be at most ${moneyText(most)}, which whoever runs this installation allows.`,
+        );
+    });
+  }
+
+  /** Without asking whether anyone may: for the command line. `null` takes something away. */
+  async set(
+    account: string,
+    change: { limit?: number; most?: number; webhook?: string | null; prepaid?: null },
+    check: (terms: Spending) => void = () => {},
+  ): Promise<void> {
+    if (change.webhook) webhookUrl(change.webhook, "spendWebhook");
+    await this.#change(account, ({ doc: { spending = {} } }) => {
+      check(spending);
+      const all = Object.entries({ ...spending, ...change });
+      return Object.fromEntries(all.filter(([, value]) => value !== null && value !== 0)) as Spending;
+    });
+  }
+
+  /** Adds to the balance, which is kept from then on. What was used up to now is taken off it for good. Returns what there is now. */
+  async credit(account: string, nanos: number): Promise<number> {
+    const now = this.#clock.now();
+    let left = 0;
+    await this.#change(account, async ({ doc: { spending = {} } }) => {
+      left = ((await this.#exactBalance(account, spending, now)) ?? 0) + nanos;
+      if (left > MOST_CREDIT) throw problem("rule-broken", `The balance can be ${moneyText(MOST_CREDIT)} at most.`);
+      return { ...spending, prepaid: { left, at: now, full: left, creditedAt: now } };
+    });
+    return left;
+  }
+
+  /**
+   * What was used up in months that are over is taken off balances, so that no more than two months are ever read for one. A day later than
+   * they end: what is found out afterwards of when something ended is found out by then.
+   */
+  async settle(now: number): Promise<void> {
+    const month = bucketStart("month", now - DAY_MS);
+    for await (const { id, doc } of this.#accounts.all({ key: { name: "spending", value: "yes" } })) {
+      const { prepaid } = doc.spending ?? {};
+      if (!prepaid || prepaid.at >= month) continue;
+      await this.#change(id, async ({ doc: { spending = {} } }) => {
+        const left = await this.#exactBalance(id, spending, month);
+        if (left === undefined || spending.prepaid!.at >= month) return spending;
+        return { ...spending, prepaid: { ...spending.prepaid!, left, at: month } };
+      });
+    }
+  }
+
+  /** Every limit that is set, of accounts that want to be told of it. */
+  async *uses(): AsyncGenerator<{ account: string; webhook: string; uses: Use[] }> {
+    for await (const { id, doc } of this.#accounts.all({ key: { name: "spending", value: "yes" } })) {
+      const { spending = {} } = doc;
+      if (spending.webhook !== undefined)
+        yield { account: id, webhook: spending.webhook, uses: await this.#usesOf(id, spending) };
+    }
+    for await (const { id, account, doc } of this.#keys.all({ key: { name: "limited", value: "yes" } })) {
+      const { webhook } = await this.#termsOf(account);
+      const { spendLimit: most = 0, name } = doc;
+      if (webhook === undefined || most === 0) continue;
+      const use = this.#monthly(
+        id,
+        { used: await this.#spent(account, id), most },
+        { key: { id, name: name ?? null } },
+      );
+      yield { account, webhook, uses: [use] };
+    }
+  }
+
+  async #usesOf(account: string, terms: Spending): Promise<Use[]> {
+    const most = limitOf(terms);
+    const balance = await this.#balanceOf(account, terms);
+    const monthly = most > 0 ? [this.#monthly(account, { used: await this.#spent(account), most }, {})] : [];
+    if (balance === undefined || terms.prepaid!.full <= 0) return monthly;
+    const { full, creditedAt } = terms.prepaid!;
+    const used = full - balance;
+    return [
+      ...monthly,
+      { id: `${account}-credit`, serial: creditedAt, used, most: full, about: { balance: usdOf(balance) } },
+    ];
+  }
+
+  #monthly(id: string, use: Pick<Use, "used" | "most">, about: Use["about"]): Use {
+    const month = monthOf(this.#clock.now());
+    return { id: `${id}-${month}`, serial: use.most, ...use, about: { ...about, month } };
+  }
+
+  async #change(account: string, decide: (item: Item<Account>) => Spending | Promise<Spending>): Promise<void> {
+    const changed = await this.#accounts.change(account, async (item) => ({ set: { spending: await decide(item) } }));
+    this.#terms.delete(account);
+    if (!changed) throw problem("not-found", "account not found");
+  }
+
+  async #refusalOf(account: string, terms: Spending): Promise<Unpaid | undefined> {
+    const limit = limitOf(terms);
+    const spent = limit > 0 ? await this.#spent(account) : 0;
+    if (limit > 0 && spent >= limit) return this.#overLimit("the account", limit, spent);
+    const balance = await this.#balanceOf(account, terms);
+    if (balance === undefined || balance > 0) return undefined;
+    return {
+      reason: "no credit: the balance of the account is used up",
+      sentence: `The balance of this account is ${moneyText(balance)}: ${ENDS_NOTHING} until credit is added to it.`,
+    };
+  }
+
+  #overLimit(whose: string, limit: number, spent: number): Unpaid {
+    const now = this.#clock.now();
+    const until = timestamp(nextBucket("month", bucketStart("month", now)));
+    return {
+      reason: `spend limit: ${whose} has spent the ${moneyText(limit)} that it may spend in ${monthOf(now)}`,
+      sentence:
+        `Spend limit: ${whose} has spent ${moneyText(spent)} of the ${moneyText(limit)} that it may spend in ${monthOf(now)}: ` +
+        `${ENDS_NOTHING} before ${until}, or until the limit is raised.`,
+    };
+  }
+
+  async #spent(account: string, key?: string): Promise<number> {
+    return Number(await this.#running.since({ account, key, since: bucketStart("month", this.#clock.now()) }));
+  }
+
+  async #balanceOf(account: string, { prepaid }: Spending): Promise<number | undefined> {
+    return prepaid && prepaid.left - Number(await this.#running.since({ account, since: prepaid.at }));
+  }
+
+  async #exactBalance(account: string, { prepaid }: Spending, to: number): Promise<number | undefined> {
+    if (!prepaid || to <= prepaid.at) return prepaid?.left;
+    return prepaid.left - Number(await this.#exact.ofAccount(account, { from: prepaid.at, to }));
+  }
+
+  async #termsOf(account: string): Promise<Spending> {
+    const known = this.#terms.get(account);
+    if (known) return known;
+    const terms = (await this.#accounts.get(account))?.doc.spending ?? {};
+    this.#terms.set(account, terms);
+    return terms;
+  }
+
+  async #limitOf(key: string): Promise<KeyLimit> {
+    const known = this.#keyLimits.get(key);
+    if (known) return known;
+    const doc = (await this.#keys.get(key))?.doc;
+    const limit = { limit: doc?.spendLimit ?? 0, name: doc?.name ?? key };
+    this.#keyLimits.set(key, limit);
+    return limit;
+  }
+}
+
+const ENDS_NOTHING = "what runs goes on, and nothing new is started";
+
+/** The lower of the two; 0 where there is none. */
+function limitOf({ limit = 0, most = 0 }: Spending): number {
+  return limit > 0 && most > 0 ? Math.min(limit, most) : limit || most;
+}
