@@ -17,6 +17,8 @@ interface Known {
   id?: string;
   answered?: string;
   pending?: string;
+  /** How many changes of it were answered. */
+  changes: number;
 }
 
 test(`kill -9, ${KILLS} times: everything answered is there after the restart (seed ${seed})`, async () => {
@@ -31,6 +33,7 @@ test(`kill -9, ${KILLS} times: everything answered is there after the restart (s
   }
   await using server = await startServer(folder.path, { args: ["--rate-limits", "off"] });
   await expectKept(server, await ownerKey(folder.path), known);
+  await expectWrittenDown(server, await ownerKey(folder.path), known);
   expect(await server.end("SIGTERM")).toBe(0);
   await expectValues(folder.path, known);
   const answered = known.filter(({ answered }) => answered !== undefined);
@@ -49,7 +52,7 @@ async function writeUntilKilled(server: Server, key: string, known: Known[], ran
 
 async function writer(server: Server, key: string, known: Known[], random: SeededRandom, answered: () => void) {
   for (;;) {
-    const secret: Known = { name: `s_${resourceId(random)}` };
+    const secret: Known = { name: `s_${resourceId(random)}`, changes: 0 };
     known.push(secret);
     const updates = random.below(4);
     for (let i = 0; i <= updates; i++) {
@@ -66,6 +69,7 @@ async function writer(server: Server, key: string, known: Known[], random: Seede
       secret.id = answer.json.id;
       secret.answered = secret.pending;
       secret.pending = undefined;
+      secret.changes++;
       answered();
     }
   }
@@ -90,6 +94,27 @@ async function expectKept(server: Server, key: string, known: Known[]): Promise<
     expect(possible(secret)).toContain(kept.description);
   }
   expect([...found.keys()]).toEqual([]);
+}
+
+/** The audit log has every change that was answered, at most one that was not for each secret, and no value. */
+async function expectWrittenDown(server: Server, key: string, known: Known[]): Promise<void> {
+  const entries: { operation: string; outcome: string; resource: { id: string } }[] = [];
+  for (let cursor = ""; ; ) {
+    const { json, text } = await server.call("GET", `/v2/account/audit?limit=500${cursor}`, { key });
+    expect(text).not.toContain("value of");
+    entries.push(...json.entries);
+    if (!json.pagination.hasNextPage) break;
+    cursor = `&cursor=${json.pagination.nextCursor}`;
+  }
+  const about = Map.groupBy(entries, ({ resource }) => resource.id);
+  const { secrets } = (await server.call("GET", SECRETS, { key })).json as { secrets: { id: string; name: string }[] };
+  for (const { id, name } of secrets) {
+    const { changes, pending } = known.find((secret) => secret.name === name)!;
+    const found = about.get(id) ?? [];
+    expect(found.filter(({ operation }) => operation === "createSecret")).toHaveLength(1);
+    expect(found.filter(({ outcome }) => outcome === "done").length).toBeGreaterThanOrEqual(changes);
+    expect(found.length).toBeLessThanOrEqual(changes + (pending === undefined ? 0 : 1));
+  }
 }
 
 /** An update is two writes, value first: the value may be one version ahead of the description, never behind. */

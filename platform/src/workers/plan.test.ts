@@ -202,6 +202,18 @@ describe("starting", () => {
     expect(planned({ ...given, quota: 0 })).not.toContain("thaw f");
   });
 
+  test("for an account that has spent what it may nothing is started or thawed, one says why, and what runs stays", () => {
+    const unpaid = "spend limit: it is reached";
+    const endpoint = { workers: { min: 3, max: 5, idleTimeout: 10 }, flashboot: "FLASHBOOT" as const };
+    const workers = [worker("busy"), worker("f", { state: "FROZEN", frozenAt: NOW - 1000 })];
+    const facts = { ...factsOf({ endpoint, workers, jobs: { busy: 1 }, waited: [9, 9] }), unpaid };
+    expect(plan(facts)).toEqual([{ do: "want", reason: unpaid }]);
+    const wanted = worker("w", { state: "WANTED", machine: null, reason: unpaid });
+    const later = factsOf({ endpoint, workers: [...workers, wanted], jobs: { busy: 1 }, waited: [9, 9] });
+    expect(plan({ ...later, unpaid })).toEqual([]);
+    expect(plan(later).map((step) => step.do)).toEqual(["thaw", "place"]);
+  });
+
   test("a wanted worker is placed when there is room, and not wanted any more when the job is gone", () => {
     const workers = [worker("w", { state: "WANTED", machine: null, reason: "no capacity" })];
     expect(planned({ waited: [0], workers })).toEqual(["place w"]);

@@ -2,9 +2,10 @@
 import { createServer } from "node:http";
 import { describe, expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
-import { setup, type World, type WorldOptions } from "../../../tests/world.ts";
+import { recordingLog, setup, type World, type WorldOptions } from "../../../tests/world.ts";
 import { nanosOf } from "../../kernel/money.ts";
 import { FakeCompute } from "../../ports/compute/fake-compute.ts";
+import { SpendNotices } from "./notices.ts";
 
 const ACCOUNT = "/v2/account";
 const POD = { name: "p", image: "busybox", cpu: { id: "cpu3c", vcpuCount: 2 } };
@@ -262,6 +263,29 @@ describe("warnings", () => {
     // The one that was not taken, once more.
     expect([ids.length, new Set(ids).size]).toEqual([3, 2]);
     expect(await next.store.list({ kind: "spend-notice", limit: 10 })).toHaveLength(2);
+  });
+
+  test("are sent by one of many nodes, each once", async () => {
+    await using world = await open();
+    await startPod(world);
+    await world.clock.advance(MINUTE);
+    const { spending } = world.services;
+    const sent: string[] = [];
+    const node = () =>
+      new SpendNotices({
+        ...{ store: world.store, clock: world.clock, log: recordingLog().log, spending },
+        failed: (error) => expect.unreachable(String(error)),
+        post: async (_url, [body]) => {
+          sent.push(JSON.parse(Buffer.from(body!).toString()).event);
+          return { status: 200 };
+        },
+      });
+    await spending.set(world.owner.account, { most: 1, webhook: "https://hooks.test/" });
+    await using first = node();
+    await using second = node();
+    await Promise.all([first, second, first, second].map((one) => one.look(world.clock.now())));
+    await first.look(world.clock.now());
+    expect(sent.toSorted()).toEqual(["spend.reached", "spend.warning"]);
   });
 
   test("are said once more when a limit that was raised is reached", async () => {
