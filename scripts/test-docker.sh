@@ -8,13 +8,13 @@ if [ "$(id -u)" != 0 ]; then
   echo "The Docker tests start an engine of their own, which only root can: they are not run." >&2
   exit 0
 fi
-for program in dockerd docker-registry busybox ip nft unshare; do
+for program in dockerd docker-registry busybox ip nft unshare sftp; do
   if ! command -v "$program" >/dev/null; then
     command -v apt-get >/dev/null || { echo "The Docker tests need $program." >&2; exit 1; }
     # Something else may be installing, and a mirror may stumble: neither is a reason to fail.
     patient="-o DPkg::Lock::Timeout=300 -o Acquire::Retries=5"
     apt-get $patient update -qq
-    DEBIAN_FRONTEND=noninteractive apt-get $patient install -qq -y --no-install-recommends docker.io docker-registry busybox-static iproute2 nftables util-linux >/dev/null
+    DEBIAN_FRONTEND=noninteractive apt-get $patient install -qq -y --no-install-recommends docker.io docker-registry busybox-static iproute2 nftables util-linux openssh-client >/dev/null
     break
   fi
 done

@@ -28,6 +28,8 @@ interface Sealed {
   batch: string;
   secrets: Record<string, string>;
   credentials: string[];
+  /** That of SSH, where it was asked for. */
+  hostKey?: Buffer;
 }
 
 const rotate = ({ data, env }: Place) =>
@@ -48,6 +50,12 @@ async function fill(server: Server, fillings = FILLINGS): Promise<Sealed> {
   return { endpoint, batch, secrets, credentials: [...fillings.map(credentialOf), DRAFTED] };
 }
 
+/** The key of SSH, which a server makes where Pods can be. */
+async function hostKeyOf({ data, env }: Place): Promise<Buffer> {
+  await using installation = await openInstallation(settingsFrom(env, { data }), { thread: false });
+  return await installation.sshHostKey.seed();
+}
+
 const DRAFTED = "credential of a draft";
 
 async function draft(server: Server, endpoint: string): Promise<string> {
@@ -63,7 +71,7 @@ async function submit(server: Server, endpoint: string, filling: number): Promis
   expect((await server.call("POST", `/v2/${endpoint}/run`, { key, body })).status).toBe(200);
 }
 
-async function expectSecrets({ data, env }: Place, { secrets }: Sealed): Promise<void> {
+async function expectSecrets({ data, env }: Place, { secrets, hostKey }: Sealed): Promise<void> {
   await using installation = await openInstallation(settingsFrom(env, { data }), { thread: false });
   const { account } = await installation.accounts.firstOwner();
   const found = await Promise.all(Object.keys(secrets).map((name) => installation.secrets.reveal(account, name)));
@@ -71,6 +79,7 @@ async function expectSecrets({ data, env }: Place, { secrets }: Sealed): Promise
   const [registry] = await installation.registries.list({ account });
   const access = await installation.registries.accessTo({ account, image: "any", registry: registry!.id });
   expect(access.credential?.password).toBe(REGISTRY.password);
+  if (hostKey) expect(await installation.sshHostKey.seed()).toEqual(hostKey);
 }
 
 /** What a worker gets. */
@@ -121,12 +130,12 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
   test("secrets and the credentials of queued jobs, of whatever size, are readable with the new key alone", async () => {
     await using at = await place();
     const server = await start(at);
-    const sealed = await fill(server);
+    const sealed = { ...(await fill(server)), hostKey: await hostKeyOf(at) };
     await server.end("SIGTERM");
     const old = (await readFile(join(at.data, "master-key"), "utf8")).trim();
     const done = await rotate(at);
     expect([done.stderr, done.code]).toEqual(["", 0]);
-    expect(JSON.parse(done.stdout)).toEqual({ rewrapped: 4 + FILLINGS.length });
+    expect(JSON.parse(done.stdout)).toEqual({ rewrapped: 5 + FILLINGS.length });
     const fresh = await readFile(join(at.data, "master-key"), "utf8");
     expect(fresh).toMatch(/^[A-Za-z0-9+/]{43}=\n$/);
     expect(fresh.trim()).not.toBe(old);
@@ -161,9 +170,9 @@ describe.each([["SQLite"], ["PostgreSQL"]])("on %s", (kind) => {
     const [old, fresh] = [newMaster(), newMaster()];
     const withKeys = (...keys: string[]) => ({ ...at, env: { ...at.env, MILLRACE_MASTER_KEY: keys.join(",") } });
     const server = await start(withKeys(old));
-    const sealed = await fill(server);
+    const sealed = { ...(await fill(server)), hostKey: await hostKeyOf(withKeys(old)) };
     await server.end("SIGTERM");
-    expect(JSON.parse((await rotate(withKeys(fresh, old))).stdout)).toEqual({ rewrapped: 4 + FILLINGS.length });
+    expect(JSON.parse((await rotate(withKeys(fresh, old))).stdout)).toEqual({ rewrapped: 5 + FILLINGS.length });
     await expectSecrets(withKeys(fresh), sealed);
     await using again = await start(withKeys(fresh));
     expect(await credentialsTaken(withKeys(fresh), again, sealed)).toEqual(sealed.credentials);

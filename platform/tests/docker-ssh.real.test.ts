@@ -1,0 +1,15 @@
+/** A Pod in a container, as OpenSSH's own programs reach it. */
+import { readFile } from "node:fs/promises";
+import { inject, test } from "vitest";
+import { TEST_IMAGE } from "./real-docker.ts";
+import { walkBySsh } from "./ssh-walk.ts";
+import { serverPlace } from "./worker-place.ts";
+
+const PROGRAM = new URL("./fixtures/pod-program.mjs", import.meta.url);
+
+test("ssh, scp, sftp and ssh -L reach a Pod in a container whose image has BusyBox alone", async ({ onTestFailed }) => {
+  const program = { image: TEST_IMAGE, cmd: ["--input-type=module", "--eval", await readFile(PROGRAM, "utf8")] };
+  const env = { MILLRACE_DOCKER: inject("dockerSocket") };
+  await using at = await serverPlace({ program, env, onFailure: onTestFailed });
+  await walkBySsh(at, program);
+});
