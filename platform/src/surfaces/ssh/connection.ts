@@ -40,8 +40,8 @@ export interface ConnectionParts {
 const MOST_TRIES = 12;
 const MOST_SESSIONS = 16;
 const MOST_FORWARDS = 64;
-/** Of a channel, and not taken by whom it is for. The library asks a client for half of it at most, and does not look whether it listens. */
-const MOST_UNREAD = 4 * MIB;
+/** Of a channel, and not taken by whom it is for. Twice 2 MiB is what the library lets a client send, and it does not look whether that is all. */
+const MOST_UNREAD = 5 * MIB;
 const LONGEST_USER = 64;
 const METHODS: ("publickey" | "none")[] = ["publickey"];
 const MOST_NOTICES = 8;

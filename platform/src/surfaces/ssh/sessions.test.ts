@@ -3,7 +3,8 @@ import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import type { Client } from "ssh2";
 import { describe, expect, test } from "vitest";
-import { execOn, outcomeOf } from "../../../tests/ssh-client.ts";
+import { CPU_POD } from "../../../tests/pod-world.ts";
+import { execOn, newKeyPair, outcomeOf } from "../../../tests/ssh-client.ts";
 import { setupSsh } from "../../../tests/ssh-world.ts";
 import type { FakeExecution } from "../../ports/compute/fake-execution.ts";
 
@@ -152,11 +153,32 @@ describe("a session ends with the reason", () => {
     await closed;
   });
 
-  test("when its Pod is terminated, as with its account", async () => {
+  test("when its Pod is terminated", async () => {
     const { world, outcome } = await stays();
     await using _ = world;
     await world.act(world.id, "terminate");
     expect(await outcome).toMatchObject({ code: 255, errors: expect.stringContaining(`Pod ${world.id} is gone`) });
+  });
+
+  test("when its account is removed", async () => {
+    await using world = await setupSsh();
+    const key = await world.strangersKey();
+    const pair = newKeyPair();
+    await world.call("PUT", "/v2/account/ssh-keys", { key, body: { keys: [pair.public] } });
+    const { id } = (await world.call("POST", "/v2/pods", { key, body: CPU_POD })).json;
+    await world.settle();
+    const { username } = (await world.call("GET", `/v2/pods/${id}`, { key })).json.ssh.proxy;
+    for (const instance of world.running()) instance.onExec = floatUp;
+    await using client = await world.logIn({ username, privateKey: pair.private });
+    const channel = await execOn(client, "sleep");
+    await once(channel, "data");
+    const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
+    const outcome = outcomeOf(channel);
+    await world.services.accounts.delete("stranger");
+    await world.pass(10);
+    expect(await outcome).toMatchObject({ code: 255, errors: expect.stringContaining(`Pod ${id} is`) });
+    await closed;
+    await expect(world.logIn({ username, privateKey: pair.private, readyTimeout: 500 })).rejects.toThrow();
   });
 
   test("when the server ends, which waits for nobody", async () => {

@@ -1,0 +1,115 @@
+/** Clients that do not keep to what they say. */
+import { once } from "node:events";
+import type { Socket } from "node:net";
+import type { Client, ClientChannel } from "ssh2";
+import { expect, test } from "vitest";
+import { execOn, outcomeOf } from "../../../tests/ssh-client.ts";
+import { setupSsh } from "../../../tests/ssh-world.ts";
+import { turn } from "../../kernel/clock.ts";
+
+interface Inside {
+  _sock: Socket;
+  _protocol: { session(channel: number, window: number, packet: number): void };
+}
+
+const inside = (client: Client) => client as unknown as Inside;
+
+/** From now on sessions are opened as if the client took so much at once, and packets of this size. */
+function claim(client: Client, window: number, packet: number): void {
+  const protocol = inside(client)._protocol;
+  const { session } = protocol;
+  protocol.session = (channel) => session.call(protocol, channel, window, packet);
+}
+
+/** Until it has not changed for many turns: what is stuck on a connection is never idle. */
+async function still(value: () => number): Promise<void> {
+  for (let last = -1, same = 0; same < 300; same = value() === last ? same + 1 : 0) {
+    last = value();
+    await turn();
+  }
+}
+
+const PIECE = Buffer.alloc(65_536, "x");
+const WHOLE_WINDOW = 2 ** 32 - 1;
+
+test("one that takes packets of nothing is sent away, and the server goes on", async () => {
+  await using world = await setupSsh();
+  world.plays((program) => void program.write("words"));
+  const client = await world.logIn();
+  claim(client, WHOLE_WINDOW, 0);
+  const closed = once(client, "close");
+  client.exec("true", () => {});
+  await closed;
+  await using next = await world.logIn();
+  const channel = await execOn(next, "true");
+  expect(String((await once(channel, "data"))[0])).toBe("words");
+});
+
+test("one that claims to take everything and reads nothing stops the program all the same", async () => {
+  await using world = await setupSsh();
+  let written = 0;
+  world.plays(async (program) => {
+    for (; written < 2000; written++) await program.write(PIECE);
+  });
+  await using client = await world.logIn();
+  claim(client, WHOLE_WINDOW, 32_768);
+  await execOn(client, "yes");
+  inside(client)._sock.pause();
+  await still(() => written);
+  // What the connection itself holds on its way is some MB; without a bound it were 128.
+  expect((written * PIECE.length) / 1_048_576).toBeLessThan(32);
+});
+
+test("one that sends more than it was allowed is closed", async () => {
+  await using world = await setupSsh();
+  world.plays(() => {});
+  const client = await world.logIn();
+  const channel = await execOn(client, "sleep");
+  const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
+  (channel as unknown as { outgoing: { window: number } }).outgoing.window = WHOLE_WINDOW;
+  // Of an odd size: where nothing at all is left to send, the library itself drops what comes.
+  for (let sent = 0; sent < 200; sent++) channel.write(PIECE.subarray(1 + sent));
+  await closed;
+  expect(world.told("an SSH client sent more than it was allowed")).not.toEqual([]);
+});
+
+test("two outputs that both have to wait arrive whole, and once", async () => {
+  await using world = await setupSsh();
+  const pieces = 160;
+  let written = 0;
+  world.plays(async (program) => {
+    for (let n = 0; n < pieces; n++, written++) {
+      await program.write(Buffer.alloc(PIECE.length - 1, n));
+      await program.write(Buffer.alloc(PIECE.length - 1, n), "stderr");
+    }
+    program.end({ code: 0 });
+  });
+  await using client = await world.logIn();
+  const channel = await execOn(client, "both");
+  await still(() => written);
+  expect(written).toBeLessThan(pieces);
+  const [out, errors] = await Promise.all([sumOf(channel), sumOf(channel.stderr), once(channel, "close")]);
+  const length = pieces * (PIECE.length - 1);
+  const whole = { length, sum: (length * (pieces - 1)) / 2 };
+  expect([out, errors]).toEqual([whole, whole]);
+});
+
+async function sumOf(stream: ClientChannel | ClientChannel["stderr"]): Promise<{ length: number; sum: number }> {
+  let [length, sum] = [0, 0];
+  for await (const piece of stream) {
+    length += (piece as Buffer).length;
+    for (const byte of piece as Buffer) sum += byte;
+  }
+  return { length, sum };
+}
+
+test("what is no SFTP ends the transfer, with words", async () => {
+  await using world = await setupSsh();
+  world.plays((program) => void program.write("A\n"));
+  await using client = await world.logIn();
+  const channel = await new Promise<ClientChannel>((resolve, reject) =>
+    client.subsys("sftp", (error, opened) => (error ? reject(error) : resolve(opened))),
+  );
+  channel.write(Buffer.alloc(64, 0xff));
+  expect((await outcomeOf(channel)).errors).toContain("is no SFTP: a packet of 4294967295 bytes");
+});
