@@ -10,9 +10,9 @@ export function gpuPriceIn(catalog: Catalog, kind: PricedKind, type: string, clo
   // Of a cloud that does not offer the type, that of the other.
   const pod = cloud === "SECURE" ? secure || community : community || secure;
   if (kind === "pod") return pod;
-  if (kind === "member") return cluster || pod;
+  if (kind === "member") return cluster || secure || community;
   // Workers are priced by pool, whichever of its types they get.
-  return catalog.pools.get(catalog.gpus.get(type)?.pool ?? type)?.price ?? pod;
+  return catalog.pools.get(catalog.gpus.get(type)?.pool ?? type)?.price ?? (secure || community);
 }
 
 /** Of one vCPU by the hour, its memory included. */

@@ -69,8 +69,9 @@ export function phaseOf({ state, startedAt }: KeptInstance): Phase | undefined {
 export const payable: WhatOf<KeptInstance> = ({ id, doc }) => {
   const phase = phaseOf(doc);
   if (!phase) return undefined;
-  const { cluster, createdBy = null, gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, dataCenter, image } = doc;
-  const has = { gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb };
+  const { cluster, createdBy = null, gpuType, gpuCount, flavor, vcpu, memoryMb, dataCenter, image, cloud } = doc;
+  const diskGb = doc.containerGb ?? doc.diskGb;
+  const has = { gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, ...(cloud && { cloud }) };
   const kind: SpanKind = cluster === undefined ? doc.kind : "member";
   const whose = { instance: id, kind, owner: cluster ?? doc.owner, createdBy };
   const about = { ...whose, dataCenter, image, template: doc.template ?? null };

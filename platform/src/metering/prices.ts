@@ -21,9 +21,9 @@ export function priceOf(what: Payable, catalog: Catalog): Price {
   if (kind === "volume") return { ...NOTHING, storage: volumeStorage(what, catalog) };
   if (phase === "used" || phase === "kept") return { ...NOTHING, storage: podStorage(what, catalog) };
   // With a GPU its share of CPU and memory comes along.
-  const { gpuType, gpuCount, flavor, vcpu, diskGb } = what;
+  const { gpuType, gpuCount, flavor, vcpu, diskGb, cloud } = what;
   return {
-    gpu: gpuType === null ? 0 : nano(gpuPriceIn(catalog, kind, gpuType) * gpuCount),
+    gpu: gpuType === null ? 0 : nano(gpuPriceIn(catalog, kind, gpuType, cloud) * gpuCount),
     cpu: gpuType !== null || flavor === null ? 0 : nano(cpuPriceIn(catalog, flavor, kind) * vcpu),
     disk: 0,
     // The disk of a Pod outlives its instances, and has spans of its own.

@@ -1,5 +1,5 @@
 /** A span: an instance in one phase on one place, or storage of one size, at one price, from a moment to a moment. Nothing is paid but by spans. */
-import type { VolumeType } from "../catalog/words.ts";
+import type { Cloud, VolumeType } from "../catalog/words.ts";
 import { monthOf, monthsEntered } from "../kernel/calendar.ts";
 import type { Document, Kept } from "../kernel/document.ts";
 import type { Metering, Phase, Price } from "../kernel/metered.ts";
@@ -24,6 +24,8 @@ export type Having = {
   persistentGb?: number;
   /** Of a network volume. */
   tier?: VolumeType;
+  /** In which a Pod was asked for; the secure one where nothing is said. */
+  cloud?: Cloud;
 };
 
 /** What is paid for of something on record. */
@@ -46,6 +48,8 @@ export type Payable = Having & {
 export type Meterable = Metering &
   Having & {
     kind: InstanceKind;
+    /** The disk of a worker's container, which no machine keeps for it beforehand. */
+    containerGb?: number;
     /** The endpoint or Pod that it runs for. */
     owner: string;
     /** The cluster whose member that Pod is: it is paid for with that alone. */

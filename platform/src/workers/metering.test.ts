@@ -99,3 +99,17 @@ test("one that is gone without a trace is paid for until the last moment at whic
   expect(span!.to).toBeGreaterThanOrEqual(17);
   expect(span!.to).toBeLessThanOrEqual(22);
 });
+
+test("workers are billed as their endpoint, with their disks, as caused by the key that made it", async () => {
+  await using world = await setupFleet({ endpoint: { workers: { idleTimeout: 36 }, disk: 73 } });
+  await idleWorker(world);
+  await world.pass(36);
+  const { records } = (await world.call("GET", "/v2/billing/serverless")).json;
+  expect(records).toMatchObject([
+    { serverlessId: world.endpoint, gpuAmount: 0, cpuAmount: 0.0006, diskAmount: 0.0001 },
+  ]);
+  const { createdBy } = (await world.services.endpoints.find(world.endpoint))!.doc;
+  const { account } = world.owner;
+  expect(await world.services.costs.thisMonth({ account, key: createdBy! })).toBe(700_000n);
+  expect(await world.services.costs.thisMonth({ account, key: "other" })).toBe(0n);
+});

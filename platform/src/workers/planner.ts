@@ -273,7 +273,7 @@ export class Planner {
 
   #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: Counted): Promise<WorkerItem | undefined> {
     const { records, random, clock } = this.#parts;
-    const { image, release, flashboot, template = null, createdBy = null } = endpoint.doc;
+    const { image, release, flashboot, template = null, createdBy = null, disk } = endpoint.doc;
     const keptLast = flashboot === "PRIORITY_FLASHBOOT";
     const unknown = { keyId: null, startedAt: null, readyAt: null, failedAt: null };
     const worker = { id: resourceId(random), account: endpoint.account, createdAt: clock.now() };
@@ -284,6 +284,7 @@ export class Planner {
       image,
       template,
       createdBy,
+      containerGb: disk,
       keptLast,
       ...where,
       ...unknown,

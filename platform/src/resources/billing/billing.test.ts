@@ -1,7 +1,10 @@
 /** Billing histories: buckets, windows, filters, sums, and what is refused. */
 import { describe, expect, test } from "vitest";
 import { DAY, HOUR, nano, putSpan } from "../../../tests/billing-world.ts";
+import { CLUSTER_GPUS, makeCluster } from "../../../tests/cluster-doc.ts";
+import { setupPods } from "../../../tests/pod-world.ts";
 import { setup as setupWorld, type World } from "../../../tests/world.ts";
+import { gpuPrice } from "../../catalog/compute.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
 import type { KeptSpan } from "../../metering/span.ts";
 
@@ -235,6 +238,25 @@ describe("records", () => {
     await s.span({ from: T0, to: T0 + HOUR, price: { gpu: 999_999_123_456_789, cpu: 1, disk: 0, storage: 0 } });
     s.world.clock.jump(HOUR);
     expect((await s.bill("/pods")).records).toMatchObject([{ gpuAmount: 999_999.123456789, cpuAmount: 0.000000001 }]);
+  });
+});
+
+describe("what runs", () => {
+  test("members of a cluster are billed as the cluster, with their disks, and not as Pods", async () => {
+    await using world = await setupPods({ machine: CLUSTER_GPUS });
+    const cluster = await makeCluster(world);
+    world.clock.jump(HOUR);
+    const bill = async (path: string) => (await world.call("GET", `/v2/billing/${path}`)).json;
+    const { records, metadata } = await bill("clusters");
+    // Two members with a GPU each, and 50 GB of disk each at 0.10 USD for 730 hours.
+    const gpuAmount = 2 * gpuPrice.member("NVIDIA L4");
+    expect(records).toMatchObject([{ clusterId: cluster, gpuAmount, networkingAmount: 0 }]);
+    const disk = (await world.call("GET", `/v2/clusters/${cluster}/pods`)).json.pods[0].disk as number;
+    expect(records[0].diskAmount).toBeCloseTo((2 * 0.1 * disk) / 730, 8);
+    expect(metadata).toMatchObject({ uniqueClusterCount: 1 });
+    expect((await bill("pods")).records).toEqual([]);
+    await world.call("DELETE", `/v2/clusters/${cluster}`);
+    expect((await bill(`clusters?clusterId=${cluster}`)).records).toMatchObject([{ gpuAmount }]);
   });
 });
 

@@ -151,3 +151,11 @@ test("a Pod that an older release started pays no disk twice", async () => {
   ]);
   expect(told(all, "used", start)).toEqual([[3_600_000, null, 5]]);
 });
+
+test("a Pod of the community cloud costs what GPUs cost there", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { id } = await world.create({ ...GPU_POD, cloud: "COMMUNITY" });
+  expect(told(await spansOf(world, id), "running", world.clock.now())).toEqual([[0, null, 0.35]]);
+  const { json } = await world.call("GET", `/v2/catalog/gpus/${encodeURIComponent(A40)}`);
+  expect(json.price.community).toBe(0.35);
+});

@@ -17,6 +17,7 @@ export const podStorage: WhatOf<KeptPod> = ({ id, doc }): Payable => ({
   createdBy: doc.createdBy ?? null,
   phase: doc.instance === null ? "kept" : "used",
   ...NO_PROGRAM,
+  cloud: doc.cloud,
   diskGb: doc.disk,
   persistentGb: doc.mounts.persistent?.size ?? 0,
   dataCenter: doc.last?.dataCenter ?? null,

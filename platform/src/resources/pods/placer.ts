@@ -140,8 +140,8 @@ const firstOf = (placed: PodInstance[] | NoRoom): PodInstance | NoRoom => ("reas
 
 function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): KeptPodInstance {
   const about = { kind: "pod", owner: id, image: doc.image, template: doc.template, state: "PLACED" } as const;
-  const { createdBy = null } = doc;
-  const nothingYet = { createdBy, keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
+  const { createdBy = null, cloud } = doc;
+  const nothingYet = { createdBy, cloud, keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
   const yields = doc.interruptible ? { yields: { bid: doc.bidPerGpu ?? 0 } } : {};
   const volumes = doc.mounts.network?.map(({ volumeId }) => volumeId);
   const member = doc.cluster && { cluster: doc.cluster.id };
