@@ -138,8 +138,12 @@ describe("what is kept", () => {
     ]);
   });
 
-  test("an entry is as long as it may be, whatever a client calls itself", async () => {
+  test("an entry is as long as it may be, whatever a client calls itself or what it is after", async () => {
     await using world = await setup();
+    const key = await world.newKey({ scopes: ["read-only"] });
+    for (const id of ["x".repeat(2000), "a%00b", "%ED%A0%80", "short"])
+      await world.call("DELETE", `${SECRETS}/${id}`, { key });
+    expect((await listed(world)).map(({ resource }) => resource?.id)).toEqual(["short", null]);
     await world.call("PUT", "/v2/account/ssh-keys", {
       body: { keys: [] },
       headers: { "user-agent": "x".repeat(3000) },

@@ -3,6 +3,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { orderedId } from "../../kernel/ids.ts";
 import { isProblem, type Meaning } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { isStorable } from "../../kernel/storable.ts";
 import { Collection, type Item, type Page, type PageAsked } from "../../ports/store/collection.ts";
 import type { Companion, CompanionStore } from "../../ports/store/companion-store.ts";
 import type { ListKey, Write } from "../../ports/store/store.ts";
@@ -182,13 +183,18 @@ function docOf({
     actor: { type, ...(id !== undefined && { id }), ...(name !== undefined && { name: name.slice(0, NAME_LENGTH) }) },
     operation,
     ...(action !== undefined && { action: action.slice(0, FIELD_LENGTH) }),
-    ...(resource && { resource: { type: resource.type, ...(resource.id !== undefined && { id: resource.id }) } }),
+    ...(resource && { resource: { type: resource.type, ...knownId(resource.id) } }),
     ...(address !== undefined && { address: address.slice(0, FIELD_LENGTH) }),
     ...(userAgent !== undefined && { userAgent: userAgent.slice(0, USER_AGENT_LENGTH) }),
     fields: (fields ?? []).slice(0, FIELDS).map((field) => field.slice(0, FIELD_LENGTH)),
     outcome: "unknown",
     ...(reason !== undefined && { reason }),
   };
+}
+
+/** Who may not do something may name anything: what no id can be is not kept. */
+function knownId(id: string | undefined): { id?: string } {
+  return id !== undefined && id.length <= NAME_LENGTH && isStorable(id) ? { id } : {};
 }
 
 /** With the id of what was made, where the deed named none. */
