@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import type { Document, Kept } from "../../kernel/document.ts";
 import { Collection } from "./collection.ts";
 import { MemoryStore } from "./memory-store.ts";
-import type { Listing, StoredRecord } from "./store.ts";
+import type { Listing, StoredRecord, Write } from "./store.ts";
 
 interface Tool extends Document {
   name: string;
@@ -265,6 +265,18 @@ describe("keys that are computed differently", () => {
     expect(await later.get("t1")).toMatchObject({ version: 2 });
   });
 
+  test("very many take few commits", async () => {
+    const store = new CountingStore();
+    const { tools } = setup(store);
+    await tools.prepare();
+    for (let i = 0; i < 450; i++) await tools.insert(tool(`t${i}`, { name: `Saw ${i}` }));
+    store.commits = 0;
+    const later = new Collection(store, lowerCase);
+    await later.prepare();
+    expect(store.commits).toBeLessThan(5);
+    for (const i of [0, 200, 449]) expect(await later.find("a", "name", `saw ${i}`)).toMatchObject({ id: `t${i}` });
+  });
+
   test("a record changed or removed by another node meanwhile keeps what that node gave it", async () => {
     const store = new InterruptedStore();
     const { tools } = setup(store);
@@ -301,5 +313,14 @@ class InterruptedStore extends MemoryStore {
     this.meanwhile = undefined;
     await meanwhile?.();
     return page;
+  }
+}
+
+class CountingStore extends MemoryStore {
+  commits = 0;
+
+  override async commit(writes: Write[]): Promise<StoredRecord[]> {
+    this.commits++;
+    return super.commit(writes);
   }
 }

@@ -60,6 +60,7 @@ const MOST_TRIES = 10_000;
 const EVERYWHERE = "*";
 const FORMAT_KIND = "format";
 const PAGE = 500;
+const REBUILT_TOGETHER = 200;
 
 export class Collection<T extends Document> {
   readonly #store: Store;
@@ -246,24 +247,35 @@ export class Collection<T extends Document> {
     if (stored && stored.keysVersion !== keysVersion) await this.#rebuildKeys();
     const doc = { format: v, keysVersion };
     const record = { kind: FORMAT_KIND, id: kind, account: EVERYWHERE, createdAt: 0, doc, unique: [] };
-    const refusal = await this.#attempt(
+    const refusal = await this.#attempt([
       known ? { do: "patch", kind: FORMAT_KIND, id: kind, set: doc } : { do: "insert", record },
-    );
+    ]);
     // An id that is taken: another node started at the same moment and noted the same thing.
     if (refusal && refusal.reason !== "id-taken") throw refusal;
   }
 
+  /** Many in a commit, since there may be very many; one by one where one of them was changed meanwhile. */
   async #rebuildKeys(): Promise<void> {
-    for await (const item of this.all()) await this.#rebuildKeysOf(item);
+    for (let after: LastSeen | undefined, more = true; more; ) {
+      const page: Item<T>[] = await this.list({ after, limit: REBUILT_TOGETHER });
+      const refusal = page.length > 0 && (await this.#attempt(page.map((item) => this.#rebuilding(item))));
+      if (refusal) for (const item of page) await this.#rebuildKeysOf(item);
+      after = page.at(-1);
+      more = page.length === REBUILT_TOGETHER;
+    }
+  }
+
+  #rebuilding({ id, account, version, doc }: Item<T>): Write {
+    const keys = { unique: this.#keys(account, doc), listed: this.#listed(doc) };
+    return { do: "patch", kind: this.#kept.kind, id, ifVersion: version, set: {}, ...keys };
   }
 
   /** Other nodes may be at work already: a record changed meanwhile is read again, and one that is gone needs no keys. */
   async #rebuildKeysOf(item: Item<T>): Promise<void> {
     const { kind } = this.#kept;
     for (let now: Item<T> | undefined = item; now; now = await this.get(item.id)) {
-      const { id, account, version, doc } = now;
-      const keys = { unique: this.#keys(account, doc), listed: this.#listed(doc) };
-      const refusal = await this.#attempt({ do: "patch", kind, id, ifVersion: version, set: {}, ...keys });
+      const { id } = now;
+      const refusal = await this.#attempt([this.#rebuilding(now)]);
       if (!refusal) return;
       if (refusal.reason === "key-taken") {
         const why = `${kind} ${id} cannot have its keys rebuilt, for another record holds one of them`;
@@ -272,9 +284,9 @@ export class Collection<T extends Document> {
     }
   }
 
-  async #attempt(write: Write): Promise<WriteRefused | undefined> {
+  async #attempt(writes: Write[]): Promise<WriteRefused | undefined> {
     try {
-      await this.#store.commit([write]);
+      await this.#store.commit(writes);
       return undefined;
     } catch (error) {
       if (error instanceof WriteRefused) return error;
