@@ -1,12 +1,12 @@
 /** What was spent since a moment, asked for all the time: as exact as reading everything, but for what happened since the last look. */
 import { expect, test } from "vitest";
-import { FakeClock } from "../kernel/clock.ts";
+import { FakeClock, turn } from "../kernel/clock.ts";
 import { SeededRandom } from "../kernel/random.ts";
 import { Collection } from "../ports/store/collection.ts";
 import { MemoryStore } from "../ports/store/memory-store.ts";
 import type { Listing } from "../ports/store/store.ts";
 import { Costs } from "./cost.ts";
-import { RunningCosts } from "./running-cost.ts";
+import { RunningCosts, StillReading } from "./running-cost.ts";
 import { type KeptSpan, spans } from "./span.ts";
 
 const T0 = Date.UTC(2026, 0, 1);
@@ -120,6 +120,43 @@ test("a look reads what is open and what is new, not all that ever was", async (
   await running.since({ account: "acc", since: T0 });
   // A page is looked at, for nothing in it may be as new.
   expect(store.read - read).toBeLessThanOrEqual(502);
+});
+
+test("a long history keeps only those waiting who want to, and the next who asks knows", async () => {
+  const { running, begin, clock, store } = setup();
+  await begin();
+  await clock.advance(HOUR);
+  const gate = Promise.withResolvers<void>();
+  const list = store.list.bind(store);
+  store.list = async (listing) => {
+    await gate.promise;
+    return list(listing);
+  };
+  const asked = { account: "acc", since: T0 };
+  const impatient = running.sinceWithin(asked, 500).catch((error: unknown) => error);
+  await clock.advance(500);
+  expect(await impatient).toBeInstanceOf(StillReading);
+  gate.resolve();
+  expect(await running.sinceWithin(asked, 500)).toBeGreaterThan(USD);
+});
+
+test("once an hour all is read again, beside those who ask", async () => {
+  const { running, begin, end, clock } = setup();
+  const asked = { account: "acc", since: T0 };
+  await running.since(asked);
+  for (let minute = 0; minute < 40; minute += 10) {
+    await clock.advance(10 * 60_000);
+    await running.since(asked);
+  }
+  // Written so late that no look finds it.
+  await end(await begin({ from: T0 + 1000 }), T0 + 1000 + 360_000);
+  await clock.advance(10 * 60_000);
+  expect(await running.since(asked)).toBe(0n);
+  await clock.advance(12 * 60_000);
+  await running.since(asked);
+  await turn();
+  await clock.advance(LOOK);
+  expect(await running.since(asked)).toBe(USD / 10n);
 });
 
 test("it is what a reading of everything finds, whatever begins and ends", async () => {

@@ -30,7 +30,11 @@ interface Tally {
 interface Known {
   tally?: Tally;
   looking?: Promise<Tally> | undefined;
+  whole?: Promise<void> | undefined;
 }
+
+/** What was spent is not known yet: a long history is being read. */
+export class StillReading extends Error {}
 
 /** How late a span is seen that began, or ended, after the last look. */
 const LOOK_MS = 5000;
@@ -96,6 +100,18 @@ export class RunningCosts {
     return sum;
   }
 
+  /** The same for those who keep others waiting: what is not known within this time is not waited for, and known a little later. */
+  async sinceWithin(asked: Asked, patienceMs: number): Promise<bigint> {
+    const reading = this.since(asked);
+    const { promise, reject } = Promise.withResolvers<never>();
+    const timer = this.#clock.after(patienceMs, () => reject(new StillReading("it is still being read")));
+    try {
+      return await Promise.race([reading, promise]);
+    } finally {
+      timer.cancel();
+    }
+  }
+
   async #tally(asked: Asked, known: Known): Promise<Tally> {
     const { tally } = known;
     const now = this.#clock.now();
@@ -110,9 +126,29 @@ export class RunningCosts {
   async #look(asked: Asked, known: Known): Promise<Tally> {
     const now = this.#clock.now();
     const { tally } = known;
-    const isFit = tally && now >= tally.lookedAt && now - tally.wholeAt < WHOLE_MS && now - tally.lookedAt < LATE_MS;
-    known.tally = isFit ? await this.#goOn(asked, tally, now) : await this.#begin(asked, now);
-    return known.tally;
+    if (!tally || now < tally.lookedAt || now - tally.lookedAt >= LATE_MS) {
+      known.tally = await this.#begin(asked, now);
+      return known.tally;
+    }
+    if (now - tally.wholeAt >= WHOLE_MS) this.#readWhole(asked, known);
+    const next = await this.#goOn(asked, tally, now);
+    // What was read as a whole meanwhile is better, and goes on from there at the next look.
+    if (known.tally === tally) known.tally = next;
+    return next;
+  }
+
+  /** Beside those who ask: nobody waits for it, and one that fails is tried again by the next look. */
+  #readWhole(asked: Asked, known: Known): void {
+    known.whole ??= this.#begin(asked, this.#clock.now())
+      .then(
+        (read) => {
+          known.tally = read;
+        },
+        () => undefined,
+      )
+      .finally(() => {
+        known.whole = undefined;
+      });
   }
 
   /** What is open is listed first: what ends while all is read is then found among those that ended, or is still to end at the next look. */

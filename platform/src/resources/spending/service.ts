@@ -7,7 +7,7 @@ import { MOST_USD, moneyText, nanosOf, usdOf } from "../../kernel/money.ts";
 import { problem } from "../../kernel/problem.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Costs } from "../../metering/cost.ts";
-import { RunningCosts } from "../../metering/running-cost.ts";
+import { type Asked, RunningCosts, StillReading } from "../../metering/running-cost.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
 import { type Account, accounts, apiKeys, type KeptApiKey, type Spending } from "../account/model.ts";
@@ -50,6 +50,15 @@ const TERMS_MS = 1000;
 /** What a key may spend never changes. */
 const KEY_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
+/** The planner decides for all accounts, and waits no longer for the history of one. */
+const PATIENCE_MS = 500;
+
+type ReadCost = (asked: Asked) => Promise<bigint>;
+
+const READING: Unpaid = {
+  reason: "spend limit: what was spent so far is still being read",
+  sentence: "What this account has spent so far is still being read; try again in a moment.",
+};
 const MOST_CREDIT = nanosOf(MOST_USD);
 
 export class SpendBook {
@@ -58,6 +67,7 @@ export class SpendBook {
   readonly #exact: Costs;
   readonly #running: RunningCosts;
   readonly #clock: Clock;
+  readonly #patiently: ReadCost = (asked) => this.#running.since(asked);
   readonly #terms: Remembered<Spending>;
   readonly #keyLimits: Remembered<KeyLimit>;
 
@@ -76,19 +86,32 @@ export class SpendBook {
 
   /** Refuses to start something new, for an account and for keys that cause it. Costs nothing where nothing is limited. */
   async assert(account: string, ...keys: readonly (string | null | undefined)[]): Promise<void> {
-    const refusal = await this.refusal(account, ...keys);
+    const refusal = await this.#find(account, keys, this.#patiently);
     if (refusal) throw problem("unpaid", refusal.sentence);
   }
 
-  /** Why nothing new can be started; undefined when it can. For those who can wait until it can. */
+  /** Why nothing new can be started; undefined when it can. For those who can wait until it can, and who decide for others too: a long history keeps nobody else waiting. */
   async refusal(account: string, ...keys: readonly (string | null | undefined)[]): Promise<Unpaid | undefined> {
+    try {
+      return await this.#find(account, keys, (asked) => this.#running.sinceWithin(asked, PATIENCE_MS));
+    } catch (error) {
+      if (error instanceof StillReading) return READING;
+      throw error;
+    }
+  }
+
+  async #find(
+    account: string,
+    keys: readonly (string | null | undefined)[],
+    read: ReadCost,
+  ): Promise<Unpaid | undefined> {
     const terms = await this.#termsOf(account);
-    const ofAccount = await this.#refusalOf(account, terms);
+    const ofAccount = await this.#refusalOf(account, terms, read);
     if (ofAccount) return ofAccount;
     for (const key of new Set(keys)) {
       const known = key ? await this.#limitOf(key) : undefined;
       if (!key || !known || known.limit === 0) continue;
-      const spent = await this.#spent(account, key);
+      const spent = await this.#spent(account, key, read);
       if (spent >= known.limit) return this.#overLimit(`the API key '${known.name}'`, known.limit, spent);
     }
     return undefined;
@@ -210,11 +233,11 @@ export class SpendBook {
     if (!changed) throw problem("not-found", "account not found");
   }
 
-  async #refusalOf(account: string, terms: Spending): Promise<Unpaid | undefined> {
+  async #refusalOf(account: string, terms: Spending, read?: ReadCost): Promise<Unpaid | undefined> {
     const limit = limitOf(terms);
-    const spent = limit > 0 ? await this.#spent(account) : 0;
+    const spent = limit > 0 ? await this.#spent(account, undefined, read) : 0;
     if (limit > 0 && spent >= limit) return this.#overLimit("the account", limit, spent);
-    const balance = await this.#balanceOf(account, terms);
+    const balance = await this.#balanceOf(account, terms, read);
     if (balance === undefined || balance > 0) return undefined;
     return {
       reason: "no credit: the balance of the account is used up",
@@ -233,12 +256,16 @@ export class SpendBook {
     };
   }
 
-  async #spent(account: string, key?: string): Promise<number> {
-    return Number(await this.#running.since({ account, key, since: bucketStart("month", this.#clock.now()) }));
+  async #spent(account: string, key?: string, read: ReadCost = this.#patiently): Promise<number> {
+    return Number(await read({ account, key, since: bucketStart("month", this.#clock.now()) }));
   }
 
-  async #balanceOf(account: string, { prepaid }: Spending): Promise<number | undefined> {
-    return prepaid && prepaid.left - Number(await this.#running.since({ account, since: prepaid.at }));
+  async #balanceOf(
+    account: string,
+    { prepaid }: Spending,
+    read: ReadCost = this.#patiently,
+  ): Promise<number | undefined> {
+    return prepaid && prepaid.left - Number(await read({ account, since: prepaid.at }));
   }
 
   async #exactBalance(account: string, { prepaid }: Spending, to: number): Promise<number | undefined> {
