@@ -14,6 +14,7 @@ const rateLimitHeaders = {
 const reasons: Record<number, string> = {
   400: "The request is malformed, or conflicts with a rule of the service.",
   401: "The bearer token is missing, malformed, expired or invalid.",
+  402: "The account or the API key has spent what it may: nothing new is started, and nothing that runs is ended.",
   403: "The token is valid, but lacks access to the resource or action.",
   404: "The resource does not exist or is not accessible to the caller.",
   405: "The path exists, but not with this method; `Allow` lists the methods it has.",
