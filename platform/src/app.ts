@@ -175,7 +175,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { instanceRecords: instances } = services;
   const own = parts.machines ?? [];
   const used = (pod: string) => portUses.begin(pod);
-  const executions = new OwnExecutions({ own, used });
+  const executions = new OwnExecutions({ own, used, clock });
   const otherInstances = node && new OtherInstances({ calls, peers });
   const shells = new Shells({ ...services, workers, own: executions, elsewhere: otherInstances });
   const terminals = new TerminalService({ ...services, shells, publicUrl: () => endpoints.publicUrl() });

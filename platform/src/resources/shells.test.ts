@@ -169,3 +169,24 @@ test("in a worker that was started by hand nothing can be run from here", async 
     world.app.shells.find(callerIn(world), { endpoint: world.endpoint, worker: worker.id }),
   ).rejects.toMatchObject({ code: "wrong-state", detail: expect.stringContaining("was started by hand") });
 });
+
+test("who asks for many at once gets them a few at a time, and another account is not behind all of them", async () => {
+  await using world = await setupPods();
+  const mine: string[] = [(await world.create()).id, (await world.create()).id];
+  const key = await world.strangersKey();
+  const { json } = await world.call("POST", "/v2/pods", { body: CPU_POD, key });
+  await world.settle();
+  const begun: string[] = [];
+  for (const instance of world.running()) instance.onExec = () => void begun.push(instance.spec.owner);
+  const { account } = (await world.services.podRecords.pods.get(json.id))!;
+  const opening = Array.from({ length: 60 }, (_, i) => openIn(world, mine[i % 2]!));
+  await world.settle();
+  opening.push(world.app.shells.open({ ...callerIn(world), account }, { pod: json.id }, SPEC));
+  await world.settle();
+  expect(begun).toHaveLength(50);
+  await world.clock.advance(300);
+  expect(begun.slice(50)).toContain(json.id);
+  await world.pass(3);
+  expect(begun).toHaveLength(61);
+  for (const execution of await Promise.all(opening)) execution.close();
+});

@@ -73,9 +73,10 @@ export class Shells {
   }
 
   async #pod(caller: Caller, id: string): Promise<InstanceSite> {
-    const { status, reason, instance, last } = (await this.#parts.pods.own(caller, id)).doc;
+    const { account, doc } = await this.#parts.pods.own(caller, id);
+    const { status, reason, instance, last } = doc;
     if (status !== "RUNNING" || instance === null || !last) throw notRunning({ pod: id }, status, reason);
-    return { machine: last.machine, instance, owner: id };
+    return { account, machine: last.machine, instance, owner: id };
   }
 
   async #worker(caller: Caller, place: { endpoint: string; worker: string }): Promise<InstanceSite> {
@@ -89,7 +90,7 @@ export class Shells {
     if (phaseOf(doc) === "frozen")
       throw problem("wrong-state", `Worker ${worker} is frozen: it stands still until a job needs it.`);
     if (phaseOf(doc) === undefined || doc.machine === null) throw notRunning(place, doc.state, doc.reason);
-    return { machine: doc.machine, instance: worker, owner: endpoint };
+    return { account: caller.account, machine: doc.machine, instance: worker, owner: endpoint };
   }
 }
 

@@ -95,11 +95,12 @@ export class InstanceLink implements Ahead {
 
   /** Whatever the asking node believes: only what the record says is on a machine of this node. */
   async #find(instance: string): Promise<{ compute: Compute; site: InstanceSite }> {
-    const doc = (await this.#parts.instances.find(instance))?.doc;
+    const item = await this.#parts.instances.find(instance);
+    const doc = item?.doc;
     const own = this.#parts.own.find(({ id }) => id === doc?.machine);
-    if (!own || !doc)
+    if (!own || !item || !doc)
       throw problem("not-found", `instance ${instance} is not here, and a request is passed on only once`);
-    return { compute: own.compute, site: { machine: own.id, instance, owner: doc.owner } };
+    return { compute: own.compute, site: { account: item.account, machine: own.id, instance, owner: doc.owner } };
   }
 
   #asProblem(error: unknown): Problem {

@@ -140,6 +140,9 @@ describe("who does harm", () => {
     await world.settle();
     world.running().at(-1)!.onExec = (program) => program.end({ code: 0 });
     const other = await new TerminalClient(await ticketFor(world, json.id, { key: theirs })).opened();
+    // Some of the hundred are still about to be started: the other account's is among the next two.
+    await world.settle();
+    await world.clock.advance(400);
     expect(await other.told("exit")).toMatchObject({ code: 0 });
   });
 
