@@ -122,6 +122,13 @@ function recordCases(open: OpenStore): void {
     expect(await opened.store.get("thing", "r1")).toBeUndefined();
   });
 
+  test("of 50 removals of one record at once, one wins", async () => {
+    await using opened = await open();
+    await seed(opened.store, { id: "r1" });
+    const { won, refused } = await settled(Array.from({ length: 50 }, () => opened.store.commit([removeOf("r1")])));
+    expect([won.length, new Set(refused)]).toEqual([1, new Set(["missing"])]);
+  });
+
   test("of 50 patches of one version at once, one wins", async () => {
     await using opened = await open();
     await seed(opened.store, { id: "r1", doc: {} });
