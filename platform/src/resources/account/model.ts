@@ -134,7 +134,8 @@ const AUTHORIZED_KEY = "^(ssh|ecdsa|sk)-[^\\s]+ [^\\s]+([ \\t][^\\n\\r]*)?$";
 const sshKeyList = {
   keys: t.Array(t.String({ maxLength: 16_384, pattern: AUTHORIZED_KEY }), {
     maxItems: 1000,
-    description: "Public keys, one authorized_keys line each. They reach Pods created later with `startSsh`.",
+    description:
+      "Public keys, one authorized_keys line each: whoever has one logs in to every Pod of the account by SSH. Pods created later with `startSsh` are given them.",
   }),
 };
 

@@ -59,8 +59,10 @@ export class SshConnection {
     this.#parts = parts;
     const { client } = parts;
     const socket = socketOf(client).setNoDelay(true);
-    // Its close follows, and says all that matters.
-    client.on("error", () => {});
+    // Its close follows, and says all that matters; but whoever does not answer any more does not say goodbye either.
+    client.on("error", (error: Error & { level?: string }) => {
+      if (error.level === "client-timeout") this.destroy();
+    });
     client.on("authentication", (attempt) => floating(this.#authenticate(attempt), (error) => this.#fail(error)));
     client.on("session", (accept, reject) => this.#open(accept, reject));
     client.on("tcpip", (accept, reject, { destIP, destPort }) =>

@@ -11,7 +11,7 @@ import {
   LONGEST_DELAY_MS,
   MOST_FAILURES,
 } from "../../guards/login-attempts.ts";
-import { LOGIN_MS, MOST_STRANGERS_OF_ADDRESS } from "./server.ts";
+import { LOGIN_MS, MOST_STRANGERS, MOST_STRANGERS_OF_ADDRESS } from "./server.ts";
 
 const REFUSED = "All configured authentication methods failed";
 const other = newKeyPair();
@@ -101,8 +101,8 @@ describe("who does not say who it is", () => {
   afterEach(() => {
     for (const socket of sockets.splice(0)) socket.destroy();
   });
-  const knock = async ({ port }: SshWorld) => {
-    const socket = connect(port, "127.0.0.1").on("error", () => {});
+  const knock = async ({ port }: SshWorld, localAddress = "127.0.0.1") => {
+    const socket = connect({ port, host: "127.0.0.1", localAddress }).on("error", () => {});
     sockets.push(socket);
     await once(socket, "data");
     return socket;
@@ -115,6 +115,17 @@ describe("who does not say who it is", () => {
     await world.clock.advance(LOGIN_MS);
     await closed;
     expect(world.told("SSH login refused")).toMatchObject([{ reason: "no login within 30 s" }]);
+  });
+
+  test("from however many addresses leaves room for who comes next: the oldest goes", async () => {
+    await using world = await setupSsh();
+    const addresses = Array.from({ length: MOST_STRANGERS / MOST_STRANGERS_OF_ADDRESS }, (_, n) => `127.0.1.${n + 1}`);
+    for (const address of addresses) for (let n = 0; n < MOST_STRANGERS_OF_ADDRESS; n++) await knock(world, address);
+    const closed = once(sockets[0]!, "close");
+    await using client = await world.logIn();
+    await closed;
+    expect(sockets.filter(({ destroyed }) => destroyed)).toHaveLength(1);
+    expect(client).toBeDefined();
   });
 
   test("cannot come with any number of connections from one address", async () => {

@@ -114,7 +114,8 @@ const OPEN_TO_WRITE = `
 const LIST = `cd "$1" && if command -v find >/dev/null 2>&1
   then find . -maxdepth 1 -exec stat -c '${STAT} %n' {} +
   else stat -c '${STAT} %n' ./* ./.[!.]* 2>/dev/null; : ; fi`;
-const REAL = `if [ -d "$1" ]; then cd "$1" && pwd -P
+/** `readlink -f` is not everywhere, nor is it the same everywhere for what is not there. */
+const REAL = `readlink -f "$1" 2>/dev/null || if [ -d "$1" ]; then cd "$1" && pwd -P
   else d=$(dirname "$1") && b=$(basename "$1") && cd "$d" && printf '%s/%s\\n' "$(pwd -P)" "$b"; fi`;
 const REMOVE = `if [ -d "$1" ] && [ ! -L "$1" ]; then echo "is a folder"; exit 1; fi
   [ -e "$1" ] || [ -L "$1" ] || { echo "No such file or directory"; exit 1; }

@@ -35,6 +35,8 @@ class ServedFiles {
   readonly #files: FilesInPod;
   readonly #handles = new Map<string, OpenFile | OpenFolder>();
   #made = 0;
+  /** Clients ask for much ahead: what is wrong with all of it is said once. */
+  #said = "";
 
   constructor(line: Line, files: FilesInPod) {
     this.#line = line;
@@ -61,7 +63,10 @@ class ServedFiles {
   async #refusal(id: number, error: unknown): Promise<Buffer> {
     if (isProblem(error)) return this.#refusal(id, new Failure("failure", error.message));
     if (!(error instanceof Failure)) throw error;
-    if (error.status === "failure") await this.#line.say(error.message);
+    if (error.status === "failure" && error.message !== this.#said) {
+      this.#said = error.message;
+      await this.#line.say(error.message);
+    }
     return answer.status(id, error.status, error.message);
   }
 
