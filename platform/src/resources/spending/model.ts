@@ -14,6 +14,7 @@ export const spendLimit = (description: string) =>
 const spendWebhook = t.String({
   format: "uri",
   pattern: "^[hH][tT][tT][pP][sS]?:",
+  maxLength: WEBHOOK_BYTES,
   "x-max-bytes": WEBHOOK_BYTES,
   description:
     "An http or https URL that is posted a warning at 80% and at 100% of a limit or of a credit; null for none.",
