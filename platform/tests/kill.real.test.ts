@@ -8,7 +8,7 @@ import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFol
 import { Wire } from "./wire.ts";
 
 /** Each takes a restart beside everything else that is tested: `MILLRACE_TEST_KILLS=20` for the whole of it. */
-const KILLS = Number(process.env.MILLRACE_TEST_KILLS ?? 6);
+const KILLS = Number(process.env.MILLRACE_TEST_KILLS ?? 4);
 const ACKNOWLEDGEMENTS = 1000;
 const HELD = 50;
 const SUBMITTERS = 24;

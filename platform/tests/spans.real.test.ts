@@ -9,7 +9,7 @@ import { Collection } from "../src/ports/store/collection.ts";
 import { isOver, LOOK_MS, type Place, place, submit } from "./worker-place.ts";
 
 /** Each takes a restart: `MILLRACE_TEST_KILLS=50` for the whole of it. */
-const KILLS = Number(process.env.MILLRACE_TEST_KILLS ?? 5);
+const KILLS = Number(process.env.MILLRACE_TEST_KILLS ?? 3);
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());
 /** From the middle of a start to a worker that is frozen. */
 const LONGEST_LIFE_MS = 2500;

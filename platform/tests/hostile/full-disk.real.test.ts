@@ -110,7 +110,6 @@ test.skipIf(!isRoot)(
     expect((await caller.call("DELETE", `/v2/serverless/${works}`)).status).toBe(204);
     expect(await server.end("SIGTERM")).toBe(0);
   },
-  60_000,
 );
 
 test("a data folder that somebody moves away acknowledges nothing, and goes on when it is back", async () => {

@@ -92,14 +92,13 @@ export class SshConnection {
     return this.#parts.door.whyNot(caller, pod);
   }
 
-  /** Ends all that is open with these words, and then itself. */
+  /** Ends all that is open with these words, and then itself: OpenSSH shows nothing any more once it was told of the end of the connection. */
   close(words: string): void {
-    for (const session of this.#sessions) session.close(words);
-    const sent = [...this.#lines].map((line) => line.sent);
+    const over = [...this.#sessions].map((session) => session.close(words));
     const end = () => {
       this.#parts.client.end();
     };
-    floating(Promise.all(sent).then(end), end);
+    floating(Promise.all(over).then(end), end);
   }
 
   destroy(): void {

@@ -27,6 +27,7 @@ export class Line {
   #hasEnded = false;
 
   readonly #onGone: () => void;
+  readonly #over = Promise.withResolvers<void>();
 
   constructor(channel: ServerChannel, socket: Socket, onGone: () => void) {
     this.channel = channel;
@@ -47,17 +48,18 @@ export class Line {
     if (this.#isGone) return;
     this.#isGone = true;
     this.#release();
+    this.#over.resolve();
     this.#onGone();
+  }
+
+  /** Resolves when its client has closed it too, or is gone. */
+  get over(): Promise<void> {
+    return this.#over.promise;
   }
 
   /** Resolves when it is sent, or nobody is there to send it to; never rejects. */
   write(piece: Buffer | string, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
     this.#last = this.#last.then(() => this.#write(piece, stream));
-    return this.#last;
-  }
-
-  /** Resolves when all that was written so far is sent. */
-  get sent(): Promise<void> {
     return this.#last;
   }
 

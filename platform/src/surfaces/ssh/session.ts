@@ -82,12 +82,13 @@ export class SshSession {
     session.once("close", () => this.#hangUp());
   }
 
-  /** Ends it, and says why. */
-  close(words: string): void {
+  /** Ends it, and says why. Resolves when its client has let go of it. */
+  close(words: string): Promise<void> {
     const line = this.#line;
     if (line) floating(line.say(words), () => {});
     line?.end(REFUSED);
     this.#hangUp();
+    return line?.over ?? Promise.resolve();
   }
 
   #hangUp(): void {
