@@ -122,7 +122,8 @@ export class HostInstance {
 
   async #isLaunched(): Promise<boolean> {
     this.#launcher ??= await this.folder.identity();
-    return this.#launcher === undefined || isAlive(this.#launcher);
+    // On a full disk nobody could write down who launches it: those that are at it are found by their commands.
+    return this.#launcher ? isAlive(this.#launcher) : (await this.#remains()).length > 0;
   }
 
   /** Ends what the program left behind, waits for its last words and learns how it ended. */
