@@ -76,7 +76,8 @@ describe.concurrent("on one server", () => {
     onTestFailed(showLog);
     const scaling = { type: "QUEUE_DELAY", queueDelay: 0.5 };
     const endpoint = await at.endpoint({ workers: { max: 3, idleTimeout: 1 }, scaling });
-    const jobs = await submitMany(at, endpoint, 10, { ms: 800 });
+    // Long enough that the third worker finds some left, also on a machine that is busy.
+    const jobs = await submitMany(at, endpoint, 10, { ms: 2500 });
     const ended = await untilAll(at, endpoint, jobs, isOver);
     expect(ended.map(({ status }) => status)).toEqual(jobs.map(() => "COMPLETED"));
     expect(new Set(ended.map(({ workerId }) => workerId)).size).toBe(3);
@@ -182,7 +183,8 @@ test.concurrent.for([
     const shell = ["--init", "--network", "none", "--entrypoint", "/bin/sh", TEST_IMAGE];
     const alien = await engine.docker("run", "--detach", "--name", "alien", ...shell, "-c", "sleep 1000");
     const endpoint = await at.endpoint({ workers: { min: 2, max: 2 } });
-    const jobs = await submitMany(at, endpoint, 2, { ms: 5000 });
+    // Those that are to be lost must not be done before they are.
+    const jobs = await submitMany(at, endpoint, 2, { ms: retried > 0 ? 15_000 : 5000 });
     await untilAll(at, endpoint, jobs, isRunning);
     await engine.kill();
     jobs.push(...(await submitMany(at, endpoint, 4, {})));
