@@ -11,7 +11,7 @@ import type { InstanceKind } from "../../ports/compute/compute.ts";
 import { ended, found, linesOf, newId, reachAt, specOf } from "../../ports/compute/conformance-world.ts";
 import { DriverProcess, leftWorld } from "./driver-world.ts";
 import { runTool } from "./forker.ts";
-import { HostInstance, LAUNCH } from "./host-instance.ts";
+import { LAUNCH } from "./host-instance.ts";
 import { keyOf } from "./host-options.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
@@ -387,17 +387,3 @@ test("the disk of what stays is held to its size, outlives a crash of its progra
 
 /** The first boot left no room for the second to count. */
 const rmFile = (world: HostWorld, id: string) => rm(join(world.data, "instances", ".disks", id, "large"));
-
-test("one of which a full disk kept who launched it is ended all the same", async () => {
-  await using world = await openHost();
-  const id = newId();
-  const folder = new InstanceFolder(join(world.data, "instances", id));
-  const kept = keptFrom(specOf(world, []), realClock.now(), { segment: 1024, gpus: [] });
-  await folder.make(kept, []);
-  await writeFile(join(folder.path, "identity"), "");
-  const parts = { clock: realClock, cgroups: undefined, sandboxed: false, changed: () => {}, failed: () => {} };
-  const instance = new HostInstance(id, folder, kept, parts);
-  await instance.follow(undefined);
-  await instance.kill();
-  expect(instance.view()).toMatchObject({ state: "exited", exit: { reason: expect.stringContaining("not seen") } });
-});
