@@ -118,9 +118,5 @@ test("once the first is killed, requests wait for a worker and logs are told whi
   const { status, json } = await asked;
   // By a connection that was still open the worker may have got it, and then nobody else does.
   if (status !== 200)
-    expect([status, json.error]).toEqual([
-      502,
-      // Refused where the next server took longer to come than is waited for.
-      expect.stringMatching(new RegExp(`worker ${worker} (broke|refused) the connection`)),
-    ]);
+    expect([status, json.error]).toEqual([502, expect.stringContaining(`worker ${worker} broke the connection`)]);
 });

@@ -1,11 +1,12 @@
 /** What goes wrong between a client and a worker, and how each of them learns of it. */
 import { once } from "node:events";
 import { createServer, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+import { type AddressInfo, connect } from "node:net";
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../../tests/balanced-world.ts";
 import { idle } from "../../../tests/idle.ts";
 import { WAIT_FOR_ANY_MS } from "../../balancing/balancer.ts";
+import { problem } from "../../kernel/problem.ts";
 
 const MIB = 1_048_576;
 const LIMIT = 30 * MIB;
@@ -140,6 +141,25 @@ describe("a worker that does not listen", () => {
       502,
       "worker deaf refused the connection: nobody listens on port 80 of deaf",
     ]);
+  });
+
+  test("one whose node is away is asked again until that is back: the request was not sent", async () => {
+    await using world = await setupBalanced();
+    const { balancer } = world.app;
+    const fit = world.worker("fit", mirror, { ready: false });
+    let tries = 0;
+    const dial = async () => {
+      if (++tries < 4) throw problem("no-answer", "node n is not reachable: ECONNREFUSED");
+      return connect((fit.server.address() as AddressInfo).port);
+    };
+    balancer.add(world.endpoint, { worker: "away", dial });
+    balancer.ready(world.endpoint, "away");
+    const asked = world.ask("POST", "/x", { body: "y" });
+    for (let looks = 1; looks < 4; looks++) {
+      await world.clock.armed(250);
+      await world.clock.advance(250);
+    }
+    expect([(await asked).text, tries]).toEqual(["y", 4]);
   });
 
   test("502 for one that does not speak HTTP", async () => {

@@ -168,6 +168,10 @@ async function* streamed(request: IncomingMessage, { clock, limit, stalled }: Wa
 /** It did not accept a connection, so that it has got nothing of the request. */
 export const wasNotSent = (error: unknown): boolean => isProblem(error) && error.cause instanceof DialRefused;
 
+/** Not the worker, but the node that it is on: it may be about to be started again. */
+export const isNodeAway = (error: unknown): boolean =>
+  isProblem(error) && error.cause instanceof DialRefused && isProblem(error.cause.cause, "no-answer");
+
 export function failed({ called, gone }: Receiver, error: Error): Problem {
   if (isProblem(error)) return error;
   // Nothing was sent, and it is not its fault.

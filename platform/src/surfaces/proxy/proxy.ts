@@ -5,7 +5,7 @@ import type { Backend } from "../../balancing/balanced-group.ts";
 import type { Asking, Balancer, Slot } from "../../balancing/balancer.ts";
 import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
-import type { Clock } from "../../kernel/clock.ts";
+import { type Clock, sleep } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { EndpointType, KeptEndpoint } from "../../resources/endpoints/model.ts";
@@ -18,7 +18,7 @@ import type { Ahead } from "../http/server.ts";
 import type { Surface } from "../http/surface.ts";
 import { keyOf } from "../invoke/surface.ts";
 import { type Address, addressOf } from "./address.ts";
-import { forward, type Passing, wasNotSent } from "./forward.ts";
+import { forward, isNodeAway, type Passing, wasNotSent } from "./forward.ts";
 import { requestHeaders, WORKER_HEADERS, withoutKey } from "./headers.ts";
 import type { Limits, Receiver } from "./receiver.ts";
 import { isWebSocket } from "./tunnel.ts";
@@ -34,6 +34,8 @@ export interface ProxyParts {
   domain?: string | undefined;
 }
 
+/** Between two looks whether a node that cannot be reached is back. */
+const NODE_AWAY_MS = 250;
 /** A worker has this long for the whole of its answer. */
 const LIMITS: Limits = { bodyBytes: 30 * MIB, ms: 330_000, until: "end" };
 
@@ -129,14 +131,18 @@ export class EndpointProxy implements Ahead {
   async #untilAccepted(endpoint: string, asking: Asking, send: (slot: Slot) => Promise<void>): Promise<void> {
     for (const refusedBy = new Set<Backend>(); ; ) {
       const slot = await this.#parts.balancer.acquire(endpoint, asking);
+      let isAway = false;
       try {
         return await send(slot);
       } catch (error) {
-        if (!wasNotSent(error) || refusedBy.has(slot.backend)) throw error;
-        refusedBy.add(slot.backend);
+        isAway = isNodeAway(error);
+        if (!isAway && (!wasNotSent(error) || refusedBy.has(slot.backend))) throw error;
+        if (!isAway) refusedBy.add(slot.backend);
       } finally {
         slot.release();
       }
+      // It says nothing of the worker; those of a node that is known to be gone are not to choose from any more.
+      if (isAway) await sleep(this.#parts.clock, NODE_AWAY_MS);
     }
   }
 
