@@ -75,9 +75,14 @@ export function lull(): Promise<void> {
   return new Promise((resolve) => process.nextTick(resolve));
 }
 
-/** RFC 3339 in UTC, the only form in which time leaves the program. */
+/** RFC 3339 in UTC, the form in which time leaves the program. */
 export function timestamp(epochMs: number): string {
   return new Date(epochMs).toISOString();
+}
+
+/** In words, for sentences of older surfaces: `Sun, 15 Nov 2026 00:00:00 GMT`. */
+export function dateText(epochMs: number): string {
+  return new Date(epochMs).toUTCString();
 }
 
 const RFC_3339 = /^(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d):(\d\d)(\.\d+)?([Zz]|[+-]\d\d:\d\d)$/;

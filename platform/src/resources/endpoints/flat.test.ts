@@ -32,6 +32,7 @@ const whole: Required<KeptEndpoint> = {
   flashboot: "FLASHBOOT",
   template: "aaaaaaaaaaaaaa",
   release: 3,
+  claimsName: true,
   createdBy: "k",
 };
 
@@ -39,7 +40,12 @@ flatConformance("endpoints", {
   dialect: endpointDialect,
   whole: [whole, { ...whole, scaling: { type: "REQUEST_COUNT", requestCount: 2 } }],
   any: anyEndpoint,
-  made: (said) => ({ ...created(said), release: whole.release, createdBy: whole.createdBy }),
+  made: (said) => ({
+    ...created(said),
+    release: whole.release,
+    createdBy: whole.createdBy,
+    claimsName: whole.claimsName,
+  }),
 });
 
 test("an update says what it says and nothing else", () => {

@@ -15,6 +15,7 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
     cmd: "said by template.dockerArgs, which is kept beside it in the same words",
     "workers.warmup": "an addition of REST v2, which keeps what it is where nobody says it",
     volumePlaces: "where its volumes are, which nobody gives",
+    claimsName: "whether no other one may have its name",
     release: "the version of the record, which nobody gives",
     createdBy: "the key by which it was made, which limits on that ask for",
   },

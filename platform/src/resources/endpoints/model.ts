@@ -1,4 +1,5 @@
 /** Serverless endpoints: workers that run a handler and are reached through an endpoint's own URL. */
+import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Kept } from "../../kernel/document.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
@@ -257,8 +258,7 @@ export type Scaling = { type: "QUEUE_DELAY"; queueDelay: number } | { type: "REQ
 /** A network volume, and the machine that it is on; null for the storage that machines share. */
 export type PlacedVolume = { id: string; dataCenter: string; machine: string | null };
 
-export type KeptEndpoint = KeptContainer & {
-  name: string;
+export type KeptEndpoint = (KeptContainer & Claiming) & {
   type: EndpointType;
   gpu?: KeptGpu;
   cpu?: KeptCpu;
@@ -281,10 +281,12 @@ export type KeptEndpoint = KeptContainer & {
 export const endpoints: Kept<KeptEndpoint> = {
   kind: "endpoint",
   v: 1,
-  listed: ({ registry, template, networkVolumes }) => ({
+  unique: (endpoint) => ({ name: claimedName(endpoint) }),
+  listed: ({ name, registry, template, networkVolumes }) => ({
+    name,
     registry: registry ?? undefined,
     template: template ?? undefined,
     volume: networkVolumes,
   }),
-  keysVersion: 2,
+  keysVersion: 3,
 };

@@ -68,7 +68,7 @@ function unknownPool(pool: string): never {
 const missingPools = (error: string) => problem("invalid", "Request validation failed.", { errors: [error] });
 
 function shownEndpoint({ id, createdAt, doc }: EndpointItem, url: string): Endpoint {
-  const { gpu, cpu, workers, scaling, release: _, template: __, createdBy: ____, ...plain } = doc;
+  const { gpu, cpu, workers, scaling, release: _, template: __, createdBy: ____, claimsName: _____, ...plain } = doc;
   const { v: ___, ...fields } = plain as typeof plain & { v?: number };
   const idles = !(doc.type === "QUEUE" && scaling.type === "REQUEST_COUNT");
   return {

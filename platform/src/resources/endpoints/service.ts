@@ -8,6 +8,7 @@ import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
+import { Names, type Naming } from "../names.ts";
 import type { RegistryService } from "../registries/service.ts";
 import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
@@ -39,6 +40,7 @@ export class EndpointService {
   readonly #removals: Removals;
   readonly #releases: ReleaseRecords;
   readonly #quotas: QuotaBook;
+  readonly #names: Names<KeptEndpoint>;
   readonly #registries: RegistryService;
   readonly #volumes: NetworkVolumeService;
   readonly #templates: TemplateService;
@@ -60,11 +62,14 @@ export class EndpointService {
       registries: RegistryService;
       volumes: NetworkVolumeService;
       templates: TemplateService;
+      uniqueNames?: boolean;
       publicUrl?: () => string;
     },
   ) {
     this.#store = parts.store;
     this.#endpoints = new Collection(parts.store, endpoints);
+    const { random, uniqueNames: isKept = true } = parts;
+    this.#names = new Names({ named: this.#endpoints, called: "endpoint", random, isKept });
     this.#removals = parts.removals;
     this.#releases = parts.releaseRecords;
     this.#quotas = parts.quotas;
@@ -102,9 +107,17 @@ export class EndpointService {
     return { items: items.filter(({ id }) => mayUse(caller, id)), next };
   }
 
-  async create(caller: Caller, terms: EndpointTerms): Promise<EndpointItem> {
+  async create(caller: Caller, terms: EndpointTerms, naming: Naming = {}): Promise<EndpointItem> {
     const whole = await this.#whole(caller, await this.#located(caller.account, terms));
-    const doc: KeptEndpoint = { ...created(whole), createdBy: caller.key };
+    const config: KeptEndpoint = { ...created(whole), createdBy: caller.key };
+    const asked = { name: config.name, isDefaultName: terms.name === undefined, ...naming };
+    return this.#names.under(caller.account, asked, async (claim, check) => {
+      await check();
+      return this.#insert(caller, { ...config, ...claim });
+    });
+  }
+
+  async #insert(caller: Caller, doc: KeptEndpoint): Promise<EndpointItem> {
     await refuseImage(this.#refusesImage, doc.image, caller.account);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
     const first = { ...record, release: doc.release };
@@ -130,7 +143,7 @@ export class EndpointService {
     return { ...record, version: 1, doc };
   }
 
-  async update(caller: Caller, id: string, asked: EndpointTerms): Promise<EndpointItem> {
+  async update(caller: Caller, id: string, asked: EndpointTerms, naming: Naming = {}): Promise<EndpointItem> {
     permitted(caller, id, await this.#endpoints.get(id));
     refuseTemplate(caller, asked);
     const terms = await this.#copied(caller, await this.#located(caller.account, asked));
@@ -141,7 +154,8 @@ export class EndpointService {
       refuseNewRegistry(caller, item.doc, terms);
       refuseNewVolumes(caller, item.doc, terms.networkVolumes);
       await refuseImage(this.#refusesImage, terms.image, item.account);
-      const set = updated(item.doc, terms);
+      const claim = await this.#names.renamed(item, { name: terms.name, ...naming });
+      const set = { ...updated(item.doc, terms), ...claim };
       if (terms.workers?.min !== undefined) await this.#refuseTooMany(item.account, terms.workers.min);
       const named = set.registry === item.doc.registry ? null : set.registry;
       const using = [

@@ -56,6 +56,7 @@ export type PodConfig = Omit<
   | "portsAt"
   | "address"
   | "cluster"
+  | "withoutGpu"
 >;
 
 export function created(terms: PodTerms): PodConfig {

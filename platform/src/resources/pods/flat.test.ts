@@ -20,6 +20,8 @@ const state = {
   portsAt: null,
   address: null,
   cluster: { id: "c", rank: 1, members: 2, gpusEach: 1, role: null },
+  claimsName: true,
+  withoutGpu: false,
   createdBy: "k",
   span: null,
   spans: 0,

@@ -44,6 +44,8 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
         "createdBy",
         "span",
         "spans",
+        "claimsName",
+        "withoutGpu",
       ].map((field) => [field, HOW_IT_IS]),
     ),
   },

@@ -1,4 +1,5 @@
 /** Pods: machines that people live on, from the wish to the end. */
+import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Document, Kept } from "../../kernel/document.ts";
 import { lifecycle } from "../../kernel/lifecycle.ts";
 import type { Metering } from "../../kernel/metered.ts";
@@ -164,7 +165,7 @@ export const Pod = resource("Pod", {
       ),
     ),
     template: nullable(t.String({ description: "The template that it was made from." })),
-    cost: t.Number({ description: "USD per hour now." }),
+    cost: t.Number({ description: "USD per hour now, for compute; what it stores costs beside." }),
     runtime: { ...nullable(runtime), description: "Null unless it is `RUNNING`." },
     lastStatusChange: dateTime("When its status last changed."),
     createdAt: dateTime("Creation time."),
@@ -262,9 +263,10 @@ export type ClusterSeat = {
 /** Its disks are metered; the key by which it was made is known of those that this release or a later one made. */
 type Charged = Metering & { createdBy?: string | null };
 
-export type KeptPod = (KeptContainer & Charged) & {
-  name: string;
+export type KeptPod = (KeptContainer & Charged & Claiming) & {
   gpu?: PodGpu;
+  /** It runs without its GPUs for now, beside which everything else of it stays. */
+  withoutGpu?: boolean;
   cpu?: PodCpu;
   cloud: (typeof clouds)[number];
   dataCenterIds: string[];
@@ -309,10 +311,13 @@ export type KeptPod = (KeptContainer & Charged) & {
 export const pods: Kept<KeptPod & Document> = {
   kind: "pod",
   v: 1,
+  keysVersion: 2,
+  unique: (pod) => ({ name: claimedName(pod) }),
   // No two Pods have the same port of a machine, whichever nodes they come through, and one that is stopped keeps its own.
   uniqueEverywhere: ({ publicPorts, portsAt }) =>
     Object.fromEntries(Object.values(publicPorts).map((port) => [`port ${port}`, portsAt?.machine])),
-  listed: ({ status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout, portsAt, cluster }) => ({
+  listed: ({ name, status, template, registry, mounts, stopAfter, terminateAfter, idleTimeout, portsAt, cluster }) => ({
+    name,
     status,
     cluster: cluster?.id,
     member: cluster ? "yes" : undefined,

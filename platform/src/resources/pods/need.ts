@@ -1,5 +1,6 @@
 /** What a Pod needs of a machine. */
-import { dataCenters, gpuShare } from "../../catalog/compute.ts";
+import { cpuFlavors, dataCenters, gpuShare } from "../../catalog/compute.ts";
+import { problem } from "../../kernel/problem.ts";
 import type { Need, Terms } from "../../machines/need.ts";
 import { isHostImage } from "../../ports/compute/by-image.ts";
 import type { VolumePlace } from "../volumes/service.ts";
@@ -10,11 +11,11 @@ const MB_PER_GB = 1024;
 const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
 
 type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "countryCodes" | "mounts" | "last"> &
-  Partial<Pick<KeptPod, "globalNetworking" | "cluster">>;
+  Partial<Pick<KeptPod, "globalNetworking" | "cluster" | "withoutGpu">>;
 
 /** A Pod keeps its disk to itself, and stays with what it has stored. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
-  const { gpu, cpu = [], disk, image, mounts, last } = pod;
+  const { gpu, withoutGpu, cpu = [], disk, image, mounts, last } = pod;
   const home = mounts.persistent && last ? last.machine : volume?.machine;
   const terms: Terms = {
     diskGb: disk + (mounts.persistent?.size ?? 0),
@@ -25,6 +26,7 @@ export function needOf(pod: Needy, volume?: VolumePlace): Need {
     ...((volume || mounts.persistent) && { volumes: volume && volume.machine === undefined ? "shared" : "any" }),
     ...((pod.globalNetworking || pod.cluster) && { groups: true }),
   };
+  if (gpu && withoutGpu) return { ...terms, kind: "cpu", flavors: [leastFlavor()] };
   if (gpu) return gpuNeed(terms, gpu);
   const flavors = cpu.map(({ id, vcpuCount, memory }) => ({ id, vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));
   return { ...terms, kind: "cpu", flavors };
@@ -36,6 +38,14 @@ function dataCentersFor({ dataCenterIds, countryCodes }: Needy): string[] {
   const inCountries = dataCenters().filter(({ country = "" }) => countryCodes.includes(country));
   const ids = inCountries.map(({ id }) => id).filter((id) => dataCenterIds.length === 0 || dataCenterIds.includes(id));
   return ids.length > 0 ? ids : [`a data center in ${countryCodes.join(" or ")}`];
+}
+
+/** What a Pod has that is started without its GPUs, to get at what it stores: the smallest and cheapest there is. */
+function leastFlavor() {
+  const [least] = cpuFlavors().sort((a, b) => a.price.securePerVcpu * a.minVcpu - b.price.securePerVcpu * b.minVcpu);
+  if (!least) throw problem("no-capacity", "The catalog has no CPU flavor to start a Pod with that is to have no GPU.");
+  const { id, minVcpu, ramGbPerVcpu } = least;
+  return { id, vcpu: minVcpu, memoryMb: minVcpu * ramGbPerVcpu * MB_PER_GB };
 }
 
 function gpuNeed(terms: Terms, gpu: PodGpu): Need {

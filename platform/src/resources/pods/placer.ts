@@ -35,6 +35,14 @@ export interface PlacerParts {
 }
 
 type NewPod = { id: string; account: string; createdAt: number; doc: KeptPod };
+/** What is written with them, once the place is known. */
+type Also = (place: Place) => Promise<readonly Write[]>;
+/** What else becomes of a Pod that is started at once, and whether it still can be. */
+export interface AtOnce {
+  set: Partial<KeptPod>;
+  isReady: (pod: PodItem) => boolean;
+}
+
 type NewWish = PodWish & { id: string };
 
 export class PodPlacer {
@@ -46,23 +54,20 @@ export class PodPlacer {
     this.#allocator = new Allocator({ records: parts.podRecords.instances, machines: parts.machines });
   }
 
-  /** Puts a new Pod on record together with its place, or neither. Where others must give way first, they are waited for. */
-  async create(pod: NewPod): Promise<PodInstance | NoRoom> {
+  /** Puts a new Pod on record together with its place, or neither; `check` may refuse it each time before that. Where others must give way first, they are waited for. */
+  async create(pod: NewPod, check: () => Promise<void>): Promise<PodInstance | NoRoom> {
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
-    const placed = await this.#createOn([pod], [wish]);
+    const placed = await this.#createOn([pod], [wish], checking(check));
     if (!("reason" in placed) || pod.doc.interruptible) return firstOf(placed);
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
     if (leaving.length === 0) return placed;
     await this.#parts.yielding.gone(leaving);
-    return firstOf(await this.#createOn([pod], [wish]));
+    return firstOf(await this.#createOn([pod], [wish], checking(check)));
   }
 
   /** Puts Pods that are made alike on record together with their places on one machine, and with what that makes of their cluster, or nothing. */
-  async createTogether(
-    pods: readonly NewPod[],
-    also: (place: Place) => readonly Write[],
-  ): Promise<PodInstance[] | NoRoom> {
+  async createTogether(pods: readonly NewPod[], also: Also): Promise<PodInstance[] | NoRoom> {
     const wishes: NewWish[] = [];
     for (const pod of pods) {
       const wish = await this.#wish(pod);
@@ -75,7 +80,7 @@ export class PodPlacer {
   async #createOn(
     pods: readonly NewPod[],
     wishes: readonly NewWish[],
-    also: (place: Place) => readonly Write[] = () => [],
+    also: Also = async () => [],
   ): Promise<PodInstance[] | NoRoom> {
     const { registries, templates, volumes, podRecords } = this.#parts;
     const { account, doc } = pods[0]!;
@@ -87,18 +92,18 @@ export class PodPlacer {
     };
     return this.#allocator.allocateTogether(wishes, async (places) => [
       ...pods.flatMap((pod, i) => inserting(pod, wishes[i]!, places[i]!)),
-      ...also(places[0]!),
+      ...(await also(places[0]!)),
       ...(await registries.using(account, doc.registry)),
       ...(await templates.using(account, doc.template)),
       ...(await volumes.using(account, mounted)),
     ]);
   }
 
-  /** Of one that waits. Undefined when it does not wait any more, or what it had is still ending. */
-  async place(pod: PodItem): Promise<PodInstance | NoRoom | undefined> {
+  /** Of one that waits, or that is stopped and is to be started at once or not at all. Undefined when it does not wait any more. */
+  async place(pod: PodItem, atOnce?: AtOnce): Promise<PodInstance | NoRoom | undefined> {
     const { podRecords, clock } = this.#parts;
     if ((await podRecords.instancesOf(pod.id)).length > 0) return { reason: "what ran of it before is still ending" };
-    const wish = await this.#wish(pod);
+    const wish = await this.#wish({ ...pod, doc: { ...pod.doc, ...atOnce?.set } });
     if ("reason" in wish) return wish;
     const unpaid = await this.#parts.spending.refusal(pod.account, pod.doc.createdBy);
     if (unpaid) return { reason: unpaid.reason };
@@ -107,6 +112,7 @@ export class PodPlacer {
     if (refusal !== undefined) return { reason: refusal };
     const machines = await this.#parts.machines();
     const set = ({ doc }: PodItem, place: Place): Partial<KeptPod> => ({
+      ...atOnce?.set,
       status: "STARTING",
       reason: "about to be started",
       lastStatusChange: clock.now(),
@@ -114,7 +120,7 @@ export class PodPlacer {
       last: lastPlace(place, machines),
       machines: [...new Set([...doc.machines, place.machine])],
     });
-    const placed = await podRecords.place(pod.id, { allocator: this.#allocator, wish, set });
+    const placed = await podRecords.place(pod.id, { allocator: this.#allocator, wish, set, isReady: atOnce?.isReady });
     if (!placed || !("reason" in placed) || pod.doc.interruptible) return placed;
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
     return leaving.length === 0 ? placed : { reason: "waits for Pods that give way to it" };
@@ -135,6 +141,13 @@ export class PodPlacer {
     return { id, need: needOf(pod.doc, volume), instance };
   }
 }
+
+const checking =
+  (check: () => Promise<void>): Also =>
+  async () => {
+    await check();
+    return [];
+  };
 
 const firstOf = (placed: PodInstance[] | NoRoom): PodInstance | NoRoom => ("reason" in placed ? placed : placed[0]!);
 

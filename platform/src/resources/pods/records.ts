@@ -130,12 +130,19 @@ export class PodRecords {
       allocator,
       wish,
       set,
-    }: { allocator: Allocator; wish: PodWish; set: (pod: PodItem, place: Place) => Partial<KeptPod> },
+      isReady = ({ doc }) => doc.status === "PROVISIONING",
+    }: {
+      allocator: Allocator;
+      wish: PodWish;
+      set: (pod: PodItem, place: Place) => Partial<KeptPod>;
+      /** Whether it is still to be placed; by default one that waits is. */
+      isReady?: ((pod: PodItem) => boolean) | undefined;
+    },
   ): Promise<PodInstance | NoRoom | undefined> {
     const placed = await allocator.allocate([wish], async ([place]) => {
       const pod = await this.pods.get(id);
       // Stopped, ended or placed by somebody else meanwhile.
-      if (pod?.doc.status !== "PROVISIONING" || pod.doc.instance !== null) return undefined;
+      if (!pod || !isReady(pod) || pod.doc.instance !== null) return undefined;
       return this.#patching(pod, set(pod, place!));
     });
     return Array.isArray(placed) ? placed[0] : placed;

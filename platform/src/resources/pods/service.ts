@@ -11,6 +11,7 @@ import type { Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import type { AuditLog } from "../audit/service.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
+import { Names, type Naming } from "../names.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { SpendBook } from "../spending/service.ts";
 import { type Copying, withTemplate } from "../templates/copy.ts";
@@ -25,6 +26,7 @@ import { needOf } from "./need.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
 import type { PodRemains } from "./remains.ts";
+import { gpusFor, refuseLocked, type Starting } from "./starting.ts";
 
 export interface PodServiceParts {
   clock: Clock;
@@ -33,6 +35,7 @@ export interface PodServiceParts {
   podRemains: PodRemains;
   quotas: QuotaBook;
   spending: Pick<SpendBook, "assert">;
+  uniqueNames?: boolean | undefined;
   audit: Pick<AuditLog, "record">;
   volumes: NetworkVolumeService;
   registries: RegistryService;
@@ -44,6 +47,7 @@ const STOP_GRACE_MS = 10_000;
 export class PodService {
   readonly #parts: PodServiceParts;
   readonly #changed: ((instance: PodInstance | undefined) => void)[] = [];
+  readonly #names: Names<KeptPod>;
   #placer: PodPlacer | undefined;
   #refusesImage: RefusesImage = async () => undefined;
   #readLog: ReadPodLog = async () => {
@@ -52,6 +56,8 @@ export class PodService {
 
   constructor(parts: PodServiceParts) {
     this.#parts = parts;
+    const { random, podRecords, uniqueNames: isKept = true } = parts;
+    this.#names = new Names({ named: podRecords.pods, called: "Pod", random, isKept });
   }
 
   async prepare(): Promise<void> {}
@@ -96,14 +102,18 @@ export class PodService {
   }
 
   /** There is a place for it before it is said to be there. */
-  async create(caller: Caller, terms: PodTerms): Promise<PodItem> {
-    const doc = this.#newPod(caller, await this.#checked(caller, terms));
-    const pod = { ...newRecord(this.#parts, caller.account), doc };
-    await this.#placedNow(caller.account, [doc], async (placer) => {
-      const placed = await placer.create(pod);
-      return "reason" in placed ? placed : [placed];
+  async create(caller: Caller, terms: PodTerms, naming: Naming = {}): Promise<PodItem> {
+    const config = await this.#checked(caller, terms);
+    return this.#names.under(caller.account, { name: config.name, ...naming }, async (claim, check) => {
+      const doc = this.#newPod(caller, { ...config, ...claim });
+      const pod = { ...newRecord(this.#parts, caller.account), doc };
+      await check();
+      await this.#placedNow(caller.account, [doc], async (placer) => {
+        const placed = await placer.create(pod, check);
+        return "reason" in placed ? placed : [placed];
+      });
+      return this.own(caller, pod.id);
     });
-    return this.own(caller, pod.id);
   }
 
   /** Members of a cluster, whose own record is written with theirs: all of them have places, or there is none of them. */
@@ -121,7 +131,7 @@ export class PodService {
     const docs = members.map(({ doc }) => doc);
     refuseTooLarge(docs);
     await this.#placedNow(caller.account, docs, (placer) =>
-      placer.createTogether(members, ({ dataCenter }) => [cluster(dataCenter)]),
+      placer.createTogether(members, async ({ dataCenter }) => [cluster(dataCenter)]),
     );
   }
 
@@ -169,12 +179,13 @@ export class PodService {
     for (const instance of placed) this.#tell(instance);
   }
 
-  async update(caller: Caller, id: string, asked: PodTerms): Promise<PodItem> {
+  async update(caller: Caller, id: string, asked: PodTerms, naming: Naming = {}): Promise<PodItem> {
     const terms = await this.#copied(caller, asked, "change");
     await refuseImage(this.#refusesImage, terms.image, caller.account);
     return this.#change(caller, id, async (pod, instance) => {
-      const { set, reboots } = updated(pod.doc, terms);
-      if (Object.keys(set).length === 0) return undefined;
+      const { set: changed, reboots } = updated(pod.doc, terms);
+      if (Object.keys(changed).length === 0) return undefined;
+      const set = { ...changed, ...(await this.#names.renamed(pod, { name: changed.name, ...naming })) };
       const { registries, templates } = this.#parts;
       const also = [
         ...(await registries.using(pod.account, set.registry)),
@@ -211,20 +222,42 @@ export class PodService {
   }
 
   /** Undefined for one that is gone by it. */
-  async act(caller: Caller, id: string, action: PodAction): Promise<PodItem | undefined> {
+  async act(caller: Caller, id: string, action: PodAction, how: Starting = {}): Promise<PodItem | undefined> {
     if (caller.pod !== undefined && action !== "stop" && action !== "terminate")
       throw problem("not-allowed", `A Pod may stop and terminate itself, not ${action}.`);
     if (action === "terminate") return void (await this.remove(caller, id));
+    if (action === "start" && how.waits === false) return this.#startAtOnce(caller, id, how);
     const changed = await this.#change(caller, id, async ({ account, doc }) => {
       const next = podLifecycle.next(doc.status, action);
       if (action !== "stop") await this.#parts.spending.assert(account, caller.key, doc.createdBy);
-      if (action === "stop" && doc.locked)
-        throw problem("wrong-state", "This Pod is locked: unlock it before you stop it.");
+      if (action === "stop" || how.isReset) refuseLocked(doc, action === "stop" ? "stop" : "reset");
       if (action === "stop") return this.ending("EXITED", "stopped by its owner", STOP_GRACE_MS);
       if (action === "restart") return { set: this.#moved(next, "restarts: its owner asked for it"), ...restarting };
-      return { set: { ...this.#moved(next, "about to be started"), crashes: null } };
+      return { set: { ...this.#moved(next, "about to be started"), crashes: null, ...gpusFor(doc, how) } };
     });
     return action === "start" ? this.#placed(changed) : changed;
+  }
+
+  /** Its container is made anew from its image; refused while it is locked. */
+  async reset(caller: Caller, id: string): Promise<PodItem> {
+    return (await this.act(caller, id, "restart", { isReset: true }))!;
+  }
+
+  /** Where there is no room for it now, it stays stopped, and the refusal says why. */
+  async #startAtOnce(caller: Caller, id: string, how: Starting): Promise<PodItem> {
+    const pod = await this.own(caller, id);
+    refuseMember(pod);
+    podLifecycle.next(pod.doc.status, "start");
+    await this.#parts.spending.assert(pod.account, caller.key, pod.doc.createdBy);
+    // What ran of it before has its room, which it gets again as soon as that has ended.
+    if ((await this.#parts.podRecords.instancesOf(id)).length > 0)
+      return (await this.act(caller, id, "start", { ...how, waits: true }))!;
+    const isReady = ({ doc }: PodItem) => podLifecycle.can(doc.status, "start");
+    const placed = await this.#placer?.place(pod, { set: { crashes: null, ...gpusFor(pod.doc, how) }, isReady });
+    if (!placed || "reason" in placed)
+      throw problem("no-capacity", sentence(placed?.reason ?? "somebody else started or ended it at this moment"));
+    this.#tell(placed);
+    return this.own(caller, id);
   }
 
   /** Gone for callers at once; its program ends, and what it stored is removed, by the node of its machine. */

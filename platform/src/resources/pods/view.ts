@@ -69,12 +69,17 @@ export class PodViews {
     this.#parts = parts;
   }
 
+  /** What it costs by the hour now: what it computes with, while it has a machine, and what it stores, as long as it is there. */
+  costs(pod: PodItem): { compute: number; storage: number } {
+    return { compute: computeCost(pod), storage: hourly(priceOf(podStorage(pod)!, installedCatalog())) / NANO };
+  }
+
   of(pod: PodItem): PodView {
     const { doc } = pod;
     return {
       statusReason: doc.status === "RUNNING" ? null : this.#reason(doc),
       actions: actionsOf(doc),
-      cost: costOf(pod),
+      cost: computeCost(pod),
       ssh: { proxy: this.#sshProxy(pod), direct: sshOf(doc) },
       runtime: doc.status === "RUNNING" ? this.#runtime(pod) : null,
     };
@@ -130,12 +135,11 @@ function actionsOf({ status, locked, cluster }: KeptPod): PodAction[] {
 }
 
 /** Nothing while it holds nothing. */
-function costOf(pod: PodItem): number {
+function computeCost(pod: PodItem): number {
   const { instance, last } = pod.doc;
   if (instance === null || !last) return 0;
-  const storage = podStorage(pod)!;
-  const { gpu, cpu } = priceOf({ ...storage, ...last, phase: "running" }, installedCatalog());
-  return (gpu + cpu + hourly(priceOf(storage, installedCatalog()))) / NANO;
+  const { gpu, cpu } = priceOf({ ...podStorage(pod)!, ...last, phase: "running" }, installedCatalog());
+  return (gpu + cpu) / NANO;
 }
 
 /** What storage costs by the hour, of a month as its prices mean it. */

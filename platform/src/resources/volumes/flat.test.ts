@@ -12,6 +12,7 @@ const whole: Required<KeptNetworkVolume> = {
   type: "STANDARD",
   machine: null,
   made: { size: 50, sizeEnforced: true },
+  claimsName: true,
   createdBy: "k",
   span: null,
   spans: 0,

@@ -1,5 +1,6 @@
 /** Network volumes: storage of a data center that Pods and workers share, and that outlives them. */
 import { type VolumeType, volumeTypes } from "../../catalog/words.ts";
+import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Kept } from "../../kernel/document.ts";
 import type { Metering } from "../../kernel/metered.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
@@ -40,8 +41,7 @@ export const NetworkVolume = resource("NetworkVolume", {
 });
 export type NetworkVolume = RecordOf<typeof NetworkVolume>;
 
-export type KeptNetworkVolume = Metering & {
-  name: string;
+export type KeptNetworkVolume = (Metering & Claiming) & {
   size: number;
   dataCenter: string;
   type: VolumeType;
@@ -61,7 +61,9 @@ export const networkVolumes: Kept<KeptNetworkVolume> = {
   kind: "network-volume",
   called: "network volume",
   v: 1,
-  listed: ({ machine, made, size }) => ({ due: made?.size === size ? undefined : holderOf(machine) }),
+  keysVersion: 2,
+  unique: (volume) => ({ name: claimedName(volume) }),
+  listed: ({ name, machine, made, size }) => ({ name, due: made?.size === size ? undefined : holderOf(machine) }),
 };
 
 export const removedVolumes: Kept<KeptRemovedVolume> = {

@@ -10,6 +10,7 @@ import type { PricesInTime } from "../../metering/prices.ts";
 import type { RecordParts } from "../../ports/store/collection.ts";
 import type { Write } from "../../ports/store/store.ts";
 import type { Amount, QuotaBook } from "../account/quotas.ts";
+import { Names, type Naming } from "../names.ts";
 import type { SpendBook } from "../spending/service.ts";
 import type { Uses } from "../uses.ts";
 import type { KeptNetworkVolume, NetworkVolume } from "./model.ts";
@@ -43,6 +44,7 @@ export class NetworkVolumeService {
   readonly #random: Random;
   readonly #uses: Uses;
   readonly #quotas: QuotaBook;
+  readonly #names: Names<KeptNetworkVolume>;
   readonly #spending: Pick<SpendBook, "assert">;
   #machines: () => Promise<readonly Machine[]> = async () => [];
   #keeping: Keeping = { tend: async () => {}, ensure: async () => {} };
@@ -52,6 +54,7 @@ export class NetworkVolumeService {
       uses: Uses;
       quotas: QuotaBook;
       spending: Pick<SpendBook, "assert">;
+      uniqueNames?: boolean | undefined;
       prices?: PricesInTime | undefined;
     },
   ) {
@@ -59,6 +62,8 @@ export class NetworkVolumeService {
     this.#uses = parts.uses;
     this.#quotas = parts.quotas;
     this.records = new VolumeRecords(parts);
+    const { random, uniqueNames: isKept = true } = parts;
+    this.#names = new Names({ named: this.records.volumes, called: "network volume", random, isKept });
     this.#clock = parts.clock;
     this.#random = parts.random;
   }
@@ -111,24 +116,34 @@ export class NetworkVolumeService {
     return { dataCenter, ...(machine !== null && { machine }) };
   }
 
-  async create(caller: Caller, { name, size, dataCenter, type }: NewVolume): Promise<VolumeItem> {
+  async create(caller: Caller, volume: NewVolume, naming: Naming = {}): Promise<VolumeItem> {
+    const { name, size, dataCenter, type } = volume;
     const tier = tierIn(dataCenter, type);
     const used = await this.records.sizes();
     const machine = siteFor({ dataCenter, size }, await this.#machines(), (id) => used.get(id) ?? 0);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
-    const doc = { name, size, dataCenter, type: tier, machine, createdBy: caller.key };
+    const doc = { size, dataCenter, type: tier, machine, createdBy: caller.key };
     const amounts = [this.#one(caller.account), this.#gb(caller.account, size)];
     await this.#spending.assert(caller.account, caller.key);
-    const insert = () => this.records.insert({ ...record, doc });
-    return this.#settled(await this.#quotas.withinAll(caller.account, amounts, insert));
+    const made = await this.#names.under(caller.account, { name, ...naming }, async (claim, check) => {
+      await check();
+      const insert = () => this.records.insert({ ...record, doc: { ...claim, ...doc } });
+      return this.#quotas.withinAll(caller.account, amounts, insert);
+    });
+    return this.#settled(made);
   }
 
-  async update(caller: Caller, id: string, set: VolumeChange): Promise<VolumeItem> {
+  async update(caller: Caller, id: string, set: VolumeChange, naming: Naming = {}): Promise<VolumeItem> {
     const { volumes } = this.records;
-    if (set.size === undefined) return this.records.changeOwned(caller, id, () => ({ set }));
+    const claim = (item: VolumeItem) => this.#names.renamed(item, { name: set.name, ...naming });
+    if (set.size === undefined)
+      return this.records.changeOwned(caller, id, async (item) => ({ set: { ...set, ...(await claim(item)) } }));
     const more = set.size - (await volumes.owned(caller, id)).doc.size;
     if (more > 0) await this.#spending.assert(caller.account, caller.key);
-    const grow = () => this.records.changeOwned(caller, id, ({ doc }) => ({ set: grown(doc, set) }));
+    const grow = () =>
+      this.records.changeOwned(caller, id, async (item) => ({
+        set: { ...grown(item.doc, set), ...(await claim(item)) },
+      }));
     return this.#settled(await this.#quotas.withinAll(caller.account, [this.#gb(caller.account, more)], grow));
   }
 

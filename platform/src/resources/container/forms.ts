@@ -1,0 +1,39 @@
+/** Variables and ports as older clients write them: lists of pairs, lines and comma-separated text. */
+import { nullable, t } from "../../kernel/schema.ts";
+import { containerFields } from "./model.ts";
+
+/** Of a text that lists ports: a hundred of them at most, with what stands between them. */
+const LONGEST_PORTS = 2048;
+const MOST_PAIRS = 10_000;
+
+type Pair = { key: string; value: string };
+
+const pairs = t.Array(t.Object({ key: t.String({ minLength: 1 }), value: t.String() }), { maxItems: MOST_PAIRS });
+
+/** As a map, or as pairs of `key` and `value`. */
+export const envForm = t.Union([containerFields.env, pairs]);
+
+/** As a list, or as one text with commas. */
+export const portsForm = t.Union([containerFields.ports, t.String({ maxLength: LONGEST_PORTS })]);
+
+/** One of two names of an id, where the empty text means none. */
+export const idForm = nullable(t.String({ maxLength: 191 }));
+
+/** The last of two pairs with one key counts, as it does in a map. */
+export function envFrom(given: Record<string, string> | readonly Pair[]): Record<string, string> {
+  if (!Array.isArray(given)) return { ...(given as Record<string, string>) };
+  return Object.fromEntries((given as readonly Pair[]).map(({ key, value }) => [key, value]));
+}
+
+export const envPairs = (env: Record<string, string>): Pair[] =>
+  Object.entries(env).map(([key, value]) => ({ key, value }));
+
+export const envLines = (env: Record<string, string>): string[] =>
+  Object.entries(env).map(([key, value]) => `${key}=${value}`);
+
+export function portsFrom(given: string | readonly string[]): string[] {
+  const ports = typeof given === "string" ? given.split(",") : given;
+  return ports.map((port) => port.trim()).filter((port) => port !== "");
+}
+
+export const portsText = (ports: readonly string[]): string => ports.join(",");

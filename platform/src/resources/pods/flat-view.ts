@@ -1,0 +1,178 @@
+/** A Pod as REST v1 and GraphQL show it beyond what its caller said: one status of three, its machine, its cost, its ports as numbers. */
+import { cpuFlavor, dataCenter, gpuType } from "../../catalog/compute.ts";
+import { dateText, timestamp } from "../../kernel/clock.ts";
+import type { KeptPod, LastPlace, PodStatus } from "./model.ts";
+import { portsOf } from "./ports.ts";
+import type { PodItem } from "./records.ts";
+import type { PodView, PodViews } from "./view.ts";
+
+export type DesiredStatus = "RUNNING" | "EXITED" | "TERMINATED";
+
+/** The older surfaces know no status of one that is about to run, or that cannot. */
+const desired: Record<PodStatus, DesiredStatus> = {
+  PROVISIONING: "RUNNING",
+  STARTING: "RUNNING",
+  RUNNING: "RUNNING",
+  EXITED: "EXITED",
+  ERROR: "EXITED",
+  TERMINATED: "TERMINATED",
+};
+
+export const desiredStatusOf = ({ status }: Pick<KeptPod, "status">): DesiredStatus => desired[status];
+
+export interface FlatPort {
+  ip: string;
+  isIpPublic: boolean;
+  privatePort: number;
+  publicPort: number;
+  type: "http" | "tcp";
+}
+
+export interface FlatRuntime {
+  uptimeInSeconds: number;
+  container: { cpuPercent: number; memoryPercent: number };
+  gpus: { id: string; gpuUtilPercent: number; memoryUtilPercent: number }[];
+  ports: FlatPort[];
+}
+
+/** What is known of its machine; that of a Pod that has not had one yet has no id. */
+export interface FlatMachine {
+  id: string;
+  podHostId: string;
+  dataCenterId: string | null;
+  location: string | null;
+  gpuTypeId: string | null;
+  gpuDisplayName: string | null;
+  cpuTypeId: string | null;
+  secureCloud: boolean;
+  supportPublicIp: boolean;
+  costPerHr: number;
+  currentPricePerGpu: number | null;
+}
+
+export interface FlatPod {
+  id: string;
+  desiredStatus: DesiredStatus;
+  /** In words: who did it, when, and why. */
+  lastStatusChange: string;
+  createdAt: string;
+  lastStartedAt: string | null;
+  machineId: string;
+  costPerHr: number;
+  adjustedCostPerHr: number;
+  gpuCount: number;
+  gpuTypeId: string | null;
+  cpuFlavorId: string | null;
+  vcpuCount: number;
+  memoryInGb: number;
+  podType: "RESERVED" | "INTERRUPTABLE";
+  publicIp: string | null;
+  /** Where each TCP port is reached, by the number by which it is named. */
+  portMappings: Record<string, number>;
+  uptimeSeconds: number;
+  /** Null until its program runs. */
+  runtime: FlatRuntime | null;
+  machine: FlatMachine;
+}
+
+const MB_PER_GB = 1024;
+
+export function flatPod(item: PodItem, views: PodViews): FlatPod {
+  const { id, createdAt, doc } = item;
+  const view = views.of(item);
+  const { compute, storage } = views.costs(item);
+  return {
+    id,
+    desiredStatus: desiredStatusOf(doc),
+    lastStatusChange: lastChange(doc, view.statusReason),
+    createdAt: timestamp(createdAt),
+    lastStartedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
+    machineId: doc.last?.machine ?? "",
+    costPerHr: compute,
+    adjustedCostPerHr: usd(compute + storage),
+    ...sizeOf(doc),
+    podType: doc.interruptible ? "INTERRUPTABLE" : "RESERVED",
+    publicIp: doc.portsAt?.ip ?? null,
+    portMappings: doc.publicPorts,
+    uptimeSeconds: view.runtime?.uptime ?? 0,
+    runtime: view.runtime && runtimeOf(item, view.runtime),
+    machine: machineOf(item, compute),
+  };
+}
+
+/** Sums of prices with the digits that money has. */
+const usd = (amount: number) => Math.round(amount * 1e9) / 1e9;
+
+/** What it has, or would have; whole numbers, which clients read into integers. */
+function sizeOf({ gpu, withoutGpu, cpu = [], last }: KeptPod) {
+  const flavor = cpu.find(({ id }) => id === last?.flavor) ?? cpu[0];
+  return {
+    gpuCount: withoutGpu ? 0 : (gpu?.count ?? 0),
+    gpuTypeId: gpu ? (last?.gpuType ?? gpu.types[0] ?? null) : null,
+    cpuFlavorId: flavor?.id ?? null,
+    vcpuCount: Math.round(last?.vcpu ?? flavor?.vcpuCount ?? 0),
+    memoryInGb: Math.round(last ? last.memoryMb / MB_PER_GB : (flavor?.memory ?? 0)),
+  };
+}
+
+const BY_ITS_OWNER = "stopped by its owner";
+
+/** Clients look for who it was at the beginning; the reason stands at the end. */
+function lastChange({ status, lastStatusChange, reason: kept }: KeptPod, reason: string | null): string {
+  const at = dateText(lastStatusChange);
+  const why = reason === null || reason === "" ? "" : ` (${reason})`;
+  if (desired[status] === "RUNNING") return `Rented by User: ${at}${why}`;
+  return kept === BY_ITS_OWNER ? `Exited by User: ${at}` : `Exited by Millrace: ${at}${why}`;
+}
+
+function runtimeOf({ doc }: PodItem, runtime: NonNullable<PodView["runtime"]>): FlatRuntime {
+  return {
+    uptimeInSeconds: runtime.uptime,
+    container: { cpuPercent: runtime.cpu.util, memoryPercent: runtime.memory.util },
+    gpus: runtime.gpus.map(({ util, memoryUtil }, i) => ({
+      id: String(i),
+      gpuUtilPercent: util,
+      memoryUtilPercent: memoryUtil,
+    })),
+    ports: flatPorts(doc),
+  };
+}
+
+const LOOPBACK = "127.0.0.1";
+
+/** HTTP ports are reached through the proxy by host name: what is said of them is where they are inside. */
+function flatPorts(doc: KeptPod): FlatPort[] {
+  return portsOf(doc).flatMap(({ named, type, inside = named, outside }) => {
+    if (type === "http")
+      return { ip: doc.address ?? LOOPBACK, isIpPublic: false, privatePort: inside, publicPort: inside, type };
+    if (outside === undefined) return [];
+    return { ip: doc.portsAt?.ip ?? LOOPBACK, isIpPublic: true, privatePort: inside, publicPort: outside, type };
+  });
+}
+
+function machineOf({ id, doc }: PodItem, costPerHr: number): FlatMachine {
+  const { last, cloud, withoutGpu } = doc;
+  const { gpuTypeId, gpuCount } = sizeOf(doc);
+  const place = last && dataCenter(last.dataCenter);
+  return {
+    id: last?.machine ?? "",
+    podHostId: doc.instance ?? `${id}-${HOST_OF_NONE}`,
+    dataCenterId: last?.dataCenter ?? null,
+    location: place?.country ?? null,
+    gpuTypeId: withoutGpu ? null : gpuTypeId,
+    gpuDisplayName: displayNameOf(last, gpuTypeId),
+    cpuTypeId: last?.flavor ?? null,
+    secureCloud: cloud === "SECURE",
+    supportPublicIp: (doc.portsAt?.ip ?? null) !== null,
+    costPerHr,
+    currentPricePerGpu: gpuCount === 0 ? null : usd(costPerHr / gpuCount),
+  };
+}
+
+/** As the ids of instances end, in place of the one that it does not have. */
+const HOST_OF_NONE = "00000000";
+
+function displayNameOf(last: LastPlace | null, gpuTypeId: string | null): string | null {
+  if (gpuTypeId !== null) return gpuType(gpuTypeId)?.name ?? gpuTypeId;
+  return last?.flavor ? (cpuFlavor(last.flavor)?.name ?? last.flavor) : null;
+}
