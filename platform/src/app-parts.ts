@@ -58,6 +58,8 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "corsOrigins"
       | "podPorts"
       | "auditDays"
+      | "anonymousLimits"
+      | "graphqlIntrospection"
       | "sshAddress"
     >
   > & { connections: number };

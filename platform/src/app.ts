@@ -38,6 +38,7 @@ import { keepVolumes } from "./resources/volumes/keeper.ts";
 import { WORKER_LOGS } from "./resources/workers/model.ts";
 import { WorkerService } from "./resources/workers/service.ts";
 import type { Services } from "./services.ts";
+import { mountGraphql } from "./surfaces/graphql/surface.ts";
 import { bodyMemory } from "./surfaces/http/body-memory.ts";
 import { Doorkeeper } from "./surfaces/http/doorkeeper.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
@@ -94,7 +95,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const { payloadLimits } = settings;
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
   const authenticator = new Authenticator({ ...parts, failed, ...services });
-  const limiter = new RateLimiter({ ...parts, policy: settings.rateLimits });
+  const { rateLimits: policy, anonymousLimits: anonymous } = settings;
+  const limiter = new RateLimiter({ ...parts, policy, anonymous });
   const doorkeeper = new Doorkeeper({ clock, most: settings.connections });
   const { room = new Room({ clock, bytes: bodyMemory(settings.bodiesMb, payloadLimits) }) } = parts;
   const large = new LargeJson();
@@ -228,11 +230,14 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     machines: machinesThere,
     instances: () => instances.all(),
   });
-  const resources = [
-    ...restResources({ ...services, podViews, portLinks, workers, terminals, releases, catalog, authenticator }),
-    ...(parts.resources ?? []),
-  ];
+  const offered = { ...services, podViews, portLinks, workers, terminals, releases, catalog, authenticator };
+  const resources = [...restResources(offered), ...(parts.resources ?? [])];
   const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };
+  const graphql = {
+    ...{ pipeline, authenticator, clock, services: offered },
+    introspection: settings.graphqlIntrospection === "on",
+    fault: (error: unknown) => pipeline.noteFault(error),
+  };
   const invoking = {
     pipeline,
     surface: invoke,
@@ -255,6 +260,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const serverWith = (first: Ahead): HttpServer => {
     const router = new Router({ badPath });
     mountDocs(router);
+    mountGraphql(router, graphql);
     mountRestV2(router, restV2);
     mountInvoke(router, invoking);
     mountWorkerLink(router, link);

@@ -91,6 +91,8 @@ const libraries = {
   "@smithy/hash-node": ["surfaces/s3/signature.ts"],
   "fast-xml-parser": ["surfaces/s3/xml.ts"],
   "node:sqlite": ["adapters/sqlite/"],
+  graphql: ["surfaces/graphql/"],
+  "@escape.tech": ["surfaces/graphql/documents.ts"],
   ws: ["surfaces/terminals/", "cli/src/terminal.ts"],
   pino: ["main.ts"],
   ssh2: ["surfaces/ssh/"],

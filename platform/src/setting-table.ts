@@ -114,6 +114,23 @@ export const settingTable = {
     about: "requests per user a minute, an hour and a day, or 'off'",
     read: parsePolicy,
   },
+  anonymousLimits: {
+    flag: "anonymous-limits",
+    variable: "MILLRACE_ANONYMOUS_LIMITS",
+    value: "M,H,D",
+    default: "1200,12000,100000",
+    about:
+      "requests without a key, which read the catalog by GraphQL, per address a minute, an hour and a day, or 'off'",
+    read: parsePolicy,
+  },
+  graphqlIntrospection: {
+    flag: "graphql-introspection",
+    variable: "MILLRACE_GRAPHQL_INTROSPECTION",
+    value: "WHETHER",
+    default: "off",
+    about: "whether the GraphQL schema can be asked for: off or on",
+    read: oneOf(["off", "on"]),
+  },
   quotas: {
     flag: "quotas",
     variable: "MILLRACE_QUOTAS",

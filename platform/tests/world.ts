@@ -83,6 +83,8 @@ export interface World extends AsyncDisposable {
 export interface WorldOptions {
   store?: Store;
   rateLimits?: string;
+  anonymousLimits?: string;
+  graphqlIntrospection?: AppSettings["graphqlIntrospection"];
   payloadLimits?: string;
   stream?: AppSettings["stream"];
   publicUrl?: string;
@@ -119,6 +121,8 @@ const SITE = { dataCenter: "EU-RO-1", publicIp: "203.0.113.5", reachedAt: "203.0
 export async function setup({
   store = new MemoryStore(),
   rateLimits = "600,18000,200000",
+  anonymousLimits = "off",
+  graphqlIntrospection,
   payloadLimits = "10,20,20",
   stream = "auto",
   publicUrl = "https://millrace.test",
@@ -176,6 +180,8 @@ export async function setup({
   };
   const app = createApp(parts, services, {
     rateLimits: parsePolicy(rateLimits),
+    anonymousLimits: parsePolicy(anonymousLimits),
+    graphqlIntrospection,
     payloadLimits: parsePayloadLimits(payloadLimits),
     connections,
     logDays: 7,

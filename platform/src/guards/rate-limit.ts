@@ -1,4 +1,4 @@
-/** Rate limiting per user: the verdict of the limits port as headers, and the refusal when a window is used up. */
+/** Rate limiting per user, and of those without a key per address: the verdict of the limits port as headers, and the refusal when a window is used up. */
 import { serializeList } from "structured-headers";
 import type { Caller } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
@@ -6,31 +6,51 @@ import { problem } from "../kernel/problem.ts";
 import type { Limits, WindowState } from "../ports/limits/limits.ts";
 import type { RatePolicy } from "./rate-policy.ts";
 
+interface RateLimiterParts {
+  limits: Limits;
+  policy: RatePolicy;
+  /** For those without a key, each address by itself. */
+  anonymous?: RatePolicy | undefined;
+  clock: Clock;
+}
+
 export class RateLimiter {
   readonly #limits: Limits;
-  readonly #policy: RatePolicy;
-  readonly #policyHeader: string;
+  readonly #users: RatePolicy;
+  readonly #strangers: RatePolicy;
   readonly #clock: Clock;
 
-  constructor({ limits, policy, clock }: { limits: Limits; policy: RatePolicy; clock: Clock }) {
+  constructor({ limits, policy, anonymous = "off", clock }: RateLimiterParts) {
     this.#limits = limits;
-    this.#policy = policy;
+    this.#users = policy;
+    this.#strangers = anonymous;
     this.#clock = clock;
-    this.#policyHeader =
-      policy === "off" ? "" : list(policy.map(({ name, quota, seconds }) => [name, { q: quota, w: seconds }]));
   }
 
   /** Counts the request and returns the headers its answer carries; none for a caller who is exempt. */
   async count(caller: Caller): Promise<Record<string, string>> {
-    if (this.#policy === "off" || caller.exempt) return {};
-    const { allowed, windows } = await this.#limits.take(caller.user, this.#policy, this.#clock.now());
+    const policy = caller.anonymous ? this.#strangers : this.#users;
+    if (policy === "off" || caller.exempt) return {};
+    const { allowed, windows } = await this.#limits.take(caller.user, policy, this.#clock.now());
     const headers = {
       RateLimit: list(windows.map((window) => [window.name, { r: window.remaining, t: secondsToReset(window) }])),
-      "RateLimit-Policy": this.#policyHeader,
+      "RateLimit-Policy": headerOf(policy),
     };
     if (!allowed) throw refusal(windows, headers);
     return headers;
   }
+}
+
+const headers = new WeakMap<object, string>();
+
+/** A policy says the same in every answer. */
+function headerOf(policy: Exclude<RatePolicy, "off">): string {
+  let header = headers.get(policy);
+  if (header === undefined) {
+    header = list(policy.map(({ name, quota, seconds }) => [name, { q: quota, w: seconds }]));
+    headers.set(policy, header);
+  }
+  return header;
 }
 
 /** Of several exhausted windows the one that resets last is named: before that, trying again is useless. */

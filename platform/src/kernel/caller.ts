@@ -17,6 +17,8 @@ export interface Caller {
   endpoints?: readonly string[];
   /** Acts for whoever owns the installation: a key of its first account that may do everything there. */
   ownsInstallation?: boolean;
+  /** Somebody without a key, who belongs to no account; `user` says where they ask from. */
+  anonymous?: true;
   /** Exempt from rate limits. */
   exempt: boolean;
   /** When the key stops working; absent means never. */

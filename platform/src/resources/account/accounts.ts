@@ -72,6 +72,11 @@ export class Accounts {
     return (await this.firstOwner()).account === account;
   }
 
+  /** Of the person whose key asks. */
+  async emailOf({ user }: Pick<Owner, "user">): Promise<string | undefined> {
+    return (await this.#users.get(user))?.doc.email;
+  }
+
   async hasOwnerKey({ account }: Owner): Promise<boolean> {
     return (await this.#keys.get(ownerKeyId(account))) !== undefined;
   }

@@ -182,7 +182,7 @@ export class Pipeline {
     let room: RequestRoom | undefined;
     try {
       first?.();
-      const recognised = surface.authenticate(request.headers);
+      const recognised = surface.authenticate(request);
       caller = recognised instanceof Promise ? await recognised : recognised;
       this.#doorkeeper.admit(request.socket, caller.account);
       if (surface.limited) Object.assign(reply.headers, await this.#limiter.count(caller));
@@ -221,10 +221,17 @@ export class Pipeline {
     });
   }
 
+  /** Of a part of an answer, whose other parts are sent all the same. Returns the id under which it is in the log. */
+  noteFault(error: unknown): string {
+    const id = requestId(this.#random);
+    this.#log.error({ requestId: id, err: error }, "unforeseen fault");
+    return id;
+  }
+
   #logRequest(request: Request, reply: Reply, { id, caller, ms }: { id: string; caller?: Caller; ms: number }) {
     // The path without its query, which may carry a key (`?api_key=`); never a header or a body.
     const path = request.url.split("?", 1)[0];
-    const who = caller && { account: caller.account, key: caller.key };
+    const who = caller && !caller.anonymous && { account: caller.account, key: caller.key };
     this.#log.info(
       { requestId: id, method: request.method, path, status: reply.status, ms: Math.round(ms), ...who },
       "request",
@@ -260,7 +267,7 @@ function cutOff(reply: Reply): Reply {
   return reply;
 }
 
-export function searchOf(request: Request): URLSearchParams {
+export function searchOf(request: Pick<Request, "url">): URLSearchParams {
   const mark = request.url.indexOf("?");
   return new URLSearchParams(mark < 0 ? "" : request.url.slice(mark + 1));
 }
@@ -277,7 +284,7 @@ function notAllowed(methods: readonly Method[]): Problem {
   });
 }
 
-function requireJson(request: Request): void {
+export function requireJson(request: Request): void {
   const type = request.headers["content-type"];
   if (!/^application\/([\w.-]+\+)?json *(;|$)/i.test(type ?? "")) {
     throw problem(

@@ -1,13 +1,16 @@
 /** What differs between surfaces: how a caller is recognised, whether requests count, and how a refusal looks. */
-import type { IncomingHttpHeaders } from "node:http";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Problem } from "../../kernel/problem.ts";
 import type { Refused } from "./refusal.ts";
+import type { Request } from "./reply.ts";
+
+/** Where a request says who sends it. */
+export type Credentials = Pick<Request, "headers" | "url" | "socket">;
 
 export interface Surface {
   name: string;
   /** Throws, now or later, where nobody is recognised. */
-  authenticate(headers: IncomingHttpHeaders): Caller | Promise<Caller>;
+  authenticate(request: Credentials): Caller | Promise<Caller>;
   /** Whether requests count against the user's rate limits and answers carry their headers. */
   limited: boolean;
   /** Whether a body must say that it is JSON; 415 otherwise. */

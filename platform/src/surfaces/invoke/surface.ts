@@ -35,7 +35,7 @@ export function keyOf(header: string | undefined): string {
 export function invokeSurface(authenticator: Authenticator, crossOrigin?: Surface["crossOrigin"]): Surface {
   return {
     name: "invoke",
-    authenticate: ({ authorization }) => authenticator.key(keyOf(authorization)),
+    authenticate: ({ headers }) => authenticator.key(keyOf(headers.authorization)),
     limited: false,
     strictMediaType: false,
     refusal: (refusal) => flatError(refusal, invokeStatuses),

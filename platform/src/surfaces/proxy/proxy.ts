@@ -87,10 +87,10 @@ export class EndpointProxy implements Ahead {
    * Others must not learn that there is such an endpoint: their requests are left to the routes, and get whatever a request to one
    * that does not exist would get there.
    */
-  async #mayKnow({ endpoint }: Address, { headers }: Request): Promise<boolean> {
+  async #mayKnow({ endpoint }: Address, request: Request): Promise<boolean> {
     const { surface, endpoints } = this.#parts;
     try {
-      await endpoints.ownForInvocation(await surface.authenticate(headers), endpoint);
+      await endpoints.ownForInvocation(await surface.authenticate(request), endpoint);
       return true;
     } catch (error) {
       if (isProblem(error, "unauthenticated") || isProblem(error, "not-found")) return false;

@@ -13,7 +13,7 @@ import type { Surface } from "../http/surface.ts";
 export function restV2Surface(authenticator: Authenticator): Surface {
   return {
     name: "rest-v2",
-    authenticate: (headers) => authenticator.bearer(headers.authorization),
+    authenticate: ({ headers }) => authenticator.bearer(headers.authorization),
     limited: true,
     strictMediaType: true,
     refusal: problemJson,

@@ -1,0 +1,162 @@
+/** GraphQL documents: read and held to the schema within limits, cheap ones first, and remembered where they are asked again. */
+import { costLimitRule } from "@escape.tech/graphql-armor-cost-limit";
+import { maxAliasesRule } from "@escape.tech/graphql-armor-max-aliases";
+import { maxDepthRule } from "@escape.tech/graphql-armor-max-depth";
+import { maxDirectivesRule } from "@escape.tech/graphql-armor-max-directives";
+import { MaxTokensParserWLexer } from "@escape.tech/graphql-armor-max-tokens";
+import {
+  type ASTVisitor,
+  type DocumentNode,
+  GraphQLError,
+  type GraphQLSchema,
+  GraphQLString,
+  getNamedType,
+  Kind,
+  NoSchemaIntrospectionCustomRule,
+  type SelectionSetNode,
+  specifiedRules,
+  TypeInfo,
+  type ValidationRule,
+  validate,
+  visit,
+  visitWithTypeInfo,
+} from "graphql";
+
+/** Clients write templates and keys into their documents; nothing that is asked for takes more. */
+export const LONGEST_QUERY = 256 * 1024;
+const MOST_TOKENS = 10_000;
+const MOST_ALIASES = 250;
+const MOST_DIRECTIVES = 100;
+const DEEPEST = 12;
+const MOST_COST = 10_000;
+const MOST_DEFINITIONS = 50;
+/** All fields of one name in a place are compared with each other. */
+const MOST_REPEATED = 5;
+
+const MOST_REMEMBERED = 500;
+const LONGEST_REMEMBERED = 16 * 1024;
+
+/** A document that cannot be executed. */
+export class InvalidDocument extends Error {
+  readonly errors: readonly GraphQLError[];
+
+  constructor(errors: readonly GraphQLError[]) {
+    super(errors[0]?.message);
+    this.errors = errors;
+  }
+}
+
+/** Those that take time with the length of a document alone. */
+const limits: ValidationRule[] = [
+  fewDefinitions,
+  maxDirectivesRule({ n: MOST_DIRECTIVES }),
+  maxAliasesRule({ n: MOST_ALIASES, allowList: [] }),
+  maxDepthRule({ n: DEEPEST, flattenFragments: true, ignoreIntrospection: true }),
+  costLimitRule({ maxCost: MOST_COST, ignoreIntrospection: true }),
+  fewRepeated,
+] as ValidationRule[];
+
+export class Documents {
+  readonly #schema: GraphQLSchema;
+  readonly #rules: readonly ValidationRule[];
+  /** The one that was asked longest ago first. */
+  readonly #known = new Map<string, DocumentNode>();
+
+  constructor(schema: GraphQLSchema, { introspection }: { introspection: boolean }) {
+    this.#schema = schema;
+    this.#rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
+  }
+
+  /** Throws what is wrong with it. */
+  prepare(text: string): DocumentNode {
+    const known = this.#known.get(text);
+    if (known) return this.#remember(text, known);
+    const document = this.#read(text);
+    return isWorthIt(text, document) ? this.#remember(text, document) : document;
+  }
+
+  #read(text: string): DocumentNode {
+    if (text.length > LONGEST_QUERY)
+      throw new InvalidDocument([
+        new GraphQLError(`The query has ${text.length} characters; at most ${LONGEST_QUERY} are read.`),
+      ]);
+    try {
+      const parsed = parse(text);
+      this.#hold(parsed, limits);
+      const document = wordsAsTexts(this.#schema, parsed);
+      this.#hold(document, this.#rules);
+      return document;
+    } catch (error) {
+      if (isGraphError(error)) throw new InvalidDocument([error]);
+      // Whoever reads a document goes down with it, and turns back where that is too deep.
+      if (error instanceof RangeError) throw new InvalidDocument([new GraphQLError("The query is nested too deeply.")]);
+      throw error;
+    }
+  }
+
+  #hold(document: DocumentNode, rules: readonly ValidationRule[]): void {
+    const errors = validate(this.#schema, document, rules, { maxErrors: 20 });
+    if (errors.length > 0) throw new InvalidDocument(errors);
+  }
+
+  #remember(text: string, document: DocumentNode): DocumentNode {
+    this.#known.delete(text);
+    this.#known.set(text, document);
+    if (this.#known.size > MOST_REMEMBERED) this.#known.delete(this.#known.keys().next().value!);
+    return document;
+  }
+}
+
+/** What is changed is said in the document by some clients, secrets too: none of that is kept. */
+function isWorthIt(text: string, { definitions }: DocumentNode): boolean {
+  const changes = definitions.some((one) => one.kind === Kind.OPERATION_DEFINITION && one.operation !== "query");
+  return text.length <= LONGEST_REMEMBERED && !changes;
+}
+
+function parse(text: string): DocumentNode {
+  return new MaxTokensParserWLexer(text, { n: MOST_TOKENS }).parseDocument();
+}
+
+/** By its name: a bundler may load the library twice, once for the rules. */
+const isGraphError = (error: unknown): error is GraphQLError => error instanceof Error && error.name === "GraphQLError";
+
+/** Some clients write a word such as QUEUE_DELAY bare where the schema has a text. */
+function wordsAsTexts(schema: GraphQLSchema, document: DocumentNode): DocumentNode {
+  const types = new TypeInfo(schema);
+  const visitor = visitWithTypeInfo(types, {
+    EnumValue(node) {
+      const expected = getNamedType(types.getInputType());
+      return expected === GraphQLString ? { kind: Kind.STRING, value: node.value, loc: node.loc } : undefined;
+    },
+  });
+  return visit(document, visitor);
+}
+
+function fewDefinitions(): ASTVisitor {
+  return {
+    Document({ definitions: { length } }) {
+      if (length > MOST_DEFINITIONS)
+        throw new GraphQLError(`At most ${MOST_DEFINITIONS} operations and fragments are read, not ${length}.`);
+    },
+  };
+}
+
+function fewRepeated(): ASTVisitor {
+  return {
+    SelectionSet(set) {
+      refuseRepeated(set, new Map());
+    },
+  };
+}
+
+function refuseRepeated({ selections }: SelectionSetNode, counts: Map<string, number>): void {
+  for (const selection of selections) {
+    if (selection.kind === Kind.INLINE_FRAGMENT) refuseRepeated(selection.selectionSet, counts);
+    if (selection.kind !== Kind.FIELD) continue;
+    const name = (selection.alias ?? selection.name).value;
+    const count = (counts.get(name) ?? 0) + 1;
+    counts.set(name, count);
+    if (count > MOST_REPEATED)
+      throw new GraphQLError(`'${name}' is asked for more than ${MOST_REPEATED} times in one place.`);
+  }
+}

@@ -1,0 +1,27 @@
+/** The GraphQL schema, gathered from the parts that its resources give to it. */
+import { GraphQLObjectType, GraphQLSchema } from "graphql";
+import { accountFields, myself, ownIdentity } from "./account.ts";
+import { catalogQueries } from "./catalog.ts";
+import { type GraphContext, type OperationFields, resolved } from "./context.ts";
+
+/** Fields that are operations, by the type that they stand in: whatever walks over all operations walks over these. */
+export const graphFields = {
+  Query: { ...catalogQueries },
+  Mutation: {},
+  User: { ...accountFields },
+} satisfies Record<string, OperationFields>;
+
+const User = new GraphQLObjectType<unknown, GraphContext>({
+  name: "User",
+  fields: () => ({ ...ownIdentity, ...resolved(graphFields.User) }),
+});
+
+const Query = new GraphQLObjectType<unknown, GraphContext>({
+  name: "Query",
+  fields: () => ({
+    myself: { type: User, resolve: (_source, _args, context) => myself(context) },
+    ...resolved(graphFields.Query),
+  }),
+});
+
+export const graphSchema = new GraphQLSchema({ query: Query });

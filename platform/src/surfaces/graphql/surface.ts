@@ -1,0 +1,130 @@
+/** GraphQL over HTTP: who asks, what of a body is read, and the statuses that clients know. */
+import { execute, GraphQLError, type GraphQLSchema } from "graphql";
+import type { Authenticator } from "../../guards/authenticate.ts";
+import { partyOf } from "../../guards/login-attempts.ts";
+import type { Caller } from "../../kernel/caller.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { parseJson } from "../../kernel/json.ts";
+import { MIB } from "../../kernel/operation.ts";
+import { problem } from "../../kernel/problem.ts";
+import { readBody, refuseTooLarge } from "../http/body.ts";
+import { type Pipeline, requireJson, searchOf } from "../http/pipeline.ts";
+import type { Reply, Request } from "../http/reply.ts";
+import type { RequestRoom } from "../http/request-room.ts";
+import type { Router } from "../http/router.ts";
+import type { Credentials, Surface } from "../http/surface.ts";
+import { GraphContext } from "./context.ts";
+import { Documents, InvalidDocument } from "./documents.ts";
+import { shownError, shownInvalid, wholeRefusal } from "./refusals.ts";
+import { graphSchema } from "./schema.ts";
+import type { GraphServices } from "./services.ts";
+
+export const GRAPHQL_PATH = "/graphql";
+const BODY_LIMIT = MIB;
+
+export interface GraphParts {
+  pipeline: Pipeline;
+  authenticator: Authenticator;
+  services: GraphServices;
+  clock: Clock;
+  /** Notes what nobody foresaw; returns under which id. */
+  fault: (error: unknown) => string;
+  introspection: boolean;
+}
+
+interface Asked {
+  query: string;
+  variables: Record<string, unknown>;
+  operationName: string | undefined;
+}
+
+export function mountGraphql(router: Router, parts: GraphParts, schema: GraphQLSchema = graphSchema): void {
+  const { pipeline } = parts;
+  const surface = graphSurface(parts.authenticator);
+  const documents = new Documents(schema, parts);
+  router.add(["POST"], GRAPHQL_PATH, (request, reply) =>
+    pipeline.answer(surface, request, reply, async (caller, room) => {
+      const asked = await readAsked(request, reply, room, parts.clock);
+      const auditing = (name: string) => pipeline.auditing(name, request);
+      const context = new GraphContext({ caller, services: parts.services, auditing });
+      const { status, answer } = await answerTo(asked, { schema, documents, context, fault: parts.fault });
+      reply.code(status);
+      return answer;
+    }),
+  );
+  pipeline.refuseOthers(router, surface, [{ path: GRAPHQL_PATH, methods: ["POST"] }]);
+}
+
+export function graphSurface(authenticator: Authenticator): Surface {
+  return {
+    name: "graphql",
+    authenticate: (request) => callerOf(authenticator, request),
+    limited: true,
+    strictMediaType: true,
+    refusal: wholeRefusal,
+    logged: true,
+  };
+}
+
+/** A key in the address decides, then the header; whoever has neither reads what is open to all. */
+function callerOf(authenticator: Authenticator, request: Credentials): Caller | Promise<Caller> {
+  const inAddress = searchOf(request).get("api_key");
+  if (inAddress) return authenticator.key(inAddress);
+  const { authorization } = request.headers;
+  return authorization === undefined ? stranger(request) : authenticator.bearer(authorization);
+}
+
+function stranger({ socket }: Credentials): Caller {
+  const user = `address ${partyOf(socket.remoteAddress ?? "")}`;
+  const grants = ["catalog:read", "templates:read"] as const;
+  return { anonymous: true, account: "", user, key: "", grants, exempt: false };
+}
+
+async function readAsked(request: Request, reply: Reply, room: RequestRoom, clock: Clock): Promise<Asked> {
+  refuseTooLarge(request, BODY_LIMIT);
+  requireJson(request);
+  const bytes = await readBody(request, reply.raw, { limit: BODY_LIMIT, clock, room });
+  const body = bytes.length === 0 ? undefined : parseJson(bytes);
+  if (!isMap(body)) throw problem("unreadable", "The body must be a JSON object with 'query'.");
+  const { query, variables, operationName } = body;
+  if (typeof query !== "string") throw problem("unreadable", "'query' must be a text, the GraphQL document.");
+  if (variables !== undefined && variables !== null && !isMap(variables))
+    throw problem("unreadable", "'variables' must be an object or null.");
+  if (operationName !== undefined && operationName !== null && typeof operationName !== "string")
+    throw problem("unreadable", "'operationName' must be a text or null.");
+  return { query, variables: variables ?? {}, operationName: operationName || undefined };
+}
+
+const isMap = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+interface Executing {
+  schema: GraphQLSchema;
+  documents: Documents;
+  context: GraphContext;
+  fault: GraphParts["fault"];
+}
+
+/** What cannot be executed is 400; what was executed is 200, whatever came of it. */
+async function answerTo(
+  { query, variables, operationName }: Asked,
+  { schema, documents, context, fault }: Executing,
+): Promise<{ status: number; answer: object }> {
+  try {
+    const document = documents.prepare(query);
+    const result = await execute({
+      ...{ schema, document, contextValue: context, variableValues: variables },
+      ...(operationName !== undefined && { operationName }),
+    });
+    // Without data it was not begun: a variable is not what the document says, or there is no such operation.
+    if (!("data" in result)) throw new InvalidDocument(result.errors ?? [new GraphQLError("Nothing can be executed.")]);
+    const { data, errors } = result;
+    return {
+      status: 200,
+      answer: errors ? { errors: errors.map((error) => shownError(error, fault)), data } : { data },
+    };
+  } catch (error) {
+    if (!(error instanceof InvalidDocument)) throw error;
+    return { status: 400, answer: { errors: error.errors.map(shownInvalid) } };
+  }
+}
