@@ -59,7 +59,8 @@ export async function openInstallation(
   const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };
   const keys = await loadMasterKeys(source, parts.random);
   const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
-  const services = await openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings) });
+  const uniqueNames = settings.uniqueNames !== "off";
+  const services = await openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames });
   const kept = opened.move();
   return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }

@@ -78,7 +78,13 @@ export interface Services {
 }
 
 export async function openServices(
-  given: Omit<Surroundings, "log"> & { store: Store; vault: Vault; publicUrl?: () => string; quotas?: Quotas; uniqueNames?: boolean },
+  given: Omit<Surroundings, "log"> & {
+    store: Store;
+    vault: Vault;
+    publicUrl?: () => string;
+    quotas?: Quotas;
+    uniqueNames?: boolean;
+  },
 ): Promise<Services> {
   // What a service changes is written down with the change, though no service knows of it.
   const parts = { ...given, store: new CompanionStore(given.store) };

@@ -131,6 +131,15 @@ export const settingTable = {
     about: "whether the GraphQL schema can be asked for: off or on",
     read: oneOf(["off", "on"]),
   },
+  uniqueNames: {
+    flag: "unique-names",
+    variable: "MILLRACE_UNIQUE_NAMES",
+    value: "WHETHER",
+    default: "on",
+    about:
+      "whether REST v1 and GraphQL refuse a name that another Pod, endpoint or volume of the account has: on, or off for clients that reuse names",
+    read: oneOf(["on", "off"]),
+  },
   quotas: {
     flag: "quotas",
     variable: "MILLRACE_QUOTAS",

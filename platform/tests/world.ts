@@ -106,6 +106,7 @@ export interface WorldOptions {
   frozenS?: number;
   frozenMb?: number;
   quotas?: Quotas;
+  uniqueNames?: boolean;
   signals?: MemorySignals;
   /** The time at which it begins. */
   startsAt?: number;
@@ -140,6 +141,7 @@ export async function setup({
   frozenS = 3600,
   frozenMb,
   quotas,
+  uniqueNames = true,
   resources,
   buckets,
   startsAt,
@@ -156,7 +158,8 @@ export async function setup({
     ...(bootedAt !== undefined && { bootedAt }),
   };
   const life = mortal(clock, logs);
-  const services = await openServices({ store, vault, clock, random, publicUrl: () => publicUrl, quotas });
+  const given = { store, vault, clock, random, publicUrl: () => publicUrl, quotas, uniqueNames };
+  const services = await openServices(given);
   const owner = await services.accounts.firstOwner();
   const limits = new MemoryLimits();
   const room = new Room({ clock, bytes: bodiesMb * 1024 * 1024 });
