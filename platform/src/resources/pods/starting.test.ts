@@ -43,6 +43,7 @@ test("with room it has its place at once", async () => {
 test("where what ran of it before is still ending, it has that room again as soon as that has ended", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const { id } = await world.create(BOTH);
+  world.running()[0]!.onAsk = () => {};
   await world.act(id, "stop");
   expect((await atOnce(world, id))?.doc.status).toBe("PROVISIONING");
   await world.pass(12);
