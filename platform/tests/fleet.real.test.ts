@@ -41,7 +41,7 @@ test.concurrent("kill -9 of a worker in mid job: it runs again elsewhere, and th
 }) => {
   await using at = await place({ onFailure: onTestFailed });
   const endpoint = await at.endpoint();
-  const job = await submit(at, endpoint, { ms: 1500 });
+  const job = await submit(at, endpoint, { ms: 8000 });
   const first = await at.until(endpoint, job, ({ status }) => status === "IN_PROGRESS");
   for (const pid of await at.workers()) process.kill(pid, "SIGKILL");
   const ended = await at.until(endpoint, job, isOver);
