@@ -1,6 +1,7 @@
 /** Writes the checked-in OpenAPI documents from the operations; a test fails when it was forgotten. */
 import { writeFileSync } from "node:fs";
 import { invokeDocument } from "../platform/src/surfaces/invoke/openapi.ts";
+import { restV1Document } from "../platform/src/surfaces/rest-v1/openapi.ts";
 import { openApiDocument } from "../platform/src/surfaces/rest-v2/openapi.ts";
 
 const write = (name: string, document: object) =>
@@ -8,3 +9,4 @@ const write = (name: string, document: object) =>
 
 write("openapi.json", openApiDocument());
 write("openapi-invoke.json", invokeDocument());
+write("openapi-v1.json", restV1Document());

@@ -15,7 +15,7 @@ const lines: readonly (readonly Stage[])[] = [
   [
     stage("format and lint", "biome", "ci", "--error-on-warnings", "."),
     stage("types", "tsc", "-p", "."),
-    stage("openapi", "redocly", "lint", "openapi.json", "openapi-invoke.json"),
+    stage("openapi", "redocly", "lint", "openapi.json", "openapi-invoke.json", "openapi-v1.json"),
   ],
   [vitest("fast tests", "fast")],
   [

@@ -57,6 +57,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "publicUrl"
       | "corsOrigins"
       | "podPorts"
+      | "restV1"
       | "auditDays"
       | "anonymousLimits"
       | "graphqlIntrospection"

@@ -59,6 +59,9 @@ import { PodAccess } from "./surfaces/proxy/pod-access.ts";
 import { PodPorts } from "./surfaces/proxy/pod-ports.ts";
 import { PodProxy } from "./surfaces/proxy/pod-proxy.ts";
 import { EndpointProxy } from "./surfaces/proxy/proxy.ts";
+import { restV1Resources } from "./surfaces/rest-v1/resources.ts";
+import { mountRetired } from "./surfaces/rest-v1/retirement.ts";
+import { mountRestV1, restV1Surface } from "./surfaces/rest-v1/routes.ts";
 import { mountDocs } from "./surfaces/rest-v2/docs.ts";
 import { restResources } from "./surfaces/rest-v2/resources.ts";
 import { mountRestV2, restV2Surface } from "./surfaces/rest-v2/routes.ts";
@@ -156,7 +159,9 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
 
   const rest = restV2Surface(authenticator);
   const invalidPath = problem("unreadable", "The request path is not valid.");
-  const badPath: Answering = (request, reply) => pipeline.refuse(rest, invalidPath, request, reply);
+  const restV1 = restV1Surface(authenticator);
+  const badPath: Answering = (request, reply) =>
+    pipeline.refuse(request.url.startsWith("/v1/") ? restV1 : rest, invalidPath, request, reply);
   const { corsOrigins, domain } = settings;
   const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(corsOrigins, domain);
   const invoke = invokeSurface(authenticator, crossOrigin && ((origin) => crossOrigin.headers(origin)));
@@ -232,6 +237,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   });
   const offered = { ...services, podViews, portLinks, workers, terminals, releases, catalog, authenticator };
   const resources = [...restResources(offered), ...(parts.resources ?? [])];
+  const v1 = settings.restV1 !== "off" && restV1Resources(offered);
   const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };
   const graphql = {
     ...{ pipeline, authenticator, clock, services: offered },
@@ -259,9 +265,11 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const link = { ...parts, desk, keys: workerKeys, large, doorkeeper, room, ...limits };
   const serverWith = (first: Ahead): HttpServer => {
     const router = new Router({ badPath });
-    mountDocs(router);
+    mountDocs(router, { restV1: v1 !== false });
     mountGraphql(router, graphql);
     mountRestV2(router, restV2);
+    if (v1) mountRestV1(router, { pipeline, surface: restV1, resources: v1 });
+    else mountRetired(router);
     mountInvoke(router, invoking);
     mountWorkerLink(router, link);
     return new HttpServer({ clock, log, doorkeeper, router, unknown, ahead: first });

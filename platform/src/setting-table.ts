@@ -371,6 +371,15 @@ export const settingTable = {
       "what /stream answers when the request does not say: array, object, or auto: array for a bare key, object for Bearer",
     read: oneOf(["auto", "array", "object"]),
   },
+  restV1: {
+    flag: "rest-v1",
+    variable: "MILLRACE_REST_V1",
+    value: "SWITCH",
+    default: "on",
+    about:
+      "on serves the deprecated REST v1 under /v1; off answers it with 410 and the path of REST v2 (docs/rest-v1.md)",
+    read: oneOf(["on", "off"]),
+  },
   webhookPrivate: {
     flag: "webhook-private",
     variable: "MILLRACE_WEBHOOK_PRIVATE",

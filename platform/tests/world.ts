@@ -90,6 +90,7 @@ export interface WorldOptions {
   publicUrl?: string;
   domain?: string;
   podPorts?: AppSettings["podPorts"];
+  restV1?: AppSettings["restV1"];
   corsOrigins?: string;
   invokeLimits?: string;
   connections?: number;
@@ -129,6 +130,7 @@ export async function setup({
   publicUrl = "https://millrace.test",
   domain,
   podPorts,
+  restV1,
   corsOrigins,
   invokeLimits = "off",
   connections = 10_000,
@@ -193,6 +195,7 @@ export async function setup({
     stream,
     domain,
     podPorts,
+    restV1,
     publicUrl: publicUrl || undefined,
     corsOrigins: corsOrigins === undefined ? undefined : parseOrigins(corsOrigins),
     invokeLimits: parseInvokeLimits(invokeLimits),

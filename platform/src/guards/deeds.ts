@@ -19,17 +19,17 @@ export const COMMAND_LINE = "command-line";
 export const isChange = ({ method }: Pick<Operation, "method">) => method !== "GET";
 
 export function deedOf(
-  { path }: Pick<Operation, "path">,
+  { path, resource }: Pick<Operation, "path" | "resource">,
   caller: Caller,
   params: Record<string, string>,
   { name: operation, address, userAgent }: Auditing,
 ): Deed {
-  const id = params.id ?? params.endpoint_id;
+  const id = params.id ?? Object.values(params)[0];
   return {
     account: caller.account,
     actor: actorOf(caller),
     operation,
-    resource: { type: wordOf(path), ...(id !== undefined && { id }) },
+    resource: { type: resource ?? wordOf(path), ...(id !== undefined && { id }) },
     address,
     userAgent,
   };

@@ -8,23 +8,30 @@ import { operations } from "../contract.ts";
 import { timestamp } from "../kernel/clock.ts";
 import { type Operation, pathParameters, scopesOf } from "../kernel/operation.ts";
 import { type Grant, grants, mayGrant } from "../kernel/scope.ts";
+import { restV1Operations } from "../surfaces/rest-v1/operations.ts";
 
 const API_KEYS = "/v2/account/api-keys";
 const all = Object.entries(operations as Record<string, Operation>);
+const old = Object.entries(restV1Operations as Record<string, Operation>).map(
+  ([name, operation]) => [`v1 ${name}`, operation] as const,
+);
+const both = [...all, ...old];
+
+const unknownIn = (path: string) => path.replace(/\{\w+\}/g, "aaaaaaaaaaaaaa");
 
 /** What a request of this operation that names nothing and sends nothing is answered, once it is allowed. */
-const withoutBody = (op: Operation): number => (op.in ? 400 : op.path.includes("{id}") ? 404 : 200);
+const withoutBody = (op: Operation): number => (op.in ? 400 : op.path.includes("{") ? 404 : 200);
 
 describe("every operation", () => {
-  test.each(all)(
+  test.each(both)(
     "%s is refused to a key that holds every scope but its own, which the 403 names",
     async (_name, op) => {
       await using world = await setup();
       const resource = op.scope.split(":")[0]!;
       const scopes = grants.filter((grant) => grant.includes(":") && !grant.startsWith(`${resource}:`));
       const key = await world.newKey({ scopes });
-      const { status, json } = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key });
-      expect([status, json.detail]).toEqual([403, `This API key lacks the scope '${op.scope}'.`]);
+      const { status, json } = await world.call(op.method, unknownIn(op.path), { key });
+      expect([status, json.detail ?? json.message]).toEqual([403, `This API key lacks the scope '${op.scope}'.`]);
     },
   );
 
@@ -44,19 +51,19 @@ describe("every operation", () => {
     },
   );
 
-  test.each(all)("%s is allowed to a key that holds what it needs, and nothing else", async (_name, op) => {
+  test.each(both)("%s is allowed to a key that holds what it needs, and nothing else", async (_name, op) => {
     await using world = await setup();
     const key = await world.newKey({ scopes: scopesOf(op) });
-    const path = op.path.replace("{id}", "aaaaaaaaaaaaaa");
+    const path = unknownIn(op.path);
     const owners = await world.call(op.method, path);
     expect(owners.status).toBe(withoutBody(op));
     expect((await world.call(op.method, path, { key })).status).toBe(owners.status);
   });
 
-  test.each(all)("%s is allowed to a read-only key only if it reads", async (_name, op) => {
+  test.each(both)("%s is allowed to a read-only key only if it reads", async (_name, op) => {
     await using world = await setup();
     const key = await world.newKey({ scopes: ["read-only"] });
-    const { status } = await world.call(op.method, op.path.replace("{id}", "aaaaaaaaaaaaaa"), { key });
+    const { status } = await world.call(op.method, unknownIn(op.path), { key });
     expect(status).toBe(op.method === "GET" ? withoutBody(op) : 403);
   });
 });

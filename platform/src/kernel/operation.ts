@@ -14,6 +14,8 @@ export interface Operation {
   summary: string;
   description?: string;
   tag: string;
+  /** What the audit log calls what it is done to, where its path has another word for that. */
+  resource?: string;
   /** Body schema; an operation without one takes no body. */
   in?: TSchema;
   /** Query schema, an object of scalars; values arrive as text and are read by their declared type. */

@@ -1,8 +1,8 @@
 /** The schema library, named in this file alone, with the few shapes that many models share. */
-import Type, { type Static, type TObject, type TProperties, type TSchema } from "typebox";
+import Type, { type Static, type TObject, type TProperties, type TSchema, type TUnsafe } from "typebox";
 
 export const t = Type;
-export type { Static, TObject, TProperties, TSchema };
+export type { Static, TObject, TProperties, TSchema, TUnsafe };
 
 /** Our own words in a schema. None of them is in the OpenAPI document. */
 export interface Vocabulary {

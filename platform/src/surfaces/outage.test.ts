@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { InterceptedStore, setup } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
 import { problem } from "../kernel/problem.ts";
+import { restV1Operations } from "./rest-v1/operations.ts";
 
 /** It is still known who asks. */
 const WHO = "api-key";
@@ -14,6 +15,11 @@ const INVOCATION = [
   ...["cancel", "retry"].map((word) => `POST /${word}/some-job`),
   "GET /batch/some-batch",
 ];
+
+const BODIES_V1: Record<string, unknown> = {
+  createNetworkVolume: { name: "v", size: 10, dataCenterId: "EU-RO-1" },
+  createContainerRegistryAuth: { name: "r", username: "u", password: "p" },
+};
 
 const BODIES: Record<string, unknown> = {
   createSecret: { name: "s", value: "v" },
@@ -80,6 +86,17 @@ test("no resource that cannot be read is said to be missing", async () => {
     const { status } = await there.call(method, path.replace(/\{\w+\}/g, there.endpoint), { body: BODIES[name] });
     // Keys can be read, and what was never kept need not be.
     expect([200, 503], name).toContain(status);
+    await there.clock.advance(2000);
+  }
+});
+
+test("nor is one that REST v1 is asked for", async () => {
+  await using there = await world("QUEUE");
+  for (const [name, operation] of Object.entries(restV1Operations)) {
+    const { method, path } = operation;
+    const body = "in" in operation ? (BODIES_V1[name] ?? { name: "n" }) : undefined;
+    const { status } = await there.call(method, path.replace(/\{\w+\}/g, there.endpoint), { body });
+    expect([name, status]).toEqual([name, 503]);
     await there.clock.advance(2000);
   }
 });

@@ -8,6 +8,9 @@ import { putWorker, workerDoc } from "../../tests/worker-doc.ts";
 import type { Answer } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
 import { workerLog } from "../resources/workers/model.ts";
+import { restV1Operations } from "./rest-v1/operations.ts";
+
+const everyOperation = [...Object.values(operations), ...Object.values(restV1Operations)];
 
 const DOMAIN = "apps.millrace.test";
 /** What no answer to a stranger may contain. */
@@ -68,6 +71,15 @@ const ID_OF: Record<string, keyof Ids> = {
   "/v2/catalog/datacenters/{id}": "endpoint",
 };
 
+/** What the ids of REST v1 are of. */
+const REST_V1: Record<string, keyof Ids> = {
+  podId: "pod",
+  endpointId: "endpoint",
+  templateId: "template",
+  networkVolumeId: "volume",
+  containerRegistryAuthId: "registry",
+};
+
 /** Bodies that the owner could send, so that nothing but the owner is wrong. */
 const BODIES: Record<string, unknown> = {
   "PATCH /v2/account/secrets/{id}": { value: "taken over" },
@@ -79,6 +91,12 @@ const BODIES: Record<string, unknown> = {
   "POST /v2/pods/{id}/terminal": {},
   "POST /v2/serverless/{id}/workers/{workerId}/terminal": {},
   "PATCH /v2/templates/{id}": { name: "taken over" },
+  ...Object.fromEntries(
+    ["networkvolumes/{networkVolumeId}"].flatMap((one) => [
+      [`PATCH /v1/${one}`, { name: "taken over" }],
+      [`POST /v1/${one}/update`, { name: "taken over" }],
+    ]),
+  ),
   "POST /v2/{endpoint_id}/run": { input: {} },
   "POST /v2/{endpoint_id}/runsync": { input: {} },
   "POST /v2/{endpoint_id}/batch": [{ input: {} }],
@@ -96,7 +114,7 @@ const UNSENT = ["TRACE", "HEAD"];
 
 function pathFor(path: string, ids: Ids): string {
   const idOf = (name: string) => {
-    const named = name.replace(/_id$/, "");
+    const named = REST_V1[name] ?? name.replace(/_id$/, "");
     if (named in ids) return ids[named as keyof Ids];
     // No endpoint has builds: any id is that of one which is not there.
     if (name === "workerId" || name === "buildId") return ids.worker;
@@ -192,13 +210,14 @@ async function answerTo(
   return { status, text: shown };
 }
 
-const isPublic = ({ path }: Route) => path.startsWith("/docs") || path.startsWith("/v2/openapi.json");
+const isPublic = ({ path }: Route) =>
+  ["/docs", "/v2/openapi.json", "/v1/docs", "/v1/openapi.json"].some((open) => path.startsWith(open));
 
 test("the walk knows every operation and every route, and gives every change a body that would do", async () => {
   await using world = await setupBalanced();
   const routes = world.app.http.router.mounted;
   const known = new Set(routes.map(({ method, path }) => `${method} ${path}`));
-  for (const { method, path, ...operation } of Object.values(operations)) {
+  for (const { method, path, ...operation } of everyOperation) {
     const route = `${method} ${path}`;
     expect(known).toContain(route);
     if ("in" in operation && path.includes("{")) expect(Object.keys(BODIES)).toContain(route);
@@ -247,7 +266,7 @@ describe.each([
 test("operations on a single thing are 404, in the same words as for one that is not there", async () => {
   const { world, ids, key } = await setup();
   await using _ = world;
-  for (const { method, path } of Object.values(operations).filter(({ path }) => path.includes("{"))) {
+  for (const { method, path } of everyOperation.filter(({ path }) => path.includes("{"))) {
     const route = { method, path };
     const answer = await answerTo(world, route, ids, key);
     expect([route, answer.status]).toEqual([route, 404]);
@@ -290,9 +309,7 @@ test("a WebSocket to a foreign endpoint is refused like one to an endpoint that 
 test("lists hold nothing of another account", async () => {
   const { world, ids, key } = await setup();
   await using _ = world;
-  for (const { method, path } of Object.values(operations).filter(
-    ({ path, method }) => method === "GET" && !path.includes("{"),
-  )) {
+  for (const { method, path } of everyOperation.filter(({ path, method }) => method === "GET" && !path.includes("{"))) {
     const { status, text } = await world.call(method, path, { key });
     expect([path, status]).toEqual([path, 200]);
     for (const id of [...Object.values(ids), world.endpoint]) expect(text).not.toContain(id);

@@ -11,11 +11,19 @@ export const pathParameter = (name: string) => ({
   schema: { type: "string", minLength: 1, maxLength: MAX_PARAMETER_LENGTH },
 });
 
-export function parametersIn(place: "query" | "header", given: TObject | undefined, components: Components): Json[] {
+/** A list in a query is one value with commas, or its name is repeated for each item. */
+export type ListStyle = "joined" | "repeated";
+
+export function parametersIn(
+  place: "query" | "header",
+  given: TObject | undefined,
+  components: Components,
+  lists: ListStyle = "joined",
+): Json[] {
   return Object.entries(given?.properties ?? {}).map(([name, schema]) => {
     const { description, ...rest } = components.refer(schema, true) as { description?: string; type?: string };
     const required = (given!.required as string[] | undefined)?.includes(name) ?? false;
-    const list = rest.type === "array" ? { style: "form", explode: false } : {};
+    const list = rest.type === "array" ? { style: "form", explode: lists === "repeated" } : {};
     return { name, in: place, required, description, schema: rest, ...list };
   });
 }

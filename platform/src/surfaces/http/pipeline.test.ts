@@ -3,6 +3,7 @@ import { describe, expect, test } from "vitest";
 import { InterceptedStore, setup } from "../../../tests/world.ts";
 import { operations } from "../../contract.ts";
 import { MIB } from "../../kernel/operation.ts";
+import { restV1Operations } from "../rest-v1/operations.ts";
 
 const SSH_KEYS = "/v2/account/ssh-keys";
 const SECRETS = "/v2/account/secrets";
@@ -56,7 +57,7 @@ describe("a request with several faults is refused for the first in the pipeline
 });
 
 describe("paths and methods", () => {
-  const byPath = Object.groupBy(Object.values(operations), ({ path }) => path);
+  const byPath = Object.groupBy([...Object.values(operations), ...Object.values(restV1Operations)], ({ path }) => path);
   const all = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"];
   const cases = Object.entries(byPath).flatMap(([path, own]) => {
     const methods = own!.map(({ method }) => method as string);
@@ -67,11 +68,14 @@ describe("paths and methods", () => {
 
   test.each(cases)("405: $method $path allows $allow", async ({ path, method, allow }) => {
     await using world = await setup();
-    const answer = await world.call(method, path.replace("{id}", "aaaaaaaaaaaaaa"));
+    const answer = await world.call(method, path.replace(/\{\w*id\}/i, "aaaaaaaaaaaaaa"));
     expect([answer.status, answer.headers.get("allow")]).toEqual([405, allow]);
     expect(answer.headers.has("ratelimit")).toBe(true);
     const detail = "The requested method is not allowed for this path.";
-    if (method !== "HEAD") expect(answer.json).toEqual({ title: "Method Not Allowed", status: 405, detail });
+    const body = path.startsWith("/v1/")
+      ? { message: detail, error: detail, status: 405 }
+      : { title: "Method Not Allowed", status: 405, detail };
+    if (method !== "HEAD") expect(answer.json).toEqual(body);
   });
 
   test.each([

@@ -177,6 +177,7 @@ export class Pipeline {
     const startedMs = this.#clock.monotonic();
     const id = requestId(this.#random);
     reply.header("X-Request-Id", id);
+    if (surface.headers) Object.assign(reply.headers, surface.headers(request));
     if (surface.crossOrigin) Object.assign(reply.headers, surface.crossOrigin(request.headers.origin));
     let caller: Caller | undefined;
     let room: RequestRoom | undefined;

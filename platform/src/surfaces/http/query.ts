@@ -6,12 +6,14 @@ interface Declared {
   items?: Declared;
 }
 
-/** Unknown parameters are ignored; a repeated one counts with its last value. */
+/** Unknown parameters are ignored; a repeated one counts with its last value, and of a list with all of them. */
 export function readQuery(schema: TObject | undefined, search: URLSearchParams): Record<string, unknown> {
   if (!schema) return {};
   const query: Record<string, unknown> = {};
   for (const [name, declared] of Object.entries(schema.properties)) {
-    const text = search.getAll(name).at(-1);
+    const texts = search.getAll(name);
+    const isList = (declared as Declared).type === "array";
+    const text = isList && texts.length > 0 ? texts.join(",") : texts.at(-1);
     if (text !== undefined) query[name] = readValue(declared as Declared, text);
   }
   return query;

@@ -16,6 +16,8 @@ export interface Surface {
   /** Whether a body must say that it is JSON; 415 otherwise. */
   strictMediaType: boolean;
   refusal(problem: Problem): Refused;
+  /** What every answer carries, refusals to strangers included. */
+  headers?: (request: Request) => Record<string, string>;
   /** What answers say to the browser of a page of that origin; absent where no page may call. */
   crossOrigin?: ((origin: string | undefined) => Record<string, string>) | undefined;
   /** Whether each request is worth a line in the log. */

@@ -7,6 +7,7 @@ import { problemJson } from "../http/problem-json.ts";
 import type { Answering } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
 import { invokeDocument } from "../invoke/openapi.ts";
+import { restV1Document } from "../rest-v1/openapi.ts";
 import { openApiDocument } from "./openapi.ts";
 
 const assets = {
@@ -15,7 +16,7 @@ const assets = {
   "swagger-ui-standalone-preset.js": "text/javascript; charset=utf-8",
 } as const;
 
-const page = `<!doctype html>
+const page = (script: string) => `<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -24,7 +25,7 @@ const page = `<!doctype html>
 <div id="page"></div>
 <script src="/docs/swagger-ui-bundle.js"></script>
 <script src="/docs/swagger-ui-standalone-preset.js"></script>
-<script src="/docs/start.js"></script>
+<script src="${script}"></script>
 </html>
 `;
 
@@ -33,9 +34,16 @@ const documents = [
   { url: "/v2/openapi-invoke.json", name: "Endpoints: jobs, load balancing, workers", made: invokeDocument },
 ];
 
+const OLD = {
+  url: "/v1/openapi.json",
+  name: "REST v1: deprecated, for clients that were written for it",
+  made: restV1Document,
+};
+
 /** Its bar on top lets people choose between the documents. */
-const startScript = `SwaggerUIBundle({
-  urls: ${JSON.stringify(documents.map(({ url, name }) => ({ url, name })))},
+const startScript = (served: readonly { url: string; name: string }[], first: string) => `SwaggerUIBundle({
+  urls: ${JSON.stringify(served.map(({ url, name }) => ({ url, name })))},
+  "urls.primaryName": ${JSON.stringify(first)},
   dom_id: "#page",
   deepLinking: true,
   persistAuthorization: false,
@@ -47,8 +55,9 @@ const startScript = `SwaggerUIBundle({
 const contentSecurityPolicy =
   "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; frame-ancestors 'none'";
 
-export function mountDocs(router: Router): void {
-  for (const { url, made } of documents) {
+export function mountDocs(router: Router, { restV1 }: { restV1: boolean }): void {
+  const served = restV1 ? [...documents, OLD] : documents;
+  for (const { url, made } of served) {
     let bytes: Buffer | undefined;
     router.add(["GET"], url, (_request, reply) => {
       // As bytes, of which all answers share one copy.
@@ -56,15 +65,19 @@ export function mountDocs(router: Router): void {
       return reply.type("application/json; charset=utf-8").send(bytes);
     });
   }
-  router.add(["GET"], "/docs", (_request, reply) =>
-    reply.type("text/html; charset=utf-8").header("Content-Security-Policy", contentSecurityPolicy).send(page),
-  );
-  router.add(["GET"], "/docs/start.js", (_request, reply) =>
-    reply.type("text/javascript; charset=utf-8").send(startScript),
-  );
+  mountPage(router, { path: "/docs", script: "/docs/start.js" }, startScript(served, documents[0]!.name));
+  if (restV1) mountPage(router, { path: "/v1/docs", script: "/docs/start-v1.js" }, startScript(served, OLD.name));
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   for (const [name, type] of Object.entries(assets))
     router.add(["GET"], `/docs/${name}`, asset(join(folder, name), type));
+}
+
+/** A page that begins with one of the documents. */
+function mountPage(router: Router, { path, script }: { path: string; script: string }, text: string): void {
+  router.add(["GET"], path, (_request, reply) =>
+    reply.type("text/html; charset=utf-8").header("Content-Security-Policy", contentSecurityPolicy).send(page(script)),
+  );
+  router.add(["GET"], script, (_request, reply) => reply.type("text/javascript; charset=utf-8").send(text));
 }
 
 /** Read once: a file open for each answer that nobody reads would take the server's descriptors. */

@@ -1,0 +1,8 @@
+/** All operations of REST v1 gathered: pure data, from which the routes and the OpenAPI document are made. */
+import { registryOperationsV1 } from "../../resources/registries/operations-v1.ts";
+import { networkVolumeOperationsV1 } from "../../resources/volumes/operations-v1.ts";
+
+export const restV1Operations = {
+  ...networkVolumeOperationsV1,
+  ...registryOperationsV1,
+};

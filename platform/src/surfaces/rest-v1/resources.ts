@@ -1,0 +1,14 @@
+/** The resources of REST v1: the operations of each with what answers them. */
+import { type Answered, answered } from "../../guards/perform.ts";
+import { registryOperationsV1 } from "../../resources/registries/operations-v1.ts";
+import { registryHandlersV1 } from "../../resources/registries/rest-v1.ts";
+import { networkVolumeOperationsV1 } from "../../resources/volumes/operations-v1.ts";
+import { networkVolumeHandlersV1 } from "../../resources/volumes/rest-v1.ts";
+import type { RestServices } from "../rest-v2/resources.ts";
+
+export function restV1Resources(services: RestServices): Answered[] {
+  return [
+    answered(networkVolumeOperationsV1, networkVolumeHandlersV1(services.volumes)),
+    answered(registryOperationsV1, registryHandlersV1(services.registries)),
+  ];
+}
