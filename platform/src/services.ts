@@ -15,6 +15,7 @@ import { AuditLog } from "./resources/audit/service.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
 import { BillingService } from "./resources/billing/service.ts";
 import { ClusterService } from "./resources/clusters/service.ts";
+import { EndpointFollowers } from "./resources/endpoints/followers.ts";
 import { EndpointService } from "./resources/endpoints/service.ts";
 import { WorkerKeys } from "./resources/endpoints/worker-keys.ts";
 import { PodKeys } from "./resources/pods/keys.ts";
@@ -118,6 +119,8 @@ export async function openServices(
     templates,
     volumes,
   });
+  const endpoints = new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates, volumes });
+  templates.followedBy(new EndpointFollowers({ ...parts, endpoints, releaseRecords, registries }));
   const services = {
     releaseRecords,
     accounts,
@@ -130,7 +133,7 @@ export async function openServices(
     s3Keys,
     sshHostKey,
     masterKeys: new MasterKeys({ ...parts, secrets, registries, s3Keys, sshHostKey, batchRecords }),
-    endpoints: new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates, volumes }),
+    endpoints,
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
     workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),

@@ -1,5 +1,5 @@
 /** The resource kit: fields are written once, and what is returned, created and updated is derived from them. */
-import { closed, type Static, type TProperties, type TSchema, t } from "./schema.ts";
+import { closed, type Static, type TObject, type TProperties, type TSchema, t } from "./schema.ts";
 
 interface Fields<
   A extends TProperties,
@@ -56,6 +56,16 @@ export function resource<
       $id: `Update${name}Request`,
     }),
   };
+}
+
+/** What is returned of a thing: the fields of its record, of whatever is known of it, and no others. */
+export function recordFrom<R extends { record: TObject }>(
+  { record }: R,
+  known: Static<R["record"]>,
+): Static<R["record"]> {
+  const values = known as Record<string, unknown>;
+  const names = Object.keys(record.properties).filter((name) => values[name] !== undefined);
+  return Object.fromEntries(names.map((name) => [name, values[name]])) as Static<R["record"]>;
 }
 
 export type RecordOf<R extends { record: TSchema }> = Static<R["record"]>;

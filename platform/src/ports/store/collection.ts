@@ -227,9 +227,9 @@ export class Collection<T extends Document> {
     };
   }
 
-  /** Moves a record on without changing it: whoever decides on what it was, decides again. Refused where it is not there any more. */
-  touching(id: string): Write {
-    return { do: "patch", kind: this.#kept.kind, id, set: {} };
+  /** Moves a record on without changing it: whoever decides on what it was, decides again. Refused where it is not there any more, or was changed since. */
+  touching(id: string, ifVersion?: number): Write {
+    return { do: "patch", kind: this.#kept.kind, id, set: {}, ...(ifVersion === undefined ? {} : { ifVersion }) };
   }
 
   /** With `ifVersion`, only provided nobody changed it since. */

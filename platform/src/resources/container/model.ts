@@ -78,6 +78,9 @@ export const shownContainerFields = {
   registry: nullable(t.String({ description: "Registry credential id." })),
 };
 
+/** Those of a record that are its container, whatever has them: what a template gives. */
+export const KEPT_CONTAINER = Object.keys(containerFields) as (keyof KeptContainer)[];
+
 /** As they are kept, whatever has them. */
 export type KeptContainer = {
   image: string;

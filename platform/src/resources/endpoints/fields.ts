@@ -17,7 +17,7 @@ import { refuseWarmUp } from "./warm-up.ts";
 
 /** What a caller gives of an endpoint, whichever surface it comes through. */
 export type EndpointTerms = Partial<
-  Omit<KeptEndpoint, "release" | "template" | "gpu" | "cpu" | "workers"> & {
+  Omit<KeptEndpoint, "release" | "template" | "follows" | "gpu" | "cpu" | "workers"> & {
     gpu: GpuTerms;
     cpu: { id: string; vcpuCount: number }[];
     workers: Partial<KeptEndpoint["workers"]>;
@@ -70,6 +70,7 @@ export function created(body: EndpointTerms): KeptEndpoint {
     timeout: body.timeout ?? endpointDefaults.timeout,
     flashboot: body.flashboot ?? endpointDefaults.flashboot,
     template: body.templateId ?? null,
+    ...(body.templateName !== undefined && { templateName: body.templateName }),
     release: 1,
   });
 }

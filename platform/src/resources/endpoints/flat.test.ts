@@ -31,6 +31,8 @@ const whole: Required<KeptEndpoint> = {
   timeout: 60_000,
   flashboot: "FLASHBOOT",
   template: "aaaaaaaaaaaaaa",
+  follows: true,
+  templateName: "t",
   release: 3,
   claimsName: true,
   createdBy: "k",
@@ -76,7 +78,7 @@ test("a flavor says its processors, and a machine of another name is none", () =
 });
 
 function anyEndpoint(random: SeededRandom): KeptEndpoint {
-  const { gpu, cpu, volumePlaces: _, ...plain } = whole;
+  const { gpu, cpu, volumePlaces: _, follows: __, templateName: ___, ...plain } = whole;
   const allowedCudaVersions = random.chance(0.5) ? ["12.4", "12.8"] : [];
   const minCudaVersion = allowedCudaVersions.length === 0 && random.chance(0.5) ? "12.1" : null;
   const types = anyGpu().types.filter(() => random.chance(0.3));

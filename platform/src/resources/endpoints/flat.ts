@@ -16,6 +16,8 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
     "workers.warmup": "an addition of REST v2, which keeps what it is where nobody says it",
     volumePlaces: "where its volumes are, which nobody gives",
     claimsName: "whether no other one may have its name",
+    follows: "said by templateId, which names what it follows or else the endpoint itself",
+    templateName: "what its own container is called as a template, where that is edited",
     release: "the version of the record, which nobody gives",
     createdBy: "the key by which it was made, which limits on that ask for",
   },

@@ -272,6 +272,10 @@ export type KeptEndpoint = (KeptContainer & Claiming) & {
   flashboot: (typeof flashBootModes)[number];
   /** The template that it was made from, or last given. */
   template?: string | null;
+  /** Whether its container is that template's, and changes with it; otherwise it is its own. */
+  follows?: boolean;
+  /** What its own container is called as a template; absent where it is called as the endpoint is. */
+  templateName?: string;
   /** Grows with every change that reaches the workers' containers. */
   release: number;
   /** The API key by which it was made, as far as it is known. */

@@ -5,11 +5,12 @@ import { timestamp } from "../../kernel/clock.ts";
 import { paged } from "../../kernel/cursor.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
+import { recordFrom } from "../../kernel/resource.ts";
 import { registryId } from "../container/command.ts";
 import type { GpuTerms } from "./compute.ts";
 import type { EndpointTerms } from "./fields.ts";
 import { healthPathOf } from "./listening.ts";
-import type { Endpoint, KeptEndpoint, KeptGpu } from "./model.ts";
+import { Endpoint, type KeptEndpoint, type KeptGpu } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
 import type { EndpointItem, EndpointService } from "./service.ts";
 
@@ -68,19 +69,16 @@ function unknownPool(pool: string): never {
 const missingPools = (error: string) => problem("invalid", "Request validation failed.", { errors: [error] });
 
 function shownEndpoint({ id, createdAt, doc }: EndpointItem, url: string): Endpoint {
-  const { gpu, cpu, workers, scaling, release: _, template: __, createdBy: ____, claimsName: _____, ...plain } = doc;
-  const { v: ___, ...fields } = plain as typeof plain & { v?: number };
-  const idles = !(doc.type === "QUEUE" && scaling.type === "REQUEST_COUNT");
-  return {
+  const { gpu, workers, ...plain } = doc;
+  const idles = !(doc.type === "QUEUE" && doc.scaling.type === "REQUEST_COUNT");
+  return recordFrom(Endpoint, {
     id,
-    ...fields,
+    ...plain,
     requestUrls: requestUrls(url, doc),
     ...(gpu ? { gpu: shownGpu(gpu) } : {}),
-    ...(cpu ? { cpu } : {}),
     workers: shownWorkers(workers, idles),
-    scaling,
     createdAt: timestamp(createdAt),
-  };
+  });
 }
 
 function shownGpu({ types, count, allowedCudaVersions, minCudaVersion }: KeptGpu) {

@@ -10,12 +10,12 @@ import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts
 import type { QuotaBook } from "../account/quotas.ts";
 import { Names, type Naming } from "../names.ts";
 import type { RegistryService } from "../registries/service.ts";
-import { releaseDiff } from "../releases/diff.ts";
 import type { ReleaseRecords } from "../releases/records.ts";
 import type { Removals } from "../removals.ts";
 import { withTemplate } from "../templates/copy.ts";
 import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
+import { type Binding, bindingAfter, saysContainer, withoutShownTemplate } from "./binding.ts";
 import {
   changesNothing,
   created,
@@ -107,24 +107,30 @@ export class EndpointService {
     return { items: items.filter(({ id }) => mayUse(caller, id)), next };
   }
 
-  async create(caller: Caller, terms: EndpointTerms, naming: Naming = {}): Promise<EndpointItem> {
-    const whole = await this.#whole(caller, await this.#located(caller.account, terms));
-    const config: KeptEndpoint = { ...created(whole), createdBy: caller.key };
-    const asked = { name: config.name, isDefaultName: terms.name === undefined, ...naming };
-    return this.#names.under(caller.account, asked, async (claim, check) => {
-      await check();
-      return this.#insert(caller, { ...config, ...claim });
-    });
+  async create(caller: Caller, terms: EndpointTerms, how: Binding & Naming = {}): Promise<EndpointItem> {
+    const given = await this.#given(caller, await this.#located(caller.account, terms), how, "new-endpoint");
+    const config: KeptEndpoint = { ...created(given.terms), ...given.bound, createdBy: caller.key };
+    const asked = { name: config.name, isDefaultName: terms.name === undefined, ...how };
+    try {
+      return await this.#names.under(caller.account, asked, async (claim, check) => {
+        await check();
+        return this.#insert(caller, { ...config, ...claim }, given.using);
+      });
+    } catch (error) {
+      // Its template was edited at this moment: what follows it gets that too.
+      if (error instanceof WriteRefused && error.reason === "changed") return this.create(caller, terms, how);
+      throw error;
+    }
   }
 
-  async #insert(caller: Caller, doc: KeptEndpoint): Promise<EndpointItem> {
+  async #insert(caller: Caller, doc: KeptEndpoint, using: readonly Write[]): Promise<EndpointItem> {
     await refuseImage(this.#refusesImage, doc.image, caller.account);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
     const first = { ...record, release: doc.release };
     await this.#refuseTooMany(caller.account, doc.workers.min);
     const writes = [
       ...(await this.#registries.using(caller.account, doc.registry)),
-      ...(await this.#templates.using(caller.account, doc.template)),
+      ...using,
       ...(await this.#volumes.using(caller.account, doc.networkVolumes)),
       this.#endpoints.inserting({ ...record, doc }),
       this.#releases.inserting(first, { at: record.createdAt, user: caller.user, diff: [] }),
@@ -139,34 +145,38 @@ export class EndpointService {
       await this.#volumes.using(caller.account, doc.networkVolumes);
       throw this.#templates.notFound();
     }
-    this.#tell(record.id);
+    this.wasChanged(record.id);
     return { ...record, version: 1, doc };
   }
 
-  async update(caller: Caller, id: string, asked: EndpointTerms, naming: Naming = {}): Promise<EndpointItem> {
+  async update(caller: Caller, id: string, terms: EndpointTerms, how: Binding & Naming = {}): Promise<EndpointItem> {
     permitted(caller, id, await this.#endpoints.get(id));
-    refuseTemplate(caller, asked);
-    const terms = await this.#copied(caller, await this.#located(caller.account, asked));
+    const located = await this.#located(caller.account, terms);
     let isChanged = false;
     const changed = await this.#endpoints.changeOwned(caller, id, async (item) => {
       permitted(caller, id, item);
+      const asked = how.follows ? withoutShownTemplate(item, located) : located;
+      refuseTemplate(caller, asked);
+      const { terms, bound, using: usingTemplate } = await this.#given(caller, asked, how, "change");
       refuseNewSecrets(caller, item.doc, terms);
       refuseNewRegistry(caller, item.doc, terms);
       refuseNewVolumes(caller, item.doc, terms.networkVolumes);
       await refuseImage(this.#refusesImage, terms.image, item.account);
-      const claim = await this.#names.renamed(item, { name: terms.name, ...naming });
-      const set = { ...updated(item.doc, terms), ...claim };
+      const claim = await this.#names.renamed(item, { name: terms.name, ...how });
+      const said = { ...updated(item.doc, terms), ...claim };
+      const set = { ...said, ...bindingAfter(item.doc, said, bound) };
       if (terms.workers?.min !== undefined) await this.#refuseTooMany(item.account, terms.workers.min);
       const named = set.registry === item.doc.registry ? null : set.registry;
       const using = [
         ...(await this.#registries.using(item.account, named)),
-        ...(await this.#templates.using(item.account, set.template)),
+        ...usingTemplate,
         ...(await this.#volumes.using(item.account, set.networkVolumes)),
       ];
       isChanged = !changesNothing(item.doc, set);
-      return isChanged ? { set, also: [...using, ...this.#releasing(caller, item, set)] } : undefined;
+      const made = { at: this.#clock.now(), user: caller.user };
+      return isChanged ? { set, also: [...using, ...this.#releases.ofChange(item, set, made)] } : undefined;
     });
-    if (isChanged) this.#tell(changed.id);
+    if (isChanged) this.wasChanged(changed.id);
     return changed;
   }
 
@@ -176,18 +186,22 @@ export class EndpointService {
     return { ...terms, volumePlaces: await this.#volumes.located(account, terms.networkVolumes) };
   }
 
-  /** The terms of a new endpoint with what its template gives: with one, nothing else is needed. */
-  async #whole(caller: Caller, terms: EndpointTerms): Promise<EndpointTerms> {
-    if (terms.templateId === undefined) return terms;
-    const template = await this.#templates.forCopy(caller, terms.templateId, "endpoint");
-    const { name, category } = template;
-    return withTemplate(template, withCompute({ name, ...terms }, category), "new-endpoint");
-  }
-
-  /** The terms of a change with what the template gives that they name. */
-  async #copied(caller: Caller, terms: EndpointTerms): Promise<EndpointTerms> {
-    if (terms.templateId === undefined) return terms;
-    return withTemplate(await this.#templates.forCopy(caller, terms.templateId, "endpoint"), terms, "change");
+  /** The terms with what the template gives that they name, whether that is followed from now on, and what is written for it. */
+  async #given(
+    caller: Caller,
+    terms: EndpointTerms,
+    { follows }: Binding,
+    copying: "new-endpoint" | "change",
+  ): Promise<{ terms: EndpointTerms; bound: Binding; using: Write[] }> {
+    const { templateId } = terms;
+    if (templateId === undefined) return { terms, bound: {}, using: [] };
+    const isMeant = follows === true;
+    const template = await this.#templates.forEndpoint(caller, templateId, { follows: isMeant });
+    const { name, category } = template.doc;
+    const known = copying === "change" ? terms : withCompute({ name, ...terms }, category);
+    const isBound = isMeant && template.isFollowable && !saysContainer(terms);
+    const bound = isBound ? { follows: true } : {};
+    return { terms: withTemplate(template.doc, known, copying), bound, using: template.using };
   }
 
   /** Those of an account that name something. */
@@ -201,7 +215,8 @@ export class EndpointService {
     return found.map(({ id, doc }) => ({ id, name: doc.name }));
   }
 
-  #tell(id: string): void {
+  /** To be called for each that was written here, by whoever wrote it. */
+  wasChanged(id: string): void {
     this.#remembered.delete(id);
     for (const changed of this.#changed) changed(id);
   }
@@ -209,14 +224,6 @@ export class EndpointService {
   /** Workers that are always kept: those that jobs ask for beyond them wait for the quota. */
   #refuseTooMany(account: string, asked: number): Promise<void> {
     return this.#quotas.refuseBeyond(account, "workers", { field: "workers.min", asked });
-  }
-
-  /** The release that a change makes, if it makes one, for the same commit. */
-  #releasing(caller: Caller, { id, account, doc }: EndpointItem, set: Partial<KeptEndpoint>): Write[] {
-    if (set.release === undefined) return [];
-    const diff = releaseDiff(doc, { ...doc, ...set });
-    const made = { at: this.#clock.now(), user: caller.user, diff };
-    return [this.#releases.inserting({ id, account, release: set.release }, made)];
   }
 
   /** Gone for callers at once; what it left elsewhere is removed before the answer, or after a crash by the next server. */
@@ -277,12 +284,13 @@ export class EndpointService {
   }
 }
 
-function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {
+/** Another account's does not exist for a caller, and one outside of its key's list is refused. */
+export function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {
   if (!item || item.account !== caller.account) throw problem("not-found", "endpoint not found");
   if (!mayUse(caller, id)) throw problem("not-allowed", `This API key is narrowed to other endpoints than '${id}'.`);
   return item;
 }
 
-function mayUse({ endpoints }: Caller, id: string): boolean {
+export function mayUse({ endpoints }: Caller, id: string): boolean {
   return !endpoints || endpoints.includes(id);
 }

@@ -1,6 +1,8 @@
 /** The records of releases: written together with the endpoint, and found by their numbers. */
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import type { KeptEndpoint } from "../endpoints/model.ts";
+import { releaseDiff } from "./diff.ts";
 import { type KeptRelease, type ReleaseChange, releases } from "./model.ts";
 
 /** An endpoint as far as its releases concern it. */
@@ -27,6 +29,17 @@ export class ReleaseRecords {
   inserting({ id, account, release }: Released, made: { at: number; user: string; diff: ReleaseChange[] }): Write {
     const doc = { endpoint: id, version: release, user: made.user, diff: made.diff };
     return this.#releases.inserting({ id: releaseId(id, release), account, createdAt: made.at, doc });
+  }
+
+  /** The release that a change of an endpoint makes, if it makes one, for the same commit. */
+  ofChange(
+    { id, account, doc }: Pick<Item<KeptEndpoint>, "id" | "account" | "doc">,
+    set: Partial<KeptEndpoint>,
+    made: { at: number; user: string },
+  ): Write[] {
+    if (set.release === undefined) return [];
+    const diff = releaseDiff(doc, { ...doc, ...set });
+    return [this.inserting({ id, account, release: set.release }, { ...made, diff })];
   }
 
   /** All of them in one commit, so that none is left behind a gap. */

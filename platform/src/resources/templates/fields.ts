@@ -11,7 +11,8 @@ export type TemplateTerms = Partial<Omit<KeptTemplate, "mounts">> & {
   mounts?: { persistent?: PersistentMount | null };
 };
 
-const NOTHING: KeptTemplate = {
+/** A template that says nothing. */
+export const bareTemplate: KeptTemplate = {
   ...templateDefaults,
   name: "",
   image: "",
@@ -30,7 +31,7 @@ const NOTHING: KeptTemplate = {
 };
 
 export function created(terms: TemplateTerms & Pick<KeptTemplate, "name" | "image">): KeptTemplate {
-  return { ...NOTHING, ...updated(NOTHING, terms) };
+  return { ...bareTemplate, ...updated(bareTemplate, terms) };
 }
 
 export function updated(before: KeptTemplate, terms: TemplateTerms): Partial<KeptTemplate> {

@@ -1,10 +1,12 @@
 /** Templates as REST v2 says them. */
 import { paged } from "../../kernel/cursor.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
+import { recordFrom } from "../../kernel/resource.ts";
 import { registryId } from "../container/command.ts";
-import type { Template } from "./model.ts";
+import type { SeenTemplate } from "./followers.ts";
+import { Template } from "./model.ts";
 import type { templateOperations } from "./operations.ts";
-import type { TemplateItem, TemplateService } from "./service.ts";
+import type { TemplateService } from "./service.ts";
 
 type Operations = typeof templateOperations;
 type Body = Call<Operations["createTemplate"]>["body"] | Call<Operations["updateTemplate"]>["body"];
@@ -27,11 +29,4 @@ function termsFrom<B extends Body>({ registry, ...plain }: B) {
 }
 
 /** Without what only other surfaces know of. */
-function shown({ id, doc }: Pick<TemplateItem, "id" | "doc">): Template {
-  const { name, image, args, entrypoint, cmd, disk, env, ports, registry, mounts } = doc;
-  const { serverless, public: isPublic, category, startSsh, startJupyter, allowedCudaVersions } = doc;
-  return {
-    ...{ id, name, image, args, entrypoint, cmd, disk, env, ports, registry, mounts },
-    ...{ serverless, public: isPublic, category, startSsh, startJupyter, allowedCudaVersions },
-  };
-}
+const shown = ({ id, doc }: SeenTemplate): Template => recordFrom(Template, { id, ...doc });

@@ -7,16 +7,16 @@ import type { Random } from "../../kernel/random.ts";
 import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
 import { type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
+import { saysContainer } from "../endpoints/binding.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { Uses } from "../uses.ts";
 import { created, type TemplateTerms, updated } from "./fields.ts";
+import { type Followers, noFollowers, type Roll, type SeenTemplate } from "./followers.ts";
 import { type KeptTemplate, type TemplateSource, templates } from "./model.ts";
 import { officialTemplate, officialTemplates } from "./official.ts";
 
 export type TemplateItem = Item<KeptTemplate>;
-
-type Seen = Pick<TemplateItem, "id" | "doc">;
 
 export interface TemplateParts extends RecordParts {
   quotas: QuotaBook;
@@ -39,6 +39,7 @@ export class TemplateService {
     "quotas" | "uses" | "registries" | "isOwners"
   >;
   #refusesImage: RefusesImage = async () => undefined;
+  #followers: Followers = noFollowers;
 
   constructor(parts: TemplateParts) {
     this.#templates = new Collection(parts.store, templates);
@@ -54,10 +55,20 @@ export class TemplateService {
     this.#refusesImage = refuses;
   }
 
+  /** Says what follows templates here. */
+  followedBy(followers: Followers): void {
+    this.#followers = followers;
+  }
+
   /** The account's own, the newest first. */
   async list(caller: Caller, asked: PageAsked): Promise<Page<KeptTemplate>> {
     const { items, next } = await this.#templates.page(caller, asked);
     return { items: await this.#asTheyAre(caller, items), next };
+  }
+
+  /** The own containers of endpoints that follow none, as templates. */
+  listBound(caller: Caller): Promise<SeenTemplate[]> {
+    return this.#followers.allOwn(caller);
   }
 
   async create({ account }: Caller, terms: Parameters<typeof created>[0]): Promise<TemplateItem> {
@@ -74,39 +85,60 @@ export class TemplateService {
     }
   }
 
-  async update(caller: Caller, id: string, terms: TemplateTerms): Promise<TemplateItem> {
+  /** With `rolls` it reaches what follows the template, in the same commit; without, that stays as it is. */
+  async update(
+    caller: Caller,
+    id: string,
+    terms: TemplateTerms,
+    { rolls = false }: { rolls?: boolean } = {},
+  ): Promise<SeenTemplate> {
     await refuseImage(this.#refusesImage, terms.image, caller.account);
+    const own = rolls && !(await this.#templates.get(id)) && (await this.#followers.changeOwn(caller, id, terms));
+    if (own) return own;
     try {
-      const changed = await this.#templates.changeOwned(caller, id, async ({ doc }) => {
+      let roll: Roll | undefined;
+      const changed = await this.#templates.changeOwned(caller, id, async (item) => {
         if (terms.registry) await this.#parts.registries.get(caller, terms.registry);
-        return { set: updated(doc, terms) };
+        const set = updated(item.doc, terms);
+        const after = { ...item, doc: { ...item.doc, ...set } };
+        roll = rolls && saysContainer(terms) ? await this.#rolling(caller, after) : undefined;
+        return { set, also: roll?.writes ?? [] };
       });
+      roll?.written();
       return await this.#asItIs(changed);
     } catch (error) {
       throw nameTaken(error, terms.name ?? "");
     }
   }
 
-  async remove(caller: Caller, id: string): Promise<void> {
+  async #rolling(caller: Caller, after: TemplateItem): Promise<Roll> {
+    return this.#followers.rolling(caller, await this.#asItIs(after));
+  }
+
+  /** With `bound`, what is an endpoint's own is known, and refused: it goes with the endpoint. */
+  async remove(caller: Caller, id: string, { bound = false }: { bound?: boolean } = {}): Promise<void> {
+    if (bound && (await this.#followers.own(caller, id)))
+      throw problem("rule-broken", `This template is the own configuration of endpoint '${id}', and goes with it.`);
     await this.#templates.changeOwned(caller, id, async (item) => {
       await this.#parts.uses.refuseWhileUsed("template", item);
       return { remove: true };
     });
   }
 
-  /** One of the account's own, a public or an official one; any other does not exist for it. */
-  async visible({ account }: Pick<Caller, "account">, id: string): Promise<Seen> {
+  /** One of the account's own, a public or an official one, and with `bound` what is an endpoint's own; any other does not exist for it. */
+  async visible(caller: Caller, id: string, { bound = false }: { bound?: boolean } = {}): Promise<SeenTemplate> {
     const official = officialTemplate(id);
     if (official) return official;
     const item = await this.#templates.get(id);
-    if (item?.account === account) return this.#asItIs(item);
-    if (!item?.doc.public) throw this.#templates.notFound();
-    return foreign(item);
+    if (item?.account === caller.account) return this.#asItIs(item);
+    const seen = item?.doc.public ? foreign(item) : bound && (await this.#followers.own(caller, id));
+    if (!seen) throw this.#templates.notFound();
+    return seen;
   }
 
   /** Public ones that the caller may run. */
-  async listPublic({ account }: Pick<Caller, "account">, source: TemplateSource): Promise<Seen[]> {
-    const found: Seen[] = [];
+  async listPublic({ account }: Pick<Caller, "account">, source: TemplateSource): Promise<SeenTemplate[]> {
+    const found: SeenTemplate[] = [];
     for await (const item of this.#from(source, account)) {
       if (found.length === PUBLIC_AT_MOST) break;
       if (!(await this.#refusesImage(item.doc.image, account))) found.push(item);
@@ -114,7 +146,7 @@ export class TemplateService {
     return found;
   }
 
-  async *#from(source: TemplateSource, account: string): AsyncGenerator<Seen> {
+  async *#from(source: TemplateSource, account: string): AsyncGenerator<SeenTemplate> {
     if (source === "official") return yield* officialTemplates;
     const shares = new Map<string, number>();
     let looked = 0;
@@ -131,9 +163,19 @@ export class TemplateService {
 
   /** What is copied of one: 404 where the caller cannot see it, 422 where it is meant for another kind. */
   async forCopy(caller: Caller, id: string, kind: "endpoint" | "pod"): Promise<KeptTemplate> {
-    const { doc } = await this.visible(caller, id);
-    if (doc.serverless !== (kind === "endpoint")) throw wrongKind(doc.serverless);
-    return doc;
+    return ofKind(await this.visible(caller, id), kind).doc;
+  }
+
+  /**
+   * What an endpoint gets of one, and what belongs into the commit by which it does. The account's own may be followed, provided that it is
+   * then what it was here, and the official ones, which never change. Of a stranger's there is a copy alone: nobody else decides what runs.
+   */
+  async forEndpoint(caller: Caller, id: string, { follows }: { follows: boolean }) {
+    const item = await this.#templates.get(id);
+    const seen = ofKind(await this.visible(caller, id, { bound: follows }), "endpoint");
+    const isOwn = item?.account === caller.account;
+    const using = isOwn ? [this.#templates.touching(id, follows ? item.version : undefined)] : [];
+    return { doc: seen.doc, isFollowable: isOwn || officialTemplate(id) !== undefined, using };
   }
 
   notFound() {
@@ -162,7 +204,12 @@ export class TemplateService {
 }
 
 /** A registry is its account's alone: whoever else uses the template pulls without. */
-const foreign = ({ id, doc }: TemplateItem): Seen => ({ id, doc: { ...doc, registry: null } });
+const foreign = ({ id, doc }: TemplateItem): SeenTemplate => ({ id, doc: { ...doc, registry: null } });
+
+function ofKind(seen: SeenTemplate, kind: "endpoint" | "pod"): SeenTemplate {
+  if (seen.doc.serverless !== (kind === "endpoint")) throw wrongKind(seen.doc.serverless);
+  return seen;
+}
 
 function wrongKind(isServerless: boolean) {
   const error = isServerless

@@ -161,7 +161,7 @@ describe("a change", () => {
     const { id } = await world.services.templates.create(caller, { ...PLAIN, ...beyond });
     const { json } = await patch(world, id, { disk: 9 });
     expect(Object.keys(json)).not.toContain("readme");
-    expect((await world.services.templates.visible(world.owner, id)).doc).toMatchObject({ ...beyond, disk: 9 });
+    expect((await world.services.templates.visible(caller, id)).doc).toMatchObject({ ...beyond, disk: 9 });
   });
 });
 
