@@ -66,6 +66,11 @@ export class Room {
     return times.reduce((sum, one) => sum + one, 0);
   }
 
+  /** The boxes where something with this need can be at all, with what is free in each. */
+  suiting(need: Need): readonly Free[] {
+    return this.#boxes.filter((free) => misfitOf(need, free) === undefined);
+  }
+
   /** The place that there would be if those at these places were gone. */
   placeWithout(gone: readonly Place[], need: Need): Place | undefined {
     for (const place of gone) this.release(place);
@@ -162,9 +167,11 @@ const fits = (share: Share, { box, vcpu, memoryMb }: Free) =>
 
 function timesIn(free: Free, need: Need): number {
   if (need.kind === "cpu") return timesOf(need.flavors[0]!, free);
-  const { type, ...each } = need.types[0]!;
+  const { type, least, ...each } = need.types[0]!;
   const ofDevices = Math.floor(freeGpus(free, type) / need.count);
-  return ofDevices === 0 ? 0 : Math.min(ofDevices, timesOf(shareWith(each, need.count, free), free));
+  const share = shareWith(each, need.count, free);
+  if (ofDevices === 0 || (least && !suffices(share, least, need.count))) return 0;
+  return Math.min(ofDevices, timesOf(share, free));
 }
 
 const timesOf = (share: Share, { box, vcpu, memoryMb }: Free) =>

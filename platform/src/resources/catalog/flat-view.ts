@@ -1,14 +1,206 @@
-/** The catalog as flat surfaces show it. */
-import { type GpuType, gpuTypes } from "../../catalog/compute.ts";
+/** The catalog as flat surfaces show it: every type with its prices, and the lowest price for what is asked for. */
+import {
+  type CpuFlavor,
+  cpuFlavors,
+  cpuPrice,
+  type DataCenter,
+  dataCenters,
+  type GpuType,
+  gpuPrice,
+  gpuType,
+  gpuTypes,
+  poolIds,
+  typesOfPool,
+} from "../../catalog/compute.ts";
+import type { Availability } from "../../catalog/words.ts";
+import { flavorOf } from "../container/instance-ids.ts";
+import type { CatalogService, GpuAsk, GpuOffer } from "./service.ts";
 
-export interface FlatGpuType {
-  id: string;
-  displayName: string;
-  memoryInGb: number;
+export { compliances } from "../../catalog/words.ts";
+
+const MANUFACTURERS: Record<string, string> = { NVIDIA: "Nvidia", AMD: "AMD" };
+const STOCK: Record<Availability, string | null> = { HIGH: "High", MEDIUM: "Medium", LOW: "Low", NONE: null };
+
+export const stockStatus = (availability: Availability): string | null => STOCK[availability];
+
+export const flatGpuTypes = () => gpuTypes().map(flatGpuType);
+export type FlatGpuType = ReturnType<typeof flatGpuType>;
+
+export function flatGpuType({ id, name, memory, manufacturer, secure, community, price, maxCount }: GpuType) {
+  return {
+    id,
+    displayName: name,
+    manufacturer: MANUFACTURERS[manufacturer] ?? "unknown",
+    memoryInGb: memory,
+    // Public clients know it as 0 everywhere.
+    cudaCores: 0,
+    maxGpuCount: Math.max(maxCount.secure, maxCount.community),
+    maxGpuCountSecureCloud: maxCount.secure,
+    maxGpuCountCommunityCloud: maxCount.community,
+    minPodGpuCount: 1,
+    secureCloud: secure,
+    communityCloud: community,
+    securePrice: gpuPrice.pod(id, "SECURE"),
+    communityPrice: gpuPrice.pod(id, "COMMUNITY"),
+    clusterPrice: gpuPrice.member(id),
+    secureSpotPrice: price.secureSpot ?? null,
+    communitySpotPrice: price.communitySpot ?? null,
+  };
 }
 
-export const flatGpuTypes = (): FlatGpuType[] => gpuTypes().map(flatGpuType);
-
-function flatGpuType({ id, name, memory }: GpuType): FlatGpuType {
-  return { id, displayName: name, memoryInGb: memory };
+export interface PriceAsk extends GpuAsk {
+  /** In the one cloud or the other; whichever costs less where nothing is said. */
+  isSecure?: boolean;
 }
+
+/** Per hour, for as many GPUs as are asked for; without prices where no machine could have them. */
+export async function lowestPrices(catalog: CatalogService, ask: PriceAsk) {
+  const { isSecure: _, ...wish } = ask;
+  const types = gpuTypes();
+  const offers = await catalog.offers(types, wish);
+  return new Map(types.map((type, i) => [type.id, lowestPrice(type, offers[i]!, ask)]));
+}
+export type LowestPrice = ReturnType<typeof lowestPrice>;
+
+function lowestPrice(type: GpuType, { availability, installed }: GpuOffer, { count, isSecure }: PriceAsk) {
+  const { total, free, most, mostFree } = installed;
+  const unit = total >= count && most >= count ? unitPrice(type, isSecure) : undefined;
+  if (!unit) return { gpuName: type.name, gpuTypeId: type.id, stockStatus: null, totalCount: total };
+  const { vcpu, memoryGb } = type.share;
+  return {
+    gpuName: type.name,
+    gpuTypeId: type.id,
+    stockStatus: stockStatus(availability),
+    uninterruptablePrice: rounded(unit.onDemand * count),
+    minimumBidPrice: rounded(unit.spot * count),
+    minVcpu: vcpu * count,
+    minMemory: memoryGb * count,
+    totalCount: total,
+    rentedCount: total - free,
+    rentalPercentage: total === 0 ? 0 : rounded((total - free) / total),
+    maxUnreservedGpuCount: mostFree,
+    availableGpuCounts: Array.from({ length: mostFree }, (_, i) => i + 1),
+    supportPublicIp: true,
+  };
+}
+
+/** Where a type has no price for Pods that may be interrupted, they cost what others cost. */
+function unitPrice({ id, secure, community, price }: GpuType, isSecure: boolean | undefined) {
+  const choices = [
+    { there: secure && isSecure !== false, onDemand: gpuPrice.pod(id, "SECURE"), spot: price.secureSpot },
+    { there: community && isSecure !== true, onDemand: gpuPrice.pod(id, "COMMUNITY"), spot: price.communitySpot },
+  ];
+  const [cheapest] = choices.filter(({ there }) => there).toSorted((a, b) => a.onDemand - b.onDemand);
+  return cheapest && { onDemand: cheapest.onDemand, spot: cheapest.spot ?? cheapest.onDemand };
+}
+
+/** Sums of prices as people write them, without what binary fractions add. */
+const rounded = (usd: number) => Number(usd.toFixed(9));
+
+export const flatCpuFlavors = () => cpuFlavors().map(flatCpuFlavor);
+
+function flatCpuFlavor(flavor: CpuFlavor) {
+  const { id, name, minVcpu, maxVcpu, ramGbPerVcpu, diskGbPerVcpu } = flavor;
+  const groupId = id.replace(/[a-z]$/, "");
+  return {
+    id,
+    displayName: name,
+    groupId,
+    groupName: groupId.toUpperCase(),
+    minVcpu,
+    maxVcpu,
+    ramMultiplier: ramGbPerVcpu,
+    diskLimitPerVcpu: diskGbPerVcpu,
+    vcpuBurstable: false,
+  };
+}
+
+/** What one size of a flavor costs and whether it is free; its smallest where none is named. */
+export async function cpuSpecifics(
+  catalog: CatalogService,
+  id: string,
+  asked: { instanceId?: string; dataCenterId?: string },
+) {
+  const flavor = cpuFlavors().find((one) => one.id === id)!;
+  const named = asked.instanceId === undefined ? undefined : flavorOf(asked.instanceId).vcpuCount;
+  const vcpu = named || flavor.minVcpu;
+  const { availability } = await catalog.cpu(flavor, vcpu, asked.dataCenterId);
+  return {
+    stockStatus: stockStatus(availability),
+    securePrice: rounded(cpuPrice(id) * vcpu),
+    slsPrice: rounded(cpuPrice(id, "worker") * vcpu),
+  };
+}
+
+/** As coarse as public clients know it, where it is no country of its own. */
+const AREAS: Record<string, string> = { FR: "France", SG: "SE Asia" };
+const countries = new Intl.DisplayNames(["en"], { type: "region" });
+
+export const flatDataCenters = () => dataCenters().map(flatDataCenter);
+export type FlatDataCenter = ReturnType<typeof flatDataCenter>;
+
+function flatDataCenter(center: DataCenter) {
+  const { id, globalNetwork, networkVolumeTypes, compliance } = center;
+  return {
+    id,
+    // Clients know them by their ids.
+    name: id,
+    location: areaOf(center),
+    listed: true,
+    storageSupport: networkVolumeTypes.length > 0,
+    globalNetwork,
+    compliance,
+  };
+}
+
+function areaOf({ id, country, region }: DataCenter): string {
+  const known = country === undefined ? undefined : AREAS[country];
+  if (known !== undefined) return known;
+  if (region === "EUROPE") return "Europe";
+  return country === undefined ? id : (countries.of(country) ?? country);
+}
+
+export const countryCodes = (): string[] =>
+  [...new Set(dataCenters().flatMap(({ country }) => country ?? []))].toSorted();
+
+export const flatGpuPools = () => poolIds().map((id) => ({ id, gpuTypeIds: typesOfPool(id) ?? [] }));
+
+/** By data center, what machines there have of every type. */
+export async function gpuAvailability(catalog: CatalogService, ask: GpuAsk) {
+  const found = await catalog.gpusByDataCenter(gpuTypes(), ask);
+  const shown = [...found].map(([center, stocked]) => {
+    const types = stocked.map(({ id, name, availability }) => ({
+      id: `${center}-${id}`,
+      gpuTypeId: id,
+      gpuTypeDisplayName: name,
+      displayName: name,
+      stockStatus: stockStatus(availability),
+      available: availability !== "NONE",
+    }));
+    return [center, types] as const;
+  });
+  return new Map(shown);
+}
+
+/** The CUDA of machines that have a type, and whether it is free there. */
+export async function cudaVersions(catalog: CatalogService, id: string, { isSecure: _, ...ask }: PriceAsk) {
+  const type = gpuType(id);
+  const found = type ? await catalog.cudaVersions(type, ask) : [];
+  return found.map(({ version, available }) => ({
+    cudaVersion: version,
+    availability: available ? "AVAILABLE" : "UNAVAILABLE",
+  }));
+}
+
+/** Data centers in which a type can be part of a cluster. */
+export async function clusterDataCenters(catalog: CatalogService, id: string): Promise<FlatDataCenter[]> {
+  const type = gpuType(id);
+  const [supply] = type ? await catalog.gpus([type], { count: 1, groups: true }) : [];
+  const ids = supply?.dataCenters.map((center) => center.id) ?? [];
+  return flatDataCenters().filter((center) => ids.includes(center.id));
+}
+
+export const knownGpuType = (id: string): FlatGpuType | undefined => {
+  const found = gpuType(id);
+  return found && flatGpuType(found);
+};

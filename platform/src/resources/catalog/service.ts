@@ -4,7 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { type InstanceItem, placeOf } from "../../machines/instances.ts";
 import type { Machine } from "../../machines/place.ts";
-import { type GpuWish, Stock, type Stocked, type StockedIn } from "./stock.ts";
+import { type GpuWish, type Installed, Stock, type Stocked, type StockedIn } from "./stock.ts";
 
 export interface CatalogParts {
   clock: Clock;
@@ -15,8 +15,15 @@ export interface CatalogParts {
 }
 
 /** What a caller wants to know of a GPU type. */
-export interface GpuAsk extends Omit<GpuWish, "dataCenters"> {
+export interface GpuAsk extends GpuWish {
   countryCodes?: readonly string[];
+  /** Only in data centers that comply with all of these. */
+  compliance?: readonly string[];
+}
+
+/** What is free of a type now, and what there is of it. */
+export interface GpuOffer extends Stocked {
+  installed: Installed;
 }
 
 /** Free now, where, and on which CUDA. */
@@ -44,9 +51,9 @@ export class CatalogService {
   }
 
   /** Of each of these types. */
-  async gpus(types: readonly GpuType[], { countryCodes, ...wish }: GpuAsk): Promise<GpuSupply[]> {
+  async gpus(types: readonly GpuType[], ask: GpuAsk): Promise<GpuSupply[]> {
     const stock = await this.#stock();
-    const asked: GpuWish = { ...wish, ...(countryCodes && { dataCenters: inCountries(countryCodes) }) };
+    const asked = wishOf(ask);
     return types.map((type) => {
       const found = stock.gpu(type, asked);
       return {
@@ -58,6 +65,23 @@ export class CatalogService {
     });
   }
 
+  /** The same without where it is. */
+  async offers(types: readonly GpuType[], ask: GpuAsk): Promise<GpuOffer[]> {
+    const stock = await this.#stock();
+    const wish = wishOf(ask);
+    return types.map((type) => ({ ...(stock.gpu(type, wish) ?? NONE), installed: stock.installed(type, wish) }));
+  }
+
+  /** The CUDA of machines that have a type, the newest first, and whether it is free there. */
+  async cudaVersions(type: GpuType, ask: GpuAsk): Promise<GpuSupply["cudaVersions"]> {
+    return (await this.#stock()).cudaVersions(type, wishOf(ask));
+  }
+
+  /** Of one size of a flavor, anywhere or in one data center. */
+  async cpu(flavor: CpuFlavor, vcpu: number, dataCenter?: string): Promise<Stocked> {
+    return (await this.#stock()).cpu(flavor, vcpu, dataCenter === undefined ? undefined : [dataCenter]) ?? NONE;
+  }
+
   async cpus(flavors: readonly CpuFlavor[], vcpu?: number): Promise<CpuSupply[]> {
     const stock = await this.#stock();
     return flavors.map((flavor) => {
@@ -66,10 +90,11 @@ export class CatalogService {
     });
   }
 
-  /** By data center, those of these types that machines there have, each for one GPU. */
-  async gpusByDataCenter(types: readonly GpuType[]): Promise<ByDataCenter> {
+  /** By data center, those of these types that machines there have, for one GPU where nothing else is asked for. */
+  async gpusByDataCenter(types: readonly GpuType[], ask: GpuAsk = { count: 1 }): Promise<ByDataCenter> {
     const stock = await this.#stock();
-    return byDataCenter(types, (type) => stock.gpuByDataCenter(type, { count: 1 }));
+    const wish = wishOf(ask);
+    return byDataCenter(types, (type) => stock.gpuByDataCenter(type, wish));
   }
 
   /** By data center, those of these flavors that machines there have, each in its smallest size. */
@@ -111,5 +136,14 @@ function byDataCenter<T extends { id: string; name: string }>(
   return new Map([...grouped].map(([id, all]) => [id, all.map(({ stocked }) => stocked)]));
 }
 
-const inCountries = (codes: readonly string[]) =>
-  dataCenters().flatMap(({ id, country }) => (country !== undefined && codes.includes(country) ? [id] : []));
+/** Where something may be: whatever is asked of data centers, they have to have all of it. */
+function wishOf({ countryCodes, compliance = [], dataCenters: ids, ...wish }: GpuAsk): GpuWish {
+  if (!countryCodes && !ids && compliance.length === 0) return wish;
+  const meant = dataCenters().filter(
+    (one) =>
+      (!ids || ids.includes(one.id)) &&
+      (!countryCodes || countryCodes.includes(one.country ?? "")) &&
+      compliance.every((word) => (one.compliance as readonly string[]).includes(word)),
+  );
+  return { ...wish, dataCenters: meant.map(({ id }) => id) };
+}

@@ -2,7 +2,7 @@
 import { type CpuFlavor, dataCenters, type GpuType } from "../../catalog/compute.ts";
 import type { Availability } from "../../catalog/words.ts";
 import type { Need } from "../../machines/need.ts";
-import type { Machine, Place } from "../../machines/place.ts";
+import { freeGpus, type Machine, type Place } from "../../machines/place.ts";
 import { Room } from "../../machines/room.ts";
 import { compareVersions, standsIn } from "../../machines/terms.ts";
 import type { Box } from "../../ports/compute/compute.ts";
@@ -16,6 +16,20 @@ export interface GpuWish {
   cuda?: Need["cuda"];
   /** Only in these. */
   dataCenters?: readonly string[];
+  /** Of the machine, for the whole of an instance. */
+  least?: { vcpu?: number; memoryGb?: number };
+  diskGb?: number;
+  /** Only where instances can be members of a cluster. */
+  groups?: boolean;
+}
+
+/** What there is of a type where it is asked for, in GPUs. */
+export interface Installed {
+  total: number;
+  free: number;
+  /** Of one box. */
+  most: number;
+  mostFree: number;
 }
 
 interface Standing {
@@ -41,13 +55,26 @@ export class Stock {
   }
 
   /** Undefined where no machine has it. */
-  gpu(type: GpuType, { count, cuda, dataCenters }: GpuWish): Stocked | undefined {
-    const having = this.#having(type.id).filter((one) => isInOneOf(one, dataCenters));
+  gpu(type: GpuType, wish: GpuWish): Stocked | undefined {
+    const having = this.#having(type.id).filter((one) => isMeant(one, wish));
     if (having.length === 0) return undefined;
     const isVirtual = having.every(({ box }) => stockIn(box, type.id)?.virtual);
-    const each = { type: type.id, vcpu: type.share.vcpu, memoryMb: type.share.memoryGb * MB_PER_GB };
-    const need: Need = { kind: "gpu", count, types: [each], diskGb: 0, ...(cuda && { cuda }), ...terms(dataCenters) };
-    return { availability: levelOf(this.#room.fitting(need)), ...(isVirtual && { virtual: true }) };
+    return { availability: levelOf(this.#room.fitting(needOf(type, wish))), ...(isVirtual && { virtual: true }) };
+  }
+
+  /** Of all boxes that suit the wish, whatever is taken of them. */
+  installed(type: GpuType, wish: GpuWish): Installed {
+    const boxes = this.#room.suiting(needOf(type, { ...wish, diskGb: 0 })).filter((one) => isMeant(one, wish));
+    const counts = boxes.map((free) => ({
+      all: stockIn(free.box, type.id)?.count ?? 0,
+      free: freeGpus(free, type.id),
+    }));
+    return {
+      total: counts.reduce((sum, { all }) => sum + all, 0),
+      free: counts.reduce((sum, { free }) => sum + free, 0),
+      most: Math.max(0, ...counts.map(({ all }) => all)),
+      mostFree: Math.max(0, ...counts.map(({ free }) => free)),
+    };
   }
 
   gpuByDataCenter(type: GpuType, wish: GpuWish): StockedIn[] {
@@ -107,6 +134,17 @@ export class Stock {
 }
 
 const stockIn = ({ gpus }: Box, type: string) => gpus.find((stock) => stock.type === type);
+
+function needOf({ id: type, share }: GpuType, { count, cuda, dataCenters, least, diskGb = 0, groups }: GpuWish): Need {
+  const each = { vcpu: (least?.vcpu ?? 0) / count, memoryMb: ((least?.memoryGb ?? 0) * MB_PER_GB) / count };
+  const vcpu = Math.max(share.vcpu, each.vcpu);
+  const memoryMb = Math.max(share.memoryGb * MB_PER_GB, each.memoryMb);
+  const types = [{ type, vcpu, memoryMb, ...(least && { least: each }) }];
+  return { kind: "gpu", count, types, diskGb, ...(cuda && { cuda }), ...terms(dataCenters), ...(groups && { groups }) };
+}
+
+const isMeant = (standing: Standing, { dataCenters, groups }: GpuWish) =>
+  isInOneOf(standing, dataCenters) && (!groups || standing.machine.groups === true);
 
 const isInOneOf = (standing: Standing, ids: readonly string[] | undefined) =>
   !ids || ids.some((id) => standsIn(standing, id));

@@ -24,7 +24,7 @@ import {
 
 /** Clients write templates and keys into their documents; nothing that is asked for takes more. */
 export const LONGEST_QUERY = 256 * 1024;
-const MOST_TOKENS = 10_000;
+const MOST_TOKENS = 6000;
 const MOST_ALIASES = 250;
 const MOST_DIRECTIVES = 100;
 const DEEPEST = 12;

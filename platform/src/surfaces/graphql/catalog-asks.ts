@@ -1,0 +1,91 @@
+/** What clients say when they ask for a price or for what is free, in the terms of the catalog. Whatever is empty or null was not said. */
+import { GraphQLEnumType, GraphQLInputObjectType, GraphQLList } from "graphql";
+import { compliances, type PriceAsk } from "../../resources/catalog/flat-view.ts";
+import type { Arguments } from "./context.ts";
+import { allIn, flag, given, int, text } from "./fields.ts";
+
+export const Compliance = new GraphQLEnumType({
+  name: "Compliance",
+  values: Object.fromEntries(compliances.map((word) => [word, {}])),
+});
+
+const texts = new GraphQLList(text);
+
+export const GpuTypeFilter = new GraphQLInputObjectType({
+  name: "GpuTypeFilter",
+  fields: { ...allIn(text, "id"), ...allIn(texts, "ids"), ...allIn(flag, "cluster") },
+});
+
+export const GpuLowestPriceInput = new GraphQLInputObjectType({
+  name: "GpuLowestPriceInput",
+  fields: {
+    ...allIn(int, "gpuCount", "minDisk", "minDownload", "minMemoryInGb", "minUpload", "minVcpuCount", "totalDisk"),
+    ...allIn(flag, "secureCloud", "includeAiApi", "supportPublicIp"),
+    ...allIn(text, "countryCode", "dataCenterId", "cudaVersion", "minCudaVersion"),
+    ...allIn(texts, "allowedCudaVersions"),
+    ...allIn(new GraphQLList(Compliance), "compliance"),
+  },
+});
+
+export const GpuAvailabilityInput = new GraphQLInputObjectType({
+  name: "GpuAvailabilityInput",
+  fields: {
+    ...allIn(int, "gpuCount", "minDisk", "minMemoryInGb", "minVcpuCount"),
+    ...allIn(flag, "secureCloud", "includeAiApi"),
+    ...allIn(texts, "allowedCudaVersions"),
+    ...allIn(text, "minCudaVersion"),
+  },
+});
+
+export const CpuFlavorInput = new GraphQLInputObjectType({ name: "CpuFlavorInput", fields: allIn(text, "id") });
+
+export const SpecificsInput = new GraphQLInputObjectType({
+  name: "SpecificsInput",
+  fields: allIn(text, "instanceId", "dataCenterId"),
+});
+
+/** A machine has no more. */
+const MOST_GPUS = 1000;
+
+/**
+ * How fast a machine's network is nobody measures, every one publishes ports at an address of its own, and what others offer through
+ * endpoints is not part of the catalog: what is said of those is met by all.
+ */
+export function priceAsk(input: Arguments): PriceAsk {
+  const asked = given(input, "countryCode", "dataCenterId", "cudaVersion", "minCudaVersion") as Said;
+  const { gpuCount = 1, secureCloud, countryCode, dataCenterId, compliance = [] } = asked;
+  const cuda = cudaOf(asked);
+  const least = { vcpu: asked.minVcpuCount ?? 0, memoryGb: asked.minMemoryInGb ?? 0 };
+  const diskGb = Math.max(0, asked.minDisk ?? 0, asked.totalDisk ?? 0);
+  return {
+    count: Math.min(Math.max(1, gpuCount), MOST_GPUS),
+    ...(secureCloud !== undefined && { isSecure: secureCloud }),
+    ...(countryCode !== undefined && { countryCodes: [countryCode] }),
+    ...(dataCenterId !== undefined && { dataCenters: [dataCenterId] }),
+    ...(cuda && { cuda }),
+    ...((least.vcpu > 0 || least.memoryGb > 0) && { least }),
+    ...(diskGb > 0 && { diskGb }),
+    ...(compliance.length > 0 && { compliance }),
+  };
+}
+
+interface Said {
+  gpuCount?: number;
+  minDisk?: number;
+  totalDisk?: number;
+  minMemoryInGb?: number;
+  minVcpuCount?: number;
+  secureCloud?: boolean;
+  countryCode?: string;
+  dataCenterId?: string;
+  cudaVersion?: string;
+  minCudaVersion?: string;
+  allowedCudaVersions?: (string | null)[];
+  compliance?: string[];
+}
+
+function cudaOf({ cudaVersion, minCudaVersion, allowedCudaVersions = [] }: Said): PriceAsk["cuda"] {
+  const named = [...allowedCudaVersions, cudaVersion].filter((one) => typeof one === "string" && one !== "");
+  if (named.length > 0) return { oneOf: named as string[] };
+  return minCudaVersion === undefined ? undefined : { atLeast: minCudaVersion };
+}

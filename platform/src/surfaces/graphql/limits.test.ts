@@ -1,0 +1,107 @@
+/** What a document may ask for: what clients really send passes, and what would keep the server busy is refused before it is executed. */
+import { describe, expect, test } from "vitest";
+import { ask } from "../../../tests/graphql.ts";
+import { setup } from "../../../tests/world.ts";
+import { LONGEST_QUERY } from "./documents.ts";
+
+const many = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join(" ");
+
+const PRICES = "minimumBidPrice uninterruptablePrice minVcpu minMemory stockStatus compliance countryCode";
+const offers = (i: number) =>
+  `dc${i}: gpuTypes(input: {ids: ["NVIDIA L4"]}) { id lowestPrice(input: {gpuCount: 1, dataCenterId: "EU-RO-1", secureCloud: true}) { ${PRICES} } }`;
+
+describe("passes", () => {
+  test.each([
+    ["a hundred aliases, each with prices of its own", `{ ${many(100, offers)} }`],
+    ["fragments within fragments", "{ ...A } fragment A on Query { gpuTypes { ...B } } fragment B on GpuType { id }"],
+    ["a text of 200 KB", `{ gpuTypes(input: {id: "${"x".repeat(200 * 1024)}"}) { id } }`],
+    [
+      "the same field from several fragments",
+      "{ ...A ...B } fragment A on Query { countryCodes } fragment B on Query { countryCodes }",
+    ],
+    ["names of types", "{ __typename gpuTypes { __typename id } }"],
+  ])("%s", async (_what, query) => {
+    await using world = await setup();
+    const { status, json } = await ask(world, query);
+    expect([status, json.errors]).toEqual([200, undefined]);
+  });
+});
+
+const deep = (levels: number) =>
+  `{ ${"gpuTypes { nodeGroupDatacenters { gpuAvailability { gpuType { ".repeat(levels)} id ${"}".repeat(levels * 4)} }`;
+
+const refused: [what: string, query: string, why: RegExp][] = [
+  ["ten thousand aliases", `{ ${many(10_000, (i) => `a${i}: __typename`)} }`, /Token limit of \d+ exceeded/],
+  ["a thousand aliases", `{ ${many(1000, (i) => `a${i}: __typename`)} }`, /Aliases limit of \d+ exceeded/],
+  ["one field ten times", `{ ${"countryCodes ".repeat(10)} }`, /'countryCodes' is asked for more than 5 times/],
+  ["the same within fragments without a name", `{ ${"... { countryCodes } ".repeat(10)} }`, /more than 5 times/],
+  ["types within types", deep(4), /depth limit of \d+ exceeded/],
+  ["more levels than can be gone down", `{ ${"gpuTypes { ".repeat(2900)}`, /nested too deeply|Syntax Error/],
+  ["lists within lists", `{ gpuTypes(input: {ids: ${"[".repeat(5000)}`, /nested too deeply|Syntax Error/],
+  [
+    "a fragment that contains itself",
+    "{ ...A } fragment A on Query { ...B } fragment B on Query { ...A }",
+    /Cannot spread fragment "A" within itself/,
+  ],
+  [
+    "fragments that double each other",
+    `{ ...F0 } ${many(40, (i) => `fragment F${i} on Query { ...F${i + 1} ...F${i + 1} }`)} fragment F40 on Query { __typename }`,
+    /Cost limit of \d+ exceeded/,
+  ],
+  [
+    "a hundred fragments",
+    `{ ...F0 } ${many(100, (i) => `fragment F${i} on Query { __typename }`)}`,
+    /At most 50 operations and fragments/,
+  ],
+  ["a list of 100,000", `{ gpuTypes(input: {ids: [${"1,".repeat(100_000)}]}) { id } }`, /Token limit of \d+ exceeded/],
+  ["a megabyte of text", `{ gpuTypes(input: {id: "${"x".repeat(1_000_000)}"}) { id } }`, /at most 262144 are read/],
+  ["a longer comment", `# ${"x".repeat(LONGEST_QUERY)}\n{ countryCodes }`, /at most 262144 are read/],
+  [
+    "five hundred directives",
+    `{ countryCodes ${"@include(if: true) ".repeat(500)} }`,
+    /Directives limit of \d+ exceeded/,
+  ],
+  ["the schema", "{ __schema { types { name } } }", /GraphQL introspection has been disabled|introspection/i],
+];
+
+describe("is refused with 400 and the limit", () => {
+  test.each(refused)("%s", async (_what, query, why) => {
+    await using world = await setup();
+    const { status, json } = await ask(world, query, { key: null });
+    expect(status).toBe(400);
+    expect(json.errors[0].message).toMatch(why);
+    expect(json.errors[0].extensions).toEqual({ code: "GRAPHQL_VALIDATION_FAILED" });
+  });
+});
+
+test("a body of more than a megabyte is refused by its length", async () => {
+  await using world = await setup();
+  const { status, json } = await ask(world, `{ a(b: "${"x".repeat(1_100_000)}") }`);
+  expect([status, json.errors[0].message]).toEqual([413, expect.stringContaining("larger than the limit of 1 MB")]);
+});
+
+test("no more than twenty mistakes are listed", async () => {
+  await using world = await setup();
+  const { json } = await ask(world, `{ ${many(500, (i) => `f${i}`)} }`);
+  expect(json.errors.length).toBeLessThanOrEqual(21);
+});
+
+describe("introspection", () => {
+  test("is a setting", async () => {
+    await using world = await setup({ graphqlIntrospection: "on" });
+    const { status, json } = await ask(
+      world,
+      '{ __schema { queryType { name } } __type(name: "GpuType") { fields { name } } }',
+    );
+    expect([status, json.data.__schema]).toEqual([200, { queryType: { name: "Query" } }]);
+  });
+
+  test("goes round in no circles either", async () => {
+    await using world = await setup({ graphqlIntrospection: "on" });
+    const { status } = await ask(
+      world,
+      `{ __schema { types { ${"fields { type { ".repeat(8)} name ${"} }".repeat(8)} } } }`,
+    );
+    expect(status).toBe(400);
+  });
+});
