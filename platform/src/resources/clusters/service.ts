@@ -1,4 +1,5 @@
 /** The rules of Instant Clusters. */
+import { gpuPrice } from "../../catalog/compute.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
@@ -7,12 +8,20 @@ import type { Random } from "../../kernel/random.ts";
 import type { Static } from "../../kernel/schema.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
+import { type Ceiling, refuseDearer } from "../pods/ceiling.ts";
 import type { PodTerms } from "../pods/fields.ts";
 import type { ClusterRole, ClusterSeat } from "../pods/model.ts";
 import type { PodItem, PodRecords } from "../pods/records.ts";
 import type { PodService } from "../pods/service.ts";
 import type { Removals } from "../removals.ts";
-import { type Cluster, type ClusterType, clusters, type KeptCluster, MOST_MEMBERS } from "./model.ts";
+import {
+  type Cluster,
+  type ClusterCompute,
+  type ClusterType,
+  clusters,
+  type KeptCluster,
+  MOST_MEMBERS,
+} from "./model.ts";
 import { rangeFor } from "./network.ts";
 
 export type ClusterItem = Item<KeptCluster>;
@@ -62,9 +71,10 @@ export class ClusterService {
   }
 
   /** All members have their places before it is said to be there, or there is nothing of it. */
-  async create(caller: Caller, asked: NewCluster): Promise<ClusterItem> {
+  async create(caller: Caller, asked: NewCluster, { mostPerHour }: Ceiling = {}): Promise<ClusterItem> {
     const { name, type, compute, ...given } = asked;
     refuseBesideTemplate(given);
+    if (mostPerHour !== undefined) refuseDearer([{ price: priceOf(compute) }], mostPerHour);
     const record = newRecord(this.#parts, caller.account);
     const { podCount, gpuCountPerPod, gpuTypeId } = compute;
     const terms: PodTerms = { ...given, name, gpu: { types: [gpuTypeId], count: gpuCountPerPod } };
@@ -107,6 +117,9 @@ const roles: Partial<Record<ClusterType, (rank: number) => ClusterRole>> = {
   SLURM: (rank) => (rank === 0 ? "SLURM_CONTROLLER" : "SLURM_COMPUTE"),
   RAY: (rank) => (rank === 0 ? "RAY_HEAD" : "RAY_WORKER"),
 };
+
+const priceOf = ({ gpuTypeId, gpuCountPerPod, podCount }: ClusterCompute) =>
+  gpuPrice.member(gpuTypeId) * gpuCountPerPod * podCount;
 
 const byRank = (pods: readonly PodItem[]) => pods.toSorted((a, b) => a.doc.cluster!.rank - b.doc.cluster!.rank);
 

@@ -17,6 +17,7 @@ import type { SpendBook } from "../spending/service.ts";
 import { type Copying, withTemplate } from "../templates/copy.ts";
 import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
+import { affordable, type Ceiling } from "./ceiling.ts";
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
 import { amountsOf } from "./held.ts";
 import type { PodInstance } from "./instance.ts";
@@ -102,9 +103,9 @@ export class PodService {
   }
 
   /** There is a place for it before it is said to be there. */
-  async create(caller: Caller, terms: PodTerms, naming: Naming = {}): Promise<PodItem> {
-    const config = await this.#checked(caller, terms);
-    return this.#names.under(caller.account, { name: config.name, ...naming }, async (claim, check) => {
+  async create(caller: Caller, terms: PodTerms, how: Naming & Ceiling = {}): Promise<PodItem> {
+    const config = affordable(await this.#checked(caller, terms), how);
+    return this.#names.under(caller.account, { name: config.name, ...how }, async (claim, check) => {
       const doc = this.#newPod(caller, { ...config, ...claim });
       const pod = { ...newRecord(this.#parts, caller.account), doc };
       await check();

@@ -11,13 +11,13 @@ import {
   type GraphQLScalarType,
   GraphQLString,
 } from "graphql";
-import type { Dialect } from "../../kernel/flat.ts";
+import type { FlatField } from "../../kernel/flat.ts";
 import type { TSchema } from "../../kernel/schema.ts";
 import type { GraphContext } from "./context.ts";
 import { Json } from "./scalars.ts";
 
 type Plain = GraphQLScalarType | GraphQLList<Plain>;
-type Fields = Dialect<never, never>["fields"];
+type Fields = Readonly<Record<string, Pick<FlatField<never, never>, "says" | "schema">>>;
 type Spoken = { fields: Fields };
 
 interface Shape {

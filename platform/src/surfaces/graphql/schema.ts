@@ -2,13 +2,15 @@
 import { GraphQLObjectType, GraphQLSchema } from "graphql";
 import { accountFields, myself, ownIdentity } from "./account.ts";
 import { catalogQueries } from "./catalog.ts";
+import { clusterMutations, ownClusters } from "./clusters.ts";
 import { type GraphContext, type OperationFields, resolved } from "./context.ts";
+import { ownPods, podMutations, podQueries } from "./pods.ts";
 
 /** Fields that are operations, by the type that they stand in: whatever walks over all operations walks over these. */
 export const graphFields = {
-  Query: { ...catalogQueries },
-  Mutation: {},
-  User: { ...accountFields },
+  Query: { ...catalogQueries, ...podQueries },
+  Mutation: { ...podMutations, ...clusterMutations },
+  User: { ...accountFields, ...ownPods, ...ownClusters },
 } satisfies Record<string, OperationFields>;
 
 const User = new GraphQLObjectType<unknown, GraphContext>({
@@ -24,4 +26,9 @@ const Query = new GraphQLObjectType<unknown, GraphContext>({
   }),
 });
 
-export const graphSchema = new GraphQLSchema({ query: Query });
+const Mutation = new GraphQLObjectType<unknown, GraphContext>({
+  name: "Mutation",
+  fields: () => resolved(graphFields.Mutation),
+});
+
+export const graphSchema = new GraphQLSchema({ query: Query, mutation: Mutation });

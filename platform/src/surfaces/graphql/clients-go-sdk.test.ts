@@ -1,0 +1,43 @@
+/** What runpod-go-sdk, editors of Pods and the samples of documentation ask for of Pods and endpoints. */
+import { expect, test } from "vitest";
+import { told } from "../../../tests/graphql-calls.ts";
+import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+
+test.each(["PodFilter", "PodFilter!"])("runpod-go-sdk reads a Pod by a variable of type %s", async (type) => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { id } = await world.create({ name: "p", image: "host:/app", gpu: { id: "NVIDIA A40" } });
+  await world.pass(5);
+  const query = `query getPod($input: ${type}) { pod(input: $input) {
+    id name desiredStatus lastStartedAt runtime { uptimeInSeconds ports { ip isIpPublic privatePort publicPort type } }
+    latestTelemetry { state time }
+  } }`;
+  expect((await told(world, query, { input: { podId: id } })).pod).toMatchObject({
+    id,
+    desiredStatus: "RUNNING",
+    lastStartedAt: "2026-01-01T00:00:00.000Z",
+    runtime: { uptimeInSeconds: 5, ports: [] },
+    latestTelemetry: { state: "running", time: expect.any(String) },
+  });
+});
+
+test("an editor changes what it names of a Pod that runs, and nothing else", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const body = { name: "p", image: "host:/app", gpu: { id: "NVIDIA A40" }, env: { A: "b" }, args: "sleep 1" };
+  const { id } = await world.create({ ...body, mounts: { persistent: { size: 20, path: "/workspace" } } });
+  const query = `mutation edit($input: PodEditJobInput!) { podEditJob(input: $input) {
+    id imageName ports env dockerArgs containerDiskInGb volumeInGb volumeMountPath
+  } }`;
+  const { podEditJob } = await told(world, query, {
+    input: { podId: id, ports: "80/http,22/tcp", env: [{ key: "C", value: "d" }], volumeInGb: 30 },
+  });
+  expect(podEditJob).toEqual({
+    id,
+    imageName: "host:/app",
+    ports: "80/http,22/tcp",
+    env: ["C=d"],
+    dockerArgs: "sleep 1",
+    containerDiskInGb: 20,
+    volumeInGb: 30,
+    volumeMountPath: "/workspace",
+  });
+});

@@ -1,0 +1,148 @@
+/** What runpod-python asks for of Pods, templates and endpoints: no variables, every value written into the document. */
+import { expect, test } from "vitest";
+import { refused, told } from "../../../tests/graphql-calls.ts";
+import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+
+const POD_FIELDS = `
+  id
+  containerDiskInGb
+  costPerHr
+  desiredStatus
+  dockerArgs
+  dockerId
+  env
+  gpuCount
+  imageName
+  lastStatusChange
+  machineId
+  memoryInGb
+  name
+  podType
+  port
+  ports
+  uptimeSeconds
+  vcpuCount
+  volumeInGb
+  volumeMountPath
+  runtime {
+    ports{
+      ip
+      isIpPublic
+      privatePort
+      publicPort
+      type
+    }
+  }
+  machine {
+    gpuDisplayName
+  }`;
+
+const CREATE_GPU_POD = `
+  mutation {
+    podFindAndDeployOnDemand(
+      input: {
+        name: "trainer", imageName: "host:/app", cloudType: ALL, startSsh: true, gpuTypeId: "NVIDIA A40", supportPublicIp: true,
+        gpuCount: 1, volumeInGb: 0, containerDiskInGb: 10, minVcpuCount: 1, minMemoryInGb: 1, dataCenterId: null,
+        dockerArgs: "bash -c \\"echo 'hello'\\"", ports: "22/tcp,8888/http", volumeMountPath: "/runpod-volume",
+        env: [{ key: "A", value: "1" }, { key: "B", value: "two words" }], allowedCudaVersions: [ "12.8", "12.4" ]
+      }
+    ) {
+      id
+      imageName
+      env
+      machineId
+      machine {
+        podHostId
+      }
+    }
+  }`;
+
+const pod = (id: string) => `
+  query pod {
+    pod(input: {podId: "${id}"}) {${POD_FIELDS}
+    }
+  }`;
+
+test("a GPU Pod is made, found, stopped, resumed and terminated", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { podFindAndDeployOnDemand: made } = await told(world, CREATE_GPU_POD);
+  expect(made).toEqual({
+    id: expect.stringMatching(/^[a-z0-9]{14}$/),
+    imageName: "host:/app",
+    env: ["A=1", "B=two words"],
+    machineId: expect.stringMatching(/./),
+    machine: { podHostId: expect.stringMatching(new RegExp(`^${made.id}-[0-9a-f]{8}$`)) },
+  });
+
+  const starting = (await told(world, pod(made.id))).pod;
+  expect(starting).toMatchObject({ desiredStatus: "RUNNING", machineId: made.machineId });
+  await world.settle();
+
+  const { pod: found } = await told(world, pod(made.id));
+  expect(found).toEqual({
+    id: made.id,
+    containerDiskInGb: 10,
+    costPerHr: expect.any(Number),
+    desiredStatus: "RUNNING",
+    dockerArgs: `bash -c "echo 'hello'"`,
+    dockerId: null,
+    env: made.env,
+    gpuCount: 1,
+    imageName: "host:/app",
+    lastStatusChange: expect.any(String),
+    machineId: made.machineId,
+    memoryInGb: expect.any(Number),
+    name: "trainer",
+    podType: "RESERVED",
+    port: null,
+    ports: "22/tcp,8888/http",
+    uptimeSeconds: 0,
+    vcpuCount: expect.any(Number),
+    volumeInGb: 0,
+    volumeMountPath: null,
+    runtime: {
+      ports: [
+        { ip: "203.0.113.5", isIpPublic: true, privatePort: 22, publicPort: expect.any(Number), type: "tcp" },
+        { ip: expect.any(String), isIpPublic: false, privatePort: 8888, publicPort: expect.any(Number), type: "http" },
+      ],
+    },
+    machine: { gpuDisplayName: "A40" },
+  });
+  expect((await told(world, `query myPods { myself { pods {${POD_FIELDS}} } }`)).myself.pods).toEqual([found]);
+
+  const stop = `mutation { podStop(input: { podId: "${made.id}" }) { id desiredStatus } }`;
+  expect(await told(world, stop)).toEqual({ podStop: { id: made.id, desiredStatus: "EXITED" } });
+  const resume = `
+    mutation { podResume(input: { podId: "${made.id}", gpuCount: 1 }) {
+      id desiredStatus imageName env machineId machine { podHostId }
+    } }`;
+  expect((await told(world, resume)).podResume).toEqual({
+    ...made,
+    desiredStatus: "RUNNING",
+    machine: { podHostId: expect.any(String) },
+  });
+
+  const terminate = `mutation { podTerminate(input: { podId: "${made.id}" }) }`;
+  expect(await told(world, terminate)).toEqual({ podTerminate: null });
+  expect((await told(world, pod(made.id))).pod).toBeNull();
+  expect(await refused(world, terminate)).toMatchObject({
+    message: "pod not found to terminate",
+    extensions: { code: "POD_NOT_FOUND" },
+  });
+});
+
+test("a CPU Pod is made from the template that the client names by default", async () => {
+  await using world = await setupPods();
+  const { deployCpuPod: made } = await told(
+    world,
+    `mutation {
+      deployCpuPod(
+        input: {
+          name: "small", imageName: "", cloudType: SECURE, startSsh: true, instanceId: "cpu3c-2-4", templateId: "runpod-ubuntu",
+          dockerArgs: "", containerDiskInGb: 10, volumeMountPath: "/runpod-volume"
+        }
+      ) { id imageName env machineId machine { podHostId } }
+    }`,
+  );
+  expect(made).toMatchObject({ imageName: "ubuntu:24.04", env: [], machineId: expect.any(String) });
+});

@@ -1,0 +1,145 @@
+/** What runpodctl asks for of Pods, templates and endpoints: variables throughout, null for none, and whole numbers that are read as such. */
+import { expect, test } from "vitest";
+import { refused, told } from "../../../tests/graphql-calls.ts";
+import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+
+const CREATE = `
+  mutation CreatePod($input: PodFindAndDeployOnDemandInput!) {
+    podFindAndDeployOnDemand(input: $input) {
+      id name imageName desiredStatus costPerHr containerDiskInGb volumeInGb volumeMountPath gpuCount memoryInGb vcpuCount ports
+      lastStatusChange env
+      machine { gpuDisplayName location }
+    }
+  }`;
+
+/** What decodes into a whole number of Go must have no fraction, not even `.0`. */
+const whole = (text: string, name: string) => expect(text).toMatch(new RegExp(`"${name}":\\d+[,}]`));
+
+test("pod create: everything that a Pod can be given, in one variable", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const input = {
+    cloudType: "SECURE",
+    containerDiskInGb: 20,
+    dataCenterId: "EU-RO-1",
+    env: [{ key: "A", value: "b" }],
+    gpuCount: 2,
+    gpuTypeId: "NVIDIA A40",
+    imageName: "host:/app",
+    name: "mine",
+    ports: "8888/http, 22/tcp",
+    startSsh: true,
+    supportPublicIp: false,
+    templateId: "",
+    volumeInGb: 20,
+    volumeMountPath: "/workspace",
+    networkVolumeId: "",
+    minCudaVersion: "12.4",
+    dockerArgs: "sleep 1",
+    containerRegistryAuthId: "",
+    countryCode: "",
+    stopAfter: "2026-01-01T00:00:20Z",
+    terminateAfter: "2026-01-01T00:00:40.000Z",
+    compliance: [],
+  };
+  const body = { query: CREATE, variables: { input } };
+  const { status, json, text } = await world.call("POST", "/graphql", { body });
+  expect(status, text).toBe(200);
+  expect(json.data.podFindAndDeployOnDemand).toMatchObject({
+    name: "mine",
+    desiredStatus: "RUNNING",
+    containerDiskInGb: 20,
+    volumeInGb: 20,
+    volumeMountPath: "/workspace",
+    gpuCount: 2,
+    ports: "8888/http,22/tcp",
+    env: ["A=b"],
+    machine: { gpuDisplayName: "A40", location: expect.any(String) },
+  });
+  for (const name of ["containerDiskInGb", "volumeInGb", "gpuCount", "memoryInGb", "vcpuCount"]) whole(text, name);
+  const { id } = json.data.podFindAndDeployOnDemand;
+  await world.settle();
+  await world.pass(25);
+  expect((await world.pod(id)).status).toBe("EXITED");
+  await world.pass(25);
+  expect((await world.call("GET", `/v2/pods/${id}`)).status).toBe(404);
+});
+
+test("create pod, the older command: empty texts and a list that is null mean nothing was said", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const query = `
+    mutation Mutation($input: PodFindAndDeployOnDemandInput) {
+      podFindAndDeployOnDemand(input: $input) { id costPerHr desiredStatus lastStatusChange }
+    }`;
+  const input = {
+    cloudType: "COMMUNITY",
+    containerDiskInGb: 20,
+    deployCost: 0,
+    dataCenterId: "",
+    dockerArgs: "",
+    env: null,
+    gpuCount: 1,
+    gpuTypeId: "NVIDIA A40",
+    imageName: "host:/app",
+    minMemoryInGb: 20,
+    minVcpuCount: 1,
+    name: "old",
+    networkVolumeId: "",
+    ports: "",
+    supportPublicIp: false,
+    templateId: "",
+    volumeInGb: 10,
+    volumeMountPath: "",
+  };
+  const { podFindAndDeployOnDemand: made } = await told(world, query, { input });
+  expect(made).toMatchObject({ desiredStatus: "RUNNING", costPerHr: expect.any(Number) });
+
+  const stop = `mutation stopPod($podId: String!) {
+    podStop(input: {podId: $podId}) { id desiredStatus lastStatusChange }
+  }`;
+  expect((await told(world, stop, { podId: made.id })).podStop.desiredStatus).toBe("EXITED");
+  const start = `mutation startPod($podId: String!) {
+    podResume(input: {podId: $podId}) { id costPerHr desiredStatus lastStatusChange }
+  }`;
+  const { podResume } = await told(world, start, { podId: made.id });
+  expect(podResume).toMatchObject({ id: made.id, desiredStatus: "RUNNING", costPerHr: made.costPerHr });
+  const remove = `mutation terminatePod($podId: String!) { podTerminate(input: {podId: $podId}) }`;
+  expect(await told(world, remove, { podId: made.id })).toEqual({ podTerminate: null });
+  expect((await refused(world, remove, { podId: made.id })).message).toBe("pod not found to terminate");
+});
+
+test("a spot Pod is resumed by a bid", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const rent = `mutation { podRentInterruptable(input: {
+    name: "spot", imageName: "host:/app", gpuTypeId: "NVIDIA A40", gpuCount: 1, bidPerGpu: 0.2, cloudType: SECURE
+  }) { id podType } }`;
+  const { podRentInterruptable: made } = await told(world, rent);
+  expect(made.podType).toBe("INTERRUPTABLE");
+  await told(world, `mutation { podStop(input: {podId: "${made.id}"}) { id } }`);
+  const resume = `mutation startSpotPod($podId: String!, $bidPerGpu: Float!, $gpuCount: Int!) {
+    podBidResume(input: {podId: $podId, bidPerGpu: $bidPerGpu, gpuCount: $gpuCount}) {
+      id costPerHr desiredStatus lastStatusChange
+    }
+  }`;
+  const { podBidResume } = await told(world, resume, { podId: made.id, bidPerGpu: 0.3, gpuCount: 1 });
+  expect(podBidResume).toMatchObject({ id: made.id, desiredStatus: "RUNNING" });
+});
+
+test("pod list: names of ports under another name, and no variables at all", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  await told(world, CREATE, {
+    input: { name: "p", imageName: "host:/app", gpuTypeId: "NVIDIA A40", ports: "22/tcp,80/http" },
+  });
+  await world.settle();
+  const query = `query myPods { myself { pods {
+    id containerDiskInGb costPerHr desiredStatus dockerArgs dockerId env gpuCount imageName lastStatusChange machineId memoryInGb
+    name podType port ports uptimeSeconds vcpuCount volumeInGb volumeMountPath
+    runtime { ports { ip isIpPublic privatePort publicPort PortType: type } }
+    machine { gpuDisplayName location }
+  } } }`;
+  const { myself } = await told(world, query, null);
+  expect(myself.pods).toHaveLength(1);
+  expect(myself.pods[0].runtime.ports).toMatchObject([
+    { isIpPublic: true, privatePort: 22, PortType: "tcp" },
+    { isIpPublic: false, privatePort: 80, PortType: "http" },
+  ]);
+});

@@ -1,0 +1,25 @@
+/** The closed lists of words that clients name by their types. */
+import { GraphQLEnumType } from "graphql";
+import { clusterTypes } from "../../resources/clusters/model.ts";
+import { clouds } from "../../resources/pods/model.ts";
+
+const words = (name: string, values: readonly string[]) =>
+  new GraphQLEnumType({ name, values: Object.fromEntries(values.map((value) => [value, { value }])) });
+
+/** `ALL` leaves the choice to the server. */
+export const CloudTypeEnum = words("CloudTypeEnum", [...clouds, "ALL"]);
+
+/** More than are ever said: clients know them all. */
+export const PodStatus = words("PodStatus", [
+  ...["CREATED", "RUNNING", "RESTARTING", "EXITED", "PAUSED", "DEAD", "TERMINATED"],
+]);
+
+export const PodType = words("PodType", ["INTERRUPTABLE", "RESERVED", "BID", "BACKGROUND"]);
+export const ComputeType = words("ComputeType", ["CPU", "GPU"]);
+export const ClusterTypeWord = words("ClusterType", clusterTypes);
+
+/** What data centers are certified for, as clients ask for it. */
+export const Compliance = words("Compliance", [
+  ...["GDPR", "ISO_IEC_27001", "ISO_14001", "PCI_DSS", "HITRUST", "SOC_1_TYPE_2", "SOC_2_TYPE_2", "SOC_3_TYPE_2"],
+  ...["ITAR", "FISMA_HIGH", "HIPAA", "RENEWABLE"],
+]);

@@ -1,0 +1,98 @@
+/** What inputs of GraphQL say of a Pod, in the names of the flat dialect. */
+import type { Flat } from "../../kernel/flat.ts";
+import { envFrom, portsFrom } from "../../resources/container/forms.ts";
+import { podDialect } from "../../resources/pods/flat.ts";
+import { given } from "./fields.ts";
+
+type Said = Readonly<Record<string, unknown>>;
+
+/** Clients send these empty where they have nothing to say. */
+const EMPTY_IS_NOTHING = [
+  ...["dataCenterId", "networkVolumeId", "templateId", "containerRegistryAuthId", "countryCode", "minCudaVersion"],
+  ...["cudaVersion", "gpuTypeId", "instanceId", "imageName", "volumeMountPath"],
+];
+
+interface Pair {
+  key?: string | null;
+  value?: string | null;
+}
+
+/** The parts of a container that GraphQL says in another form than the dialect. */
+export function containerOf({ env, ports }: Said): Flat {
+  return {
+    ...(env !== undefined && { env: envFrom((env as (Pair | null)[]).flatMap(pairOf)) }),
+    ...(ports !== undefined && { ports: portsFrom(ports as string) }),
+  };
+}
+
+const pairOf = (pair: Pair | null) => (pair?.key ? [{ key: pair.key, value: pair.value ?? "" }] : []);
+
+/** Whatever the dialect calls as GraphQL does. */
+export const sameNames = (said: Said, fields: object): Flat =>
+  Object.fromEntries(Object.entries(said).filter(([name]) => name in fields));
+
+/** A new Pod, on GPUs or on CPUs. */
+export function newPodFlat(input: unknown): Flat {
+  // Of a new one these empty say nothing too, and leave what the template has.
+  const said = given(input, ...EMPTY_IS_NOTHING, "dockerArgs", "ports");
+  return given({
+    ...sameNames(said, podDialect.fields),
+    ...containerOf(said),
+    ...placeOf(said),
+    ...storageOf(said),
+    ...(isOnCpus(said) ? cpusOf(said) : gpusOf(said)),
+  });
+}
+
+const hasItems = (list: unknown) => Array.isArray(list) && list.length > 0;
+
+/** A change of a Pod that is there: what is given is replaced, the empty ones too. */
+export function changedPodFlat(input: unknown): Flat {
+  const said = given(input, ...EMPTY_IS_NOTHING);
+  return given({ ...sameNames(said, podDialect.fields), ...containerOf(said), ...storageOf(said) });
+}
+
+const isOnCpus = ({ computeType, instanceId, instanceIds, gpuTypeId, gpuTypeIdList }: Said) =>
+  computeType === "CPU" ||
+  instanceId !== undefined ||
+  (hasItems(instanceIds) && gpuTypeId === undefined && !hasItems(gpuTypeIdList));
+
+const cpusOf = ({ instanceId, instanceIds }: Said): Flat => ({
+  ...withoutGpus,
+  instanceIds: instanceId === undefined ? namesIn(instanceIds) : [instanceId],
+});
+
+const withoutGpus: Flat = { gpuCount: undefined, allowedCudaVersions: undefined, minCudaVersion: undefined };
+
+/** What is asked for of the whole Pod is asked for of each of its GPUs in equal parts. */
+function gpusOf(said: Said): Flat {
+  const { gpuTypeId, gpuTypeIdList, gpuCount, minMemoryInGb, minVcpuCount, cudaVersion } = said;
+  const types = [...new Set([...(gpuTypeId === undefined ? [] : [gpuTypeId]), ...namesIn(gpuTypeIdList)])];
+  const each = (amount: unknown) => Math.ceil((amount as number) / ((gpuCount as number | undefined) ?? 1));
+  const allowed = namesIn(said.allowedCudaVersions);
+  const versions = allowed.length === 0 && cudaVersion !== undefined ? [cudaVersion] : allowed;
+  return {
+    instanceIds: undefined,
+    ...(types.length > 0 && { gpuTypeIds: types }),
+    ...(isMore(minMemoryInGb) && { minRAMPerGPU: each(minMemoryInGb) }),
+    ...(isMore(minVcpuCount) && { minVCPUPerGPU: each(minVcpuCount) }),
+    allowedCudaVersions: versions.length === 0 ? undefined : versions,
+  };
+}
+
+const isMore = (amount: unknown): boolean => typeof amount === "number" && amount > 0;
+
+const namesIn = (list: unknown): unknown[] =>
+  Array.isArray(list) ? list.filter((name) => name !== null && name !== "") : [];
+
+/** `ALL` leaves the choice to us. */
+const placeOf = ({ cloudType, dataCenterId, countryCode }: Said): Flat => ({
+  cloudType: cloudType === "ALL" ? undefined : cloudType,
+  ...(dataCenterId !== undefined && { dataCenterIds: [dataCenterId] }),
+  ...(countryCode !== undefined && { countryCodes: [countryCode] }),
+});
+
+/** None is said by 0; a network volume stands in the place of the Pod's own. */
+const storageOf = ({ volumeInGb, networkVolumeId }: Said): Flat => ({
+  volumeInGb: volumeInGb === 0 || networkVolumeId !== undefined ? undefined : volumeInGb,
+});

@@ -1,0 +1,36 @@
+/** A Pod as a row of GraphQL: its flat record, with lists as texts and what clients expect to be there. */
+import { envLines, portsText } from "../../resources/container/forms.ts";
+import { podDialect } from "../../resources/pods/flat.ts";
+import { flatPod } from "../../resources/pods/flat-view.ts";
+import type { PodItem } from "../../resources/pods/records.ts";
+import type { PodViews } from "../../resources/pods/view.ts";
+
+export type PodRow = Readonly<Record<string, unknown>> & { id: string };
+
+const FULL_POWER = 100;
+
+/** All GPUs of a Pod have names that count up from its own. */
+const gpusOf = (podId: string, count: number) =>
+  Array.from({ length: count }, (_, i) => ({ id: `${podId}-${i}`, podId }));
+
+export function podRow(item: PodItem, views: PodViews): PodRow {
+  const { id, account, doc } = item;
+  const { env, ports, mounts, cluster, address, status, lastStatusChange } = doc;
+  const flat = flatPod(item, views);
+  return {
+    ...podDialect.of(doc),
+    ...flat,
+    env: envLines(env),
+    ports: portsText(ports),
+    volumeInGb: mounts.persistent?.size ?? 0,
+    volumeEncrypted: false,
+    consumerUserId: account,
+    gpuPowerLimitPercent: FULL_POWER,
+    gpus: gpusOf(id, flat.gpuCount),
+    machineType: flat.gpuCount > 0 ? "GPU" : "CPU",
+    machine: { ...flat.machine, machineSystem: { cudaVersion: doc.last?.cuda ?? null } },
+    ...(cluster && { clusterId: cluster.id, clusterIdx: cluster.rank, clusterRole: cluster.role, clusterIp: address }),
+    savingsPlans: [],
+    latestTelemetry: { state: status === "RUNNING" ? "running" : "exited", time: lastStatusChange },
+  };
+}

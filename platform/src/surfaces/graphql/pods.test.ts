@@ -1,0 +1,148 @@
+/** Pods by GraphQL: what holds of them whichever client asks. */
+import { expect, test } from "vitest";
+import { ask } from "../../../tests/graphql.ts";
+import { refused, told } from "../../../tests/graphql-calls.ts";
+import { GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+
+const CREATE = `mutation ($input: PodFindAndDeployOnDemandInput) { podFindAndDeployOnDemand(input: $input) {
+  id name desiredStatus costPerHr adjustedCostPerHr machineId machine { id podHostId } runtime { ports { privatePort } } gpuCount
+} }`;
+const INPUT = { name: "box", imageName: "host:/app", gpuTypeId: "NVIDIA A40", gpuCount: 1 };
+const one = (id: string, fields: string) => `{ pod(input: {podId: "${id}"}) { ${fields} } }`;
+
+test("a new Pod has its machine at once, and no runtime before its program runs", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { podFindAndDeployOnDemand: made } = await told(world, CREATE, { input: { ...INPUT, ports: "22/tcp" } });
+  expect(made).toMatchObject({ desiredStatus: "RUNNING", runtime: null, machineId: "machine", gpuCount: 1 });
+  expect(made.machine).toEqual({ id: "machine", podHostId: expect.stringMatching(`^${made.id}-[0-9a-f]{8}$`) });
+  await world.settle();
+  expect((await told(world, one(made.id, "runtime { ports { privatePort } }"))).pod).toEqual({
+    runtime: { ports: [{ privatePort: 22 }] },
+  });
+});
+
+test("a Pod without ports has a list of none while it runs", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  expect((await told(world, one(id, "runtime { ports { ip } }"))).pod).toEqual({ runtime: { ports: [] } });
+});
+
+test("costs: compute while it runs, storage beside it, and nothing for compute when it is stopped", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { podFindAndDeployOnDemand: made } = await told(world, CREATE, {
+    input: { ...INPUT, gpuCount: 2, cloudType: "SECURE" },
+  });
+  expect(made.costPerHr).toBeCloseTo(0.88);
+  expect(made.adjustedCostPerHr).toBeGreaterThan(made.costPerHr);
+  const stop = `mutation { podStop(input: {podId: "${made.id}"}) { costPerHr runtime { uptimeInSeconds } uptimeSeconds } }`;
+  expect((await told(world, stop)).podStop).toEqual({ costPerHr: 0, runtime: null, uptimeSeconds: 0 });
+});
+
+test("a resumed Pod may have another number of GPUs, and none at all", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { id } = await world.create(GPU_POD);
+  const resume = async (gpuCount: number) => {
+    await told(world, `mutation { podStop(input: {podId: "${id}"}) { id } }`);
+    await world.settle();
+    const query = `mutation { podResume(input: {podId: "${id}", gpuCount: ${gpuCount}}) { id desiredStatus gpuCount } }`;
+    return (await told(world, query)).podResume;
+  };
+  expect(await resume(0)).toEqual({ id, desiredStatus: "RUNNING", gpuCount: 0 });
+  expect(await resume(2)).toEqual({ id, desiredStatus: "RUNNING", gpuCount: 2 });
+});
+
+test("a resume that finds no room fails at once, with what clients look for, and says why", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { id } = await world.create({ ...GPU_POD, gpu: { id: "NVIDIA A40", count: 2 } });
+  await world.act(id, "stop");
+  await world.create({ ...GPU_POD, name: "other" });
+  const error = await refused(world, `mutation { podResume(input: {podId: "${id}"}) { id } }`);
+  expect(error.message).toContain("not enough free GPUs");
+  expect(error.extensions).toMatchObject({ code: "SUPPLY_CONSTRAINT", reason: expect.stringContaining("1 of 2 free") });
+  expect((await world.pod(id)).status).toBe("EXITED");
+});
+
+test("what costs more than the caller would pay is not there for them", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const error = await refused(world, CREATE, { input: { ...INPUT, deployCost: 0.1 } });
+  expect(error).toMatchObject({
+    message:
+      "There are no longer any instances available with the requested specifications. Please refresh and try again.",
+    extensions: { reason: "This costs 0.44 USD per hour, and 0.1 at most is to be paid." },
+  });
+  expect(
+    (await told(world, CREATE, { input: { ...INPUT, deployCost: 0.44 } })).podFindAndDeployOnDemand.id,
+  ).toBeDefined();
+});
+
+test("of several types the first with room is taken, in their order", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { gpuTypeId: _, ...rest } = INPUT;
+  const input = { ...rest, gpuTypeIdList: ["NVIDIA L4", "NVIDIA A40"], minMemoryInGb: 2, minVcpuCount: 2 };
+  const { podFindAndDeployOnDemand: made } = await told(world, CREATE, { input });
+  expect((await told(world, one(made.id, "machine { gpuTypeId gpuType { id } }"))).pod.machine).toEqual({
+    gpuTypeId: "NVIDIA A40",
+    gpuType: { id: "NVIDIA A40" },
+  });
+});
+
+test("names are unique: a second Pod of one name is refused", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  await told(world, CREATE, { input: INPUT });
+  expect((await refused(world, CREATE, { input: INPUT })).message).toContain("has the name 'box'");
+});
+
+test("unknown and foreign Pods: null where one is read, the literal message where one is terminated", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  const stranger = { key: await world.strangersKey() };
+  const read = await ask(world, one(id, "id"), stranger);
+  expect(read.json).toEqual({ data: { pod: null } });
+  const ended = await ask(world, `mutation { podTerminate(input: {podId: "${id}"}) }`, stranger);
+  expect(ended.json).toMatchObject({
+    errors: [{ message: "pod not found to terminate" }],
+    data: { podTerminate: null },
+  });
+  expect((await told(world, "{ pod { id } }")).pod).toBeNull();
+  expect((await world.pod(id)).status).toBe("RUNNING");
+});
+
+test("keys without the right are told so, and nothing happens", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  const readOnly = { key: await world.newKey({ scopes: ["read-only"] }) };
+  expect((await ask(world, one(id, "id"), readOnly)).json).toEqual({ data: { pod: { id } } });
+  const { json } = await ask(world, `mutation { podStop(input: {podId: "${id}"}) { id } }`, readOnly);
+  expect(json.errors[0]).toMatchObject({ message: expect.stringContaining("Unauthorized"), path: ["podStop"] });
+  const none = { key: await world.newKey({ scopes: ["secrets:read"] }) };
+  const listed = await ask(world, "{ myself { id pods { id } } }", none);
+  expect(listed.json).toMatchObject({ errors: [{ path: ["myself", "pods"] }], data: { myself: { pods: null } } });
+});
+
+test("what is done is in the audit log, under the names of REST's things", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { podFindAndDeployOnDemand: made } = await told(world, CREATE, { input: INPUT });
+  await told(world, `mutation { podStop(input: {podId: "${made.id}"}) { id } }`);
+  const { entries } = (await world.call("GET", "/v2/account/audit")).json;
+  expect(entries.slice(0, 2)).toMatchObject([
+    { operation: "podStop", action: "stop", resource: { type: "pods", id: made.id } },
+    { operation: "podFindAndDeployOnDemand", resource: { type: "pods", id: made.id } },
+  ]);
+});
+
+test.each([
+  ["PodFindAndDeployOnDemandInput", "podFindAndDeployOnDemand", "interruptible: true"],
+  ["deployCpuPodInput", "deployCpuPod", "volumeInGb: 10"],
+])("%s has no other fields than clients know", async (type, field, extra) => {
+  await using world = await setupPods();
+  const { status, json } = await ask(world, `mutation { ${field}(input: {name: "a", ${extra}}) { id } }`);
+  expect(status).toBe(400);
+  expect(json.errors[0].message).toContain(`is not defined by type "${type}"`);
+});
+
+test("a text that is no instant is refused before anything is done", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const { status } = await ask(world, CREATE, { variables: { input: { ...INPUT, stopAfter: "tomorrow" } } });
+  expect(status).toBe(400);
+  expect((await told(world, "{ myself { pods { id } } }")).myself.pods).toEqual([]);
+});

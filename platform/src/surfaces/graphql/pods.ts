@@ -1,0 +1,155 @@
+/** Pods by GraphQL: found, made, changed, stopped, resumed and ended. */
+import { closed, oneOf, t } from "../../kernel/schema.ts";
+import { podDialect } from "../../resources/pods/flat.ts";
+import { podActions } from "../../resources/pods/model.ts";
+import { podOperations } from "../../resources/pods/operations.ts";
+import type { PodItem } from "../../resources/pods/records.ts";
+import type { Arguments, GraphContext, OperationField, OperationFields } from "./context.ts";
+import { given, listOf } from "./fields.ts";
+import { ALL_OF_AN_ACCOUNT, literally, orNull } from "./finding.ts";
+import { change, lookup } from "./operations.ts";
+import {
+  DeployCpuPodInput,
+  PodBidResumeInput,
+  PodEditJobInput,
+  PodFilter,
+  PodFindAndDeployOnDemandInput,
+  PodRentInterruptableInput,
+  PodResumeInput,
+  PodStopInput,
+  PodTerminateInput,
+} from "./pod-input-types.ts";
+import { changedPodFlat, newPodFlat } from "./pod-inputs.ts";
+import { type PodRow, podRow } from "./pod-rows.ts";
+import { Pod } from "./pod-types.ts";
+import { Void } from "./scalars.ts";
+
+const rowOf = (item: PodItem, { services }: GraphContext): PodRow => podRow(item, services.podViews);
+
+const podIdOf = ({ input }: Arguments) => ({ id: String(input?.podId ?? "") });
+
+export const podQueries = {
+  pod: {
+    type: Pod,
+    args: { input: { type: PodFilter } },
+    operation: lookup(podOperations.getPod),
+    params: podIdOf,
+    async answer({ caller, params }, context) {
+      const found = await orNull(context.services.pods.own(caller, params.id!));
+      return found && rowOf(found, context);
+    },
+  },
+} satisfies OperationFields;
+
+export const ownPods = {
+  pods: {
+    type: listOf(Pod),
+    operation: lookup(podOperations.listPods),
+    async answer({ caller }, context) {
+      const asked = { ...ALL_OF_AN_ACCOUNT, includeClusterPods: true };
+      return (await context.services.pods.list(caller, asked)).items.map((item) => rowOf(item, context));
+    },
+  },
+} satisfies OperationFields;
+
+/** What a creation says beside what its Pod is made of. */
+const beside = ({ input }: Arguments) => ({
+  uniqueName: true,
+  // Some send 0 where they have no limit.
+  ...(input?.deployCost > 0 && { mostPerHour: input.deployCost as number }),
+});
+
+const creating = (input: typeof DeployCpuPodInput, also: object = {}) =>
+  ({
+    type: Pod,
+    args: { input: { type: input } },
+    operation: change(podOperations.createPod, podDialect.create),
+    body: ({ input }: Arguments) => ({ ...newPodFlat(input), ...also }),
+    async answer({ caller, body }, context, args) {
+      return rowOf(await context.services.pods.create(caller, podDialect.terms(body), beside(args)), context);
+    },
+  }) satisfies OperationField;
+
+/** Which of its moves it is told to make, and with how many GPUs it starts: none is one way. */
+const acting = change(
+  podOperations.podAction,
+  closed({
+    action: oneOf(podActions),
+    gpuCount: t.Optional(t.Integer({ minimum: 0, maximum: 1024 })),
+    bidPerGpu: t.Optional(t.Number({ minimum: 0 })),
+  }),
+);
+const starting = ({ input }: Arguments) => {
+  const { gpuCount, bidPerGpu } = given(input);
+  return given({ action: "start", gpuCount, bidPerGpu });
+};
+const NO_FREE_GPUS = { message: "There are not enough free GPUs to start this Pod.", code: "SUPPLY_CONSTRAINT" };
+
+export const podMutations = {
+  podFindAndDeployOnDemand: creating(PodFindAndDeployOnDemandInput),
+  podRentInterruptable: creating(PodRentInterruptableInput, { interruptible: true }),
+  deployCpuPod: creating(DeployCpuPodInput),
+  podEditJob: {
+    type: Pod,
+    args: { input: { type: PodEditJobInput } },
+    operation: change(podOperations.updatePod, podDialect.update),
+    params: podIdOf,
+    body: ({ input }) => changedPodFlat(input),
+    async answer({ caller, params, body }, context) {
+      const { pods } = context.services;
+      const { doc } = await pods.own(caller, params.id!);
+      return rowOf(await pods.update(caller, params.id!, podDialect.terms(body, doc)), context);
+    },
+  },
+  podStop: {
+    type: Pod,
+    args: { input: { type: PodStopInput } },
+    operation: acting,
+    params: podIdOf,
+    body: () => ({ action: "stop" }),
+    async answer({ caller, params }, context) {
+      return rowOf((await context.services.pods.act(caller, params.id!, "stop"))!, context);
+    },
+  },
+  podResume: {
+    type: Pod,
+    args: { input: { type: PodResumeInput } },
+    operation: acting,
+    params: podIdOf,
+    body: starting,
+    answer: (call, context) => resumed(call, context),
+    literal: literally("no-capacity", NO_FREE_GPUS),
+  },
+  podBidResume: {
+    type: Pod,
+    args: { input: { type: PodBidResumeInput } },
+    operation: acting,
+    params: podIdOf,
+    body: starting,
+    async answer(call, context) {
+      const row = await resumed(call, context);
+      const { caller, params, body } = call;
+      if (body.bidPerGpu === undefined) return row;
+      return rowOf(await context.services.pods.update(caller, params.id!, { bidPerGpu: body.bidPerGpu }), context);
+    },
+    literal: literally("no-capacity", NO_FREE_GPUS),
+  },
+  podTerminate: {
+    type: Void,
+    args: { input: { type: PodTerminateInput } },
+    operation: change(podOperations.deletePod),
+    params: podIdOf,
+    answer: ({ caller, params }, { services }) => services.pods.remove(caller, params.id!),
+    literal: literally("not-found", { message: "pod not found to terminate", code: "POD_NOT_FOUND" }),
+  },
+} satisfies OperationFields;
+
+/** Where there is no room it stays stopped; without a GPU it can be looked at what it stored. */
+async function resumed(
+  { caller, params, body }: Parameters<OperationField["answer"]>[0],
+  context: GraphContext,
+): Promise<PodRow> {
+  const { gpuCount } = body as { gpuCount?: number };
+  const how = { waits: false, ...(gpuCount !== undefined && { gpuCount }) };
+  return rowOf((await context.services.pods.act(caller, params.id!, "start", how))!, context);
+}
