@@ -1,13 +1,9 @@
 /** What clients say when they ask for a price or for what is free, in the terms of the catalog. Whatever is empty or null was not said. */
-import { GraphQLEnumType, GraphQLInputObjectType, GraphQLList } from "graphql";
-import { compliances, type PriceAsk } from "../../resources/catalog/flat-view.ts";
+import { GraphQLInputObjectType, GraphQLList } from "graphql";
+import type { PriceAsk } from "../../resources/catalog/flat-view.ts";
 import type { Arguments } from "./context.ts";
+import { Compliance } from "./enums.ts";
 import { allIn, flag, given, int, text } from "./fields.ts";
-
-export const Compliance = new GraphQLEnumType({
-  name: "Compliance",
-  values: Object.fromEntries(compliances.map((word) => [word, {}])),
-});
 
 const texts = new GraphQLList(text);
 

@@ -19,7 +19,6 @@ import {
 } from "../../resources/catalog/flat-view.ts";
 import { catalogOperations } from "../../resources/catalog/operations.ts";
 import {
-  Compliance,
   CpuFlavorInput,
   GpuAvailabilityInput,
   GpuLowestPriceInput,
@@ -28,6 +27,7 @@ import {
   SpecificsInput,
 } from "./catalog-asks.ts";
 import type { GraphContext, OperationFields } from "./context.ts";
+import { Compliance } from "./enums.ts";
 import { all, flag, float, given, int, listOf, text } from "./fields.ts";
 import { lookup } from "./operations.ts";
 

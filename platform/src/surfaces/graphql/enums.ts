@@ -1,5 +1,6 @@
 /** The closed lists of words that clients name by their types. */
 import { GraphQLEnumType } from "graphql";
+import { compliances } from "../../resources/catalog/flat-view.ts";
 import { clusterTypes } from "../../resources/clusters/model.ts";
 import { clouds } from "../../resources/pods/model.ts";
 
@@ -19,7 +20,4 @@ export const ComputeType = words("ComputeType", ["CPU", "GPU"]);
 export const ClusterTypeWord = words("ClusterType", clusterTypes);
 
 /** What data centers are certified for, as clients ask for it. */
-export const Compliance = words("Compliance", [
-  ...["GDPR", "ISO_IEC_27001", "ISO_14001", "PCI_DSS", "HITRUST", "SOC_1_TYPE_2", "SOC_2_TYPE_2", "SOC_3_TYPE_2"],
-  ...["ITAR", "FISMA_HIGH", "HIPAA", "RENEWABLE"],
-]);
+export const Compliance = words("Compliance", compliances);
