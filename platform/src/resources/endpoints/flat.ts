@@ -4,6 +4,7 @@ import { name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { flavorOf, instanceIds } from "../container/instance-ids.ts";
 import { containerFields } from "../container/model.ts";
 import type { EndpointTerms } from "./fields.ts";
+import { scalerValueOf, wholeScalerValueOf } from "./flat-forms.ts";
 import { cudaVersion, Endpoint, endpointDefaults, type KeptEndpoint, MOST_ITEMS, type Scaling } from "./model.ts";
 
 const scalerTypes = ["QUEUE_DELAY", "REQUEST_COUNT"] as const;
@@ -57,9 +58,6 @@ export const endpointDialect = flatDialect<KeptEndpoint, EndpointTerms>(Endpoint
   },
 });
 
-const scalerValueOf = (scaling: Scaling) =>
-  scaling.type === "QUEUE_DELAY" ? scaling.queueDelay : scaling.requestCount;
-
 interface SaidOfScaling {
   type?: KeptEndpoint["type"];
   scalerType?: Scaling["type"];
@@ -70,9 +68,10 @@ interface SaidOfScaling {
 function writeScaling(_: unknown, all: Flat, before: KeptEndpoint | undefined): EndpointTerms {
   const { type = endpointDefaults.type, scalerType, scalerValue } = all as SaidOfScaling;
   const known: Scaling = before?.scaling ?? endpointDefaults.scaling[type];
-  const value = scalerValue ?? scalerValueOf(known);
   const isDelay = (scalerType ?? known.type) === "QUEUE_DELAY";
-  return {
-    scaling: isDelay ? { type: "QUEUE_DELAY", queueDelay: value } : { type: "REQUEST_COUNT", requestCount: value },
-  };
+  const shown = wholeScalerValueOf({ scaling: known });
+  // Who sends back what was shown leaves what it stands for.
+  const isKnown = scalerValue === undefined || (before !== undefined && scalerValue === shown);
+  if (isDelay) return { scaling: { type: "QUEUE_DELAY", queueDelay: isKnown ? scalerValueOf(known) : scalerValue } };
+  return { scaling: { type: "REQUEST_COUNT", requestCount: isKnown ? shown : scalerValue } };
 }

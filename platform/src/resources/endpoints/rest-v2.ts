@@ -9,6 +9,7 @@ import { recordFrom } from "../../kernel/resource.ts";
 import { registryId } from "../container/command.ts";
 import type { GpuTerms } from "./compute.ts";
 import type { EndpointTerms } from "./fields.ts";
+import { without } from "./gpu-ids.ts";
 import { healthPathOf } from "./listening.ts";
 import { Endpoint, type KeptEndpoint, type KeptGpu } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
@@ -52,14 +53,11 @@ function gpuTerms({ id, pools, excludedTypes, ...plain }: GpuRequest): GpuTerms 
 
 function typesIn(pools: readonly string[], excludedTypes: readonly string[] = []): string[] {
   const offered = pools.flatMap((pool) => typesOfPool(pool) ?? unknownPool(pool));
-  const excluded = new Set(excludedTypes.map((type) => type.trim()));
-  for (const type of excluded) {
-    if (!offered.includes(type))
-      throw problem("rule-broken", `'gpu.excludedTypes' names '${type}', which is in none of the pools.`);
-  }
-  const types = [...new Set(offered)].filter((type) => !excluded.has(type));
-  if (types.length === 0) throw problem("rule-broken", "'gpu.excludedTypes' leaves no GPU type.");
-  return types;
+  return without(
+    excludedTypes.map((type) => type.trim()),
+    offered,
+    "gpu.excludedTypes",
+  );
 }
 
 function unknownPool(pool: string): never {
