@@ -2,15 +2,21 @@
 import { tmpdir } from "node:os";
 import { parseArgs } from "node:util";
 
-const NUMBERS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10", "11", "13", "14", "15", "16", "17"];
+const NUMBERS = ["1", "2", "3", "3b", "4", "5", "6", "7", "8", "9", "10", "11", "13", "14", "15", "16", "17", "18"];
 export const ALL_ROWS = [...NUMBERS, "pg", "churn"];
 /** Rows that need nothing beside Millrace itself and take minutes. */
-export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "14", "15", "16"];
+export const OWN_ROWS = ["1", "2", "3", "3b", "9", "10", "11", "14", "15", "16", "18"];
 /** Words for rows that are easier to remember. */
-const WORDS: Record<string, string[]> = { lb: ["13"], starts: ["14"], pods: ["16", "17"], pg: ["8", "pg"] };
+const WORDS: Record<string, string[]> = {
+  lb: ["13"],
+  starts: ["14"],
+  pods: ["16", "17"],
+  faces: ["18"],
+  pg: ["8", "pg"],
+};
 
 export const HELP = `npm run bench -- [flags]
-  --rows ${OWN_ROWS.join(",")}   which rows; also 4 to 7 (peers), 8 or pg (PostgreSQL; pg also for 9 to 11 where asked), 13 or lb (load balancing), 14 or starts, 16 and 17 or pods, churn, or all
+  --rows ${OWN_ROWS.join(",")}   which rows; also 4 to 7 (peers), 8 or pg (PostgreSQL; pg also for 9 to 11 where asked), 13 or lb (load balancing), 14 or starts, 16 and 17 or pods, 18 or faces, churn, or all
   --rounds 5                rounds that count
   --seconds 3               measured time of each phase, after one second of warm-up
   --deep 1000000            jobs in the deep queue of rows 9, 10 and 11

@@ -6,6 +6,7 @@ import { fileURLToPath } from "node:url";
 import { balancedStack } from "./balanced.ts";
 import { measureChurn } from "./churn.ts";
 import { type DeepResult, measureDeep } from "./deep.ts";
+import { faceLines, measureFaces } from "./faces.ts";
 import { type Figure, figures, type Source, type StackName } from "./figures.ts";
 import { type Flags, HELP, readFlags } from "./flags.ts";
 import { describeMachine, flushLatency, refuseMemoryDisk } from "./machine.ts";
@@ -60,6 +61,8 @@ async function bench(flags: Flags): Promise<void> {
   if (server) lines.push(...serverLines(server));
   const pods = flags.rows.has("16") ? await measurePodStarts({ folder, quick: flags.quick, say }) : undefined;
   if (pods) lines.push(...podLines(pods));
+  const faces = flags.rows.has("18") ? await measureFaces({ folder, quick: flags.quick, say }) : undefined;
+  if (faces) lines.push(...faceLines(faces));
   const churn = flags.rows.has("churn")
     ? await measureChurn(millraceStack(), { minutes: flags.minutes, pace, say })
     : undefined;
@@ -77,6 +80,7 @@ async function bench(flags: Flags): Promise<void> {
     starts,
     server,
     pods,
+    faces,
     churn,
   });
 }

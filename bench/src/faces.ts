@@ -1,0 +1,107 @@
+/** Row 18: a list of 500 Pods by GraphQL and by REST v1, each beside the same list by REST v2. */
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { startMillrace } from "./millrace.ts";
+import { now, shown, summary, type Waits } from "./start-waits.ts";
+import type { Line } from "./table.ts";
+
+export interface FacesResult {
+  pods: number;
+  restV2: Waits;
+  restV1: Waits;
+  graphql: Waits;
+}
+
+interface FacesOptions {
+  folder: string;
+  quick: boolean;
+  say: (line: string) => void;
+}
+
+const PODS = 500;
+const FEW_PODS = 20;
+const READS = 60;
+const FEW_READS = 5;
+const AT_ONCE = 4;
+
+/** What the public Python client selects. */
+const QUERY = `query { myself { pods {
+  id containerDiskInGb costPerHr desiredStatus dockerArgs dockerId env gpuCount imageName lastStatusChange machineId memoryInGb name podType
+  port ports uptimeSeconds vcpuCount volumeInGb volumeMountPath runtime { ports { ip isIpPublic privatePort publicPort type } }
+  machine { gpuDisplayName }
+} } }`;
+
+export async function measureFaces({ folder, quick, say }: FacesOptions): Promise<FacesResult> {
+  const app = await mkdtemp(join(folder, "faces-"));
+  const data = await mkdtemp(join(folder, "faces-data-"));
+  try {
+    // Programs run as users of their own, and must find the folder.
+    await chmod(app, 0o755);
+    await using running = await startMillrace(data, { compute: "host" });
+    const { port, headers } = running.submit;
+    const pods = quick ? FEW_PODS : PODS;
+    const server = new FacesServer(`http://127.0.0.1:${port}`, headers);
+    await server.fill(pods, app);
+    const result = { pods, ...(await server.measure(quick ? FEW_READS : READS, pods)) };
+    for (const face of ["restV2", "restV1", "graphql"] as const) say(`  ${pods} Pods, ${face}: ${shown(result[face])}`);
+    return result;
+  } finally {
+    for (const path of [app, data]) await rm(path, { recursive: true, force: true });
+  }
+}
+
+class FacesServer {
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+
+  constructor(url: string, headers: Record<string, string>) {
+    this.#url = url;
+    this.#headers = { ...headers, "content-type": "application/json" };
+  }
+
+  /** Their programs end at once; the Pods stay. */
+  async fill(pods: number, app: string): Promise<void> {
+    const container = { image: `host:${app}`, cmd: ["true"], env: { A: "1", B: "2" }, ports: ["8888/http"] };
+    const body = { ...container, cpu: { id: "cpu3c", vcpuCount: 2 } };
+    for (let made = 0; made < pods; made += AT_ONCE)
+      await Promise.all(
+        Array.from({ length: AT_ONCE }, (_, i) => this.#ask("/v2/pods", { ...body, name: `p${made + i}` })),
+      );
+  }
+
+  /** One after another, each in its turn, so that all of them meet the same machine. */
+  async measure(reads: number, pods: number): Promise<Omit<FacesResult, "pods">> {
+    const waits = { restV2: [] as number[], restV1: [] as number[], graphql: [] as number[] };
+    const faces = {
+      restV2: async () => ((await this.#ask(`/v2/pods?limit=${pods}`)) as { pods: unknown[] }).pods,
+      restV1: async () => (await this.#ask("/v1/pods")) as unknown[],
+      graphql: async () =>
+        ((await this.#ask("/graphql", { query: QUERY })) as { data: { myself: { pods: unknown[] } } }).data.myself.pods,
+    };
+    for (let i = -1; i < reads; i++) {
+      for (const [name, read] of Object.entries(faces)) {
+        const sentAt = now();
+        const { length } = await read();
+        if (length !== pods) throw new Error(`${name} lists ${length} Pods of ${pods}`);
+        if (i >= 0) waits[name as keyof typeof waits].push(now() - sentAt);
+      }
+    }
+    return { restV2: summary(waits.restV2), restV1: summary(waits.restV1), graphql: summary(waits.graphql) };
+  }
+
+  async #ask(path: string, body?: object): Promise<unknown> {
+    const sent = body && { method: "POST", body: JSON.stringify(body) };
+    const answer = await fetch(`${this.#url}${path}`, { headers: this.#headers, ...sent });
+    if (!answer.ok) throw new Error(`${path}: ${answer.status} ${await answer.text()}`);
+    return answer.json();
+  }
+}
+
+export const faceLines = ({ pods, restV2, restV1, graphql }: FacesResult): Line[] =>
+  [["myself { pods }", graphql] as const, ["GET /v1/pods", restV1] as const].map(([face, waits]) => ({
+    row: "18",
+    name: `${face} with ${pods} Pods against GET /v2/pods, p50`,
+    measured: (waits.p50 / restV2.p50).toFixed(2),
+    wall: `p50 ${waits.p50.toFixed(1)} ms; REST v2 ${restV2.p50.toFixed(1)} ms`,
+    ...{ atLeast: "", aim: "", verdict: "" },
+  }));
