@@ -136,6 +136,13 @@ export class TemplateService {
     return seen;
   }
 
+  /** One of the account's own by its name, of which there is one. */
+  async named({ account }: Pick<Caller, "account">, name: string): Promise<TemplateItem> {
+    const item = await this.#templates.find(account, "name", name);
+    if (!item) throw this.#templates.notFound();
+    return item;
+  }
+
   /** Public ones that the caller may run. */
   async listPublic({ account }: Pick<Caller, "account">, source: TemplateSource): Promise<SeenTemplate[]> {
     const found: SeenTemplate[] = [];

@@ -143,3 +143,49 @@ test("pod list: names of ports under another name, and no variables at all", asy
     { isIpPublic: false, privatePort: 80, PortType: "http" },
   ]);
 });
+
+test("templates are listed and searched without a variable of the list's type being there", async () => {
+  await using world = await setupPods();
+  const list = `query podTemplates($input: PodTemplateInput) { podTemplates(input: $input) {
+    id name imageName isServerless isPublic isRunpod category containerDiskInGb volumeInGb volumeMountPath
+  } }`;
+  const { podTemplates: official } = await told(world, list, { input: { isRunpod: true } });
+  expect(official.map(({ id }: { id: string }) => id)).toContain("ubuntu-shell");
+  expect(official.every(({ isRunpod }: { isRunpod: boolean }) => isRunpod)).toBe(true);
+  expect((await told(world, list, { input: { isRunpod: false } })).podTemplates).toEqual([]);
+  const get = `query podTemplate($id: String!) { podTemplate(id: $id) {
+    id name imageName isServerless isPublic isRunpod category containerDiskInGb volumeInGb volumeMountPath ports
+    portsConfig { port name } env { key value } containerRegistryAuthId readme
+  } }`;
+  expect((await told(world, get, { id: "jupyter-notebook" })).podTemplate).toMatchObject({
+    name: "Jupyter",
+    isRunpod: true,
+    ports: "8888/http",
+    portsConfig: [{ port: "8888", name: "Jupyter" }],
+    volumeInGb: 20,
+  });
+  expect((await told(world, get, { id: "aaaaaaaaaa" })).podTemplate).toBeNull();
+});
+
+test("port labels of a template: read all of it, send all of it", async () => {
+  await using world = await setupPods();
+  const save = `mutation SaveTemplate($input: SaveTemplateInput) { saveTemplate(input: $input) { id } }`;
+  const input = {
+    name: "web",
+    imageName: "nginx",
+    containerDiskInGb: 5,
+    volumeInGb: 0,
+    dockerArgs: "",
+    env: [],
+    ports: "80/http",
+  };
+  const { saveTemplate } = await told(world, save, { input });
+  const read = `query myTemplates { myself { podTemplates {
+    id name imageName containerDiskInGb containerRegistryAuthId dockerArgs env { key value } ports portsConfig { port name } volumeInGb
+    isPublic isServerless startJupyter startSsh advancedStart readme volumeMountPath startScript category
+  } } }`;
+  const [before] = (await told(world, read, null)).myself.podTemplates;
+  const after = { ...before, portsConfig: [{ port: "80", name: "Page" }] };
+  expect(await told(world, save, { input: after })).toEqual({ saveTemplate: { id: saveTemplate.id } });
+  expect((await told(world, read, null)).myself.podTemplates).toEqual([after]);
+});

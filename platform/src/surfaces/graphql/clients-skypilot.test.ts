@@ -59,3 +59,23 @@ test("a spot node is ready by its public port 22, has an inner address, and vani
   await told(world, `mutation { podTerminate(input: { podId: "${made.id}" }) }`);
   expect((await told(world, NODES)).myself.pods).toEqual([]);
 });
+
+test("the template of a private image is found by its name, and deleted by it", async () => {
+  await using world = await setupPods();
+  const { json: registry } = await world.call("POST", "/v2/registries", {
+    body: { name: "sky-auth", username: "u", password: "p" },
+  });
+  const save = `mutation { saveTemplate( input: {
+    name: "sky-template", imageName: "registry.test/private", dockerArgs: "", containerDiskInGb: 10, volumeInGb: 0, ports: "",
+    env: [], isServerless: false, containerRegistryAuthId : "${registry.id}", startSsh: true, isPublic: false, readme: ""
+  } ) { id name } }`;
+  await told(world, save);
+  const list = "query Query { myself { podTemplates { name containerRegistryAuthId } } }";
+  expect((await told(world, list)).myself.podTemplates).toEqual([
+    { name: "sky-template", containerRegistryAuthId: registry.id },
+  ]);
+  expect(await told(world, `mutation { deleteTemplate(templateName: "sky-template") }`)).toEqual({
+    deleteTemplate: null,
+  });
+  expect((await told(world, list)).myself.podTemplates).toEqual([]);
+});

@@ -1,6 +1,6 @@
 /** The types of Pods: the fields of the model by derivation, and what is odd about them. */
 import { GraphQLNonNull, GraphQLObjectType, type GraphQLOutputType } from "graphql";
-import { flatGpuTypes } from "../../resources/catalog/flat-view.ts";
+import { knownGpuType } from "../../resources/catalog/flat-view.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { GpuType } from "./catalog.ts";
 import type { GraphContext } from "./context.ts";
@@ -56,7 +56,7 @@ const PodMachineInfo = new GraphQLObjectType<MachineRow, GraphContext>({
     ...all(int, "cpuCount", "vcpuTotal", "vcpuReserved", "memoryTotal", "memoryReserved"),
     ...all(flag, "listed", "secureCloud", "supportPublicIp"),
     ...all(DateTime, "maintenanceStart", "maintenanceEnd"),
-    gpuType: { type: GpuType, resolve: ({ gpuTypeId }) => flatGpuTypes().find(({ id }) => id === gpuTypeId) ?? null },
+    gpuType: { type: GpuType, resolve: ({ gpuTypeId }) => (gpuTypeId === null ? null : knownGpuType(gpuTypeId)) },
     machineSystem: {
       type: plain("MachineSystem", {
         ...all(text, "os", "cudaVersion", "dockerVersion", "kernelVersion"),

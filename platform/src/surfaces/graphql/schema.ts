@@ -5,12 +5,13 @@ import { catalogQueries } from "./catalog.ts";
 import { clusterMutations, ownClusters } from "./clusters.ts";
 import { type GraphContext, type OperationFields, resolved } from "./context.ts";
 import { ownPods, podMutations, podQueries } from "./pods.ts";
+import { ownTemplates, templateMutations, templateQueries } from "./templates.ts";
 
 /** Fields that are operations, by the type that they stand in: whatever walks over all operations walks over these. */
 export const graphFields = {
-  Query: { ...catalogQueries, ...podQueries },
-  Mutation: { ...podMutations, ...clusterMutations },
-  User: { ...accountFields, ...ownPods, ...ownClusters },
+  Query: { ...catalogQueries, ...podQueries, ...templateQueries },
+  Mutation: { ...podMutations, ...clusterMutations, ...templateMutations },
+  User: { ...accountFields, ...ownPods, ...ownClusters, ...ownTemplates },
 } satisfies Record<string, OperationFields>;
 
 const User = new GraphQLObjectType<unknown, GraphContext>({

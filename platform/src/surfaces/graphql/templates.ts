@@ -1,0 +1,92 @@
+/** Templates by GraphQL: saved as new or under an id, deleted by their names. */
+import { assertValid } from "../../kernel/validate.ts";
+import { templateDialect } from "../../resources/templates/flat.ts";
+import type { SeenTemplate } from "../../resources/templates/followers.ts";
+import { templateOperations } from "../../resources/templates/operations.ts";
+import type { TemplateService } from "../../resources/templates/service.ts";
+import type { GraphContext, OperationFields } from "./context.ts";
+import { given, listOf, text } from "./fields.ts";
+import { ALL_OF_AN_ACCOUNT, orNull } from "./finding.ts";
+import { change, lookup } from "./operations.ts";
+import { Void } from "./scalars.ts";
+import { templateFlat, templateRow } from "./template-rows.ts";
+import { PodTemplate, PodTemplateInput, SaveTemplateInput, type TemplateRow } from "./template-types.ts";
+
+type NewTemplate = Parameters<TemplateService["create"]>[1];
+
+interface Wanted {
+  isRunpod?: boolean;
+  isServerless?: boolean;
+  name?: string;
+}
+
+export const templateQueries = {
+  podTemplate: {
+    type: PodTemplate,
+    args: { id: { type: text } },
+    operation: lookup(templateOperations.getTemplate),
+    params: ({ id }) => ({ id: String(id ?? "") }),
+    async answer({ caller, params }, { services }) {
+      const found = await orNull(services.templates.visible(caller, params.id!, { bound: true }));
+      return found && templateRow(found);
+    },
+  },
+  podTemplates: {
+    type: listOf(PodTemplate),
+    args: { input: { type: PodTemplateInput } },
+    operation: lookup(templateOperations.listPublicTemplates),
+    answer: async (_call, context, { input }) => publicOnes(context, given(input, "name")),
+  },
+} satisfies OperationFields;
+
+/** Those that come with the server, those of accounts, or both. */
+async function publicOnes({ caller, services }: GraphContext, wanted: Wanted): Promise<TemplateRow[]> {
+  const found: SeenTemplate[] = [];
+  if (wanted.isRunpod !== false) found.push(...(await services.templates.listPublic(caller, "official")));
+  if (wanted.isRunpod !== true)
+    for (const source of ["verified", "community"] as const)
+      found.push(...(await services.templates.listPublic(caller, source)));
+  return found.filter((one) => isMeant(one, wanted)).map(templateRow);
+}
+
+const isMeant = ({ doc }: SeenTemplate, { isServerless = doc.serverless, name = doc.name }: Wanted) =>
+  doc.serverless === isServerless && doc.name === name;
+
+export const ownTemplates = {
+  podTemplates: {
+    type: listOf(PodTemplate),
+    operation: lookup(templateOperations.listTemplates),
+    async answer({ caller }, { services }) {
+      return (await services.templates.list(caller, ALL_OF_AN_ACCOUNT)).items.map(templateRow);
+    },
+  },
+} satisfies OperationFields;
+
+export const templateMutations = {
+  /** Two operations in one field: which of them is meant, the id says. */
+  saveTemplate: {
+    type: PodTemplate,
+    args: { input: { type: SaveTemplateInput } },
+    operation: change(templateOperations.createTemplate, templateDialect.update),
+    params: ({ input }): Record<string, string> => given({ id: input?.id }, "id") as Record<string, string>,
+    body: ({ input }) => templateFlat(input),
+    async answer({ caller, params, body }, { services: { templates } }) {
+      if (params.id === undefined) {
+        assertValid(templateDialect.create, body);
+        return templateRow(await templates.create(caller, templateDialect.terms(body) as NewTemplate));
+      }
+      const { doc } = await templates.visible(caller, params.id, { bound: true });
+      return templateRow(await templates.update(caller, params.id, templateDialect.terms(body, doc), { rolls: true }));
+    },
+  },
+  deleteTemplate: {
+    type: Void,
+    args: { templateName: { type: text } },
+    operation: change(templateOperations.deleteTemplate),
+    params: ({ templateName }) => ({ id: String(templateName ?? "") }),
+    async answer({ caller, params }, { services }) {
+      const { id } = await services.templates.named(caller, params.id!);
+      await services.templates.remove(caller, id, { bound: true });
+    },
+  },
+} satisfies OperationFields;
