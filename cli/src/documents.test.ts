@@ -7,6 +7,7 @@ import { describe, expect, test } from "vitest";
 import { shown, withDiagram } from "../../scripts/lifecycle.ts";
 import { withRights } from "../../scripts/rights.ts";
 import { withSettings } from "../../scripts/settings.ts";
+import { unsayableIn, withUnsayable } from "../../scripts/unsayable.ts";
 import { accountsCommand } from "./accounts.ts";
 import { execCommand } from "./exec.ts";
 import { keysCommand } from "./keys.ts";
@@ -36,6 +37,12 @@ test("the README's settings are those of the server (npx node scripts/settings.t
 test("who may set which field is as the operations say (npx node scripts/rights.ts writes it)", () => {
   expect(read("docs/keys.md")).toBe(withRights(read("docs/keys.md")));
   expect(read("docs/keys.md")).toContain("the installation's owner alone: `exempt`");
+});
+
+test("what an older surface cannot say is as the table has it (npx node scripts/unsayable.ts writes it)", () => {
+  for (const [path, surface] of Object.entries(unsayableIn))
+    expect(read(path)).toBe(withUnsayable(read(path), surface));
+  expect(read("docs/rest-v1.md")).toContain("| endpoint | `flashboot`: PRIORITY_FLASHBOOT |");
 });
 
 test("the diagrams of a job's and a worker's life are the tables' (npx node scripts/lifecycle.ts writes them)", () => {
