@@ -40,10 +40,10 @@ export class Judge {
     ];
   }
 
-  #statusFaults(draft: Draft, { status }: Answer): string[] {
+  #statusFaults(draft: Draft, { status, text }: Answer): string[] {
     const { route, isForeign } = draft;
     if (isOfApp(draft) && route.form === "flat" && status < 500) return [];
-    if (status >= 500 && !mayFault(draft, status))
+    if (status >= 500 && !(mayFault(draft, status) && (draft.route.faultText?.test(text) ?? true)))
       return [`was answered with ${status}${isNul(draft) ? " about NUL" : ""}`];
     if (isForeign && status < 300 && !isElsewhere(draft))
       return [`was answered with ${status} about what is another's`];

@@ -4,7 +4,7 @@ import { call } from "../../world.ts";
 import { type Draft, sentAs } from "./draft.ts";
 import type { Outcome } from "./exchange.ts";
 import type { Person } from "./population.ts";
-import { type Named, type Thing, thingNames, things } from "./routes.ts";
+import { isMadeBy, type Named, type Thing, thingNames, things } from "./routes.ts";
 
 const MOST_REMEMBERED = 200;
 /** Those that are read one by one, and go by a DELETE alone: a Pod also ends by an action, or by itself. */
@@ -29,7 +29,7 @@ export function note(draft: Draft, outcome: Outcome, removed: Set<string>): void
     if (id) remember(person.owns[named], id);
   };
   for (const named of thingNames)
-    if (route.name === things[named].create) person.owns[named].push(...(made.id ? [made.id] : []));
+    if (isMadeBy(named, route.name)) person.owns[named].push(...(made.id ? [made.id] : []));
   if (made.id && made.type === "LOAD_BALANCER") person.balanced.add(made.id);
   if (route.path === "/v2/{endpoint_id}/run" && params.endpoint_id === person.kept.endpoint) keep(draft, made.id);
   else if (/\/(run|runsync)$/.test(route.path)) add("job", made.id && `${made.id}@${params.endpoint_id}`);

@@ -43,6 +43,8 @@ const open = [
   "/docs/swagger-ui-standalone-preset.js",
   "/v2/openapi-invoke.json",
   "/v2/openapi.json",
+  "/v1/openapi.json",
+  "/v1/docs",
 ].map((path) =>
   route("GET", path, { form: "open", key: "none", success: { 200: undefined }, refusals: [401, 404, 405] }),
 );

@@ -1,5 +1,6 @@
-/** Every route of the server as data: those of the contract as its two documents describe them, and those that they do not hold. */
+/** Every route of the server as data: those of the contract as its three documents describe them, and those that they do not hold. */
 import { invokeDocument } from "../../../src/surfaces/invoke/openapi.ts";
+import { restV1Document } from "../../../src/surfaces/rest-v1/openapi.ts";
 import { openApiDocument } from "../../../src/surfaces/rest-v2/openapi.ts";
 import { beyondContract } from "./routes-beyond-contract.ts";
 import type { Schema } from "./schema-values.ts";
@@ -48,6 +49,8 @@ export interface Route {
   refusals: readonly number[];
   /** Faults that the route says it may have. */
   faults: readonly number[];
+  /** What such a fault says, where it says something that others do not. */
+  faultText?: RegExp;
   /** It may keep its caller waiting. */
   mayLast: boolean;
 }
@@ -71,8 +74,17 @@ interface Document {
 
 const rest = openApiDocument() as unknown as Document;
 const invoke = invokeDocument() as unknown as Document;
+const restV1 = renamed(restV1Document() as unknown as Document, "V1");
 
-export const components = { ...rest.components.schemas, ...invoke.components.schemas };
+export const components = { ...rest.components.schemas, ...invoke.components.schemas, ...restV1.components.schemas };
+
+/** Schemas of the same name are others in another document. */
+function renamed(document: Document, prefix: string): Document {
+  const text = JSON.stringify(document).replaceAll('"#/components/schemas/', `"#/components/schemas/${prefix}`);
+  const { components, ...rest } = JSON.parse(text) as Document;
+  const schemas = Object.entries(components.schemas).map(([name, schema]) => [`${prefix}${name}`, schema]);
+  return { ...rest, components: { schemas: Object.fromEntries(schemas) } };
+}
 
 const namedBy: [RegExp, Named][] = [
   [/^\/v2\/account\/secrets\//, "secret"],
@@ -86,9 +98,14 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v2\/clusters\//, "cluster"],
   [/^\/v2\/network-volumes\//, "volume"],
   [/^\/v2\/catalog\//, "catalog"],
+  [/^\/v1\/pods\//, "pod"],
+  [/^\/v1\/endpoints\//, "endpoint"],
+  [/^\/v1\/templates\//, "template"],
+  [/^\/v1\/networkvolumes\//, "volume"],
+  [/^\/v1\/containerregistryauth\//, "registry"],
 ];
 
-/** What an account makes, and how it goes again. */
+/** What an account makes by REST v2, and how it goes again. */
 export const things = {
   endpoint: { path: "/v2/serverless", create: "createEndpoint", remove: "deleteEndpoint" },
   secret: { path: "/v2/account/secrets", create: "createSecret", remove: "deleteSecret" },
@@ -102,6 +119,16 @@ export const things = {
   cluster: { path: "/v2/clusters", create: "createCluster", remove: "deleteCluster" },
 } as const satisfies Partial<Record<Named, { path: string; create: string; remove: string }>>;
 export type Thing = keyof typeof things;
+/** What REST v1 makes of them. */
+const madeByV1: Record<string, Thing> = {
+  CreatePod: "pod",
+  CreateEndpoint: "endpoint",
+  CreateTemplate: "template",
+  CreateNetworkVolume: "volume",
+  CreateContainerRegistryAuth: "registry",
+};
+export const isMadeBy = (named: Thing, route: string): boolean =>
+  things[named].create === route || madeByV1[route] === named;
 export const thingNames = Object.keys(things) as Thing[];
 const namedInside: Record<string, Named> = {
   workerId: "worker",
@@ -143,6 +170,12 @@ function fromContract(path: string, method: string, described: Described): Route
   };
 }
 
+/** The only fault that a request may bring about there says that there is no room. */
+function fromV1(path: string, method: string, described: Described): Route {
+  const route = fromContract(path, method, described);
+  return { ...route, form: "flat", faultText: /There are no|not have the resources/ };
+}
+
 /** Calls that wait for something. */
 const LASTING = /\/(runsync|status-sync|stream|openai|job-take|job-take-batch|job-stop|job-exchange)(\/|$)/;
 
@@ -172,5 +205,6 @@ const routesOf = ({ paths }: Document, from: typeof fromContract) =>
 export const routes: readonly Route[] = [
   ...routesOf(rest, fromContract),
   ...routesOf(invoke, fromInvoke),
+  ...routesOf(restV1, fromV1),
   ...beyondContract,
 ];
