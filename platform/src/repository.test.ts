@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
+import { libraries } from "../tests/repository-libraries.ts";
 import {
   consoleWriters,
   dialectsUntested,
@@ -63,7 +64,17 @@ const mayImport = {
   surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "workers", "guards", "contract.ts"],
   "setting-values.ts": ["kernel"],
   "log-settings.ts": ["setting-values.ts"],
-  "setting-table.ts": ["log-settings.ts", "kernel", "jobs", "resources", "guards", "surfaces", "setting-values.ts"],
+  "limit-settings.ts": ["guards", "jobs", "resources"],
+  "setting-table.ts": [
+    "log-settings.ts",
+    "limit-settings.ts",
+    "kernel",
+    "jobs",
+    "resources",
+    "guards",
+    "surfaces",
+    "setting-values.ts",
+  ],
   "settings.ts": ["setting-table.ts"],
   "server-address.ts": ["kernel"],
   "operator-catalog.ts": ["kernel", "catalog", "settings.ts"],
@@ -78,24 +89,6 @@ const mayImport = {
   "installation.ts": ["kernel", "ports", "adapters", "resources", "settings.ts", "services.ts", "storage.ts", "app.ts"],
   "this-machine.ts": [...rules, "adapters", "settings.ts", "services.ts", "server-address.ts", "app.ts"],
   "main.ts": [...rules, "adapters", "settings.ts", "server-address.ts", "descriptor-limit.ts", ...parted, "app.ts"],
-};
-
-/** Where a library may be named. */
-const libraries = {
-  typebox: ["kernel/schema.ts"],
-  ajv: ["kernel/validate.ts"],
-  "ajv-formats": ["kernel/validate.ts"],
-  "find-my-way": ["surfaces/http/router.ts"],
-  pg: ["adapters/postgres/"],
-  "@smithy/signature-v4": ["surfaces/s3/signature.ts"],
-  "@smithy/hash-node": ["surfaces/s3/signature.ts"],
-  "fast-xml-parser": ["surfaces/s3/xml.ts"],
-  "node:sqlite": ["adapters/sqlite/"],
-  graphql: ["surfaces/graphql/"],
-  "@escape.tech": ["surfaces/graphql/documents.ts"],
-  ws: ["surfaces/terminals/", "cli/src/terminal.ts"],
-  pino: ["main.ts"],
-  ssh2: ["surfaces/ssh/"],
 };
 
 /** Files that may be longer than others, with the decision record that says why. */

@@ -160,3 +160,14 @@ test(`pieces of time add up to the whole, wherever they are cut (seed ${seed})`,
   expect(sum).toBe(whole);
   expect(whole).toBeGreaterThan(0n);
 });
+
+test("what is open costs so much by the hour: compute, disks of the machine, and network volumes", async () => {
+  const { costs, span, clock } = setup();
+  await span({ price: { gpu: 1_000_000_000, cpu: 500_000_000, disk: 0, storage: 730 } });
+  await span({ kind: "volume", price: { gpu: 0, cpu: 0, disk: 0, storage: 1460 } });
+  await span({ to: T0 + HOUR });
+  await span({ free: "frozen" });
+  await span({ account: "other" });
+  await clock.advance(2 * HOUR);
+  expect(await costs.perHour("acc")).toEqual({ compute: 1_500_000_000, localStorage: 1, networkStorage: 2 });
+});

@@ -3,14 +3,21 @@ import { bucketStart } from "../kernel/calendar.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { Remembered } from "../kernel/remembered.ts";
 import type { Store } from "../ports/store/store.ts";
-import { costWithin, type Reckoned, reckoned, type Window } from "./reckoning.ts";
-import { byKey } from "./span.ts";
+import { type Component, costWithin, HOURS_PER_MONTH, type Reckoned, reckoned, type Window } from "./reckoning.ts";
+import { byKey, type KeptSpan } from "./span.ts";
 import { type Scope, SpanReader } from "./span-reader.ts";
 
 /** What was read a moment ago: what had ended costs what it cost, and what was open goes on. */
 interface Account {
   ended: bigint;
   open: readonly Reckoned[];
+}
+
+export type HourlyRates = Record<"compute" | "localStorage" | "networkStorage", number>;
+
+function sumOf({ kind }: Pick<KeptSpan, "kind">, component: Component): keyof HourlyRates {
+  if (component !== "disk") return "compute";
+  return kind === "volume" ? "networkStorage" : "localStorage";
 }
 
 /** How late a span is seen that began after the last look. */
@@ -55,6 +62,23 @@ export class Costs {
       this.#remembered.delete(name);
       throw error;
     }
+  }
+
+  /** What all that is open now costs by the hour, in 1e-9 USD. */
+  async perHour(account: string): Promise<HourlyRates> {
+    const now = this.#clock.now();
+    const sums = { compute: 0n, localStorage: 0n, networkStorage: 0n };
+    for await (const span of this.#reader.open({ account })) {
+      // One that began in this very moment counts from now on.
+      for (const [component, rate] of reckoned({ ...span, to: null }, Math.max(now, span.from + 1))?.rates ?? [])
+        sums[sumOf(span, component)] += rate;
+    }
+    const hourly = (rate: bigint) => Number(rate) / HOURS_PER_MONTH;
+    return {
+      compute: hourly(sums.compute),
+      localStorage: hourly(sums.localStorage),
+      networkStorage: hourly(sums.networkStorage),
+    };
   }
 
   #reading(name: string, scope: Scope, window: Window): Promise<Account> {

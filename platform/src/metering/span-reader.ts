@@ -42,6 +42,12 @@ export class SpanReader {
     }
   }
 
+  /** All that are open now. */
+  async *open({ account, scope = WHOLE }: Scope): AsyncGenerator<KeptSpan> {
+    const selected = { account, key: { name: "open", value: scope } };
+    for await (const { doc } of this.#before(Number.MAX_SAFE_INTEGER, selected)) yield doc;
+  }
+
   /** Those that began before a moment, the newest first. */
   async *#before(moment: number, selected: Selected): AsyncGenerator<Item<KeptSpan>> {
     for (let after: LastSeen | undefined = { createdAt: moment, id: "" }; after; ) {

@@ -72,9 +72,16 @@ export class Accounts {
     return (await this.firstOwner()).account === account;
   }
 
-  /** Of the person whose key asks. */
-  async emailOf({ user }: Pick<Owner, "user">): Promise<string | undefined> {
-    return (await this.#users.get(user))?.doc.email;
+  /** The person whose key asks. */
+  async person({ user }: Pick<Owner, "user">): Promise<User> {
+    const found = await this.#users.get(user);
+    if (!found) throw problem("not-found", "user not found");
+    return found.doc;
+  }
+
+  /** What a person wants to be told of, beside what they said before. */
+  async setNotices({ user }: Pick<Owner, "user">, wanted: NonNullable<User["notices"]>): Promise<void> {
+    await this.#users.change(user, ({ doc }) => ({ set: { notices: { ...doc.notices, ...wanted } } }));
   }
 
   async hasOwnerKey({ account }: Owner): Promise<boolean> {

@@ -49,7 +49,14 @@ export const accounts: Kept<Account> = {
 };
 
 /** A person in an account. Rate limits count per user, whichever key is used. */
-export type User = { email: string };
+export type User = {
+  email: string;
+  /** What they want to be told of; absent what they never said. */
+  notices?: Partial<Record<Notice, boolean>>;
+};
+
+export const notices = ["podsStale", "podsGeneral", "lowBalance", "other"] as const;
+export type Notice = (typeof notices)[number];
 
 export const users: Kept<User> = { kind: "user", v: 1 };
 

@@ -17,7 +17,8 @@ import type { GraphContext } from "./context.ts";
 import { Json } from "./scalars.ts";
 
 type Plain = GraphQLScalarType | GraphQLList<Plain>;
-type Fields = Readonly<Record<string, Pick<FlatField<never, never>, "says" | "schema">>>;
+type Fields = Readonly<Record<string, Pick<FlatField<unknown, unknown>, "says" | "schema">>>;
+/** A dialect, as far as its shapes go. */
 type Spoken = { fields: Fields };
 
 interface Shape {

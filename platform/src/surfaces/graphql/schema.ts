@@ -1,22 +1,55 @@
 /** The GraphQL schema, gathered from the parts that its resources give to it. */
 import { GraphQLObjectType, GraphQLSchema } from "graphql";
-import { accountFields, myself, ownIdentity } from "./account.ts";
+import type { Operation } from "../../kernel/operation.ts";
+import {
+  accountFields,
+  myself,
+  plainUserFields,
+  UpdateUserSettingsInput,
+  updateUserSettings,
+  userSettings,
+} from "./account.ts";
 import { catalogQueries } from "./catalog.ts";
 import { clusterMutations, ownClusters } from "./clusters.ts";
 import { type GraphContext, type OperationFields, resolved } from "./context.ts";
 import { ownPods, podMutations, podQueries } from "./pods.ts";
+import { registryLists, registryMutations } from "./registries.ts";
+import { secretLists, secretMutations } from "./secrets.ts";
 import { ownTemplates, templateMutations, templateQueries } from "./templates.ts";
+import { volumeLists, volumeMutations } from "./volumes.ts";
 
-/** Fields that are operations, by the type that they stand in: whatever walks over all operations walks over these. */
+/** Fields that are operations, by the type that they stand in. */
 export const graphFields = {
   Query: { ...catalogQueries, ...podQueries, ...templateQueries },
-  Mutation: { ...podMutations, ...clusterMutations, ...templateMutations },
-  User: { ...accountFields, ...ownPods, ...ownClusters, ...ownTemplates },
+  Mutation: {
+    ...podMutations,
+    ...clusterMutations,
+    ...templateMutations,
+    ...secretMutations,
+    ...registryMutations,
+    ...volumeMutations,
+  },
+  User: {
+    ...accountFields,
+    ...ownPods,
+    ...ownClusters,
+    ...ownTemplates,
+    ...secretLists,
+    ...registryLists,
+    ...volumeLists,
+  },
 } satisfies Record<string, OperationFields>;
+
+/** Every operation that can be asked for by GraphQL, by type and field: whatever walks over all operations walks over these. */
+export const graphOperations: Readonly<Record<string, Operation>> = Object.fromEntries(
+  Object.entries({ ...graphFields, Mutation: { ...graphFields.Mutation, ...userSettings } }).flatMap(([type, fields]) =>
+    Object.entries(fields).map(([name, { operation }]) => [`${type}.${name}`, operation] as const),
+  ),
+);
 
 const User = new GraphQLObjectType<unknown, GraphContext>({
   name: "User",
-  fields: () => ({ ...ownIdentity, ...resolved(graphFields.User) }),
+  fields: () => ({ ...plainUserFields, ...resolved(graphFields.User) }),
 });
 
 const Query = new GraphQLObjectType<unknown, GraphContext>({
@@ -29,7 +62,14 @@ const Query = new GraphQLObjectType<unknown, GraphContext>({
 
 const Mutation = new GraphQLObjectType<unknown, GraphContext>({
   name: "Mutation",
-  fields: () => resolved(graphFields.Mutation),
+  fields: () => ({
+    ...resolved(graphFields.Mutation),
+    updateUserSettings: {
+      type: User,
+      args: { input: { type: UpdateUserSettingsInput } },
+      resolve: (_source, args, context) => updateUserSettings(args, context),
+    },
+  }),
 });
 
 export const graphSchema = new GraphQLSchema({ query: Query, mutation: Mutation });

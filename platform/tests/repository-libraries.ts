@@ -1,0 +1,18 @@
+/** Where a library may be named, so that it could be replaced there. */
+
+export const libraries = {
+  typebox: ["kernel/schema.ts"],
+  ajv: ["kernel/validate.ts"],
+  "ajv-formats": ["kernel/validate.ts"],
+  "find-my-way": ["surfaces/http/router.ts"],
+  pg: ["adapters/postgres/"],
+  "@smithy/signature-v4": ["surfaces/s3/signature.ts"],
+  "@smithy/hash-node": ["surfaces/s3/signature.ts"],
+  "fast-xml-parser": ["surfaces/s3/xml.ts"],
+  "node:sqlite": ["adapters/sqlite/"],
+  graphql: ["surfaces/graphql/"],
+  "@escape.tech": ["surfaces/graphql/documents.ts"],
+  ws: ["surfaces/terminals/", "cli/src/terminal.ts"],
+  pino: ["main.ts"],
+  ssh2: ["surfaces/ssh/"],
+};
