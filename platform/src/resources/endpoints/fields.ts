@@ -2,6 +2,7 @@
 
 import { isDataCenter } from "../../catalog/compute.ts";
 import type { Caller } from "../../kernel/caller.ts";
+import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
@@ -43,34 +44,37 @@ const RELEASED = [
   "flashboot",
 ] as const;
 
+/** What one has of which nothing was said. */
+const unsaid = () => ({
+  disk: DEFAULT_DISK_GB,
+  env: {},
+  ports: [],
+  registry: null,
+  dataCenterIds: [],
+  networkVolumes: [],
+  timeout: endpointDefaults.timeout,
+  flashboot: endpointDefaults.flashboot,
+});
+
 export function created(body: EndpointTerms): KeptEndpoint {
-  const { name, image, type = endpointDefaults.type } = body;
+  const { gpu, cpu, workers, args, entrypoint, cmd, templateId, ...plain } = body;
+  const { name, image, type = endpointDefaults.type } = plain;
   if (name === undefined) throw missing("name");
   if (image === undefined) throw missing("image");
-  if ((body.gpu === undefined) === (body.cpu === undefined))
+  if ((gpu === undefined) === (cpu === undefined))
     throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
-  refuseIdleTimeout(type, body.scaling ?? endpointDefaults.scaling[type], body.workers);
+  refuseIdleTimeout(type, body.scaling ?? endpointDefaults.scaling[type], workers);
   refuseMistakes(type, body);
   return checked({
-    name,
-    type,
-    image,
-    ...commandOf(body),
-    disk: body.disk ?? DEFAULT_DISK_GB,
-    env: body.env ?? {},
-    ports: body.ports ?? [],
-    registry: body.registry ?? null,
-    ...(body.gpu ? { gpu: gpuFrom(body.gpu) } : {}),
-    ...(body.cpu ? { cpu: cpuFrom(body.cpu) } : {}),
-    workers: { ...endpointDefaults.workers, ...body.workers },
-    scaling: body.scaling ?? endpointDefaults.scaling[type],
-    dataCenterIds: body.dataCenterIds ?? [],
-    networkVolumes: body.networkVolumes ?? [],
-    ...(body.volumePlaces && { volumePlaces: body.volumePlaces }),
-    timeout: body.timeout ?? endpointDefaults.timeout,
-    flashboot: body.flashboot ?? endpointDefaults.flashboot,
-    template: body.templateId ?? null,
-    ...(body.templateName !== undefined && { templateName: body.templateName }),
+    ...unsaid(),
+    scaling: endpointDefaults.scaling[type],
+    ...present(plain),
+    ...{ name, image, type },
+    ...commandOf({ args, entrypoint, cmd }),
+    ...(gpu ? { gpu: gpuFrom(gpu) } : {}),
+    ...(cpu ? { cpu: cpuFrom(cpu) } : {}),
+    workers: { ...endpointDefaults.workers, ...workers },
+    template: templateId ?? null,
     release: 1,
   });
 }

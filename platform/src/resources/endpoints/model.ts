@@ -285,7 +285,7 @@ export type KeptEndpoint = (KeptContainer & Claiming) & {
 export const endpoints: Kept<KeptEndpoint> = {
   kind: "endpoint",
   v: 1,
-  unique: (endpoint) => ({ name: claimedName(endpoint) }),
+  unique: (doc) => ({ name: claimedName(doc) }),
   listed: ({ name, registry, template, networkVolumes }) => ({
     name,
     registry: registry ?? undefined,

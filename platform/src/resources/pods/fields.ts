@@ -1,5 +1,6 @@
 /** What the terms of a caller make of a Pod, and which of them it cannot have. */
 import { isDataCenter, poolOfType } from "../../catalog/compute.ts";
+import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
 import { MOST_PUBLISHED } from "../../ports/compute/publish.ts";
 import { commandOf } from "../container/command.ts";
@@ -59,37 +60,43 @@ export type PodConfig = Omit<
   | "withoutGpu"
 >;
 
+/** What one has of which nothing was said. */
+const unsaid = () => ({
+  disk: DEFAULT_DISK_GB,
+  env: {},
+  ports: [],
+  registry: null,
+  cloud: "SECURE" as const,
+  dataCenterIds: [],
+  countryCodes: [],
+  locked: false,
+  globalNetworking: false,
+  startSsh: false,
+  startJupyter: false,
+  idleTimeout: null,
+  stopAfter: null,
+  terminateAfter: null,
+  interruptible: false,
+  bidPerGpu: null,
+});
+
 export function created(terms: PodTerms): PodConfig {
-  const { name, image } = terms;
+  const { gpu, cpu, args, entrypoint, cmd, mounts = {}, templateId, ...plain } = terms;
+  const { name, image } = plain;
   if (name === undefined) throw missing("name");
   if (image === undefined) throw missing("image", " unless 'templateId' is given");
-  if ((terms.gpu === undefined) === (terms.cpu === undefined))
+  if ((gpu === undefined) === (cpu === undefined))
     throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
   refuseMistakes(terms);
   return checked({
-    name,
-    image,
-    ...commandOf(terms),
-    disk: terms.disk ?? DEFAULT_DISK_GB,
-    env: terms.env ?? {},
-    ports: terms.ports ?? [],
-    registry: terms.registry ?? null,
-    ...(terms.gpu && { gpu: gpuFrom(terms.gpu) }),
-    ...(terms.cpu && { cpu: cpuFrom(terms.cpu) }),
-    cloud: terms.cloud ?? "SECURE",
-    dataCenterIds: terms.dataCenterIds ?? [],
-    countryCodes: terms.countryCodes ?? [],
-    mounts: withoutEmpty(terms.mounts ?? {}),
-    locked: terms.locked ?? false,
-    globalNetworking: terms.globalNetworking ?? false,
-    startSsh: terms.startSsh ?? false,
-    startJupyter: terms.startJupyter ?? false,
-    template: terms.templateId ?? null,
-    idleTimeout: terms.idleTimeout ?? null,
-    stopAfter: terms.stopAfter ?? null,
-    terminateAfter: terms.terminateAfter ?? null,
-    interruptible: terms.interruptible ?? false,
-    bidPerGpu: terms.bidPerGpu ?? null,
+    ...unsaid(),
+    ...present(plain),
+    ...{ name, image },
+    ...commandOf({ args, entrypoint, cmd }),
+    ...(gpu && { gpu: gpuFrom(gpu) }),
+    ...(cpu && { cpu: cpuFrom(cpu) }),
+    mounts: withoutEmpty(mounts),
+    template: templateId ?? null,
   });
 }
 

@@ -2,11 +2,12 @@
 import { timestamp } from "../../kernel/clock.ts";
 import { paged } from "../../kernel/cursor.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
+import { recordFrom } from "../../kernel/resource.ts";
 import { registryId } from "../container/command.ts";
 import { eventsOf, logQueryOf } from "../logs/follow.ts";
 import type { PodTerms } from "./fields.ts";
 import type { PortLinks } from "./links.ts";
-import type { ClusterSeat, KeptPod, Pod } from "./model.ts";
+import { type ClusterSeat, type KeptPod, Pod } from "./model.ts";
 import type { podOperations } from "./operations.ts";
 import { internalNames } from "./ports.ts";
 import type { PodItem } from "./records.ts";
@@ -61,24 +62,20 @@ function termsFrom({ registry, ...plain }: UpdateBody): PodTerms {
 
 export function shownPod(item: PodItem, views: PodViews): Pod {
   const { id, createdAt, doc } = item;
-  const { name, image, args, entrypoint, cmd, disk, env, ports, registry, mounts, locked, idleTimeout } = doc;
-  return {
+  const { gpu: _, cpu: __, cluster, ...plain } = doc;
+  return recordFrom(Pod, {
     id,
-    name,
-    status: doc.status,
+    ...plain,
     ...views.of(item),
-    ...{ image, args, entrypoint, cmd, disk, env, ports, registry, mounts, locked, idleTimeout },
     ...shownCompute(doc),
-    cloud: doc.cloud,
     dataCenterId: doc.last?.dataCenter ?? null,
     cudaVersion: doc.last?.cuda ?? null,
-    ...(doc.cluster && { cluster: shownSeat(doc.cluster, doc.address) }),
-    template: doc.template,
+    ...(cluster && { cluster: shownSeat(cluster, doc.address) }),
     globalNetworking: shownNetwork(id, doc),
     lastStatusChange: timestamp(doc.lastStatusChange),
     createdAt: timestamp(createdAt),
     startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),
-  };
+  });
 }
 
 function shownSeat({ id, rank, role }: ClusterSeat, ip: string | null | undefined): NonNullable<Pod["cluster"]> {

@@ -1,7 +1,8 @@
 /** Registries and delegations as REST v2 says them. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
-import type { Delegation, Registry } from "./model.ts";
+import { recordFrom } from "../../kernel/resource.ts";
+import { type Delegation, Registry } from "./model.ts";
 import type { registryOperations } from "./operations.ts";
 import type { DelegationItem, RegistryItem, RegistryService } from "./service.ts";
 
@@ -17,7 +18,7 @@ export const registryHandlers = (registries: RegistryService): Handlers<typeof r
   revokeDelegation: ({ caller, params }) => registries.revokeDelegation(caller, params.id!),
 });
 
-const shown = ({ id, doc }: RegistryItem): Registry => ({ id, name: doc.name });
+const shown = ({ id, doc }: RegistryItem): Registry => recordFrom(Registry, { id, ...doc });
 
 function shownDelegation({ id, createdAt, doc }: DelegationItem): Delegation {
   const { userId, host, name, awsUser, awsRegion, repository, tag } = doc;

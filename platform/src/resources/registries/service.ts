@@ -88,10 +88,9 @@ export class RegistryService {
     return this.#registries.owned(caller, id);
   }
 
-  async create({ account }: Caller, { name, ...credential }: NewRegistry): Promise<RegistryItem> {
+  async create({ account }: Caller, { username, password, ...doc }: NewRegistry): Promise<RegistryItem> {
     const record = newRecord(this.#parts, account);
-    const sealed = await this.#seal(record, credential);
-    const doc = { name };
+    const sealed = await this.#seal(record, { username, password });
     const written = [
       this.#registries.inserting({ ...record, doc }),
       this.#credentials.inserting({ ...record, doc: { sealed } }),
@@ -99,7 +98,7 @@ export class RegistryService {
     try {
       await this.#within(account, () => this.#store.commit(written));
     } catch (error) {
-      throw nameTaken(error, name);
+      throw nameTaken(error, doc.name);
     }
     return { ...record, version: 1, doc };
   }

@@ -1,4 +1,5 @@
 /** What a template gives to whatever is made from it or changed by it: a copy, taken once, in which the caller's own words win. */
+import { present } from "../../kernel/present.ts";
 import { commandOf } from "../container/command.ts";
 import type { PersistentMount } from "../pods/model.ts";
 import type { KeptTemplate } from "./model.ts";
@@ -45,7 +46,3 @@ function podsOwn({ mounts, ...template }: KeptTemplate, terms: Sayable): Partial
   const stored = terms.cpu !== undefined || hasOwn ? terms.mounts : mounts;
   return { startSsh, startJupyter, ...(stored && { mounts: stored }) };
 }
-
-/** Without what is only named, and not said. */
-const present = <T extends object>(terms: T): T =>
-  Object.fromEntries(Object.entries(terms).filter(([, value]) => value !== undefined)) as T;

@@ -1,6 +1,7 @@
 /** Network volumes as REST v2 says them. */
 import type { Handlers } from "../../kernel/operation.ts";
-import type { NetworkVolume } from "./model.ts";
+import { recordFrom } from "../../kernel/resource.ts";
+import { NetworkVolume } from "./model.ts";
 import type { networkVolumeOperations } from "./operations.ts";
 import type { NetworkVolumeService, VolumeItem } from "./service.ts";
 
@@ -12,6 +13,5 @@ export const networkVolumeHandlers = (volumes: NetworkVolumeService): Handlers<t
   deleteNetworkVolume: ({ caller, params }) => volumes.remove(caller, params.id!),
 });
 
-function shown({ id, doc: { name, size, dataCenter, type, made } }: VolumeItem): NetworkVolume {
-  return { id, name, size, dataCenter, type, sizeEnforced: made?.sizeEnforced ?? false };
-}
+const shown = ({ id, doc }: VolumeItem): NetworkVolume =>
+  recordFrom(NetworkVolume, { id, ...doc, sizeEnforced: doc.made?.sizeEnforced ?? false });

@@ -117,12 +117,13 @@ export class NetworkVolumeService {
   }
 
   async create(caller: Caller, volume: NewVolume, naming: Naming = {}): Promise<VolumeItem> {
-    const { name, size, dataCenter, type } = volume;
+    const { name, type, ...plain } = volume;
+    const { size, dataCenter } = plain;
     const tier = tierIn(dataCenter, type);
     const used = await this.records.sizes();
     const machine = siteFor({ dataCenter, size }, await this.#machines(), (id) => used.get(id) ?? 0);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
-    const doc = { size, dataCenter, type: tier, machine, createdBy: caller.key };
+    const doc = { ...plain, type: tier, machine, createdBy: caller.key };
     const amounts = [this.#one(caller.account), this.#gb(caller.account, size)];
     await this.#spending.assert(caller.account, caller.key);
     const made = await this.#names.under(caller.account, { name, ...naming }, async (claim, check) => {
