@@ -44,6 +44,22 @@ export async function paged<Listing extends string, T, S>(
   return { ...shown, pagination: paginationOf(listing, next) };
 }
 
+/** All of a listing that is asked for without pages, up to a bound that no account should come near. */
+export async function unpaged<T>(
+  find: (asked: { after: LastSeen | undefined; limit: number }) => Promise<{ items: T[]; next: LastSeen | undefined }>,
+): Promise<T[]> {
+  const all: T[] = [];
+  let after: LastSeen | undefined;
+  do {
+    const { items, next } = await find({ after, limit: DEFAULT_PAGE });
+    all.push(...items);
+    after = next;
+  } while (after !== undefined && all.length < UNPAGED_AT_MOST);
+  return all;
+}
+
+const UNPAGED_AT_MOST = 10_000;
+
 /** `next` is the last record of a page that is not the last one. */
 export function paginationOf(listing: string, next: LastSeen | undefined) {
   return { nextCursor: next ? encode(listing, next) : null, hasNextPage: next !== undefined };

@@ -1,6 +1,7 @@
 /** The shapes in which a flat surface takes and shows a resource: made from the fields of its dialect, odd ones written out. */
 import type { Dialect, Flat } from "./flat.ts";
 import { type TObject, type TProperties, type TSchema, type TUnsafe, t } from "./schema.ts";
+import { assertValid } from "./validate.ts";
 
 /** What a flat surface says otherwise than the dialect. */
 export interface Face {
@@ -31,16 +32,28 @@ export interface FlatShapes<Kept = unknown, Terms = unknown> {
   record: TUnsafe<Flat>;
   /** A record in the names that the surface shows. */
   of(kept: Kept): Flat;
-  /** What a body says in names of the dialect, in the terms of the service; what the surface takes beside them is not in it. */
+  /**
+   * What a body says in names of the dialect, in the terms of the service; what the surface takes beside them is not in it. Forms that the
+   * dialect does not have must be its own by then: what came out of them is held to it once more.
+   */
   created(body: Flat): Terms;
   updated(body: Flat, before: Kept): Terms;
 }
+
+interface Changeable {
+  create: TObject;
+  update: TObject;
+}
+
+/** Given at creation, and in no update; what the dialect alone says is neither there nor there, and can be changed. */
+const isFixed = ({ create, update }: Changeable, names: readonly string[]) =>
+  names.some((name) => name in create.properties) && !names.some((name) => name in update.properties);
 
 /** A name of the dialect with a dot is one of something within, such as a template's in an endpoint. */
 const isOwn = (name: string) => !name.includes(".");
 
 export function flatShapes<Kept extends object, Terms extends object>(
-  model: { update: TObject },
+  model: Changeable,
   dialect: Dialect<Kept, Terms>,
   face: Face,
 ): FlatShapes<Kept, Terms> {
@@ -48,7 +61,7 @@ export function flatShapes<Kept extends object, Terms extends object>(
   const fields = Object.entries(dialect.fields).filter(([name]) => isOwn(name) && !(name in unsaid));
   const given = fields.filter(([name]) => !(name in untaken));
   const isChanged = ([name, { says }]: (typeof fields)[number]) =>
-    !once.includes(name) && [name, ...says].some((said) => said.split(".")[0]! in model.update.properties);
+    !once.includes(name) && !isFixed(model, [name, ...says.map((path) => path.split(".")[0]!)]);
   const schemas = (of: typeof fields) => Object.fromEntries(of.map(([name, { schema }]) => [name, schema]));
   const changed = given.filter(isChanged);
   const changedTaken = Object.entries(taken).filter(([name]) => !once.includes(name));
@@ -68,8 +81,8 @@ export function flatShapes<Kept extends object, Terms extends object>(
     update: open(`${called}UpdateInput`, updated, []),
     record: open(called, { ...assigned, ...schemas(visible), ...shown }, face.always),
     of: (kept) => said([...visible.map(([name]) => name), ...Object.keys(shown)], dialect.of(kept)),
-    created: (body) => dialect.terms(said(createdNames, { ...defaults, ...body })),
-    updated: (body, before) => dialect.terms(said(updatedNames, body), before),
+    created: (body) => dialect.terms(assertValid(dialect.update, said(createdNames, body))),
+    updated: (body, before) => dialect.terms(assertValid(dialect.update, said(updatedNames, body)), before),
   };
 }
 

@@ -1,4 +1,5 @@
 /** Variables and ports as older clients write them: lists of pairs, lines and comma-separated text. */
+import { MIB } from "../../kernel/operation.ts";
 import { nullable, t } from "../../kernel/schema.ts";
 import { containerFields } from "./model.ts";
 
@@ -8,7 +9,13 @@ const MOST_PAIRS = 10_000;
 
 type Pair = { key: string; value: string };
 
-const pairs = t.Array(t.Object({ key: t.String({ minLength: 1 }), value: t.String() }), { maxItems: MOST_PAIRS });
+const LONGEST_KEY = 16_384;
+
+const pair = t.Object({
+  key: t.String({ pattern: "^[^=\\u0000]+$", maxLength: LONGEST_KEY }),
+  value: t.String({ maxLength: MIB }),
+});
+const pairs = t.Array(pair, { maxItems: MOST_PAIRS });
 
 /** As a map, or as pairs of `key` and `value`. */
 export const envForm = t.Union([containerFields.env, pairs]);

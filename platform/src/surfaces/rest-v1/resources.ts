@@ -2,12 +2,15 @@
 import { type Answered, answered } from "../../guards/perform.ts";
 import { registryOperationsV1 } from "../../resources/registries/operations-v1.ts";
 import { registryHandlersV1 } from "../../resources/registries/rest-v1.ts";
+import { templateOperationsV1 } from "../../resources/templates/operations-v1.ts";
+import { templateHandlersV1 } from "../../resources/templates/rest-v1.ts";
 import { networkVolumeOperationsV1 } from "../../resources/volumes/operations-v1.ts";
 import { networkVolumeHandlersV1 } from "../../resources/volumes/rest-v1.ts";
 import type { RestServices } from "../rest-v2/resources.ts";
 
 export function restV1Resources(services: RestServices): Answered[] {
   return [
+    answered(templateOperationsV1, templateHandlersV1(services.templates)),
     answered(networkVolumeOperationsV1, networkVolumeHandlersV1(services.volumes)),
     answered(registryOperationsV1, registryHandlersV1(services.registries)),
   ];

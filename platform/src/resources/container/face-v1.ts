@@ -1,0 +1,60 @@
+/** How REST v1 takes what Pods and templates have of a container: in every form that its clients are known to send. */
+import type { Flat } from "../../kernel/flat.ts";
+import { nullable, t } from "../../kernel/schema.ts";
+import { envForm, envFrom, idForm, portsForm, portsFrom } from "./forms.ts";
+
+const LARGEST_GB = 1_000_000;
+
+export const takenContainer = {
+  env: t.Optional({ ...envForm, description: "Environment variables: a map, or a list of `{key, value}`." }),
+  ports: t.Optional({
+    ...portsForm,
+    description: "Ports to expose, each `port/protocol`: a list, or one text with commas.",
+  }),
+  containerRegistryAuthId: t.Optional({
+    ...idForm,
+    description: "Registry auth; the empty text, or null, means none.",
+  }),
+  containerDiskInGb: t.Optional({
+    ...nullable(t.Integer({ minimum: 1, maximum: LARGEST_GB })),
+    description: "Container disk in GB.",
+  }),
+  volumeInGb: t.Optional({
+    ...nullable(t.Integer({ minimum: 0, maximum: LARGEST_GB })),
+    description: "Storage that stays, in GB; 0 for none.",
+  }),
+};
+
+export const shownContainer = {
+  containerRegistryAuthId: t.String({ description: "Absent where it has none." }),
+};
+
+/** The same in the forms of the dialect. */
+export function containerFrom(body: Flat): Flat {
+  const { env: variables, ports: named, containerRegistryAuthId: auth, ...plain } = body;
+  return {
+    ...withoutNulls(commandIn(plain)),
+    ...(isSaid(variables) && { env: envFrom(variables as Parameters<typeof envFrom>[0]) }),
+    ...(isSaid(named) && { ports: portsFrom(named as Parameters<typeof portsFrom>[0]) }),
+    ...(auth !== undefined && { containerRegistryAuthId: auth || null }),
+  };
+}
+
+const isSaid = (value: unknown) => value !== undefined && value !== null;
+
+const withoutNulls = (flat: Flat): Flat =>
+  Object.fromEntries(Object.entries(flat).filter(([, value]) => value !== null));
+
+/** Clients send the form that they do not use as empty, beside the one that they do. */
+function commandIn({ dockerArgs, dockerEntrypoint, dockerStartCmd, ...plain }: Flat): Flat {
+  const lists = { ...listIn("dockerEntrypoint", dockerEntrypoint), ...listIn("dockerStartCmd", dockerStartCmd) };
+  const areEmpty = Object.values(lists).every((list) => list.length === 0);
+  if (typeof dockerArgs !== "string") return { ...plain, ...lists };
+  if (dockerArgs !== "" && areEmpty) return { ...plain, dockerArgs };
+  return areEmpty
+    ? { ...plain, ...lists, dockerArgs }
+    : { ...plain, ...lists, ...(dockerArgs !== "" && { dockerArgs }) };
+}
+
+const listIn = (name: string, list: unknown): Record<string, unknown[]> =>
+  Array.isArray(list) ? { [name]: list } : {};

@@ -1,0 +1,58 @@
+/** Templates as REST v1 says them. */
+import { unpaged } from "../../kernel/cursor.ts";
+import type { Flat } from "../../kernel/flat.ts";
+import type { Call, Handlers } from "../../kernel/operation.ts";
+import { containerFrom } from "../container/face-v1.ts";
+import { v1Defaults } from "../v1-defaults.ts";
+import { officialTemplate } from "./official.ts";
+import { type templateOperationsV1, templateShapes } from "./operations-v1.ts";
+import type { TemplateItem, TemplateService } from "./service.ts";
+
+type Operations = typeof templateOperationsV1;
+
+export function templateHandlersV1(templates: TemplateService): Handlers<Operations> {
+  const update = async ({ caller, params, body }: Call<Operations["updateTemplate"]>) => {
+    const { doc } = await templates.visible(caller, params.templateId!);
+    const terms = templateShapes.updated(containerFrom(body), doc);
+    return shownTemplate(await templates.update(caller, params.templateId!, terms));
+  };
+  return {
+    async listTemplates({ caller, query }) {
+      const found: Pick<TemplateItem, "id" | "doc">[] = await unpaged((asked) => templates.list(caller, asked));
+      if (query.includePublicTemplates)
+        for (const source of ["verified", "community"] as const)
+          found.push(...(await templates.listPublic(caller, source)));
+      if (query.includeRunpodTemplates) found.push(...(await templates.listPublic(caller, "official")));
+      return distinct(found).map(shownTemplate);
+    },
+    async createTemplate({ caller, body }) {
+      const terms = templateShapes.created({ ...defaultsFor(body), ...containerFrom(body) });
+      return shownTemplate(await templates.create(caller, terms as Parameters<TemplateService["create"]>[1]));
+    },
+    getTemplate: async ({ caller, params }) => shownTemplate(await templates.visible(caller, params.templateId!)),
+    updateTemplate: update,
+    updateTemplateByPost: update,
+    deleteTemplate: ({ caller, params }) => templates.remove(caller, params.templateId!),
+  };
+}
+
+/** The account of the installation's owner has public ones that are its own. */
+const distinct = <T extends { id: string }>(items: T[]): T[] => [
+  ...new Map(items.map((item) => [item.id, item])).values(),
+];
+
+/** Storage that stays is nothing that workers or Pods without GPUs have. */
+function defaultsFor({ isServerless, category }: Flat): Flat {
+  const { volumeInGb, ...others } = v1Defaults.template;
+  return isServerless === true || category === "CPU" ? others : { volumeInGb, ...others };
+}
+
+export function shownTemplate({ id, doc }: Pick<TemplateItem, "id" | "doc">): Flat {
+  const { containerRegistryAuthId: auth, volumeInGb = 0, volumeMountPath = "", ...plain } = templateShapes.of(doc);
+  return {
+    id,
+    ...plain,
+    ...(auth !== null && { containerRegistryAuthId: auth }),
+    ...{ volumeInGb, volumeMountPath, isRunpod: officialTemplate(id) !== undefined, earned: 0, runtimeInMin: 0 },
+  };
+}

@@ -1,0 +1,30 @@
+/** What REST v1 fills in at creation where its caller says nothing and no template does either; all else is as the services have it. */
+
+const PORTS = ["8888/http", "22/tcp"];
+
+export const v1Defaults = {
+  pod: {
+    name: "my pod",
+    computeType: "GPU",
+    gpuCount: 1,
+    vcpuCount: 2,
+    minVCPUPerGPU: 2,
+    minRAMPerGPU: 8,
+    containerDiskInGb: 50,
+    volumeInGb: 20,
+    volumeMountPath: "/workspace",
+    ports: PORTS,
+  },
+  endpoint: {
+    computeType: "GPU",
+    gpuCount: 1,
+    vcpuCount: 2,
+    workersMin: 0,
+    workersMax: 3,
+    idleTimeout: 5,
+    scalerType: "QUEUE_DELAY",
+    scalerValue: 4,
+    executionTimeoutMs: 600_000,
+  },
+  template: { containerDiskInGb: 50, volumeInGb: 20, volumeMountPath: "/workspace", ports: PORTS },
+} as const;
