@@ -8,8 +8,6 @@ export const v1Defaults = {
     computeType: "GPU",
     gpuCount: 1,
     vcpuCount: 2,
-    minVCPUPerGPU: 2,
-    minRAMPerGPU: 8,
     containerDiskInGb: 50,
     volumeInGb: 20,
     volumeMountPath: "/workspace",

@@ -70,7 +70,10 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
       write: (ids) => ({ cpu: (ids as string[]).map(flavorOf) }),
     },
     dataCenterIds: plainField("dataCenterIds", names),
-    countryCodes: plainField("countryCodes", t.Array(t.String({ pattern: "^[A-Z]{2}$" }), { maxItems: MOST_ITEMS })),
+    countryCodes: plainField(
+      "countryCodes",
+      t.Array(t.String({ pattern: "^[A-Z]{2}$", maxLength: 2 }), { maxItems: MOST_ITEMS }),
+    ),
     volumeInGb: storage(
       ["mounts.persistent.size"],
       t.Integer({ minimum: 10, maximum: 1_000_000 }),

@@ -12,13 +12,14 @@ type Operations = typeof templateOperationsV1;
 
 export function templateHandlersV1(templates: TemplateService): Handlers<Operations> {
   const update = async ({ caller, params, body }: Call<Operations["updateTemplate"]>) => {
-    const { doc } = await templates.visible(caller, params.templateId!);
+    const { doc } = await templates.visible(caller, params.templateId!, BOUND);
     const terms = templateShapes.updated(containerFrom(body), doc);
-    return shownTemplate(await templates.update(caller, params.templateId!, terms));
+    return shownTemplate(await templates.update(caller, params.templateId!, terms, { rolls: true }));
   };
   return {
     async listTemplates({ caller, query }) {
       const found: Pick<TemplateItem, "id" | "doc">[] = await unpaged((asked) => templates.list(caller, asked));
+      if (query.includeEndpointBoundTemplates) found.push(...(await templates.listBound(caller)));
       if (query.includePublicTemplates)
         for (const source of ["verified", "community"] as const)
           found.push(...(await templates.listPublic(caller, source)));
@@ -29,12 +30,16 @@ export function templateHandlersV1(templates: TemplateService): Handlers<Operati
       const terms = templateShapes.created({ ...defaultsFor(body), ...containerFrom(body) });
       return shownTemplate(await templates.create(caller, terms as Parameters<TemplateService["create"]>[1]));
     },
-    getTemplate: async ({ caller, params }) => shownTemplate(await templates.visible(caller, params.templateId!)),
+    getTemplate: async ({ caller, params }) =>
+      shownTemplate(await templates.visible(caller, params.templateId!, BOUND)),
     updateTemplate: update,
     updateTemplateByPost: update,
-    deleteTemplate: ({ caller, params }) => templates.remove(caller, params.templateId!),
+    deleteTemplate: ({ caller, params }) => templates.remove(caller, params.templateId!, BOUND),
   };
 }
+
+/** An endpoint that follows no template has one of its own, which is known by its id. */
+const BOUND = { bound: true };
 
 /** The account of the installation's owner has public ones that are its own. */
 const distinct = <T extends { id: string }>(items: T[]): T[] => [

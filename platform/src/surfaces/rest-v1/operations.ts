@@ -1,9 +1,11 @@
 /** All operations of REST v1 gathered: pure data, from which the routes and the OpenAPI document are made. */
+import { podOperationsV1 } from "../../resources/pods/operations-v1.ts";
 import { registryOperationsV1 } from "../../resources/registries/operations-v1.ts";
 import { templateOperationsV1 } from "../../resources/templates/operations-v1.ts";
 import { networkVolumeOperationsV1 } from "../../resources/volumes/operations-v1.ts";
 
 export const restV1Operations = {
+  ...podOperationsV1,
   ...templateOperationsV1,
   ...networkVolumeOperationsV1,
   ...registryOperationsV1,

@@ -1,0 +1,79 @@
+/** What bodies of REST v1 say of a Pod, in the names of the flat dialect and in the terms of the service. */
+import { cpuFlavors, gpuTypeIds } from "../../catalog/compute.ts";
+import type { Flat } from "../../kernel/flat.ts";
+import { containerFrom } from "../container/face-v1.ts";
+import { v1Defaults } from "../v1-defaults.ts";
+import type { PodTerms } from "./fields.ts";
+import type { KeptPod } from "./model.ts";
+import { podShapes } from "./operations-v1.ts";
+
+const defaults = v1Defaults.pod;
+
+/** Ids that clients send empty where they mean none. */
+const EMPTY_IS_NONE = ["templateId", "networkVolumeId", "gpuTypeId"];
+/** What only one of the two kinds of Pods has; of the other it is not read. */
+const OF_GPUS = ["gpuCount", "gpuTypeIds", "allowedCudaVersions", "minCudaVersion", "minRAMPerGPU", "minVCPUPerGPU"];
+
+export function newPodTerms(body: Flat): PodTerms {
+  const said = saidIn(body);
+  const isCpu = isOnCpus(said);
+  const stored = storageIn(said, isCpu);
+  const flat = { ...defaultsFor(said, isCpu), ...(isCpu ? cpusIn(stored) : gpusIn(stored)) };
+  return { ...podShapes.created(flat), ...commandIn(said) };
+}
+
+/** What is not sent stays as it is. */
+export function changedPodTerms(body: Flat, before: KeptPod): PodTerms {
+  const { volumeInGb, ...said } = saidIn(body);
+  const isNone = volumeInGb === 0 && !before.mounts.persistent;
+  const flat = { ...said, ...(volumeInGb !== undefined && !isNone && { volumeInGb }) };
+  return { ...podShapes.updated(flat, before), ...commandIn(said) };
+}
+
+/** Without what is said by an empty text to be none. */
+function saidIn(body: Flat): Flat {
+  const said = Object.entries(containerFrom(body));
+  return Object.fromEntries(said.filter(([name, value]) => !(value === "" && EMPTY_IS_NONE.includes(name))));
+}
+
+const listIn = (list: unknown): string[] => (Array.isArray(list) ? (list as string[]) : []);
+
+/** Who names CPU flavors and no GPUs means a Pod without them. */
+function isOnCpus({ computeType, cpuFlavorIds, instanceIds, gpuTypeIds: types, gpuTypeId }: Flat): boolean {
+  if (computeType !== undefined) return computeType === "CPU";
+  return listIn(cpuFlavorIds ?? instanceIds).length > 0 && listIn(types).length === 0 && gpuTypeId === undefined;
+}
+
+/** A template has its own word on what a container has. */
+function defaultsFor({ templateId }: Flat, isCpu: boolean): Flat {
+  const { name, containerDiskInGb, volumeInGb, volumeMountPath, ports } = defaults;
+  if (templateId !== undefined) return { name };
+  return { name, containerDiskInGb, volumeMountPath, ports: [...ports], ...(!isCpu && { volumeInGb }) };
+}
+
+/** None is said by 0. What clients send for a Pod without GPUs by default is not meant: such a Pod has none. */
+function storageIn({ volumeInGb, ...said }: Flat, isCpu: boolean): Flat {
+  const isUnmeant = isCpu && volumeInGb === defaults.volumeInGb;
+  if (volumeInGb === undefined || isUnmeant) return said;
+  return { ...said, volumeInGb: volumeInGb === 0 ? undefined : volumeInGb };
+}
+
+function cpusIn({ cpuFlavorIds, instanceIds, vcpuCount = defaults.vcpuCount, ...said }: Flat): Flat {
+  const size = vcpuCount as number;
+  const offered = cpuFlavors().filter(({ minVcpu, maxVcpu }) => minVcpu <= size && size <= maxVcpu);
+  const flavors = listIn(cpuFlavorIds).length > 0 ? listIn(cpuFlavorIds) : offered.map(({ id }) => id);
+  const others = Object.entries(said).filter(([name]) => !OF_GPUS.includes(name));
+  const sized = listIn(instanceIds).length > 0 ? instanceIds : flavors.map((id) => `${id}-${size}`);
+  return { ...Object.fromEntries(others), instanceIds: sized };
+}
+
+function gpusIn({ gpuTypeId, gpuTypeIds: types, gpuCount = defaults.gpuCount, ...said }: Flat): Flat {
+  const named = listIn(types).length > 0 ? listIn(types) : gpuTypeId === undefined ? gpuTypeIds() : [gpuTypeId];
+  return { ...said, gpuCount, gpuTypeIds: named, instanceIds: undefined };
+}
+
+/** The dialect has the command as one text; the service knows it in lists, too. */
+const commandIn = ({ dockerEntrypoint, dockerStartCmd }: Flat): Pick<PodTerms, "entrypoint" | "cmd"> => ({
+  ...(Array.isArray(dockerEntrypoint) && { entrypoint: dockerEntrypoint as string[] }),
+  ...(Array.isArray(dockerStartCmd) && { cmd: dockerStartCmd as string[] }),
+});

@@ -1,0 +1,62 @@
+/** A Pod as REST v1 shows it. */
+import { gpuType } from "../../catalog/compute.ts";
+import type { Flat } from "../../kernel/flat.ts";
+import { type FlatMachine, type FlatPod, flatPod } from "./flat-view.ts";
+import { podShapes } from "./operations-v1.ts";
+import type { PodItem } from "./records.ts";
+import type { PodViews } from "./view.ts";
+
+export interface Including {
+  includeMachine?: boolean;
+  includeSavingsPlans?: boolean;
+}
+
+export function podRecord(item: PodItem, views: PodViews, including: Including): Flat {
+  const { account, doc } = item;
+  const { volumeInGb = 0, volumeMountPath = "", containerRegistryAuthId: auth, ...said } = podShapes.of(doc);
+  return {
+    ...said,
+    ...(auth !== null && { containerRegistryAuthId: auth }),
+    ...instanceRecord(flatPod(item, views), including),
+    image: doc.image,
+    ...{ dockerEntrypoint: doc.entrypoint, dockerStartCmd: doc.cmd, volumeInGb, volumeMountPath },
+    computeType: doc.gpu ? "GPU" : "CPU",
+    consumerUserId: account,
+    ...(including.includeSavingsPlans && { savingsPlans: [] }),
+  };
+}
+
+/** What Pods and workers show alike; what there is none of is left out. */
+export function instanceRecord(view: Omit<FlatPod, "podType">, { includeMachine }: Including): Flat {
+  const { gpuTypeId, cpuFlavorId, machine, ...rest } = view;
+  return {
+    ...rest,
+    volumeEncrypted: false,
+    ...(gpuTypeId !== null && { gpuTypeId, gpu: gpuOf(gpuTypeId, view.gpuCount) }),
+    ...(cpuFlavorId !== null && { cpuFlavorId }),
+    dataCenterId: machine.dataCenterId,
+    machine: includeMachine ? machineRecord(machine, view) : {},
+  };
+}
+
+function machineRecord(
+  { podHostId: _, ...machine }: FlatMachine,
+  { gpuCount, vcpuCount }: Omit<FlatPod, "podType">,
+): Flat {
+  const { gpuTypeId } = machine;
+  return {
+    ...machine,
+    ...(gpuTypeId !== null && { gpuType: gpuOf(gpuTypeId, gpuCount) }),
+    cpuCount: vcpuCount,
+    minPodGpuCount: gpuTypeId === null ? 0 : 1,
+  };
+}
+
+function gpuOf(id: string, count: number): Flat {
+  const { name: displayName = id, price } = gpuType(id) ?? {};
+  return {
+    ...{ id, count, displayName, securePrice: price?.secure ?? null, communityPrice: price?.community ?? null },
+    ...{ secureSpotPrice: price?.secureSpot ?? null, communitySpotPrice: price?.communitySpot ?? null },
+    ...{ oneWeekPrice: null, oneMonthPrice: null, threeMonthPrice: null, sixMonthPrice: null },
+  };
+}

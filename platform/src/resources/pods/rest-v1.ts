@@ -1,0 +1,118 @@
+/** Pods as REST v1 says them. */
+import type { Caller } from "../../kernel/caller.ts";
+import { unpaged } from "../../kernel/cursor.ts";
+import type { Flat } from "../../kernel/flat.ts";
+import { inFlatWords } from "../../kernel/flat-words.ts";
+import type { Call, Handlers, Operation } from "../../kernel/operation.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
+import { shownTemplate } from "../templates/rest-v1.ts";
+import type { TemplateService } from "../templates/service.ts";
+import { shown as shownVolume } from "../volumes/rest-v1.ts";
+import type { NetworkVolumeService } from "../volumes/service.ts";
+import type { WorkerPods } from "../workers/pods-v1.ts";
+import { changedPodTerms, newPodTerms } from "./body-v1.ts";
+import { podDialect } from "./flat.ts";
+import { podFilters, type podOperationsV1 } from "./operations-v1.ts";
+import { podRecord } from "./record-v1.ts";
+import type { PodItem } from "./records.ts";
+import type { PodService } from "./service.ts";
+import type { PodViews } from "./view.ts";
+
+type Operations = typeof podOperationsV1;
+type Query = Call<Operations["listPods"]>["query"];
+
+export interface PodPartsV1 {
+  pods: PodService;
+  podViews: PodViews;
+  templates: TemplateService;
+  volumes: NetworkVolumeService;
+  workerPods: WorkerPods;
+}
+
+export function podHandlersV1(parts: PodPartsV1): Handlers<Operations> {
+  const { pods, podViews } = parts;
+  const shown = (item: PodItem) => podRecord(item, podViews, {});
+  const idOf = ({ params }: Pick<Call<Operation>, "params">) => params.podId!;
+  const update = inFlatWords(podDialect.fields, async (call: Call<Operations["updatePod"]>) => {
+    const { doc } = await pods.own(call.caller, idOf(call));
+    const terms = changedPodTerms(call.body, doc);
+    return shown(await pods.update(call.caller, idOf(call), terms, { uniqueName: true }));
+  });
+  const start = async (call: Call<Operations["startPod"]>) =>
+    shown((await roomFor("start pod", pods.act(call.caller, idOf(call), "start", { waits: false })))!);
+  return {
+    async listPods({ caller, query }) {
+      const own = await unpaged((asked) => pods.list(caller, { ...asked, includeClusterPods: false }));
+      const records = await allShown(parts, caller, query, own);
+      const workers = query.includeWorkers ? await parts.workerPods.all(caller, query) : [];
+      return [...records, ...workers].filter((record) => isAskedFor(record, query));
+    },
+    createPod: inFlatWords(podDialect.fields, async ({ caller, body }: Call<Operations["createPod"]>) => {
+      const naming = { uniqueName: true, isDefaultName: body.name === undefined };
+      return shown(await roomFor("create pod", pods.create(caller, newPodTerms(body), naming)));
+    }),
+    async getPod({ caller, params, query }) {
+      const worker = query.includeWorkers && (await parts.workerPods.find(caller, params.podId!, query));
+      if (worker) return worker;
+      return (await allShown(parts, caller, query, [await pods.own(caller, params.podId!)]))[0]!;
+    },
+    updatePod: update,
+    updatePodByPost: update,
+    deletePod: (call) => pods.remove(call.caller, idOf(call)),
+    startPod: start,
+    resumePod: start,
+    stopPod: async (call) => shown((await pods.act(call.caller, idOf(call), "stop"))!),
+    restartPod: async (call) => shown((await pods.act(call.caller, idOf(call), "restart"))!),
+    resetPod: async (call) => shown(await pods.reset(call.caller, idOf(call))),
+  };
+}
+
+/** With what the query includes, each of which is read once for all of them. */
+async function allShown(
+  { podViews, templates, volumes }: PodPartsV1,
+  caller: Caller,
+  query: Partial<Query>,
+  items: readonly PodItem[],
+): Promise<Flat[]> {
+  const mounted = query.includeNetworkVolume ? await volumes.list(caller) : [];
+  const volumeOf = new Map(mounted.map((volume) => [volume.id, shownVolume(volume)]));
+  const made = query.includeTemplate ? items.flatMap(({ doc }) => doc.template ?? []) : [];
+  const templateOf = new Map<string, Flat>();
+  for (const id of new Set(made)) {
+    const found = await templates.visible(caller, id).catch(unlessMissing);
+    if (found) templateOf.set(id, shownTemplate(found));
+  }
+  return items.map((item) => {
+    const { template, mounts } = item.doc;
+    const networkVolume = volumeOf.get(mounts.network?.[0]?.volumeId ?? "");
+    const from = templateOf.get(template ?? "");
+    const record = podRecord(item, podViews, query);
+    return { ...record, ...(networkVolume && { networkVolume }), ...(from && { template: from }) };
+  });
+}
+
+/** What something was made from may be gone since. */
+function unlessMissing(error: unknown): undefined {
+  if (!isProblem(error, "not-found")) throw error;
+  return undefined;
+}
+
+function isAskedFor(record: Flat, query: Partial<Query>): boolean {
+  return Object.keys(podFilters).every((name) => {
+    const asked = query[name as keyof typeof podFilters];
+    if (asked === undefined) return true;
+    return Array.isArray(asked) ? asked.includes(record[name] as string) : record[name] === asked;
+  });
+}
+
+const NO_ROOM = "There are no instances currently available";
+
+/** Clients know the beginning of this text; the reason stands behind it. */
+async function roomFor<T>(what: string, done: Promise<T>): Promise<T> {
+  try {
+    return await done;
+  } catch (error) {
+    if (!isProblem(error, "no-capacity")) throw error;
+    throw problem("no-capacity", `${what}: ${NO_ROOM}. ${error.detail}`, { cause: error });
+  }
+}
