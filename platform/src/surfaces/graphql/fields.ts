@@ -12,7 +12,7 @@ import {
   GraphQLString,
 } from "graphql";
 import type { FlatField } from "../../kernel/flat.ts";
-import type { TSchema } from "../../kernel/schema.ts";
+import type { TObject, TSchema } from "../../kernel/schema.ts";
 import type { GraphContext } from "./context.ts";
 import { Json } from "./scalars.ts";
 
@@ -48,6 +48,8 @@ interface Choice<T> {
   prefix?: string;
   /** Names with another type than their schema says; `null` leaves one out. */
   odd?: Readonly<Record<string, T | null>>;
+  /** Those alone that say something of this shape, such as what an update may say. */
+  within?: TObject;
 }
 
 /** What a record in the dialect shows. Each is read from the flat record under its own name. */
@@ -64,8 +66,10 @@ export function inputFields(dialect: Spoken, choice: Choice<GraphQLInputType> = 
   return typed(Object.entries(dialect.fields), choice);
 }
 
-function typed<T>(fields: [string, Fields[string]][], { prefix = "", odd = {} }: Choice<T>) {
+function typed<T>(fields: [string, Fields[string]][], { prefix = "", odd = {}, within }: Choice<T>) {
+  const isMeant = (says: readonly string[]) => !within || says.some((path) => path.split(".")[0]! in within.properties);
   const named = fields
+    .filter(([, { says }]) => isMeant(says))
     .filter(([name]) => name.startsWith(prefix) && !name.slice(prefix.length).includes("."))
     .map(([name, { schema, says }]) => [name.slice(prefix.length), schema, says] as const)
     .filter(([name]) => odd[name] !== null);

@@ -1,6 +1,7 @@
 /** What Pods are asked for with: inputs under the names by which clients declare their variables. */
 import { GraphQLInputObjectType, GraphQLList } from "graphql";
 import { podDialect } from "../../resources/pods/flat.ts";
+import { Pod as PodModel } from "../../resources/pods/model.ts";
 import { CloudTypeEnum, Compliance, ComputeType } from "./enums.ts";
 import { allIn, flag, float, inputFields, int, text } from "./fields.ts";
 import { DateTime, Port } from "./scalars.ts";
@@ -71,14 +72,15 @@ function ofGpus() {
   return Object.fromEntries(names.map((name) => [name, null]));
 }
 
+/** What the model lets be changed, and clients of this field do not know of. */
+const unedited = { name: null, locked: null, globalNetworking: null, networkVolumeId: null };
+
 export const PodEditJobInput = new GraphQLInputObjectType({
   name: "PodEditJobInput",
   fields: {
     podId: { type: text },
-    env: { type: variables },
     port: { type: Port },
-    ...allIn(text, "dockerArgs", "imageName", "ports", "volumeMountPath", "containerRegistryAuthId"),
-    ...allIn(int, "containerDiskInGb", "volumeInGb"),
+    ...inputFields(podDialect, { within: PodModel.update, odd: { env: variables, ports: text, ...unedited } }),
   },
 });
 

@@ -1,0 +1,143 @@
+/** A field that is added to a model by one line is in every face of it: REST v2, REST v1, GraphQL and both OpenAPI documents. */
+import { describe, expect, test, vi } from "vitest";
+import type * as Kit from "../src/kernel/resource.ts";
+import { dataOf } from "./graphql.ts";
+import { setupPods } from "./pod-world.ts";
+import type { World } from "./world.ts";
+
+// The one line, under `given` of these models, before anything is made of them. Modules are this file's own, as those of real tests are.
+vi.mock("../src/kernel/resource.ts", async (original) => {
+  const kit = await original<typeof Kit>();
+  const { t } = await import("../src/kernel/schema.ts");
+  const probe = t.Optional(t.Integer({ minimum: 0, maximum: 100, description: "Put in by a test." }));
+  const probed = ["Template", "NetworkVolume", "Endpoint", "Pod"];
+  const resource: typeof kit.resource = (name, fields) =>
+    kit.resource(name, probed.includes(name) ? { ...fields, given: { ...fields.given, probe } } : fields);
+  return { ...kit, resource };
+});
+
+/** One surface: a thing that is made with a probe, the probe that it reads, and another that it says. All of them answer with the record. */
+interface Face {
+  make(world: World, probe: number | string): Promise<Shown>;
+  read(world: World, id: string): Promise<Shown>;
+  change(world: World, id: string, probe: number): Promise<Shown>;
+}
+
+interface Shown {
+  id: string;
+  probe?: number;
+}
+
+const rest = (path: string, body: object): Face => ({
+  make: async (world, probe) => ok(await world.call("POST", path, { body: { ...body, probe } })),
+  read: async (world, id) => ok(await world.call("GET", `${path}/${id}`)),
+  change: async (world, id, probe) => ok(await world.call("PATCH", `${path}/${id}`, { body: { probe } })),
+});
+
+function ok({ status, json, text }: Awaited<ReturnType<World["call"]>>): Shown {
+  if (status >= 300) throw new Error(`${status}: ${text}`);
+  return json;
+}
+
+interface Named {
+  make: string;
+  change: string;
+  /** What names the thing in an input. */
+  id: string;
+  input: object;
+  list: string;
+}
+
+const graphql = ({ make, change, id: named, input, list }: Named): Face => {
+  const done = async (world: World, field: string, said: object) =>
+    (await dataOf(world, `mutation { done: ${field}(input: ${literal(said)}) { id probe } }`)).done;
+  return {
+    make: (world, probe) => done(world, make, { ...input, probe }),
+    change: (world, id, probe) => done(world, change, { [named]: id, probe }),
+    read: async (world, id) => {
+      const { myself } = await dataOf(world, `{ myself { ${list} { id probe } } }`);
+      return myself[list].find((one: Shown) => one.id === id);
+    },
+  };
+};
+
+/** A value as it is written in a document. */
+function literal(value: unknown): string {
+  if (typeof value !== "object" || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(literal).join()}]`;
+  return `{${Object.entries(value).map(([name, inner]) => `${name}: ${literal(inner)}`)}}`;
+}
+
+const faces: Record<string, { model: string; of: Record<string, Face> }> = {
+  template: {
+    model: "Template",
+    of: {
+      "REST v2": rest("/v2/templates", { name: "2", image: "busybox" }),
+      GraphQL: graphql({
+        ...{ make: "saveTemplate", change: "saveTemplate", id: "id", list: "podTemplates" },
+        input: { name: "G", imageName: "busybox" },
+      }),
+    },
+  },
+  "network volume": {
+    model: "NetworkVolume",
+    of: {
+      "REST v2": rest("/v2/network-volumes", { name: "2", size: 10, dataCenter: "EU-RO-1" }),
+      "REST v1": rest("/v1/networkvolumes", { name: "1", size: 10, dataCenterId: "EU-RO-1" }),
+      GraphQL: graphql({
+        ...{ make: "createNetworkVolume", change: "updateNetworkVolume", id: "id", list: "networkVolumes" },
+        input: { name: "G", size: 10, dataCenterId: "EU-RO-1" },
+      }),
+    },
+  },
+  endpoint: {
+    model: "Endpoint",
+    of: { "REST v2": rest("/v2/serverless", { name: "2", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] }) },
+  },
+  Pod: {
+    model: "Pod",
+    of: {
+      "REST v2": rest("/v2/pods", { name: "2", image: "host:/app", cpu: { id: "cpu3c", vcpuCount: 2 } }),
+      GraphQL: graphql({
+        ...{ make: "deployCpuPod", change: "podEditJob", id: "podId", list: "pods" },
+        input: { name: "G", imageName: "host:/app", instanceId: "cpu3c-2-4" },
+      }),
+    },
+  },
+};
+
+describe.each(Object.entries(faces))("a field of a %s", (_what, { of }) => {
+  test.each(Object.entries(of))("that is said by %s is read by all, and changed by all", async (_surface, maker) => {
+    await using world = await setupPods();
+    const { id, probe } = await maker.make(world, 1);
+    expect(probe).toBe(1);
+    const surfaces = Object.values(of);
+    for (const [i, surface] of surfaces.entries()) {
+      expect((await surface.change(world, id, 10 + i)).probe).toBe(10 + i);
+      for (const reader of surfaces) expect((await reader.read(world, id)).probe).toBe(10 + i);
+    }
+  });
+
+  test.each(Object.entries(of))("is held to its schema by %s", async (_surface, maker) => {
+    await using world = await setupPods();
+    await expect(maker.make(world, 101)).rejects.toThrow(/probe/);
+    await expect(maker.make(world, "1")).rejects.toThrow(/probe|Int/);
+  });
+});
+
+test.each(Object.values(faces).map(({ model, of }) => [model, Object.keys(of)] as const))(
+  "a field of a %s is in the OpenAPI documents",
+  async (model, surfaces) => {
+    await using world = await setupPods();
+    for (const version of [1, 2]) {
+      if (!surfaces.includes(`REST v${version}`)) continue;
+      const { schemas } = (await world.call("GET", `/v${version}/openapi.json`)).json.components;
+      const having = Object.keys(schemas).filter((name) => schemas[name].properties?.probe !== undefined);
+      const shapes =
+        version === 1
+          ? [`${model}CreateInput`, `${model}UpdateInput`]
+          : [`Create${model}Request`, `Update${model}Request`];
+      expect(having).toEqual(expect.arrayContaining([model, ...shapes]));
+    }
+  },
+);
