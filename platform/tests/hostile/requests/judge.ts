@@ -115,7 +115,8 @@ function refusalFaults(route: Route, { text, headers, status }: Answer, isOther:
   return status === 405 && !headers.has("allow") ? ["was refused with 405 that says not what is allowed"] : [];
 }
 
-function openAiWords({ error, message }: Record<string, unknown>): unknown[] {
+function openAiWords({ error, message, errors }: Record<string, unknown>): unknown[] {
+  if (Array.isArray(errors)) return errors.map((one: { message?: unknown }) => one.message);
   return typeof error === "object" && error !== null ? [(error as { message?: unknown }).message] : [error, message];
 }
 

@@ -49,4 +49,40 @@ const open = [
   route("GET", path, { form: "open", key: "none", success: { 200: undefined }, refusals: [401, 404, 405] }),
 );
 
-export const beyondContract: readonly Route[] = [...nodeLink, ...open];
+const POD =
+  "id name desiredStatus costPerHr env ports runtime { ports { ip publicPort } } machine { podHostId gpuType { id } }";
+
+/** What public clients ask for, and changes that make and end things by themselves. */
+const documents = [
+  `query { myself { id email clientBalance currentSpendPerHr spendLimit pubKey pods { ${POD} } endpoints { id name gpuIds template { id } } } }`,
+  "query { myself { networkVolumes { id size dataCenter { id } } containerRegistryCreds { id } secrets { id name } clusters { id pods { id } } } }",
+  `query pod($id: String) { pod(input: { podId: $id }) { ${POD} } }`,
+  "query ($id: String, $n: Int) { gpuTypes(input: { id: $id }) { id lowestPrice(input: { gpuCount: $n }) { stockStatus } } cpuFlavors { id } }",
+  "query ($id: String) { podTemplate(id: $id) { id name env { key value } } dataCenters { id gpuAvailability { stockStatus } } }",
+  "mutation ($id: String) { podTerminate(input: { podId: $id }) }",
+  "mutation ($id: String, $n: Int) { podResume(input: { podId: $id, gpuCount: $n }) { id desiredStatus } }",
+  "mutation ($id: String) { deleteEndpoint(id: $id) deleteTemplate(templateName: $id) secretDelete(id: $id) }",
+  "mutation ($id: String, $n: Int) { createNetworkVolume(input: { name: $id, size: $n, dataCenterId: $id }) { id } }",
+];
+
+const graph = route("POST", "/graphql", {
+  form: "graph",
+  key: "account",
+  success: { 200: undefined },
+  refusals: [400, 401, 405, 413, 415, 429],
+  query: { api_key: { type: "string", maxLength: 40 } },
+  body: {
+    type: "object",
+    required: ["query"],
+    properties: {
+      query: { type: "string", enum: documents },
+      operationName: { type: "string", maxLength: 20 },
+      variables: {
+        type: "object",
+        properties: { id: { type: "string", maxLength: 40 }, n: { type: "integer", minimum: -10, maximum: 10_000 } },
+      },
+    },
+  },
+});
+
+export const beyondContract: readonly Route[] = [...nodeLink, graph, ...open];

@@ -6,7 +6,7 @@ import { beyondContract } from "./routes-beyond-contract.ts";
 import type { Schema } from "./schema-values.ts";
 
 /** Decides who is asked for a key, and what a refusal looks like. */
-export type Form = "problem" | "flat" | "open";
+export type Form = "problem" | "flat" | "graph" | "open";
 
 /** What a path parameter names. */
 export type Named =
