@@ -46,7 +46,7 @@ export async function startMcp(
   const program = join(dirname(require.resolve(`${pkg}/package.json`)), "dist", "stdio.mjs");
   const child = spawn(process.execPath, [program], {
     env: { PATH: process.env.PATH ?? "", HOME: "/nonexistent", RUNPOD_API_KEY: key, ...addresses(server, restVersion) },
-    stdio: ["pipe", "pipe", "inherit"],
+    stdio: ["pipe", "pipe", "ignore"],
   });
   const waiting = new Map<number, (message: Message) => void>();
   createInterface({ input: child.stdout }).on("line", (line) => {
