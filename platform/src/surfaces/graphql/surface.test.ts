@@ -1,4 +1,5 @@
 /** GraphQL over HTTP: who asks, what is read of a body, statuses, and the form of errors. */
+import { hash } from "node:crypto";
 import { describe, expect, test } from "vitest";
 import { ask, dataOf, errorOf } from "../../../tests/graphql.ts";
 import { InterceptedStore, setup } from "../../../tests/world.ts";
@@ -133,8 +134,38 @@ describe("statuses", () => {
   test("405 for another method, in the form of the others", async () => {
     await using world = await setup();
     const { status, json, headers } = await world.call("PUT", "/graphql");
-    expect([status, headers.get("allow")]).toEqual([405, "POST"]);
+    expect([status, headers.get("allow")]).toEqual([405, "GET, POST"]);
     expect(json.errors[0].message).toContain("not allowed");
+  });
+});
+
+describe("the page to try queries on", () => {
+  test("is for browsers, loads nothing from anywhere, and runs no script but its own", async () => {
+    await using world = await setup();
+    const accept = "text/html,application/xhtml+xml,*/*;q=0.8";
+    const { status, text, headers } = await world.call("GET", "/graphql", { key: null, headers: { accept } });
+    expect([status, headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(text).not.toMatch(/(src|href)="(https?:)?\/\//);
+    const policy = headers.get("content-security-policy")!;
+    expect(policy).toMatch(/default-src 'none'.*script-src 'sha256-[^']+'; connect-src 'self'/);
+    expect(policy).not.toContain("unsafe");
+    const hashed = (tag: string) => hash("sha256", new RegExp(`<${tag}>([^]*)</${tag}>`).exec(text)![1]!, "base64");
+    expect(policy).toContain(`script-src 'sha256-${hashed("script")}'`);
+    expect(policy).toContain(`style-src 'sha256-${hashed("style")}'`);
+  });
+
+  test("has examples that are valid", async () => {
+    await using world = await setup();
+    const { text } = await world.call("GET", "/graphql", { key: null, headers: { accept: "text/html" } });
+    const examples = Object.values(JSON.parse(/const examples = (.*);/.exec(text)![1]!) as Record<string, string>);
+    expect(examples.length).toBeGreaterThan(3);
+    for (const query of examples) expect([query, (await ask(world, query)).status]).toEqual([query, 200]);
+  });
+
+  test("a query in an address is not answered: a program gets 405", async () => {
+    await using world = await setup();
+    const { status, headers } = await world.call("GET", "/graphql?query={countryCodes}");
+    expect([status, headers.get("allow")]).toEqual([405, "POST"]);
   });
 });
 

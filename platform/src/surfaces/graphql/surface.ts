@@ -8,6 +8,7 @@ import { parseJson } from "../../kernel/json.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { readBody, refuseTooLarge } from "../http/body.ts";
+import { wantsPage } from "../http/page.ts";
 import { type Pipeline, requireJson, searchOf } from "../http/pipeline.ts";
 import type { Reply, Request } from "../http/reply.ts";
 import type { RequestRoom } from "../http/request-room.ts";
@@ -15,6 +16,7 @@ import type { Router } from "../http/router.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
 import { GraphContext } from "./context.ts";
 import { Documents, InvalidDocument } from "./documents.ts";
+import { page, pageHeaders } from "./page.ts";
 import { shownError, shownInvalid, wholeRefusal } from "./refusals.ts";
 import { graphSchema } from "./schema.ts";
 import type { GraphServices } from "./services.ts";
@@ -52,8 +54,19 @@ export function mountGraphql(router: Router, parts: GraphParts, schema: GraphQLS
       return answer;
     }),
   );
-  pipeline.refuseOthers(router, surface, [{ path: GRAPHQL_PATH, methods: ["POST"] }]);
+  router.add(["GET"], GRAPHQL_PATH, (request, reply) => {
+    if (!wantsPage(request)) return pipeline.refuse(surface, onlyPosted(), request, reply);
+    Object.assign(reply.headers, pageHeaders);
+    return reply.send(page);
+  });
+  pipeline.refuseOthers(router, surface, [{ path: GRAPHQL_PATH, methods: ["GET", "POST"] }]);
 }
+
+/** What a GET says stays in logs and histories; a document may hold a secret. */
+const onlyPosted = () =>
+  problem("wrong-method", "A query is sent by POST as a JSON body; GET is for the page to try queries on.", {
+    headers: { Allow: "POST" },
+  });
 
 export function graphSurface(authenticator: Authenticator): Surface {
   return {

@@ -18,7 +18,7 @@ export function orPage(otherwise: Answering, publicUrl: string | undefined): Ans
   };
 }
 
-function wantsPage({ method, headers }: Request): boolean {
+export function wantsPage({ method, headers }: Request): boolean {
   if (method !== "GET" && method !== "HEAD") return false;
   return new Negotiator({ headers }).mediaType(["application/json", "text/html"]) === "text/html";
 }
@@ -28,7 +28,7 @@ function addressOf({ headers: { host = "" } }: Request): string {
   return HOST.test(host) ? `http://${host}` : "http://127.0.0.1:7420";
 }
 
-const style = `
+export const style = `
 :root { color-scheme: light dark; --ink: #1d2733; --soft: #5b6775; --line: #dfe4ea; --paper: #fff; --sunk: #f4f6f8; --water: #0b6bb8 }
 @media (prefers-color-scheme: dark) {
   :root { --ink: #e6ebf1; --soft: #97a3b1; --line: #2c3540; --paper: #12171d; --sunk: #1a2129; --water: #62b5f5 }
@@ -49,7 +49,7 @@ li a { display: inline-block; min-width: 10.5rem }
 .nothing { margin: 0 0 2.5rem; padding: .8rem 1.2rem; border-left: 4px solid var(--water); background: var(--sunk); border-radius: 0 10px 10px 0 }
 `;
 
-const icon =
+export const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Ccircle cx='8' cy='8' r='5' fill='none' stroke='%230b6bb8' stroke-width='3' stroke-dasharray='3 2.2'/%3E%3C/svg%3E";
 
 const pageHeaders = {
@@ -78,6 +78,7 @@ ${nothing}<h1>Millrace <small>${manifest.version}</small></h1>
 <ul>
 <li><a href="/docs">/docs</a> every operation, for people
 <li><a href="/v2/openapi.json">/v2/openapi.json</a> the same, for programs: what an account has
+<li><a href="/graphql">/graphql</a> queries, to try
 <li><a href="/v2/openapi-invoke.json">/v2/openapi-invoke.json</a> and the calls of its endpoints
 </ul>
 <h2>The first minute</h2>
