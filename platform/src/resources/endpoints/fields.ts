@@ -81,6 +81,8 @@ export function created(body: EndpointTerms): KeptEndpoint {
 
 export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<KeptEndpoint> {
   const { gpu, cpu, workers, args, entrypoint, cmd, templateId, ...plain } = body;
+  if (body.type !== undefined && body.type !== before.type)
+    throw problem("rule-broken", `This is a ${before.type} endpoint, and its type cannot change.`);
   if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
   if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
   refuseIdleTimeout(before.type, body.scaling ?? before.scaling, workers);

@@ -10,7 +10,7 @@ import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
 import { atLostJob, silence } from "./hindrance.ts";
 import { type Hindrance, type Worker, workerLog } from "./model.ts";
-import type { WorkerRecords } from "./records.ts";
+import type { WorkerItem, WorkerRecords } from "./records.ts";
 import { type Heard, standingWorkers } from "./standing.ts";
 
 export interface LogAsked {
@@ -90,6 +90,12 @@ export class WorkerService {
       if (await this.#isStanding(endpoint, release, worker)) return follow();
       throw error;
     }
+  }
+
+  /** What there is of workers that the platform made, by the endpoints of an account; one reading for all of them. */
+  async byEndpoint({ account }: Pick<Caller, "account">): Promise<Map<string, WorkerItem[]>> {
+    const own = (await this.#records.all()).filter((worker) => worker.account === account);
+    return Map.groupBy(own, ({ doc }) => doc.owner);
   }
 
   async standing(endpoint: string, release: number): Promise<Worker[]> {

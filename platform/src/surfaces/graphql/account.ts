@@ -63,12 +63,18 @@ const identity = {
   authId: { type: text, resolve: (_source: unknown, _args: unknown, { caller }: GraphContext) => caller.user },
 };
 
+const ServerlessDiscount = new GraphQLObjectType({
+  name: "ServerlessDiscount",
+  fields: { ...all(text, "type"), ...all(float, "discountFactor"), ...all(DateTime, "expirationDate") },
+});
+
 /** What public clients read and nobody here has, or what is so for everybody. */
 const always = {
   ...constant(float, { minBalance: 0, hostBalance: 0 }),
   ...constant(flag, { signedTermsOfService: true, multiFactorEnabled: false, isTeam: false }),
-  ...constant(Json, { serverlessDiscount: null, machineQuota: null, maxServerlessConcurrency: null }),
+  ...constant(Json, { machineQuota: null, maxServerlessConcurrency: null }),
   ...constant(listOf(Json), { machines: [] }),
+  ...constant(ServerlessDiscount, { serverlessDiscount: null }),
 };
 
 function constant(type: OperationField["type"], values: Record<string, unknown>) {

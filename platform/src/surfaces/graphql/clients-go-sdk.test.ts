@@ -41,3 +41,13 @@ test("an editor changes what it names of a Pod that runs, and nothing else", asy
     volumeMountPath: "/workspace",
   });
 });
+
+test("documentation asks which workers endpoints have, and for a discount that there is none of", async () => {
+  await using world = await setupPods();
+  await world.call("POST", "/v2/serverless", {
+    body: { name: "e", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] },
+  });
+  const query =
+    "query { myself { endpoints { pods { desiredStatus } } serverlessDiscount { discountFactor type expirationDate } } }";
+  expect(await told(world, query)).toEqual({ myself: { endpoints: [{ pods: [] }], serverlessDiscount: null } });
+});

@@ -131,6 +131,13 @@ test("a GPU Pod is made, found, stopped, resumed and terminated", async () => {
   });
 });
 
+test("an account without Pods and endpoints has lists of none", async () => {
+  await using world = await setupPods();
+  expect(await told(world, "query { myself { pods { id } endpoints { id } podTemplates { id } } }")).toEqual({
+    myself: { pods: [], endpoints: [], podTemplates: [] },
+  });
+});
+
 test("a CPU Pod is made from the template that the client names by default", async () => {
   await using world = await setupPods();
   const { deployCpuPod: made } = await told(
@@ -145,4 +152,87 @@ test("a CPU Pod is made from the template that the client names by default", asy
     }`,
   );
   expect(made).toMatchObject({ imageName: "ubuntu:24.04", env: [], machineId: expect.any(String) });
+});
+
+test("a template and an endpoint that follows it", async () => {
+  await using world = await setupPods();
+  const save = (name: string) => `
+    mutation {
+      saveTemplate(
+        input: {
+          name: "${name}", imageName: "registry.test/handler:1", dockerArgs: "python -u \\"handler.py\\"", containerDiskInGb: 10,
+          volumeInGb: 0, ports: "", env: [{ key: "MODEL", value: "small" }], isServerless: true, containerRegistryAuthId : "",
+          startSsh: true, isPublic: false, readme: ""
+        }
+      ) {
+        id name imageName dockerArgs containerDiskInGb volumeInGb volumeMountPath ports env { key value } isServerless
+      }
+    }`;
+  const { saveTemplate: template } = await told(world, save("handler"));
+  expect(template).toMatchObject({
+    name: "handler",
+    imageName: "registry.test/handler:1",
+    dockerArgs: 'python -u "handler.py"',
+    containerDiskInGb: 10,
+    volumeInGb: 0,
+    ports: "",
+    env: [{ key: "MODEL", value: "small" }],
+    isServerless: true,
+  });
+  const { saveEndpoint: endpoint } = await told(
+    world,
+    `mutation {
+      saveEndpoint(
+        input: {
+          flashBootType: FLASHBOOT, name: "eager", templateId: "${template.id}", gpuIds: "AMPERE_16", networkVolumeId: "",
+          locations: "", idleTimeout: 5, scalerType: "QUEUE_DELAY", scalerValue: 4, workersMin: 0, workersMax: 3,
+          allowedCudaVersions: "12.4,12.8", gpuCount: 1
+        }
+      ) {
+        id name templateId gpuIds networkVolumeId locations idleTimeout scalerType scalerValue workersMin workersMax
+        allowedCudaVersions gpuCount flashBootType
+      }
+    }`,
+  );
+  expect(endpoint).toEqual({
+    id: expect.stringMatching(/^[a-z0-9]{14}$/),
+    name: "eager",
+    templateId: template.id,
+    gpuIds: "AMPERE_16",
+    networkVolumeId: null,
+    locations: "",
+    idleTimeout: 5,
+    scalerType: "QUEUE_DELAY",
+    scalerValue: 4,
+    workersMin: 0,
+    workersMax: 3,
+    allowedCudaVersions: "12.4,12.8",
+    gpuCount: 1,
+    flashBootType: "FLASHBOOT",
+  });
+
+  const { saveTemplate: other } = await told(world, save("other"));
+  const update = `
+    mutation { updateEndpointTemplate(input: { templateId: "${other.id}", endpointId: "${endpoint.id}" }) { id templateId } }`;
+  expect((await told(world, update)).updateEndpointTemplate).toEqual({ id: endpoint.id, templateId: other.id });
+
+  const { myself } = await told(
+    world,
+    `query Query {
+      myself { endpoints {
+        aiKey gpuIds id idleTimeout name networkVolumeId locations scalerType scalerValue templateId type userId version workersMax
+        workersMin workersStandby gpuCount env { key value } createdAt networkVolume { id dataCenterId }
+      } }
+    }`,
+  );
+  expect(myself.endpoints).toEqual([
+    expect.objectContaining({
+      id: endpoint.id,
+      templateId: other.id,
+      type: "QB",
+      env: [{ key: "MODEL", value: "small" }],
+      createdAt: expect.any(String),
+      networkVolume: null,
+    }),
+  ]);
 });

@@ -144,6 +144,68 @@ test("pod list: names of ports under another name, and no variables at all", asy
   ]);
 });
 
+const ENDPOINT_FIELDS = `id name templateId gpuIds instanceIds computeType networkVolumeId
+  networkVolumeIds { networkVolumeId dataCenterId } locations idleTimeout scalerType scalerValue workersMin workersMax gpuCount
+  minCudaVersion executionTimeoutMs flashBootType modelReferences`;
+
+const SAVE_ENDPOINT = `mutation SaveEndpoint($input: EndpointInput!) { saveEndpoint(input: $input) { ${ENDPOINT_FIELDS} } }`;
+
+test("serverless create with a template of its own, and again with its id", async () => {
+  await using world = await setupPods();
+  const input = {
+    name: "vision",
+    template: {
+      name: "vision template",
+      imageName: "registry.test/vision:1",
+      containerDiskInGb: 15,
+      dockerArgs: "",
+      env: [{ key: "MODEL", value: "small" }],
+    },
+    gpuIds: "AMPERE_48,-NVIDIA RTX A6000",
+    gpuCount: 1,
+    workersMin: 0,
+    workersMax: 2,
+    locations: "EU-RO-1",
+    networkVolumeId: "",
+    idleTimeout: 7,
+    scalerType: "QUEUE_DELAY",
+    scalerValue: 3,
+    executionTimeoutMs: 60_000,
+    minCudaVersion: "12.4",
+    flashBootType: "",
+    modelReferences: [],
+  };
+  const { saveEndpoint: made } = await told(world, SAVE_ENDPOINT, { input });
+  expect(made).toMatchObject({
+    name: "vision",
+    templateId: expect.any(String),
+    gpuIds: "AMPERE_48,-NVIDIA RTX A6000",
+    computeType: "GPU",
+    instanceIds: [],
+    networkVolumeId: null,
+    networkVolumeIds: [],
+    locations: "EU-RO-1",
+    idleTimeout: 7,
+    workersMax: 2,
+    minCudaVersion: "12.4",
+    executionTimeoutMs: 60_000,
+    flashBootType: "OFF",
+    modelReferences: [],
+  });
+  const { template: _, ...rest } = input;
+  const again = { ...rest, id: made.id, templateId: made.templateId, workersMax: 5, flashBootType: "FLASHBOOT" };
+  const { saveEndpoint: changed } = await told(world, SAVE_ENDPOINT, { input: again });
+  expect(changed).toEqual({ ...made, workersMax: 5, flashBootType: "FLASHBOOT" });
+});
+
+test("serverless create on CPUs", async () => {
+  await using world = await setupPods();
+  const template = { name: "t", imageName: "busybox", env: [] };
+  const input = { name: "text", template, instanceIds: ["cpu3g-2-8"], workersMin: 0, workersMax: 1 };
+  const { saveEndpoint } = await told(world, SAVE_ENDPOINT, { input });
+  expect(saveEndpoint).toMatchObject({ instanceIds: ["cpu3g-2-8"], computeType: "CPU", gpuIds: null });
+});
+
 test("templates are listed and searched without a variable of the list's type being there", async () => {
   await using world = await setupPods();
   const list = `query podTemplates($input: PodTemplateInput) { podTemplates(input: $input) {
@@ -188,4 +250,22 @@ test("port labels of a template: read all of it, send all of it", async () => {
   const after = { ...before, portsConfig: [{ port: "80", name: "Page" }] };
   expect(await told(world, save, { input: after })).toEqual({ saveTemplate: { id: saveTemplate.id } });
   expect((await told(world, read, null)).myself.podTemplates).toEqual([after]);
+});
+
+test("serverless update template", async () => {
+  await using world = await setupPods();
+  const save = `mutation SaveTemplate($input: SaveTemplateInput) { saveTemplate(input: $input) { id } }`;
+  const template = async (name: string) => {
+    const input = { name, imageName: `registry.test/${name}`, isServerless: true, volumeInGb: 0, env: [] };
+    return (await told(world, save, { input })).saveTemplate.id as string;
+  };
+  const [first, second] = [await template("first"), await template("second")];
+  const input = { name: "e", templateId: first, gpuIds: "ADA_24" };
+  const { id } = (await told(world, SAVE_ENDPOINT, { input })).saveEndpoint;
+  const update = `mutation UpdateEndpointTemplate($input: UpdateEndpointTemplateInput) {
+    updateEndpointTemplate(input: $input) { id templateId }
+  }`;
+  const { updateEndpointTemplate } = await told(world, update, { input: { endpointId: id, templateId: second } });
+  expect(updateEndpointTemplate).toEqual({ id, templateId: second });
+  expect((await world.call("GET", `/v2/serverless/${id}`)).json.image).toBe("registry.test/second");
 });

@@ -98,3 +98,34 @@ test("Pulumi makes a Pod, each input as a variable of its own", async () => {
   const { podEditJob } = await told(world, edit, { podId: id, imageName: "host:/other", containerDiskInGb: 12 });
   expect(podEditJob).toEqual({ id, imageName: "host:/other", env: ["A=b"] });
 });
+
+test("Pulumi makes a template and an endpoint, and deletes both", async () => {
+  await using world = await setupPods();
+  const saveTemplate = `mutation save(
+    $name: String!, $imageName: String!, $containerDiskInGb: Int!, $volumeInGb: Int!, $dockerArgs: String!,
+    $env: [EnvironmentVariableInput!]!, $isServerless: Boolean
+  ) {
+    saveTemplate(input: {
+      name: $name, imageName: $imageName, containerDiskInGb: $containerDiskInGb, volumeInGb: $volumeInGb, dockerArgs: $dockerArgs,
+      env: $env, isServerless: $isServerless
+    }) { id name imageName env { key value } }
+  }`;
+  const variables = { name: "t", imageName: "busybox", containerDiskInGb: 5, volumeInGb: 0, dockerArgs: "", env: [] };
+  const { saveTemplate: template } = await told(world, saveTemplate, { ...variables, isServerless: true });
+  const saveEndpoint = `mutation save(
+    $name: String!, $templateId: String!, $gpuIds: String!, $idleTimeout: Int, $workersMin: Int, $workersMax: Int,
+    $scalerType: String, $scalerValue: Int, $locations: String, $networkVolumeId: String
+  ) {
+    saveEndpoint(input: {
+      name: $name, templateId: $templateId, gpuIds: $gpuIds, idleTimeout: $idleTimeout, workersMin: $workersMin,
+      workersMax: $workersMax, scalerType: $scalerType, scalerValue: $scalerValue, locations: $locations,
+      networkVolumeId: $networkVolumeId
+    }) { id name gpuIds templateId }
+  }`;
+  const endpoint = { name: "e", templateId: template.id, gpuIds: "AMPERE_24", workersMax: 1 };
+  const { id } = (await told(world, saveEndpoint, endpoint)).saveEndpoint;
+  const removeEndpoint = "mutation remove($id: String!) { deleteEndpoint(id: $id) }";
+  expect(await told(world, removeEndpoint, { id })).toEqual({ deleteEndpoint: null });
+  const removeTemplate = "mutation remove($templateName: String!) { deleteTemplate(templateName: $templateName) }";
+  expect(await told(world, removeTemplate, { templateName: "t" })).toEqual({ deleteTemplate: null });
+});

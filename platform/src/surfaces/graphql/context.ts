@@ -17,6 +17,8 @@ export interface OperationField<Answer = unknown> {
   type: GraphQLOutputType;
   args?: GraphQLFieldConfigArgumentMap;
   operation: Operation;
+  /** Where what is said decides which operation is meant, such as whether something is made or changed: that one. */
+  meant?: (args: Arguments) => Operation;
   /** What it is done to, `id` above all, which the audit log names. */
   params?: (args: Arguments) => Record<string, string>;
   /** What the caller says, in the terms of the operation's `in`. */
@@ -48,7 +50,8 @@ export class GraphContext {
 
   /** Through the same guards as on every other surface. */
   async perform<Answer>(name: string, field: OperationField<Answer>, args: Arguments = {}): Promise<Answer> {
-    const { operation, params, body, answer } = field;
+    const { params, body, answer } = field;
+    const operation = field.meant?.(args) ?? field.operation;
     try {
       this.#refuseStrangers(operation);
       const input = { params: params?.(args) ?? {}, body: () => body?.(args) };

@@ -7,10 +7,10 @@ import type { PodViews } from "../../resources/pods/view.ts";
 
 export type PodRow = Readonly<Record<string, unknown>> & { id: string };
 
-const FULL_POWER = 100;
+export const FULL_POWER = 100;
 
 /** All GPUs of a Pod have names that count up from its own. */
-const gpusOf = (podId: string, count: number) =>
+export const gpuRows = (podId: string, count: number) =>
   Array.from({ length: count }, (_, i) => ({ id: `${podId}-${i}`, podId }));
 
 export function podRow(item: PodItem, views: PodViews): PodRow {
@@ -26,7 +26,7 @@ export function podRow(item: PodItem, views: PodViews): PodRow {
     volumeEncrypted: false,
     consumerUserId: account,
     gpuPowerLimitPercent: FULL_POWER,
-    gpus: gpusOf(id, flat.gpuCount),
+    gpus: gpuRows(id, flat.gpuCount),
     machineType: flat.gpuCount > 0 ? "GPU" : "CPU",
     machine: { ...flat.machine, machineSystem: { cudaVersion: doc.last?.cuda ?? null } },
     ...(cluster && { clusterId: cluster.id, clusterIdx: cluster.rank, clusterRole: cluster.role, clusterIp: address }),

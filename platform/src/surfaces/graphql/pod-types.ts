@@ -1,13 +1,14 @@
 /** The types of Pods: the fields of the model by derivation, and what is odd about them. */
 import { GraphQLNonNull, GraphQLObjectType, type GraphQLOutputType } from "graphql";
-import { knownGpuType } from "../../resources/catalog/flat-view.ts";
+import { flatCpuFlavors, knownGpuType } from "../../resources/catalog/flat-view.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
-import { GpuType } from "./catalog.ts";
+import { CpuFlavor, GpuType } from "./catalog.ts";
 import type { GraphContext } from "./context.ts";
 import { PodStatus, PodType } from "./enums.ts";
 import { all, flag, float, int, listOf, outputFields, text } from "./fields.ts";
 import type { PodRow } from "./pod-rows.ts";
 import { DateTime, Port } from "./scalars.ts";
+import { NetworkVolume, volumeNamed } from "./volumes.ts";
 
 const always = (type: GraphQLOutputType) => ({ type: new GraphQLNonNull(type) });
 
@@ -110,5 +111,13 @@ export const Pod: GraphQLObjectType<PodRow, GraphContext> = new GraphQLObjectTyp
     machine: { type: PodMachineInfo },
     latestTelemetry: { type: PodTelemetry },
     savingsPlans: { type: listOf(SavingsPlan) },
+    cpuFlavor: {
+      type: CpuFlavor,
+      resolve: ({ cpuFlavorId }) => flatCpuFlavors().find(({ id }) => id === cpuFlavorId) ?? null,
+    },
+    networkVolume: {
+      type: NetworkVolume,
+      resolve: ({ networkVolumeId }, _args, context) => volumeNamed(networkVolumeId, context),
+    },
   }),
 });

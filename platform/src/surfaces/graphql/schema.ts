@@ -12,6 +12,7 @@ import {
 import { catalogQueries } from "./catalog.ts";
 import { clusterMutations, ownClusters } from "./clusters.ts";
 import { type GraphContext, type OperationFields, resolved } from "./context.ts";
+import { endpointMutations, ownEndpoints } from "./endpoints.ts";
 import { ownPods, podMutations, podQueries } from "./pods.ts";
 import { registryLists, registryMutations } from "./registries.ts";
 import { secretLists, secretMutations } from "./secrets.ts";
@@ -25,6 +26,7 @@ export const graphFields = {
     ...podMutations,
     ...clusterMutations,
     ...templateMutations,
+    ...endpointMutations,
     ...secretMutations,
     ...registryMutations,
     ...volumeMutations,
@@ -34,6 +36,7 @@ export const graphFields = {
     ...ownPods,
     ...ownClusters,
     ...ownTemplates,
+    ...ownEndpoints,
     ...secretLists,
     ...registryLists,
     ...volumeLists,

@@ -1,10 +1,9 @@
 /** Templates by GraphQL: saved as new or under an id, deleted by their names. */
-import { assertValid } from "../../kernel/validate.ts";
 import { templateDialect } from "../../resources/templates/flat.ts";
 import type { SeenTemplate } from "../../resources/templates/followers.ts";
 import { templateOperations } from "../../resources/templates/operations.ts";
 import type { TemplateService } from "../../resources/templates/service.ts";
-import type { GraphContext, OperationFields } from "./context.ts";
+import type { Arguments, GraphContext, OperationFields } from "./context.ts";
 import { given, listOf, text } from "./fields.ts";
 import { ALL_OF_AN_ACCOUNT, orNull } from "./finding.ts";
 import { change, lookup } from "./operations.ts";
@@ -62,19 +61,24 @@ export const ownTemplates = {
   },
 } satisfies OperationFields;
 
+const creatingTemplate = change(templateOperations.createTemplate, templateDialect.create);
+const changingTemplate = change(templateOperations.updateTemplate, templateDialect.update);
+
+/** The id under which something is saved; undefined for what is new. */
+export const savedId = ({ input }: Arguments): string | undefined => input?.id || undefined;
+
 export const templateMutations = {
   /** Two operations in one field: which of them is meant, the id says. */
   saveTemplate: {
     type: PodTemplate,
     args: { input: { type: SaveTemplateInput } },
-    operation: change(templateOperations.createTemplate, templateDialect.update),
-    params: ({ input }): Record<string, string> => given({ id: input?.id }, "id") as Record<string, string>,
+    operation: creatingTemplate,
+    meant: (args) => (savedId(args) === undefined ? creatingTemplate : changingTemplate),
+    params: (args) => given({ id: savedId(args) }) as Record<string, string>,
     body: ({ input }) => templateFlat(input),
     async answer({ caller, params, body }, { services: { templates } }) {
-      if (params.id === undefined) {
-        assertValid(templateDialect.create, body);
+      if (params.id === undefined)
         return templateRow(await templates.create(caller, templateDialect.terms(body) as NewTemplate));
-      }
       const { doc } = await templates.visible(caller, params.id, { bound: true });
       return templateRow(await templates.update(caller, params.id, templateDialect.terms(body, doc), { rolls: true }));
     },

@@ -55,6 +55,16 @@ export const volumeLists = {
   },
 } satisfies OperationFields;
 
+/** That which a Pod or an endpoint names; all of the account are read once, however many ask for theirs. */
+export async function volumeNamed(id: unknown, context: GraphContext): Promise<FlatVolume | null> {
+  if (typeof id !== "string") return null;
+  const all = await context.once("volumes by id", async () => {
+    const found = await context.performOnce("networkVolumes", volumeLists.networkVolumes);
+    return new Map(found.map((volume) => [volume.id, volume as FlatVolume]));
+  });
+  return all.get(id) ?? null;
+}
+
 export const volumeMutations = {
   createNetworkVolume: {
     type: NetworkVolume,

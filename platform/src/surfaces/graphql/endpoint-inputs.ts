@@ -1,0 +1,92 @@
+/** What an input of GraphQL says of an endpoint, in the names of the flat dialect. */
+import type { Flat } from "../../kernel/flat.ts";
+import { problem } from "../../kernel/problem.ts";
+import { endpointDialect } from "../../resources/endpoints/flat.ts";
+import { endpointTypeFrom, flashBootFrom, scalerTypeFrom } from "../../resources/endpoints/flat-forms.ts";
+import { typesOfGpuIds } from "../../resources/endpoints/gpu-ids.ts";
+import { dataCentersOf } from "../../resources/endpoints/locations.ts";
+import { given } from "./fields.ts";
+import { containerOf, sameNames } from "./pod-inputs.ts";
+import { templateFlat } from "./template-rows.ts";
+
+type Said = Readonly<Record<string, unknown>>;
+
+/** Clients send these empty where they have nothing to say. */
+const EMPTY_IS_NOTHING = [
+  ...["name", "templateId", "networkVolumeId", "locations", "allowedCudaVersions", "minCudaVersion", "flashBootType"],
+  ...["type", "scalerType", "gpuIds"],
+];
+
+export function endpointFlat(input: unknown): Flat {
+  const said = given(input, ...EMPTY_IS_NOTHING);
+  refuseModels(said);
+  return given({
+    ...sameNames(said, endpointDialect.fields),
+    type: read(said.type, endpointTypeFrom),
+    flashBootType: read(said.flashBootType, flashBootFrom),
+    scalerType: read(said.scalerType, scalerTypeFrom),
+    ...computeOf(said),
+    ...placesOf(said),
+    // None is said by 0.
+    executionTimeoutMs: said.executionTimeoutMs || undefined,
+    ...containerFlat(said),
+  });
+}
+
+const read = <T>(said: unknown, from: (text: string) => T): T | undefined =>
+  said === undefined ? undefined : from(said as string);
+
+/** Who names models expects to find them; there is no place here that has any. */
+function refuseModels({ modelReferences }: Said): void {
+  if (Array.isArray(modelReferences) && modelReferences.length > 0)
+    throw problem("rule-broken", "'modelReferences' names models, and nothing here keeps any: put them on a volume.");
+}
+
+/** On CPUs by flavors, else on GPUs by pools: what is said of the other is not meant. */
+function computeOf({ computeType, instanceIds, gpuIds, gpuCount, allowedCudaVersions }: Said): Flat {
+  const flavors = Array.isArray(instanceIds) ? instanceIds.filter((id) => id) : [];
+  if (computeType === "CPU" || flavors.length > 0)
+    return { ...withoutGpus, instanceIds: flavors.length > 0 ? flavors : undefined };
+  return {
+    instanceIds: undefined,
+    gpuTypeIds: read(gpuIds, typesOfGpuIds),
+    gpuCount: gpuCount || undefined,
+    allowedCudaVersions: read(allowedCudaVersions, wordsIn),
+  };
+}
+
+const withoutGpus: Flat = {
+  gpuTypeIds: undefined,
+  gpuCount: undefined,
+  allowedCudaVersions: undefined,
+  minCudaVersion: undefined,
+};
+
+/** Who sends all of an endpoint back that runs on CPUs says something of GPUs too. */
+export const onCpus = (flat: Flat): Flat => given({ ...flat, ...withoutGpus });
+
+const wordsIn = (list: string) =>
+  list
+    .split(",")
+    .map((word) => word.trim())
+    .filter((word) => word !== "");
+
+interface VolumeNamed {
+  networkVolumeId?: string | null;
+}
+
+function placesOf({ locations, networkVolumeId, networkVolumeIds }: Said): Flat {
+  const all = ((networkVolumeIds as (VolumeNamed | null)[] | undefined) ?? []).map((volume) => volume?.networkVolumeId);
+  const named = [...new Set([networkVolumeId, ...all].filter((id) => id))];
+  return {
+    networkVolumeIds: named.length > 0 ? named : undefined,
+    dataCenterIds: read(locations, dataCentersOf),
+  };
+}
+
+/** A template that comes with an endpoint is its own container. */
+function containerFlat({ template, env }: Said): Flat {
+  const container = { ...(template !== undefined && templateFlat(template)), ...containerOf({ env }) };
+  const named = Object.entries(container).map(([name, value]) => [`template.${name}`, value] as const);
+  return Object.fromEntries(named.filter(([name]) => name in endpointDialect.fields));
+}

@@ -1,0 +1,69 @@
+/** An endpoint as a row of GraphQL, with what is looked up beside it: its template and its workers, each read once for all of them. */
+import { envPairs } from "../../resources/container/forms.ts";
+import { endpointDialect } from "../../resources/endpoints/flat.ts";
+import { flatEndpoint } from "../../resources/endpoints/flat-view.ts";
+import { ownTemplate } from "../../resources/endpoints/own-template.ts";
+import type { EndpointItem } from "../../resources/endpoints/service.ts";
+import { officialTemplate } from "../../resources/templates/official.ts";
+import { flatWorker, isShown } from "../../resources/workers/flat-view.ts";
+import type { WorkerItem } from "../../resources/workers/records.ts";
+import type { GraphContext } from "./context.ts";
+import { FULL_POWER, gpuRows, type PodRow } from "./pod-rows.ts";
+import { templateRow } from "./template-rows.ts";
+import type { TemplateRow } from "./template-types.ts";
+import { ownTemplates } from "./templates.ts";
+
+export type EndpointRow = Readonly<Record<string, unknown>> & { id: string; item: EndpointItem };
+
+export function endpointRow(item: EndpointItem): EndpointRow {
+  const flat = flatEndpoint(item, item.account);
+  return {
+    ...endpointDialect.of(item.doc),
+    ...flat,
+    item,
+    env: envPairs(flat.env),
+    instanceIds: flat.instanceIds ?? [],
+    allowedCudaVersions: flat.allowedCudaVersions.join(","),
+    networkVolumeIds: flat.networkVolumes,
+    workersPFBTarget: 0,
+    modelReferences: [],
+    compliance: [],
+    workerState: [],
+    webhookRequests: [],
+  };
+}
+
+/** One that it follows is the account's or an official one; else it is the endpoint's own container. */
+export async function templateOf(
+  { item }: EndpointRow,
+  _args: unknown,
+  context: GraphContext,
+): Promise<TemplateRow | null> {
+  const { template, follows } = item.doc;
+  if (!follows || !template) return templateRow(ownTemplate(item));
+  const official = officialTemplate(template);
+  return official ? templateRow(official) : ((await templatesById(context)).get(template) ?? null);
+}
+
+const templatesById = (context: GraphContext): Promise<Map<string, TemplateRow>> =>
+  context.once("templates by id", async () => {
+    const found = await context.performOnce("podTemplates", ownTemplates.podTemplates);
+    return new Map(found.map((row) => [row.id, row]));
+  });
+
+export async function workersOf({ item }: EndpointRow, _args: unknown, context: GraphContext): Promise<PodRow[]> {
+  const workers = await context.once("workers", () => context.services.workers.byEndpoint(context.caller));
+  return (workers.get(item.id) ?? []).filter(isShown).map((worker) => workerRow(worker, item));
+}
+
+function workerRow(worker: WorkerItem, { id: aiApiId, doc }: EndpointItem): PodRow {
+  const flat = flatWorker(worker);
+  return {
+    ...flat,
+    aiApiId,
+    name: doc.name,
+    gpuPowerLimitPercent: FULL_POWER,
+    gpus: gpuRows(flat.id, flat.gpuCount),
+    volumeEncrypted: false,
+  };
+}

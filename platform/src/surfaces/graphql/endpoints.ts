@@ -1,0 +1,84 @@
+/** Serverless endpoints by GraphQL: saved as new or under an id, with a template that they follow or one of their own. */
+import { closed, name, t } from "../../kernel/schema.ts";
+import { endpointDialect } from "../../resources/endpoints/flat.ts";
+import { withoutIdleTimeout } from "../../resources/endpoints/flat-forms.ts";
+import { endpointOperations } from "../../resources/endpoints/operations.ts";
+import type { Arguments, OperationFields } from "./context.ts";
+import { endpointFlat, onCpus } from "./endpoint-inputs.ts";
+import { endpointRow } from "./endpoint-rows.ts";
+import { Endpoint, EndpointInput, UpdateEndpointTemplateInput } from "./endpoint-types.ts";
+import { given, listOf, text } from "./fields.ts";
+import { ALL_OF_AN_ACCOUNT, orNull } from "./finding.ts";
+import { change, lookup } from "./operations.ts";
+import { Void } from "./scalars.ts";
+import { savedId } from "./templates.ts";
+
+export const ownEndpoints = {
+  endpoints: {
+    type: listOf(Endpoint),
+    operation: lookup(endpointOperations.listEndpoints),
+    async answer({ caller }, { services }) {
+      return (await services.endpoints.list(caller, ALL_OF_AN_ACCOUNT)).items.map(endpointRow);
+    },
+  },
+  endpoint: {
+    type: Endpoint,
+    args: { id: { type: text } },
+    operation: lookup(endpointOperations.getEndpoint),
+    params: ({ id }) => ({ id: id ?? "" }),
+    async answer({ caller, params }, { services }) {
+      const found = await orNull(services.endpoints.own(caller, params.id!));
+      return found && endpointRow(found);
+    },
+  },
+} satisfies OperationFields;
+
+/** A template that is named is followed; names are unique, as in every creation of the older surfaces. */
+const HOW = { follows: true, uniqueName: true } as const;
+
+/** What its own container is called as a template is said by a template that comes with it. */
+const called = { templateName: t.Optional(name()) };
+const creating = change(endpointOperations.createEndpoint, closed({ ...endpointDialect.create.properties, ...called }));
+const changing = change(endpointOperations.updateEndpoint, closed({ ...endpointDialect.update.properties, ...called }));
+
+export const endpointMutations = {
+  /** Two operations in one field: which of them is meant, the id says. */
+  saveEndpoint: {
+    type: Endpoint,
+    args: { input: { type: EndpointInput } },
+    operation: creating,
+    meant: (args) => (savedId(args) === undefined ? creating : changing),
+    params: (args) => given({ id: savedId(args) }) as Record<string, string>,
+    body: ({ input }: Arguments) => ({
+      ...endpointFlat(input),
+      ...given({ templateName: input?.template?.name }, "templateName"),
+    }),
+    async answer({ caller, params, body: { templateName, ...flat } }, { services: { endpoints } }) {
+      const also = given({ templateName });
+      if (params.id === undefined) {
+        const terms = endpointDialect.terms(withoutIdleTimeout(flat));
+        return endpointRow(await endpoints.create(caller, { ...terms, ...also }, HOW));
+      }
+      const { doc } = await endpoints.own(caller, params.id);
+      const terms = endpointDialect.terms(withoutIdleTimeout(doc.cpu ? onCpus(flat) : flat, doc), doc);
+      return endpointRow(await endpoints.update(caller, params.id, { ...terms, ...also }, HOW));
+    },
+  },
+  updateEndpointTemplate: {
+    type: Endpoint,
+    args: { input: { type: UpdateEndpointTemplateInput } },
+    operation: change(endpointOperations.updateEndpoint, closed({ templateId: name() })),
+    params: ({ input }) => ({ id: input?.endpointId ?? "" }),
+    body: ({ input }) => given({ templateId: input?.templateId }),
+    async answer({ caller, params, body }, { services }) {
+      return endpointRow(await services.endpoints.update(caller, params.id!, body, HOW));
+    },
+  },
+  deleteEndpoint: {
+    type: Void,
+    args: { id: { type: text } },
+    operation: change(endpointOperations.deleteEndpoint),
+    params: ({ id }) => ({ id: id ?? "" }),
+    answer: ({ caller, params }, { services }) => services.endpoints.remove(caller, params.id!),
+  },
+} satisfies OperationFields;
