@@ -20,6 +20,7 @@ const BODIES_V1: Record<string, unknown> = {
   createNetworkVolume: { name: "v", size: 10, dataCenterId: "EU-RO-1" },
   createPod: { name: "p", imageName: "host", computeType: "CPU" },
   createTemplate: { name: "t", imageName: "host" },
+  createEndpoint: { templateId: "t" },
   createContainerRegistryAuth: { name: "r", username: "u", password: "p" },
 };
 

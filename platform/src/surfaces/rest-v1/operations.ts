@@ -1,4 +1,5 @@
 /** All operations of REST v1 gathered: pure data, from which the routes and the OpenAPI document are made. */
+import { endpointOperationsV1 } from "../../resources/endpoints/operations-v1.ts";
 import { podOperationsV1 } from "../../resources/pods/operations-v1.ts";
 import { registryOperationsV1 } from "../../resources/registries/operations-v1.ts";
 import { templateOperationsV1 } from "../../resources/templates/operations-v1.ts";
@@ -6,6 +7,7 @@ import { networkVolumeOperationsV1 } from "../../resources/volumes/operations-v1
 
 export const restV1Operations = {
   ...podOperationsV1,
+  ...endpointOperationsV1,
   ...templateOperationsV1,
   ...networkVolumeOperationsV1,
   ...registryOperationsV1,

@@ -1,5 +1,7 @@
 /** The resources of REST v1: the operations of each with what answers them. */
 import { type Answered, answered } from "../../guards/perform.ts";
+import { endpointOperationsV1 } from "../../resources/endpoints/operations-v1.ts";
+import { endpointHandlersV1 } from "../../resources/endpoints/rest-v1.ts";
 import { podOperationsV1 } from "../../resources/pods/operations-v1.ts";
 import { podHandlersV1 } from "../../resources/pods/rest-v1.ts";
 import { registryOperationsV1 } from "../../resources/registries/operations-v1.ts";
@@ -16,6 +18,7 @@ export function restV1Resources(services: RestServices & { workerRecords: Worker
   const workerPods = new WorkerPods(services);
   return [
     answered(podOperationsV1, podHandlersV1({ ...services, workerPods })),
+    answered(endpointOperationsV1, endpointHandlersV1({ ...services, workerPods })),
     answered(templateOperationsV1, templateHandlersV1(services.templates)),
     answered(networkVolumeOperationsV1, networkVolumeHandlersV1(services.volumes)),
     answered(registryOperationsV1, registryHandlersV1(services.registries)),
