@@ -21,6 +21,7 @@ import {
   visit,
   visitWithTypeInfo,
 } from "graphql";
+import { unstorable } from "../../kernel/storable.ts";
 
 /** Clients write templates and keys into their documents; nothing that is asked for takes more. */
 export const LONGEST_QUERY = 256 * 1024;
@@ -54,6 +55,7 @@ const limits: ValidationRule[] = [
   maxDepthRule({ n: DEEPEST, flattenFragments: true, ignoreIntrospection: true }),
   costLimitRule({ maxCost: MOST_COST, ignoreIntrospection: true }),
   fewRepeated,
+  storableTexts,
 ] as ValidationRule[];
 
 export class Documents {
@@ -137,6 +139,16 @@ function fewDefinitions(): ASTVisitor {
     Document({ definitions: { length } }) {
       if (length > MOST_DEFINITIONS)
         throw new GraphQLError(`At most ${MOST_DEFINITIONS} operations and fragments are read, not ${length}.`);
+    },
+  };
+}
+
+/** Escapes say what the text of a document cannot have; texts of variables are looked at where their JSON is read. */
+function storableTexts(): ASTVisitor {
+  return {
+    StringValue(node) {
+      const why = unstorable(node.value);
+      if (why !== undefined) throw new GraphQLError(`A text ${why}.`, { nodes: node });
     },
   };
 }

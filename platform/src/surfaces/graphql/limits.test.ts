@@ -33,6 +33,7 @@ const deep = (levels: number) =>
 const refused: [what: string, query: string, why: RegExp][] = [
   ["ten thousand aliases", `{ ${many(10_000, (i) => `a${i}: __typename`)} }`, /Token limit of \d+ exceeded/],
   ["a thousand aliases", `{ ${many(1000, (i) => `a${i}: __typename`)} }`, /Aliases limit of \d+ exceeded/],
+  ["a text that no database keeps", '{ podTemplate(id: "a\\u0000") { id } }', /must not contain the character U\+0000/],
   ["one field ten times", `{ ${"countryCodes ".repeat(10)} }`, /'countryCodes' is asked for more than 5 times/],
   ["the same within fragments without a name", `{ ${"... { countryCodes } ".repeat(10)} }`, /more than 5 times/],
   ["types within types", deep(4), /depth limit of \d+ exceeded/],
