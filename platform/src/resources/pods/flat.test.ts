@@ -75,6 +75,7 @@ flatConformance("Pods", {
 
 test("a volume's size and path are one mount; where one is said, the other stays", () => {
   expect(podDialect.terms({ volumeInGb: 20 })).toEqual({ mounts: { persistent: { size: 20, path: "/workspace" } } });
+  expect(podDialect.terms({ volumeInGb: 1 })).toEqual({ mounts: { persistent: { size: 10, path: "/workspace" } } });
   expect(podDialect.terms({ volumeMountPath: "/w" }, whole)).toEqual({
     mounts: { persistent: { size: 10, path: "/w" } },
   });

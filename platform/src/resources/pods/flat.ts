@@ -76,7 +76,7 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
     ),
     volumeInGb: storage(
       ["mounts.persistent.size"],
-      t.Integer({ minimum: 10, maximum: 1_000_000 }),
+      t.Integer({ minimum: 1, maximum: 1_000_000 }),
       ({ mounts }) => mounts.persistent?.size,
     ),
     networkVolumeId: storage(["mounts.network.volumeId"], name(), ({ mounts }) => mounts.network?.[0]?.volumeId),
@@ -95,6 +95,8 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
 });
 
 const WORKSPACE = "/workspace";
+/** Older clients ask for less than there is at least, and get that. */
+const LEAST_GB = 10;
 
 interface SaidOfStorage {
   volumeInGb?: number;
@@ -111,5 +113,5 @@ function mountsFrom(all: Flat, before: KeptPod | undefined): KeptPod["mounts"] {
     return { network: [{ volumeId, path: volumeMountPath ?? network?.[0]?.path ?? WORKSPACE }] };
   const size = volumeInGb ?? persistent?.size;
   if (size === undefined) return {};
-  return { persistent: { size, path: volumeMountPath ?? persistent?.path ?? WORKSPACE } };
+  return { persistent: { size: Math.max(LEAST_GB, size), path: volumeMountPath ?? persistent?.path ?? WORKSPACE } };
 }

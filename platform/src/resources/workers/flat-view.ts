@@ -1,60 +1,47 @@
-/** A worker as REST v1 and GraphQL show it: as a Pod that belongs to an endpoint. */
+/** A worker as REST v1 and GraphQL show it: what it has of its machine, in the words in which a Pod says it. */
 import { cpuPrice, dataCenter, gpuPrice, gpuType } from "../../catalog/compute.ts";
-import { timestamp } from "../../kernel/clock.ts";
-import { hostName } from "../container/variables.ts";
-import type { KeptWorker } from "./model.ts";
+import { dateText, timestamp } from "../../kernel/clock.ts";
+import type { FlatMachine, FlatPod } from "../pods/flat-view.ts";
+import type { KeptWorker, WorkerState } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
 const MB_PER_GB = 1024;
+const ENDED: readonly WorkerState[] = ["FAILED", "GONE"];
 
-/** Whether there is something of it to show. */
-export const isShown = ({ doc }: WorkerItem): boolean => doc.state !== "FAILED" && doc.state !== "GONE";
+export const hasEnded = ({ doc }: WorkerItem): boolean => ENDED.includes(doc.state);
 
-/** One that stands still takes no time of a processor, and costs none. */
-export function flatWorker({ id, account, createdAt, doc }: WorkerItem) {
-  const { machine, gpuCount, vcpu, memoryMb, image, release, startedAt, diskGb, state } = doc;
-  const costPerHr = state === "FROZEN" ? 0 : priceOf(doc);
+export function flatWorker(worker: WorkerItem): Omit<FlatPod, "podType"> {
+  const { id, createdAt, doc } = worker;
+  const { machine, gpuType: type, gpuCount, flavor, vcpu, memoryMb, startedAt, reason } = doc;
+  const isOver = hasEnded(worker);
+  const costPerHr = machine === null || isOver ? 0 : costOf(doc);
+  const at = dateText(startedAt ?? createdAt);
   return {
     id,
-    desiredStatus: state === "FROZEN" ? ("EXITED" as const) : ("RUNNING" as const),
-    imageName: image,
-    machineId: machine ?? "",
-    consumerUserId: account,
-    endpointId: doc.owner,
-    /** The first is 0. */
-    slsVersion: release - 1,
-    gpuCount,
-    vcpuCount: Math.round(vcpu),
-    memoryInGb: Math.round(memoryMb / MB_PER_GB),
-    containerDiskInGb: doc.containerGb ?? diskGb,
-    costPerHr,
-    adjustedCostPerHr: costPerHr,
+    desiredStatus: isOver ? "EXITED" : "RUNNING",
+    lastStatusChange: `${isOver ? "Exited by Millrace" : "Rented by User"}: ${at}${reason === null ? "" : ` (${reason})`}`,
     createdAt: timestamp(createdAt),
     lastStartedAt: startedAt === null ? null : timestamp(startedAt),
-    lastStatusChange: doc.reason ?? "",
-    machine: machineOf(id, doc, costPerHr),
-  };
-}
-
-function machineOf(id: string, { machine, dataCenter: center, gpuType: type, flavor }: KeptWorker, costPerHr: number) {
-  return {
-    id: machine ?? "",
-    podHostId: hostName(id),
-    dataCenterId: center,
-    location: (center && dataCenter(center)?.country) ?? null,
-    gpuTypeId: type,
-    gpuDisplayName: (type && (gpuType(type)?.name ?? type)) ?? null,
-    cpuTypeId: flavor,
-    secureCloud: true,
+    machineId: machine ?? "",
     costPerHr,
+    adjustedCostPerHr: costPerHr,
+    ...{ gpuCount, gpuTypeId: type, cpuFlavorId: flavor },
+    ...{ vcpuCount: Math.round(vcpu), memoryInGb: Math.round(memoryMb / MB_PER_GB) },
+    ...{ publicIp: null, portMappings: {}, uptimeSeconds: 0, runtime: null },
+    machine: machineOf(worker, costPerHr),
   };
 }
 
-const NANO = 1e9;
-
-/** USD per hour; with a GPU its share of CPU and memory comes along. */
-function priceOf({ gpuType: type, gpuCount, flavor, vcpu }: KeptWorker): number {
-  const price =
-    type === null ? (flavor === null ? 0 : cpuPrice(flavor, "worker") * vcpu) : gpuPrice.worker(type) * gpuCount;
-  return Math.round(price * NANO) / NANO;
+function machineOf({ id, doc }: WorkerItem, costPerHr: number): FlatMachine {
+  const { machine, dataCenter: center, gpuType: type, gpuCount, flavor } = doc;
+  return {
+    ...{ id: machine ?? "", podHostId: id, dataCenterId: center },
+    location: (center !== null && dataCenter(center)?.country) || null,
+    ...{ gpuTypeId: type, gpuDisplayName: type && (gpuType(type)?.name ?? type), cpuTypeId: flavor },
+    ...{ secureCloud: true, supportPublicIp: false, costPerHr },
+    currentPricePerGpu: gpuCount === 0 ? null : costPerHr / gpuCount,
+  };
 }
+
+const costOf = ({ gpuType: type, gpuCount, flavor, vcpu }: KeptWorker): number =>
+  type === null ? (flavor === null ? 0 : cpuPrice(flavor, "worker") * vcpu) : gpuPrice.worker(type) * gpuCount;

@@ -51,3 +51,19 @@ test("documentation asks which workers endpoints have, and for a discount that t
     "query { myself { endpoints { pods { desiredStatus } } serverlessDiscount { discountFactor type expirationDate } } }";
   expect(await told(world, query)).toEqual({ myself: { endpoints: [{ pods: [] }], serverlessDiscount: null } });
 });
+
+test("workers of an endpoint are its Pods, with all that a Pod always has", async () => {
+  await using world = await setupPods();
+  const body = { name: "e", image: "host:/app", cpu: [{ id: "cpu3c", vcpuCount: 2 }], workers: { min: 1, max: 1 } };
+  const { json: endpoint } = await world.call("POST", "/v2/serverless", { body });
+  await world.pass(3);
+  const fields = `id name imageName machineId desiredStatus costPerHr adjustedCostPerHr gpuCount gpuPowerLimitPercent gpus { id }
+    memoryInGb vcpuCount volumeEncrypted aiApiId slsVersion runtime { ports { ip } } machine { podHostId }`;
+  const { endpoints } = (await told(world, `{ myself { endpoints { pods { ${fields} } } pods { id } } }`)).myself;
+  expect(endpoints[0].pods).toEqual([
+    expect.objectContaining({
+      ...{ name: "e", imageName: "host:/app", machineId: "machine", desiredStatus: "RUNNING", aiApiId: endpoint.id },
+      ...{ costPerHr: expect.any(Number), gpuCount: 0, memoryInGb: 4, vcpuCount: 2, slsVersion: 0 },
+    }),
+  ]);
+});

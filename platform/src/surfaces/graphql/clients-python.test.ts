@@ -236,3 +236,20 @@ test("a template and an endpoint that follows it", async () => {
     }),
   ]);
 });
+
+test("the newer client of apps says its inputs in variables, of types that may be null or must not", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const gpu = `mutation DeployGpu($input: PodFindAndDeployOnDemandInput) { podFindAndDeployOnDemand(input: $input) { id } }`;
+  const onGpu = { name: "gpu", imageName: "host:/app", gpuTypeId: "NVIDIA A40", gpuCount: 1, ports: "22/tcp", env: [] };
+  const { id } = (await told(world, gpu, { input: onGpu })).podFindAndDeployOnDemand;
+  const cpu = `mutation DeployCpu($input: deployCpuPodInput!) { deployCpuPod(input: $input) { id machineId } }`;
+  const onCpu = { name: "cpu", imageName: "host:/app", instanceId: "cpu5c-2-4", containerDiskInGb: 10 };
+  expect((await told(world, cpu, { input: onCpu })).deployCpuPod.machineId).not.toBe("");
+  const end = `mutation End($input: PodTerminateInput!) { podTerminate(input: $input) }`;
+  expect(await told(world, end, { input: { podId: id } })).toEqual({ podTerminate: null });
+  const body = { name: "e", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }], env: { A: "b" } };
+  await world.call("POST", "/v2/serverless", { body });
+  expect((await told(world, "{ myself { endpoints { template { env { key value } } } } }")).myself.endpoints).toEqual([
+    { template: { env: [{ key: "A", value: "b" }] } },
+  ]);
+});

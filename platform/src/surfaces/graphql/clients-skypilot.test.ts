@@ -79,3 +79,11 @@ test("the template of a private image is found by its name, and deleted by it", 
   });
   expect((await told(world, list)).myself.podTemplates).toEqual([]);
 });
+
+test("nodes of one name are made where an installation lets them", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS, uniqueNames: false });
+  await told(world, SPOT);
+  await told(world, SPOT);
+  const { pods } = (await told(world, NODES)).myself;
+  expect(pods.map(({ name }: { name: string }) => name)).toEqual(["sky-1-head", "sky-1-head"]);
+});

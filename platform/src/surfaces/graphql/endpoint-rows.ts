@@ -5,7 +5,7 @@ import { flatEndpoint } from "../../resources/endpoints/flat-view.ts";
 import { ownTemplate } from "../../resources/endpoints/own-template.ts";
 import type { EndpointItem } from "../../resources/endpoints/service.ts";
 import { officialTemplate } from "../../resources/templates/official.ts";
-import { flatWorker, isShown } from "../../resources/workers/flat-view.ts";
+import { flatWorker, hasEnded } from "../../resources/workers/flat-view.ts";
 import type { WorkerItem } from "../../resources/workers/records.ts";
 import type { GraphContext } from "./context.ts";
 import { FULL_POWER, gpuRows, type PodRow } from "./pod-rows.ts";
@@ -53,15 +53,16 @@ const templatesById = (context: GraphContext): Promise<Map<string, TemplateRow>>
 
 export async function workersOf({ item }: EndpointRow, _args: unknown, context: GraphContext): Promise<PodRow[]> {
   const workers = await context.once("workers", () => context.services.workers.byEndpoint(context.caller));
-  return (workers.get(item.id) ?? []).filter(isShown).map((worker) => workerRow(worker, item));
+  return (workers.get(item.id) ?? []).filter((worker) => !hasEnded(worker)).map((worker) => workerRow(worker, item));
 }
 
-function workerRow(worker: WorkerItem, { id: aiApiId, doc }: EndpointItem): PodRow {
+function workerRow(worker: WorkerItem, { id: aiApiId, account, doc }: EndpointItem): PodRow {
   const flat = flatWorker(worker);
+  const { image, release } = worker.doc;
   return {
     ...flat,
-    aiApiId,
-    name: doc.name,
+    ...{ aiApiId, name: doc.name, imageName: image, slsVersion: release - 1, consumerUserId: account },
+    containerDiskInGb: doc.disk,
     gpuPowerLimitPercent: FULL_POWER,
     gpus: gpuRows(flat.id, flat.gpuCount),
     volumeEncrypted: false,
