@@ -73,6 +73,7 @@ const faces: Record<string, { model: string; of: Record<string, Face> }> = {
     model: "Template",
     of: {
       "REST v2": rest("/v2/templates", { name: "2", image: "busybox" }),
+      "REST v1": rest("/v1/templates", { name: "1", imageName: "busybox" }),
       GraphQL: graphql({
         ...{ make: "saveTemplate", change: "saveTemplate", id: "id", list: "podTemplates" },
         input: { name: "G", imageName: "busybox" },
@@ -98,6 +99,7 @@ const faces: Record<string, { model: string; of: Record<string, Face> }> = {
     model: "Pod",
     of: {
       "REST v2": rest("/v2/pods", { name: "2", image: "host:/app", cpu: { id: "cpu3c", vcpuCount: 2 } }),
+      "REST v1": rest("/v1/pods", { name: "1", imageName: "host:/app", computeType: "CPU", cpuFlavorIds: ["cpu3c"] }),
       GraphQL: graphql({
         ...{ make: "deployCpuPod", change: "podEditJob", id: "podId", list: "pods" },
         input: { name: "G", imageName: "host:/app", instanceId: "cpu3c-2-4" },

@@ -2,7 +2,7 @@
 
 export interface Unsayable {
   /** The resource, and its field in REST v2; those of objects with a dot. */
-  resource: "endpoint" | "Pod";
+  resource: "endpoint" | "Pod" | "template";
   field: string;
   /** Which of its values are meant; all of them where nothing is said. */
   values?: string;
@@ -29,4 +29,8 @@ export const unsayable: readonly Unsayable[] = [
   { resource: "Pod", field: "idleTimeout", restV1: NOTHING, graphql: NOTHING },
   { resource: "Pod", field: "entrypoint", restV1: null, graphql: ONE_TEXT },
   { resource: "Pod", field: "cmd", restV1: null, graphql: ONE_TEXT },
+  {
+    ...{ resource: "template", field: "ports", values: "none, where there were some" },
+    ...{ restV1: null, graphql: "nothing: an empty text leaves them" },
+  },
 ];
