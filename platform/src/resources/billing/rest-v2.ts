@@ -35,34 +35,34 @@ const everything = {
 export function billingHandlers(billing: BillingService): Handlers<Operations> {
   return {
     async listBilling({ caller, query }) {
-      const history = await billing.history(caller, { ...query, byOwner: false });
+      const history = await billing.history(caller, { ...query });
       return shown(history, everything, () => ({}), {});
     },
     async listPodBilling({ caller, query: { podId, ...window } }) {
-      const history = await billing.history(caller, { ...window, kind: "pod", owner: podId, byOwner: true });
+      const history = await billing.history(caller, { ...window, kind: "pod", owner: podId, by: "owner" });
       const answer = await shown(history, pods, (id) => ({ podId: id }), podId === undefined ? {} : { podId });
       return withCount(answer, "uniquePodCount", history);
     },
     async listServerlessBilling({ caller, query: { serverlessId, ...window } }) {
-      const history = await billing.history(caller, { ...window, kind: "worker", owner: serverlessId, byOwner: true });
+      const history = await billing.history(caller, { ...window, kind: "worker", owner: serverlessId, by: "owner" });
       const asked = serverlessId === undefined ? {} : { serverlessId };
       const answer = await shown(history, { ...workers, feeAmount: [] }, (id) => ({ serverlessId: id }), asked);
       return withCount(answer, "uniqueServerlessCount", history);
     },
     // Nothing is anybody's who has no name.
     async listEndpointBilling({ caller, query }) {
-      const { buckets } = await billing.history(caller, { ...query, owner: "", byOwner: false });
+      const { buckets } = await billing.history(caller, { ...query, owner: "" });
       return shown({ buckets, records: [] }, {}, () => ({}), {});
     },
     async listNetworkVolumeBilling({ caller, query: { networkVolumeId, ...window } }) {
-      const asked = { ...window, kind: "volume", owner: networkVolumeId, byOwner: true } as const;
+      const asked = { ...window, kind: "volume", owner: networkVolumeId, by: "owner" } as const;
       const history = await billing.history(caller, asked);
       const filter = networkVolumeId === undefined ? {} : { networkVolumeId };
       const answer = await shown(history, volumes, (id) => ({ networkVolumeId: id }), filter);
       return withCount(answer, "uniqueNetworkVolumeCount", history);
     },
     async listClusterBilling({ caller, query: { clusterId, ...window } }) {
-      const history = await billing.history(caller, { ...window, kind: "member", owner: clusterId, byOwner: true });
+      const history = await billing.history(caller, { ...window, kind: "member", owner: clusterId, by: "owner" });
       const asked = clusterId === undefined ? {} : { clusterId };
       const answer = await shown(history, { ...members, networkingAmount: [] }, (id) => ({ clusterId: id }), asked);
       return withCount(answer, "uniqueClusterCount", history);
@@ -125,4 +125,4 @@ function inUsd<Name extends string>(amounts: Shown<Name>, found: Amounts) {
 }
 
 /** Every digit of it is kept up to a million USD, as far as numbers of JSON readers go. */
-const usd = (nano: bigint): number => Number(nano) / 1e9;
+export const usd = (nano: bigint): number => Number(nano) / 1e9;

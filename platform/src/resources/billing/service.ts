@@ -4,32 +4,35 @@ import type { Clock } from "../../kernel/clock.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
 import { problem } from "../../kernel/problem.ts";
 import { Slices } from "../../kernel/slices.ts";
-import { type Component, costUntil, reckoned } from "../../metering/reckoning.ts";
+import { costUntil, reckoned } from "../../metering/reckoning.ts";
 import { type KeptSpan, ofOwner, type SpanKind } from "../../metering/span.ts";
 import { SpanReader } from "../../metering/span-reader.ts";
 import type { Store } from "../../ports/store/store.ts";
 import { type Buckets, bucketAt, bucketsOf, type WindowAsked } from "./buckets.ts";
+import { type Amounts, type Charge, chargeOf } from "./charges.ts";
+import { type Grouping, groupBy, isWithin, type SpanFilter } from "./grouping.ts";
+import { Usage, useOf } from "./usage.ts";
 
-/** What is charged for: of Pods, workers and members their GPUs, vCPUs and disks; of volumes their tier. */
-export type Charge = `${"pod" | "worker" | "member"} ${Component}` | "volume STANDARD" | "volume HIGH_PERFORMANCE";
-
-/** In 1e-9 USD. */
-export type Amounts = Map<Charge, bigint>;
+export type { Amounts, Charge } from "./charges.ts";
 
 export interface HistoryAsked extends WindowAsked {
   /** Of these alone; of everything by default. */
   kind?: SpanKind;
   /** Of this one alone. */
   owner?: string | undefined;
-  /** A record for each owner in a bucket, or one for all. */
-  byOwner: boolean;
+  /** Of what has all of this alone. */
+  where?: SpanFilter;
+  /** A record in a bucket for each owner, each GPU type or each instance, or one for all. */
+  by?: Grouping | undefined;
 }
 
 export interface HistoryRecord {
   from: number;
   to: number;
+  /** What it is of, by what it was grouped by; undefined where that is nothing, such as the GPU type of a disk. */
   owner: string | undefined;
   amounts: Amounts;
+  used: Usage;
 }
 
 export interface History {
@@ -64,14 +67,16 @@ export class BillingService {
     return { buckets, records: await this.#making.run(account, () => this.#records(account, asked, buckets)) };
   }
 
-  async #records(account: string, { kind, owner, byOwner }: HistoryAsked, buckets: Buckets): Promise<HistoryRecord[]> {
+  async #records(account: string, asked: HistoryAsked, buckets: Buckets): Promise<HistoryRecord[]> {
+    const { kind, owner, where = {}, by } = asked;
     const now = this.#clock.now();
     const found = new Ledger(buckets);
     const slices = new Slices(STEPS_AT_A_STRETCH);
+    const group = groupBy(by);
     const scope = owner === undefined ? undefined : ofOwner(owner);
     for await (const span of this.#reader.touching({ account, scope }, buckets)) {
-      const isMeant = kind === undefined || span.kind === kind;
-      const steps = isMeant ? found.add(span, now, byOwner ? span.owner : undefined) : 0;
+      const isMeant = (kind === undefined || span.kind === kind) && isWithin(where, span);
+      const steps = isMeant ? found.add(span, now, group(span)) : 0;
       found.worked(steps + 1);
       await slices.did(steps + 1);
     }
@@ -97,11 +102,15 @@ class Ledger {
     const first = bucketAt(this.#buckets, Math.max(paid.from, from));
     let steps = 0;
     for (const [component, rate] of paid.rates) {
+      const use = useOf(span, component);
       const charge = chargeOf(span, component);
       let before = costUntil(rate, paid, bounds[first]!);
       for (let bucket = first; bounds[bucket]! < Math.min(paid.to, to); bucket++, steps++) {
         const after = costUntil(rate, paid, bounds[bucket + 1]!);
-        if (after > before) this.#charge(bucket, owner, charge, after - before);
+        if (after > before) {
+          const used = this.#charge(bucket, owner, charge, after - before);
+          used.add(charge, use, Math.min(paid.to, bounds[bucket + 1]!) - Math.max(paid.from, bounds[bucket]!));
+        }
         before = after;
         if (steps % STEPS_AT_A_STRETCH === 0) this.#refuseTooMany();
       }
@@ -119,15 +128,16 @@ class Ledger {
     return [...this.#records.values()].toSorted((a, b) => a.from - b.from || compare(a.owner ?? "", b.owner ?? ""));
   }
 
-  #charge(bucket: number, owner: string | undefined, charge: Charge, amount: bigint): void {
+  #charge(bucket: number, owner: string | undefined, charge: Charge, amount: bigint): Usage {
     const name = `${bucket} ${owner ?? ""}`;
     let record = this.#records.get(name);
     if (!record) {
       const [from, to] = [this.#buckets.bounds[bucket]!, this.#buckets.bounds[bucket + 1]!];
-      record = { from, to, owner, amounts: new Map() };
+      record = { from, to, owner, amounts: new Map(), used: new Usage() };
       this.#records.set(name, record);
     }
     record.amounts.set(charge, (record.amounts.get(charge) ?? 0n) + amount);
+    return record.used;
   }
 
   #refuseTooMany(): void {
@@ -137,9 +147,5 @@ class Ledger {
 }
 
 const ADVICE = "Ask for a shorter time, for larger buckets, or for one thing by its id.";
-
-function chargeOf({ kind, tier = "STANDARD" }: KeptSpan, component: Component): Charge {
-  return kind === "volume" ? `volume ${tier}` : `${kind} ${component}`;
-}
 
 const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0);

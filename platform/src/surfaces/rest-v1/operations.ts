@@ -1,4 +1,5 @@
 /** All operations of REST v1 gathered: pure data, from which the routes and the OpenAPI document are made. */
+import { billingOperationsV1 } from "../../resources/billing/operations-v1.ts";
 import { endpointOperationsV1 } from "../../resources/endpoints/operations-v1.ts";
 import { podOperationsV1 } from "../../resources/pods/operations-v1.ts";
 import { registryOperationsV1 } from "../../resources/registries/operations-v1.ts";
@@ -11,4 +12,5 @@ export const restV1Operations = {
   ...templateOperationsV1,
   ...networkVolumeOperationsV1,
   ...registryOperationsV1,
+  ...billingOperationsV1,
 };

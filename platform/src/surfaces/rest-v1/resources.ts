@@ -1,5 +1,7 @@
 /** The resources of REST v1: the operations of each with what answers them. */
 import { type Answered, answered } from "../../guards/perform.ts";
+import { billingOperationsV1 } from "../../resources/billing/operations-v1.ts";
+import { billingHandlersV1 } from "../../resources/billing/rest-v1.ts";
 import { endpointOperationsV1 } from "../../resources/endpoints/operations-v1.ts";
 import { endpointHandlersV1 } from "../../resources/endpoints/rest-v1.ts";
 import { podOperationsV1 } from "../../resources/pods/operations-v1.ts";
@@ -22,5 +24,6 @@ export function restV1Resources(services: RestServices & { workerRecords: Worker
     answered(templateOperationsV1, templateHandlersV1(services.templates)),
     answered(networkVolumeOperationsV1, networkVolumeHandlersV1(services.volumes)),
     answered(registryOperationsV1, registryHandlersV1(services.registries)),
+    answered(billingOperationsV1, billingHandlersV1(services.billing)),
   ];
 }

@@ -1,0 +1,29 @@
+/** By what a history is parted, and what of the account it is of. */
+import type { KeptSpan } from "../../metering/span.ts";
+
+export const groupings = ["owner", "gpuType", "instance"] as const;
+export type Grouping = (typeof groupings)[number];
+
+/** A list means any of it. */
+export interface SpanFilter {
+  gpuTypes?: readonly string[] | undefined;
+  dataCenters?: readonly string[] | undefined;
+  image?: string | undefined;
+  template?: string | undefined;
+}
+
+export function groupBy(by: Grouping | undefined): (span: KeptSpan) => string | undefined {
+  return by === undefined ? () => undefined : (span) => span[by] ?? undefined;
+}
+
+export function isWithin({ gpuTypes, dataCenters, image, template }: SpanFilter, span: KeptSpan): boolean {
+  return (
+    isAmong(gpuTypes, span.gpuType) &&
+    isAmong(dataCenters, span.dataCenter) &&
+    (image === undefined || span.image === image) &&
+    (template === undefined || span.template === template)
+  );
+}
+
+const isAmong = (asked: readonly string[] | undefined, value: string | null): boolean =>
+  asked === undefined || (value !== null && asked.includes(value));

@@ -1,0 +1,36 @@
+/** What was paid for in a bucket, beside what it cost: how long things ran, and how much they stored. */
+import type { Component } from "../../metering/reckoning.ts";
+import type { KeptSpan } from "../../metering/span.ts";
+import type { Charge } from "./charges.ts";
+
+interface Use {
+  instance: string;
+  /** Of a disk. */
+  gb: number;
+  /** Whether it is paid for as long as it runs. */
+  runs: boolean;
+}
+
+export function useOf({ instance, diskGb, persistentGb = 0 }: KeptSpan, component: Component): Use {
+  return component === "disk" ? { instance, gb: diskGb + persistentGb, runs: false } : { instance, gb: 0, runs: true };
+}
+
+export class Usage {
+  /** All that ran, one after the other. */
+  ranMs = 0;
+  readonly #disks = new Map<Charge, Map<string, number>>();
+
+  add(charge: Charge, { instance, gb, runs }: Use, ms: number): void {
+    if (runs) this.ranMs += ms;
+    if (gb === 0) return;
+    const disks = this.#disks.get(charge) ?? new Map<string, number>();
+    this.#disks.set(charge, disks.set(instance, Math.max(gb, disks.get(instance) ?? 0)));
+  }
+
+  /** The most that each thing stored, of all of them together. */
+  gbOf(charges: readonly Charge[] = [...this.#disks.keys()]): number {
+    let sum = 0;
+    for (const charge of charges) for (const gb of this.#disks.get(charge)?.values() ?? []) sum += gb;
+    return sum;
+  }
+}
