@@ -12,6 +12,7 @@ import {
 import { catalogQueries } from "./catalog.ts";
 import { clusterMutations, ownClusters } from "./clusters.ts";
 import { type GraphContext, type OperationFields, resolved } from "./context.ts";
+import { flashApps, flashMutations, flashQueries, hubQueries, modelMutations, modelQueries } from "./elsewhere.ts";
 import { endpointMutations, ownEndpoints } from "./endpoints.ts";
 import { ownPods, podMutations, podQueries } from "./pods.ts";
 import { registryLists, registryMutations } from "./registries.ts";
@@ -21,7 +22,7 @@ import { volumeLists, volumeMutations } from "./volumes.ts";
 
 /** Fields that are operations, by the type that they stand in. */
 export const graphFields = {
-  Query: { ...catalogQueries, ...podQueries, ...templateQueries },
+  Query: { ...catalogQueries, ...hubQueries, ...podQueries, ...templateQueries },
   Mutation: {
     ...podMutations,
     ...clusterMutations,
@@ -52,7 +53,7 @@ export const graphOperations: Readonly<Record<string, Operation>> = Object.fromE
 
 const User = new GraphQLObjectType<unknown, GraphContext>({
   name: "User",
-  fields: () => ({ ...plainUserFields, ...resolved(graphFields.User) }),
+  fields: () => ({ ...plainUserFields, ...flashApps, ...resolved(graphFields.User) }),
 });
 
 const Query = new GraphQLObjectType<unknown, GraphContext>({
@@ -60,6 +61,8 @@ const Query = new GraphQLObjectType<unknown, GraphContext>({
   fields: () => ({
     myself: { type: User, resolve: (_source, _args, context) => myself(context) },
     ...resolved(graphFields.Query),
+    ...modelQueries,
+    ...flashQueries,
   }),
 });
 
@@ -67,6 +70,8 @@ const Mutation = new GraphQLObjectType<unknown, GraphContext>({
   name: "Mutation",
   fields: () => ({
     ...resolved(graphFields.Mutation),
+    ...modelMutations,
+    ...flashMutations,
     updateUserSettings: {
       type: User,
       args: { input: { type: UpdateUserSettingsInput } },

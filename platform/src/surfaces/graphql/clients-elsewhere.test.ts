@@ -1,0 +1,74 @@
+/** What public clients ask for and this installation does not have, document by document: empty, or refused in words that they know. */
+import { expect, test } from "vitest";
+import { dataOf, errorOf } from "../../../tests/graphql.ts";
+import { setup } from "../../../tests/world.ts";
+
+const LISTING = `id title repoId repoName repoOwner repoOwnerAvatarUrl description category type tags stars views deploys openIssues watchers
+  language createdAt updatedAt listedRelease { id name tagName body readme branch license config deploys iconUrl authorName
+  createdAt releasedAt updatedAt build { id imageName } tests }`;
+
+test("runpodctl and runpod-mcp: a hub without listings, and no public endpoints", async () => {
+  await using world = await setup();
+  const list = `query Listings($input: ListingsInput!) { listings(input: $input) { ${LISTING} } }`;
+  const input = { searchQuery: "llm", limit: 10, offset: 0, orderBy: "createdAt", orderDirection: "desc" };
+  expect(await dataOf(world, list, { key: null, variables: { input } })).toEqual({ listings: [] });
+  expect(await dataOf(world, `{ listings(input: {}) { ${LISTING} } }`, { key: null })).toEqual({ listings: [] });
+  const get = `query GetListing($id: String!) { listing(id: $id) { ${LISTING} } }`;
+  expect(await dataOf(world, get, { variables: { id: "x" } })).toEqual({ listing: null });
+  const fromRepo = `query ($repoOwner: String!, $repoName: String!) {
+    listingFromRepo(repoOwner: $repoOwner, repoName: $repoName) { ${LISTING} } }`;
+  expect(await dataOf(world, fromRepo, { variables: { repoOwner: "o", repoName: "n" } })).toEqual({
+    listingFromRepo: null,
+  });
+  const configs =
+    "{ allAiApiPublicConfigs { id aiApiId modelName displayName description metadata isLive createdAt updatedAt } }";
+  expect(await dataOf(world, configs, { key: null })).toEqual({ allAiApiPublicConfigs: [] });
+});
+
+const MODEL = `id owner provider name status createdAt updatedAt
+  users { userId credentialType credentialReference status updatedAt } versions { uuid hash status metadata createdAt updatedAt }`;
+
+test.each([
+  ["myModels", `query myModels { myModels { ${MODEL} } }`, {}],
+  [
+    "myModel",
+    `query ($owner: String!, $name: String!) { myModel(owner: $owner, name: $name) { ${MODEL} } }`,
+    { owner: "o", name: "n" },
+  ],
+  [
+    "addModelToRepo",
+    `mutation ($input: AddModelToRepoInput!) { addModelToRepo(input: $input) { success message model { ${MODEL} } } }`,
+    { input: { name: "m", metadata: { any: [1] } } },
+  ],
+  [
+    "updateModelVersionStatus",
+    `mutation ($uuid: ID, $hash: ID, $status: ModelVersionStatus!) {
+      updateModelVersionStatus(uuid: $uuid, hash: $hash, status: $status) { success message modelVersion { uuid } } }`,
+    { uuid: "u", status: "READY" },
+  ],
+])("runpodctl: %s says that there is no repository of models", async (name, query, variables) => {
+  await using world = await setup();
+  const { message, path } = await errorOf(world, query, { variables });
+  expect([message, path]).toEqual(["Model Repo feature is not enabled for this user", [name]]);
+});
+
+test("flash: no apps, none found by its name, and none made", async () => {
+  await using world = await setup();
+  const apps = `query { myself { flashApps { id name flashEnvironments { id name state createdAt activeBuildId }
+    flashBuilds { id createdAt } } } }`;
+  expect(await dataOf(world, apps)).toEqual({ myself: { flashApps: [] } });
+  const byName = `query ($flashAppName: String!) { flashAppByName(flashAppName: $flashAppName) {
+    id name flashEnvironments { id } flashBuilds { id objectKey createdAt } } }`;
+  expect((await errorOf(world, byName, { variables: { flashAppName: "a" } })).message).toContain("not found");
+  const environment = `query ($input: FlashEnvironmentByNameInput!) { flashEnvironmentByName(input: $input) {
+    id name state activeBuildId endpoints { id name } networkVolumes { id name } } }`;
+  expect((await errorOf(world, environment, { variables: { input: { name: "e" } } })).message).toContain("not found");
+  const create = "mutation ($input: CreateFlashAppInput!) { createFlashApp(input: $input) { id name } }";
+  expect((await errorOf(world, create, { variables: { input: { name: "a" } } })).message).toContain("not offered");
+});
+
+test("flash login: a guest is told to use a key", async () => {
+  await using world = await setup();
+  const login = "mutation createFlashAuthRequest { createFlashAuthRequest { id status expiresAt } }";
+  expect((await errorOf(world, login, { key: null })).message).toContain("use an API key");
+});

@@ -1,0 +1,179 @@
+/** What public clients ask for and an installation of one's own does not have: lists of it are empty, and the rest is refused with the reason. */
+import {
+  GraphQLID,
+  GraphQLInputObjectType,
+  GraphQLObjectType,
+  type GraphQLOutputType,
+  GraphQLScalarType,
+} from "graphql";
+import { problem } from "../../kernel/problem.ts";
+import { catalogOperations } from "../../resources/catalog/operations.ts";
+import type { OperationFields } from "./context.ts";
+import { all, allIn, flag, float, int, listOf, text } from "./fields.ts";
+import { lookup } from "./operations.ts";
+import { refusalOf } from "./refusals.ts";
+import { Json, Void } from "./scalars.ts";
+
+const object = (name: string, fields: Record<string, { type: GraphQLOutputType }>) =>
+  new GraphQLObjectType({ name, fields });
+
+const GitBuild = object("GitBuild", all(text, "id", "imageName"));
+const Release = object("HubRelease", {
+  ...all(text, "id", "name", "tagName", "body", "readme", "branch", "license", "config", "iconUrl", "authorName"),
+  ...all(text, "createdAt", "releasedAt", "updatedAt"),
+  ...all(int, "deploys"),
+  ...all(Json, "tests"),
+  ...all(GitBuild, "build"),
+});
+const Listing = object("Listing", {
+  ...all(text, "id", "title", "repoId", "repoName", "repoOwner", "repoOwnerAvatarUrl", "description", "category"),
+  ...all(text, "type", "language", "createdAt", "updatedAt"),
+  ...all(int, "stars", "views", "deploys", "openIssues", "watchers"),
+  ...all(listOf(text), "tags"),
+  ...all(Release, "listedRelease"),
+});
+const AiApiPublicConfig = object("AiApiPublicConfig", {
+  ...all(text, "id", "aiApiId", "modelName", "displayName", "description", "metadata", "createdAt", "updatedAt"),
+  ...all(flag, "isLive"),
+});
+
+const ListingsInput = new GraphQLInputObjectType({
+  name: "ListingsInput",
+  fields: {
+    ...allIn(text, "searchQuery", "category", "orderBy", "orderDirection", "owner"),
+    ...allIn(int, "limit", "offset"),
+  },
+});
+
+const operation = lookup(catalogOperations.listGpuTypes);
+
+/** There is no hub, and nobody else's endpoints are offered. */
+export const hubQueries = {
+  listings: { type: listOf(Listing), args: { input: { type: ListingsInput } }, operation, answer: async () => [] },
+  listing: { type: Listing, args: { id: { type: text } }, operation, answer: async () => null },
+  listingFromRepo: {
+    ...{ type: Listing, operation, answer: async () => null },
+    args: { repoOwner: { type: text }, repoName: { type: text } },
+  },
+  allAiApiPublicConfigs: { type: listOf(AiApiPublicConfig), operation, answer: async () => [] },
+} satisfies OperationFields;
+
+/** Of an input that nobody reads, any form. */
+const anything = (name: string) => new GraphQLScalarType({ name });
+
+/** A field behind which there is nothing: whoever asks is told why. */
+function refusing(
+  type: GraphQLOutputType,
+  args: Record<string, GraphQLScalarType>,
+  why: string,
+  code: "not-found" | "rule-broken" = "rule-broken",
+) {
+  return {
+    type,
+    args: Object.fromEntries(Object.entries(args).map(([name, of]) => [name, { type: of }])),
+    resolve: () => {
+      throw refusalOf(problem(code, why));
+    },
+  };
+}
+
+// The words that a public client knows.
+const NO_MODELS = "Model Repo feature is not enabled for this user";
+const inputOf = (name: string) => ({ input: anything(name) });
+
+const ModelUser = object(
+  "ModelUser",
+  all(text, "userId", "credentialType", "credentialReference", "status", "updatedAt"),
+);
+const ModelVersion = object("ModelVersion", {
+  ...all(text, "uuid", "hash", "status", "createdAt", "updatedAt"),
+  ...all(Json, "metadata"),
+});
+const Model = object("Model", {
+  ...all(text, "id", "owner", "name", "provider", "status", "createdAt", "updatedAt"),
+  ...all(listOf(ModelUser), "users"),
+  ...all(listOf(ModelVersion), "versions"),
+});
+const UploadPart = object("ModelRepoUploadPart", { ...all(int, "partNumber"), ...all(text, "url", "expiresAt") });
+const Upload = object("ModelRepoUpload", {
+  ...all(text, "sessionId", "status", "uploadId", "bucket", "key", "keyPrefix", "completeUrl", "abortUrl"),
+  ...all(float, "partSizeBytes", "partCount", "expiresInSeconds"),
+  ...all(listOf(UploadPart), "parts"),
+});
+const ModelResult = object("ModelRepoResult", {
+  ...all(flag, "success"),
+  ...all(text, "message", "sessionId", "status"),
+  ...all(Model, "model"),
+  ...all(ModelVersion, "version", "modelVersion"),
+  ...all(Upload, "upload"),
+});
+
+export const modelQueries = {
+  myModels: refusing(listOf(Model), {}, NO_MODELS),
+  myModel: refusing(Model, { owner: text, name: text }, NO_MODELS),
+};
+export const modelMutations = {
+  addModelToRepo: refusing(ModelResult, inputOf("AddModelToRepoInput"), NO_MODELS),
+  removeModelFromRepo: refusing(ModelResult, inputOf("RemoveModelFromRepoInput"), NO_MODELS),
+  createModelRepoUpload: refusing(ModelResult, inputOf("CreateModelRepoUploadInput"), NO_MODELS),
+  completeModelRepoUpload: refusing(ModelResult, inputOf("CompleteModelRepoUploadInput"), NO_MODELS),
+  updateModelVersionStatus: refusing(
+    ModelResult,
+    { uuid: GraphQLID, hash: GraphQLID, status: anything("ModelVersionStatus") },
+    NO_MODELS,
+  ),
+};
+
+const NO_FLASH = "Flash apps are not offered by this installation; make an endpoint instead (docs/graphql.md)";
+const NO_LOGIN = "A login by browser is not offered by this installation; use an API key (millrace keys create)";
+const NO_APP = "Flash app not found: this installation has none";
+const NO_ENVIRONMENT = "Flash environment not found: this installation has none";
+
+const named = object("FlashNamed", all(text, "id", "name"));
+const Artifact = object("FlashArtifact", all(text, "objectKey", "downloadUrl", "uploadUrl", "expiresAt"));
+const FlashBuild = object("FlashBuild", { ...all(text, "id", "objectKey", "createdAt"), ...all(Json, "manifest") });
+const FlashEnvironment = object("FlashEnvironment", {
+  ...all(text, "id", "name", "state", "createdAt", "activeBuildId"),
+  ...all(Artifact, "activeArtifact"),
+  ...all(listOf(named), "endpoints", "networkVolumes"),
+});
+const FlashApp = object("FlashApp", {
+  ...all(text, "id", "name"),
+  ...all(listOf(FlashEnvironment), "flashEnvironments"),
+  ...all(listOf(FlashBuild), "flashBuilds"),
+});
+const FlashAuthRequest = object("FlashAuthRequest", all(text, "id", "status", "expiresAt", "apiKey"));
+
+/** Of the user. */
+export const flashApps = { flashApps: { type: listOf(FlashApp), resolve: () => [] } };
+
+export const flashQueries = {
+  flashApp: refusing(FlashApp, { flashAppId: text }, NO_APP, "not-found"),
+  flashAppByName: refusing(FlashApp, { flashAppName: text }, NO_APP, "not-found"),
+  flashEnvironment: refusing(FlashEnvironment, { flashEnvironmentId: text }, NO_ENVIRONMENT, "not-found"),
+  flashEnvironmentByName: refusing(
+    FlashEnvironment,
+    inputOf("FlashEnvironmentByNameInput"),
+    NO_ENVIRONMENT,
+    "not-found",
+  ),
+  flashBuild: refusing(
+    FlashBuild,
+    { flashBuildId: text },
+    "Flash build not found: this installation has none",
+    "not-found",
+  ),
+  flashAuthRequestStatus: refusing(FlashAuthRequest, { flashAuthRequestId: text }, NO_LOGIN),
+};
+
+export const flashMutations = {
+  createFlashApp: refusing(FlashApp, inputOf("CreateFlashAppInput"), NO_FLASH),
+  createFlashEnvironment: refusing(FlashEnvironment, inputOf("CreateFlashEnvironmentInput"), NO_FLASH),
+  prepareFlashArtifactUpload: refusing(Artifact, inputOf("PrepareFlashArtifactUploadInput"), NO_FLASH),
+  finalizeFlashArtifactUpload: refusing(FlashBuild, inputOf("FinalizeFlashArtifactUploadInput"), NO_FLASH),
+  updateFlashBuildManifest: refusing(FlashBuild, inputOf("UpdateFlashBuildManifestInput"), NO_FLASH),
+  deployBuildToEnvironment: refusing(FlashEnvironment, inputOf("DeployBuildToEnvironmentInput"), NO_FLASH),
+  deleteFlashApp: refusing(Void, { flashAppId: text }, NO_APP, "not-found"),
+  deleteFlashEnvironment: refusing(Void, { flashEnvironmentId: text }, NO_ENVIRONMENT, "not-found"),
+  createFlashAuthRequest: refusing(FlashAuthRequest, {}, NO_LOGIN),
+};
