@@ -20,7 +20,7 @@ export interface OperationField<Answer = unknown> {
   /** Where what is said decides which operation is meant, such as whether something is made or changed: that one. */
   meant?: (args: Arguments) => Operation;
   /** What it is done to, `id` above all, which the audit log names. */
-  params?: (args: Arguments) => Record<string, string>;
+  params?: (args: Arguments, context: GraphContext) => Record<string, string> | Promise<Record<string, string>>;
   /** What the caller says, in the terms of the operation's `in`. */
   body?: (args: Arguments) => unknown;
   answer: (call: Call & { body: Arguments }, context: GraphContext, args: Arguments) => Promise<Answer>;
@@ -54,7 +54,7 @@ export class GraphContext {
     const operation = field.meant?.(args) ?? field.operation;
     try {
       this.#refuseStrangers(operation);
-      const input = { params: params?.(args) ?? {}, body: () => body?.(args) };
+      const input = { params: (await params?.(args, this)) ?? {}, body: () => body?.(args) };
       const handler = (call: Call) => answer(call as Parameters<typeof answer>[0], this, args);
       return (await perform(operation, handler, this.caller, input, this.#auditing(name))) as Answer;
     } catch (error) {

@@ -81,6 +81,8 @@ test("a template in use is not deleted, and says by what", async () => {
   expect((await refused(world, remove)).message).toContain(`endpoint 'e' (${endpoint.id})`);
   await world.call("DELETE", `/v2/serverless/${endpoint.id}`);
   expect(await told(world, remove)).toEqual({ deleteTemplate: null });
+  const { entries } = (await world.call("GET", "/v2/account/audit")).json;
+  expect(entries[0]).toMatchObject({ operation: "deleteTemplate", resource: { type: "templates", id: made.id } });
 });
 
 test("anybody reads public templates without a key; private ones are nobody else's", async () => {

@@ -87,10 +87,11 @@ export const templateMutations = {
     type: Void,
     args: { templateName: { type: text } },
     operation: change(templateOperations.deleteTemplate),
-    params: ({ templateName }) => ({ id: String(templateName ?? "") }),
-    async answer({ caller, params }, { services }) {
-      const { id } = await services.templates.named(caller, params.id!);
-      await services.templates.remove(caller, id, { bound: true });
+    // The audit log tells of what is deleted by its id, as of everything.
+    async params({ templateName }, { caller, services }) {
+      const named = await orNull(services.templates.named(caller, String(templateName ?? "")));
+      return { id: named?.id ?? "" };
     },
+    answer: ({ caller, params }, { services }) => services.templates.remove(caller, params.id!, { bound: true }),
   },
 } satisfies OperationFields;
