@@ -17,9 +17,10 @@ interface Pair {
   value?: string | null;
 }
 
-/** The parts of a container that GraphQL says in another form than the dialect. */
-export function containerOf({ env, ports }: Said): Flat {
+/** The parts of a container that GraphQL says in another form than the dialect. Clients that always send a disk send 0 where none is chosen. */
+export function containerOf({ env, ports, containerDiskInGb }: Said): Flat {
   return {
+    ...(containerDiskInGb === 0 && { containerDiskInGb: undefined }),
     ...(env !== undefined && { env: envFrom((env as (Pair | null)[]).flatMap(pairOf)) }),
     ...(ports !== undefined && { ports: portsFrom(ports as string) }),
   };

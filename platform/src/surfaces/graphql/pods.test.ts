@@ -86,6 +86,26 @@ test("of several types the first with room is taken, in their order", async () =
   });
 });
 
+test("beside a template, what is sent empty or as 0 leaves what the template has", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const template = { name: "t", image: "host:/app", disk: 33, env: { A: "b" }, ports: ["80/http"], args: "sleep 1" };
+  const { json } = await world.call("POST", "/v2/templates", { body: template });
+  const input = {
+    ...INPUT,
+    templateId: json.id,
+    imageName: "",
+    dockerArgs: "",
+    ports: "",
+    env: [],
+    containerDiskInGb: 0,
+  };
+  const { podFindAndDeployOnDemand: made } = await told(world, CREATE, { input });
+  expect((await told(world, one(made.id, "imageName dockerArgs ports containerDiskInGb env templateId"))).pod).toEqual({
+    ...{ imageName: "host:/app", dockerArgs: "sleep 1", ports: "80/http", containerDiskInGb: 33, templateId: json.id },
+    env: expect.arrayContaining(["A=b"]),
+  });
+});
+
 test("names are unique: a second Pod of one name is refused", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   await told(world, CREATE, { input: INPUT });

@@ -26,5 +26,5 @@ const EMPTY_IS_NOTHING = ["imageName", "name", "ports", "volumeMountPath", "cont
 
 export function templateFlat(input: unknown): Flat {
   const said = given(input, ...EMPTY_IS_NOTHING);
-  return { ...sameNames(said, templateDialect.fields), ...containerOf(said) };
+  return given({ ...sameNames(said, templateDialect.fields), ...containerOf(said) });
 }

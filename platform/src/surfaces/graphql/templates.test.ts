@@ -54,6 +54,12 @@ test("without an id it is made, with one it is changed, and what is left out sta
   expect(json).toMatchObject({ image: "nginx:2", cmd: ["nginx", "-g", "daemon off;"], ports: ["80/http", "22/tcp"] });
 });
 
+test("no disk and no storage are said by 0", async () => {
+  await using world = await setup();
+  const { saveTemplate } = await told(world, SAVE, { input: { ...INPUT, containerDiskInGb: 0, volumeInGb: 0 } });
+  expect(saveTemplate).toMatchObject({ containerDiskInGb: 20, volumeInGb: 0 });
+});
+
 test("a new one needs a name and an image, and the name is free", async () => {
   await using world = await setup();
   expect((await refused(world, SAVE, { input: { name: "web" } })).message).toContain("imageName");
