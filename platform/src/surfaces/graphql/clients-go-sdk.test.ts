@@ -1,7 +1,7 @@
 /** What runpod-go-sdk, editors of Pods and the samples of documentation ask for of Pods and endpoints. */
 import { expect, test } from "vitest";
 import { told } from "../../../tests/graphql-calls.ts";
-import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import { CPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 
 test.each(["PodFilter", "PodFilter!"])("runpod-go-sdk reads a Pod by a variable of type %s", async (type) => {
   await using world = await setupPods({ machine: TWO_GPUS });
@@ -39,6 +39,24 @@ test("an editor changes what it names of a Pod that runs, and nothing else", asy
     containerDiskInGb: 20,
     volumeInGb: 30,
     volumeMountPath: "/workspace",
+  });
+});
+
+test("an editor that sends everything empties what can be emptied, and says nothing by other empty texts", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create({ ...CPU_POD, env: { A: "b" }, args: "sleep 1", ports: ["80/http"] });
+  const query = `mutation edit($input: PodEditJobInput!) { podEditJob(input: $input) { imageName ports env dockerArgs } }`;
+  const input = {
+    podId: id,
+    imageName: "",
+    ports: "",
+    env: [],
+    dockerArgs: "",
+    volumeMountPath: "",
+    containerDiskInGb: null,
+  };
+  expect((await told(world, query, { input })).podEditJob).toEqual({
+    ...{ imageName: "host:/app", ports: "80/http", env: [], dockerArgs: "" },
   });
 });
 

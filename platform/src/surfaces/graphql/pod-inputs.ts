@@ -1,5 +1,6 @@
 /** What inputs of GraphQL say of a Pod, in the names of the flat dialect. */
 import type { Flat } from "../../kernel/flat.ts";
+import { compareVersions } from "../../machines/terms.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { given } from "./fields.ts";
@@ -9,7 +10,7 @@ type Said = Readonly<Record<string, unknown>>;
 /** Clients send these empty where they have nothing to say. */
 const EMPTY_IS_NOTHING = [
   ...["dataCenterId", "networkVolumeId", "templateId", "containerRegistryAuthId", "countryCode", "minCudaVersion"],
-  ...["cudaVersion", "gpuTypeId", "instanceId", "imageName", "volumeMountPath"],
+  ...["cudaVersion", "gpuTypeId", "instanceId", "imageName", "volumeMountPath", "ports"],
 ];
 
 interface Pair {
@@ -34,8 +35,8 @@ export const sameNames = (said: Said, fields: object): Flat =>
 
 /** A new Pod, on GPUs or on CPUs. */
 export function newPodFlat(input: unknown): Flat {
-  // Of a new one these empty say nothing too, and leave what the template has.
-  const said = given(input, ...EMPTY_IS_NOTHING, "dockerArgs", "ports");
+  // Of a new one an empty command says nothing too, and leaves that of the template.
+  const said = given(input, ...EMPTY_IS_NOTHING, "dockerArgs");
   return given({
     ...sameNames(said, podDialect.fields),
     ...containerOf(said),
@@ -47,7 +48,7 @@ export function newPodFlat(input: unknown): Flat {
 
 const hasItems = (list: unknown) => Array.isArray(list) && list.length > 0;
 
-/** A change of a Pod that is there: what is given is replaced, the empty ones too. */
+/** A change of a Pod that is there: an empty command clears the one it has, and so does an empty list of variables. */
 export function changedPodFlat(input: unknown): Flat {
   const said = given(input, ...EMPTY_IS_NOTHING);
   return given({ ...sameNames(said, podDialect.fields), ...containerOf(said), ...storageOf(said) });
@@ -67,18 +68,27 @@ const withoutGpus: Flat = { gpuCount: undefined, allowedCudaVersions: undefined,
 
 /** What is asked for of the whole Pod is asked for of each of its GPUs in equal parts. */
 function gpusOf(said: Said): Flat {
-  const { gpuTypeId, gpuTypeIdList, gpuCount, minMemoryInGb, minVcpuCount, cudaVersion } = said;
+  const { gpuTypeId, gpuTypeIdList, gpuCount, minMemoryInGb, minVcpuCount } = said;
   const types = [...new Set([...(gpuTypeId === undefined ? [] : [gpuTypeId]), ...namesIn(gpuTypeIdList)])];
   const each = (amount: unknown) => Math.ceil((amount as number) / ((gpuCount as number | undefined) ?? 1));
-  const allowed = namesIn(said.allowedCudaVersions);
-  const versions = allowed.length === 0 && cudaVersion !== undefined ? [cudaVersion] : allowed;
   return {
     instanceIds: undefined,
     ...(types.length > 0 && { gpuTypeIds: types }),
     ...(isMore(minMemoryInGb) && { minRAMPerGPU: each(minMemoryInGb) }),
     ...(isMore(minVcpuCount) && { minVCPUPerGPU: each(minVcpuCount) }),
-    allowedCudaVersions: versions.length === 0 ? undefined : versions,
+    ...cudaOf(said),
   };
+}
+
+/** Some clients name the versions that will do and the least one beside them: then those of the list that are as new as that. */
+function cudaOf({ allowedCudaVersions, cudaVersion, minCudaVersion }: Said): Flat {
+  const listed = namesIn(allowedCudaVersions) as string[];
+  const named = listed.length === 0 && cudaVersion !== undefined ? [cudaVersion as string] : listed;
+  const least = minCudaVersion as string | undefined;
+  const newer = named.filter((version) => least === undefined || compareVersions(version, least) >= 0);
+  return newer.length === 0
+    ? { allowedCudaVersions: named.length === 0 ? undefined : named }
+    : { allowedCudaVersions: newer, minCudaVersion: undefined };
 }
 
 const isMore = (amount: unknown): boolean => typeof amount === "number" && amount > 0;

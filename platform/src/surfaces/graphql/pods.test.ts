@@ -106,6 +106,21 @@ test("beside a template, what is sent empty or as 0 leaves what the template has
   });
 });
 
+test("CUDA versions may be listed, named as the only one or as the least, and in both ways at once", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const terms = async (said: object) => {
+    const { podFindAndDeployOnDemand: made } = await told(world, CREATE, { input: { ...INPUT, ...said } });
+    const { pod } = await told(world, one(made.id, "allowedCudaVersions minCudaVersion"));
+    await told(world, `mutation { podTerminate(input: {podId: "${made.id}"}) }`);
+    return [pod.allowedCudaVersions, pod.minCudaVersion];
+  };
+  expect(await terms({ allowedCudaVersions: [], minCudaVersion: "12.4" })).toEqual([[], "12.4"]);
+  expect(await terms({ cudaVersion: "12.4" })).toEqual([["12.4"], null]);
+  expect(await terms({ allowedCudaVersions: ["12.8", "11.8"], minCudaVersion: "12.4" })).toEqual([["12.8"], null]);
+  const none = { ...INPUT, allowedCudaVersions: ["11.8"], minCudaVersion: "12.4" };
+  expect((await refused(world, CREATE, { input: none })).message).toContain("exclude each other");
+});
+
 test("names are unique: a second Pod of one name is refused", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   await told(world, CREATE, { input: INPUT });
