@@ -5,7 +5,10 @@ import { type Unsayable, unsayable } from "../platform/src/resources/unsayable.t
 const MARKED = /(<!-- unsayable -->\n)[\s\S]*?(<!-- end of unsayable -->)/;
 
 /** The documents, and which surface each is about. */
-export const unsayableIn = { "docs/rest-v1.md": "restV1" } as const satisfies Record<string, keyof Unsayable>;
+export const unsayableIn = { "docs/rest-v1.md": "restV1", "docs/graphql.md": "graphql" } as const satisfies Record<
+  string,
+  keyof Unsayable
+>;
 
 type Surface = (typeof unsayableIn)[keyof typeof unsayableIn];
 

@@ -21,7 +21,7 @@ export interface Resource<T> {
   faces: Record<string, Face<T>>;
 }
 
-async function called(world: World, method: string, path: string, body?: object): Promise<Answered> {
+export async function called(world: World, method: string, path: string, body?: object): Promise<Answered> {
   const { status, json, text } = await world.call(method, path, body && { body });
   if (status >= 300)
     throw new Error(`${method} ${path} was answered with ${status}: ${text} to ${JSON.stringify(body)}`);

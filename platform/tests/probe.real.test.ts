@@ -93,7 +93,13 @@ const faces: Record<string, { model: string; of: Record<string, Face> }> = {
   },
   endpoint: {
     model: "Endpoint",
-    of: { "REST v2": rest("/v2/serverless", { name: "2", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] }) },
+    of: {
+      "REST v2": rest("/v2/serverless", { name: "2", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] }),
+      GraphQL: graphql({
+        ...{ make: "saveEndpoint", change: "saveEndpoint", id: "id", list: "endpoints" },
+        input: { name: "G", instanceIds: ["cpu3c-2-4"], template: { name: "t", imageName: "busybox" } },
+      }),
+    },
   },
   Pod: {
     model: "Pod",

@@ -14,6 +14,13 @@ export interface Unsayable {
 const NOTHING = "nothing";
 const ONE_TEXT = "in one text, `dockerArgs`";
 
+/** Clients of GraphQL send these empty where they have nothing to say. */
+const EMPTIED = {
+  values: "none, where there was something",
+  restV1: null,
+  graphql: "nothing: an empty text leaves it",
+} as const;
+
 export const unsayable: readonly Unsayable[] = [
   {
     ...{ resource: "endpoint", field: "scaling.queueDelay", values: "parts of a second, such as 0.5" },
@@ -30,7 +37,12 @@ export const unsayable: readonly Unsayable[] = [
   { resource: "Pod", field: "entrypoint", restV1: null, graphql: ONE_TEXT },
   { resource: "Pod", field: "cmd", restV1: null, graphql: ONE_TEXT },
   {
-    ...{ resource: "template", field: "ports", values: "none, where there were some" },
-    ...{ restV1: null, graphql: "nothing: an empty text leaves them" },
+    ...{ resource: "endpoint", field: "type", values: "LOAD_BALANCER" },
+    ...{ restV1: "nothing: what it makes has a queue", graphql: null },
   },
+  ...["dataCenterIds", "networkVolumes", "gpu.allowedCudaVersions", "gpu.minCudaVersion"].map(
+    (field) => ({ resource: "endpoint", field, ...EMPTIED }) as const,
+  ),
+  { resource: "template", field: "ports", ...EMPTIED },
+  { resource: "template", field: "registry", ...EMPTIED },
 ];

@@ -1,5 +1,6 @@
 /** One model, many faces: what was made through one surface reads the same through all others, and what one changes is changed in all. */
 import { describe, expect, test } from "vitest";
+import { endpoints } from "../../tests/endpoint-faces.ts";
 import type { Face, Resource } from "../../tests/faces.ts";
 import { registries, templates, volumes } from "../../tests/plain-faces.ts";
 import { pods } from "../../tests/pod-faces.ts";
@@ -14,6 +15,7 @@ const resources: Record<string, Resource<any>> = {
   "network volume": volumes,
   registry: registries,
   Pod: pods,
+  endpoint: endpoints,
 };
 
 const cases = Object.entries(resources).flatMap(([what, resource]) =>
