@@ -175,6 +175,18 @@ describe("its template", () => {
   });
 });
 
+test("a key that may not read templates sees of one what the endpoint shows itself, and nothing else", async () => {
+  await using there = await world();
+  const templateId = await there.template({ name: "secretive", readme: "not for them" });
+  const { id } = await there.made({ name: "r", templateId });
+  const read = async (key: string) =>
+    (await there.call("GET", `${ENDPOINTS}/${id}?includeTemplate=true`, { key })).json.template;
+  const shown = { id: templateId, imageName: "busybox:1", env: { A: "1" } };
+  expect(await read(await there.newKey({ scopes: ["serverless:read"] }))).toMatchObject({ ...shown, readme: "" });
+  expect(await read(await there.newKey({ endpoints: [id] }))).toMatchObject({ ...shown, readme: "" });
+  expect(await read(await there.newKey())).toMatchObject({ ...shown, readme: "not for them" });
+});
+
 test("a list is a bare array, the newest first", async () => {
   await using there = await world();
   const first = await there.made();

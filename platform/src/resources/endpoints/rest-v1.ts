@@ -5,6 +5,7 @@ import type { Flat } from "../../kernel/flat.ts";
 import { inFlatWords } from "../../kernel/flat-words.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { isProblem } from "../../kernel/problem.ts";
+import { allows } from "../../kernel/scope.ts";
 import { shownTemplate } from "../templates/rest-v1.ts";
 import type { TemplateService } from "../templates/service.ts";
 import type { WorkerPods } from "../workers/pods-v1.ts";
@@ -72,13 +73,20 @@ async function allShown(
   const templateOf = includeTemplate ? await followed(templates, caller, items) : undefined;
   return items.map((item) => {
     const record = shown(item);
-    const template = templateOf && shownTemplate(templateOf.get(record.templateId as string) ?? ownTemplate(item));
+    const template = templateOf && shownTemplate(templateOf.get(record.templateId as string) ?? ownOf(item, record));
     return { ...record, ...(template && { template }), ...(workers && { workers: workers.get(item.id) ?? [] }) };
   });
 }
 
-/** The templates that some of them follow; all others have their own configuration in the form of one. */
+/** Its own configuration, under the id that it shows as its template's. */
+const ownOf = (item: EndpointItem, { templateId }: Flat) => ({ ...ownTemplate(item), id: templateId as string });
+
+/**
+ * The templates that some of them follow, as far as the caller may read templates; all others have their own configuration in the form of
+ * one, in which nothing is that the endpoint does not show itself.
+ */
 async function followed(templates: TemplateService, caller: Caller, items: readonly EndpointItem[]) {
+  if (caller.endpoints || !allows(caller.grants, "templates:read")) return new Map<string, never>();
   const ids = items.flatMap(({ doc }) => (doc.follows && doc.template) || []);
   const found = new Map<string, Awaited<ReturnType<TemplateService["visible"]>>>();
   for (const id of new Set(ids)) {

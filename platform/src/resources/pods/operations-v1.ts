@@ -113,10 +113,10 @@ const included = (description: string) => t.Optional(t.Boolean({ default: false,
 
 const including = {
   includeMachine: included("What is known of its machine."),
-  includeNetworkVolume: included("The network volume that it mounts."),
+  includeNetworkVolume: included("The network volume that it mounts; needs `network-volumes:read`."),
   includeSavingsPlans: included("There are none here: an empty list."),
-  includeTemplate: included("The template that it was made from."),
-  includeWorkers: included("Workers of endpoints, too."),
+  includeTemplate: included("The template that it was made from; needs `templates:read`."),
+  includeWorkers: included("Workers of endpoints, too; needs `serverless:read`."),
 };
 
 const only = (what: string) => t.Optional(t.String({ maxLength: 191, description: `Only ${what}.` }));

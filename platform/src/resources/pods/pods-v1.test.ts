@@ -1,6 +1,7 @@
 /** Pods through REST v1: made in every form, found, changed. */
 import { describe, expect, test } from "vitest";
 import { type PodWorld, type PodWorldOptions, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import type { Grant } from "../../kernel/scope.ts";
 
 const PODS = "/v1/pods";
 const GPU = { name: "box", imageName: "host:/app", gpuTypeIds: ["NVIDIA A40"] };
@@ -200,6 +201,22 @@ describe("a list", () => {
       machine: { gpuTypeId: "NVIDIA A40", gpuType: { displayName: "A40" }, dataCenterId: "EU-RO-1", secureCloud: true },
       savingsPlans: [],
     });
+  });
+
+  test.each([
+    ["includeTemplate", "templates:read"],
+    ["includeNetworkVolume", "network-volumes:read"],
+    ["includeWorkers", "serverless:read"],
+  ] as const)("%s needs the scope of what it shows", async (include, scope) => {
+    await using there = await world();
+    const { id } = await there.made(CPU);
+    for (const path of [PODS, `${PODS}/${id}`]) {
+      const asked = async (scopes: Grant[]) =>
+        there.call("GET", `${path}?${include}=true`, { key: await there.newKey({ scopes }) });
+      const { status, json } = await asked(["pods:read"]);
+      expect([status, json.message]).toEqual([403, expect.stringContaining(`'${scope}'`)]);
+      expect((await asked(["pods:read", scope])).status).toBe(200);
+    }
   });
 
   test("a query that is none: 400", async () => {

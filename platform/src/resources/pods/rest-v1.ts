@@ -5,6 +5,7 @@ import type { Flat } from "../../kernel/flat.ts";
 import { inFlatWords } from "../../kernel/flat-words.ts";
 import type { Call, Handlers, Operation } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
+import { allows } from "../../kernel/scope.ts";
 import { shownTemplate } from "../templates/rest-v1.ts";
 import type { TemplateService } from "../templates/service.ts";
 import { shown as shownVolume } from "../volumes/rest-v1.ts";
@@ -42,16 +43,18 @@ export function podHandlersV1(parts: PodPartsV1): Handlers<Operations> {
     shown((await roomFor("start pod", pods.act(call.caller, idOf(call), "start", { waits: false })))!);
   return {
     async listPods({ caller, query }) {
+      requireIncluded(caller, query);
       const own = await unpaged((asked) => pods.list(caller, { ...asked, includeClusterPods: false }));
       const records = await allShown(parts, caller, query, own);
       const workers = query.includeWorkers ? await parts.workerPods.all(caller, query) : [];
-      return [...records, ...workers].filter((record) => isAskedFor(record, query));
+      return newestFirst([...records, ...workers]).filter((record) => isAskedFor(record, query));
     },
     createPod: inFlatWords(podDialect.fields, async ({ caller, body }: Call<Operations["createPod"]>) => {
       const naming = { uniqueName: true, isDefaultName: body.name === undefined };
       return shown(await roomFor("create pod", pods.create(caller, newPodTerms(body), naming)));
     }),
     async getPod({ caller, params, query }) {
+      requireIncluded(caller, query);
       const worker = query.includeWorkers && (await parts.workerPods.find(caller, params.podId!, query));
       if (worker) return worker;
       return (await allShown(parts, caller, query, [await pods.own(caller, params.podId!)]))[0]!;
@@ -66,6 +69,22 @@ export function podHandlersV1(parts: PodPartsV1): Handlers<Operations> {
     resetPod: async (call) => shown(await pods.reset(call.caller, idOf(call))),
   };
 }
+
+/** What is shown beside a Pod is read on the same terms as by itself. */
+const inclusions = {
+  includeNetworkVolume: "network-volumes:read",
+  includeTemplate: "templates:read",
+  includeWorkers: "serverless:read",
+} as const;
+
+function requireIncluded({ grants }: Caller, query: Partial<Query>): void {
+  for (const [name, scope] of Object.entries(inclusions))
+    if (query[name as keyof typeof inclusions] && !allows(grants, scope))
+      throw problem("not-allowed", `This API key lacks the scope '${scope}', which '${name}' needs.`);
+}
+
+const newestFirst = (records: Flat[]): Flat[] =>
+  records.toSorted((a, b) => String(b.createdAt).localeCompare(String(a.createdAt)));
 
 /** With what the query includes, each of which is read once for all of them. */
 async function allShown(
