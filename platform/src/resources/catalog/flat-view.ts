@@ -4,6 +4,7 @@ import {
   cpuFlavors,
   cpuPrice,
   type DataCenter,
+  dataCenter,
   dataCenters,
   type GpuType,
   gpuPrice,
@@ -137,6 +138,12 @@ const AREAS: Record<string, string> = { FR: "France", SG: "SE Asia" };
 const countries = new Intl.DisplayNames(["en"], { type: "region" });
 
 export const flatDataCenters = () => dataCenters().map(flatDataCenter);
+
+export function knownDataCenter(id: string): FlatDataCenter | undefined {
+  const found = dataCenter(id);
+  return found && flatDataCenter(found);
+}
+
 export type FlatDataCenter = ReturnType<typeof flatDataCenter>;
 
 function flatDataCenter(center: DataCenter) {

@@ -10,10 +10,10 @@ import { catalogOperations } from "../../resources/catalog/operations.ts";
 import { spendingOperations } from "../../resources/spending/operations.ts";
 import { DataCenter } from "./catalog.ts";
 import type { Arguments, GraphContext, OperationField, OperationFields } from "./context.ts";
-import { all, allIn, flag, float, given, listOf, text } from "./fields.ts";
+import { all, allIn, flag, float, given, int, listOf, text } from "./fields.ts";
 import { change, lookup } from "./operations.ts";
 import { refusalOf } from "./refusals.ts";
-import { DateTime, Json } from "./scalars.ts";
+import { DateTime } from "./scalars.ts";
 
 /** Null for somebody without a key. A Pod's own key speaks for the Pod alone. */
 export function myself({ caller }: GraphContext): object | null {
@@ -68,12 +68,15 @@ const ServerlessDiscount = new GraphQLObjectType({
   fields: { ...all(text, "type"), ...all(float, "discountFactor"), ...all(DateTime, "expirationDate") },
 });
 
+/** Of somebody who rents machines out. */
+const HostedMachine = new GraphQLObjectType({ name: "Machine", fields: all(text, "id", "name") });
+
 /** What public clients read and nobody here has, or what is so for everybody. */
 const always = {
   ...constant(float, { minBalance: 0, hostBalance: 0 }),
   ...constant(flag, { signedTermsOfService: true, multiFactorEnabled: false, isTeam: false }),
-  ...constant(Json, { machineQuota: null, maxServerlessConcurrency: null }),
-  ...constant(listOf(Json), { machines: [] }),
+  ...constant(int, { machineQuota: null, maxServerlessConcurrency: null }),
+  ...constant(listOf(HostedMachine), { machines: [] }),
   ...constant(ServerlessDiscount, { serverlessDiscount: null }),
 };
 

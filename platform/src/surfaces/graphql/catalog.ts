@@ -12,6 +12,7 @@ import {
   flatGpuPools,
   flatGpuTypes,
   gpuAvailability,
+  knownDataCenter,
   knownGpuType,
   type LowestPrice,
   lowestPrices,
@@ -66,7 +67,8 @@ export const GpuType: GraphQLObjectType<FlatGpuType, GraphContext> = new GraphQL
     ...all(listOf(int), "nodeGroupGpuSizes"),
     nodeGroupDatacenters: {
       type: listOf(DataCenter),
-      resolve: ({ id }, _args, { services }) => clusterDataCenters(services.catalog, id),
+      resolve: ({ id }, _args, context) =>
+        context.once(`groups ${id}`, () => clusterDataCenters(context.services.catalog, id)),
     },
     lowestPrice: {
       type: Price,
@@ -82,7 +84,7 @@ async function priceOf(id: string, input: unknown, context: GraphContext) {
   const { catalog } = context.services;
   const prices = await context.once(`price ${JSON.stringify(ask)}`, () => lowestPrices(catalog, ask));
   const [center] = ask.dataCenters ?? [];
-  const compliance = flatDataCenters().find((one) => one.id === center)?.compliance ?? null;
+  const compliance = center === undefined ? null : (knownDataCenter(center)?.compliance ?? null);
   return { ...prices.get(id), ask, compliance, countryCode: ask.countryCodes?.[0] ?? null };
 }
 

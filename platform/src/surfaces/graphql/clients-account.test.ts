@@ -89,7 +89,7 @@ describe("the user", () => {
     const { apiKeys, datacenters, machines } = (
       await dataOf(
         world,
-        "{ myself { apiKeys { id name permissions createdAt lastUsed } datacenters { id } machines } }",
+        "{ myself { apiKeys { id name permissions createdAt lastUsed } datacenters { id } machines { id } } }",
       )
     ).myself;
     expect(apiKeys[0]).toMatchObject({ permissions: "secrets:read,pods:read", lastUsed: null });

@@ -39,6 +39,8 @@ interface ContextParts {
 export class GraphContext {
   readonly caller: Caller;
   readonly services: GraphServices;
+  /** Fields that were resolved so far. */
+  fields = 0;
   readonly #auditing: (name: string) => Auditing;
   readonly #read = new Map<unknown, Promise<unknown>>();
 

@@ -22,6 +22,7 @@ import {
   visitWithTypeInfo,
 } from "graphql";
 import { unstorable } from "../../kernel/storable.ts";
+import { fewListsWithin } from "./answer-size.ts";
 
 /** Clients write templates and keys into their documents; nothing that is asked for takes more. */
 export const LONGEST_QUERY = 256 * 1024;
@@ -56,6 +57,7 @@ const limits: ValidationRule[] = [
   costLimitRule({ maxCost: MOST_COST, ignoreIntrospection: true }),
   fewRepeated,
   storableTexts,
+  fewListsWithin,
 ] as ValidationRule[];
 
 export class Documents {

@@ -1,7 +1,9 @@
 /** What a document may ask for: what clients really send passes, and what would keep the server busy is refused before it is executed. */
 import { describe, expect, test } from "vitest";
+import { setupFleet } from "../../../tests/fleet-world.ts";
 import { ask } from "../../../tests/graphql.ts";
 import { setup } from "../../../tests/world.ts";
+import { gpuTypeIds } from "../../catalog/compute.ts";
 import { LONGEST_QUERY } from "./documents.ts";
 
 const many = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join(" ");
@@ -104,5 +106,43 @@ describe("introspection", () => {
       `{ __schema { types { ${"fields { type { ".repeat(8)} name ${"} }".repeat(8)} } } }`,
     );
     expect(status).toBe(400);
+  });
+});
+
+describe("an answer", () => {
+  /** A machine that has everything everywhere, as that of somebody who has no GPU. */
+  async function withEverything() {
+    const gpus = gpuTypeIds().map((type) => ({ type, count: 8, virtual: true }));
+    const box = { id: "machine", vcpu: 64, memoryMb: 1024 * 1024, diskGb: 1000, gpus, ceilings: true };
+    const world = await setupFleet({ machine: { capacity: [box] } });
+    await world.pass(1);
+    return world;
+  }
+
+  const within = (inner: string) => `{ dataCenters { gpuAvailability { gpuType { ${inner} } } } }`;
+
+  test("has lists within lists so deep as clients ask for, and no deeper", async () => {
+    await using world = await withEverything();
+    const lists = within("nodeGroupDatacenters { gpuAvailability { id } }");
+    const { status, json } = await ask(world, lists, { key: null });
+    expect([status, json.errors[0].message]).toEqual([400, "Lists within lists: at most 3 are answered, not 4."]);
+    const named = `{ dataCenters { gpuAvailability { gpuType { ...A } } } }
+      fragment A on GpuType { nodeGroupDatacenters { ...B } } fragment B on DataCenter { gpuAvailability { id } }`;
+    expect((await ask(world, named)).status).toBe(400);
+    expect((await ask(world, within("nodeGroupDatacenters { id }"))).status).toBe(200);
+  });
+
+  test("that would be longer than any client reads is cut off before it is made, and says so once", async () => {
+    await using world = await withEverything();
+    const query = within("nodeGroupDatacenters { id name location }");
+    for (const [key, most] of [
+      [world.key, 250_000],
+      [null, 60_000],
+    ] as const) {
+      const { status, json } = await ask(world, query, { key });
+      expect([status, json.data, json.errors.length]).toEqual([200, null, 1]);
+      expect(json.errors[0].message).toContain(`more than ${most} fields`);
+      expect(json.errors[0].extensions).toEqual({ code: "RUNPOD", meaning: "too-much" });
+    }
   });
 });

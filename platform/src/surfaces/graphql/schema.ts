@@ -9,6 +9,7 @@ import {
   updateUserSettings,
   userSettings,
 } from "./account.ts";
+import { counted } from "./answer-size.ts";
 import { catalogQueries } from "./catalog.ts";
 import { clusterMutations, ownClusters } from "./clusters.ts";
 import { type GraphContext, type OperationFields, resolved } from "./context.ts";
@@ -80,4 +81,4 @@ const Mutation = new GraphQLObjectType<unknown, GraphContext>({
   }),
 });
 
-export const graphSchema = new GraphQLSchema({ query: Query, mutation: Mutation });
+export const graphSchema = counted(new GraphQLSchema({ query: Query, mutation: Mutation }));

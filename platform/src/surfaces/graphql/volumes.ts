@@ -1,6 +1,6 @@
 /** Network volumes by GraphQL. */
 import { GraphQLInputObjectType, GraphQLObjectType } from "graphql";
-import { flatDataCenters } from "../../resources/catalog/flat-view.ts";
+import { knownDataCenter } from "../../resources/catalog/flat-view.ts";
 import { networkVolumeDialect } from "../../resources/volumes/flat.ts";
 import { NetworkVolume as Model } from "../../resources/volumes/model.ts";
 import { networkVolumeOperations } from "../../resources/volumes/operations.ts";
@@ -20,7 +20,7 @@ export const NetworkVolume = new GraphQLObjectType<FlatVolume, GraphContext>({
     ...outputFields(networkVolumeDialect),
     dataCenter: {
       type: DataCenter,
-      resolve: ({ dataCenterId }) => flatDataCenters().find(({ id }) => id === dataCenterId),
+      resolve: ({ dataCenterId }) => knownDataCenter(dataCenterId),
     },
   }),
 });
