@@ -45,7 +45,9 @@ export const pods: Resource<Pod> = {
       : { flavor: "cpu3c", vcpus: random.pick([2, 4]) },
   }),
   change(random) {
-    const { env, ports, command, disk } = anyContainer(random);
+    const { env, command, disk, ...others } = anyContainer(random);
+    // By an empty text GraphQL says nothing of ports.
+    const ports = others.ports.length > 0 ? others.ports : ["80/http"];
     return random.pick([{ env }, { ports }, { command }, { disk }, { env, disk }]);
   },
   faces: {
