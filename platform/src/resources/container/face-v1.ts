@@ -16,8 +16,8 @@ export const takenContainer = {
     description: "Registry auth; the empty text, or null, means none.",
   }),
   containerDiskInGb: t.Optional({
-    ...nullable(t.Integer({ minimum: 1, maximum: LARGEST_GB })),
-    description: "Container disk in GB.",
+    ...nullable(t.Integer({ minimum: 0, maximum: LARGEST_GB })),
+    description: "Container disk in GB; 0, or null, says nothing of it.",
   }),
   volumeInGb: t.Optional({
     ...nullable(t.Integer({ minimum: 0, maximum: LARGEST_GB })),
@@ -31,11 +31,13 @@ export const shownContainer = {
 
 /** The same in the forms of the dialect. */
 export function containerFrom(body: Flat): Flat {
-  const { env: variables, ports: named, containerRegistryAuthId: auth, ...plain } = body;
+  const { env: variables, ports: named, containerRegistryAuthId: auth, containerDiskInGb: disk, ...plain } = body;
   return {
     ...withoutNulls(commandIn(plain)),
     ...(isSaid(variables) && { env: envFrom(variables as Parameters<typeof envFrom>[0]) }),
     ...(isSaid(named) && { ports: portsFrom(named as Parameters<typeof portsFrom>[0]) }),
+    // Some send it with everything, whether they chose one or not.
+    ...(isSaid(disk) && disk !== 0 && { containerDiskInGb: disk }),
     ...(auth !== undefined && { containerRegistryAuthId: auth || null }),
   };
 }

@@ -23,18 +23,16 @@ export function changedEndpointTerms(body: Flat, before: KeptEndpoint): Endpoint
   return { ...endpointShapes.updated(withoutIdleTimeout(flat, before), before), ...flashBootIn(body, before) };
 }
 
-/** What stands in the dialect under the same name and in the same form. */
-function plainIn(body: Flat): Flat {
-  const {
-    gpuTypeId: _,
-    gpuTypeIds: __,
-    gpuCount: ___,
-    minCudaVersion: ____,
-    allowedCudaVersions: _____,
-    ...others
-  } = body;
-  return { ...others, instanceIds: undefined };
-}
+/** What is said of compute in another form, or is not read. */
+const OF_COMPUTE = ["gpuTypeId", "gpuTypeIds", "gpuCount", "minCudaVersion", "allowedCudaVersions", "instanceIds"];
+
+/** What stands in the dialect under the same name and in the same form; a timeout of 0 says nothing. */
+const plainIn = (body: Flat): Flat =>
+  Object.fromEntries(
+    Object.entries(body).filter(
+      ([name, value]) => !OF_COMPUTE.includes(name) && !(name === "executionTimeoutMs" && value === 0),
+    ),
+  );
 
 const listIn = (list: unknown): string[] => (Array.isArray(list) ? (list as string[]) : []);
 

@@ -62,6 +62,18 @@ describe("a new endpoint", () => {
     expect(json).toMatchObject({ scalerType: "REQUEST_COUNT", scalerValue: 2, idleTimeout: expect.any(Number) });
   });
 
+  test("takes a timeout of 0 for none said", async () => {
+    await using there = await world();
+    const { id, executionTimeoutMs } = await there.made({ executionTimeoutMs: 0 });
+    expect(executionTimeoutMs).toBe(600_000);
+    const change = (body: object) => there.call("PATCH", `${ENDPOINTS}/${id}`, { body });
+    expect((await change({ executionTimeoutMs: 60_000 })).json.executionTimeoutMs).toBe(60_000);
+    expect((await change({ executionTimeoutMs: 0, name: "n" })).json).toMatchObject({
+      name: "n",
+      executionTimeoutMs: 60_000,
+    });
+  });
+
   test("freezes its workers, or does not", async () => {
     await using there = await world();
     expect((await there.made({ flashboot: true })).flashboot).toBe(true);

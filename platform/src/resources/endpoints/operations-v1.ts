@@ -8,7 +8,7 @@ import { podShapes } from "../pods/operations-v1.ts";
 import { templateShapes } from "../templates/operations-v1.ts";
 import { v1Defaults } from "../v1-defaults.ts";
 import { endpointDialect } from "./flat.ts";
-import { Endpoint, MOST_ITEMS } from "./model.ts";
+import { Endpoint, LONGEST_TIMEOUT_MS, MOST_ITEMS } from "./model.ts";
 
 const MOST_SCALED = 1_000_000;
 const names = (description: string) => t.Optional(t.Array(name(), { maxItems: MOST_ITEMS, description }));
@@ -50,6 +50,13 @@ export const endpointFace: Face = {
         minimum: 1,
         maximum: MOST_SCALED,
         description: "Seconds that a job may wait, or requests per worker.",
+      }),
+    ),
+    executionTimeoutMs: t.Optional(
+      t.Integer({
+        minimum: 0,
+        maximum: LONGEST_TIMEOUT_MS,
+        description: "Milliseconds a request may run; 0 says nothing of it.",
       }),
     ),
     flashboot: t.Optional(t.Boolean({ description: "Whether idle workers are frozen until a job needs them." })),

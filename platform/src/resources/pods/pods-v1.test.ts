@@ -90,6 +90,7 @@ describe("a new Pod", () => {
     ["empty ids", { templateId: "", networkVolumeId: "", containerRegistryAuthId: "" }, { volumeInGb: 20 }],
     ["no volume", { volumeInGb: 0 }, { volumeInGb: 0, volumeMountPath: "" }],
     ["null for a default", { containerDiskInGb: null, volumeInGb: null, supportPublicIp: null }, { volumeInGb: 20 }],
+    ["a disk of 0 for none chosen", { containerDiskInGb: 0 }, { containerDiskInGb: 50 }],
     ["two GPUs", { gpuCount: 2 }, { gpuCount: 2 }],
   ])("takes %s", async (_what, said, shown) => {
     await using there = await world();
@@ -187,6 +188,7 @@ describe("a list", () => {
       ["name=mill", ["mill"]],
       [`id=${box.id}`, ["box"]],
       ["imageName=host:/other", ["mill"]],
+      ["templateId=&gpuTypeId=&name=mill", ["mill"]],
       ["templateId=x", []],
       ["endpointId=x", []],
     ] as const)

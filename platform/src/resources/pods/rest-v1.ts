@@ -119,8 +119,9 @@ function unlessMissing(error: unknown): undefined {
 function isAskedFor(record: Flat, query: Partial<Query>): boolean {
   return Object.keys(podFilters).every((name) => {
     const asked = query[name as keyof typeof podFilters];
-    if (asked === undefined) return true;
-    return Array.isArray(asked) ? asked.includes(record[name] as string) : record[name] === asked;
+    // A filter that is sent empty is none.
+    const values = [asked ?? []].flat().filter((value) => value !== "");
+    return values.length === 0 || values.includes(record[name] as string);
   });
 }
 
