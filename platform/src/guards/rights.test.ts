@@ -5,12 +5,16 @@ import { operations } from "../contract.ts";
 import type { Operation } from "../kernel/operation.ts";
 import { fieldsOf, rightOf, rights } from "../kernel/rights.ts";
 import type { Grant } from "../kernel/scope.ts";
+import { restV1Operations } from "../surfaces/rest-v1/operations.ts";
 
 const API_KEYS = "/v2/account/api-keys";
 const SECRETS = "/v2/account/secrets";
 const ENDPOINTS = "/v2/serverless";
 const CPU = { name: "echo", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 const all = Object.entries(operations as Record<string, Operation>);
+const old = Object.entries(restV1Operations as Record<string, Operation>).map(
+  ([name, operation]) => [`v1 ${name}`, operation] as const,
+);
 
 describe("an exempt key", () => {
   const body = { scopes: ["secrets:read"], exempt: true };
@@ -72,16 +76,19 @@ describe("fields", () => {
 
 describe("a key narrowed to endpoints", () => {
   const path = ({ path }: Operation, endpoint: string) =>
-    path.replace("/v2/serverless/{id}", `/v2/serverless/${endpoint}`).replace("{id}", "aaaaaaaaaaaaaa");
+    path
+      .replace("/v2/serverless/{id}", `/v2/serverless/${endpoint}`)
+      .replace("{endpointId}", endpoint)
+      .replace(/\{\w*id\}/i, "aaaaaaaaaaaaaa");
 
-  test.each(all)("%s: may do with it what the operation says", async (_name, operation) => {
+  test.each([...all, ...old])("%s: may do with it what the operation says", async (_name, operation) => {
     await using world = await setup();
     const { id } = (await world.call("POST", ENDPOINTS, { body: CPU })).json;
     const key = await world.newKey({ endpoints: [id] });
     const { status, json } = await world.call(operation.method, path(operation, id), { key });
     if (operation.narrowed === "own") expect(status).not.toBe(403);
     else
-      expect([status, json.detail]).toEqual([
+      expect([status, json.detail ?? json.message]).toEqual([
         403,
         "This API key is narrowed to some endpoints, and cannot read or change what belongs to the whole account.",
       ]);
