@@ -129,7 +129,7 @@ const v1Said = ({ compute, flashboot, dataCenterIds, ...others }: Partial<Endpoi
 
 const V1 = "/v1/endpoints";
 
-export const throughV1: Face<Endpoint> = {
+const throughV1: Face<Endpoint> = {
   /** There is no endpoint without a template: it follows one that was made for it. */
   async make(world, endpoint) {
     const template = { name: `for ${endpoint.name}`, isServerless: true, ...containerWords.v1.said(endpoint) };
@@ -239,6 +239,7 @@ export const endpoints: Resource<Endpoint> = {
       change: async (world, id, change) => void (await called(world, "PATCH", `/v2/serverless/${id}`, v2Said(change))),
       read: async (world, id) => v2Shown(await called(world, "GET", `/v2/serverless/${id}`)),
     },
+    "REST v1": throughV1,
     GraphQL: throughGraphql,
   },
 };

@@ -95,6 +95,7 @@ const faces: Record<string, { model: string; of: Record<string, Face> }> = {
     model: "Endpoint",
     of: {
       "REST v2": rest("/v2/serverless", { name: "2", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] }),
+      "REST v1": rest("/v1/endpoints", { name: "1", templateId: "millrace-echo", computeType: "CPU" }),
       GraphQL: graphql({
         ...{ make: "saveEndpoint", change: "saveEndpoint", id: "id", list: "endpoints" },
         input: { name: "G", instanceIds: ["cpu3c-2-4"], template: { name: "t", imageName: "busybox" } },

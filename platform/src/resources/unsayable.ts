@@ -15,11 +15,11 @@ const NOTHING = "nothing";
 const ONE_TEXT = "in one text, `dockerArgs`";
 
 /** Clients of GraphQL send these empty where they have nothing to say. */
-const EMPTIED = {
-  values: "none, where there was something",
-  restV1: null,
-  graphql: "nothing: an empty text leaves it",
-} as const;
+const emptied = (resource: Unsayable["resource"], ...fields: string[]): Unsayable[] =>
+  fields.map((field) => ({
+    ...{ resource, field, values: "none, where there was something" },
+    ...{ restV1: null, graphql: "nothing: an empty text leaves it" },
+  }));
 
 export const unsayable: readonly Unsayable[] = [
   {
@@ -40,9 +40,7 @@ export const unsayable: readonly Unsayable[] = [
     ...{ resource: "endpoint", field: "type", values: "LOAD_BALANCER" },
     ...{ restV1: "nothing: what it makes has a queue", graphql: null },
   },
-  ...["dataCenterIds", "networkVolumes", "gpu.allowedCudaVersions", "gpu.minCudaVersion"].map(
-    (field) => ({ resource: "endpoint", field, ...EMPTIED }) as const,
-  ),
-  { resource: "template", field: "ports", ...EMPTIED },
-  { resource: "template", field: "registry", ...EMPTIED },
+  ...emptied("endpoint", "dataCenterIds", "networkVolumes", "gpu.allowedCudaVersions", "gpu.minCudaVersion"),
+  ...emptied("template", "ports", "registry"),
+  ...emptied("Pod", "ports", "registry"),
 ];

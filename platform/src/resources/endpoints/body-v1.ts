@@ -49,7 +49,7 @@ const computeIn = (body: Flat, isCpu: boolean, before?: KeptEndpoint): Flat =>
 function gpusIn({ gpuTypeId, gpuTypeIds, gpuCount, minCudaVersion, allowedCudaVersions, computeType }: Flat): Flat {
   const types = listIn(gpuTypeIds).length > 0 ? listIn(gpuTypeIds) : gpuTypeId ? [gpuTypeId] : undefined;
   // Any GPU, where the template would have none.
-  const count = gpuCount ?? (computeType === "GPU" ? defaults.gpuCount : undefined);
+  const count = gpuCount || (computeType === "GPU" ? defaults.gpuCount : undefined);
   const least = minCudaVersion === "" ? null : minCudaVersion;
   return { gpuTypeIds: types, gpuCount: count, minCudaVersion: least, allowedCudaVersions };
 }

@@ -35,13 +35,17 @@ export const endpointFace: Face = {
     computeType: t.Optional(oneOf(["GPU", "CPU"], { description: "CPU reads no GPU fields, and GPU no CPU fields." })),
     gpuTypeId: t.Optional({ ...idForm, description: "One GPU type, where `gpuTypeIds` names none." }),
     gpuTypeIds: names("GPU types: the first that is available is taken; any by default."),
-    gpuCount: t.Optional(t.Integer({ minimum: 1, maximum: 1024, description: "GPUs of each worker." })),
+    gpuCount: t.Optional(
+      t.Integer({ minimum: 0, maximum: 1024, description: "GPUs of each worker; 0, as of one without, says nothing." }),
+    ),
     minCudaVersion: t.Optional(
-      t.String({
-        maxLength: 16,
-        pattern: "^(\\d+\\.\\d+)?$",
-        description: "Least CUDA version; the empty text means any.",
-      }),
+      nullable(
+        t.String({
+          maxLength: 16,
+          pattern: "^(\\d+\\.\\d+)?$",
+          description: "Least CUDA version; null and the empty text mean any.",
+        }),
+      ),
     ),
     cpuFlavorIds: names("CPU flavors in order of preference; any by default."),
     vcpuCount: t.Optional(t.Integer({ minimum: 2, maximum: 1024, description: "vCPUs of each worker without GPUs." })),

@@ -10,7 +10,7 @@ import { podShapes } from "./operations-v1.ts";
 const defaults = v1Defaults.pod;
 
 /** Ids that clients send empty where they mean none. */
-const EMPTY_IS_NONE = ["templateId", "networkVolumeId", "gpuTypeId"];
+const EMPTY_IS_NONE = ["templateId", "networkVolumeId", "gpuTypeId", "volumeMountPath"];
 /** What only one of the two kinds of Pods has; of the other it is not read. */
 const OF_GPUS = ["gpuCount", "gpuTypeIds", "allowedCudaVersions", "minCudaVersion", "minRAMPerGPU", "minVCPUPerGPU"];
 

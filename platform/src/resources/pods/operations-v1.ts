@@ -43,6 +43,9 @@ export const podFace: Face = {
       ...idForm,
       description: "In the place of the Pod's own volume; the empty text means none.",
     }),
+    volumeMountPath: t.Optional(
+      t.String({ maxLength: 512, description: "Where its storage is; the empty text says nothing." }),
+    ),
     computeType: t.Optional(oneOf(computeTypes, { description: "CPU reads no GPU fields, and GPU no CPU fields." })),
     gpuTypeId: t.Optional({ ...idForm, description: "One GPU type, where `gpuTypeIds` names none." }),
     gpuTypeIds: names("GPU types in order of preference; any by default."),
