@@ -1,6 +1,7 @@
 /** Endpoints that follow templates: an edit reaches all of them in the commit of the edit, with a release for each whose container changes. */
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { LastSeen } from "../../kernel/cursor.ts";
 import { Problem, problem } from "../../kernel/problem.ts";
 import { allows, type Scope } from "../../kernel/scope.ts";
 import { Collection } from "../../ports/store/collection.ts";
@@ -24,6 +25,8 @@ interface Edited {
 
 /** What one commit may have: an account's endpoints are bounded by its quota, and each may be a megabyte long. */
 export const MOST_ROLLED_BYTES = 32 * 1024 * 1024;
+/** Few, for the same reason. */
+const READ_AT_ONCE = 20;
 
 export class EndpointFollowers implements Followers {
   readonly #endpoints: Collection<KeptEndpoint>;
@@ -89,8 +92,12 @@ export class EndpointFollowers implements Followers {
   }
 
   async *#following({ id, account }: Edited): AsyncGenerator<EndpointItem> {
-    for await (const item of this.#endpoints.all({ account, key: { name: "template", value: id } })) {
-      if (item.doc.follows) yield item;
+    const key = { name: "template", value: id };
+    for (let after: LastSeen | undefined, more = true; more; ) {
+      const page: EndpointItem[] = await this.#endpoints.list({ account, key, after, limit: READ_AT_ONCE });
+      for (const item of page) if (item.doc.follows) yield item;
+      after = page.at(-1);
+      more = page.length === READ_AT_ONCE;
     }
   }
 

@@ -139,6 +139,20 @@ describe("an edit of a template that rolls", () => {
     await templates.update(editor, template, { disk: 9 });
   });
 
+  test("reaches all of many, among copies of the template", async () => {
+    const { world, template, make, follower, edit, read } = await setup();
+    await using _ = world;
+    const made: string[] = [];
+    for (let i = 0; i < 45; i++) {
+      made.push((await follower(`e${i}`)).id);
+      await make({ name: `c${i}`, templateId: template }, {});
+      await world.clock.advance(1);
+    }
+    await edit({ image: "example/t:2" });
+    const images = await Promise.all(made.map(async (id) => (await read(id)).doc.image));
+    expect(new Set(images)).toEqual(new Set(["example/t:2"]));
+  });
+
   test("is refused where it would be more than a commit may be", async () => {
     const { world, follower, edit, read } = await setup();
     await using _ = world;
