@@ -7,11 +7,13 @@ import {
   getNamedType,
   isIntrospectionType,
   isListType,
+  isNonNullType,
   isObjectType,
   Kind,
   type SelectionNode,
   type ValidationContext,
 } from "graphql";
+import type { Caller } from "../../kernel/caller.ts";
 import type { GraphContext } from "./context.ts";
 
 /** A thousand Pods with all that is within them have fewer; for somebody without a key it is the catalog, many times over. */
@@ -20,43 +22,45 @@ const MOST_FOR_STRANGERS = 60_000;
 /** Ports of the workers of endpoints. */
 const DEEPEST_LISTS = 3;
 
-/** The same for every field beyond the limit; with a path it is passed on as it is, so that no field costs an error of its own. */
-const beyond = (most: number) =>
+/** What is said in place of an answer that is too large. */
+export const tooLarge = ({ caller }: GraphContext): GraphQLError =>
   new GraphQLError(
-    `The answer would have more than ${most} fields: ask for fewer things at once, or for less of each.`,
-    { path: [], extensions: { code: "RUNPOD", meaning: "too-much" } },
+    `The answer would have more than ${mostFor(caller)} fields: ask for fewer things at once, or for less of each.`,
+    { extensions: { code: "RUNPOD", meaning: "too-much" } },
   );
 
-const tooLarge = { forUsers: beyond(MOST_FIELDS), forStrangers: beyond(MOST_FOR_STRANGERS) };
+const mostFor = ({ anonymous }: Caller): number => (anonymous ? MOST_FOR_STRANGERS : MOST_FIELDS);
 
-export const isTooLarge = (error: unknown): boolean => error === tooLarge.forUsers || error === tooLarge.forStrangers;
+export const isTooLarge = ({ fields, caller }: GraphContext): boolean => fields > mostFor(caller);
 
-/** Counts every field that is resolved, and every item of a list before anything is made of it. */
+/** With a path it is passed on as it is: an error of its own for each field would take longer than the answer. */
+const notAnswered = new GraphQLError("The answer is too large.", { path: [] });
+
+/** Counts every field that is resolved, and every item of a list before anything is made of it. Beyond the limit nothing is looked at. */
 export function counted(schema: GraphQLSchema): GraphQLSchema {
   for (const type of Object.values(schema.getTypeMap())) {
     if (!isObjectType(type) || isIntrospectionType(type)) continue;
     for (const field of Object.values(type.getFields())) {
       const resolve = field.resolve ?? defaultFieldResolver;
+      const isNeeded = isNonNullType(field.type);
+      const nothing = () => {
+        if (isNeeded) throw notAnswered;
+        return null;
+      };
+      const within = (found: unknown, context: GraphContext) => {
+        if (!Array.isArray(found)) return found;
+        context.fields += found.length;
+        return isTooLarge(context) ? nothing() : found;
+      };
       field.resolve = (source, args, context: GraphContext, info) => {
-        count(context, 1);
+        context.fields++;
+        if (isTooLarge(context)) return nothing();
         const result: unknown = resolve(source, args, context, info);
-        if (Array.isArray(result)) count(context, result.length);
-        if (!(result instanceof Promise)) return result;
-        return result.then((found: unknown) => {
-          if (Array.isArray(found)) count(context, found.length);
-          return found;
-        });
+        return result instanceof Promise ? result.then((found) => within(found, context)) : within(result, context);
       };
     }
   }
   return schema;
-}
-
-function count(context: GraphContext, more: number): void {
-  context.fields += more;
-  const { anonymous } = context.caller;
-  if (context.fields > (anonymous ? MOST_FOR_STRANGERS : MOST_FIELDS))
-    throw anonymous ? tooLarge.forStrangers : tooLarge.forUsers;
 }
 
 /** A rule of validation: lists of things within lists of things, so many at most. */

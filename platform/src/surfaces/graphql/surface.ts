@@ -14,7 +14,7 @@ import type { Reply, Request } from "../http/reply.ts";
 import type { RequestRoom } from "../http/request-room.ts";
 import type { Router } from "../http/router.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
-import { isTooLarge } from "./answer-size.ts";
+import { isTooLarge, tooLarge } from "./answer-size.ts";
 import { GraphContext } from "./context.ts";
 import { Documents, InvalidDocument } from "./documents.ts";
 import { page, pageHeaders } from "./page.ts";
@@ -133,8 +133,8 @@ async function answerTo(
     // Without data it was not begun: a variable is not what the document says, or there is no such operation.
     if (!("data" in result)) throw new InvalidDocument(result.errors ?? [new GraphQLError("Nothing can be executed.")]);
     const { data, errors } = result;
-    const tooLarge = errors?.find(isTooLarge);
-    if (tooLarge) return { status: 200, answer: { errors: [shownError(tooLarge, fault)], data: null } };
+    if (isTooLarge(context))
+      return { status: 200, answer: { errors: [shownError(tooLarge(context), fault)], data: null } };
     return {
       status: 200,
       answer: errors ? { errors: errors.map((error) => shownError(error, fault)), data } : { data },
