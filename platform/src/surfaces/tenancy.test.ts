@@ -92,10 +92,12 @@ const BODIES: Record<string, unknown> = {
   "POST /v2/serverless/{id}/workers/{workerId}/terminal": {},
   "PATCH /v2/templates/{id}": { name: "taken over" },
   ...Object.fromEntries(
-    ["networkvolumes/{networkVolumeId}", "templates/{templateId}", "pods/{podId}", "endpoints/{endpointId}"].flatMap((one) => [
-      [`PATCH /v1/${one}`, { name: "taken over" }],
-      [`POST /v1/${one}/update`, { name: "taken over" }],
-    ]),
+    ["networkvolumes/{networkVolumeId}", "templates/{templateId}", "pods/{podId}", "endpoints/{endpointId}"].flatMap(
+      (one) => [
+        [`PATCH /v1/${one}`, { name: "taken over" }],
+        [`POST /v1/${one}/update`, { name: "taken over" }],
+      ],
+    ),
   ),
   "POST /v2/{endpoint_id}/run": { input: {} },
   "POST /v2/{endpoint_id}/runsync": { input: {} },

@@ -132,6 +132,35 @@ describe("operations of the contract", () => {
   });
 });
 
+describe("GraphQL", () => {
+  const all =
+    "id displayName manufacturer memoryInGb securePrice lowestPrice(input: {gpuCount: 1}) { stockStatus minVcpu }";
+  const many = (made: (i: number) => string, length: number) => Array.from({ length }, (_, i) => made(i)).join(" ");
+  const circle = "fragment A on User { ...B } fragment B on User { ...A }";
+
+  test.each([
+    ["as much as is answered at once", `{ ${many((i) => `a${i}: gpuTypes { ${all} }`, 100)} }`],
+    [
+      "more than is answered at once",
+      `{ dataCenters { gpuAvailability { gpuType { ${all} nodeGroupDatacenters { id } } } } }`,
+    ],
+    ["ten thousand aliases", `{ ${many((i) => `a${i}: countryCodes`, 10_000)} }`],
+    ["the same field ten thousand times", `{ ${"countryCodes ".repeat(10_000)} }`],
+    ["nesting without an end", "{ myself ".repeat(50_000)],
+    ["fragments in a circle", `{ myself { ...A } } ${circle}`],
+    ["a megabyte of text", `{ pod(input: { podId: "${"x".repeat(1_040_000)}" }) { id } }`],
+    ["a megabyte of commas", `{ myself { id${",".repeat(1_040_000)} } }`],
+  ])("%s", async (_what, query) => {
+    await expectNobodyWaits({ method: "POST", path: "/graphql", body: JSON.stringify({ query }) });
+  });
+
+  test("long lists in variables", async () => {
+    const query = "query ($ids: [String]) { gpuTypes(input: { ids: $ids }) { id } }";
+    const body = JSON.stringify({ query, variables: { ids: Array(150_000).fill("x") } });
+    await expectNobodyWaits({ method: "POST", path: "/graphql", body });
+  });
+});
+
 describe.each(LONG)("calls of an endpoint, with %s", (kind) => {
   const value = worstValues[kind]!;
 

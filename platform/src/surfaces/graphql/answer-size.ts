@@ -14,11 +14,14 @@ import {
   type ValidationContext,
 } from "graphql";
 import type { Caller } from "../../kernel/caller.ts";
+import { slicesOf } from "../../kernel/slices.ts";
 import type { GraphContext } from "./context.ts";
 
 /** A thousand Pods with all that is within them have fewer; for somebody without a key it is the catalog, many times over. */
-const MOST_FIELDS = 250_000;
-const MOST_FOR_STRANGERS = 60_000;
+const MOST_FIELDS = 150_000;
+const MOST_FOR_STRANGERS = 20_000;
+/** Longer lists are answered in turns, between which everybody else gets theirs: so many items in each. */
+const IN_A_TURN = 10;
 /** Ports of the workers of endpoints. */
 const DEEPEST_LISTS = 3;
 
@@ -50,7 +53,8 @@ export function counted(schema: GraphQLSchema): GraphQLSchema {
       const within = (found: unknown, context: GraphContext) => {
         if (!Array.isArray(found)) return found;
         context.fields += found.length;
-        return isTooLarge(context) ? nothing() : found;
+        if (isTooLarge(context)) return nothing();
+        return found.length > IN_A_TURN ? inTurns(found, context) : found;
       };
       field.resolve = (source, args, context: GraphContext, info) => {
         context.fields++;
@@ -61,6 +65,16 @@ export function counted(schema: GraphQLSchema): GraphQLSchema {
     }
   }
   return schema;
+}
+
+/** Items that are promises are made when they are kept: those of each slice in a turn of its own, after all slices that were begun before. */
+function inTurns(items: readonly unknown[], context: GraphContext): unknown[] {
+  const slices = [...slicesOf(items, IN_A_TURN)];
+  return slices.flatMap((slice, i) => {
+    if (i === 0) return slice;
+    const turn = context.nextTurn();
+    return slice.map((item) => turn.then(() => item));
+  });
 }
 
 /** A rule of validation: lists of things within lists of things, so many at most. */

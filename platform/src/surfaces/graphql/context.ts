@@ -3,6 +3,7 @@ import type { GraphQLFieldConfig, GraphQLFieldConfigArgumentMap, GraphQLOutputTy
 import { type Auditing, isChange } from "../../guards/deeds.ts";
 import { perform } from "../../guards/perform.ts";
 import type { Caller } from "../../kernel/caller.ts";
+import { turn } from "../../kernel/clock.ts";
 import type { Call, Operation } from "../../kernel/operation.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import { allows } from "../../kernel/scope.ts";
@@ -43,6 +44,7 @@ export class GraphContext {
   fields = 0;
   readonly #auditing: (name: string) => Auditing;
   readonly #read = new Map<unknown, Promise<unknown>>();
+  #turns: Promise<void> = Promise.resolve();
 
   constructor({ caller, services, auditing }: ContextParts) {
     this.caller = caller;
@@ -70,6 +72,12 @@ export class GraphContext {
   /** A field that reads, without arguments: as often as it is asked for in one request, it is read once. */
   performOnce<Answer>(name: string, field: OperationField<Answer>): Promise<Answer> {
     return this.once(field, () => this.perform(name, field));
+  }
+
+  /** Comes after everybody else's turn, and after all that were asked for before. */
+  nextTurn(): Promise<void> {
+    this.#turns = this.#turns.then(turn);
+    return this.#turns;
   }
 
   once<T>(key: unknown, read: () => Promise<T>): Promise<T> {

@@ -136,8 +136,8 @@ describe("an answer", () => {
     await using world = await withEverything();
     const query = within("nodeGroupDatacenters { id name location }");
     for (const [key, most] of [
-      [world.key, 250_000],
-      [null, 60_000],
+      [world.key, 150_000],
+      [null, 20_000],
     ] as const) {
       const { status, json } = await ask(world, query, { key });
       expect([status, json.data, json.errors.length]).toEqual([200, null, 1]);

@@ -1,8 +1,9 @@
-/** The OpenAPI document of endpoint calls is checked in and served, and with that of REST v2 it names every route that there is. */
+/** The OpenAPI document of endpoint calls is checked in and served, and with those of REST it names every route that there is. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { callsIn } from "../../../tests/described-answers.ts";
 import { setup } from "../../../tests/world.ts";
+import { restV1Document } from "../rest-v1/openapi.ts";
 import { openApiDocument } from "../rest-v2/openapi.ts";
 import { documentedPath, invokeDocument } from "./openapi.ts";
 
@@ -10,7 +11,9 @@ const document = invokeDocument();
 const calls = callsIn(document);
 
 /** For people and programs that look for the documents; they hold nothing of any account. */
-const OPEN = /^\/(docs|v2\/openapi(-invoke)?\.json$)/;
+const OPEN = /^\/(docs|v1\/docs|v[12]\/openapi(-invoke)?\.json$)/;
+/** GraphQL has a schema. */
+const DESCRIBED_BY_THEMSELVES = ["POST /graphql", "GET /graphql"];
 /** Answered ahead of the routes, for endpoints of another type. */
 const isAhead = ({ tags }: { tags: string[] }) => tags.includes("Load balancing");
 
@@ -39,8 +42,9 @@ test("it is served without a key, and people choose it on the page", async () =>
   expect(text).toContain('"/v2/openapi-invoke.json"');
 });
 
-test("every route that is mounted is in one of the two documents", async () => {
-  const described = new Set([...calls, ...callsIn(openApiDocument())].map(named));
+test("every route that is mounted is in one of the documents, or describes itself", async () => {
+  const all = [...calls, ...callsIn(openApiDocument()), ...callsIn(restV1Document())].map(named);
+  const described = new Set([...all, ...DESCRIBED_BY_THEMSELVES]);
   const mounted = await mountedRoutes();
   expect(mounted).toContain("POST /v2/{endpoint_id}/run");
   expect(mounted.filter((route) => !described.has(route))).toEqual([]);
@@ -48,11 +52,12 @@ test("every route that is mounted is in one of the two documents", async () => {
 
 test("every route that is in one of them is mounted", async () => {
   const mounted = new Set(await mountedRoutes());
-  const described = [...calls.filter((call) => !isAhead(call)), ...callsIn(openApiDocument())].map(named);
+  const ours = calls.filter((call) => !isAhead(call));
+  const described = [...ours, ...callsIn(openApiDocument()), ...callsIn(restV1Document())].map(named);
   expect(described.filter((route) => !mounted.has(route))).toEqual([]);
 });
 
-test("no route is in both, and no two operations or shapes have one name", () => {
+test("no route is in both it and that of REST v2, and no two operations or shapes have one name", () => {
   const both = [...calls, ...callsIn(openApiDocument())];
   expect(new Set(both.map(named)).size).toBe(both.length);
   expect(new Set(both.map(({ operationId }) => operationId)).size).toBe(both.length);
