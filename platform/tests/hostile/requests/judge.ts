@@ -41,7 +41,8 @@ export class Judge {
   }
 
   #statusFaults(draft: Draft, { status, text }: Answer): string[] {
-    const { route, isForeign } = draft;
+    const { route } = draft;
+    const isForeign = draft.isForeign && unshared(text) !== "";
     if (isOfApp(draft) && route.form === "flat" && status < 500) return [];
     if (status >= 500 && !(mayFault(draft, status) && (draft.route.faultText?.test(text) ?? true)))
       return [`was answered with ${status}${isNul(draft) ? " about NUL" : ""}`];
@@ -121,7 +122,7 @@ function openAiWords({ error, message, errors }: Record<string, unknown>): unkno
 }
 
 function seenFaults({ route, person }: Draft, { text, status, headers }: Answer, other: Person): string[] {
-  const all = `${[...headers.values()].join("\n")}\n${text}`;
+  const all = `${[...headers.values()].join("\n")}\n${unshared(text)}`;
   const faults: string[] = [];
   // Whoever holds a node's pass is the installation itself.
   if (route.key !== "node") {
@@ -134,6 +135,20 @@ function seenFaults({ route, person }: Draft, { text, status, headers }: Answer,
   if (internal) faults.push(`shows internals with ${status}: ${internal}`);
   return faults;
 }
+
+/** Without templates that their owner shows to everybody: nothing where that is all. */
+function unshared(text: string): string {
+  const value = parsed(text) as Shared | Shared[] | { templates?: Shared[] } | undefined;
+  if (typeof value !== "object" || value === null) return text;
+  if (Array.isArray(value)) return JSON.stringify(value.filter((one) => !isShared(one)));
+  if ("templates" in value && Array.isArray(value.templates))
+    return JSON.stringify(value.templates.filter((one) => !isShared(one)));
+  return isShared(value as Shared) ? "" : text;
+}
+
+type Shared = { public?: unknown; isPublic?: unknown } | null;
+
+const isShared = (value: Shared) => value?.public === true || value?.isPublic === true;
 
 function parsed(text: string): unknown {
   try {

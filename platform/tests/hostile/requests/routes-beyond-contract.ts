@@ -38,6 +38,7 @@ const open = [
   "/",
   "/docs",
   "/docs/start.js",
+  "/docs/start-v1.js",
   "/docs/swagger-ui.css",
   "/docs/swagger-ui-bundle.js",
   "/docs/swagger-ui-standalone-preset.js",
