@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { simulate } from "./world.ts";
 
 /** `MILLRACE_SIMULATION_SEEDS=5000 MILLRACE_SIMULATION_FIRST=1` runs more of them, or one that has failed. */
-const seeds = Number(process.env.MILLRACE_SIMULATION_SEEDS ?? 110);
+const seeds = Number(process.env.MILLRACE_SIMULATION_SEEDS ?? 90);
 const first = Number(process.env.MILLRACE_SIMULATION_FIRST ?? 1);
 /** Opening files takes most of the time of a run on SQLite. */
 const ofSqlite = Math.ceil(seeds / 5);

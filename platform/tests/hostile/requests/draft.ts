@@ -93,8 +93,9 @@ function endpointFor(route: Route, { owns, app, byHand, kept }: Person, chance: 
   if (route.key === "worker") return byHand.endpoint;
   const own = chance.pick([...owns.endpoint, byHand.endpoint]);
   const isSafe = !NEVER_CHANGED.has(route.method) && !TAKES.test(route.path);
-  if (route.name === "deleteEndpoint") return owns.endpoint.length > FEW ? owns.endpoint[0]! : "gone";
-  if (route.name === "updateEndpoint") return owns.endpoint.length > 0 ? chance.pick(owns.endpoint) : "gone";
+  if (/^deleteEndpoint$/i.test(route.name)) return owns.endpoint.length > FEW ? owns.endpoint[0]! : "gone";
+  if (/^updateEndpoint(ByPost)?$/i.test(route.name))
+    return owns.endpoint.length > 0 ? chance.pick(owns.endpoint) : "gone";
   if (route.path.includes("/workers")) return chance.pick([app, own]);
   return isSafe ? chance.pick([own, kept.endpoint]) : own;
 }
