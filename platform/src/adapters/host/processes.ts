@@ -83,16 +83,29 @@ async function select(isMeant: (pid: number) => Promise<boolean | undefined>): P
 
 const CLOSES_ITSELF = 0o2000000;
 
-/** Descriptors above the standard three that programs started by this process would inherit. Node opens none of its own that way. */
-export async function inheritedDescriptors(): Promise<number[]> {
-  const numbers = (await readdir("/proc/self/fdinfo")).map(Number).filter((fd) => fd > 2);
-  const texts = await Promise.all(
-    numbers.map((fd) => readFile(`/proc/self/fdinfo/${fd}`, "utf8").catch(ifNotThere(""))),
-  );
-  const flags = texts.map((text) =>
-    Number.parseInt(/^flags:\s*(\d+)/m.exec(text)?.[1] ?? CLOSES_ITSELF.toString(8), 8),
-  );
-  return numbers.filter((_, index) => (flags[index]! & CLOSES_ITSELF) === 0);
+let inherited: Promise<number[]> | undefined;
+
+/**
+ * Descriptors above the standard three that programs started by this process would inherit. Node opens none of its own that way, so that they
+ * are those which this process was started with: they are looked for once.
+ */
+export function inheritedDescriptors(): Promise<number[]> {
+  inherited ??= findInherited().catch((error: unknown) => {
+    inherited = undefined;
+    throw error;
+  });
+  return inherited;
+}
+
+/** One after the other: each look takes a descriptor, of which a busy server may have few left. */
+async function findInherited(): Promise<number[]> {
+  const found: number[] = [];
+  for (const fd of (await readdir("/proc/self/fdinfo")).map(Number).filter((fd) => fd > 2)) {
+    const text = await readFile(`/proc/self/fdinfo/${fd}`, "utf8").catch(ifNotThere(""));
+    const flags = Number.parseInt(/^flags:\s*(\d+)/m.exec(text)?.[1] ?? CLOSES_ITSELF.toString(8), 8);
+    if ((flags & CLOSES_ITSELF) === 0) found.push(fd);
+  }
+  return found;
 }
 
 /** Nobody there to get it is no error: it has ended meanwhile. */

@@ -30,11 +30,8 @@ export interface Tool {
   input?: string | undefined;
 }
 
-let inherited: Promise<readonly number[]> | undefined;
-
 export async function startProgram({ command, cwd, given, name }: Program): Promise<Started> {
-  inherited ??= inheritedDescriptors();
-  const covered = await inherited;
+  const covered = await inheritedDescriptors();
   using files = new Descriptors();
   const opened = new Map(
     given.map(([fd, what]) => [
