@@ -80,11 +80,19 @@ export class PodWalk {
   async knock(word = ""): Promise<string> {
     const { runtime } = await this.is("RUNNING");
     const port = runtime.ports.find((one: { private: number }) => one.private === 2222);
-    const socket = connect(port.public, port.ip);
-    socket.on("error", () => {});
-    const [heard] = (await once(socket.setEncoding("utf8"), "data")) as [string];
-    socket.end(word);
-    return heard.trim();
+    for (let tries = 0; ; tries++) {
+      const socket = connect(port.public, port.ip);
+      socket.on("error", () => {});
+      try {
+        const [heard] = (await once(socket.setEncoding("utf8"), "data")) as [string];
+        socket.end(word);
+        return heard.trim();
+      } catch (error) {
+        // It says that it runs before it listens.
+        if (tries === TRIES || (error as NodeJS.ErrnoException).code !== "ECONNREFUSED") throw error;
+        await stay(LOOK_MS);
+      }
+    }
   }
 }
 
