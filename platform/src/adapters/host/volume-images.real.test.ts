@@ -3,7 +3,7 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
-import { realClock, stay } from "../../kernel/clock.ts";
+import { realClock } from "../../kernel/clock.ts";
 import { runTool } from "./forker.ts";
 import { VolumeFolders } from "./volume-folders.ts";
 import { VolumeImages } from "./volume-images.ts";
@@ -37,7 +37,8 @@ async function setup() {
       for (const { id } of await volumes.list()) await volumes.remove(id);
       expect(await mounts()).toBe(0);
       // A program that another test starts at this moment has a copy of the mounts, which it lets go of by itself.
-      while ((await runTool("losetup", ["--list", "--noheadings", "-O", "BACK-FILE"])).includes(folder)) await stay(20);
+      const backing = () => runTool("losetup", ["--list", "--noheadings", "-O", "BACK-FILE"]);
+      await expect.poll(backing, { timeout: 60_000 }).not.toContain(folder);
       await rm(folder, { recursive: true });
     },
   };
