@@ -1,6 +1,6 @@
 /** The shapes in which a flat surface takes and shows a resource: made from the fields of its dialect, odd ones written out. */
 import type { Dialect, Flat } from "./flat.ts";
-import { type TObject, type TProperties, type TSchema, type TUnsafe, t } from "./schema.ts";
+import { isOptional, type TObject, type TProperties, type TSchema, type TUnsafe, t } from "./schema.ts";
 import { assertValid } from "./validate.ts";
 
 /** What a flat surface says otherwise than the dialect. */
@@ -91,8 +91,6 @@ const open = (id: string, properties: TProperties, required: readonly string[]) 
     ...{ $id: id, type: "object", properties },
     ...(required.length > 0 && { required: [...required] }),
   });
-
-const isOptional = (schema: TSchema) => "~optional" in schema;
 
 const withDefaults = (properties: TProperties, defaults: Flat): TProperties =>
   Object.fromEntries(

@@ -4,7 +4,7 @@ import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields } from "../container/model.ts";
 import { MOST_ITEMS } from "../endpoints/model.ts";
-import { mounts, podStatuses } from "../pods/model.ts";
+import { mounts, type PodStatus, podStatuses } from "../pods/model.ts";
 
 export const clusterTypes = ["APPLICATION", "TRAINING", "SLURM", "RAY"] as const;
 export type ClusterType = (typeof clusterTypes)[number];
@@ -26,8 +26,10 @@ export const Cluster = resource("Cluster", {
     id: t.String({ description: "Unique cluster identifier." }),
     pods: t.Object({
       total: t.Integer({ minimum: 0 }),
-      byStatus: t.Partial(t.Record(oneOf(podStatuses), t.Integer({ minimum: 1 })), {
+      byStatus: t.Unsafe<Partial<Record<PodStatus, number>>>({
+        type: "object",
         description: "How many members are in each status; without those that are in none.",
+        properties: Object.fromEntries(podStatuses.map((status) => [status, t.Integer({ minimum: 1 })])),
       }),
     }),
     template: t.Optional(t.String({ description: "The template that it was made from." })),

@@ -55,7 +55,7 @@ export class Components {
   }
 }
 
-const isOurOwn = (key: string) => key === "$id" || key.startsWith("~") || key.startsWith("x-");
+const isOurOwn = (key: string) => key === "$id" || key.startsWith("x-");
 
 /** The document counts characters, of which there are never more than bytes; the rest is said in words. */
 function inBytes(schema: Json, limit: number): Json {
