@@ -1,6 +1,8 @@
 /** Runs the stages of the test command, those of one line side by side, and stops after the first line in which one fails. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+import { stripVTControlCharacters } from "node:util";
 
 interface Stage {
   name: string;
@@ -25,7 +27,13 @@ const lines: readonly (readonly Stage[])[] = [
   ],
 ];
 
-const env = { ...process.env, REDOCLY_TELEMETRY: "off", ...(process.stdout.isTTY && { FORCE_COLOR: "1" }) };
+const env = {
+  ...process.env,
+  // Each test of a queue on disk starts threads, and each thread reads its modules: compiled before, they cost half as much.
+  NODE_COMPILE_CACHE: fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url)),
+  REDOCLY_TELEMETRY: "off",
+  ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
+};
 
 /** What is worth saying once more of a stage that failed: it may be thousands of lines above the end. */
 const WORTH_REPEATING = /FAIL|×|Error: |^E: |not ok/;
@@ -51,7 +59,7 @@ async function run({ name, command }: Stage, byItself: boolean): Promise<string 
   const seconds = ((performance.now() - started) / 1000).toFixed(1);
   console.log(`stage ${name}: ${seconds} s${status === 0 ? "" : " — FAILED"}`);
   if (status === 0) return undefined;
-  const told = Buffer.concat(said).toString().split("\n");
+  const told = stripVTControlCharacters(Buffer.concat(said).toString()).split("\n");
   const repeated = told.filter((text) => WORTH_REPEATING.test(text)).slice(0, MOST_REPEATED);
   return [`FAILED: ${name}`, ...(repeated.length > 0 ? repeated : told.slice(-TAIL))].join("\n");
 }
