@@ -1,4 +1,4 @@
-/** A batch of a thousand requests whose server is killed twice while it becomes jobs: every request has exactly one result. */
+/** A batch of hundreds of requests whose server is killed twice while it becomes jobs: every request has exactly one result. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { freshDatabase } from "./database.ts";
 import { type Folder, millrace, ownerKey, root, type Server, startServer, temporaryFolder } from "./process.ts";
 import type { Answer } from "./world.ts";
 
-const REQUESTS = 1000;
+const REQUESTS = 600;
 const AT_ONCE = 10;
 /** Long enough that every ten requests are a page of their own, so that a kill meets a batch that is half in the queue. */
 const FILLING = "x".repeat(30_000);

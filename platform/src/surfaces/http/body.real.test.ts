@@ -2,8 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
-import { ownerKey, run, startServer, temporaryFolder } from "../../../tests/process.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { type Folder, ownerKey, run, type Server, startServer, temporaryFolder } from "../../../tests/process.ts";
 
 const MB = 1_000_000;
 const PATH = "/v2/account/ssh-keys";
@@ -56,14 +56,25 @@ const clients: Record<string, { command: string; args(upload: Upload): string[] 
   },
 };
 
+let folder: Folder;
+let server: Server;
+
+beforeAll(async () => {
+  folder = await temporaryFolder();
+  server = await startServer(join(folder.path, "data"));
+});
+
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]();
+  await folder?.[Symbol.asyncDispose]();
+});
+
 describe.each(Object.entries(clients))("%s", (_name, { command, args }) => {
   const missing = spawnSync(command, ["--version"]).status !== 0;
 
   test.skipIf(missing).each([[5], [30]])(
     `reads the 413 to its upload of %i MB${missing ? ` (skipped: ${command} is not installed)` : ""}`,
     async (size) => {
-      await using folder = await temporaryFolder();
-      await using server = await startServer(join(folder.path, "data"));
       const key = await ownerKey(join(folder.path, "data"));
       const file = join(folder.path, "upload.json");
       await writeFile(file, `{"keys": ["${"x".repeat(size * MB)}"]}`);
