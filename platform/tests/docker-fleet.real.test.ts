@@ -51,6 +51,9 @@ async function untilContainers(
   }
 }
 
+/** Long enough that a worker on a busy machine reads in time what its poll was answered with: else it loses that, as any worker would. */
+const POLL_MS = 10_000;
+
 const isRunning = ({ status }: { status: string }) => status === "IN_PROGRESS";
 
 const untilAll = (at: ServerPlace, endpoint: string, jobs: string[], fits: (record: { status: string }) => boolean) =>
@@ -76,8 +79,8 @@ describe.concurrent("on one server", () => {
     onTestFailed(showLog);
     const scaling = { type: "QUEUE_DELAY", queueDelay: 0.5 };
     const endpoint = await at.endpoint({ workers: { max: 3, idleTimeout: 1 }, scaling });
-    // Long enough that the third worker finds some left, also on a machine that is busy.
-    const jobs = await submitMany(at, endpoint, 10, { ms: 2500 });
+    // None is done before the third worker has one, however late that comes.
+    const jobs = await submitMany(at, endpoint, 10, { together: 3 });
     const ended = await untilAll(at, endpoint, jobs, isOver);
     expect(ended.map(({ status }) => status)).toEqual(jobs.map(() => "COMPLETED"));
     expect(new Set(ended.map(({ workerId }) => workerId)).size).toBe(3);
@@ -96,7 +99,7 @@ describe.concurrent("on one server", () => {
   }) => {
     onTestFailed(showLog);
     const endpoint = await at.endpoint();
-    const job = await submit(at, endpoint, { ms: 1500 });
+    const job = await submit(at, endpoint, { stuckOnce: true });
     const first = await at.until(endpoint, job, isRunning);
     await at.engine.call("POST", `/containers/${containerName(first.workerId)}/kill`, { query: { signal: "KILL" } });
     const ended = await at.until(endpoint, job, isOver);
@@ -139,10 +142,10 @@ describe.concurrent("on one server", () => {
   test("a worker that was frozen for longer than its own timer for a poll loses no job", async ({ onTestFailed }) => {
     onTestFailed(showLog);
     const workers = { max: 1, idleTimeout: 1 };
-    const endpoint = await at.endpoint({ flashboot: "FLASHBOOT", workers, env: { TAKE_TIMEOUT_MS: "2000" } });
+    const endpoint = await at.endpoint({ flashboot: "FLASHBOOT", workers, env: { TAKE_TIMEOUT_MS: String(POLL_MS) } });
     await untilAll(at, endpoint, [await submit(at, endpoint)], isOver);
     const [before] = await untilContainers(at, endpoint, ([one]) => one?.State === "paused");
-    await stay(2300);
+    await stay(POLL_MS + 300);
     const jobs = await submitMany(at, endpoint, 5, {});
     const ended = await untilAll(at, endpoint, jobs, isOver);
     expect(ended.map(({ output }) => output.begun).sort()).toEqual([2, 3, 4, 5, 6]);
@@ -156,7 +159,7 @@ test.concurrent("kill -9 of the server while jobs run: workers are recovered, an
 }) => {
   await using at = await dockerPlace(onTestFailed);
   const endpoint = await at.endpoint({ workers: { min: 2, max: 2 } });
-  const jobs = await submitMany(at, endpoint, 2, { ms: 4000 });
+  const jobs = await submitMany(at, endpoint, 2, { together: 2, ms: 4000 });
   const begun = await untilAll(at, endpoint, jobs, isRunning);
   const before = await at.containers(endpoint);
   await untilClaimsAreWritten(at, endpoint);
@@ -183,8 +186,8 @@ test.concurrent.for([
     const shell = ["--init", "--network", "none", "--entrypoint", "/bin/sh", TEST_IMAGE];
     const alien = await engine.docker("run", "--detach", "--name", "alien", ...shell, "-c", "sleep 1000");
     const endpoint = await at.endpoint({ workers: { min: 2, max: 2 } });
-    // Those that are to be lost must not be done before they are.
-    const jobs = await submitMany(at, endpoint, 2, { ms: retried > 0 ? 15_000 : 5000 });
+    // Those that are to be lost are not done before they are, however long the engine takes to come back.
+    const jobs = await submitMany(at, endpoint, 2, retried > 0 ? { stuckOnce: true } : { together: 2, ms: 5000 });
     await untilAll(at, endpoint, jobs, isRunning);
     await engine.kill();
     jobs.push(...(await submitMany(at, endpoint, 4, {})));
