@@ -12,8 +12,8 @@ interface Following {
 
 /** What the words of a program begin with in a reason. */
 export const LAST_LINES = ", last lines: ";
-/** How long the last words of a program that has ended are waited for. */
-const LAST_WORDS_MS = 1000;
+/** How long the last words of a program that has ended are waited for: an engine that has much to do takes seconds to give them out. */
+const LAST_WORDS_MS = 10_000;
 const READ_LINES = 40;
 const SHOWN_LINES = 6;
 const SHOWN_OF_LINES = 600;

@@ -1,6 +1,7 @@
 /** Workers that cannot start, die, hang or are unfit: what becomes of their jobs, and what is said about it. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../tests/fleet-world.ts";
+import { pause } from "../kernel/wait.ts";
 import { exitsAfter } from "../ports/compute/fake-compute.ts";
 import { MemoryStore } from "../ports/store/memory-store.ts";
 
@@ -26,6 +27,18 @@ describe("a handler that exits at start", () => {
       "no such model",
       "[failed: exit 7, last lines: loading | no such model]",
     ]);
+  });
+
+  test("is told with its last lines also where those come seconds late, as from an engine that has much to do", async () => {
+    await using world = await setupFleet({ machine: { behaviour: exitsAfter(100, 7, ["no such model"]) } });
+    const read = world.compute.logs.bind(world.compute);
+    world.compute.logs = async function* (id, options) {
+      await pause(world.clock, 5000, options.signal);
+      yield* read(id, options);
+    };
+    const job = await world.submit();
+    await world.pass(15);
+    expect((await world.status(job)).waitReason).toBe("crash loop: exit 7, last lines: no such model");
   });
 
   test("is started ever more slowly: a few times in the first minute, then once a minute, however many jobs wait", async () => {
