@@ -60,7 +60,10 @@ describe("ask 3: the server spreads jobs by what it has handed out, not by what 
 
   test("lists from releases that mixed up the jobs of several workers take no job away", async () => {
     await using at = await running();
-    for (const _ of [1, 2, 3]) await at.worker.ask("GET ping", { query: "&job_id=&runpod_version=1.10.0" });
+    for (const _ of [1, 2, 3]) {
+      await at.worker.ask("GET ping", { query: "&job_id=&runpod_version=1.10.0" });
+      await at.world.clock.advance(PING_MS);
+    }
     expect(await at.world.status(at.id)).toMatchObject({ status: "IN_PROGRESS", workerId: at.worker.id });
   });
 });
@@ -68,7 +71,9 @@ describe("ask 3: the server spreads jobs by what it has handed out, not by what 
 describe("ask 5: being alive, listening and having a job are three things", () => {
   test("a job that its worker never saw is missed in two pings and goes to another one", async () => {
     await using at = await running();
-    for (const _ of [1, 2]) await at.worker.ping([]);
+    await at.worker.ping([]);
+    await at.world.clock.advance(PING_MS);
+    await at.worker.ping([]);
     const other = await at.world.worker();
     expect((await other.take())!.id).toBe(at.id);
   });

@@ -16,7 +16,7 @@ export interface Session {
   listed: Set<string>;
   /** Jobs that it holds and was seen to be at: by a ping, a chunk or progress. */
   seen: Set<string>;
-  /** How many pings in a row have left out a job that the worker holds. */
+  /** Since when every ping has left out a job that the worker holds. */
   omitted: Map<string, number>;
   /** Stops already told since the last ping: a worker polls again at once, and needs each only once. */
   told: Set<string>;
@@ -103,18 +103,26 @@ export interface Omitted {
   why: string;
 }
 
+/** A worker that pings more often than others still gets this long to read the job that it was given, on a machine that is busy too. */
+export const OMITTED_MS = 5000;
+
 /**
- * Jobs that a worker has left out of two pings in a row: it never began them, or stopped without a result that arrived. Returns them
- * and forgets the count. A job begun since the last ping is not missed by it.
+ * Jobs that a worker has left out of two pings in a row, or of as many as it sends meanwhile: it never began them, or stopped without a
+ * result that arrived. Returns them and forgets the time. A job begun since the last ping is not missed by it.
  */
-export function omittedTwice(session: Session, held: readonly Job[], listed: ReadonlySet<string>): Omitted[] {
+export function omittedTwice(
+  session: Session,
+  held: readonly Job[],
+  listed: ReadonlySet<string>,
+  nowMs: number,
+): Omitted[] {
   const lost: Omitted[] = [];
   const omitted = new Map<string, number>();
   for (const job of held) {
     if (listed.has(job.id)) continue;
-    const times = (session.omitted.get(job.id) ?? 0) + 1;
-    if (times >= 2) lost.push({ job, why: session.seen.has(job.id) ? WAS_AT_IT : NOT_SEEN_AT_IT });
-    else omitted.set(job.id, times);
+    const sinceMs = session.omitted.get(job.id) ?? nowMs;
+    if (nowMs - sinceMs >= OMITTED_MS) lost.push({ job, why: session.seen.has(job.id) ? WAS_AT_IT : NOT_SEEN_AT_IT });
+    else omitted.set(job.id, sinceMs);
   }
   session.omitted = omitted;
   session.seen = new Set(held.map(({ id }) => id).filter((id) => listed.has(id) || session.seen.has(id)));

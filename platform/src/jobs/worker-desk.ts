@@ -194,7 +194,7 @@ export class WorkerDesk {
     session.listed = new Set(listed);
     session.listed.delete(warmUpId(call));
     const held = await this.#queue.held(call.worker);
-    const lost = omittedTwice(session, held, listed);
+    const lost = omittedTwice(session, held, listed, this.#clock.monotonic());
     await this.#endOrReturn(session, givingUp(lost, call.worker, this.#clock.now()));
     const holds = new Set(held.map(({ id }) => id));
     const others = [...listed].filter((id) => !holds.has(id));

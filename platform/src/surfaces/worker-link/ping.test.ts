@@ -1,7 +1,7 @@
 /** What pings say: who is alive, what each is busy with, and which jobs it is not at. */
 import { describe, expect, test, vi } from "vitest";
 import { HOLD_TAKE_MS, setupJobs, type TestWorker } from "../../../tests/job-world.ts";
-import { listsAreTrusted } from "../../jobs/sessions.ts";
+import { listsAreTrusted, OMITTED_MS } from "../../jobs/sessions.ts";
 
 const LOST_AFTER_MS = 30_000;
 const INTERVAL_MS = 10_000;
@@ -15,6 +15,12 @@ async function running(count = 1) {
   const ids: string[] = [];
   for (let i = 0; i < count; i++) ids.push(await world.begun(worker));
   return { world, worker, ids, id: ids[0]!, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+}
+
+async function pingTwice({ world, worker }: Awaited<ReturnType<typeof running>>, jobs: string[]): Promise<void> {
+  await ping(worker, jobs);
+  await world.clock.advance(INTERVAL_MS);
+  await ping(worker, jobs);
 }
 
 test("is answered 200 with a small JSON body", async () => {
@@ -61,7 +67,7 @@ describe("alive", () => {
   test("however many jobs a worker loses, they are written at once, and its ping waits for one write", async () => {
     await using at = await running(20);
     const apply = vi.spyOn(at.world.queue, "apply");
-    for (let i = 0; i < 2; i++) await ping(at.worker, []);
+    await pingTwice(at, []);
     expect(apply.mock.calls.map(([changes]) => changes.length)).toEqual([20]);
     for (const id of at.ids) expect((await at.world.status(id)).status).toBe("IN_QUEUE");
   });
@@ -111,6 +117,7 @@ describe("jobs that a ping leaves out", () => {
     await using at = await running(2);
     await ping(at.worker, [at.ids[1]!]);
     expect((await at.world.status(at.id)).status).toBe("IN_PROGRESS");
+    await at.world.clock.advance(INTERVAL_MS);
     await ping(at.worker, [at.ids[1]!]);
     expect(await at.world.status(at.id)).toMatchObject({
       status: "IN_QUEUE",
@@ -129,15 +136,29 @@ describe("jobs that a ping leaves out", () => {
   ])("are not said to be never begun when %s has shown that they were", async (_, show) => {
     await using at = await running();
     await show(at.worker, at.id);
-    for (let i = 0; i < 2; i++) await ping(at.worker, []);
+    await pingTwice(at, []);
     const { waitReason } = await at.world.status(at.id);
     expect(waitReason).toContain(`worker ${at.worker.id} was at the job and no longer is, and no result of it arrived`);
   });
 
   test("once, then listed, then once again: it stays", async () => {
     await using at = await running();
-    for (const listed of [[], [at.id], [], [at.id], []]) await ping(at.worker, listed);
+    for (const listed of [[], [at.id], [], [at.id], []]) {
+      await ping(at.worker, listed);
+      await at.world.clock.advance(INTERVAL_MS);
+    }
     expect((await at.world.status(at.id)).status).toBe("IN_PROGRESS");
+  });
+
+  test("by a worker that pings every second are its own until it has had the time to read them", async () => {
+    await using at = await running();
+    for (let elapsed = 0; elapsed < OMITTED_MS; elapsed += 1000) {
+      await ping(at.worker, []);
+      expect((await at.world.status(at.id)).status).toBe("IN_PROGRESS");
+      await at.world.clock.advance(1000);
+    }
+    await ping(at.worker, []);
+    expect((await at.world.status(at.id)).status).toBe("IN_QUEUE");
   });
 
   test("those of a worker that is about to get them are not counted against it", async () => {
@@ -153,7 +174,10 @@ describe("jobs that a ping leaves out", () => {
     "from release %s, whose workers share one list, it means nothing",
     async (version) => {
       await using at = await running();
-      for (let i = 0; i < 5; i++) await ping(at.worker, [], version);
+      for (let i = 0; i < 5; i++) {
+        await ping(at.worker, [], version);
+        await at.world.clock.advance(INTERVAL_MS);
+      }
       expect((await at.world.status(at.id)).status).toBe("IN_PROGRESS");
     },
   );
