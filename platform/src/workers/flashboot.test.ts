@@ -1,6 +1,7 @@
 /** FlashBoot: idle workers stand still instead of ending, and go on with the next job. */
 import { describe, expect, test } from "vitest";
 import { type FleetOptions, type FleetWorld, type Program, setupFleet } from "../../tests/fleet-world.ts";
+import { sleep } from "../kernel/clock.ts";
 
 const FLASHBOOT = { flashboot: "FLASHBOOT", workers: { max: 3, idleTimeout: 2 } };
 
@@ -186,6 +187,20 @@ describe("the next job", () => {
     world.compute.fail("thaw", undefined);
     expect(await world.log(worker!.id)).toContain("[failed: could not be thawed: the engine is away]");
     expect((await world.running().at(-1)!.take())?.id).toBe(job);
+  });
+
+  test("is done by a worker that the machine takes long to thaw: its time to ask begins when it goes on", async () => {
+    await using world = await flashboot();
+    const worker = await frozenWorker(world);
+    const { thaw } = world.compute;
+    world.compute.thaw = async (id) => {
+      await sleep(world.clock, 12_000);
+      await thaw.call(world.compute, id);
+    };
+    const job = await world.submit();
+    await world.pass(15);
+    expect([stateOf(worker), world.started.length]).toEqual(["running", 1]);
+    expect((await worker.take())?.id).toBe(job);
   });
 
   test("goes to another worker when the thawed one does not come to itself", async () => {

@@ -31,8 +31,8 @@ export class Freezer {
   readonly #frozen = new Set<string>();
   /** Those of them that a job waits for, before that is on record. */
   readonly #needed = new Set<string>();
-  /** When workers went on that were not heard of since, and for how long they had been frozen. */
-  readonly #thawed = new Map<string, { atMs: number; frozenMs: number }>();
+  /** When workers were to go on that were not heard of since, and did, and for how long they had been frozen. */
+  readonly #thawed = new Map<string, { atMs: number; wentOnAtMs?: number; frozenMs: number }>();
 
   constructor(parts: FreezerParts) {
     this.#parts = parts;
@@ -83,8 +83,8 @@ export class Freezer {
 
   /** Why it is to be ended, when it was thawed and does not come to itself. */
   overdue(id: string): string | undefined {
-    const thawed = this.#thawed.get(id);
-    const isOverdue = thawed !== undefined && this.#parts.clock.monotonic() - thawed.atMs >= THAW_LIMIT_MS;
+    const wentOnAtMs = this.#thawed.get(id)?.wentOnAtMs;
+    const isOverdue = wentOnAtMs !== undefined && this.#parts.clock.monotonic() - wentOnAtMs >= THAW_LIMIT_MS;
     return isOverdue ? `not heard of within ${THAW_LIMIT_MS / 1000} s of its thaw` : undefined;
   }
 
@@ -122,6 +122,9 @@ export class Freezer {
       throw new CannotThaw(`could not be thawed: ${error.message}`, { cause: error });
     });
     this.#frozen.delete(worker.id);
+    // Its time begins here: an engine that has much to do takes seconds to let it go on.
+    const thawed = this.#thawed.get(worker.id);
+    if (thawed) thawed.wentOnAtMs = clock.monotonic();
     await goesOn(worker);
     await this.#recordThaw(worker);
   }
