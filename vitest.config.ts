@@ -53,10 +53,11 @@ export default defineConfig({
           name: "docker",
           include: DOCKER_TESTS,
           globalSetup: ["platform/tests/real-docker.ts"],
-          // Containers take their time more than processors.
-          maxWorkers: 3,
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          // One file is mostly waiting for the engine while another computes; a third makes every start of a container slower.
+          maxWorkers: 2,
+          // Only what hangs takes so long: a test waits up to two minutes for each of several things, and one engine serves them all.
+          testTimeout: 480_000,
+          hookTimeout: 480_000,
         },
       },
     ],
