@@ -251,6 +251,55 @@ test("a worker that asked to be replaced gets nothing, however soon it asks agai
   expect((await world.running()[0]!.take())?.id).toBe(second);
 });
 
+describe("a worker whose record changes in the moment in which it asks to be replaced", () => {
+  const ONE = { workers: { max: 1 } };
+
+  test("is replaced: its first answer, still being written, does not undo that", async () => {
+    const store = new MemoryStore();
+    await using world = await setupFleet({ store, endpoint: ONE });
+    const first = await world.submit();
+    await world.settle();
+    const [worker] = world.running();
+    const open = Promise.withResolvers<void>();
+    const commit = store.commit.bind(store);
+    // Writes take their time, and come in their order, as on a busy disk.
+    store.commit = async (writes) => {
+      await open.promise;
+      return commit(writes);
+    };
+    await worker!.take();
+    await world.settle();
+    expect((await world.record(worker!.id))?.state).toBe("STARTING");
+    await worker!.done(first, { output: 1, stopPod: true });
+    await world.settle();
+    open.resolve();
+    await world.settle();
+    const second = await world.submit();
+    await world.pass(1);
+    expect(worker!.instance.exited).toBe(true);
+    expect((await world.running()[0]!.take())?.id).toBe(second);
+  });
+
+  test("is replaced: a store that could not write it down is asked again", async () => {
+    const store = new MemoryStore();
+    await using world = await setupFleet({ store, endpoint: ONE });
+    const first = await world.submit();
+    await world.settle();
+    const [worker] = world.running();
+    await worker!.take();
+    await world.settle();
+    const commit = store.commit.bind(store);
+    store.commit = () => Promise.reject(new Error("no space left"));
+    await worker!.done(first, { output: 1, stopPod: true });
+    await world.settle();
+    store.commit = commit;
+    const second = await world.submit();
+    await world.pass(2);
+    expect(worker!.instance.exited).toBe(true);
+    expect((await world.running()[0]!.take())?.id).toBe(second);
+  });
+});
+
 test("a worker that asks to be replaced is, after its job", async () => {
   await using world = await setupFleet({ endpoint: { workers: { min: 1, max: 1 } } });
   const job = await world.submit();

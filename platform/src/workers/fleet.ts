@@ -240,6 +240,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     await this.#prepared();
     await this.#machines.beat(now);
     await this.#compare();
+    await this.#planner.catchUp();
     const holders = await this.#parts.queue.holders(undefined);
     // First, so that the plan is made on what hinders workers now.
     const heard = new Map(holders.map((holder) => [workerOf(holder.holder), holder]));

@@ -88,6 +88,8 @@ const MOST_WAITING = 100;
 
 export class Planner {
   readonly #parts: PlannerParts;
+  /** Workers that are to be drained, whatever the plan, and why; until that is on record. */
+  readonly #drains = new Map<string, string>();
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
@@ -152,9 +154,20 @@ export class Planner {
   }
 
   /** A worker ends what it has and gets nothing more, whichever machine it is on. */
-  async drain(id: string, reason: string): Promise<void> {
-    const worker = (await this.#parts.records.all()).find((item) => item.id === id);
-    if (worker && workerLifecycle.can(worker.doc.state, "drain")) await this.#end(worker, reason);
+  drain(id: string, reason: string): Promise<void> {
+    this.#drains.set(id, reason);
+    return this.catchUp();
+  }
+
+  /** Puts drains on record that could not be before: such a worker gets nothing and would be counted on for ever. */
+  async catchUp(): Promise<void> {
+    const { records, act } = this.#parts;
+    for (const [id, reason] of this.#drains) {
+      const worker = await records.find(id);
+      const moved = worker && (await records.insist(worker, "drain", { reason }));
+      this.#drains.delete(id);
+      if (moved) act(moved);
+    }
   }
 
   /** Of endpoints that are no more. */
