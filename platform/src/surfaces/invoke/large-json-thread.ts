@@ -21,7 +21,10 @@ const port = parentPort!;
 const leftovers = new Leftovers(realClock, openCollector());
 
 port.on("message", (question: Question) => {
-  if ("scan" in question) return port.postMessage(scanOn(question));
+  if ("scan" in question) {
+    const { bytes } = question;
+    return port.postMessage({ ...scanOn(question), bytes }, bytes ? [bytes.buffer as ArrayBuffer] : []);
+  }
   if ("stored" in question) return port.postMessage(showChunks(question));
   const answer = readers[question.kind](question);
   const { byteLength } = answer.bytes;

@@ -40,3 +40,23 @@ test("what waits when the server ends is refused", async () => {
   expect((await settled).map(({ status }) => status)).toEqual(["rejected", "rejected", "rejected"]);
   await expect(large.request(body(2 * MB), "account")).rejects.toThrow("the server is being ended");
 });
+
+test("pieces of a body are read as they are, however long the one before was, and stay with whoever sent them", async () => {
+  await using large = new LargeJson();
+  using scan = large.scan();
+  const pieces = ['{"output":"', "x".repeat(300_000), "y".repeat(100_000), "z", '","error":"', "no", '"}'].map((text) =>
+    Buffer.from(text),
+  );
+  for (const piece of pieces) expect(await scan.push(piece)).toBe(true);
+  expect(pieces.map(({ length }) => length)).toEqual([11, 300_000, 100_000, 1, 11, 2, 2]);
+  const scanned = (await scan.end()) as { members: Map<string, { span: [number, number]; beginning?: Uint8Array }> };
+  expect(scanned.members.get("output")!.span).toEqual([10, 400_013]);
+  expect(Buffer.from(scanned.members.get("error")!.beginning!).toString()).toBe('"no"');
+});
+
+test("a piece that ends a body's being JSON does so behind a longer one", async () => {
+  await using large = new LargeJson();
+  using scan = large.scan();
+  expect(await scan.push(Buffer.from(`["${"x".repeat(1000)}",`))).toBe(true);
+  expect(await scan.push(Buffer.from("?"))).toBe(false);
+});

@@ -68,8 +68,8 @@ export type WholeAnswer = { id: number; bytes: Uint8Array } & (
   | { refused: { code: Meaning; detail: string; errors?: string[] | undefined } }
 );
 
-/** Whether it can still be JSON, and at the end what it is. */
-export type ScanAnswer = { id: number; goesOn: boolean; scanned?: Scanned };
+/** Whether it can still be JSON, and at the end what it is. The bytes of a piece come back. */
+export type ScanAnswer = { id: number; goesOn: boolean; scanned?: Scanned; bytes?: Uint8Array };
 
 export type Answer = WholeAnswer | ScanAnswer | { id: number; shown: string[] };
 
@@ -167,14 +167,24 @@ export class LargeJson implements AsyncDisposable {
   /** Its pieces are short, and each waits for the one before. */
   scan(): LargeScan {
     const scan = this.#nextScan++;
-    const ask = async (kind: ScanQuestion["kind"], bytes?: Uint8Array) => {
-      // A copy, since the piece is also written down here.
-      const own = bytes && new Uint8Array(bytes);
-      const question = { kind, scan, bytes: own };
-      return (await this.#light.ask(question, own ? [own.buffer] : [], `scan ${scan}`)) as ScanAnswer;
+    // One copy goes to and fro, since each piece is also written down here: copies that stayed with the thread would be as long as all that came,
+    // and a thread that makes nothing else collects them late.
+    let copy = new ArrayBuffer(0);
+    const ask = async (kind: ScanQuestion["kind"], bytes?: Uint8Array<ArrayBuffer>) => {
+      const question = { kind, scan, bytes };
+      return (await this.#light.ask(question, bytes ? [bytes.buffer] : [], `scan ${scan}`)) as ScanAnswer;
+    };
+    const push = async (piece: Uint8Array) => {
+      if (copy.byteLength < piece.length) copy = new ArrayBuffer(piece.length);
+      const bytes = new Uint8Array(copy, 0, piece.length);
+      bytes.set(piece);
+      const answer = await ask("piece", bytes);
+      // A long one, which only the first piece needs, is not kept for the short ones.
+      copy = piece.length > LARGE_BYTES ? new ArrayBuffer(0) : (answer.bytes!.buffer as ArrayBuffer);
+      return answer.goesOn;
     };
     return {
-      push: async (piece) => (await ask("piece", piece)).goesOn,
+      push,
       end: async () => (await ask("end")).scanned!,
       [Symbol.dispose]: () => floating(ask("forget"), () => {}),
     };
