@@ -45,6 +45,8 @@ export interface StartOptions {
   env?: Record<string, string>;
   cwd?: string;
   command?: string;
+  /** Told of the log so far whenever there is more of it, also before the server listens. */
+  logged?: (log: string) => void;
 }
 
 export interface Server extends AsyncDisposable {
@@ -62,7 +64,7 @@ export interface Server extends AsyncDisposable {
 /** Starts a server on a free port and waits for its line `listening on …`. */
 export async function startServer(
   data: string,
-  { args = [], env, cwd, command = launcher }: StartOptions = {},
+  { args = [], env, cwd, command = launcher, logged }: StartOptions = {},
 ): Promise<Server> {
   const child = spawn(command, ["serve", "--data", data, "--port", "0", ...args], {
     // Most tests are the workers themselves; those about workers that the server starts say so.
@@ -75,6 +77,7 @@ export async function startServer(
   let log = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     log += text;
+    logged?.(log);
   });
   const url = await new Promise<string>((resolve, reject) => {
     createInterface(child.stdout).on("line", (line) => {
