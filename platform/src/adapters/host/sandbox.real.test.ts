@@ -52,14 +52,14 @@ async function inside(command: readonly string[], more: Partial<InstanceSpec> = 
 const shell = (script: string, more?: Partial<InstanceSpec>, where?: HostWorld) =>
   inside(["sh", "-c", script], more, where);
 
-/** Tries to connect and writes what came of it. */
+/** Tries to connect and writes what came of it, be it known only after the program stood still on a busy machine until the time was over. */
 const tryToConnect = (target: object) => [
   "node",
   "-e",
   `const socket = require("node:net").connect(${JSON.stringify(target)});
    const end = (text) => { console.log(text); process.exit(); };
    socket.on("connect", () => end("connected")).on("error", ({ code }) => end(code));
-   setTimeout(() => end("no answer"), 2_000);`,
+   setTimeout(() => setImmediate(() => end("no answer")), 2_000);`,
 ];
 
 const listening = (at: ListenOptions) =>
