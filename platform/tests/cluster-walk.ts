@@ -1,8 +1,7 @@
 /** The life of a cluster on a real server: a program over two members, one of which dies once, a stranger at the door, and the end. */
 import { expect } from "vitest";
-import { stay } from "../src/kernel/clock.ts";
 import { podLines } from "./pod-lines.ts";
-import { LOOK_MS, type ServerPlace, TRIES } from "./worker-place.ts";
+import type { ServerPlace } from "./worker-place.ts";
 import type { Answer } from "./world.ts";
 
 type Json = Answer["json"];
@@ -21,12 +20,11 @@ export async function walkCluster(at: ServerPlace, program: Program): Promise<{ 
   const pods: Json[] = (await at.call("GET", `/v2/clusters/${id}/pods`)).json.pods;
   const [first, second] = pods.map((pod) => pod.id) as [string, string];
   // Of two ranks that say 1 and 2; the one that died says it again from the same address.
-  await said(at, second, /boot 2 rank 1 at (\S+) sum 3$/);
+  const lines = await podLines(at, second, /^boot/, 2);
   const { network } = (await at.call("GET", `/v2/clusters/${id}`)).json;
-  const lines = (await podLines(at, second)).filter((line) => line.startsWith("boot"));
   const address = network.cidr.replace("0/24", "3");
   expect(lines).toEqual([`boot 1 rank 1 at ${address} sum 3`, `boot 2 rank 1 at ${address} sum 3`]);
-  expect((await podLines(at, first)).filter((line) => line === "sum 3")).toHaveLength(2);
+  await podLines(at, first, /^sum 3$/, 2);
   await expectNoStranger(at, program, network.cidr.replace("0/24", "2"));
   expect((await at.call("DELETE", `/v2/pods/${second}`)).status).toBe(409);
   expect((await at.call("DELETE", `/v2/clusters/${id}`)).status).toBe(204);
@@ -36,15 +34,6 @@ export async function walkCluster(at: ServerPlace, program: Program): Promise<{ 
 async function expectNoStranger(at: ServerPlace, program: Program, primary: string): Promise<void> {
   const body = { name: "stranger", ...program, gpu: { id: "NVIDIA A40" }, disk: 5, env: { CALL: `${primary}:29500` } };
   const { id } = (await at.call("POST", "/v2/pods", body)).json;
-  expect(await said(at, id, /reach/)).toBe("unreachable");
+  expect(await podLines(at, id, /reach/)).toEqual(["unreachable"]);
   await at.call("DELETE", `/v2/pods/${id}`);
-}
-
-async function said(at: ServerPlace, pod: string, what: RegExp): Promise<string> {
-  for (let tries = 0; tries < TRIES; tries++) {
-    const found = (await podLines(at, pod)).find((line) => what.test(line));
-    if (found !== undefined) return found;
-    await stay(LOOK_MS);
-  }
-  throw new Error(`${what} was not said: ${(await podLines(at, pod)).join(" | ")}`);
 }

@@ -1,24 +1,30 @@
-/** The lines that the program of a Pod on a real server has written so far. */
-import { stay } from "../src/kernel/clock.ts";
+/** The lines that the program of a Pod on a real server writes. */
 import type { ServerPlace } from "./worker-place.ts";
 
-/** What is kept comes at once. */
-const READ_MS = 150;
+/** Only what hangs takes so long, also on a machine that does much else. */
+const HANGS_MS = 120_000;
 
-export async function podLines({ server, key }: ServerPlace, pod: string): Promise<string[]> {
-  const gone = new AbortController();
-  const response = await fetch(`${server.url}/v2/pods/${pod}/logs?source=container&tail=1000`, {
-    headers: { authorization: `Bearer ${key}` },
-    signal: gone.signal,
+/** Those that fit, once there are so many: what is kept, and what is written from then on. */
+export async function podLines(at: ServerPlace, pod: string, what: RegExp, count = 1): Promise<string[]> {
+  const response = await fetch(`${at.server.url}/v2/pods/${pod}/logs?source=container&tail=1000`, {
+    headers: { authorization: `Bearer ${at.key}` },
+    signal: AbortSignal.timeout(HANGS_MS),
   });
   let text = "";
-  const late = stay(READ_MS).then(() => gone.abort());
   try {
-    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
-  } catch {
-    // The stream has no end of its own.
+    for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+      text += chunk;
+      const fitting = linesOf(text).filter((line) => what.test(line));
+      if (fitting.length >= count) return fitting;
+    }
+  } catch (error) {
+    throw new Error(`${what} was not said ${count} times: ${linesOf(text).join(" | ")}`, { cause: error });
   }
-  await late;
-  const data = text.split("\n").filter((line) => line.startsWith("data: "));
-  return data.map((line) => JSON.parse(line.slice("data: ".length)).line);
+  throw new Error(`the log ended before ${what} was said ${count} times: ${linesOf(text).join(" | ")}`);
+}
+
+/** Of whole events: the last one may still be on its way. */
+function linesOf(text: string): string[] {
+  const data = text.slice(0, text.lastIndexOf("\n\n") + 1).split("\n");
+  return data.filter((line) => line.startsWith("data: ")).map((line) => JSON.parse(line.slice("data: ".length)).line);
 }

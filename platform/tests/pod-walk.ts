@@ -68,12 +68,8 @@ export class PodWalk {
 
   /** What the boot of this number said, read from the log. */
   async boot(number: number): Promise<Boot> {
-    for (let tries = 0; tries < TRIES; tries++) {
-      const said = (await podLines(this.#at, this.id)).filter((line) => line.startsWith("{"));
-      if (said.length >= number) return JSON.parse(said[number - 1]!) as Boot;
-      await stay(LOOK_MS);
-    }
-    throw new Error(`there was no boot ${number}: ${(await podLines(this.#at, this.id)).join(" | ")}`);
+    const said = await podLines(this.#at, this.id, /^\{/, number);
+    return JSON.parse(said[number - 1]!) as Boot;
   }
 
   /** Connects to its TCP port as anybody would, hears who it is, and may tell it something. */
