@@ -7,8 +7,9 @@ import { LongestFirst } from "./platform/tests/longest-first.ts";
 const compiled = { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/compiled", import.meta.url)) };
 const DOCKER_TESTS = ["platform/src/adapters/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
 
-// Four projects: `fast` needs nothing installed and takes seconds; `simulation` runs many seeded worlds of the job engine, which
-// takes a minute; `real` starts PostgreSQL, servers and other real parts; `docker` starts a Docker engine, see scripts/test-docker.sh.
+// Five projects: `fast` needs nothing installed and takes minutes; `simulation` runs many seeded worlds of the job engine, which takes half
+// of one; `apart` changes modules, which must be its own; `real` starts PostgreSQL, servers and other real parts; `docker` starts a Docker
+// engine, see scripts/test-docker.sh.
 export default defineConfig({
   test: {
     sequence: { sequencer: LongestFirst },
@@ -36,11 +37,20 @@ export default defineConfig({
       },
       {
         test: {
+          name: "apart",
+          include: ["platform/tests/*.test.ts"],
+          exclude: ["**/*.real.test.ts"],
+          testTimeout: 60_000,
+        },
+      },
+      {
+        test: {
           name: "real",
           include: ["platform/{src,tests}/**/*.real.test.ts", "worker/src/**/*.real.test.ts"],
           exclude: DOCKER_TESTS,
-          // They wait for servers, disks and real time more than they compute.
-          maxWorkers: 2 * availableParallelism(),
+          isolate: false,
+          // They wait for servers, disks and real time more than they compute, though not so much that twice as many would be done sooner.
+          maxWorkers: availableParallelism() + 1,
           env: compiled,
           globalSetup: ["platform/tests/real-postgres.ts"],
           // Only what hangs takes so long, also on a machine that does much else.

@@ -10,7 +10,8 @@ interface Stage {
 }
 
 const stage = (name: string, program: string, ...args: string[]): Stage => ({ name, command: [program, ...args] });
-const vitest = (name: string, project: string) => stage(name, "vitest", "run", "--project", project);
+const vitest = (name: string, ...projects: string[]) =>
+  stage(name, "vitest", "run", ...projects.map((project) => `--project=${project}`));
 
 /** Fast tests compute all the time and have the machine to themselves; real and Docker tests wait for the most part. */
 const lines: readonly (readonly Stage[])[] = [
@@ -18,13 +19,10 @@ const lines: readonly (readonly Stage[])[] = [
     stage("format and lint", "biome", "ci", "--error-on-warnings", "."),
     stage("types", "tsc", "-p", "."),
     stage("openapi", "redocly", "lint", "openapi.json", "openapi-invoke.json", "openapi-v1.json"),
+    vitest("simulation", "simulation", "apart"),
   ],
   [vitest("fast tests", "fast")],
-  [
-    vitest("real tests", "real"),
-    vitest("simulation", "simulation"),
-    stage("docker tests", "bash", "scripts/test-docker.sh"),
-  ],
+  [vitest("real tests", "real"), stage("docker tests", "bash", "scripts/test-docker.sh")],
 ];
 
 const env = {

@@ -5,7 +5,7 @@ import { dataOf } from "./graphql.ts";
 import { setupPods } from "./pod-world.ts";
 import type { World } from "./world.ts";
 
-// The one line, under `given` of these models, before anything is made of them. Modules are this file's own, as those of real tests are.
+// The one line, under `given` of these models, before anything is made of them. Modules are this file's own.
 vi.mock("../src/kernel/resource.ts", async (original) => {
   const kit = await original<typeof Kit>();
   const { t } = await import("../src/kernel/schema.ts");
