@@ -31,6 +31,9 @@ async function isStill(at: Place): Promise<boolean> {
   return before === (await spent());
 }
 
+/** Long enough that a worker on a busy machine reads in time what its poll was answered with. */
+const POLL_MS = 6000;
+
 test.concurrent("a worker is frozen when it is idle, and runs the next job in the same process", async ({
   onTestFailed,
 }) => {
@@ -47,11 +50,11 @@ test.concurrent("a worker that was frozen for longer than its own timer for a po
   onTestFailed,
 }) => {
   await using at = await place({ onFailure: onTestFailed });
-  const endpoint = await at.endpoint({ ...FLASHBOOT, env: { TAKE_TIMEOUT_MS: "2000" } });
+  const endpoint = await at.endpoint({ ...FLASHBOOT, env: { TAKE_TIMEOUT_MS: String(POLL_MS) } });
   const first = await ran(at, endpoint);
   for (const begun of [2, 3]) {
     await untilFrozen(at, endpoint);
-    await stay(2300);
+    await stay(POLL_MS + 300);
     expect(await ran(at, endpoint)).toMatchObject({ worker: first.worker, begun });
   }
   expect((await at.call("GET", `/v2/${endpoint}/health`)).json.jobs).toMatchObject({ completed: 3, retried: 0 });
