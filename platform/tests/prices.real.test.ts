@@ -38,4 +38,4 @@ test("a price that is set holds from the moment that was said, for what runs, th
   expect(told.metadata).toMatchObject({ uniquePodCount: 1 });
   const { cpus } = await millrace(folder.path, "prices", "list");
   expect(cpus).toContainEqual({ id: "cpu3c", pod: 360, serverless: 0.03 });
-}, 60_000);
+});

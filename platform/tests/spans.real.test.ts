@@ -6,7 +6,7 @@ import { stay } from "../src/kernel/clock.ts";
 import { realRandom, SeededRandom } from "../src/kernel/random.ts";
 import { type KeptSpan, spans } from "../src/metering/span.ts";
 import { Collection } from "../src/ports/store/collection.ts";
-import { isOver, LOOK_MS, type Place, place, submit } from "./worker-place.ts";
+import { isOver, LOOK_MS, type Place, place, submit, TRIES } from "./worker-place.ts";
 
 /** Each takes a restart: `MILLRACE_TEST_KILLS=50` for the whole of it. */
 const KILLS = Number(process.env.MILLRACE_TEST_KILLS ?? 3);
@@ -73,7 +73,7 @@ test.concurrent(`${KILLS} kills (seed ${seed})`, async ({ onTestFailed }) => {
     const after = await runningOf(at, endpoints);
     const isStill = before.toSorted().join() === after.toSorted().join();
     if (isStill && open.toSorted().join() === after.toSorted().join()) break;
-    if (tries === 100) expect(open.toSorted()).toEqual(after.toSorted());
+    if (tries === TRIES) expect(open.toSorted()).toEqual(after.toSorted());
     await stay(LOOK_MS);
   }
   expect(await at.server.end("SIGTERM")).toBe(0);
