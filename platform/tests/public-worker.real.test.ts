@@ -7,7 +7,7 @@ import { isOver, LOOK_MS, type Place, place, type ServerPlaceOptions, submit } f
 const publicPlace = (onFailure: ServerPlaceOptions["onFailure"]) => place({ worker: "public", onFailure });
 
 const runsync = async (at: Place, endpoint: string, input: object) =>
-  (await at.call("POST", `/v2/${endpoint}/runsync?wait=180000`, { input })).json;
+  (await at.call("POST", `/v2/${endpoint}/runsync?wait=60000`, { input })).json;
 
 /** Follows a worker's log until a line fits; the wait ends with the test's. */
 async function logged(at: Place, endpoint: string, worker: string, text: string): Promise<void> {
