@@ -53,9 +53,9 @@ export default defineConfig({
           maxWorkers: availableParallelism() + 1,
           env: compiled,
           globalSetup: ["platform/tests/real-postgres.ts"],
-          // Only what hangs takes so long, also on a machine that does much else.
-          testTimeout: 240_000,
-          hookTimeout: 240_000,
+          // Only what hangs takes so long, also on a machine that does much else: a test waits up to two minutes for each of several things.
+          testTimeout: 480_000,
+          hookTimeout: 480_000,
         },
       },
       {
