@@ -1,6 +1,7 @@
 /** Which worker a request goes to, how long it waits for one, and what the scaler is told meanwhile. */
 import { describe, expect, test } from "vitest";
 import { FakeClock, turn } from "../kernel/clock.ts";
+import { problem } from "../kernel/problem.ts";
 import { parseAffinity } from "./affinity.ts";
 import { type Asking, Balancer, type Slot } from "./balancer.ts";
 
@@ -151,10 +152,14 @@ describe("waiting for a worker", () => {
     await refused;
   });
 
-  test("the fleet's reason comes first", async () => {
+  const away = problem("unavailable", "The database did not answer in time.");
+  test.each([
+    ["the fleet's reason comes first", async () => "paused: max workers is 0", "paused: max workers is 0"],
+    ["that the store is away is the reason", () => Promise.reject(away), away.message],
+  ])("%s", async (_, why, told) => {
     const { clock, balancer, acquire } = setup();
-    balancer.explainedBy(async () => "paused: max workers is 0");
-    const refused = expect(acquire()).rejects.toThrow("paused: max workers is 0");
+    balancer.explainedBy(why);
+    const refused = expect(acquire()).rejects.toThrow(told);
     await clock.advance(120_000);
     await refused;
   });

@@ -1,7 +1,7 @@
 /** Load balancing: which worker of an endpoint takes a request, and the requests that wait until one can. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
-import { type Problem, problem } from "../kernel/problem.ts";
+import { isProblem, type Problem, problem } from "../kernel/problem.ts";
 import { wait } from "../kernel/wait.ts";
 import type { Affinity } from "./affinity.ts";
 import {
@@ -333,7 +333,12 @@ export class Balancer implements Disposable {
   }
 
   async #noWorkers(endpoint: string, group: Group): Promise<Problem> {
-    const why = [await this.#why(endpoint).catch(() => undefined), ...accounts(group)].filter(Boolean).join("; ");
+    const told = await this.#why(endpoint).catch((error: unknown) =>
+      isProblem(error, "unavailable") ? error : undefined,
+    );
+    // A store that is away is why: no worker comes before it is back.
+    if (isProblem(told)) return told;
+    const why = [told, ...accounts(group)].filter(Boolean).join("; ");
     const waited = `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes`;
     return problem("no-capacity", `${waited}: ${why || "none is running"}`, {
       word: "no workers available",

@@ -84,8 +84,11 @@ export interface Vocabulary {
 
 export const dateTime = (description: string) => t.String({ format: "date-time", maxLength: 64, description });
 
+/** In characters. */
+export const LONGEST_NAME = 191;
+
 /** An id or a name of something, of ours or in a catalog. */
-export const name = (options: object = {}) => t.String({ minLength: 1, maxLength: 191, ...options });
+export const name = (options: object = {}) => t.String({ minLength: 1, maxLength: LONGEST_NAME, ...options });
 
 export const nullable = <S extends TSchema>(schema: S) => t.Union([schema, t.Null()]);
 

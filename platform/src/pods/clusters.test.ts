@@ -60,6 +60,14 @@ test("all members have their places before the answer, and then run with rank, a
   ]);
 });
 
+test("members of a cluster whose name is as long as a name can be have names that are no longer", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  const name = "é".repeat(191);
+  const { id } = (await world.call("POST", "/v2/clusters", { body: { ...CLUSTER, name } })).json;
+  const pods: { name: string }[] = await members(world, id);
+  expect(pods.map((pod) => pod.name)).toEqual([`${name.slice(0, 189)}-0`, `${name.slice(0, 189)}-1`]);
+});
+
 test("several GPUs of a member are several trainers, whose ranks are not the member's", async () => {
   await using world = await setupPods({ machine: manyGpus(8) });
   await created(world, { ...CLUSTER, compute: { ...CLUSTER.compute, gpuCountPerPod: 4 } });

@@ -3,6 +3,7 @@ import type { Claiming } from "../kernel/claim.ts";
 import { resourceId } from "../kernel/ids.ts";
 import { isProblem, problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
+import { LONGEST_NAME } from "../kernel/schema.ts";
 import type { Collection } from "../ports/store/collection.ts";
 import { WriteRefused } from "../ports/store/store.ts";
 
@@ -24,6 +25,10 @@ interface NamesParts<T extends Claiming> {
 }
 
 const SUFFIX_LENGTH = 6;
+
+/** A name that is told from another by its end, and no longer than names are. */
+export const withSuffix = (name: string, suffix: string) =>
+  `${[...name].slice(0, LONGEST_NAME - suffix.length).join("")}${suffix}`;
 
 export class Names<T extends Claiming> {
   readonly #parts: NamesParts<T>;
@@ -47,7 +52,7 @@ export class Names<T extends Claiming> {
       return await claimed(name);
     } catch (error) {
       if (!isDefaultName || !isProblem(error, "name-taken")) throw error;
-      return claimed(`${name}-${resourceId(this.#parts.random).slice(0, SUFFIX_LENGTH)}`);
+      return claimed(withSuffix(name, `-${resourceId(this.#parts.random).slice(0, SUFFIX_LENGTH)}`));
     }
   }
 

@@ -11,7 +11,7 @@ import type { Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import type { AuditLog } from "../audit/service.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
-import { Names, type Naming } from "../names.ts";
+import { Names, type Naming, withSuffix } from "../names.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { SpendBook } from "../spending/service.ts";
 import { type Copying, withTemplate } from "../templates/copy.ts";
@@ -127,7 +127,7 @@ export class PodService {
     const config = await this.#checked(caller, terms);
     const members = seats.map((seat) => ({
       ...newRecord(this.#parts, caller.account),
-      doc: { ...this.#newPod(caller, config), name: `${config.name}-${seat.rank}`, cluster: seat },
+      doc: { ...this.#newPod(caller, config), name: withSuffix(config.name, `-${seat.rank}`), cluster: seat },
     }));
     const docs = members.map(({ doc }) => doc);
     refuseTooLarge(docs);
