@@ -36,7 +36,7 @@ async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void>
     const startMs = realClock.monotonic() - before;
     using wire = new Wire(server.url);
     await load.ledger.check(wire, "fresh");
-    for (const worker of load.workers) await load.ledger.recover(wire, worker);
+    await load.ledger.recover(wire, load.workers);
     const acknowledged = load.ledger.acknowledged;
     const held = await loadUntilKilled(server, wire, load, acknowledged + ACKNOWLEDGEMENTS + random.below(300));
     rounds.push({ acknowledged: load.ledger.acknowledged - acknowledged, held, startMs });
@@ -44,7 +44,7 @@ async function surviveKills(folder: Folder, databaseUrl?: string): Promise<void>
   await using server = await start();
   using wire = new Wire(server.url);
   await load.ledger.check(wire, "fresh");
-  for (const worker of load.workers) await load.ledger.recover(wire, worker);
+  await load.ledger.recover(wire, load.workers);
   await drain(server, wire, load, await ownerKey(folder.path));
   const checked = await load.ledger.check(wire, "all");
   for (const { acknowledged, held } of rounds) {

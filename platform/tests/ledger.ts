@@ -1,4 +1,6 @@
 /** A client and its workers that write down every answer, so that a server can be held to them after it was killed. */
+import { OMITTED_MS } from "../src/jobs/sessions.ts";
+import { stay } from "../src/kernel/clock.ts";
 import type { Wire } from "./wire.ts";
 
 /** One job, by the number in its input. */
@@ -92,14 +94,17 @@ export class Ledger {
     for (const line of text.split("\n").filter(Boolean)) worker.held.push(this.#taken(line));
   }
 
-  /** After a restart a worker says what it is busy with, twice: what it was given and never saw goes to others. */
-  async recover(wire: Wire, worker: LedgerWorker): Promise<void> {
-    const ids = [...worker.held, ...worker.unanswered].map(({ id }) => id);
-    for (let i = 0; i < 2; i++) {
-      const path = `${this.#base}/ping/${worker.name}?job_id=${ids.join(",")}`;
-      const { status, text } = await wire.send("GET", path, worker.key);
-      hold(status === 200, "a ping is taken", { status, text });
-    }
+  /** After a restart workers say what they are busy with, and once more when it counts: what one was given and never saw goes to others. */
+  async recover(wire: Wire, workers: readonly LedgerWorker[]): Promise<void> {
+    for (const worker of workers) await this.#ping(wire, worker);
+    await stay(OMITTED_MS);
+    for (const worker of workers) await this.#ping(wire, worker);
+  }
+
+  async #ping(wire: Wire, { name, key, held, unanswered }: LedgerWorker): Promise<void> {
+    const ids = [...held, ...unanswered].map(({ id }) => id);
+    const { status, text } = await wire.send("GET", `${this.#base}/ping/${name}?job_id=${ids.join(",")}`, key);
+    hold(status === 200, "a ping is taken", { status, text });
   }
 
   /** Everything that was answered is as it was answered. Returns how many jobs were looked at. */
