@@ -101,8 +101,7 @@ export class Pipeline {
     for (const [path, group] of Map.groupBy(mounted, ({ path }) => path)) {
       const methods = group.flatMap((one) => one.methods);
       const others = REFUSED_METHODS.filter((method) => !methods.includes(method as Method));
-      const refusal = notAllowed(methods);
-      router.addRefusal(path, (request, reply) => this.refuse(surface, refusal, request, reply), others);
+      router.addRefusal(path, (request, reply) => this.refuse(surface, notAllowed(methods), request, reply), others);
     }
   }
 
