@@ -1,20 +1,23 @@
-/** Runs the stages of the test command, those of one line side by side, and stops after the first line in which one fails. */
-import { spawn } from "node:child_process";
-import { once } from "node:events";
+/** The test command: runs its stages, those of one line side by side, and stops after the first line in which one fails. With `--all`, everything else as well. */
+import { chmodSync, mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join, relative } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-
-interface Stage {
-  name: string;
-  command: readonly [program: string, ...args: string[]];
-}
+import type { Failure } from "./testing/progress.ts";
+import { mountsBelow, processesOf, remainsOf, surroundings, type TestRun } from "./testing/remains.ts";
+import { endStages, runStage, type Stage, type StageOutcome } from "./testing/stage.ts";
 
 const stage = (name: string, program: string, ...args: string[]): Stage => ({ name, command: [program, ...args] });
 const vitest = (name: string, ...projects: string[]) =>
   stage(name, "vitest", "run", ...projects.map((project) => `--project=${project}`));
+const triedAgain = (one: Stage): Stage => ({ ...one, triedAgain: true });
+
+type Line = readonly Stage[];
 
 /** Fast tests compute all the time and have the machine to themselves; real and Docker tests wait for the most part. */
-const lines: readonly (readonly Stage[])[] = [
+const QUICK: readonly Line[] = [
   [
     stage("format and lint", "biome", "ci", "--error-on-warnings", "."),
     stage("types", "tsc", "-p", "."),
@@ -22,13 +25,17 @@ const lines: readonly (readonly Stage[])[] = [
     vitest("simulation", "simulation", "apart"),
   ],
   [vitest("fast tests", "fast")],
-  [vitest("real tests", "real"), stage("docker tests", "bash", "scripts/test-docker.sh")],
+  [triedAgain(vitest("promises", "promises"))],
+];
+const REST: readonly Line[] = [
+  [triedAgain(vitest("real tests", "real")), triedAgain(stage("docker tests", "bash", "scripts/test-docker.sh"))],
 ];
 
+const root = fileURLToPath(new URL("..", import.meta.url));
 const env = {
   ...process.env,
   // Each test of a queue on disk starts threads, and each thread reads its modules: compiled before, they cost half as much.
-  NODE_COMPILE_CACHE: fileURLToPath(new URL("../node_modules/.cache/compiled", import.meta.url)),
+  NODE_COMPILE_CACHE: join(root, "node_modules/.cache/compiled"),
   REDOCLY_TELEMETRY: "off",
   ...(process.stdout.isTTY && { FORCE_COLOR: "1" }),
 };
@@ -37,36 +44,125 @@ const env = {
 const WORTH_REPEATING = /FAIL|×|Error: |^E: |not ok/;
 const MOST_REPEATED = 60;
 const TAIL = 20;
+/** More failures than this are no unsteady tests. */
+const MOST_TRIED_AGAIN = 12;
+/** What a test has ended may take a moment to be gone. */
+const SETTLE_MS = 500;
+const SETTLE_LOOKS = 20;
 
-/** One by itself writes as it goes. Of several each is shown as a whole when it has ended, so that no two are mixed. */
-async function run({ name, command }: Stage, byItself: boolean): Promise<string | undefined> {
-  const started = performance.now();
-  const stdio = byItself ? "inherit" : (["ignore", "pipe", "pipe"] as const);
-  const child = spawn(command[0], command.slice(1), { env, stdio: stdio as "inherit" });
-  const said: Buffer[] = [];
-  for (const output of [child.stdout, child.stderr] as (NodeJS.ReadableStream | null)[])
-    output?.on("data", (part: Buffer) => said.push(part));
-  const status = await once(child, "close").then(
-    ([code]) => code as number | null,
-    (error: Error) => {
-      said.push(Buffer.from(`${error.message}\n`));
-      return null;
-    },
+const counts = { passed: 0, failed: 0, skipped: 0 };
+const unsteady: string[] = [];
+
+/** Everything that tests write is in one folder, so that what they leave behind can be told from what is anybody else's. */
+function newRun(): TestRun {
+  const folder = mkdtempSync(join(tmpdir(), "mt-"));
+  // Programs of other users write there too, as they do in the folder that it stands for.
+  chmodSync(folder, 0o1777);
+  return { id: basename(folder), folder };
+}
+
+function count({ progress }: StageOutcome): void {
+  counts.passed += progress.passed;
+  counts.skipped += progress.skipped;
+}
+
+async function runLine(line: Line, run: TestRun): Promise<string[]> {
+  if (line.length > 1) console.log(`side by side: ${line.map(({ name }) => name).join(", ")}`);
+  const outcomes = await Promise.all(
+    line.map(async (one) => {
+      const started = performance.now();
+      const outcome = await runStage(one, { run, env, live: line.length === 1 });
+      count(outcome);
+      if (line.length > 1) process.stdout.write(outcome.said);
+      const seconds = ((performance.now() - started) / 1000).toFixed(1);
+      console.log(`stage ${one.name}: ${seconds} s${outcome.passed ? "" : " — FAILED"}`);
+      return { one, outcome };
+    }),
   );
-  process.stdout.write(Buffer.concat(said));
-  const seconds = ((performance.now() - started) / 1000).toFixed(1);
-  console.log(`stage ${name}: ${seconds} s${status === 0 ? "" : " — FAILED"}`);
-  if (status === 0) return undefined;
-  const told = stripVTControlCharacters(Buffer.concat(said).toString()).split("\n");
+  const failed: string[] = [];
+  for (const { one, outcome } of outcomes) if (!outcome.passed) failed.push(...(await failuresOf(one, outcome, run)));
+  return failed;
+}
+
+/** What is left of a stage's failures once those that may be tried again were. */
+async function failuresOf(one: Stage, outcome: StageOutcome, run: TestRun): Promise<string[]> {
+  const { failures, running } = outcome.progress;
+  // A stage that was ended, or failed by something else than a test, has not said all that is wrong with it.
+  const isTests = one.triedAgain && failures.length > 0 && running.length === 0;
+  const tests = failures.reduce((sum, { names }) => sum + Math.max(1, names.length), 0);
+  if (!isTests || tests > MOST_TRIED_AGAIN) {
+    counts.failed += Math.max(1, tests);
+    return [repeat(one, outcome)];
+  }
+  const still: string[] = [];
+  for (const failure of failures) {
+    const where = `${one.name}: ${relative(root, failure.file)}${failure.names.map((name) => `\n    ${name}`).join("")}`;
+    console.log(`failed, run once more alone: ${where}`);
+    const again = await runStage(alone(one, failure), { run, env, live: true });
+    count(again);
+    console.log(`alone: ${again.passed ? "passed" : "FAILED again"}: ${where}`);
+    if (again.passed) unsteady.push(where);
+    else {
+      counts.failed += Math.max(1, failure.names.length);
+      still.push(repeat(one, outcome), repeat({ ...one, name: `${one.name}, alone` }, again));
+    }
+  }
+  return still;
+}
+
+function alone({ name, command }: Stage, { file, names }: Failure): Stage {
+  const only = names.length === 0 ? [] : ["-t", `^(${names.map((one) => literally(one)).join("|")})$`];
+  return { name: `${name} again`, command: [...command, relative(root, file), ...only, "--maxWorkers=1"] };
+}
+
+/** A pattern that this text alone fits. */
+const literally = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
+
+function repeat({ name }: Stage, { said }: StageOutcome): string {
+  const told = stripVTControlCharacters(said).split("\n");
   const repeated = told.filter((text) => WORTH_REPEATING.test(text)).slice(0, MOST_REPEATED);
   return [`FAILED: ${name}`, ...(repeated.length > 0 ? repeated : told.slice(-TAIL))].join("\n");
 }
 
-for (const line of lines) {
-  if (line.length > 1) console.log(`side by side: ${line.map(({ name }) => name).join(", ")}`);
-  const outcomes = await Promise.all(line.map((one) => run(one, line.length === 1)));
-  const failures = outcomes.filter((outcome) => outcome !== undefined);
-  if (failures.length === 0) continue;
-  console.log(failures.join("\n"));
-  process.exit(1);
+async function whatIsLeft(run: TestRun, before: ReturnType<typeof surroundings>): Promise<string[]> {
+  for (let look = 1; look < SETTLE_LOOKS; look++) {
+    if (remainsOf(run, before).length === 0) return [];
+    await wait(SETTLE_MS);
+  }
+  return remainsOf(run, before);
 }
+
+function tidy(run: TestRun): void {
+  for (const { pid } of processesOf(run)) {
+    try {
+      process.kill(pid, "SIGKILL");
+    } catch {
+      // It has ended meanwhile.
+    }
+  }
+  // Below a mount may be anything: it is left to whoever looks for its reason.
+  if (mountsBelow(run.folder).length === 0) rmSync(run.folder, { recursive: true, force: true, maxRetries: 5 });
+}
+
+const run = newRun();
+for (const signal of ["SIGINT", "SIGTERM"] as const)
+  process.once(signal, () => {
+    endStages();
+    tidy(run);
+    process.exit(130);
+  });
+
+const before = surroundings();
+const failed: string[] = [];
+for (const line of process.argv.includes("--all") ? [...QUICK, ...REST] : QUICK) {
+  failed.push(...(await runLine(line, run)));
+  if (failed.length > 0) break;
+}
+const left = await whatIsLeft(run, before);
+tidy(run);
+if (left.length > 0) failed.push(["FAILED: tests left these behind", ...left].join("\n"));
+if (failed.length > 0) console.log(failed.join("\n"));
+if (unsteady.length > 0) console.log(`unsteady, passed only the second time:\n  ${unsteady.join("\n  ")}`);
+console.log(`left behind: ${left.length === 0 ? "nothing" : `${left.length} things`}`);
+console.log(`tests: ${counts.passed} passed, ${counts.failed} failed, ${counts.skipped} skipped`);
+process.exit(failed.length > 0 ? 1 : 0);

@@ -1,5 +1,4 @@
 /** Large bodies through the proxy, in a server process of its own: nothing of them stays there. */
-import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
 import { once } from "node:events";
 import { readFile, writeFile } from "node:fs/promises";
@@ -9,6 +8,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { describe, expect, test } from "vitest";
 import { realClock, sleep } from "../src/kernel/clock.ts";
+import { startChild } from "./child.ts";
 import { root } from "./process.ts";
 
 const MIB = 1_048_576;
@@ -24,9 +24,8 @@ const DIGEST = createHash("sha256").update(Buffer.alloc(SIZE, PIECE)).digest("he
 
 async function startServer(workerPort: number) {
   const program = join(root, "platform/tests/fixtures/balanced-server.ts");
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", program, String(workerPort)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  const args = ["--disable-warning=ExperimentalWarning", program, String(workerPort)];
+  const child = startChild(process.execPath, args);
   const [line] = await once(createInterface(child.stdout), "line");
   const [, url, endpoint, key] = /^listening on (\S+) for (\S+) with (\S+)$/.exec(line) as string[];
   const status = async (field: string) => {

@@ -1,8 +1,8 @@
 /** A process that holds a worker and a Pod in containers, for tests that kill it. */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { inject } from "vitest";
+import { startChild } from "./child.ts";
 
 export interface HolderOptions {
   installation: string;
@@ -26,7 +26,7 @@ export async function startHolder(options: HolderOptions) {
   const { installation } = options;
   const [worker, pod] = [`worker-${installation}`, `pod-${installation}`];
   const task: HolderTask = { ...options, socket: inject("dockerSocket"), worker, pod };
-  const holder = spawn(process.execPath, [PROGRAM, JSON.stringify(task)], { stdio: ["ignore", "pipe", "inherit"] });
+  const holder = startChild(process.execPath, [PROGRAM, JSON.stringify(task)]);
   await once(holder.stdout, "data");
   return {
     worker,

@@ -1,5 +1,5 @@
 /** The public npm clients of this API, unmodified, against a real server with a real worker: only the base URL differs. */
-import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { type ChildProcess, execFile } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -9,6 +9,7 @@ import OpenAI from "openai";
 import runpodSdk from "runpod-sdk";
 import firstRunpodSdk from "runpod-sdk-1.0.7";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { startChild } from "./child.ts";
 import { type Folder, millrace, ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 
 let data: Folder;
@@ -25,10 +26,7 @@ beforeAll(async () => {
   endpointId = (await server.call("POST", "/v2/serverless", { key, body })).json.id;
   const variables = await millrace(data.path, "worker-env", endpointId, "--url", server.url);
   const program = fileURLToPath(new URL("./fixtures/mock-worker.ts", import.meta.url));
-  worker = spawn(process.execPath, [program], {
-    env: { PATH: process.env.PATH ?? "", ...variables },
-    stdio: "inherit",
-  });
+  worker = startChild(process.execPath, [program], { PATH: process.env.PATH ?? "", ...variables });
 });
 
 afterAll(async () => {

@@ -246,7 +246,7 @@ describe("a worker that fails", () => {
     expect(await world.log(world.started[0]!)).toContainEqual(
       expect.stringContaining("not healthy for 8 minutes: GET /ping on port 8000: nobody listens on port 8000"),
     );
-  }, 60_000);
+  });
 
   test("because a secret in its environment names no port: the boot fails with the reason, and does not tell the secret", async () => {
     await using world = await setup({ env: { PORT: "{{ MILLRACE_SECRET_port }}" } });
@@ -256,7 +256,7 @@ describe("a worker that fails", () => {
     await world.pass(121);
     expect((await asked).json.message).toContain("boot failed: 'PORT' must be a port from 1 to 65535.");
     expect(world.started).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe("changes", () => {

@@ -130,7 +130,7 @@ test("a program that is well for a moment only is started ever more slowly", asy
   // Without a brake each would be replaced after three quarters of a minute.
   expect(world.started.length).toBeLessThan(12);
   expect((await world.records()).filter(({ state }) => state === "FAILED").length).toBeGreaterThan(3);
-}, 60_000);
+});
 
 test("a server that comes back knows an unhealthy worker for what it is, and replaces it", async () => {
   const before = await setup({ workers: { min: 1, max: 1 } });

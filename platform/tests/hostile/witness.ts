@@ -1,7 +1,7 @@
 /** An account that uses the product as anybody does, again and again, and notes how long each request took. */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { stay } from "../../src/kernel/clock.ts";
+import { startChild } from "../child.ts";
 import { type Answer, call } from "../world.ts";
 
 const PAUSE_MS = 5;
@@ -28,7 +28,7 @@ const CONTROL_KIND = "asks a server of nobody's";
 export class Witness implements Disposable {
   readonly #url: string;
   readonly #key: string;
-  readonly #control = spawn(process.execPath, ["--eval", CONTROL], { stdio: ["pipe", "pipe", "inherit"] });
+  readonly #control = startChild(process.execPath, ["--eval", CONTROL]);
   #controlUrl = "";
   #queue = "";
   #app = "";

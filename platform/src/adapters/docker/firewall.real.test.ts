@@ -3,6 +3,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import { expect, inject, test } from "vitest";
+import { startInOwnNetwork } from "../../../tests/child.ts";
 import { dockerSpec, dockerWorld, openDriver } from "../../../tests/docker-world.ts";
 import { realClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
@@ -196,23 +197,19 @@ async function anotherMachine(addresses: readonly string[]) {
       socket.bind(53, own);
     }
     require("node:net").createServer((one) => one.end("hello")).listen(${PORT}, "0.0.0.0", () => console.log("ready"));`;
-  const child = spawn("unshare", ["--net", "sh", "-c", 'read go; exec "$0" -e "$1"', process.execPath, script], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
-  await once(child, "spawn");
   const ip = (lines: readonly string[], ...enter: string[]) =>
     runTool("/usr/bin/env", [...enter, "ip", "-batch", "-"], `${lines.join("\n")}\n`);
-  await ip([
-    `link add name ${link} type veth peer name eth0 netns ${child.pid}`,
-    `address add ${neighbour}/32 dev ${link}`,
-    `link set dev ${link} up`,
-    ...addresses.map((address) => `route add ${address}/32 dev ${link}`),
-  ]);
-  const inside = addresses.map((address) => `address add ${address}/32 dev eth0`);
-  const up = ["link set dev eth0 up", `route add ${neighbour}/32 dev eth0`];
-  await ip([...inside, ...up], "nsenter", `--net=/proc/${child.pid}/ns/net`);
-  child.stdin.end("\n");
-  await once(child.stdout, "data");
+  const child = await startInOwnNetwork(script, async (pid) => {
+    await ip([
+      `link add name ${link} type veth peer name eth0 netns ${pid}`,
+      `address add ${neighbour}/32 dev ${link}`,
+      `link set dev ${link} up`,
+      ...addresses.map((address) => `route add ${address}/32 dev ${link}`),
+    ]);
+    const inside = addresses.map((address) => `address add ${address}/32 dev eth0`);
+    const up = ["link set dev eth0 up", `route add ${neighbour}/32 dev eth0`];
+    await ip([...inside, ...up], "nsenter", `--net=/proc/${pid}/ns/net`);
+  });
   const asking = (host: string, port: number) => `
     const socket = require("node:net").connect({ host: "${host}", port: ${port}, timeout: 5000 });
     const end = (text) => { console.log(text); process.exit(); };

@@ -1,10 +1,10 @@
 /** The logs in files outlive the process that wrote them, wherever it was killed. */
-import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { startChild } from "../../../tests/child.ts";
 import { FileLogs } from "./file-logs.ts";
 
 const STREAM = "worker/ep/w1";
@@ -14,8 +14,8 @@ test("a writer killed again and again leaves every line once, in order, and the 
   const folder = await mkdtemp(join(tmpdir(), "millrace-logs-"));
   let before = 0;
   for (let round = 0; round < 8; round++) {
-    const writer = spawn(process.execPath, [WRITER, folder, STREAM], { stdio: ["ignore", "pipe", "inherit"] });
-    for (let said = 0; said < 10 + 7 * round; ) said += (await once(writer.stdout!, "data"))[0].length;
+    const writer = startChild(process.execPath, [WRITER, folder, STREAM]);
+    for (let said = 0; said < 10 + 7 * round; ) said += (await once(writer.stdout, "data"))[0].length;
     writer.kill("SIGKILL");
     await once(writer, "exit");
     await using logs = new FileLogs(folder, { failed: () => undefined });

@@ -1,9 +1,10 @@
 /** A server that has grown starts its programs from a small process beside it: to the programs it is all the same. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
+import { startChild } from "../../../tests/child.ts";
 import { type Folder, temporaryFolder } from "../../../tests/process.ts";
 import { realClock, sleep } from "../../kernel/clock.ts";
 import { large, runTool, start } from "./forker.ts";
@@ -97,7 +98,5 @@ function startedServer(): ChildProcess {
     await runTool("/bin/true", []);
     console.log((await childrenOf(process.pid))[0]);
     setInterval(() => {}, 1000);`;
-  return spawn(process.execPath, ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", script], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
+  return startChild(process.execPath, ["--disable-warning=ExperimentalWarning", "--input-type=module", "-e", script]);
 }

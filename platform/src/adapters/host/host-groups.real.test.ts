@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { beforeEach, expect, test } from "vitest";
+import { startChild } from "../../../tests/child.ts";
 import { stay } from "../../kernel/clock.ts";
 import type { InstanceSpec } from "../../ports/compute/compute.ts";
 import { found, linesOf, newId, type Step, specOf } from "../../ports/compute/conformance-world.ts";
@@ -120,9 +121,8 @@ test("when no server comes back, the group goes with the last of its workers", a
 /** A server reduced to its driver, in a process of its own on the data folder of the world. */
 async function killableDriver({ data }: HostWorld, watchdogS: number) {
   const program = join(import.meta.dirname, "driver-process.ts");
-  const child = spawn(process.execPath, ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
+  const args = ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)];
+  const child = startChild(process.execPath, args);
   const lines = createInterface({ input: child.stdout });
   const said = async (wanted: string) => {
     for (let line = ""; line !== wanted; ) [line] = (await once(lines, "line")) as [string];

@@ -6,6 +6,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, expect, test } from "vitest";
+import { startInOwnNetwork } from "../../../tests/child.ts";
 import { realClock } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { ended, linesOf, newId, specOf } from "../../ports/compute/conformance-world.ts";
@@ -298,24 +299,16 @@ async function anotherMachine() {
   const link = `mt${newId().slice(-8)}`;
   const [neighbour, address] = ["198.51.100.1", "198.51.100.2"];
   const program = `require("node:net").createServer((socket) => socket.end(socket.remoteAddress)).listen(9000, "0.0.0.0", () => console.log("ready"))`;
-  const child = spawn(
-    "unshare",
-    ["--net", "sh", "-c", `read go; ip link set lo up; exec "$0" -e '${program}'`, process.execPath],
-    {
-      stdio: ["pipe", "pipe", "inherit"],
-    },
-  );
-  await once(child, "spawn");
-  const lines = [
-    `link add name ${link} type veth peer name eth0 netns ${child.pid}`,
-    `address add ${neighbour}/30 dev ${link}`,
-    `link set dev ${link} up`,
-  ];
-  await runTool("/usr/sbin/ip", ["-batch", "-"], `${lines.join("\n")}\n`);
-  const inside = [`address add ${address}/30 dev eth0`, "link set dev eth0 up"];
-  await runTool("/usr/bin/nsenter", [`--net=/proc/${child.pid}/ns/net`, "ip", "-batch", "-"], `${inside.join("\n")}\n`);
-  child.stdin.end("\n");
-  await once(child.stdout, "data");
+  const child = await startInOwnNetwork(program, async (pid) => {
+    const lines = [
+      `link add name ${link} type veth peer name eth0 netns ${pid}`,
+      `address add ${neighbour}/30 dev ${link}`,
+      `link set dev ${link} up`,
+    ];
+    await runTool("/usr/sbin/ip", ["-batch", "-"], `${lines.join("\n")}\n`);
+    const inside = [`address add ${address}/30 dev eth0`, "link set dev eth0 up"];
+    await runTool("/usr/bin/nsenter", [`--net=/proc/${pid}/ns/net`, "ip", "-batch", "-"], `${inside.join("\n")}\n`);
+  });
   const enter = (...command: string[]) => runTool("/usr/bin/nsenter", [`--net=/proc/${child.pid}/ns/net`, ...command]);
   return {
     address,

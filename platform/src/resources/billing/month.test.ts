@@ -308,4 +308,4 @@ test(`a month of billing under kills is what is reckoned by hand (seed ${seed})`
   expect(await world.services.costs.ofAccount(world.owner.account, { from: T0, to: now })).toBe(ofAll);
   console.log(`${steps} steps, ${month.kills} kills, ${book.lines.size} lines, ${Number(ofAll) / 1e9} USD`);
   await world[Symbol.asyncDispose]();
-}, 120_000);
+});

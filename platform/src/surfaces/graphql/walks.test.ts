@@ -36,7 +36,7 @@ describe("scopes", () => {
       expect([name, error?.message]).toEqual([name, `Unauthorized: This API key lacks the scope '${scope}'.`]);
       expect(error.extensions).toMatchObject({ code: "RUNPOD", scope });
     }
-  }, 60_000);
+  });
 
   test("a key with its scopes and no others is allowed", async () => {
     await using world = await setup({ rateLimits: "off" });
@@ -45,7 +45,7 @@ describe("scopes", () => {
       const { error } = await send(world, name, { key: await world.newKey({ scopes: scopesOf(operationOf(name)) }) });
       expect([name, error?.message ?? ""]).toEqual([name, expect.not.stringContaining("Unauthorized")]);
     }
-  }, 60_000);
+  });
 
   test("a read-only key may read, and change nothing", async () => {
     await using world = await setup({ rateLimits: "off" });
@@ -55,7 +55,7 @@ describe("scopes", () => {
       const isRefused = /^Unauthorized/.test(error?.message ?? "");
       expect([name, isRefused]).toEqual([name, name.startsWith("Mutation.")]);
     }
-  }, 60_000);
+  });
 
   test("what changes something is no GET, so that the audit log tells of it", () => {
     for (const name of operationNames)
@@ -79,7 +79,7 @@ describe("keys of little right", () => {
       const { error } = await send(world, name, { key });
       expect([name, error?.message]).toEqual([name, expect.stringContaining("narrowed to some endpoints")]);
     }
-  }, 60_000);
+  });
 
   test("a Pod's own key reads and ends its Pod, and nothing else: not even whose it is", async () => {
     await using world = await setup({ rateLimits: "off" });
@@ -92,7 +92,7 @@ describe("keys of little right", () => {
     expect((await ask(world, "{ myself { id } }", { key })).json.errors[0].message).toMatch(/^Unauthorized/);
     expect((await send(world, "Query.pod", { key, id: pod })).data.pod).not.toBeNull();
     expect((await send(world, "Mutation.podTerminate", { key, id: pod })).error).toBeUndefined();
-  }, 60_000);
+  });
 });
 
 describe("tenancy", () => {
@@ -130,7 +130,7 @@ describe("tenancy", () => {
       expect(foreign.text).not.toContain("mine");
     }
     expect(await inventory()).toEqual(before);
-  }, 60_000);
+  });
 });
 
 test("while nothing can be read nobody says that something is not there", async () => {
@@ -148,7 +148,7 @@ test("while nothing can be read nobody says that something is not there", async 
     expect([name, error?.message]).toEqual([name, "Service unavailable: The database did not answer in time."]);
     await world.clock.advance(2000);
   }
-}, 60_000);
+});
 
 describe("the audit log", () => {
   test("tells of a change by the name that the client used, with the names of what was said and no value", async () => {

@@ -150,7 +150,7 @@ test(`${RUNS} random malformed requests give 4xx with a valid problem or flat er
   );
   expect(world.logged.join("\n")).not.toContain("unforeseen fault");
   expect(await world.services.secrets.reveal(world.owner.account, "token")).toBe("kept");
-}, 120_000);
+});
 
 async function expectRefusal(
   world: World,

@@ -1,11 +1,12 @@
 /** A driver in a process that a test can kill. */
-import { type ChildProcess, spawn } from "node:child_process";
+import type { ChildProcess } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
 import { createInterface, type Interface } from "node:readline";
-import type { InstanceSpec } from "../../ports/compute/compute.ts";
-import type { ExecSpec } from "../../ports/compute/execution.ts";
-import { type HostWorld, openHost } from "./host-world.ts";
+import { fileURLToPath } from "node:url";
+import { type HostWorld, openHost } from "../src/adapters/host/host-world.ts";
+import type { InstanceSpec } from "../src/ports/compute/compute.ts";
+import type { ExecSpec } from "../src/ports/compute/execution.ts";
+import { startChild } from "./child.ts";
 
 /** A driver in a process of its own, on the data folder of the world. */
 export class DriverProcess {
@@ -13,14 +14,9 @@ export class DriverProcess {
   readonly #lines: Interface;
 
   constructor(data: string, watchdogS: number) {
-    const program = join(import.meta.dirname, "driver-process.ts");
-    this.process = spawn(
-      process.execPath,
-      ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)],
-      {
-        stdio: ["pipe", "pipe", "inherit"],
-      },
-    );
+    const program = fileURLToPath(new URL("../src/adapters/host/driver-process.ts", import.meta.url));
+    const args = ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)];
+    this.process = startChild(process.execPath, args);
     this.process.once("error", (error) => {
       throw error;
     });
