@@ -6,7 +6,7 @@ import { LongestFirst } from "./platform/tests/longest-first.ts";
 /** Programs that tests start read code that was compiled before, as the launcher's do: they are there in half of the time. */
 const compiled = { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.cache/compiled", import.meta.url)) };
 /** Real tests that show the product's promises once: it starts, runs jobs and Pods, loses nothing to kill -9, and public clients work. */
-const PROMISES = ["serve", "crash", "fleet", "pods", "public-clients"].map(
+const PROMISES = ["serve", "crash", "fleet", "pod-promise", "public-clients"].map(
   (name) => `platform/tests/${name}.real.test.ts`,
 );
 const DOCKER_TESTS = ["platform/src/adapters/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];

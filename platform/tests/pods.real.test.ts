@@ -1,9 +1,10 @@
 /** Pods as programs of this machine, on a real server, as a person has them. */
 import { chmod, copyFile, readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { bridgeName } from "../src/adapters/host/bridge-network.ts";
 import { keyOf } from "../src/adapters/host/host-options.ts";
+import { missingForTests } from "../src/adapters/host/machine.ts";
 import { groupsLeftBy } from "../src/adapters/host/remains.ts";
 import { stay } from "../src/kernel/clock.ts";
 import { walkCluster } from "./cluster-walk.ts";
@@ -13,6 +14,9 @@ import { LOOK_MS, serverPlace } from "./worker-place.ts";
 
 const PROGRAM = new URL("./fixtures/pod-program.mjs", import.meta.url);
 const SUMS = new URL("./fixtures/sum-program.mjs", import.meta.url);
+
+const missing = await missingForTests();
+beforeEach(({ skip }) => skip(missing !== undefined, missing));
 
 test("the life of a Pod on the host, and nothing is left on the machine", async ({ onTestFailed }) => {
   await using app = await temporaryFolder();

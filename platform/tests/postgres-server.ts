@@ -146,7 +146,8 @@ function readUntilReady(server: ChildProcess): Promise<string> {
   });
 }
 
-async function freePort(): Promise<number> {
+/** Of those that no outgoing connection is given. */
+export async function freePort(): Promise<number> {
   for (;;) {
     const [high, low] = realRandom.bytes(2);
     const port = LOWEST_PORT + ((high! * 256 + low!) % (PORTS_END - LOWEST_PORT));
