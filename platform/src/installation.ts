@@ -9,7 +9,7 @@ import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText } from "./kernel/ids.ts";
 import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
-import type { Disk } from "./ports/disk.ts";
+import { commandDisk, type Disk } from "./ports/disk.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { type Quotas, standardQuotas } from "./resources/account/quotas.ts";
@@ -53,7 +53,10 @@ export async function openInstallation(
   await makeDataFolder(settings);
   if (!disk) await lookForDamage(settings);
   await using opened = new AsyncDisposableStack();
-  const [store, { openServices }] = await Promise.all([openStore(settings, { thread, disk }), loadServices()]);
+  const [store, { openServices }] = await Promise.all([
+    openStore(settings, { thread, disk: disk ?? commandDisk(settings.data) }),
+    loadServices(),
+  ]);
   opened.use(store);
   const { masterKey: text, masterKeyCommand: command } = settings;
   const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };

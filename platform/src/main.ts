@@ -11,8 +11,9 @@ import { ensureOwnerKey, type Installation, loadApp, makeDataFolder, openInstall
 import { floating } from "./kernel/floating.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
+import { DiskGuard } from "./machines/disk-guard.ts";
 import { catalogOf } from "./operator-catalog.ts";
-import { DataDisk } from "./ports/disk.ts";
+import { DataDisk, roomIn } from "./ports/disk.ts";
 import { announce, announced, nodeUrlOf, urlOf } from "./server-address.ts";
 import type { Surroundings } from "./services.ts";
 import { type Settings, settingsFrom } from "./settings.ts";
@@ -96,7 +97,8 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   await masterKeys.check();
   presence?.onReturn(() => masterKeys.check());
   // Where workers are on record elsewhere, their start alone needs this disk, and says so.
-  const refusal = () => (settings.databaseUrl ? undefined : disk.refusal);
+  let guard: DiskGuard | undefined;
+  const refusal = () => (settings.databaseUrl ? undefined : disk.refusal) ?? guard?.refusal;
   const here = await openMachine(settings, host, {
     ...parts,
     accounts: installation.accounts,
@@ -104,6 +106,10 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     refusal,
     opened,
   });
+  for (const { compute } of here.machines) {
+    guard = opened.use(new DiskGuard({ ...parts, writers: compute.writers, room: () => roomIn(settings.data) }));
+    disk.stoppedBy(() => guard!.standStill());
+  }
   const nodeUrl = () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port);
   const nodeId = await lastingId(settings, "node-id", parts.random);
   const node = { id: nodeId, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };

@@ -103,6 +103,8 @@ export class PodKeeper implements Trade<KeptPodInstance> {
 
   /** The disk that it had goes on; where nothing of it is left, it begins with a new one. */
   async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
+    const hindrance = this.#parts.refusal?.();
+    if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
     const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
     this.#log.say(item, `starting again${times}`);
     // Of the end before it nothing more is to be said.
@@ -175,6 +177,8 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     if (exit.at < bootedAt) return this.vanished(item, exit.at);
     const how = exitText(exit);
     if (exit.code === 0) return this.#close(item, "end", `its program ended by itself (${how})`, exit.at);
+    // A member of a cluster is started again all the same, once there is room: nobody could start it alone.
+    if (exit.isFinal && !pod.doc.cluster) return this.#fail(item, exit.reason ?? how, exit.at);
     const ending = await this.#log.ending(item, how);
     await this.#crashed(item, ending, exit.at);
     this.#parts.log.warn({ pod: pod.id, reason: ending.split(LAST_LINES)[0] }, "the program of a Pod failed");
@@ -203,9 +207,9 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     if (isOver) await this.#fail(item, `crash loop: ${reason}; started ${MOST_RESTARTS} times again`);
   }
 
-  async #fail(item: PodInstance, reason: string): Promise<void> {
+  async #fail(item: PodInstance, reason: string, at?: number): Promise<void> {
     this.#log.say(item, `failed: ${reason}`);
-    await this.#close(item, "fail", reason);
+    await this.#close(item, "fail", reason, at);
   }
 
   /** The Pod has an end for now, and its place is given back. */

@@ -13,7 +13,10 @@ const SQLITE_FULL = 13;
 const LEAST_BYTES = 256 * 1024;
 const LOOK_MS = 500;
 const MIB = 1_048_576;
-const RESERVE_BYTES = 8 * MIB;
+const LEAST_RESERVE_BYTES = 8 * MIB;
+const MOST_RESERVE_BYTES = 64 * MIB;
+/** More than a fast disk writes between two looks of the guard, with what the kernel still has to write for a program. */
+const MOST_MARGIN_BYTES = 2048 * MIB;
 /** `keep.sh` knows it too: while it is not there, the last room is for the server alone. */
 const RESERVE = "reserve";
 
@@ -28,21 +31,53 @@ export function isFull(error: unknown): boolean {
 }
 
 export async function hasRoom(folder: string, bytes = LEAST_BYTES): Promise<boolean> {
-  const { bavail, bfree, bsize } = await statfs(folder);
-  // Some file systems keep a part for root alone.
-  return (process.getuid!() === 0 ? bfree : bavail) * bsize >= bytes;
+  return (await roomIn(folder)).freeBytes >= bytes;
 }
+
+/** How large a file system is, and how much of it this process may still write. */
+export interface DiskRoom {
+  freeBytes: number;
+  totalBytes: number;
+}
+
+export async function roomIn(folder: string): Promise<DiskRoom> {
+  const { bavail, bfree, bsize, blocks } = await statfs(folder);
+  // Some file systems keep a part for root alone.
+  return { freeBytes: (process.getuid!() === 0 ? bfree : bavail) * bsize, totalBytes: blocks * bsize };
+}
+
+/** The last room of the disk, which is for records: programs are stopped before they take it. */
+export const marginOf = ({ totalBytes }: Pick<DiskRoom, "totalBytes">): number =>
+  Math.min(MOST_MARGIN_BYTES, Math.floor(totalBytes / 20));
+
+/** How much is held back in a file, for records that find no room: 64 MB, and less on a small disk. */
+const reserveOf = ({ totalBytes }: DiskRoom): number =>
+  Math.min(MOST_RESERVE_BYTES, Math.max(LEAST_RESERVE_BYTES, Math.floor(totalBytes / 64 / MIB) * MIB));
 
 /** What those who write to the data folder ask. */
 export interface Disk {
   /** Why nothing new is taken on; undefined when all is well. */
   readonly refusal: string | undefined;
-  /** There was no room for a write. True when there is some for it now. */
-  release(): boolean;
+  /** There was no room for a write. True when there may be some for it now. */
+  release(): Promise<boolean>;
 }
 
-/** For a command that writes once and ends. */
-export const anyDisk: Disk = { refusal: undefined, release: () => false };
+/** Of which nothing is held back. */
+export const anyDisk: Disk = { refusal: undefined, release: async () => false };
+
+/** For a command that writes beside a server, or without one: it may take what is held back. The server sees that the file is gone. */
+export const commandDisk = (folder: string): Disk => ({
+  refusal: undefined,
+  async release() {
+    const file = join(folder, RESERVE);
+    const isThere = (await stat(file).catch(() => undefined)) !== undefined;
+    await rm(file, { force: true });
+    return isThere;
+  },
+});
+
+/** Ends what writes to the disk; true when it ended something. */
+export type StandStill = () => Promise<boolean>;
 
 interface Parts {
   clock: Clock;
@@ -62,6 +97,8 @@ export class DataDisk implements Disk, AsyncDisposable {
   readonly #duty: Duty;
   #isHeld = false;
   #isGone = false;
+  #standStill: StandStill = async () => false;
+  #releasing: Promise<boolean> | undefined;
 
   private constructor(folder: string, inode: number, { clock, log, random }: Parts) {
     this.#folder = folder;
@@ -79,7 +116,7 @@ export class DataDisk implements Disk, AsyncDisposable {
   static async open(folder: string, parts: Parts): Promise<DataDisk> {
     const disk = new DataDisk(folder, (await stat(folder)).ino, parts);
     // A start needs some room itself.
-    if (!(await hasRoom(folder, MIB))) disk.release();
+    if (!(await hasRoom(folder, MIB))) await disk.release();
     for (let tries = 0; !(await hasRoom(folder, MIB)); tries++) {
       if (tries === 0) parts.log.error({ folder }, `${DISK_IS_FULL}: the server starts when there is some room`);
       await sleep(parts.clock, LOOK_MS);
@@ -91,16 +128,32 @@ export class DataDisk implements Disk, AsyncDisposable {
 
   get refusal(): string | undefined {
     if (this.#isGone) return FOLDER_IS_GONE;
-    return this.#isHeld ? undefined : DISK_IS_FULL;
+    return this.#isHeld && !this.#releasing ? undefined : DISK_IS_FULL;
   }
 
-  release(): boolean {
-    if (this.#isHeld)
-      this.#log.error({ folder: this.#folder }, `${DISK_IS_FULL}: nothing new is taken on until there is room`);
+  /** From now on programs are stopped before the last room is given to records: they would take it first. */
+  stoppedBy(standStill: StandStill): void {
+    this.#standStill = standStill;
+  }
+
+  release(): Promise<boolean> {
+    this.#releasing ??= this.#release().finally(() => {
+      this.#releasing = undefined;
+    });
+    return this.#releasing;
+  }
+
+  async #release(): Promise<boolean> {
+    if (this.#isHeld) this.#log.error({ folder: this.#folder }, NOTHING_NEW);
+    // Where nobody can be stopped, the records may still be faster.
+    const hasStopped = await this.#standStill().catch((error) => {
+      this.#log.error({ err: error, folder: this.#folder }, "programs that fill the disk could not be stopped");
+      return false;
+    });
     const wasHeld = this.#isHeld;
     this.#isHeld = false;
     rmSync(this.#file, { force: true });
-    return wasHeld;
+    return wasHeld || hasStopped;
   }
 
   get #file(): string {
@@ -112,22 +165,31 @@ export class DataDisk implements Disk, AsyncDisposable {
     if (isGone !== this.#isGone)
       this.#log.error({ folder: this.#folder }, isGone ? FOLDER_IS_GONE : "the data folder is back");
     this.#isGone = isGone;
-    if (isGone || this.#isHeld || !(await hasRoom(this.#folder, 2 * RESERVE_BYTES))) return;
+    if (isGone || this.#releasing) return;
+    const room = await roomIn(this.#folder);
+    if (this.#isHeld && !(await this.#isWhole(room))) this.#isHeld = false;
+    if (this.#isHeld || room.freeBytes < 2 * reserveOf(room)) return;
     await this.#hold();
     if (this.#isHeld) this.#log.warn({ folder: this.#folder }, "the server's disk has room again");
   }
 
   async #hold(): Promise<void> {
-    const found = await stat(this.#file).catch(() => undefined);
-    this.#isHeld = found?.size === RESERVE_BYTES || (await this.#fill());
+    const room = await roomIn(this.#folder);
+    const isHeld = (await this.#isWhole(room)) || (await this.#fill(reserveOf(room)));
+    // One that was asked for meanwhile is given.
+    if (!this.#releasing) this.#isHeld = isHeld;
+  }
+
+  async #isWhole(room: DiskRoom): Promise<boolean> {
+    return (await stat(this.#file).catch(() => undefined))?.size === reserveOf(room);
   }
 
   /** With what no file system makes smaller. */
-  async #fill(): Promise<boolean> {
+  async #fill(wanted: number): Promise<boolean> {
     const part = this.#random.bytes(MIB);
     try {
       await using file = await open(this.#file, "w", 0o600);
-      for (let bytes = 0; bytes < RESERVE_BYTES; bytes += MIB) await file.write(part);
+      for (let bytes = 0; bytes < wanted; bytes += MIB) await file.write(part);
       return true;
     } catch (error) {
       await rm(this.#file, { force: true });

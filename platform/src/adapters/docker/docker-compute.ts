@@ -1,4 +1,5 @@
 /** The Docker driver: each instance is a container of a Docker or Podman engine on this machine. */
+import { dirname } from "node:path";
 import type { Duplex } from "node:stream";
 import { pause } from "../../kernel/wait.ts";
 import {
@@ -34,6 +35,7 @@ import { ContainerNetwork } from "./container-network.ts";
 import { Containers, refusal, refusesDiskLimit } from "./containers.ts";
 import { capabilitiesOf, type DockerOptions } from "./docker-options.ts";
 import { DockerStats } from "./docker-stats.ts";
+import { DockerWriters } from "./docker-writers.ts";
 import { Engine } from "./engine.ts";
 import { EngineRefused } from "./engine-api.ts";
 import { boxOf } from "./engine-disk.ts";
@@ -59,6 +61,7 @@ export class DockerCompute implements Compute {
     lookUp: async (image, lookup) => lookUp(await this.#engine.find(), image, lookup),
   };
   readonly volumes: VolumeFolders;
+  readonly writers: DockerWriters;
   readonly #options: DockerOptions;
   readonly #engine: Engine;
   readonly #network: ContainerNetwork;
@@ -97,7 +100,14 @@ export class DockerCompute implements Compute {
     const warn = (text: string) => log.warn({}, text);
     this.volumes = new VolumeFolders({ folder, shared, images, clock, usersOf, warn });
     const isComing = (id: string) => this.#starting.has(id);
-    this.#sight = new Sight({ clock, containers: () => this.#containers(), isComing });
+    const verdictOf = (id: string) => this.writers.verdictOf(id);
+    this.#sight = new Sight({ clock, containers: () => this.#containers(), isComing, verdictOf });
+    const engine = async () => {
+      const found = await this.#findIfAny();
+      return found && { containers: await this.#containers(), rootFolder: found.info.DockerRootDir };
+    };
+    const kill = (id: string) => this.stop(id, 0);
+    this.writers = new DockerWriters({ folder, data: dirname(folder), volumes: this.volumes, clock, engine, kill });
     this.#exec = new DockerExec(options.clock);
     this.#stats = new DockerStats(this.#devices.all, options.clock);
     this.#published = new PublishedPorts(options);
@@ -156,13 +166,15 @@ export class DockerCompute implements Compute {
     const containers = await this.#containers();
     const container = await containers.find(id);
     if (!container) throw new StartRefused(nothingLeft(id));
-    if (!container.State.Running)
+    if (!container.State.Running) {
+      this.writers.forget(id);
       await this.#devices.giveAgain(id, gpusOf(container.Config.Labels ?? {}), async () => {
         await this.#network.ensure();
         // What it mounts is mounted on the machine too, which may have been restarted.
         await this.volumes.mounted(spec.mounts);
         await containers.start(container).catch((error) => Promise.reject(refusal(error)));
       });
+    }
     return this.#started(id, spec, container);
   }
 
@@ -253,6 +265,7 @@ export class DockerCompute implements Compute {
       const container = await containers.find(id);
       if (container) await this.#removeWhole(containers, container);
     });
+    this.writers.forget(id);
   }
 
   async list(): Promise<Instance[]> {

@@ -12,6 +12,8 @@ export interface SightParts {
   containers: () => Promise<Containers>;
   /** Whether an instance is being started by this process, which will say when it runs. */
   isComing: (id: string) => boolean;
+  /** Why the platform ended an instance for good. */
+  verdictOf: (id: string) => string | undefined;
 }
 
 export class Sight {
@@ -49,14 +51,14 @@ export class Sight {
     // Removed by someone else before we could look: the event itself says how it ended.
     const instance = this.book.known(labels[label.instance]!, container);
     const exit = { ...statusOf(Number(labels.exitCode)), at: time * 1_000 };
-    if (instance) this.#hear({ instance: { ...instance, state: "exited", exit }, container });
+    if (instance) this.#hear({ instance: this.#judged({ ...instance, state: "exited", exit }), container });
   }
 
   look(container: string): Promise<Instance | undefined> {
     return this.#looks.run(async () => {
       const found = await (await this.#parts.containers()).inspect(container);
       if (!found) return undefined;
-      const instance = instanceOf(found);
+      const instance = this.#judged(instanceOf(found));
       this.#hear({ instance, container });
       return instance;
     });
@@ -89,6 +91,13 @@ export class Sight {
     const isOnItsWay = (state: string, id: string) => state === "created" && this.#parts.isComing(id);
     const listed = (await containers.list()).filter((one) => !isOnItsWay(one.State, one.Labels[label.instance]!));
     const found = await Promise.all(listed.map(({ Id }) => containers.inspect(Id)));
-    return found.filter((one) => one !== undefined).map((one) => ({ instance: instanceOf(one), container: one.Id }));
+    return found
+      .filter((one) => one !== undefined)
+      .map((one) => ({ instance: this.#judged(instanceOf(one)), container: one.Id }));
+  }
+
+  #judged(instance: Instance): Instance {
+    const reason = instance.exit && this.#parts.verdictOf(instance.id);
+    return reason === undefined ? instance : { ...instance, exit: { ...instance.exit!, reason, isFinal: true } };
   }
 }

@@ -32,6 +32,7 @@ import type { HostOptions } from "./host-options.ts";
 import { capabilitiesOf, type HostParts, networkedOf, openParts } from "./host-parts.ts";
 import { HostPlaces, type Starting } from "./host-places.ts";
 import type { HostStats } from "./host-stats.ts";
+import { HostWriters } from "./host-writers.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { type Launcher, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork } from "./network.ts";
@@ -49,6 +50,7 @@ export class HostCompute implements Compute {
   readonly capabilities: Capabilities;
   readonly images = machinesOwn;
   readonly volumes: VolumeFolders;
+  readonly writers: HostWriters;
   /** What holds volumes to their sizes, for the machine's other drivers too. */
   readonly volumeImages: VolumeImages | undefined;
   readonly #options: HostOptions;
@@ -94,6 +96,9 @@ export class HostCompute implements Compute {
     const warn = (text: string) => log.warn({}, text);
     this.volumeImages = parts.images;
     this.volumes = new VolumeFolders({ folder, shared, clock, usersOf, images: parts.images, warn });
+    const { scratches, launcher } = parts;
+    const about = { instances: this.#instances, scratches, volumes: this.volumes, sandboxed: launcher.sandboxed };
+    this.writers = new HostWriters({ ...options, ...about, volumesFolder: folder });
   }
 
   static async open(options: HostOptions): Promise<HostCompute> {

@@ -64,6 +64,8 @@ export class HostInstance {
   readonly #turn = new OneAtATime();
   /** Nobody follows it any more. */
   #gone = false;
+  /** Why the platform ends it for good. */
+  #verdict: string | undefined;
 
   constructor(id: string, folder: InstanceFolder, kept: KeptInstance, parts: InstanceParts) {
     this.id = id;
@@ -136,6 +138,10 @@ export class HostInstance {
     if (killed && (await this.#parts.cgroups?.outOfMemory(this.id))) {
       exit.reason = `out of memory: may use ${this.kept.memoryMb} MB`;
       await this.folder.keepReason(exit.reason);
+    }
+    if (this.#verdict !== undefined) {
+      Object.assign(exit, { reason: this.#verdict, isFinal: true });
+      await this.folder.keepVerdict(this.#verdict);
     }
     this.#exit = exit;
     this.#state = "exited";
@@ -241,6 +247,12 @@ export class HostInstance {
       await sleep(this.#parts.clock, LOOK_AGAIN_MS);
     }
     return undefined;
+  }
+
+  /** Ends it by force, for what it did. */
+  async endFor(reason: string): Promise<void> {
+    this.#verdict = reason;
+    await this.kill();
   }
 
   /** Ends it by force and waits until that is so. */

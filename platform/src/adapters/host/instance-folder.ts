@@ -62,6 +62,8 @@ const IDENTITY = "identity";
 export const EXIT = "exit";
 /** What is known of an end beyond its status. */
 const REASON = "reason";
+/** Why the platform ended it for good. */
+const VERDICT = "verdict";
 const CGROUPS = "cgroups";
 /** It ran before: what it wrote is kept, however its next start ends. */
 const AGAIN = "again";
@@ -133,13 +135,17 @@ export class InstanceFolder {
     return scratch;
   }
 
+  async removeScratch(): Promise<void> {
+    await rm(this.file(SCRATCH), { recursive: true, force: true });
+  }
+
   /** Forgets that it ended. Resolves with what makes it so again. */
   async beginAgain(): Promise<() => Promise<void>> {
     await writeFile(this.file(AGAIN), "");
     const ending = await Promise.all(
-      [EXIT, REASON].map(async (name) => [name, await readOrUndefined(this.file(name))]),
+      [EXIT, REASON, VERDICT].map(async (name) => [name, await readOrUndefined(this.file(name))]),
     );
-    for (const name of [EXIT, REASON, IDENTITY]) await rm(this.file(name), { recursive: true, force: true });
+    for (const name of [EXIT, REASON, VERDICT, IDENTITY]) await rm(this.file(name), { recursive: true, force: true });
     return async () => {
       for (const [name, text] of ending) if (text !== undefined) await writeFile(this.file(name!), text).catch(ifFull);
     };
@@ -187,9 +193,14 @@ export class InstanceFolder {
   async exit(): Promise<Exit | undefined> {
     const text = await readOrUndefined(this.file(EXIT));
     if (!text?.endsWith("\n")) return undefined;
-    const [{ mtimeMs }, reason] = await Promise.all([stat(this.file(EXIT)), readOrUndefined(this.file(REASON))]);
+    const [{ mtimeMs }, said, verdict] = await Promise.all([
+      stat(this.file(EXIT)),
+      readOrUndefined(this.file(REASON)),
+      readOrUndefined(this.file(VERDICT)),
+    ]);
     const exit = exitFrom(Number(text), Math.round(mtimeMs));
-    return reason === undefined ? exit : { ...exit, reason: reason.trim() };
+    const reason = verdict || said;
+    return { ...exit, ...(reason !== undefined && { reason: reason.trim() }), ...(verdict && { isFinal: true }) };
   }
 
   /** For an end that `launch.sh` did not live to write down. Where there is no room for it, the next server has to look itself. */
@@ -199,6 +210,10 @@ export class InstanceFolder {
 
   async keepReason(reason: string): Promise<void> {
     await writeFile(this.file(REASON), `${reason}\n`).catch(ifFull);
+  }
+
+  async keepVerdict(reason: string): Promise<void> {
+    await writeFile(this.file(VERDICT), `${reason}\n`).catch(ifFull);
   }
 
   async hasRoom(): Promise<boolean> {

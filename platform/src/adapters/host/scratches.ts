@@ -1,40 +1,70 @@
 /** The disks of programs that stay, such as Pods: on disk, held to their size where that can be done, and kept until the instance is removed. */
 import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { OneAtATime } from "../../kernel/one-at-a-time.ts";
+import { DISK_IS_FULL, isFull, roomIn } from "../../ports/disk.ts";
+import { grantedBytes } from "./disk-grant.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 import type { VolumeImages } from "./volume-images.ts";
 
 /** Beside the instances' folders; names that begin with a dot are the driver's. */
 export const DISKS = ".disks";
 
+const GB = 2 ** 30;
+const MB = 2 ** 20;
+
 export class Scratches {
+  readonly #instances: string;
   readonly #parent: string;
+  readonly #making = new OneAtATime();
   readonly #images: VolumeImages | undefined;
   readonly #warn: (text: string) => void;
 
   /** `instances`: where instances are kept. */
   constructor(instances: string, images: VolumeImages | undefined, warn: (text: string) => void) {
+    this.#instances = instances;
     this.#parent = join(instances, DISKS);
     this.#images = images;
     this.#warn = warn;
   }
 
-  /** The folder of an instance's disk, with what it wrote there before. */
+  /** The folder of an instance's disk, with what it wrote there before. Throws where the machine's disk has no room for one. */
   async place(id: string, folder: InstanceFolder, diskGb: number): Promise<string> {
     if (!this.#images || (await folder.hasScratch())) return folder.makeScratch();
     const isNew = !(await this.#images.list()).includes(id);
     try {
-      await this.#images.make(id, diskGb);
+      await this.#make(this.#images, id, diskGb);
       const place = await this.#images.mount(id);
       await chmod(place, 0o1777);
       return place;
     } catch (error) {
-      // A new one in its place would hide what the program wrote.
-      if (!isNew) throw error;
+      // A new one in its place would hide what the program wrote; on a full disk a folder would be no better.
+      if (!isNew || isFull(error)) throw error;
       await this.remove(id);
       this.#warn(`the disk of ${id} is not held to its size: ${(error as Error).message}`);
       return folder.makeScratch();
     }
+  }
+
+  /** One after the other: each is given what those before it leave. */
+  #make(images: VolumeImages, id: string, diskGb: number): Promise<void> {
+    return this.#making.run(async () => {
+      if (await images.sizeOf(id)) return images.make(id, diskGb);
+      const room = await roomIn(this.#instances);
+      const asked = Math.ceil(diskGb * GB);
+      const granted = grantedBytes(asked, { ...room, promisedBytes: await images.promisedBytes() });
+      if (granted === undefined) throw Object.assign(new Error(DISK_IS_FULL), { code: "ENOSPC" });
+      if (granted < asked)
+        this.#warn(
+          `the disk of ${id} has ${Math.floor(granted / MB)} MB of ${diskGb} GB: the machine's has no more room`,
+        );
+      await images.make(id, granted / GB);
+    });
+  }
+
+  /** What one takes of the machine's disk; undefined for a folder, which would have to be counted. */
+  async bytesOf(id: string): Promise<number | undefined> {
+    return (await this.#images?.sizeOf(id))?.takenBytes;
   }
 
   async remove(id: string): Promise<void> {

@@ -214,6 +214,19 @@ export class VolumeFolders implements Volumes {
     }
   }
 
+  /** What one on this machine's own disk takes of it: none of it for one on shared storage, undefined for a folder, which would have to be counted. */
+  async ownBytes(id: string): Promise<number | undefined> {
+    const found = await this.#locate(id);
+    if (!found || found.root !== this.#own) return 0;
+    return found.sizeEnforced ? ((await this.#images?.sizeOf(id))?.takenBytes ?? 0) : undefined;
+  }
+
+  /** Lets the kernel write what it still has to of one, or find no room for it. */
+  async flush(id: string): Promise<void> {
+    const folder = await this.folderOf(id).catch(() => undefined);
+    if (folder !== undefined) await runTool("sync", ["--file-system", folder]).catch(() => undefined);
+  }
+
   /** Where the server itself finds what is on a volume; undefined where there is no such volume. */
   async folderOf(id: string): Promise<string | undefined> {
     const found = await this.#locate(id);

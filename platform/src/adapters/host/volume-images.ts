@@ -1,5 +1,5 @@
 /** Volumes as files with a file system of their own, mounted where the folder of the volume is: by that programs are held to a size. */
-import { chmod, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, open, readdir, readFile, realpath, rename, rm, stat, truncate } from "node:fs/promises";
 import { join } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
@@ -14,6 +14,8 @@ const IMAGES = ".images";
 const DRAFT = ".new";
 /** Device files and programs that change the user are none there; what is deleted gives its room back to the machine. */
 const OPTIONS = "loop,nosuid,nodev,noatime,discard";
+/** What `stat` counts in. */
+const STAT_BLOCK = 512;
 const PROBE_BYTES = 8 * MB;
 /** Without its journal, for the smallest. */
 const SMALLEST_JOURNALED = 512 * MB;
@@ -98,9 +100,33 @@ export class VolumeImages {
   /** With its contents; the loop device goes with the mount. */
   remove(id: string): Promise<void> {
     return this.#turn(id, async () => {
+      if ((await typeAt(join(this.#folder, id))) !== undefined) await this.#cutOff(id);
       while ((await typeAt(join(this.#folder, id))) !== undefined) await unmount(join(this.#folder, id));
       for (const file of [this.#file(id), this.#file(id) + DRAFT]) await rm(file, { force: true });
     });
+  }
+
+  /** What the kernel has not written yet is written no more: on a disk that is full it would take the last room, for nobody. */
+  async #cutOff(id: string): Promise<void> {
+    await runTool("xfs_io", ["-x", "-c", "shutdown", join(this.#folder, id)]).catch(async () => {
+      // Without that tool, a device without a size does the same.
+      const device = (await runTool("losetup", ["-n", "-O", "NAME", "-j", this.#file(id)])).trim();
+      await truncate(this.#file(id), 0);
+      if (device !== "") await runTool("losetup", ["-c", device]);
+      await truncate(this.#file(id), 0);
+    });
+  }
+
+  /** How large it is, and what it takes of the machine's disk; undefined where there is none. */
+  async sizeOf(id: string): Promise<{ bytes: number; takenBytes: number } | undefined> {
+    const found = await stat(this.#file(id)).catch(ifNotThere(undefined));
+    return found && { bytes: found.size, takenBytes: found.blocks * STAT_BLOCK };
+  }
+
+  /** What all of them may still take of the machine's disk. */
+  async promisedBytes(): Promise<number> {
+    const sizes = await Promise.all((await this.list()).map((id) => this.sizeOf(id)));
+    return sizes.reduce((sum, size) => sum + (size ? Math.max(0, size.bytes - size.takenBytes) : 0), 0);
   }
 
   /** Unmounts one that no program has: its folder can then be moved and deleted as any other. Whoever stands in it keeps it where it is. */

@@ -29,7 +29,7 @@ test("what goes to a file that was moved away or removed is not acknowledged, an
 /** A disk of which some room is held back, once. */
 function setup(answers: Flushed[]) {
   const released: number[] = [];
-  const disk: Disk = { refusal: undefined, release: () => released.push(0) === 1 };
+  const disk: Disk = { refusal: undefined, release: async () => released.push(0) === 1 };
   const flusher: Flusher = {
     flush: async () => answers.shift()!,
     checkpoint: async () => true,

@@ -103,6 +103,8 @@ class WrittenPlace {
 }
 
 const BUSY_WAIT_MS = 10_000;
+/** How often somebody may take the room that was made for a batch before it is refused. */
+const MOST_RELEASES = 20;
 const CHECKPOINT_WAIT_MS = 100;
 
 export function openDatabase(file: string): DatabaseSync {
@@ -239,7 +241,10 @@ export class GroupCommit {
     const commands = batch.map(({ command }) => command);
     try {
       let flushed = await this.#flusher.flush(commands);
-      if ("failed" in flushed && flushed.isFull && this.#disk.release()) flushed = await this.#flusher.flush(commands);
+      for (let tries = 0; tries < MOST_RELEASES && "failed" in flushed && flushed.isFull; tries++) {
+        if (!(await this.#disk.release())) break;
+        flushed = await this.#flusher.flush(commands);
+      }
       this.flushes++;
       return flushed;
     } catch (error) {

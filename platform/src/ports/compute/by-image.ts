@@ -17,6 +17,7 @@ import type { Publishing } from "./publish.ts";
 import { ExecRefused, nothingLeft } from "./refusal.ts";
 import type { Stats } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
+import { type DiskWriters, writersOf } from "./writers.ts";
 
 /** `host` or `host:/abs/dir`. */
 export const isHostImage = (image: string): boolean => image === "host" || image.startsWith("host:");
@@ -31,12 +32,14 @@ export interface Drivers {
 export class ByImage implements Compute {
   readonly #drivers: Drivers;
   readonly #both: readonly Compute[];
+  readonly writers: DiskWriters;
   /** Which driver has an instance; those of an earlier process are found by asking. */
   readonly #places = new Map<string, Compute>();
 
   constructor(drivers: Drivers) {
     this.#drivers = drivers;
     this.#both = [drivers.host, drivers.containers];
+    this.writers = writersOf(this.#both);
   }
 
   /** The driver that runs an image, whose abilities and link host hold for it. */

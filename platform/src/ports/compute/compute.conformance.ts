@@ -10,6 +10,7 @@ import { placeConformance } from "./place.conformance.ts";
 import { publishConformance } from "./publish.conformance.ts";
 import { statsConformance } from "./stats.conformance.ts";
 import { volumesConformance } from "./volumes.conformance.ts";
+import { writersConformance } from "./writers.conformance.ts";
 
 /** Long enough for a slow machine, short enough to be waited for. */
 const GRACE_MS = 200;
@@ -265,6 +266,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
     });
   });
   againConformance(name, open);
+  writersConformance(name, open);
   groupsConformance(name, open);
   imagesConformance(name, open);
   placeConformance(name, open);

@@ -7,6 +7,7 @@ import type { ImageFacts, RegistryCredential } from "./images.ts";
 import type { Publish, Published, Publishing } from "./publish.ts";
 import type { Stats } from "./stats.ts";
 import type { Mount, Volumes } from "./volumes.ts";
+import type { DiskWriters } from "./writers.ts";
 
 export type { Exit } from "./exit.ts";
 
@@ -149,6 +150,7 @@ export interface Compute extends AsyncDisposable {
   /** In all, whatever of it is in use. */
   capacity(): Promise<Box[]>;
   readonly volumes: Volumes;
+  readonly writers: DiskWriters;
   /** Where ports of instances of this image are published. */
   publishing(image: string): Publishing;
   /** What a member of a group with this image sees its group's network as. */

@@ -6,4 +6,6 @@ export interface Exit {
   at: number;
   /** What the driver knows beyond that, such as `out of memory: used 512 MB of 512 MB`. */
   reason?: string;
+  /** The platform ended it for what it did: started as it was, it would do so again. */
+  isFinal?: true;
 }

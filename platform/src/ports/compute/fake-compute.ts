@@ -32,6 +32,7 @@ import {
 } from "./publish.ts";
 import { ExecRefused, nothingLeft } from "./refusal.ts";
 import type { Stats } from "./stats.ts";
+import type { DiskWriters } from "./writers.ts";
 
 /** What programs do when they are started: called once for each, and free to act on the instance later too. */
 export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
@@ -76,6 +77,11 @@ export class FakeCompute implements Compute {
   /** Images that a test put there are its own; every other name is one of the operator's. */
   readonly registry: FakeRegistry;
   readonly volumes: FakeVolumes;
+  /** Pods, with what they keep on their disks. */
+  readonly writers: DiskWriters = {
+    list: async () => this.#running().flatMap((instance) => instance.asWriter()),
+    end: async (id, reason) => this.#instances.get(id)?.endFor(reason),
+  };
   readonly images: ImageFacts = {
     originOf: async (image) => (this.registry.has(parseReference(image)) ? "registry" : "operator"),
     lookUp: (image, lookup) => this.registry.lookUp(image, lookup),

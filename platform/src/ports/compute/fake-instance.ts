@@ -8,6 +8,7 @@ import { FakeExecution } from "./fake-execution.ts";
 import type { Published } from "./publish.ts";
 import { ExecRefused } from "./refusal.ts";
 import type { GpuStats, Stats } from "./stats.ts";
+import type { DiskWriter } from "./writers.ts";
 
 /** What it was given on the machine. */
 export interface FakePlace {
@@ -106,7 +107,20 @@ export class FakeInstance {
     this.#timers.add(timer);
   }
 
-  exit({ code = null, ...more }: { code?: number | null; signal?: string; reason?: string }): void {
+  /** Workers have their disks in memory. What a volume holds is not counted here. */
+  asWriter(): DiskWriter[] {
+    const { kind, mounts = [] } = this.spec;
+    if (kind === "worker" && mounts.length === 0) return [];
+    return [{ id: this.id, bytes: [...this.disk.values()].reduce((sum, text) => sum + text.length, 0) }];
+  }
+
+  endFor(reason: string): void {
+    if (this.#exit) return;
+    this.exit({ signal: "SIGKILL", reason, isFinal: true });
+    this.disk.clear();
+  }
+
+  exit({ code = null, ...more }: Partial<Omit<Exit, "at">>): void {
     if (this.#exit) return;
     this.#exit = { code, ...more, at: this.#clock.now() };
     this.#frozen = undefined;

@@ -1,0 +1,92 @@
+/** What containers take of the data folder's disk, and how one is ended that fills it. */
+import { stat } from "node:fs/promises";
+import type { Clock } from "../../kernel/clock.ts";
+import type { DiskWriter, DiskWriters } from "../../ports/compute/writers.ts";
+import type { VolumeFolders } from "../host/volume-folders.ts";
+import { label, volumesOf } from "./container.ts";
+import type { Containers, Sized } from "./containers.ts";
+
+/** The engine counts file by file: it is asked so often at most, and never for more than a twentieth of the time. */
+const COUNT_AGAIN_MS = 2000;
+const COUNT_PART = 20;
+
+export interface DockerWritersParts {
+  /** Where volumes are, on the data folder's disk or on one of their own. */
+  folder: string;
+  /** The data folder itself. */
+  data: string;
+  volumes: VolumeFolders;
+  clock: Clock;
+  /** Undefined where there is no engine. */
+  engine: () => Promise<{ containers: Containers; rootFolder: string } | undefined>;
+  /** Ends the container of an instance at once. */
+  kill: (id: string) => Promise<void>;
+}
+
+export class DockerWriters implements DiskWriters {
+  readonly #parts: DockerWritersParts;
+  readonly #verdicts = new Map<string, string>();
+  #counted: { at: number; tookMs: number; all: readonly Sized[] } | undefined;
+
+  constructor(parts: DockerWritersParts) {
+    this.#parts = parts;
+  }
+
+  /** Why the platform ended one for good. */
+  verdictOf(id: string): string | undefined {
+    return this.#verdicts.get(id);
+  }
+
+  forget(id: string): void {
+    this.#verdicts.delete(id);
+  }
+
+  async list(): Promise<DiskWriter[]> {
+    const { engine, data, folder } = this.#parts;
+    const found = await engine().catch(() => undefined);
+    if (!found) return [];
+    const [own, layers, volumes] = await Promise.all([data, found.rootFolder, folder].map(deviceOf));
+    const hasLayers = own !== undefined && layers === own;
+    const hasVolumes = own !== undefined && volumes === own;
+    if (!hasLayers && !hasVolumes) return [];
+    const running = (await this.#sizes(found.containers, hasLayers)).filter(({ State }) => State !== "exited");
+    const writers = running.filter(({ Labels }) => hasLayers || volumesOf(Labels).length > 0);
+    return Promise.all(writers.map((one) => this.#writer(one, { hasLayers, hasVolumes })));
+  }
+
+  async #writer(
+    { Labels, SizeRw = 0 }: Sized,
+    { hasLayers, hasVolumes }: { hasLayers: boolean; hasVolumes: boolean },
+  ): Promise<DiskWriter> {
+    const mounted = hasVolumes ? volumesOf(Labels) : [];
+    const sizes = await Promise.all(mounted.map((volume) => this.#parts.volumes.ownBytes(volume)));
+    const id = Labels[label.instance]!;
+    if (sizes.includes(undefined)) return { id };
+    return { id, bytes: sizes.reduce<number>((sum, size) => sum + size!, hasLayers ? SizeRw : 0) };
+  }
+
+  async #sizes(containers: Containers, withLayers: boolean): Promise<readonly Sized[]> {
+    if (!withLayers) return containers.list();
+    const { clock } = this.#parts;
+    const { at, tookMs, all } = this.#counted ?? { at: Number.NEGATIVE_INFINITY, tookMs: 0, all: [] };
+    const began = clock.monotonic();
+    if (began - at < Math.max(COUNT_AGAIN_MS, COUNT_PART * tookMs)) return all;
+    const sized = await containers.sizes();
+    const now = clock.monotonic();
+    this.#counted = { at: now, tookMs: now - began, all: sized };
+    return sized;
+  }
+
+  async end(id: string, reason: string): Promise<void> {
+    const found = await this.#parts.engine().catch(() => undefined);
+    const container = await found?.containers.find(id);
+    if (!container?.State.Running) return;
+    this.#verdicts.set(id, reason);
+    await this.#parts.kill(id);
+    for (const volume of volumesOf(container.Config.Labels ?? {})) await this.#parts.volumes.flush(volume);
+  }
+}
+
+async function deviceOf(path: string): Promise<number | undefined> {
+  return (await stat(path).catch(() => undefined))?.dev;
+}

@@ -1,0 +1,85 @@
+/** What programs of the host take of the data folder's disk, and how one is ended that fills it. */
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { ifNotThere } from "../../kernel/not-there.ts";
+import type { DiskWriter, DiskWriters } from "../../ports/compute/writers.ts";
+import type { HostInstance } from "./host-instance.ts";
+import { isSegment } from "./output-file.ts";
+import type { Scratches } from "./scratches.ts";
+import type { VolumeFolders } from "./volume-folders.ts";
+
+/** What `stat` counts in. */
+const BLOCK = 512;
+
+export interface HostWritersParts {
+  /** Where instances are kept, and where volumes are. */
+  folder: string;
+  volumesFolder: string;
+  instances: ReadonlyMap<string, HostInstance>;
+  scratches: Scratches;
+  volumes: VolumeFolders;
+  sandboxed: boolean;
+  writableApp: boolean;
+}
+
+export class HostWriters implements DiskWriters {
+  readonly #parts: HostWritersParts;
+
+  constructor(parts: HostWritersParts) {
+    this.#parts = parts;
+  }
+
+  async list(): Promise<DiskWriter[]> {
+    const { instances, folder, volumesFolder } = this.#parts;
+    const running = [...instances.values()].filter(({ isEnded }) => !isEnded);
+    const countsVolumes = running.length > 0 && (await areOnOneDisk(folder, volumesFolder));
+    return Promise.all(
+      running.map(async (instance) => {
+        const bytes = await this.#bytesOf(instance, countsVolumes);
+        return { id: instance.id, ...(bytes !== undefined && { bytes }) };
+      }),
+    );
+  }
+
+  async end(id: string, reason: string): Promise<void> {
+    const instance = this.#parts.instances.get(id);
+    if (!instance || instance.isEnded) return;
+    await instance.endFor(reason);
+    await Promise.all([this.#parts.scratches.remove(id), instance.folder.removeScratch()]);
+    // What the kernel has not written yet of a volume is written, or fails, before anybody counts on the room that is left.
+    for (const volume of instance.kept.volumes ?? []) await this.#parts.volumes.flush(volume);
+  }
+
+  /** Undefined for one that writes where nobody counts. */
+  async #bytesOf(instance: HostInstance, countsVolumes: boolean): Promise<number | undefined> {
+    const { sandboxed, writableApp, scratches, volumes } = this.#parts;
+    const { kind, image, volumes: mounted = [] } = instance.kept;
+    if (!sandboxed) return undefined;
+    const app = image.slice("host:".length);
+    if (writableApp && app !== "" && (await areOnOneDisk(instance.folder.path, app))) return undefined;
+    const sizes: Promise<number | undefined>[] = [outputOf(instance)];
+    if (kind !== "worker") sizes.push(scratches.bytesOf(instance.id));
+    for (const volume of countsVolumes ? mounted : []) sizes.push(volumes.ownBytes(volume));
+    let sum = 0;
+    for (const size of await Promise.all(sizes)) {
+      if (size === undefined) return undefined;
+      sum += size;
+    }
+    return sum;
+  }
+}
+
+async function outputOf({ folder }: HostInstance): Promise<number> {
+  const names = await readdir(folder.path).catch(ifNotThere<string[]>([]));
+  const sizes = await Promise.all(names.filter(isSegment).map((name) => bytesOnDisk(join(folder.path, name))));
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
+
+async function bytesOnDisk(file: string): Promise<number> {
+  return ((await stat(file).catch(ifNotThere(undefined)))?.blocks ?? 0) * BLOCK;
+}
+
+async function areOnOneDisk(one: string, other: string): Promise<boolean> {
+  const [first, second] = await Promise.all([one, other].map((path) => stat(path).catch(ifNotThere(undefined))));
+  return first?.dev === second?.dev;
+}

@@ -1,0 +1,156 @@
+/** Keeps programs from taking the last room of the data folder's disk: whoever writes there while it runs short is ended, with the reason. */
+import { type Duty, every } from "../kernel/background.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
+import type { Log } from "../kernel/log.ts";
+import { OneAtATime } from "../kernel/one-at-a-time.ts";
+import type { DiskWriter, DiskWriters } from "../ports/compute/writers.ts";
+import { DISK_IS_FULL, type DiskRoom, marginOf } from "../ports/disk.ts";
+
+const LOOK_MS = 250;
+/** With this many margins free, sizes are looked at only so often. */
+const PLENTY = 4;
+const LOOKS_WITH_PLENTY = 4;
+/** What somebody wrote is remembered for this long at least, and twice as long at most. */
+const MEMORY_MS = 5000;
+const MIB = 1_048_576;
+const GIB = 1024 * MIB;
+/** Less than this is what file systems do by themselves. */
+const NOTICED_BYTES = MIB;
+
+type Sizes = Map<string, number>;
+
+export interface DiskGuardParts {
+  clock: Clock;
+  log: Log;
+  writers: DiskWriters;
+  /** Of the data folder's file system. */
+  room: () => Promise<DiskRoom>;
+}
+
+export class DiskGuard implements AsyncDisposable {
+  readonly #parts: DiskGuardParts;
+  readonly #duty: Duty;
+  /** A look and an order to stand still must not meet. */
+  readonly #turn = new OneAtATime();
+  /** What each had taken some seconds ago; while the disk is short, what it had before that. */
+  #older: Sizes = new Map();
+  #newer: Sizes = new Map();
+  #last: Sizes = new Map();
+  #rotatedAt = Number.NEGATIVE_INFINITY;
+  readonly #ending = new Map<string, Promise<void>>();
+  #looks = 0;
+  #short: DiskRoom | undefined;
+
+  constructor(parts: DiskGuardParts) {
+    this.#parts = parts;
+    const { clock, log } = parts;
+    const failed = (error: unknown) => log.error({ err: error }, "looking after the room of the disk failed");
+    this.#duty = every(clock, LOOK_MS, () => this.#turn.run(() => this.#look()), failed);
+  }
+
+  /** Why nothing is started; undefined while there is room. */
+  get refusal(): string | undefined {
+    return this.#short && `${DISK_IS_FULL}: ${leftText(this.#short)}; nothing is started until there is room`;
+  }
+
+  /**
+   * A record found no room. Ends everybody who wrote lately, so that nobody takes what is given to records. True when there may be room now;
+   * false when nobody wrote who could be ended.
+   */
+  standStill(): Promise<boolean> {
+    return this.#turn.run(async () => {
+      // Those that are about to end leave room.
+      const wereEnding = this.#ending.size > 0;
+      await Promise.all(this.#ending.values());
+      const room = await this.#parts.room();
+      if (room.freeBytes >= marginOf(room)) return true;
+      const grown = (await this.#parts.writers.list()).map((writer) => ({ writer, by: this.#grownBy(writer) }));
+      const most = grown.filter(({ by }) => by > 0).toSorted((a, b) => b.by - a.by);
+      const noticed = most.filter(({ by }) => by >= NOTICED_BYTES);
+      const culprits = noticed.length > 0 ? noticed : most.slice(0, 1);
+      await Promise.all(culprits.map(({ writer, by }) => this.#end(writer, by, room)));
+      return wereEnding || culprits.length > 0;
+    });
+  }
+
+  async #look(): Promise<void> {
+    const room = await this.#parts.room();
+    const margin = marginOf(room);
+    const isShort = room.freeBytes < margin;
+    this.#say(isShort, room);
+    const hasPlenty = room.freeBytes >= PLENTY * margin;
+    if (hasPlenty && this.#looks++ % LOOKS_WITH_PLENTY !== 0) return;
+    const writers = await this.#parts.writers.list();
+    if (isShort) this.#endWriting(writers, room);
+    else this.#rotate(writers);
+    this.#last = sizesOf(writers);
+    for (const [id, bytes] of this.#last) if (!this.#newer.has(id)) this.#newer.set(id, bytes);
+  }
+
+  #say(isShort: boolean, room: DiskRoom): void {
+    if (isShort && !this.#short)
+      this.#parts.log.error({}, `${DISK_IS_FULL}: ${leftText(room)}; programs that write are ended`);
+    this.#short = isShort ? room : undefined;
+  }
+
+  /** One after the other, the one that wrote most first; all at once when there is not time for that. Nobody waits for an end: the next look must come. */
+  #endWriting(writers: readonly DiskWriter[], room: DiskRoom): void {
+    const isUrgent = room.freeBytes < marginOf(room) / 2;
+    if (this.#ending.size > 0 && !isUrgent) return;
+    const isWriting = ({ id, bytes = 0 }: DiskWriter) => bytes - (this.#last.get(id) ?? bytes) >= NOTICED_BYTES;
+    const writing = writers.filter(isWriting).map((writer) => ({ writer, by: this.#grownBy(writer) }));
+    const most = writing.toSorted((a, b) => b.by - a.by);
+    for (const { writer, by } of isUrgent ? most : most.slice(0, 1)) floating(this.#end(writer, by, room), () => {});
+  }
+
+  /** Once for each, however many want it. Never fails: one that could not be ended is tried again by the next look. */
+  #end(writer: DiskWriter, by: number, room: DiskRoom): Promise<void> {
+    const known = this.#ending.get(writer.id);
+    if (known) return known;
+    const failed = (error: unknown) =>
+      this.#parts.log.error({ err: error, instance: writer.id }, "it could not be ended");
+    const ending = this.#endNow(writer, by, room)
+      .catch(failed)
+      .finally(() => this.#ending.delete(writer.id));
+    this.#ending.set(writer.id, ending);
+    return ending;
+  }
+
+  async #endNow({ id, bytes }: DiskWriter, by: number, room: DiskRoom): Promise<void> {
+    const wrote = bytes === undefined ? "it may have written there" : `it wrote ${sizeText(by)} of late`;
+    const toDo = "start it again to write less, or on a machine with more disk, or ask the operator to make room";
+    const reason = `${DISK_IS_FULL}: ${leftText(room)}, and ${wrote}; ${toDo}`;
+    this.#parts.log.warn({ instance: id, bytes }, "a program is ended since it fills the disk");
+    await this.#parts.writers.end(id, reason);
+  }
+
+  /** Of one whose size nobody can tell, anything may be true. */
+  #grownBy({ id, bytes }: DiskWriter): number {
+    if (bytes === undefined) return Number.POSITIVE_INFINITY;
+    return bytes - (this.#older.get(id) ?? this.#newer.get(id) ?? bytes);
+  }
+
+  #rotate(writers: readonly DiskWriter[]): void {
+    const nowMs = this.#parts.clock.monotonic();
+    if (nowMs - this.#rotatedAt < MEMORY_MS) return;
+    this.#rotatedAt = nowMs;
+    this.#older = this.#newer;
+    this.#newer = sizesOf(writers);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.#duty[Symbol.asyncDispose]();
+    await Promise.all(this.#ending.values());
+  }
+}
+
+const sizesOf = (writers: readonly DiskWriter[]): Sizes =>
+  new Map(writers.flatMap(({ id, bytes }) => (bytes === undefined ? [] : [[id, bytes]])));
+
+const leftText = (room: DiskRoom) =>
+  `${sizeText(room.freeBytes)} of ${sizeText(room.totalBytes)} are left, of which the last ${sizeText(marginOf(room))} are for records`;
+
+function sizeText(bytes: number): string {
+  return bytes >= 10 * GIB ? `${Math.round(bytes / GIB)} GB` : `${Math.round(bytes / MIB)} MB`;
+}
