@@ -10,7 +10,7 @@ import { DISK_IS_FULL, type DiskRoom, marginOf } from "../ports/disk.ts";
 const LOOK_MS = 250;
 /** With this many margins free, sizes are looked at only so often. */
 const PLENTY = 4;
-const LOOKS_WITH_PLENTY = 4;
+const LOOKS_WITH_PLENTY = 20;
 /** What somebody wrote is remembered for this long at least, and twice as long at most. */
 const MEMORY_MS = 5000;
 const MIB = 1_048_576;
