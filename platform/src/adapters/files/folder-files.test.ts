@@ -24,6 +24,8 @@ async function setup(): Promise<OpenedFiles & { volume: string; outside: string 
       folder: async (path) => void (await mkdir(join(volume, path))),
       link: (path, to) => symlink(to === "folder" ? outside : join(outside, "secret"), join(volume, path)),
       pipe: async (path) => void execFileSync("mkfifo", [join(volume, path)]),
+      date: async (path, seconds) =>
+        void execFileSync("touch", ["-d", `@${seconds}`, join(volume, path)], { stdio: "ignore" }),
       writeBadName: (folder) =>
         writeFile(Buffer.concat([Buffer.from(`${volume}/${folder}/`), Buffer.from([0xff])]), ""),
       names: (folder) => readdir(join(volume, folder)),

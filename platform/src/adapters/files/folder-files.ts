@@ -20,9 +20,11 @@ import {
 import {
   FILE_MODE,
   ifForbidden,
+  isNoName,
   isNothing,
   kindOf,
   look,
+  noName,
   openFolder,
   openTop,
   refusalOf,
@@ -137,9 +139,11 @@ export class FolderFiles implements Files {
   }
 
   async #at<T>(path: FilePath, act: (folder: FileHandle, name: string) => Promise<T>): Promise<T | undefined> {
+    const name = path.at(-1);
+    if (name !== undefined && isNoName(name)) return undefined;
     await using top = await openTop(this.#top);
     await using folder = await openFolder(top, path.slice(0, -1));
-    return folder && (await act(folder, path.at(-1) ?? "."));
+    return folder && (await act(folder, name ?? "."));
   }
 }
 
@@ -182,6 +186,8 @@ class FolderDraft implements Draft {
 
   async keep(path: FilePath, { ifAbsent = false, hidden = false }: KeepOptions = {}): Promise<FileFacts> {
     if (!hidden) refuseHidden(path);
+    const name = path.at(-1) ?? "";
+    if (isNoName(name)) throw noName(name);
     const { top, file } = this.#parts;
     const parents = [...(hidden ? [HIDDEN_FOLDER] : []), ...path.slice(0, -1)];
     await using parent = (await openFolder(top, parents, true))!;
@@ -190,7 +196,7 @@ class FolderDraft implements Draft {
       await file.chown(uid, gid).catch(ifForbidden);
       await file.chmod(FILE_MODE);
       await file.sync();
-      await this.#moveTo(within(parent, path.at(-1)!), ifAbsent);
+      await this.#moveTo(within(parent, name), ifAbsent);
       await parent.sync();
     } catch (error) {
       throw refusalOf(error, `something else than a file is at '${path.join("/")}'`);
@@ -232,11 +238,16 @@ async function* readFrom(file: FileHandle, range?: { start: number; end: number 
   }
 }
 
+/** The last moment of the year 9999, after which no usual form of a time goes. */
+const LATEST = 253_402_300_799_999;
+
 function factsOf(stats: BigIntStats): FileFacts {
   const { ino, size, mtimeNs, mtimeMs } = stats;
-  if (stats.isDirectory()) return { kind: "folder", size: 0, modifiedAt: Number(mtimeMs), tag: ino.toString(16) };
+  // Programs set it to whatever they like.
+  const modifiedAt = Math.min(Math.max(0, Number(mtimeMs)), LATEST);
+  if (stats.isDirectory()) return { kind: "folder", size: 0, modifiedAt, tag: ino.toString(16) };
   const tag = [ino, mtimeNs, size].map((number) => number.toString(16)).join("");
-  return { kind: "file", size: Number(size), modifiedAt: Number(mtimeMs), tag };
+  return { kind: "file", size: Number(size), modifiedAt, tag };
 }
 
 /** Undefined for bytes that are no text. */

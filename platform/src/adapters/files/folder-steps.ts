@@ -19,8 +19,16 @@ const itself = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 /** The top of the volume, which is the server's own to know. */
 export const openTop = (path: string): Promise<FileHandle> => open(path, FOLDER);
 
+/** No folder has anything under such a name: the system would take it for another place, or for several names. */
+export const isNoName = (name: string) => name === "" || name === "." || name === ".." || /[/\0]/.test(name);
+
+export const noName = (name: string) => new FileRefused("no-folder", `'${name}' is no name of a file or folder.`);
+
 /** The folder at a path below; undefined where there is none. The caller closes it. */
 export async function openFolder(top: FileHandle, path: FilePath, make = false): Promise<FileHandle | undefined> {
+  const wrong = path.find(isNoName);
+  if (wrong !== undefined && make) throw noName(wrong);
+  if (wrong !== undefined) return undefined;
   let folder = await open(itself(top), constants.O_RDONLY | constants.O_DIRECTORY);
   for (const name of path) {
     const next = await stepInto(folder, name, make).finally(() => folder.close());
@@ -73,8 +81,9 @@ export async function kindOf(folder: FileHandle, name: string): Promise<"file" |
 
 const codeOf = (error: unknown) => (error as NodeJS.ErrnoException).code;
 
-/** Nothing that one may open: it is not there, or a link, or below something that is no folder. */
-export const isNothing = (error: unknown) => ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO"].includes(codeOf(error) ?? "");
+/** Nothing that one may open: it is not there, or a link, or below something that is no folder, or longer than any name. */
+export const isNothing = (error: unknown) =>
+  ["ENOENT", "ENOTDIR", "ELOOP", "ENXIO", "ENAMETOOLONG"].includes(codeOf(error) ?? "");
 
 /** Who is not the system's owner cannot change what others made, and need not. */
 export function ifForbidden(error: unknown): void {

@@ -12,6 +12,8 @@ export interface OpenedFiles extends AsyncDisposable {
     /** A link that leads out of the volume, to a folder with a file `secret` in it, or to that file. */
     link(path: string, to: "folder" | "file"): Promise<void>;
     pipe(path: string): Promise<void>;
+    /** Sets when a file was last changed. */
+    date(path: string, seconds: number): Promise<void>;
     /** A name that is no text. */
     writeBadName(folder: string): Promise<void>;
     names(folder: string): Promise<string[]>;
@@ -175,6 +177,54 @@ export function filesConformance(name: string, setup: () => Promise<OpenedFiles>
       await other.program.link(".millrace-s3", "folder");
       await expect(other.files.draft()).rejects.toMatchObject({ reason: "no-folder" });
       expect(await other.files.hidden.list([], { most: 10 })).toBeUndefined();
+    });
+
+    test("no name leads up, to the place itself, or along several names at once", async () => {
+      await using world = await setup();
+      const { files } = world;
+      await put(files, "a/b", "x");
+      const ways = [
+        ["..", "outside"],
+        ["a", "..", "a", "b"],
+        ["."],
+        [""],
+        ["a/b"],
+        ["a", ""],
+        ["a\0"],
+        ["a", "..", "..", "outside"],
+      ];
+      for (const way of ways.flatMap((names) => [names, [...names, "secret"]])) {
+        expect([way, await files.find(way), await files.open(way)]).toEqual([way, undefined, undefined]);
+        expect([way, await files.list(way, { most: 10 })]).toEqual([way, undefined]);
+        expect([way, await files.hidden.list(way, { most: 10 })]).toEqual([way, undefined]);
+        await files.remove(way);
+        await expect(files.makeFolder(way)).rejects.toMatchObject({ reason: "no-folder" });
+        await using draft = await files.draft();
+        await expect(draft.keep(way)).rejects.toMatchObject({ reason: "no-folder" });
+      }
+      expect([await read(files, "a/b"), await world.secret()]).toEqual(["x", "outside"]);
+    });
+
+    test("what is longer than any name is not there", async () => {
+      await using world = await setup();
+      const long = "n".repeat(300);
+      expect([await world.files.find([long]), await world.files.list([long, "x"], { most: 1 })]).toEqual([
+        undefined,
+        undefined,
+      ]);
+    });
+
+    test("a file is of a time that can be written down, whatever a program says", async () => {
+      await using world = await setup();
+      for (const seconds of [-5e9, 1e10, 1e12, 9e15]) {
+        await world.program.write("f", "x");
+        await world.program.date("f", seconds).catch(() => {});
+        const { modifiedAt } = (await world.files.find(["f"]))!;
+        expect([seconds, modifiedAt >= 0 && modifiedAt <= Date.UTC(9999, 11, 31, 23, 59, 59, 999)]).toEqual([
+          seconds,
+          true,
+        ]);
+      }
     });
   });
 }

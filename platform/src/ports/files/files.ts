@@ -1,8 +1,9 @@
 /** The files of one volume as the server itself reads and writes them, while programs that nobody trusts do the same. */
 
 /**
- * Names from the top of the volume down. None is empty, `.` or `..`, and none has a slash or a NUL. No way leads out of the volume: a name that
- * is a link, a pipe, a socket or a device is as one that is not there, whatever becomes of it while it is looked at.
+ * Names from the top of the volume down. Nothing is at one that is empty, `.` or `..`, or has a slash or a NUL in it, and nothing can be put
+ * there. No path leads out of the volume: a name that is a link, a pipe, a socket or a device is as one that is not there, whatever becomes of
+ * it while it is looked at.
  */
 export type FilePath = readonly string[];
 
@@ -10,6 +11,7 @@ export interface FileFacts {
   kind: "file" | "folder";
   /** Of a folder 0. */
   size: number;
+  /** A time of the years 1970 to 9999, whatever programs set. */
   modifiedAt: number;
   /** Another one whenever the contents are others. */
   tag: string;
