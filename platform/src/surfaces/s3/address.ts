@@ -34,7 +34,7 @@ export function addressOf(url: string, host: string | undefined, domain: string 
   return {
     bucket: bucket || undefined,
     key: rest.join("/"),
-    canonicalPath: decoded.map(encode).join("/"),
+    canonicalPath: decoded.map(uriEncoded).join("/"),
     query: new Map(new URLSearchParams(search)),
   };
 }
@@ -53,7 +53,7 @@ function decode(part: string): string {
 }
 
 /** RFC 3986: all but letters, digits and four marks. */
-const encode = (part: string) =>
+export const uriEncoded = (part: string) =>
   encodeURIComponent(part).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
 
 /** A key as names of folders and a file; `isFolder` where it ends with a slash. */

@@ -44,17 +44,29 @@ async function getFolder(call: S3Call, files: Files, { names }: ObjectPath): Pro
 }
 
 function headersOf(call: S3Call, facts: FileFacts): Record<string, string> {
-  const disposition = call.word("response-content-disposition");
+  const type = headerAsked(call, "response-content-type");
+  const disposition = headerAsked(call, "response-content-disposition");
   return {
     ETag: etagOf(facts),
     "Last-Modified": httpDate(facts.modifiedAt),
     "Accept-Ranges": "bytes",
-    "Content-Type": call.word("response-content-type") ?? "binary/octet-stream",
+    "Content-Type": type ?? "binary/octet-stream",
     ...(disposition !== undefined && { "Content-Disposition": disposition }),
     // What programs wrote is shown to browsers on the server's own host: it must not act there.
     "Content-Security-Policy": "sandbox",
     "X-Content-Type-Options": "nosniff",
   };
+}
+
+/** What the caller wants to read in a header of the answer. */
+function headerAsked(call: S3Call, name: string): string | undefined {
+  const value = call.word(name);
+  if (value !== undefined && !/^[\t\x20-\x7e\x80-\xff]{0,1024}$/.test(value))
+    throw new S3Refused(
+      "InvalidArgument",
+      `'${name}' cannot be a header: it takes up to 1024 characters of ISO-8859-1, and no line breaks.`,
+    );
+  return value;
 }
 
 async function send(

@@ -4,6 +4,7 @@ import type { IncomingHttpHeaders } from "node:http";
 import { Hash } from "@smithy/hash-node";
 import { SignatureV4 } from "@smithy/signature-v4";
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
+import { canonicalDigest } from "./canonical-request.ts";
 import { S3Refused } from "./refusals.ts";
 
 export interface SignedRequest {
@@ -45,15 +46,45 @@ const SHA256_HEADER = "x-amz-content-sha256";
 const UNSIGNED = "UNSIGNED-PAYLOAD";
 const SKEW_MS = 15 * 60_000;
 const LONGEST_S = 7 * 86_400;
+const PAYLOADS = new RegExp(`^([0-9a-f]{64}|${UNSIGNED}|STREAMING-.*)$`);
+const MOST_SIGNED = 200;
+const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]{1,200}$/;
 
 const Sha256 = Hash.bind(null, "sha256");
 
 export function claimOf(request: SignedRequest): Claim {
-  const { headers, query } = request;
+  const claim = claimIn(request);
+  refuseUnsigned(request.headers, claim);
+  if (!PAYLOADS.test(claim.payload))
+    throw new S3Refused(
+      "InvalidArgument",
+      `${SHA256_HEADER} must be the SHA-256 of the body in 64 hexadecimal digits, ${UNSIGNED}, or a word that begins with STREAMING-.`,
+    );
+  return claim;
+}
+
+function claimIn({ headers, query }: SignedRequest): Claim {
   const header = headers.authorization;
   if (header !== undefined) return claimInHeader(header, headers);
   if (query.has("X-Amz-Signature")) return claimInQuery(query, headers);
   throw new S3Refused("AccessDenied", "The request is not signed: use an S3 key of the account (/v2/account/s3-keys).");
+}
+
+/**
+ * What `x-amz-` headers say changes what is done: who has a presigned URL could copy other files to its key by one that its maker never saw.
+ * Some clients send the digest of the body beside a presigned URL without naming it. It needs no name, being signed as what is said of the body.
+ */
+function refuseUnsigned(headers: IncomingHttpHeaders, { signedHeaders, expiresS }: Claim): void {
+  const isSigned = new Set(signedHeaders);
+  if (expiresS !== undefined) isSigned.add(SHA256_HEADER);
+  const unsigned = Object.keys(headers).filter((name) => name.startsWith("x-amz-") && !isSigned.has(name));
+  if (unsigned.length === 0) return;
+  const names = unsigned.join(", ");
+  throw new S3Refused(
+    "AccessDenied",
+    `There were headers present in the request which were not signed: ${names}. Sign them, or leave them out.`,
+    { HeadersNotSigned: names },
+  );
 }
 
 function claimInHeader(header: string, headers: IncomingHttpHeaders): Claim {
@@ -95,6 +126,8 @@ function signedBy(list = "", signature = ""): Pick<Claim, "signedHeaders" | "sig
   const signedHeaders = list.split(";");
   if (!signedHeaders.includes("host") || !/^[0-9a-f]{64}$/.test(signature))
     throw malformed("it needs SignedHeaders with host among them, and a Signature of 64 hexadecimal digits");
+  if (signedHeaders.length > MOST_SIGNED || !signedHeaders.every((name) => HEADER_NAME.test(name)))
+    throw malformed(`SignedHeaders must be up to ${MOST_SIGNED} names of headers in small letters, separated by ';'`);
   return { signedHeaders, signature };
 }
 
@@ -119,17 +152,17 @@ export async function verify(request: SignedRequest, claim: Claim, secret: strin
   const { accessKeyId, region, signedAt } = claim;
   const credentials = { accessKeyId, secretAccessKey: secret };
   const place = { credentials, region, service: "s3", sha256: Sha256 };
-  const signer = new SignatureV4({ ...place, uriEscapePath: false, applyChecksum: false });
+  const signer = new SignatureV4(place);
   // In seconds, of which a signature knows no part.
   const signingDate = signedAt / 1000;
-  const expected = await signatureOf(signer, request, claim, signingDate);
+  const time = basicTime(signedAt);
+  const scope = `${claim.day}/${region}/s3/aws4_request`;
+  const expected = await signer.sign([ALGORITHM, time, scope, digestOf(request, claim)].join("\n"), { signingDate });
   if (!timingSafeEqual(Buffer.from(expected), Buffer.from(claim.signature)))
     throw new S3Refused(
       "SignatureDoesNotMatch",
       "The signature does not fit the request: check the secret access key.",
     );
-  const time = basicTime(signedAt);
-  const scope = `${claim.day}/${region}/s3/aws4_request`;
   return {
     payload: claim.payload,
     signature: expected,
@@ -150,32 +183,8 @@ function refuseWrongTime({ signedAt, day, expiresS }: Claim, now: number): void 
     throw new S3Refused("AccessDenied", "The presigned URL has expired.");
 }
 
-async function signatureOf(
-  signer: SignatureV4,
-  { method, headers, canonicalPath: path, query: given }: SignedRequest,
-  { signedHeaders, payload, expiresS }: Claim,
-  signingDate: number,
-): Promise<string> {
-  const signed = new Set(signedHeaders);
-  const values = Object.fromEntries(signedHeaders.map((name) => [name, textOf(headers[name]) ?? ""]));
-  const query = Object.fromEntries([...given].filter(([name]) => name !== "X-Amz-Signature"));
-  const request = {
-    method,
-    protocol: "http:",
-    hostname: "",
-    path,
-    query,
-    headers: { ...values, [SHA256_HEADER]: payload },
-  };
-  const unsignableHeaders = signed.has(SHA256_HEADER) ? new Set<string>() : new Set([SHA256_HEADER]);
-  const options = { signingDate, signableHeaders: signed, unsignableHeaders };
-  if (expiresS === undefined) {
-    const { authorization = "" } = (await signer.sign(request, options)).headers;
-    return /Signature=([0-9a-f]{64})$/.exec(authorization)?.[1] ?? NO_SIGNATURE;
-  }
-  const unhoistableHeaders = new Set(Object.keys(request.headers));
-  const presigned = await signer.presign(request, { ...options, expiresIn: expiresS, unhoistableHeaders });
-  return String(presigned.query?.["X-Amz-Signature"] ?? NO_SIGNATURE);
+function digestOf({ method, headers, canonicalPath: path, query: given }: SignedRequest, claim: Claim): string {
+  const { signedHeaders, payload } = claim;
+  const query = [...given].filter(([name]) => name !== "X-Amz-Signature");
+  return canonicalDigest({ method, path, query, headers, signedHeaders, payload });
 }
-
-const NO_SIGNATURE = "0".repeat(64);

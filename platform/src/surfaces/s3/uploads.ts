@@ -1,7 +1,7 @@
 /** Uploads in parts: kept among the hidden files of the volume until they are put together, given up, or too old. */
-import { timestamp } from "../../kernel/clock.ts";
+import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
-import type { FileFacts, Files } from "../../ports/files/files.ts";
+import { type FileFacts, type FilePath, FileRefused, type Files } from "../../ports/files/files.ts";
 import { pathOf } from "./address.ts";
 import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
 import { etagOf, openSource } from "./objects.ts";
@@ -16,6 +16,10 @@ const DAY_MS = 86_400_000;
 /** One that nobody has added to for this long is removed. */
 const KEPT_MS = 7 * DAY_MS;
 const ID = /^[a-z0-9]{28}$/;
+
+const LONGEST_ABOUT = 10_000;
+/** Files that a sweep removes before it leaves the rest to the next one. */
+const MOST_SWEPT = 10_000;
 
 interface About {
   key: string;
@@ -127,7 +131,7 @@ export async function listUploads(call: S3Call, files: Files): Promise<Answer> {
   const ids = (await files.hidden.list([UPLOADS], { after: marked(call), most: most + 1 })) ?? [];
   const uploads: Xml[] = [];
   for (const { name: id } of ids.slice(0, most)) {
-    const about = await aboutOf(files, id);
+    const about = ID.test(id) ? await aboutOf(files, id) : undefined;
     if (about?.key.startsWith(prefix))
       uploads.push({
         Key: shownKey(about.key, call.word("encoding-type")),
@@ -161,17 +165,35 @@ async function idOf(call: S3Call, files: Files): Promise<string> {
   return id;
 }
 
+/** Programs can write there too: what is not just as it was written here is no upload. */
 async function aboutOf(files: Files, id: string): Promise<About | undefined> {
-  await using opened = await files.hidden.open([UPLOADS, id, ABOUT]);
-  // Programs can write there too, and whatever they wrote is then no upload.
-  if (!opened || opened.facts.size > 10_000) return undefined;
-  const chunks: Buffer[] = [];
-  for await (const chunk of opened.read()) chunks.push(chunk);
+  const text = await smallText(files, [UPLOADS, id, ABOUT], LONGEST_ABOUT);
   try {
-    const { key, startedAt } = JSON.parse(Buffer.concat(chunks).toString()) as Partial<About>;
-    return typeof key === "string" && typeof startedAt === "number" ? { key, startedAt } : undefined;
+    const { key, startedAt } = JSON.parse(text ?? "") as Partial<About>;
+    return isKey(key) && isTime(startedAt) ? { key, startedAt } : undefined;
   } catch {
     return undefined;
+  }
+}
+
+const isKey = (value: unknown): value is string =>
+  typeof value === "string" && value.isWellFormed() && !pathOf(value).isFolder;
+
+const LATEST = parseTimestamp("9999-12-31T23:59:59Z")!;
+const isTime = (value: unknown): value is number =>
+  typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= LATEST;
+
+/** Undefined where there is none, it is longer, or the server may not read it. It may grow while it is read. */
+async function smallText(files: Files, path: FilePath, most: number): Promise<string | undefined> {
+  try {
+    await using opened = await files.hidden.open(path);
+    if (!opened || opened.facts.size > most) return undefined;
+    const chunks: Buffer[] = [];
+    for await (const chunk of opened.read({ start: 0, end: most - 1 })) chunks.push(chunk);
+    return Buffer.concat(chunks).toString();
+  } catch (error) {
+    if (error instanceof FileRefused) return undefined;
+    throw error;
   }
 }
 
@@ -194,12 +216,13 @@ function partNumber(text: string | undefined): number {
   return number;
 }
 
-/** What says that it is there goes first. */
-async function removeUpload(files: Files, id: string): Promise<void> {
+/** What says that it is there goes first. Resolves with how many files it removed. */
+async function removeUpload(files: Files, id: string): Promise<number> {
   await files.hidden.remove([UPLOADS, id, ABOUT]);
-  for (const { name } of (await files.hidden.list([UPLOADS, id], { most: MOST_PARTS + 1 })) ?? [])
-    await files.hidden.remove([UPLOADS, id, name]);
+  const names = (await files.hidden.list([UPLOADS, id], { most: MOST_PARTS + 1 })) ?? [];
+  for (const { name } of names) await files.hidden.remove([UPLOADS, id, name]);
   await files.hidden.remove([UPLOADS, id]);
+  return names.length + 1;
 }
 
 /** Removes what clients and crashes left behind. */
@@ -209,8 +232,10 @@ async function sweep(files: Files, now: number): Promise<void> {
     const facts = kind === "file" ? await hidden.find([name]) : undefined;
     if (facts && facts.modifiedAt < now - DAY_MS) await hidden.remove([name]);
   }
+  let left = MOST_SWEPT;
   for (const { name: id } of (await hidden.list([UPLOADS], { most: MOST_SHOWN })) ?? []) {
     const facts = await hidden.find([UPLOADS, id]);
-    if (facts && facts.modifiedAt < now - KEPT_MS) await removeUpload(files, id);
+    if (facts && facts.modifiedAt < now - KEPT_MS) left -= await removeUpload(files, id);
+    if (left <= 0) return;
   }
 }

@@ -14,8 +14,11 @@ export function xmlOf(name: string, content: Xml): string {
   return `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ [name]: root })}`;
 }
 
-export const errorXml = (content: Xml) =>
-  `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ Error: content })}`;
+/** Its texts repeat what was sent, which may be anything. */
+export function errorXml(content: Record<string, string>): string {
+  const shown = Object.fromEntries(Object.entries(content).map(([name, value]) => [name, shownKey(value, undefined)]));
+  return `<?xml version="1.0" encoding="UTF-8"?>\n${builder.build({ Error: shown })}`;
+}
 
 /** The named children of a document's root, a text for each of theirs. */
 export function childrenOf(text: string, root: string, child: string): Record<string, string>[] {
