@@ -9,6 +9,7 @@ import {
   type GpuType,
   gpuPrice,
   gpuType,
+  gpuTypeIds,
   gpuTypes,
   poolIds,
   typesOfPool,
@@ -24,7 +25,7 @@ const STOCK: Record<Availability, string | null> = { HIGH: "High", MEDIUM: "Medi
 
 export const stockStatus = (availability: Availability): string | null => STOCK[availability];
 
-export const flatGpuTypes = () => gpuTypes().map(flatGpuType);
+export const flatGpuTypes = (catalog: CatalogService) => catalog.shared("types", () => gpuTypes().map(flatGpuType));
 export type FlatGpuType = ReturnType<typeof flatGpuType>;
 
 export function flatGpuType({ id, name, memory, manufacturer, secure, community, price, maxCount }: GpuType) {
@@ -49,21 +50,32 @@ export function flatGpuType({ id, name, memory, manufacturer, secure, community,
   };
 }
 
+/** How many of each there are. */
+export const catalogCounts = {
+  gpuTypes: () => gpuTypeIds().length,
+  dataCenters: () => dataCenters().length,
+  cpuFlavors: () => cpuFlavors().length,
+};
+
 export interface PriceAsk extends GpuAsk {
   /** In the one cloud or the other; whichever costs less where nothing is said. */
   isSecure?: boolean;
 }
 
-/** Per hour, for as many GPUs as are asked for; without prices where no machine could have them. */
-export async function lowestPrices(catalog: CatalogService, ask: PriceAsk) {
+/** Per hour, for as many GPUs as are asked for; without prices where no machine could have them. Undefined for what is no type. */
+export function lowestPrice(catalog: CatalogService, id: string, ask: PriceAsk): Promise<LowestPrice> | undefined {
+  const type = gpuType(id);
   const { isSecure: _, ...wish } = ask;
-  const types = gpuTypes();
-  const offers = await catalog.offers(types, wish);
-  return new Map(types.map((type, i) => [type.id, lowestPrice(type, offers[i]!, ask)]));
+  return (
+    type &&
+    catalog.shared(`price ${id} ${JSON.stringify(ask)}`, async () =>
+      priceOf(type, await catalog.offer(type, wish), ask),
+    )
+  );
 }
-export type LowestPrice = ReturnType<typeof lowestPrice>;
+export type LowestPrice = ReturnType<typeof priceOf>;
 
-function lowestPrice(type: GpuType, { availability, installed }: GpuOffer, { count, isSecure }: PriceAsk) {
+function priceOf(type: GpuType, { availability, installed }: GpuOffer, { count, isSecure }: PriceAsk) {
   const { total, free, most, mostFree } = installed;
   const unit = total >= count && most >= count ? unitPrice(type, isSecure) : undefined;
   if (!unit) return { gpuName: type.name, gpuTypeId: type.id, stockStatus: null, totalCount: total };
@@ -117,11 +129,13 @@ function flatCpuFlavor(flavor: CpuFlavor) {
 }
 
 /** What one size of a flavor costs and whether it is free; its smallest where none is named. */
-export async function cpuSpecifics(
+export const cpuSpecifics = (
   catalog: CatalogService,
   id: string,
   asked: { instanceId?: string; dataCenterId?: string },
-) {
+) => catalog.shared(`cpu ${id} ${JSON.stringify(asked)}`, () => specificsOf(catalog, id, asked));
+
+async function specificsOf(catalog: CatalogService, id: string, asked: { instanceId?: string; dataCenterId?: string }) {
   const flavor = cpuFlavors().find((one) => one.id === id)!;
   const named = asked.instanceId === undefined ? undefined : flavorOf(asked.instanceId).vcpuCount;
   const vcpu = named || flavor.minVcpu;
@@ -137,7 +151,8 @@ export async function cpuSpecifics(
 const AREAS: Record<string, string> = { FR: "France", SG: "SE Asia" };
 const countries = new Intl.DisplayNames(["en"], { type: "region" });
 
-export const flatDataCenters = () => dataCenters().map(flatDataCenter);
+export const flatDataCenters = (catalog: CatalogService) =>
+  catalog.shared("data centers", () => dataCenters().map(flatDataCenter));
 
 export function knownDataCenter(id: string): FlatDataCenter | undefined {
   const found = dataCenter(id);
@@ -173,7 +188,10 @@ export const countryCodes = (): string[] =>
 export const flatGpuPools = () => poolIds().map((id) => ({ id, gpuTypeIds: typesOfPool(id) ?? [] }));
 
 /** By data center, what machines there have of every type. */
-export async function gpuAvailability(catalog: CatalogService, ask: GpuAsk) {
+export const gpuAvailability = (catalog: CatalogService, ask: GpuAsk) =>
+  catalog.shared(`free ${JSON.stringify(ask)}`, () => availabilityOf(catalog, ask));
+
+async function availabilityOf(catalog: CatalogService, ask: GpuAsk) {
   const found = await catalog.gpusByDataCenter(gpuTypes(), ask);
   const shown = [...found].map(([center, stocked]) => {
     const types = stocked.map(({ id, name, availability }) => ({
@@ -190,7 +208,10 @@ export async function gpuAvailability(catalog: CatalogService, ask: GpuAsk) {
 }
 
 /** The CUDA of machines that have a type, and whether it is free there. */
-export async function cudaVersions(catalog: CatalogService, id: string, { isSecure: _, ...ask }: PriceAsk) {
+export const cudaVersions = (catalog: CatalogService, id: string, { isSecure: _, ...ask }: PriceAsk) =>
+  catalog.shared(`cuda ${id} ${JSON.stringify(ask)}`, () => cudaOf(catalog, id, ask));
+
+async function cudaOf(catalog: CatalogService, id: string, ask: GpuAsk) {
   const type = gpuType(id);
   const found = type ? await catalog.cudaVersions(type, ask) : [];
   return found.map(({ version, available }) => ({
@@ -200,14 +221,15 @@ export async function cudaVersions(catalog: CatalogService, id: string, { isSecu
 }
 
 /** Data centers in which a type can be part of a cluster. */
-export async function clusterDataCenters(catalog: CatalogService, id: string): Promise<FlatDataCenter[]> {
+export const clusterDataCenters = (catalog: CatalogService, id: string): Promise<FlatDataCenter[]> =>
+  catalog.shared(`groups ${id}`, () => groupsOf(catalog, id));
+
+async function groupsOf(catalog: CatalogService, id: string): Promise<FlatDataCenter[]> {
   const type = gpuType(id);
   const [supply] = type ? await catalog.gpus([type], { count: 1, groups: true }) : [];
   const ids = supply?.dataCenters.map((center) => center.id) ?? [];
-  return flatDataCenters().filter((center) => ids.includes(center.id));
+  return flatDataCenters(catalog).filter((center) => ids.includes(center.id));
 }
 
-export const knownGpuType = (id: string): FlatGpuType | undefined => {
-  const found = gpuType(id);
-  return found && flatGpuType(found);
-};
+export const knownGpuType = (catalog: CatalogService, id: string): FlatGpuType | undefined =>
+  flatGpuTypes(catalog).find((type) => type.id === id);

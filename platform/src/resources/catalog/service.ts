@@ -40,10 +40,19 @@ export type CpuSupply = Stocked & { dataCenters: StockedIn[] };
 export type ByDataCenter = ReadonlyMap<string, StockedIn[]>;
 
 const REMEMBERED_MS = 1000;
+/** What is asked for comes from anybody: neither many nor long ones are kept. */
+const MOST_SHARED = 5000;
+const LONGEST_SHARED = 500;
+
+/** What everybody who asks within a second is answered from. */
+interface Moment {
+  stock?: Promise<Stock>;
+  shared: Map<string, unknown>;
+}
 
 export class CatalogService {
   readonly #parts: CatalogParts;
-  readonly #remembered: Remembered<Promise<Stock>>;
+  readonly #remembered: Remembered<Moment>;
 
   constructor(parts: CatalogParts) {
     this.#parts = parts;
@@ -65,11 +74,11 @@ export class CatalogService {
     });
   }
 
-  /** The same without where it is. */
-  async offers(types: readonly GpuType[], ask: GpuAsk): Promise<GpuOffer[]> {
+  /** The same of one, without where it is. */
+  async offer(type: GpuType, ask: GpuAsk): Promise<GpuOffer> {
     const stock = await this.#stock();
     const wish = wishOf(ask);
-    return types.map((type) => ({ ...(stock.gpu(type, wish) ?? NONE), installed: stock.installed(type, wish) }));
+    return { ...(stock.gpu(type, wish) ?? NONE), installed: stock.installed(type, wish) };
   }
 
   /** The CUDA of machines that have a type, the newest first, and whether it is free there. */
@@ -103,16 +112,31 @@ export class CatalogService {
     return byDataCenter(flavors, (flavor) => stock.cpuByDataCenter(flavor, flavor.minVcpu));
   }
 
-  /** Those who ask while it is counted get the same count. A count that failed is not remembered. */
+  /** What follows from the catalog and the stock of this moment: reckoned once for all who ask for the same. */
+  shared<T>(name: string, reckon: () => T): T {
+    const { shared } = this.#moment();
+    if (shared.has(name)) return shared.get(name) as T;
+    const reckoned = reckon();
+    if (shared.size < MOST_SHARED && name.length <= LONGEST_SHARED) shared.set(name, reckoned);
+    return reckoned;
+  }
+
+  /** Those who ask while it is counted get the same count. A count that failed is not remembered, nor what followed from it. */
   #stock(): Promise<Stock> {
-    const known = this.#remembered.get("");
-    if (known) return known;
-    const counting = this.#count().catch((error) => {
+    const moment = this.#moment();
+    moment.stock ??= this.#count().catch((error) => {
       this.#remembered.clear();
       throw error;
     });
-    this.#remembered.set("", counting);
-    return counting;
+    return moment.stock;
+  }
+
+  #moment(): Moment {
+    const known = this.#remembered.get("");
+    if (known) return known;
+    const moment: Moment = { shared: new Map() };
+    this.#remembered.set("", moment);
+    return moment;
   }
 
   async #count(): Promise<Stock> {

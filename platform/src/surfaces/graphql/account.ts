@@ -8,7 +8,7 @@ import { accountOperations } from "../../resources/account/operations.ts";
 import { flatDataCenters } from "../../resources/catalog/flat-view.ts";
 import { catalogOperations } from "../../resources/catalog/operations.ts";
 import { spendingOperations } from "../../resources/spending/operations.ts";
-import { DataCenter } from "./catalog.ts";
+import { DataCenter, eachDataCenter } from "./catalog.ts";
 import type { Arguments, GraphContext, OperationField, OperationFields } from "./context.ts";
 import { all, allIn, flag, float, given, int, listOf, text } from "./fields.ts";
 import { change, lookup } from "./operations.ts";
@@ -126,7 +126,8 @@ export const accountFields = {
   datacenters: {
     type: listOf(DataCenter),
     operation: lookup(catalogOperations.listDataCenters),
-    answer: async () => flatDataCenters(),
+    cost: eachDataCenter,
+    answer: async (_call, { services }) => flatDataCenters(services.catalog),
   },
 } satisfies OperationFields;
 

@@ -22,6 +22,8 @@ const MOST_FIELDS = 150_000;
 const MOST_FOR_STRANGERS = 20_000;
 /** Longer lists are answered in turns, between which everybody else gets theirs: so many items in each. */
 const IN_A_TURN = 10;
+/** Many short lists together are a long one. */
+const FIELDS_IN_A_TURN = 500;
 /** Ports of the workers of endpoints. */
 const DEEPEST_LISTS = 3;
 
@@ -32,7 +34,7 @@ export const tooLarge = ({ caller }: GraphContext): GraphQLError =>
     { extensions: { code: "RUNPOD", meaning: "too-much" } },
   );
 
-const mostFor = ({ anonymous }: Caller): number => (anonymous ? MOST_FOR_STRANGERS : MOST_FIELDS);
+export const mostFor = ({ anonymous }: Caller): number => (anonymous ? MOST_FOR_STRANGERS : MOST_FIELDS);
 
 export const isTooLarge = ({ fields, caller }: GraphContext): boolean => fields > mostFor(caller);
 
@@ -54,10 +56,11 @@ export function counted(schema: GraphQLSchema): GraphQLSchema {
         if (!Array.isArray(found)) return found;
         context.fields += found.length;
         if (isTooLarge(context)) return nothing();
-        return found.length > IN_A_TURN ? inTurns(found, context) : found;
+        return found.length > IN_A_TURN || context.fieldsInTurn > FIELDS_IN_A_TURN ? inTurns(found, context) : found;
       };
       field.resolve = (source, args, context: GraphContext, info) => {
         context.fields++;
+        context.fieldsInTurn++;
         if (isTooLarge(context)) return nothing();
         const result: unknown = resolve(source, args, context, info);
         return result instanceof Promise ? result.then((found) => within(found, context)) : within(result, context);
@@ -71,7 +74,7 @@ export function counted(schema: GraphQLSchema): GraphQLSchema {
 function inTurns(items: readonly unknown[], context: GraphContext): unknown[] {
   const slices = [...slicesOf(items, IN_A_TURN)];
   return slices.flatMap((slice, i) => {
-    if (i === 0) return slice;
+    if (i === 0 && context.fieldsInTurn <= FIELDS_IN_A_TURN) return slice;
     const turn = context.nextTurn();
     return slice.map((item) => turn.then(() => item));
   });

@@ -1,5 +1,6 @@
 /** What clients say when they ask for a price or for what is free, in the terms of the catalog. Whatever is empty or null was not said. */
 import { GraphQLInputObjectType, GraphQLList } from "graphql";
+import { problem } from "../../kernel/problem.ts";
 import type { PriceAsk } from "../../resources/catalog/flat-view.ts";
 import type { Arguments } from "./context.ts";
 import { Compliance } from "./enums.ts";
@@ -42,12 +43,15 @@ export const SpecificsInput = new GraphQLInputObjectType({
 
 /** A machine has no more. */
 const MOST_GPUS = 1000;
+const MOST_NAMED = 50;
+const LONGEST_NAME = 100;
 
 /**
  * How fast a machine's network is nobody measures, every one publishes ports at an address of its own, and what others offer through
  * endpoints is not part of the catalog: what is said of those is met by all.
  */
 export function priceAsk(input: Arguments): PriceAsk {
+  refuseLong(input);
   const asked = given(input, "countryCode", "dataCenterId", "cudaVersion", "minCudaVersion") as Said;
   const { gpuCount = 1, secureCloud, countryCode, dataCenterId, compliance = [] } = asked;
   const cuda = cudaOf(asked);
@@ -63,6 +67,15 @@ export function priceAsk(input: Arguments): PriceAsk {
     ...(diskGb > 0 && { diskGb }),
     ...(compliance.length > 0 && { compliance }),
   };
+}
+
+/** One text of a variable may stand in hundreds of places, each of which is compared with everything. */
+function refuseLong(input: object | null | undefined): void {
+  for (const [name, value] of Object.entries(input ?? {})) {
+    const texts = [value].flat();
+    if (texts.length > MOST_NAMED || texts.some((one) => typeof one === "string" && one.length > LONGEST_NAME))
+      throw problem("invalid", `'${name}' takes up to ${MOST_NAMED} names of up to ${LONGEST_NAME} characters.`);
+  }
 }
 
 interface Said {

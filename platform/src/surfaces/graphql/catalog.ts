@@ -1,6 +1,7 @@
 /** The catalog by GraphQL, which anybody may read. */
 import { GraphQLObjectType } from "graphql";
 import {
+  catalogCounts,
   clusterDataCenters,
   countryCodes,
   cpuSpecifics,
@@ -15,7 +16,7 @@ import {
   knownDataCenter,
   knownGpuType,
   type LowestPrice,
-  lowestPrices,
+  lowestPrice,
   type PriceAsk,
 } from "../../resources/catalog/flat-view.ts";
 import { catalogOperations } from "../../resources/catalog/operations.ts";
@@ -28,9 +29,14 @@ import {
   SpecificsInput,
 } from "./catalog-asks.ts";
 import type { GraphContext, OperationFields } from "./context.ts";
+import { costing } from "./document-cost.ts";
 import { Compliance } from "./enums.ts";
 import { all, flag, float, given, int, listOf, text } from "./fields.ts";
 import { lookup } from "./operations.ts";
+
+/** What it takes to count what is free for one wish, in fields. */
+const PRICE = 10;
+export const eachDataCenter = { items: catalogCounts.dataCenters };
 
 const CudaVersion = new GraphQLObjectType({
   name: "GpuTypeCudaVersion",
@@ -49,6 +55,7 @@ const Price = new GraphQLObjectType<LowestPrice & { ask: PriceAsk }, GraphContex
     ...all(listOf(Compliance), "compliance"),
     gpuTypeCudaVersions: {
       type: listOf(CudaVersion),
+      ...costing({ weight: PRICE, items: () => 5 }),
       resolve: ({ gpuTypeId, ask }, _args, { services }) => cudaVersions(services.catalog, gpuTypeId, ask),
     },
   },
@@ -67,25 +74,24 @@ export const GpuType: GraphQLObjectType<FlatGpuType, GraphContext> = new GraphQL
     ...all(listOf(int), "nodeGroupGpuSizes"),
     nodeGroupDatacenters: {
       type: listOf(DataCenter),
-      resolve: ({ id }, _args, context) =>
-        context.once(`groups ${id}`, () => clusterDataCenters(context.services.catalog, id)),
+      ...costing(eachDataCenter),
+      resolve: ({ id }, _args, { services }) => clusterDataCenters(services.catalog, id),
     },
     lowestPrice: {
       type: Price,
       args: { input: { type: GpuLowestPriceInput } },
+      ...costing({ weight: PRICE }),
       resolve: ({ id }, { input }, context) => priceOf(id, input, context),
     },
   }),
 });
 
-/** As often as it is asked the same of all types, it is counted once. */
-async function priceOf(id: string, input: unknown, context: GraphContext) {
+async function priceOf(id: string, input: unknown, { services }: GraphContext) {
   const ask = priceAsk(input);
-  const { catalog } = context.services;
-  const prices = await context.once(`price ${JSON.stringify(ask)}`, () => lowestPrices(catalog, ask));
+  const price = await lowestPrice(services.catalog, id, ask);
   const [center] = ask.dataCenters ?? [];
   const compliance = center === undefined ? null : (knownDataCenter(center)?.compliance ?? null);
-  return { ...prices.get(id), ask, compliance, countryCode: ask.countryCodes?.[0] ?? null };
+  return { ...price, ask, compliance, countryCode: ask.countryCodes?.[0] ?? null };
 }
 
 const GpuAvailability = new GraphQLObjectType<{ gpuTypeId: string }, GraphContext>({
@@ -93,7 +99,10 @@ const GpuAvailability = new GraphQLObjectType<{ gpuTypeId: string }, GraphContex
   fields: () => ({
     ...all(text, "id", "gpuTypeId", "gpuTypeDisplayName", "displayName", "stockStatus"),
     ...all(flag, "available"),
-    gpuType: { type: GpuType, resolve: ({ gpuTypeId }) => knownGpuType(gpuTypeId) },
+    gpuType: {
+      type: GpuType,
+      resolve: ({ gpuTypeId }, _args, { services }) => knownGpuType(services.catalog, gpuTypeId),
+    },
   }),
 });
 
@@ -106,12 +115,9 @@ export const DataCenter: GraphQLObjectType<FlatDataCenter, GraphContext> = new G
     gpuAvailability: {
       type: listOf(GpuAvailability),
       args: { input: { type: GpuAvailabilityInput } },
-      resolve: async ({ id }, { input }, context) => {
-        const ask = priceAsk(input);
-        const { catalog } = context.services;
-        const all = await context.once(`free ${JSON.stringify(ask)}`, () => gpuAvailability(catalog, ask));
-        return all.get(id) ?? [];
-      },
+      ...costing({ weight: PRICE, items: catalogCounts.gpuTypes }),
+      resolve: async ({ id }, { input }, { services }) =>
+        (await gpuAvailability(services.catalog, priceAsk(input))).get(id) ?? [],
     },
     // The operator's own.
     ...all(text, "storage"),
@@ -133,6 +139,7 @@ export const CpuFlavor = new GraphQLObjectType<{ id: string }, GraphContext>({
     specifics: {
       type: Specifics,
       args: { input: { type: SpecificsInput } },
+      ...costing({ weight: PRICE }),
       resolve: ({ id }, { input }, { services }) =>
         cpuSpecifics(services.catalog, id, given(input, "instanceId", "dataCenterId")),
     },
@@ -158,7 +165,8 @@ export const catalogQueries = {
     type: listOf(GpuType),
     args: { input: { type: GpuTypeFilter } },
     operation: gpus,
-    answer: async (_call, _context, { input }) => gpuTypesLike(given(input, "id")),
+    cost: { items: ({ input }) => typesMeant(given(input, "id")) },
+    answer: async (_call, { services }, { input }) => gpuTypesLike(flatGpuTypes(services.catalog), given(input, "id")),
   },
   // Which processors the machines have is told to nobody.
   cpuTypes: { type: listOf(CpuType), operation: cpus, answer: async () => [] },
@@ -166,18 +174,41 @@ export const catalogQueries = {
     type: listOf(CpuFlavor),
     args: { input: { type: CpuFlavorInput } },
     operation: cpus,
+    cost: { items: catalogCounts.cpuFlavors },
     answer: async (_call, _context, { input }) => {
       const { id } = given(input, "id");
       return flatCpuFlavors().filter((flavor) => id === undefined || flavor.id === id);
     },
   },
-  dataCenters: { type: listOf(DataCenter), operation: centers, answer: async () => flatDataCenters() },
+  dataCenters: {
+    type: listOf(DataCenter),
+    operation: centers,
+    cost: eachDataCenter,
+    answer: async (_call, { services }) => flatDataCenters(services.catalog),
+  },
   countryCodes: { type: listOf(text), operation: centers, answer: async () => countryCodes() },
-  serverlessGpuPools: { type: listOf(ServerlessGpuPool), operation: gpus, answer: async () => flatGpuPools() },
+  serverlessGpuPools: {
+    type: listOf(ServerlessGpuPool),
+    operation: gpus,
+    needsKey: true,
+    answer: async () => flatGpuPools(),
+  },
 } satisfies OperationFields;
 
-function gpuTypesLike({ id, ids, cluster }: { id?: string; ids?: (string | null)[]; cluster?: boolean }) {
-  return flatGpuTypes().filter(
+interface TypeFilter {
+  id?: string;
+  ids?: (string | null)[];
+  cluster?: boolean;
+}
+
+/** How many at most. */
+function typesMeant({ id, ids }: TypeFilter): number {
+  const named = id === undefined ? [ids ?? []].flat().length : 1;
+  return named === 0 ? catalogCounts.gpuTypes() : Math.min(named, catalogCounts.gpuTypes());
+}
+
+function gpuTypesLike(types: FlatGpuType[], { id, ids, cluster }: TypeFilter) {
+  return types.filter(
     (type) =>
       (id === undefined || type.id === id) &&
       (ids === undefined || ids.length === 0 || ids.includes(type.id)) &&

@@ -7,6 +7,7 @@ import { turn } from "../../kernel/clock.ts";
 import type { Call, Operation } from "../../kernel/operation.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import { allows } from "../../kernel/scope.ts";
+import { costing, type FieldCost } from "./document-cost.ts";
 import { type Literal, refusalOf } from "./refusals.ts";
 import type { GraphServices } from "./services.ts";
 
@@ -27,6 +28,10 @@ export interface OperationField<Answer = unknown> {
   answer: (call: Call & { body: Arguments }, context: GraphContext, args: Arguments) => Promise<Answer>;
   /** A fixed text or code that clients compare, where this is refused. */
   literal?: (refusal: Problem) => Literal | undefined;
+  /** Although what it reads is open to all elsewhere. */
+  needsKey?: boolean;
+  /** Where it is known before it is read. */
+  cost?: FieldCost;
 }
 
 export type OperationFields = Readonly<Record<string, OperationField>>;
@@ -42,6 +47,10 @@ export class GraphContext {
   readonly services: GraphServices;
   /** Fields that were resolved so far. */
   fields = 0;
+  /** Of these, since others had their turn. */
+  fieldsInTurn = 0;
+  /** Something was done, or at least begun. */
+  hasChanged = false;
   readonly #auditing: (name: string) => Auditing;
   readonly #read = new Map<unknown, Promise<unknown>>();
   #turns: Promise<void> = Promise.resolve();
@@ -57,7 +66,8 @@ export class GraphContext {
     const { params, body, answer } = field;
     const operation = field.meant?.(args) ?? field.operation;
     try {
-      this.#refuseStrangers(operation);
+      this.#refuseStrangers(operation, field.needsKey);
+      if (isChange(operation)) this.hasChanged = true;
       const input = { params: (await params?.(args, this)) ?? {}, body: () => body?.(args) };
       const handler = (call: Call) => answer(call as Parameters<typeof answer>[0], this, args);
       return (await perform(operation, handler, this.caller, input, this.#auditing(name))) as Answer;
@@ -76,7 +86,9 @@ export class GraphContext {
 
   /** Comes after everybody else's turn, and after all that were asked for before. */
   nextTurn(): Promise<void> {
-    this.#turns = this.#turns.then(turn);
+    this.#turns = this.#turns.then(turn).then(() => {
+      this.fieldsInTurn = 0;
+    });
     return this.#turns;
   }
 
@@ -89,8 +101,8 @@ export class GraphContext {
   }
 
   /** There is no account whose audit log could say that they tried. */
-  #refuseStrangers({ scope }: Operation): void {
-    if (this.caller.anonymous && !allows(this.caller.grants, scope))
+  #refuseStrangers({ scope }: Operation, needsKey = false): void {
+    if (this.caller.anonymous && (needsKey || !allows(this.caller.grants, scope)))
       throw problem("unauthenticated", "this takes an API key");
   }
 }
@@ -103,6 +115,7 @@ export function resolved(fields: OperationFields): Record<string, GraphQLFieldCo
       {
         type: field.type,
         ...(field.args && { args: field.args }),
+        ...costing(field.cost),
         resolve: (_source: unknown, args: Arguments, context: GraphContext) =>
           field.args || isChange(field.operation)
             ? context.perform(name, field, args)

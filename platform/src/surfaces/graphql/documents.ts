@@ -66,20 +66,32 @@ export class Documents {
   /** The one that was asked longest ago first. */
   readonly #known = new Map<string, DocumentNode>();
 
+  /** Who may not ask for the schema is not told its names by the way. */
+  readonly #hideSuggestions: boolean;
+
   constructor(schema: GraphQLSchema, { introspection }: { introspection: boolean }) {
     this.#schema = schema;
+    this.#hideSuggestions = !introspection;
     this.#rules = introspection ? specifiedRules : [...specifiedRules, NoSchemaIntrospectionCustomRule];
   }
 
-  /** Throws what is wrong with it. */
-  prepare(text: string): DocumentNode {
+  /** Throws what is wrong with it, and what `hold` throws of it: that comes before the schema is looked at, which takes longer. */
+  prepare(text: string, hold: (document: DocumentNode) => void = () => {}): DocumentNode {
     const known = this.#known.get(text);
-    if (known) return this.#remember(text, known);
-    const document = this.#read(text);
-    return isWorthIt(text, document) ? this.#remember(text, document) : document;
+    if (!known) {
+      const document = this.#read(text, hold);
+      return isWorthIt(text, document) ? this.#remember(text, document) : document;
+    }
+    try {
+      hold(known);
+    } catch (error) {
+      if (isGraphError(error)) throw new InvalidDocument([error]);
+      throw error;
+    }
+    return this.#remember(text, known);
   }
 
-  #read(text: string): DocumentNode {
+  #read(text: string, hold: (document: DocumentNode) => void): DocumentNode {
     if (text.length > LONGEST_QUERY)
       throw new InvalidDocument([
         new GraphQLError(`The query has ${text.length} characters; at most ${LONGEST_QUERY} are read.`),
@@ -87,6 +99,7 @@ export class Documents {
     try {
       const parsed = parse(text);
       this.#hold(parsed, limits);
+      hold(parsed);
       const document = wordsAsTexts(this.#schema, parsed);
       this.#hold(document, this.#rules);
       return document;
@@ -99,7 +112,10 @@ export class Documents {
   }
 
   #hold(document: DocumentNode, rules: readonly ValidationRule[]): void {
-    const errors = validate(this.#schema, document, rules, { maxErrors: 20 });
+    const errors = validate(this.#schema, document, rules, {
+      maxErrors: 20,
+      hideSuggestions: this.#hideSuggestions,
+    });
     if (errors.length > 0) throw new InvalidDocument(errors);
   }
 

@@ -1,9 +1,11 @@
 /** What a document may ask for: what clients really send passes, and what would keep the server busy is refused before it is executed. */
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
-import { ask } from "../../../tests/graphql.ts";
+import { ask, dataOf, errorOf } from "../../../tests/graphql.ts";
+import { podDoc } from "../../../tests/pod-doc.ts";
 import { setup } from "../../../tests/world.ts";
 import { gpuTypeIds } from "../../catalog/compute.ts";
+import { CatalogService } from "../../resources/catalog/service.ts";
 import { LONGEST_QUERY } from "./documents.ts";
 
 const many = (count: number, one: (i: number) => string) => Array.from({ length: count }, (_, i) => one(i)).join(" ");
@@ -89,7 +91,112 @@ test("no more than twenty mistakes are listed", async () => {
   expect(json.errors.length).toBeLessThanOrEqual(21);
 });
 
+describe("the cost of a document", () => {
+  const lowest = (i: number) => `lowestPrice(input: {gpuCount: ${i}}) { stockStatus }`;
+  const costOf = async (query: string, variables: object = {}) => {
+    await using world = await setup();
+    const padding = many(150, (i) => `z${i}: gpuTypes { id lowestPrice { stockStatus } }`);
+    const refused = await ask(world, query.replace("PADDING", padding), { key: null, variables });
+    return [refused.status, Number(/would cost (\d+)/.exec(refused.json.errors?.[0].message ?? "")?.[1] ?? 0)] as const;
+  };
+
+  test("counts every alias, so that prices of everything many times over are refused before any is reckoned", async () => {
+    await using world = await setup();
+    using counts = vi.spyOn(CatalogService.prototype, "offer");
+    const inEach = `{ ${many(240, (i) => `a${i}: gpuTypes { ${lowest(i + 1)} }`)} }`;
+    const inOne = `{ gpuTypes { ${many(240, (i) => `a${i}: ${lowest(i + 1)}`)} } }`;
+    const inFragments = `{ gpuTypes { ...A } } fragment A on GpuType { ${many(240, (i) => `a${i}: ${lowest(i + 1)}`)} }`;
+    for (const query of [inEach, inOne, inFragments]) {
+      const { status, json } = await ask(world, query, { key: null });
+      expect([status, json.errors[0].message]).toEqual([400, expect.stringContaining("at most 20000")]);
+    }
+    expect(counts).toHaveBeenCalledTimes(0);
+    expect((await ask(world, `{ gpuTypes { ${lowest(1)} } }`, { key: null })).status).toBe(200);
+    expect(counts).toHaveBeenCalledTimes(gpuTypeIds().length);
+  });
+
+  test("counts a list by what it is narrowed to, in the document and by variables", async () => {
+    const [, all] = await costOf("{ gpuTypes { id } PADDING }");
+    const [, one] = await costOf('{ gpuTypes(input: {id: "NVIDIA L4"}) { id } PADDING }');
+    const [, two] = await costOf("query ($ids: [String]) { gpuTypes(input: {ids: $ids}) { id } PADDING }", {
+      ids: ["NVIDIA L4", "NVIDIA A40"],
+    });
+    const [, unsaid] = await costOf(
+      'query ($f: GpuTypeFilter = {id: "NVIDIA L4"}) { gpuTypes(input: $f) { id } PADDING }',
+    );
+    expect([all - one, two - one, unsaid]).toEqual([2 * (gpuTypeIds().length - 1), 2, one]);
+  });
+
+  test("is that of the operation that is meant", async () => {
+    await using world = await setup();
+    const dear = `query dear { ${many(240, (i) => `a${i}: gpuTypes { ${lowest(i + 1)} }`)} }`;
+    const query = `${dear} query cheap { countryCodes }`;
+    const asked = (operationName: string) => ask(world, query, { key: null, more: { operationName } });
+    expect([(await asked("cheap")).status, (await asked("dear")).status]).toEqual([200, 400]);
+  });
+
+  test("is looked at again where a document is remembered and another caller asks, or with other variables", async () => {
+    await using world = await setup();
+    const query = `query ($f: GpuTypeFilter) { ${many(60, (i) => `a${i}: gpuTypes(input: $f) { ${lowest(i + 1)} }`)} }`;
+    const f = { ids: ["NVIDIA L4"] };
+    const statuses = [];
+    for (const [variables, key] of [
+      [{ f }, null],
+      [{}, null],
+      [{}, world.key],
+      [{ f }, null],
+    ] as const)
+      statuses.push((await ask(world, query, { key, variables })).status);
+    expect(statuses).toEqual([200, 400, 200, 200]);
+  });
+});
+
+test("what is asked for twice within a second is counted once, for everybody", async () => {
+  await using world = await setup();
+  using counts = vi.spyOn(CatalogService.prototype, "offer");
+  const prices = () => dataOf(world, '{ gpuTypes(input: {id: "NVIDIA L4"}) { lowestPrice { stockStatus } } }');
+  for (let i = 0; i < 5; i++) await prices();
+  expect(counts).toHaveBeenCalledTimes(1);
+  await world.clock.advance(1000);
+  await prices();
+  expect(counts).toHaveBeenCalledTimes(2);
+});
+
+test("a name that is longer than any is refused before it is compared with anything", async () => {
+  await using world = await setup();
+  const query = "query ($c: String) { gpuTypes { lowestPrice(input: {countryCode: $c}) { stockStatus } } }";
+  const { message } = await errorOf(world, query, { variables: { c: "x".repeat(500_000) } });
+  expect(message).toContain("'countryCode' takes up to 50 names of up to 100 characters");
+});
+
+test("pools of serverless GPUs are read with a key", async () => {
+  await using world = await setup();
+  const query = "{ serverlessGpuPools { id } }";
+  expect((await dataOf(world, query)).serverlessGpuPools.length).toBeGreaterThan(0);
+  expect(await errorOf(world, query, { key: null })).toMatchObject({
+    message: expect.stringContaining("Unauthorized"),
+  });
+});
+
 describe("introspection", () => {
+  test.each([
+    ["{ gpuType { id } }", {}],
+    ["{ gpuTypes { idd } }", {}],
+    ["{ gpuTypes(inputs: {}) { id } }", {}],
+    ["{ gpuTypes(input: {idss: 1}) { id } }", {}],
+    ["query ($f: GpuTypeFiltr) { gpuTypes(input: $f) { id } }", {}],
+    ["query ($f: GpuTypeFilter) { gpuTypes(input: $f) { id } }", { f: { idss: [] } }],
+  ])("that is off suggests no names either: %s", async (query, variables) => {
+    for (const [setting, hint] of [
+      ["off", false],
+      ["on", true],
+    ] as const) {
+      await using world = await setup({ graphqlIntrospection: setting });
+      const { status, text } = await ask(world, query, { variables });
+      expect([status, text.includes("Did you mean")]).toEqual([400, hint]);
+    }
+  });
+
   test("is a setting", async () => {
     await using world = await setup({ graphqlIntrospection: "on" });
     const { status, json } = await ask(
@@ -129,10 +236,11 @@ describe("an answer", () => {
     const named = `{ dataCenters { gpuAvailability { gpuType { ...A } } } }
       fragment A on GpuType { nodeGroupDatacenters { ...B } } fragment B on DataCenter { gpuAvailability { id } }`;
     expect((await ask(world, named)).status).toBe(400);
-    expect((await ask(world, within("nodeGroupDatacenters { id }"))).status).toBe(200);
+    const one = '{ gpuTypes(input: {id: "NVIDIA L4"}) { nodeGroupDatacenters { gpuAvailability { id } } } }';
+    expect((await ask(world, one)).status).toBe(200);
   });
 
-  test("that would be longer than any client reads is cut off before it is made, and says so once", async () => {
+  test("that would be longer than any client reads is not begun, and the refusal says what it would cost", async () => {
     await using world = await withEverything();
     const query = within("nodeGroupDatacenters { id name location }");
     for (const [key, most] of [
@@ -140,9 +248,24 @@ describe("an answer", () => {
       [null, 20_000],
     ] as const) {
       const { status, json } = await ask(world, query, { key });
-      expect([status, json.data, json.errors.length]).toEqual([200, null, 1]);
-      expect(json.errors[0].message).toContain(`more than ${most} fields`);
-      expect(json.errors[0].extensions).toEqual({ code: "RUNPOD", meaning: "too-much" });
+      expect([status, json.data, json.errors.length]).toEqual([400, undefined, 1]);
+      expect(json.errors[0].message).toMatch(
+        new RegExp(`^The query would cost \\d{6,}, and at most ${most} is answered`),
+      );
+      expect(json.errors[0].extensions).toEqual({ code: "GRAPHQL_VALIDATION_FAILED" });
     }
+  });
+
+  test("from an account that has more than could be reckoned is cut off, once, with 400", async () => {
+    await using world = await setup({ rateLimits: "off" });
+    for (let i = 0; i < 600; i++)
+      await world.services.podRecords.pods.insert({
+        ...{ id: `pod${String(i).padStart(11, "0")}`, account: world.owner.account, createdAt: i, doc: podDoc({}) },
+      });
+    const query = `{ myself { ${many(60, (i) => `a${i}: pods { id name env ports }`)} } }`;
+    const { status, json } = await ask(world, query);
+    expect([status, json.data, json.errors.length]).toEqual([400, null, 1]);
+    expect(json.errors[0].message).toContain("more than 150000 fields");
+    expect(json.errors[0].extensions).toEqual({ code: "RUNPOD", meaning: "too-much" });
   });
 });

@@ -57,7 +57,11 @@ const PodMachineInfo = new GraphQLObjectType<MachineRow, GraphContext>({
     ...all(int, "cpuCount", "vcpuTotal", "vcpuReserved", "memoryTotal", "memoryReserved"),
     ...all(flag, "listed", "secureCloud", "supportPublicIp"),
     ...all(DateTime, "maintenanceStart", "maintenanceEnd"),
-    gpuType: { type: GpuType, resolve: ({ gpuTypeId }) => (gpuTypeId === null ? null : knownGpuType(gpuTypeId)) },
+    gpuType: {
+      type: GpuType,
+      resolve: ({ gpuTypeId }, _args, { services }) =>
+        gpuTypeId === null ? null : knownGpuType(services.catalog, gpuTypeId),
+    },
     machineSystem: {
       type: plain("MachineSystem", {
         ...all(text, "os", "cudaVersion", "dockerVersion", "kernelVersion"),

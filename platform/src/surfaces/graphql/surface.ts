@@ -14,8 +14,9 @@ import type { Reply, Request } from "../http/reply.ts";
 import type { RequestRoom } from "../http/request-room.ts";
 import type { Router } from "../http/router.ts";
 import type { Credentials, Surface } from "../http/surface.ts";
-import { isTooLarge, tooLarge } from "./answer-size.ts";
+import { isTooLarge, mostFor, tooLarge } from "./answer-size.ts";
 import { GraphContext } from "./context.ts";
+import { costOf, refuseCostly } from "./document-cost.ts";
 import { Documents, InvalidDocument } from "./documents.ts";
 import { page, pageHeaders } from "./page.ts";
 import { shownError, shownInvalid, wholeRefusal } from "./refusals.ts";
@@ -50,7 +51,7 @@ export function mountGraphql(router: Router, parts: GraphParts, schema: GraphQLS
       const asked = await readAsked(request, reply, room, parts.clock);
       const auditing = (name: string) => pipeline.auditing(name, request);
       const context = new GraphContext({ caller, services: parts.services, auditing });
-      const { status, answer } = await answerTo(asked, { schema, documents, context, fault: parts.fault });
+      const { status, answer } = await answerTo(asked, { schema, documents, context, ...parts });
       reply.code(status);
       return answer;
     }),
@@ -117,24 +118,35 @@ interface Executing {
   documents: Documents;
   context: GraphContext;
   fault: GraphParts["fault"];
+  introspection: boolean;
 }
 
-/** What cannot be executed is 400; what was executed is 200, whatever came of it. */
+/** What cannot be executed is 400, and so is a query that is too large to be answered; what was executed is 200, whatever came of it. */
 async function answerTo(
   { query, variables, operationName }: Asked,
-  { schema, documents, context, fault }: Executing,
+  { schema, documents, context, fault, introspection }: Executing,
 ): Promise<{ status: number; answer: object }> {
   try {
-    const document = documents.prepare(query);
+    const { caller } = context;
+    const document = documents.prepare(query, (read) =>
+      refuseCostly(
+        costOf(schema, read, { operationName, variables }),
+        mostFor(caller),
+        caller.anonymous ? "without a key" : "at once",
+      ),
+    );
     const result = await execute({
-      ...{ schema, document, contextValue: context, variableValues: variables },
+      ...{ schema, document, contextValue: context, variableValues: variables, hideSuggestions: !introspection },
       ...(operationName !== undefined && { operationName }),
     });
     // Without data it was not begun: a variable is not what the document says, or there is no such operation.
     if (!("data" in result)) throw new InvalidDocument(result.errors ?? [new GraphQLError("Nothing can be executed.")]);
     const { data, errors } = result;
-    if (isTooLarge(context))
-      return { status: 200, answer: { errors: [shownError(tooLarge(context), fault)], data: null } };
+    if (isTooLarge(context)) {
+      // What a mutation did is done, and clients take 400 for nothing done.
+      const status = context.hasChanged ? 200 : 400;
+      return { status, answer: { errors: [shownError(tooLarge(context), fault)], data: null } };
+    }
     return {
       status: 200,
       answer: errors ? { errors: errors.map((error) => shownError(error, fault)), data } : { data },
