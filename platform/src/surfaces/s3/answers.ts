@@ -9,10 +9,17 @@ import type { Doorkeeper } from "../http/doorkeeper.ts";
 import { writeHead } from "../http/head.ts";
 import type { Reply, Request } from "../http/reply.ts";
 import { addressOf } from "./address.ts";
-import { bucketLocation, deleteObjects, headBucket, listBuckets, listObjects } from "./bucket-operations.ts";
+import {
+  bucketLocation,
+  createBucket,
+  deleteObjects,
+  headBucket,
+  listBuckets,
+  listObjects,
+} from "./bucket-operations.ts";
 import type { Bucket, Buckets } from "./buckets.ts";
 import { type Answer, S3Call } from "./call.ts";
-import { copyObject, deleteObject, getObject, putObject } from "./objects.ts";
+import { copyObject, deleteObject, getObject, objectTags, putObject } from "./objects.ts";
 import { refusalFrom, S3Refused } from "./refusals.ts";
 import { claimOf, verify } from "./signature.ts";
 import { abortUpload, completeUpload, createUpload, listParts, listUploads, uploadPart } from "./uploads.ts";
@@ -127,10 +134,13 @@ async function perform(call: S3Call): Promise<Answer | undefined> {
   const { method } = call.request;
   const { bucket: id, key } = call.address;
   if (id === undefined) return method === "GET" ? listBuckets(call) : refuseMethod(call);
+  if (key !== "" && method === "GET" && call.has("tagging"))
+    return objectTags(call, call.filesIn(await call.bucket(id)));
   const word = UNKNOWN.find((name) => call.has(name));
   if (word) throw new S3Refused("NotImplemented", `Volumes have no '${word}'.`);
-  if (key === "" && ["PUT", "DELETE"].includes(method))
-    throw new S3Refused("NotImplemented", "Buckets are network volumes: make and delete them at /v2/network-volumes.");
+  if (key === "" && method === "PUT") return createBucket(call, id);
+  if (key === "" && method === "DELETE")
+    throw new S3Refused("NotImplemented", "Buckets are network volumes: delete them at /v2/network-volumes.");
   const bucket = await call.bucket(id);
   return key === "" ? performOnBucket(call, bucket) : performOnObject(call, bucket);
 }

@@ -5,7 +5,7 @@ import { pathOf } from "./address.ts";
 import type { Bucket } from "./buckets.ts";
 import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
 import { pageOf } from "./listing.ts";
-import { etagOf } from "./objects.ts";
+import { etagOf, removeObject } from "./objects.ts";
 import { refusalFrom, S3Refused } from "./refusals.ts";
 import { childrenOf, shownKey, type Xml } from "./xml.ts";
 
@@ -20,6 +20,19 @@ export async function listBuckets(call: S3Call): Promise<Answer> {
 }
 
 export const headBucket = ({ region }: Bucket): Answer => ({ headers: { "x-amz-bucket-region": region } });
+
+/** Clients make sure that a bucket is there before they write to it. */
+export async function createBucket(call: S3Call, id: string): Promise<never> {
+  if (await call.parts.buckets.find(call.account, id))
+    throw new S3Refused(
+      "BucketAlreadyOwnedByYou",
+      `The bucket '${id}' is there already: it is a volume of your account.`,
+    );
+  throw new S3Refused(
+    "NotImplemented",
+    `There is no bucket '${id}', and S3 cannot make one: a bucket is a network volume. Make it at /v2/network-volumes, and use its id.`,
+  );
+}
 
 export const bucketLocation = ({ region }: Bucket): Answer => xmlAnswer("LocationConstraint", { "#text": region });
 
@@ -77,7 +90,7 @@ export async function deleteObjects(call: S3Call, files: Files): Promise<Answer>
   const failed: Xml[] = [];
   for (const { Key: key = "" } of objects) {
     try {
-      await files.remove(pathOf(key).names);
+      await removeObject(files, pathOf(key).names);
       deleted.push({ Key: shownKey(key, undefined) });
     } catch (error) {
       const refusal = refusalFrom(error);

@@ -212,7 +212,7 @@ describe("what a program plants among the uploads", () => {
         startedAt,
       })),
       ...["", "null", "7", "[]", "{", '{"key":"file","startedAt":1e999}', `{"__proto__":{"key":"file","startedAt":1}}`],
-      `{"key":"file","startedAt":1,"more":"${"x".repeat(20_000)}"}`,
+      `{"key":"file","startedAt":1,"more":"${"x".repeat(40_000)}"}`,
     ]);
     expect(await listed(world)).toEqual([key]);
     const query = { uploadId: id(1), partNumber: "1" };

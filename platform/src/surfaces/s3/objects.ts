@@ -2,11 +2,12 @@
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { timestamp } from "../../kernel/clock.ts";
-import type { FileFacts, Files, OpenedFile } from "../../ports/files/files.ts";
+import type { FileFacts, FilePath, Files, OpenedFile } from "../../ports/files/files.ts";
 import { FileRefused } from "../../ports/files/files.ts";
 import { writeHead } from "../http/head.ts";
 import { addressOf, type ObjectPath, pathOf } from "./address.ts";
 import { type Answer, type S3Call, xmlAnswer } from "./call.ts";
+import { forgetMetadata, keepMetadata, type Metadata, metadataHeaders, metadataIn, metadataOf } from "./metadata.ts";
 import { S3Refused } from "./refusals.ts";
 
 /** Never a digest of the contents, which the dash says: programs change files without telling. */
@@ -26,6 +27,7 @@ export async function getObject(call: S3Call, files: Files): Promise<Answer | un
   const length = range ? range.end - range.start + 1 : facts.size;
   const headers = {
     ...headersOf(call, facts),
+    ...metadataHeaders(await metadataOf(files, path.names, facts)),
     "Content-Length": String(length),
     ...(range && { "Content-Range": `bytes ${range.start}-${range.end}/${facts.size}` }),
   };
@@ -152,10 +154,13 @@ export async function putObject(call: S3Call, files: Files): Promise<Answer> {
     if (!before || !names(match, before))
       throw new S3Refused("PreconditionFailed", "The file is not the one that the condition names.");
   }
+  const metadata = metadataIn(call);
   await using draft = await files.draft();
   for await (const chunk of call.body()) await draft.write(chunk);
   try {
-    return { headers: { ETag: etagOf(await draft.keep(path, { ifAbsent })) } };
+    const facts = await draft.keep(path, { ifAbsent });
+    await keepMetadata(files, path, facts, metadata);
+    return { headers: { ETag: etagOf(facts) } };
   } catch (error) {
     if (ifAbsent && error instanceof FileRefused && error.reason === "taken")
       throw new S3Refused("PreconditionFailed", "There is something at this key already.");
@@ -170,29 +175,60 @@ async function putFolder(call: S3Call, files: Files, path: string[]): Promise<An
   return { headers: { ETag: etagOf(await files.makeFolder(path)) } };
 }
 
+export async function removeObject(files: Files, path: FilePath): Promise<void> {
+  await files.remove(path);
+  await forgetMetadata(files, path);
+}
+
+/** Files have none; clients ask before they copy. */
+export async function objectTags(call: S3Call, files: Files): Promise<Answer> {
+  if (!(await files.find(pathOf(call.address.key).names))) throw noSuchKey(call.address.key);
+  return xmlAnswer("Tagging", { TagSet: "" });
+}
+
 export async function deleteObject(call: S3Call, files: Files): Promise<Answer> {
-  await files.remove(pathOf(call.address.key).names);
+  await removeObject(files, pathOf(call.address.key).names);
   return { status: 204 };
 }
 
 /** The file that `x-amz-copy-source` names, of any bucket of the account. */
-export async function openSource(call: S3Call): Promise<OpenedFile> {
+export async function openSource(call: S3Call): Promise<Source> {
   const source = call.header("x-amz-copy-source") ?? "";
   const { bucket, key } = addressOf(`/s3/${source.replace(/^\//, "")}`, undefined, undefined);
   if (!bucket || key === "") throw new S3Refused("InvalidArgument", "'x-amz-copy-source' must be <bucket>/<key>.");
-  const opened = await call.filesIn(await call.bucket(bucket, { anywhere: true })).open(pathOf(key).names);
+  const files = call.filesIn(await call.bucket(bucket, { anywhere: true }));
+  const path = pathOf(key).names;
+  const opened = await files.open(path);
   if (!opened) throw noSuchKey(key);
-  return opened;
+  const isItself = bucket === call.address.bucket && key === call.address.key;
+  return { opened, isItself, metadata: () => metadataOf(files, path, opened.facts) };
+}
+
+interface Source {
+  opened: OpenedFile;
+  /** It is copied to where it is. */
+  isItself: boolean;
+  metadata(): Promise<Metadata>;
 }
 
 export async function copyObject(call: S3Call, files: Files): Promise<Answer> {
   const { names: path } = pathOf(call.address.key);
-  await using source = await openSource(call);
+  const source = await openSource(call);
+  await using opened = source.opened;
+  const isReplaced = call.header("x-amz-metadata-directive")?.toUpperCase() === "REPLACE";
+  const metadata = isReplaced ? metadataIn(call) : await source.metadata();
+  // So clients change what is said of a file, however large it is.
+  const facts = source.isItself ? opened.facts : await copied(call, files, path, opened);
+  if (metadata.size === 0) await forgetMetadata(files, path);
+  else await keepMetadata(files, path, facts, metadata);
+  return xmlAnswer("CopyObjectResult", { ETag: etagOf(facts), LastModified: timestamp(facts.modifiedAt) });
+}
+
+async function copied(call: S3Call, files: Files, path: FilePath, opened: OpenedFile): Promise<FileFacts> {
   await using draft = await files.draft();
-  for await (const chunk of source.read()) {
+  for await (const chunk of opened.read()) {
     if (call.isGone) throw new S3Refused("RequestTimeout", "The client went away.");
     await draft.write(chunk);
   }
-  const facts = await draft.keep(path);
-  return xmlAnswer("CopyObjectResult", { ETag: etagOf(facts), LastModified: timestamp(facts.modifiedAt) });
+  return await draft.keep(path);
 }

@@ -1,11 +1,13 @@
 /** Uploads in parts: kept among the hidden files of the volume until they are put together, given up, or too old. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
-import { type FileFacts, type FilePath, FileRefused, type Files } from "../../ports/files/files.ts";
+import type { FileFacts, Files } from "../../ports/files/files.ts";
 import { pathOf } from "./address.ts";
 import { type Answer, numberIn, type S3Call, xmlAnswer } from "./call.ts";
+import { keepMetadata, type Metadata, metadataFrom, metadataIn } from "./metadata.ts";
 import { etagOf, openSource } from "./objects.ts";
 import { S3Refused } from "./refusals.ts";
+import { smallText } from "./small-text.ts";
 import { childrenOf, shownKey, type Xml } from "./xml.ts";
 
 const UPLOADS = "uploads";
@@ -17,13 +19,14 @@ const DAY_MS = 86_400_000;
 const KEPT_MS = 7 * DAY_MS;
 const ID = /^[a-z0-9]{28}$/;
 
-const LONGEST_ABOUT = 10_000;
+const LONGEST_ABOUT = 32 * 1024;
 /** Files that a sweep removes before it leaves the rest to the next one. */
 const MOST_SWEPT = 10_000;
 
 interface About {
   key: string;
   startedAt: number;
+  metadata: Metadata;
 }
 
 export async function createUpload(call: S3Call, files: Files): Promise<Answer> {
@@ -33,8 +36,8 @@ export async function createUpload(call: S3Call, files: Files): Promise<Answer> 
   await sweep(files, clock.now());
   const id = `${resourceId(random)}${resourceId(random)}`;
   await using draft = await files.draft();
-  const about: About = { key, startedAt: clock.now() };
-  await draft.write(Buffer.from(JSON.stringify(about)));
+  const metadata = metadataIn(call);
+  await draft.write(Buffer.from(JSON.stringify({ key, startedAt: clock.now(), metadata: [...metadata] })));
   await draft.keep([UPLOADS, id, ABOUT], { hidden: true });
   return xmlAnswer("InitiateMultipartUploadResult", { Bucket: bucket, Key: shownKey(key, undefined), UploadId: id });
 }
@@ -54,7 +57,7 @@ export async function uploadPart(call: S3Call, files: Files): Promise<Answer> {
 }
 
 async function copyInto(call: S3Call, draft: { write(chunk: Uint8Array): Promise<void> }): Promise<void> {
-  await using source = await openSource(call);
+  await using source = (await openSource(call)).opened;
   const asked = call.header("x-amz-copy-source-range");
   const [, start, end] = /^bytes=(\d{1,16})-(\d{1,16})$/.exec(asked ?? "") ?? [];
   if (asked !== undefined && (start === undefined || Number(end) >= source.facts.size || Number(start) > Number(end)))
@@ -90,7 +93,7 @@ export async function completeUpload(call: S3Call, files: Files): Promise<Answer
   const { key, bucket } = call.address;
   const { names } = pathOf(key);
   const asked = childrenOf(await call.text(), "CompleteMultipartUpload", "Part");
-  const id = await idOf(call, files);
+  const { id, metadata } = await uploadOf(call, files);
   const parts = new Map((await partsOf(files, id)).map((part) => [part.number, part.facts]));
   const numbers = asked.map((part) => partAsked(part, parts));
   if (numbers.length === 0) throw new S3Refused("MalformedXML", "An upload is completed from one part at least.");
@@ -106,6 +109,7 @@ export async function completeUpload(call: S3Call, files: Files): Promise<Answer
     }
   }
   const facts = await draft.keep(names);
+  await keepMetadata(files, names, facts, metadata);
   await removeUpload(files, id);
   const shown = { Bucket: bucket, Key: shownKey(key, undefined), ETag: etagOf(facts) };
   return xmlAnswer("CompleteMultipartUploadResult", { Location: call.request.url.split("?", 1)[0], ...shown });
@@ -155,6 +159,10 @@ function marked(call: S3Call): string | undefined {
 
 /** The upload that the request names, if it is one of its key. */
 async function idOf(call: S3Call, files: Files): Promise<string> {
+  return (await uploadOf(call, files)).id;
+}
+
+async function uploadOf(call: S3Call, files: Files): Promise<About & { id: string }> {
   const id = call.word("uploadId") ?? "";
   const about = ID.test(id) ? await aboutOf(files, id) : undefined;
   if (about?.key !== call.address.key)
@@ -162,15 +170,16 @@ async function idOf(call: S3Call, files: Files): Promise<string> {
       "NoSuchUpload",
       "There is no such upload of this key: it was completed, given up, or is too old.",
     );
-  return id;
+  return { id, ...about };
 }
 
 /** Programs can write there too: what is not just as it was written here is no upload. */
 async function aboutOf(files: Files, id: string): Promise<About | undefined> {
   const text = await smallText(files, [UPLOADS, id, ABOUT], LONGEST_ABOUT);
   try {
-    const { key, startedAt } = JSON.parse(text ?? "") as Partial<About>;
-    return isKey(key) && isTime(startedAt) ? { key, startedAt } : undefined;
+    const { key, startedAt, metadata: said = [] } = JSON.parse(text ?? "") as Record<keyof About, unknown>;
+    const metadata = metadataFrom(said);
+    return isKey(key) && isTime(startedAt) && metadata ? { key, startedAt, metadata } : undefined;
   } catch {
     return undefined;
   }
@@ -182,20 +191,6 @@ const isKey = (value: unknown): value is string =>
 const LATEST = parseTimestamp("9999-12-31T23:59:59Z")!;
 const isTime = (value: unknown): value is number =>
   typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= LATEST;
-
-/** Undefined where there is none, it is longer, or the server may not read it. It may grow while it is read. */
-async function smallText(files: Files, path: FilePath, most: number): Promise<string | undefined> {
-  try {
-    await using opened = await files.hidden.open(path);
-    if (!opened || opened.facts.size > most) return undefined;
-    const chunks: Buffer[] = [];
-    for await (const chunk of opened.read({ start: 0, end: most - 1 })) chunks.push(chunk);
-    return Buffer.concat(chunks).toString();
-  } catch (error) {
-    if (error instanceof FileRefused) return undefined;
-    throw error;
-  }
-}
 
 async function partsOf(files: Files, id: string): Promise<{ number: number; facts: FileFacts }[]> {
   const names = (await files.hidden.list([UPLOADS, id], { most: MOST_PARTS + 1 })) ?? [];
