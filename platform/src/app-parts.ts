@@ -59,6 +59,7 @@ export type AppSettings = Pick<Settings, "rateLimits" | "payloadLimits" | "logDa
       | "podPorts"
       | "restV1"
       | "auditDays"
+      | "logReaders"
       | "anonymousLimits"
       | "graphqlIntrospection"
       | "sshAddress"

@@ -25,6 +25,7 @@ import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchService } from "./resources/batches/service.ts";
 import { Repricing } from "./resources/billing/repricing.ts";
 import { CatalogService } from "./resources/catalog/service.ts";
+import { LogReaders } from "./resources/logs/readers.ts";
 import { PodAddresses } from "./resources/pods/addresses.ts";
 import { PortLinks } from "./resources/pods/links.ts";
 import { podLogs } from "./resources/pods/logs.ts";
@@ -151,6 +152,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const peers = async () => (await fleet?.roll())?.peers ?? [];
   const elsewhere = node && new OtherLogs({ here: ownMachines, calls, peers });
   services.pods.readLogsWith(podLogs(logs, elsewhere));
+  const logReaders = new LogReaders({ clock, most: settings.logReaders });
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => services.removals.finishAll(), failed);
@@ -178,7 +180,15 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   });
   const nodeLink =
     node &&
-    new NodeLink({ ...parts, node: node.id, machines: ownMachines, passes, balancer, records: services.workerRecords });
+    new NodeLink({
+      ...parts,
+      node: node.id,
+      machines: ownMachines,
+      passes,
+      balancer,
+      logReaders,
+      records: services.workerRecords,
+    });
   const { instanceRecords: instances } = services;
   const own = parts.machines ?? [];
   const used = (pod: string) => portUses.begin(pod);
@@ -235,7 +245,17 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     machines: machinesThere,
     instances: () => instances.all(),
   });
-  const offered = { ...services, podViews, portLinks, workers, terminals, releases, catalog, authenticator };
+  const offered = {
+    ...services,
+    podViews,
+    portLinks,
+    logReaders,
+    workers,
+    terminals,
+    releases,
+    catalog,
+    authenticator,
+  };
   const resources = [...restResources(offered), ...(parts.resources ?? [])];
   const v1 = settings.restV1 !== "off" && restV1Resources(offered);
   const restV2 = { pipeline, surface: rest, resources, publicUrl: settings.publicUrl };

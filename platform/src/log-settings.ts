@@ -34,6 +34,14 @@ export const logSettings = {
     about: "how long the log of a worker that has ended is kept",
     read: whole(1, 3650),
   },
+  logReaders: {
+    flag: "log-readers",
+    variable: "MILLRACE_LOG_READERS",
+    value: "N",
+    default: "100",
+    about: "logs of Pods and workers that an account may follow at once on this node; one more is answered with 429",
+    read: whole(1, 10_000),
+  },
   auditDays: {
     flag: "audit-days",
     variable: "MILLRACE_AUDIT_DAYS",

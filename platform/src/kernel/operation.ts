@@ -1,5 +1,6 @@
 /** An operation as data: surfaces mount lists of these and contain no rules. */
 import type { Caller } from "./caller.ts";
+import type { EventBlock } from "./event-block.ts";
 import type { Meaning } from "./problem.ts";
 import type { Static, TObject, TSchema } from "./schema.ts";
 import type { Scope } from "./scope.ts";
@@ -60,13 +61,8 @@ export interface Following {
   gone: AbortSignal;
 }
 
-export interface ServerEvent<T = unknown> {
-  id: string;
-  data: T;
-}
-
 type Answer<O extends Operation> = O extends { events: infer E extends TSchema }
-  ? Promise<AsyncIterable<ServerEvent<Static<E>>[]>>
+  ? Promise<AsyncIterable<EventBlock<Static<E>>>>
   : O extends { out: infer R extends TSchema }
     ? Promise<Static<R> | (O extends { emptyStatus: number } ? undefined : never)>
     : Promise<void>;

@@ -2,6 +2,7 @@
 
 import { rm, rmdir } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
+import { type Clock, realClock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { anyDisk, type Disk } from "../../ports/disk.ts";
@@ -64,7 +65,7 @@ export class FileLogs implements Logs {
   readonly #limits: LogLimits;
   readonly #failed: (error: unknown) => void;
   readonly #streams = new Map<string, Stream>();
-  readonly #followers = new Followers();
+  readonly #followers: Followers;
   readonly #disk: Disk;
   readonly #due = new Set<Stream>();
   #size = 0;
@@ -74,7 +75,11 @@ export class FileLogs implements Logs {
   readonly #removing = new OneAtATime();
   #isClosed = false;
 
-  constructor(folder: string, parts: { failed: (error: unknown) => void; limits?: Partial<LogLimits>; disk?: Disk }) {
+  constructor(
+    folder: string,
+    parts: { failed: (error: unknown) => void; limits?: Partial<LogLimits>; disk?: Disk; clock?: Clock },
+  ) {
+    this.#followers = new Followers(parts.clock ?? realClock);
     this.#disk = parts.disk ?? anyDisk;
     this.#folder = folder;
     this.#limits = { ...STANDARD, ...parts.limits };

@@ -20,7 +20,7 @@ interface Opened {
 
 /** Records from `offset`, where one begins, as many as a block holds. Nothing is kept open between two blocks. */
 export function readBlock(path: string, offset: number): Promise<Block> {
-  return reading(path, nothing(offset), (file) => blockAt(file, offset, 4 * BLOCK));
+  return reading(path, nothing(offset), (file) => blockAt(file, offset, BLOCK));
 }
 
 export function firstRecord(path: string): Promise<LogRecord | undefined> {

@@ -46,7 +46,7 @@ const LINE_END = 10;
 const READ_BYTES = 4 * LONGEST_LINE;
 
 /** Lines that are cut at once: of short ones, a read has more than are dealt with in a moment. */
-const MOST_LINES = 4_096;
+const MOST_LINES = 1024;
 
 /** Lines read, and how many bytes they took. */
 export interface Lines {

@@ -4,7 +4,7 @@ import { turn } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";
 import { printedSeed } from "../queue/conformance-history.ts";
 import { linesOf, NOW, type OpenLogs, STREAM, said, texts } from "./logs.conformance.ts";
-import type { LogLine, Logs, Query } from "./logs.ts";
+import { type LogLine, type Logs, logSources, type Query } from "./logs.ts";
 
 const everything: Query = { from: { since: 0 } };
 
@@ -23,6 +23,12 @@ function reader(logs: Logs, query: Query, stream = STREAM) {
         taken.push(...value);
       }
       return taken;
+    },
+    /** What comes next, as it comes. */
+    async block(): Promise<LogLine[]> {
+      const { value, done } = await batches.next();
+      if (done) throw new Error("the stream ended");
+      return value;
     },
     /** What comes until the end. */
     async rest(): Promise<LogLine[]> {
@@ -115,41 +121,117 @@ export function followConformance(open: OpenLogs): void {
     }
   });
 
-  test("a reader who is slow gets everything nevertheless", async () => {
+  test("all who wait for new lines are handed the very same block, whichever source they ask for", async () => {
+    await using opened = await open();
+    opened.logs.append(STREAM, [...linesOf("old"), said("old")]);
+    for (const source of [undefined, ...logSources]) {
+      const waiting = [1, 2].map(() => reader(opened.logs, { from: { tail: 0 }, source }));
+      const taken = waiting.map(({ block }) => block());
+      await opened.logs.has(STREAM);
+      await turn();
+      opened.logs.append(STREAM, [...linesOf("new"), said("new")]);
+      const [one, other] = await Promise.all(taken);
+      expect(one).toBe(other);
+      for (const { stop } of waiting) stop();
+    }
+  });
+
+  test("lines that come one by one in a hurry are gathered to blocks", async () => {
+    await using opened = await open();
+    const follower = reader(opened.logs, everything);
+    const first = follower.block();
+    await turn();
+    for (let i = 0; i < 500; i++) {
+      opened.logs.append(STREAM, linesOf(`${i}`));
+      await opened.logs.has(STREAM);
+    }
+    await opened.clock.advance(1000);
+    const blocks = [await first];
+    while (blocks.flat().length < 500) blocks.push(await follower.block());
+    expect(texts(blocks.flat())).toEqual(Array.from({ length: 500 }, (_, i) => `${i}`));
+    expect(blocks.length).toBeLessThanOrEqual(60);
+  });
+
+  test("no block is so long that it keeps everybody waiting", async () => {
+    await using opened = await open();
+    opened.logs.append(STREAM, linesOf(...Array.from({ length: 3000 }, () => "y")));
+    opened.logs.append(STREAM, linesOf("x".repeat(300_000)));
+    const follower = reader(opened.logs, everything);
+    for (let count = 0; count < 3019; ) {
+      const block = await follower.block();
+      expect(block.length).toBeLessThanOrEqual(1024);
+      expect(texts(block).join("").length).toBeLessThanOrEqual(65_536 + 16_384);
+      count += block.length;
+    }
+  });
+
+  test("a reader who is a little slow gets everything", async () => {
     await using opened = await open();
     opened.logs.append(STREAM, linesOf("first"));
     const follower = reader(opened.logs, everything);
     await follower.take(1);
-    for (let i = 0; i < 60; i++) {
+    for (let i = 0; i < 20; i++) {
       opened.logs.append(STREAM, linesOf(...Array.from({ length: 50 }, (_, j) => `${i * 50 + j}`)));
       await opened.logs.has(STREAM);
     }
-    expect(texts(await follower.take(3000))).toEqual(Array.from({ length: 3000 }, (_, i) => `${i}`));
+    expect(texts(await follower.take(1000))).toEqual(Array.from({ length: 1000 }, (_, i) => `${i}`));
   });
 
-  test("however lines come and readers read, each reader gets every line once and in order", async () => {
+  test.for([[undefined], ["container"]] as const)(
+    "a reader who is slow skips what is more than may wait for it, and is told how many lines: source %s",
+    async ([source]) => {
+      await using opened = await open();
+      opened.logs.append(STREAM, linesOf("first"));
+      const follower = reader(opened.logs, { from: { since: 0 }, source });
+      await follower.take(1);
+      for (let i = 0; i < 10; i++) {
+        opened.logs.append(STREAM, linesOf(...Array.from({ length: 1000 }, (_, j) => `${i * 1000 + j}`)));
+        await opened.logs.has(STREAM);
+      }
+      const [note, ...next] = await follower.take(2);
+      const skipped = next[0]!.sequence - 2;
+      expect(skipped).toBeGreaterThan(1000);
+      expect(note).toEqual({
+        ...{ source: "system", ts: next[0]!.ts, sequence: next[0]!.sequence - 1 },
+        line: `${skipped} lines skipped: they came faster than this reader reads`,
+      });
+      const rest = [...next, ...(await follower.take(10_000 - skipped - next.length))];
+      expect(texts(rest)).toEqual(Array.from({ length: 10_000 - skipped }, (_, i) => `${skipped + i}`));
+      follower.stop();
+      // They are kept all the same, for those who come back for them.
+      const again = reader(opened.logs, { from: { after: { ts: NOW, sequence: 1 } } });
+      expect(texts((await again.take(100)).slice(0, 2))).toEqual(["0", "1"]);
+    },
+  );
+
+  test("however lines come and readers read, each gets every line once and in order, or is told how many it skipped", async () => {
     await using opened = await open();
     const random = new SeededRandom(printedSeed());
     const below = (most: number) => random.bytes(4).reduce((sum, byte) => sum * 256 + byte, 0) % most;
-    const total = 6000;
+    const total = 9000;
     const readers = Array.from({ length: 12 }, async (_, i) => {
       for (let pause = i; pause > 0; pause--) await turn();
       const follower = reader(opened.logs, everything);
-      const got: LogLine[] = [];
-      while (got.length < total) {
-        got.push(...(await follower.take(Math.min(1 + below(500), total - got.length))));
-        for (let pause = below(6); pause > 0; pause--) await turn();
+      let sequence = 0;
+      while (sequence < total) {
+        for (const line of await follower.block()) {
+          const skipped = line.source === "system" ? Number.parseInt(line.line, 10) : 1;
+          expect(line.sequence).toBe(sequence + skipped);
+          sequence = line.sequence;
+        }
+        for (let pause = below(i); pause > 0; pause--) await turn();
       }
       follower.stop();
-      return got;
     });
     for (let made = 0; made < total; ) {
       const count = Math.min(1 + below(80), total - made);
       opened.logs.append(STREAM, linesOf(...Array.from({ length: count }, (_, j) => `${made + j}`)));
       made += count;
+      await opened.clock.advance(below(40));
       for (let pause = below(3); pause > 0; pause--) await turn();
     }
-    const wanted = Array.from({ length: total }, (_, i) => i + 1);
-    for (const got of await Promise.all(readers)) expect(got.map(({ sequence }) => sequence)).toEqual(wanted);
+    await opened.logs.has(STREAM);
+    await opened.clock.advance(1000);
+    await Promise.all(readers);
   });
 }

@@ -1,4 +1,6 @@
 /** Readers of log streams: history first, then what comes, handed to all of them from one place in memory. */
+import type { Clock } from "../../kernel/clock.ts";
+import { blocksOf, Feed, type Held, type LogBlock } from "./feed.ts";
 import type { From, LogLine, LogSource, Query } from "./logs.ts";
 
 /** Lines of one stream as an adapter keeps them. */
@@ -11,64 +13,49 @@ export interface KeptLines {
   tail(count: number, source: LogSource | undefined): Promise<number>;
 }
 
-/** What may wait in memory for one reader; a slower one reads from what is kept, at its own pace. */
-const MOST_WAITING = 1000;
-
+/** One reader, who waits until something has come or all is over. */
 class Follower {
-  #waiting: LogLine[][] = [];
-  #count = 0;
   #wake: (() => void) | undefined;
-  /** What comes next is to be read from what is kept. */
-  isBehind = true;
   isOver = false;
 
-  give(lines: LogLine[]): void {
-    this.#waiting.push(lines);
-    this.#count += lines.length;
-    if (this.isBehind || this.#count > MOST_WAITING) this.#fallBehind();
+  stir(): void {
     this.#wake?.();
   }
 
   end(): void {
     this.isOver = true;
-    this.#wake?.();
+    this.stir();
   }
 
-  async take(): Promise<LogLine[]> {
-    while (!this.isOver && !this.isBehind && this.#waiting.length === 0)
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    return this.#clear().flat();
-  }
-
-  #fallBehind(): void {
-    this.isBehind = true;
-    this.#clear();
-  }
-
-  #clear(): LogLine[][] {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    this.#count = 0;
-    return waiting;
+  stirred(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
   }
 }
 
-export class Followers {
-  readonly #followers = new Map<string, Set<Follower>>();
+/** A stream that is followed. */
+interface Followed {
+  feed: Feed;
+  followers: Set<Follower>;
+}
 
-  has(stream: string): boolean {
-    return this.#followers.has(stream);
+export class Followers {
+  readonly #clock: Clock;
+  readonly #held: Held = { size: 0 };
+  readonly #followed = new Map<string, Followed>();
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
   }
 
   tell(stream: string, lines: LogLine[]): void {
-    if (lines.length > 0) for (const follower of this.#followers.get(stream) ?? []) follower.give(lines);
+    if (lines.length > 0) this.#followed.get(stream)?.feed.tell(lines);
   }
 
   /** Ends the readers of the streams that this is true of. */
   end(isOver: (stream: string) => boolean): void {
-    for (const [stream, followers] of this.#followers)
+    for (const [stream, { followers }] of this.#followed)
       if (isOver(stream)) for (const follower of followers) follower.end();
   }
 
@@ -79,49 +66,71 @@ export class Followers {
     signal: AbortSignal,
     open: () => Promise<KeptLines>,
   ): AsyncGenerator<LogLine[]> {
-    const follower = this.#add(stream);
+    const follower = new Follower();
+    const feed = this.#join(stream, follower);
     const end = () => follower.end();
     signal.addEventListener("abort", end, { once: true });
     if (signal.aborted) end();
     try {
-      let cursor = await startOf(await open(), from, source);
-      for (; !follower.isOver; ) {
-        for await (const lines of this.#next(follower, cursor, open)) {
-          if (follower.isOver) return;
-          const wanted = ofSource(withGap(lines, cursor), source);
-          cursor = lines.at(-1)!.sequence;
-          if (wanted.length > 0) yield wanted;
+      const kept = await open();
+      const upTo = kept.last;
+      let cursor = await startOf(kept, from, source);
+      for await (const block of this.#history(kept, feed, cursor, upTo)) {
+        if (follower.isOver) return;
+        if (cursor > 0 && block.first > cursor + 1) yield [gapBefore(block, cursor, notKept)];
+        cursor = block.last;
+        const lines = block.of(source);
+        if (lines.length > 0) yield lines;
+      }
+      while (!follower.isOver) {
+        const block = feed.after(cursor)?.beyond(cursor);
+        if (!block) {
+          await follower.stirred();
+          continue;
         }
+        if (block.first > cursor + 1) yield [gapBefore(block, cursor, skipped)];
+        cursor = block.last;
+        const lines = block.of(source);
+        if (lines.length > 0) yield lines;
       }
     } finally {
       signal.removeEventListener("abort", end);
-      this.#remove(stream, follower);
+      this.#leave(stream, follower);
     }
   }
 
-  /** Lines beyond the cursor: from what is kept for a reader who is behind, else as they come. */
-  async *#next(follower: Follower, cursor: number, open: () => Promise<KeptLines>): AsyncGenerator<LogLine[]> {
-    if (follower.isBehind) {
-      // From here on lines are gathered; those that are read as well are told apart by their sequence.
-      follower.isBehind = false;
-      yield* (await open()).after(cursor);
-      return;
-    }
-    const fresh = (await follower.take()).filter(({ sequence }) => sequence > cursor);
-    if (fresh.length > 0) yield fresh;
+  /** What was kept when the reader came, as far as it is not in memory: each reads this for itself. */
+  async *#history(kept: KeptLines, feed: Feed, start: number, upTo: number): AsyncGenerator<LogBlock> {
+    if (feed.reaches(start)) return;
+    for await (const lines of kept.after(start))
+      for (const block of blocksOf(lines)) {
+        yield block;
+        if (block.last >= upTo || feed.reaches(block.last)) return;
+      }
   }
 
-  #add(stream: string): Follower {
-    const follower = new Follower();
-    const followers = this.#followers.get(stream) ?? new Set();
-    this.#followers.set(stream, followers.add(follower));
-    return follower;
+  #join(stream: string, follower: Follower): Feed {
+    const { feed, followers } = this.#followed.get(stream) ?? this.#begin(stream);
+    followers.add(follower);
+    return feed;
   }
 
-  #remove(stream: string, follower: Follower): void {
-    const followers = this.#followers.get(stream);
-    followers?.delete(follower);
-    if (followers?.size === 0) this.#followers.delete(stream);
+  #begin(stream: string): Followed {
+    const followers = new Set<Follower>();
+    const sealed = () => {
+      for (const follower of followers) follower.stir();
+    };
+    const followed = { feed: new Feed({ clock: this.#clock, held: this.#held, sealed }), followers };
+    this.#followed.set(stream, followed);
+    return followed;
+  }
+
+  #leave(stream: string, follower: Follower): void {
+    const { feed, followers } = this.#followed.get(stream)!;
+    followers.delete(follower);
+    if (followers.size > 0) return;
+    this.#followed.delete(stream);
+    feed[Symbol.dispose]();
   }
 }
 
@@ -149,13 +158,13 @@ async function before(kept: KeptLines, isFirst: (line: LogLine) => boolean): Pro
   return kept.last;
 }
 
-/** Lines that a reader had still to get, but that are no longer kept, are spoken for by one in their place. */
-function withGap(lines: LogLine[], cursor: number): LogLine[] {
-  const { ts, sequence } = lines[0]!;
-  const missing = sequence - cursor - 1;
-  if (missing <= 0 || cursor === 0) return lines;
-  const line = `${missing} lines are no longer kept`;
-  return [{ source: "system", ts, sequence: sequence - 1, line }, ...lines];
+const linesIn = (count: number) => `${count} ${count === 1 ? "line" : "lines"}`;
+const notKept = (count: number) => `${linesIn(count)} ${count === 1 ? "is" : "are"} no longer kept`;
+const skipped = (count: number) => `${linesIn(count)} skipped: they came faster than this reader reads`;
+
+/** Stands in the place of lines that a reader had still to get. It comes whichever source was asked for: it is about the reading. */
+function gapBefore({ lines, first }: LogBlock, cursor: number, words: (count: number) => string): LogLine {
+  return { source: "system", ts: lines[0]!.ts, sequence: first - 1, line: words(first - cursor - 1) };
 }
 
 function ofSource(lines: LogLine[], source: LogSource | undefined): LogLine[] {

@@ -1,5 +1,6 @@
 /** What every Logs does: the definition of the port, run against each adapter. */
 import { describe, expect, test } from "vitest";
+import type { FakeClock } from "../../kernel/clock.ts";
 import { SeededRandom } from "../../kernel/random.ts";
 import { followConformance } from "./follow.conformance.ts";
 import type { From, LogLine, LogSource, Logs, NewLine } from "./logs.ts";
@@ -9,6 +10,8 @@ export const NOW = 1_750_000_000_000;
 
 export interface OpenedLogs extends AsyncDisposable {
   logs: Logs;
+  /** That of the logs. */
+  clock: FakeClock;
   /** Closes the logs and opens them anew on the same data, or says why this adapter cannot. */
   reopen: (() => Promise<Logs>) | { cannot: string };
 }

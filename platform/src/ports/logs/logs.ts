@@ -33,8 +33,9 @@ export interface Logs extends AsyncDisposable {
   position(stream: string): Promise<string | undefined>;
   read(stream: string, query: Query): Promise<LogLine[]>;
   /**
-   * What `read` gives, then every line as it comes, without a gap and without repeating one, until `signal` aborts or the stream
-   * is removed. A reader who is so slow that lines are no longer kept when they are due is told how many.
+   * What `read` gives, then every line as it comes, without repeating one, until `signal` aborts or the stream is removed. Lines come in
+   * blocks, and those who wait for new lines get the very same arrays: what one makes of a block can be kept for the others. Only so much
+   * waits for a reader who is slow. It skips the rest, and so it does what is no longer kept; a line in their place says how many.
    */
   follow(stream: string, query: Query, signal: AbortSignal): AsyncIterable<LogLine[]>;
   /** True while anything of this stream is kept. */

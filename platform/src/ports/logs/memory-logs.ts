@@ -1,4 +1,5 @@
 /** Logs in memory alone, for tests and for worlds that end with their process. */
+import { type Clock, realClock } from "../../kernel/clock.ts";
 import { Followers, type KeptLines, readLines } from "./followers.ts";
 import { cutLines, isStreamName, type LogLine, type LogSource, type Logs, type NewLine, type Query } from "./logs.ts";
 
@@ -23,7 +24,11 @@ class Stream implements KeptLines {
 
 export class MemoryLogs implements Logs {
   readonly #streams = new Map<string, Stream>();
-  readonly #followers = new Followers();
+  readonly #followers: Followers;
+
+  constructor(clock: Clock = realClock) {
+    this.#followers = new Followers(clock);
+  }
 
   append(name: string, lines: readonly NewLine[], position?: string): void {
     if (!isStreamName(name)) throw new Error(`'${name}' cannot name a log stream`);

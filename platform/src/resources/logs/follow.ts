@@ -1,10 +1,12 @@
 /** Following a log stream: from what a caller asks for to numbered events. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
-import type { Following, ServerEvent } from "../../kernel/operation.ts";
+import type { ServerEvent } from "../../kernel/event-block.ts";
+import type { Following } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { From, LogLine, Query } from "../../ports/logs/logs.ts";
 import { DEFAULT_TAIL, type LogEvent, type logQuery } from "./model.ts";
+import { sharedBlocks } from "./readers.ts";
 
 const SEQUENCE_DIGITS = 12;
 
@@ -29,9 +31,7 @@ function seenLine(id: string): { ts: number; sequence?: number } {
   return sequence === undefined ? { ts } : { ts, sequence: Number(sequence) };
 }
 
-export async function* eventsOf(batches: AsyncIterable<LogLine[]>): AsyncGenerator<ServerEvent<LogEvent>[]> {
-  for await (const lines of batches) yield lines.map(eventOf);
-}
+export const logEvents = sharedBlocks(eventOf);
 
 function eventOf({ ts, sequence, source, line }: LogLine): ServerEvent<LogEvent> {
   const time = timestamp(ts);

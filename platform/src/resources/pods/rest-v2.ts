@@ -4,7 +4,8 @@ import { paged } from "../../kernel/cursor.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { recordFrom } from "../../kernel/resource.ts";
 import { registryId } from "../container/command.ts";
-import { eventsOf, logQueryOf } from "../logs/follow.ts";
+import { logEvents, logQueryOf } from "../logs/follow.ts";
+import type { LogReaders } from "../logs/readers.ts";
 import type { PodTerms } from "./fields.ts";
 import type { PortLinks } from "./links.ts";
 import { type ClusterSeat, type KeptPod, Pod } from "./model.ts";
@@ -18,7 +19,14 @@ type Operations = typeof podOperations;
 type CreateBody = Call<Operations["createPod"]>["body"];
 type UpdateBody = Call<Operations["updatePod"]>["body"];
 
-export function podHandlers(pods: PodService, views: PodViews, links: PortLinks): Handlers<Operations> {
+export interface PodParts {
+  pods: PodService;
+  podViews: PodViews;
+  portLinks: PortLinks;
+  logReaders: LogReaders;
+}
+
+export function podHandlers({ pods, podViews: views, portLinks: links, logReaders }: PodParts): Handlers<Operations> {
   const shown = (item: PodItem) => shownPod(item, views);
   return {
     listPods: ({ caller, query }) => {
@@ -31,7 +39,8 @@ export function podHandlers(pods: PodService, views: PodViews, links: PortLinks)
     deletePod: ({ caller, params }) => pods.remove(caller, params.id!),
     async getPodLogs(call) {
       const { caller, params, gone } = call;
-      return eventsOf(await pods.logs(caller, { pod: params.id!, query: logQueryOf(call), gone }));
+      const asked = { pod: params.id!, query: logQueryOf(call), gone };
+      return logReaders.follow(caller.account, gone, logEvents, () => pods.logs(caller, asked));
     },
     async createPodPortLink({ caller, params }) {
       const { url, expiresAt } = await links.create(caller, params.id!, params.port!);

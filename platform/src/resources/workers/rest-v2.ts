@@ -1,11 +1,12 @@
 /** The workers of an endpoint as REST v2 says them. */
 import type { Handlers } from "../../kernel/operation.ts";
-import { eventsOf, logQueryOf } from "../logs/follow.ts";
+import { logEvents, logQueryOf } from "../logs/follow.ts";
+import type { LogReaders } from "../logs/readers.ts";
 import type { workerOperations } from "./operations.ts";
 import type { WorkerService } from "./service.ts";
 import { summaryOf } from "./standing.ts";
 
-export const workerHandlers = (service: WorkerService): Handlers<typeof workerOperations> => ({
+export const workerHandlers = (service: WorkerService, readers: LogReaders): Handlers<typeof workerOperations> => ({
   async listEndpointWorkers({ caller, params }) {
     const { workers, release } = await service.list(caller, params.id!);
     return { workers, summary: summaryOf(workers), endpointVersion: release };
@@ -13,6 +14,6 @@ export const workerHandlers = (service: WorkerService): Handlers<typeof workerOp
   async getWorkerLogs(call) {
     const { caller, params, gone } = call;
     const asked = { endpoint: params.id!, worker: params.workerId!, query: logQueryOf(call), gone };
-    return eventsOf(await service.logs(caller, asked));
+    return readers.follow(caller.account, gone, logEvents, () => service.logs(caller, asked));
   },
 });

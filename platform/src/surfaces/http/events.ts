@@ -1,7 +1,7 @@
 /** Answers as server-sent events: written as fast as the client reads, and ended when it has gone. */
 import type { Clock, Timer } from "../../kernel/clock.ts";
+import type { EventBlock } from "../../kernel/event-block.ts";
 import type { Gone } from "../../kernel/gone.ts";
-import type { ServerEvent } from "../../kernel/operation.ts";
 import { writeHead } from "./head.ts";
 import type { Reply } from "./reply.ts";
 
@@ -13,10 +13,6 @@ export const eventHeaders = {
   "cache-control": "no-cache",
   "x-accel-buffering": "no",
 };
-
-export function eventText({ id, name, data }: { id?: string; name?: string; data: unknown }): string {
-  return `${id ? `id: ${id}\n` : ""}${name ? `event: ${name}\n` : ""}data: ${JSON.stringify(data)}\n\n`;
-}
 
 /** A slow reader is waited for, so that what it has still to get stays where it is kept and not in memory. */
 export function drained(raw: Reply["raw"], gone: Gone): Promise<void> {
@@ -33,13 +29,13 @@ export function drained(raw: Reply["raw"], gone: Gone): Promise<void> {
 }
 
 export class EventStream {
-  readonly #events: AsyncIterable<ServerEvent[]>;
+  readonly #blocks: AsyncIterable<EventBlock>;
   readonly #gone: Gone;
   readonly #clock: Clock;
   readonly #isHead: boolean;
 
-  constructor(events: AsyncIterable<ServerEvent[]>, parts: { gone: Gone; clock: Clock; isHead: boolean }) {
-    this.#events = events;
+  constructor(blocks: AsyncIterable<EventBlock>, parts: { gone: Gone; clock: Clock; isHead: boolean }) {
+    this.#blocks = blocks;
     this.#gone = parts.gone;
     this.#clock = parts.clock;
     this.#isHead = parts.isHead;
@@ -65,9 +61,9 @@ export class EventStream {
     };
     keepAlive();
     try {
-      for await (const events of this.#events) {
+      for await (const { bytes } of this.#blocks) {
         if (this.#gone.aborted) break;
-        raw.write(events.map(eventText).join(""));
+        raw.write(bytes);
         keepAlive();
         await drained(raw, this.#gone);
       }

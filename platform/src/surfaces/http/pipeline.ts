@@ -4,6 +4,7 @@ import { type Handler, type Input, perform, ValidBody } from "../../guards/perfo
 import type { RateLimiter } from "../../guards/rate-limit.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { EventBlock } from "../../kernel/event-block.ts";
 import { requestId } from "../../kernel/ids.ts";
 import { parseJson } from "../../kernel/json.ts";
 import type { Log } from "../../kernel/log.ts";
@@ -13,7 +14,6 @@ import {
   type Method,
   type Operation,
   type Operations,
-  type ServerEvent,
 } from "../../kernel/operation.ts";
 import { isOutOfDescriptors, isProblem, outOfDescriptors, type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
@@ -153,7 +153,7 @@ export class Pipeline {
     raw.once("close", () => stream.abort());
     if (raw.destroyed || this.#isClosing) stream.abort();
     const lastEventId = headers["last-event-id"]?.toString() || undefined;
-    const events = (await begin({ lastEventId, gone })) as AsyncIterable<ServerEvent[]>;
+    const events = (await begin({ lastEventId, gone })) as AsyncIterable<EventBlock>;
     return new EventStream(events, { gone, clock: this.#clock, isHead: method === "HEAD" });
   }
 

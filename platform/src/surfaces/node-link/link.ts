@@ -5,9 +5,9 @@ import { pipeline } from "node:stream/promises";
 import type { Balancer } from "../../balancing/balancer.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
-import type { ServerEvent } from "../../kernel/operation.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
-import type { LogLine, Logs } from "../../ports/logs/logs.ts";
+import type { Logs } from "../../ports/logs/logs.ts";
+import { type LogReaders, sharedBlocks } from "../../resources/logs/readers.ts";
 import { podLog } from "../../resources/pods/model.ts";
 import { workerLog } from "../../resources/workers/model.ts";
 import type { WorkerRecords } from "../../resources/workers/records.ts";
@@ -30,6 +30,7 @@ export interface NodeLinkParts {
   balancer: Balancer;
   records: WorkerRecords;
   logs: Logs;
+  logReaders: LogReaders;
   clock: Clock;
   log: Log;
 }
@@ -127,7 +128,7 @@ export class NodeLink implements Ahead {
   }
 
   async #follow({ owner, instance, query }: Asked, reply: Reply): Promise<void> {
-    const { logs, clock } = this.#parts;
+    const { logs, logReaders, clock } = this.#parts;
     const isPod = owner === POD;
     const stream = isPod ? podLog(instance) : workerLog(owner, instance);
     // That of a Pod is asked for where the Pod was last, be it without a line.
@@ -140,8 +141,9 @@ export class NodeLink implements Ahead {
     gone.addEventListener("abort", () => this.#followers.delete(following), { once: true });
     reply.raw.once("close", () => following.abort());
     if (reply.raw.destroyed) following.abort();
-    const lines = logs.follow(stream, from, gone);
-    await new EventStream(asEvents(lines), { gone, clock, isHead: false }).send(reply);
+    // The other node bounds the readers of an account; who it asks for is not known here, and what is read has one account.
+    const events = await logReaders.follow(stream, gone, linkEvents, async () => logs.follow(stream, from, gone));
+    await new EventStream(events, { gone, clock, isHead: false }).send(reply);
   }
 
   /** A worker that has not written anything yet is here all the same. */
@@ -157,6 +159,4 @@ export class NodeLink implements Ahead {
   }
 }
 
-async function* asEvents(batches: AsyncIterable<LogLine[]>): AsyncGenerator<ServerEvent<LogLine>[]> {
-  for await (const lines of batches) yield lines.map((line) => ({ id: `${line.sequence}`, data: line }));
-}
+const linkEvents = sharedBlocks((line) => ({ id: `${line.sequence}`, data: line }));

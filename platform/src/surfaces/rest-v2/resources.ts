@@ -21,6 +21,7 @@ import type { ClusterService } from "../../resources/clusters/service.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
 import { endpointHandlers } from "../../resources/endpoints/rest-v2.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
+import type { LogReaders } from "../../resources/logs/readers.ts";
 import type { PortLinks } from "../../resources/pods/links.ts";
 import { podOperations } from "../../resources/pods/operations.ts";
 import { podHandlers } from "../../resources/pods/rest-v2.ts";
@@ -62,6 +63,7 @@ export interface RestServices {
   pods: PodService;
   podViews: PodViews;
   portLinks: PortLinks;
+  logReaders: LogReaders;
   clusters: ClusterService;
   endpoints: EndpointService;
   workers: WorkerService;
@@ -83,10 +85,10 @@ export function restResources(services: RestServices): Answered[] {
     answered(spendingOperations, spendingHandlers(services.spending)),
     answered(auditOperations, auditHandlers(services.audit)),
     answered(secretOperations, secretHandlers(services.secrets)),
-    answered(podOperations, podHandlers(services.pods, services.podViews, services.portLinks)),
+    answered(podOperations, podHandlers(services)),
     answered(clusterOperations, clusterHandlers(services.clusters, services.podViews)),
     answered(endpointOperations, endpointHandlers(services.endpoints)),
-    answered(workerOperations, workerHandlers(services.workers)),
+    answered(workerOperations, workerHandlers(services.workers, services.logReaders)),
     answered(terminalOperations, terminalHandlers(services.terminals)),
     answered(releaseOperations, releaseHandlers(services.releases)),
     answered(buildOperations, buildHandlers(services.endpoints)),

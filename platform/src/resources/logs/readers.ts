@@ -1,0 +1,105 @@
+/** Who follows logs: how many of an account at once, and how fast they are told, so that nobody else waits for them. */
+import { Allowance, type Speed } from "../../kernel/allowance.ts";
+import type { Clock } from "../../kernel/clock.ts";
+import { EventBlock } from "../../kernel/event-block.ts";
+import type { Gone } from "../../kernel/gone.ts";
+import { problem } from "../../kernel/problem.ts";
+import { pause } from "../../kernel/wait.ts";
+import type { LogLine } from "../../ports/logs/logs.ts";
+
+/** Bytes that all readers of an account are sent, and all readers of this node. */
+const OF_ACCOUNT: Speed = { perSecond: 4_000_000, atOnce: 16_000_000 };
+const OF_ALL: Speed = { perSecond: 16_000_000, atOnce: 64_000_000 };
+/** Accounts of which it is known how fast they read; beyond it those are forgotten that read nothing. */
+const MOST_KNOWN = 1000;
+
+export const DEFAULT_LOG_READERS = 100;
+
+interface Account {
+  readers: number;
+  allowance: Allowance;
+}
+
+/** Makes the events of a block of lines. */
+export type BlockOf<T> = (lines: LogLine[]) => EventBlock<T>;
+
+export class LogReaders {
+  readonly #clock: Clock;
+  /** Of an account, at once. */
+  readonly #most: number;
+  readonly #accounts = new Map<string, Account>();
+  readonly #all = new Allowance(OF_ALL);
+
+  constructor({ clock, most = DEFAULT_LOG_READERS }: { clock: Clock; most?: number | undefined }) {
+    this.#clock = clock;
+    this.#most = most;
+  }
+
+  /** What `open` finds, as events. The reader counts until it has gone, or has read all. */
+  async follow<T>(
+    account: string,
+    gone: AbortSignal,
+    blockOf: BlockOf<T>,
+    open: () => Promise<AsyncIterable<LogLine[]>>,
+  ): Promise<AsyncIterable<EventBlock<T>>> {
+    const own = this.#accountOf(account);
+    if (own.readers >= this.#most) throw this.#refusal();
+    own.readers++;
+    const leave = () => void own.readers--;
+    gone.addEventListener("abort", leave, { once: true });
+    try {
+      if (gone.aborted) leave();
+      return this.#paced(await open(), own, gone, blockOf);
+    } catch (error) {
+      gone.removeEventListener("abort", leave);
+      if (!gone.aborted) leave();
+      throw error;
+    }
+  }
+
+  async *#paced<T>(
+    batches: AsyncIterable<LogLine[]>,
+    { allowance }: Account,
+    gone: Gone,
+    blockOf: BlockOf<T>,
+  ): AsyncGenerator<EventBlock<T>> {
+    for await (const lines of batches) {
+      const block = blockOf(lines);
+      yield block;
+      const nowMs = this.#clock.monotonic();
+      const { length } = block.bytes;
+      const waitMs = Math.max(allowance.spend(length, nowMs), this.#all.spend(length, nowMs));
+      if (waitMs > 0) await pause(this.#clock, waitMs, gone);
+    }
+  }
+
+  #accountOf(account: string): Account {
+    const known = this.#accounts.get(account) ?? { readers: 0, allowance: new Allowance(OF_ACCOUNT) };
+    if (this.#accounts.size >= MOST_KNOWN) this.#forget();
+    this.#accounts.set(account, known);
+    return known;
+  }
+
+  #forget(): void {
+    const nowMs = this.#clock.monotonic();
+    for (const [account, { readers, allowance }] of this.#accounts)
+      if (readers === 0 && allowance.isEven(nowMs)) this.#accounts.delete(account);
+  }
+
+  #refusal() {
+    return problem(
+      "too-much",
+      `This account follows ${this.#most} logs here, and may not follow more at once: close one, or raise MILLRACE_LOG_READERS.`,
+    );
+  }
+}
+
+/** Makes each block once, for all who read it. */
+export function sharedBlocks<T>(eventOf: (line: LogLine) => { id: string; data: T }): BlockOf<T> {
+  const made = new WeakMap<LogLine[], EventBlock<T>>();
+  return (lines) => {
+    const block = made.get(lines) ?? new EventBlock(lines.map(eventOf));
+    made.set(lines, block);
+    return block;
+  };
+}
