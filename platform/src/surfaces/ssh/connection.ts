@@ -32,6 +32,8 @@ export interface ConnectionParts {
   logins: SshLogins;
   attempts: LoginAttempts;
   door: PodDoor;
+  /** Called when the client breaks the protocol. */
+  violated: (reason: string) => void;
   /** Called once when it is known who it is; false when there are too many of that account. */
   enter: (login: SshLogin) => boolean;
 }
@@ -60,8 +62,11 @@ export class SshConnection {
     const { client } = parts;
     const socket = socketOf(client).setNoDelay(true);
     // Its close follows, and says all that matters; but whoever does not answer any more does not say goodbye either.
-    client.on("error", (error: Error & { level?: string }) => {
+    client.on("error", (error: Error & { level?: string; code?: unknown }) => {
       if (error.level === "client-timeout") this.destroy();
+      // What the library throws while it reads has no level; what a client says when it leaves has a code.
+      else if (error.level === "protocol" || (error.level === undefined && error.code === undefined))
+        parts.violated(error.message);
     });
     client.on("authentication", (attempt) => floating(this.#authenticate(attempt), (error) => this.#fail(error)));
     client.on("session", (accept, reject) => this.#open(accept, reject));

@@ -1,6 +1,6 @@
 /** Clients that do not keep to what they say. */
 import { once } from "node:events";
-import type { Socket } from "node:net";
+import { connect, type Socket } from "node:net";
 import type { Client, ClientChannel } from "ssh2";
 import { expect, test } from "vitest";
 import { execOn, outcomeOf } from "../../../tests/ssh-client.ts";
@@ -112,4 +112,48 @@ test("what is no SFTP ends the transfer, with words", async () => {
   );
   channel.write(Buffer.alloc(64, 0xff));
   expect((await outcomeOf(channel)).errors).toContain("is no SFTP: a packet of 4294967295 bytes");
+});
+
+/** Sends these bytes without a login, and waits until the server has let go of the connection. */
+async function stranger(port: number, ...pieces: (string | Buffer)[]): Promise<void> {
+  const socket = connect({ port, host: "127.0.0.1", allowHalfOpen: true });
+  socket.on("error", () => {}).resume();
+  const closed = new Promise<void>((resolve) => socket.once("close", () => resolve()));
+  await once(socket, "connect");
+  for (const piece of pieces) {
+    socket.write(piece);
+    await turn();
+  }
+  socket.end();
+  await closed;
+}
+
+const reasons = (world: Awaited<ReturnType<typeof setupSsh>>) =>
+  world.told("SSH connection ended").map(({ reason }) => reason);
+
+test("one that goes on without a line end is closed after 255 bytes, and the log says why", async () => {
+  await using world = await setupSsh();
+  await stranger(world.port, "a".repeat(200), "a".repeat(56), ...Array<Buffer>(48).fill(PIECE));
+  await stranger(world.port, "\r".repeat(300));
+  expect(reasons(world)).toEqual(Array(2).fill("no line end within the first 255 bytes"));
+});
+
+test("one whose first line is none of an SSH client is closed", async () => {
+  await using world = await setupSsh();
+  await stranger(world.port, "GET / HTTP/1.1\r\n", PIECE);
+  expect(reasons(world)).toEqual(["the first line is none of an SSH client"]);
+});
+
+test("one that announces a packet of 2 GB is closed before anything is kept of it", async () => {
+  await using world = await setupSsh();
+  const packet = Buffer.from([0x7f, 0xff, 0xff, 0xfc, 4]);
+  await stranger(world.port, "SSH-2.0-x\r\n", packet, ...Array<Buffer>(20).fill(PIECE));
+  expect(reasons(world)).toEqual(["Bad packet length"]);
+});
+
+test("one that breaks the protocol again and again is kept out", async () => {
+  await using world = await setupSsh();
+  for (let times = 0; times < 31; times++) await stranger(world.port, "x".repeat(256));
+  expect(reasons(world)).toHaveLength(30);
+  expect(world.told("SSH connection refused")).toHaveLength(1);
 });

@@ -8,6 +8,7 @@ import type { Random } from "../../kernel/random.ts";
 import { within } from "../../kernel/wait.ts";
 import type { SshLogins } from "../../resources/ssh/logins.ts";
 import { SshConnection } from "./connection.ts";
+import { watchFirstBytes } from "./first-bytes.ts";
 import { hostKeyText } from "./host-key-text.ts";
 import { type Connection, Server, socketOf } from "./library.ts";
 import type { PodDoor } from "./pod-door.ts";
@@ -140,7 +141,20 @@ export class SshServer implements AsyncDisposable {
       this.#strangers.delete(socket);
       this.#connections.delete(socket);
     });
+    watchFirstBytes(
+      socket,
+      () => !this.#strangers.has(socket),
+      (reason) => this.#violated(socket, address, reason),
+    );
     return true;
+  }
+
+  /** At once, and without a word: the library would go on to read what follows, and take for it as much memory as a packet claims to need. */
+  #violated(socket: Socket, address: string, reason: string): void {
+    if (socket.destroyed) return;
+    const isKeptOut = this.#strangers.has(socket) && this.#attempts.failed(address);
+    this.#parts.log.warn({ address, reason, ...(isKeptOut && { keptOut: true }) }, "SSH connection ended");
+    socket.destroy();
   }
 
   #refusalOf(address: string, party: string): string | undefined {
@@ -166,10 +180,12 @@ export class SshServer implements AsyncDisposable {
   #greeted(client: Connection): void {
     const { connections: most } = this.#parts;
     const socket = socketOf(client);
+    const address = socket.remoteAddress ?? "";
     const connection = new SshConnection({
       ...this.#parts,
       client,
-      address: socket.remoteAddress ?? "",
+      address,
+      violated: (reason) => this.#violated(socket, address, reason),
       attempts: this.#attempts,
       enter: ({ caller: { account } }) => {
         const all = [...this.#connections.values()];
