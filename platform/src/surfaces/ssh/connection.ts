@@ -162,6 +162,7 @@ export class SshConnection {
     const at = [socket.remoteAddress, socket.remotePort, socket.localAddress, socket.localPort].join(" ");
     const served = new SshSession({
       session,
+      clock: this.#parts.clock,
       random,
       env: { SSH_CONNECTION: at, SSH_CLIENT: at.split(" ").toSpliced(2, 1).join(" ") },
       begin: (spec) => door.exec(caller, pod, spec),

@@ -1,9 +1,12 @@
 /** One session of a connection: a shell, a command or the transfer of files, with or without a terminal. */
+import { Allowance } from "../../kernel/allowance.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { resourceId } from "../../kernel/ids.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import type { ExecSpec, Execution, TerminalSize } from "../../ports/compute/execution.ts";
+import { Resizes } from "../resizes.ts";
 import type { ServerChannel, Session } from "./library.ts";
 import { type Line, REFUSED } from "./line.ts";
 import { converse, feed } from "./program.ts";
@@ -15,6 +18,7 @@ import { TRANSFER, whoServes } from "./sftp/start.ts";
 
 export interface SessionParts {
   session: Session;
+  clock: Clock;
   random: Random;
   /** Variables that tell a program how it is reached. */
   env: Readonly<Record<string, string>>;
@@ -35,6 +39,8 @@ const LONGEST_VARIABLES = 32_768;
 const VARIABLE = /^[A-Za-z_][A-Za-z0-9_]{0,255}$/;
 const LARGEST_TERMINAL = 10_000;
 const USUAL_TERMINAL: TerminalSize = { columns: 80, rows: 24 };
+/** Signals that a client may send; those beyond are refused. */
+const SIGNALS = { perSecond: 20, atOnce: 40 };
 const SIGNAL = /^[A-Z0-9]{2,10}$/;
 const NOT_FOUND = [126, 127];
 
@@ -48,10 +54,13 @@ export class SshSession {
   #terminal: TerminalSize | undefined;
   #line: Line | undefined;
   #execution: Execution | undefined;
+  readonly #resizes: Resizes;
+  readonly #signals = new Allowance(SIGNALS);
   #isClosed = false;
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
+    this.#resizes = new Resizes(parts.clock, (size) => this.#execution?.resize(size));
     const { session, notices } = parts;
     const refuse = (words: string) => (_: unknown, reject?: () => void) => {
       reject?.();
@@ -107,12 +116,12 @@ export class SshSession {
   #resize(size: TerminalSize): void {
     if (!this.#terminal) return;
     this.#terminal = size;
-    // One that has just ended has no terminal any more.
-    if (this.#execution) floating(this.#execution.resize(size), () => {});
+    if (this.#execution) this.#resizes.set(size);
   }
 
   #signal(name: string): boolean {
     if (!this.#execution || !SIGNAL.test(name)) return false;
+    if (this.#signals.spend(1, this.#parts.clock.monotonic()) > 0) return false;
     floating(this.#execution.signal(`SIG${name}` as NodeJS.Signals), () => {});
     return true;
   }

@@ -1,13 +1,15 @@
 /** One terminal: a WebSocket on one side, a program on the other, and in between only as much as either may be ahead of the other. */
 import type { Readable } from "node:stream";
 import type { WebSocket } from "ws";
-import { type Clock, sleep, soon } from "../../kernel/clock.ts";
+import { Allowance } from "../../kernel/allowance.ts";
+import { type Clock, soon } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { parseJsonText } from "../../kernel/json.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import { failures } from "../../kernel/validate.ts";
-import type { Execution, TerminalSize } from "../../ports/compute/execution.ts";
+import type { Execution } from "../../ports/compute/execution.ts";
 import { TerminalMessage } from "../../resources/terminals/model.ts";
+import { Resizes } from "../resizes.ts";
 import { LastOutput } from "./last-output.ts";
 
 /** How a terminal ended, or why there was none. */
@@ -29,8 +31,8 @@ const LONGEST_MESSAGE = 1024;
 /** After so many pings of which nothing came back, nobody is there. */
 const MOST_UNANSWERED = 2;
 const PONG_BYTES = 125;
-/** Sizes that come faster, as while a window is drawn larger, are told as one. */
-export const RESIZE_MS = 50;
+/** Text frames that are heard; who sends more is not read for a while. */
+const MESSAGES = { perSecond: 200, atOnce: 400 };
 
 /** Codes of WebSockets. */
 const DONE = 1000;
@@ -46,15 +48,18 @@ export class Session {
   #isOver = false;
   /** Input waits for the program: nothing is heard of the client meanwhile, its pongs neither. */
   #isHeld = true;
+  /** It sent more messages than are heard. */
+  #isResting = false;
   #unanswered = 0;
   #frames = 0;
-  #size: TerminalSize | undefined;
-  #isResizing = false;
+  readonly #resizes: Resizes;
+  readonly #messages = new Allowance(MESSAGES);
 
   /** The socket is paused until there is a program. */
   constructor(socket: WebSocket, parts: SessionParts) {
     this.#socket = socket;
     this.#parts = parts;
+    this.#resizes = new Resizes(parts.clock, (size) => this.#execution?.resize(size));
     this.whenClosed = new Promise((resolve) => socket.once("close", () => resolve()));
     // Its close follows, and says all that matters.
     socket.on("error", () => {});
@@ -107,7 +112,7 @@ export class Session {
   beat(): void {
     // What a client has not read yet is in front of the ping; one that reads nothing at all is given up by the doorkeeper.
     if (this.#socket.bufferedAmount > 0) return;
-    if (!this.#isHeld && this.#unanswered++ >= MOST_UNANSWERED) this.cutOff();
+    if (!this.#isHeld && !this.#isResting && this.#unanswered++ >= MOST_UNANSWERED) this.cutOff();
     else this.#socket.ping(undefined, false, () => {});
   }
 
@@ -158,7 +163,7 @@ export class Session {
     this.#socket.pause();
     soon(() => {
       this.#frames = 0;
-      if (!this.#isHeld) this.#socket.resume();
+      this.#readOn();
     });
   }
 
@@ -172,40 +177,35 @@ export class Session {
   #hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     if (isHeld) this.#socket.pause();
-    else this.#socket.resume();
+    else this.#readOn();
+  }
+
+  #readOn(): void {
+    if (!this.#isHeld && !this.#isResting) this.#socket.resume();
+  }
+
+  #rest(waitMs: number): void {
+    this.#isResting = true;
+    this.#socket.pause();
+    this.#parts.clock.after(waitMs, () => {
+      this.#isResting = false;
+      this.#readOn();
+    });
   }
 
   #hear(text: Buffer): void {
     if (this.#isOver) return;
+    const waitMs = this.#messages.spend(1, this.#parts.clock.monotonic());
+    if (waitMs > 0) this.#rest(waitMs);
     const message = messageIn(text);
     if (typeof message === "string") this.#misunderstood(message);
     else if (message.type === "end") this.#execution?.stdin.end();
-    else this.#resize({ columns: message.cols, rows: message.rows });
+    else this.#resizes.set({ columns: message.cols, rows: message.rows });
   }
 
   #misunderstood(message: string): void {
     this.#end({ type: "error", message }, NOT_UNDERSTOOD);
     this.#execution?.close();
-  }
-
-  /** One after the other, and of many that wait the last: to each there may be a program that is started. */
-  #resize(size: TerminalSize): void {
-    this.#size = size;
-    if (this.#isResizing) return;
-    this.#isResizing = true;
-    floating(this.#resizeAll(), () => {});
-  }
-
-  async #resizeAll(): Promise<void> {
-    try {
-      for (let size = this.#size; size; size = this.#size) {
-        this.#size = undefined;
-        await this.#execution?.resize(size);
-        await sleep(this.#parts.clock, RESIZE_MS);
-      }
-    } finally {
-      this.#isResizing = false;
-    }
   }
 }
 

@@ -13,7 +13,7 @@ import {
   TerminalClient,
   ticketFor,
 } from "../../../tests/terminal-client.ts";
-import { RESIZE_MS } from "./session.ts";
+import { RESIZE_MS } from "../resizes.ts";
 import { BEAT_MS } from "./terminals.ts";
 
 describe("through it", () => {
