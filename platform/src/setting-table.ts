@@ -234,7 +234,7 @@ export const settingTable = {
     value: "MODE",
     default: "auto",
     about:
-      "auto runs `host` programs without a sandbox only on loopback with one account; 'optional' wherever bubblewrap is missing",
+      "auto refuses programs and containers that cannot be kept apart, but for the owner's on loopback with one account; optional runs them",
     read: oneOf(["auto", "optional"]),
   },
   hostImages: {

@@ -53,10 +53,10 @@ export async function openMachine(
   { accounts, isOwners, refusal, opened, ...parts }: MachineParts,
 ): Promise<ThisMachine> {
   const id = await lastingId(settings, "machine-id", parts.random);
-  const refusesHost = hostPolicy(settings, { isOwners, isSandboxed: () => host?.capabilities.sandbox ?? true });
+  const refusesHost = hostPolicy(settings, { isOwners, isIsolated: () => host?.isolation.isWhole ?? true });
   const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
   if (!host) return { machines: [], refusesImage, volumeFiles: async () => undefined, openLinks: async () => {} };
-  const drivers = await driversWith(host, settings, id, accounts, parts, opened);
+  const drivers = await driversWith(host, settings, id, accounts, { ...parts, isOwners }, opened);
   let hostUrl = "";
   let containerUrl: () => Promise<string> = () => Promise.reject(new Error("the server does not listen yet"));
   const machine = {
@@ -102,11 +102,11 @@ async function driversWith(
   settings: Settings,
   machine: string,
   accounts: Accounts,
-  parts: Surroundings,
+  parts: Surroundings & { isOwners: IsOwners },
   opened: AsyncDisposableStack,
 ): Promise<{ host: HostCompute; containers: DockerCompute }> {
-  if (isLoopback(settings.host) && (await accounts.list()).length <= 1) host.allowUnsandboxed();
-  if (host.warning) parts.log.warn({}, host.warning);
+  if (isLoopback(settings.host) && (await accounts.list()).length <= 1) host.isolation.allowOwner();
+  if (host.isolation.warning) parts.log.warn({}, host.isolation.warning);
   return { host, containers: opened.use(await openContainers(settings, machine, host, parts)) };
 }
 
@@ -132,6 +132,8 @@ export async function openHost(
     egress: await egressOf(settings),
     output: { program: settings.outputMb.program * MIB, machine: settings.outputMb.machine * MIB },
     roots: settings.hostRoots,
+    // Servers that share a database each have a machine.
+    isOnlyMachine: settings.databaseUrl === undefined,
     isOwners,
   });
 }
@@ -154,7 +156,7 @@ async function openContainers(
   settings: Settings,
   installation: string,
   host: HostCompute,
-  { clock, log }: Surroundings,
+  { clock, log, isOwners }: Surroundings & { isOwners: IsOwners },
 ): Promise<DockerCompute> {
   const [box] = await host.capacity();
   return DockerCompute.open({
@@ -167,6 +169,8 @@ async function openContainers(
     clock,
     log,
     devices: host.devices,
+    leave: host.isolation.leave,
+    isOwners,
     ceilings: box?.ceilings ?? false,
     watchdog: { file: join(settings.data, "container-watchdog"), afterMs: settings.watchdogS * 1000 },
   });

@@ -13,18 +13,20 @@ export class DriverProcess {
   readonly process: ChildProcess;
   readonly #lines: Interface;
 
-  constructor(data: string, watchdogS: number) {
+  constructor(data: string, watchdogS: number, under: readonly string[] = []) {
     const program = fileURLToPath(new URL("../src/adapters/host/driver-process.ts", import.meta.url));
-    const args = ["--disable-warning=ExperimentalWarning", program, data, String(watchdogS)];
-    this.process = startChild(process.execPath, args);
+    const node = [process.execPath, "--disable-warning=ExperimentalWarning", program, data, String(watchdogS)];
+    const [file, ...args] = [...under, ...node] as [string, ...string[]];
+    this.process = startChild(file, args);
     this.process.once("error", (error) => {
       throw error;
     });
     this.#lines = createInterface({ input: this.process.stdout! });
   }
 
-  static async open(data: string, watchdogS = 60): Promise<DriverProcess> {
-    const driver = new DriverProcess(data, watchdogS);
+  /** `under`: a command that runs it. */
+  static async open(data: string, watchdogS = 60, under: readonly string[] = []): Promise<DriverProcess> {
+    const driver = new DriverProcess(data, watchdogS, under);
     await driver.said("open");
     return driver;
   }
@@ -33,7 +35,7 @@ export class DriverProcess {
     for await (const [said] of this.#saying()) if (said === line) return;
   }
 
-  async *#saying(): AsyncIterable<[string]> {
+  async *#saying(): AsyncGenerator<[string]> {
     const over = new AbortController();
     this.process.once("exit", () => over.abort());
     for (;;) yield (await once(this.#lines, "line", { signal: over.signal })) as [string];
@@ -43,10 +45,16 @@ export class DriverProcess {
     this.process.stdin!.write(`${JSON.stringify({ id, spec })}\n`);
   }
 
+  /** Rejects with what it says when it refuses. */
   async start(id: string, spec: InstanceSpec): Promise<void> {
-    const started = this.said(`started ${id}`);
+    const saying = this.#saying();
+    const first = saying.next();
     this.tell(id, spec);
-    await started;
+    for (let said = await first; ; said = await saying.next()) {
+      const [line] = said.value as [string];
+      if (line === `started ${id}`) return;
+      if (line.startsWith(`refused ${id} `)) throw new Error(line);
+    }
   }
 
   /** Resolves when the program has written something. */

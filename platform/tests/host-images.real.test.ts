@@ -69,6 +69,40 @@ test("another account runs none, and the machine's own folders are nobody's", as
   expect(await Promise.all(refused)).toEqual(refused.map(() => [422, 1]));
 });
 
+test("a folder that is not there, or a file, is refused where it is named, with what to do", async () => {
+  const file = join(folder.path, "file");
+  await writeFile(file, "");
+  const kept = (await create(owner, `host:${home}/echo`)).json.id;
+  const path = `/v2/serverless/${kept}`;
+  const body = (image: string) => ({ name: "program", image, ...CPU });
+  for (const [missing, reason] of [
+    [
+      `${folder.path}/nope`,
+      `there is no folder ${folder.path}/nope on this machine: make it, or name one that is there`,
+    ],
+    [file, `${file} is no folder: name the folder that it is in`],
+  ]) {
+    const image = `host:${missing}`;
+    const answers = await Promise.all([
+      server.call("POST", "/v2/serverless", { key: owner, body: body(image) }),
+      server.call("POST", "/v2/pods", { key: owner, body: { ...body(image), cpu: CPU.cpu[0] } }),
+      server.call("POST", "/v2/templates", { key: owner, body: { name: "one", image } }),
+      server.call("POST", "/v2/clusters", {
+        key: owner,
+        body: {
+          name: "one",
+          type: "TRAINING",
+          image,
+          compute: { gpuTypeId: "NVIDIA A40", gpuCountPerPod: 1, podCount: 2 },
+        },
+      }),
+      server.call("PATCH", path, { key: owner, body: { image } }),
+    ]);
+    for (const { status, json } of answers) expect([status, json.errors]).toEqual([422, [`$.image: ${reason}`]]);
+  }
+  await server.call("DELETE", path, { key: owner });
+});
+
 test("a folder that became a link to another one is refused at the start, with the reason", async ({ skip }) => {
   skip(missing !== undefined, missing);
   const path = join(folder.path, "swapped");

@@ -5,7 +5,7 @@ import { type HostModes, hostPolicy, imagePolicy } from "./host-images.ts";
 const policy = (modes: Partial<HostModes> = {}, sandboxed = true) =>
   hostPolicy(
     { hostImages: "auto", sandbox: "auto", ...modes },
-    { isOwners: async (account) => account === "first", isSandboxed: () => sandboxed },
+    { isOwners: async (account) => account === "first", isIsolated: () => sandboxed },
   );
 
 test("auto means the owner's account alone, wherever the server listens", async () => {

@@ -11,8 +11,8 @@ export interface HostModes {
 interface Facts {
   /** Whether an account is that of the installation's owner. */
   isOwners: (account: string) => Promise<boolean>;
-  /** Whether programs are kept apart from the machine. */
-  isSandboxed: () => boolean;
+  /** Whether programs are kept apart from the machine: files, network, limits and all. */
+  isIsolated: () => boolean;
 }
 
 type RefusesHost = (account: string) => Promise<string | undefined>;
@@ -24,8 +24,8 @@ export function hostPolicy({ hostImages, sandbox }: HostModes, facts: Facts): Re
     if (await facts.isOwners(account)) return undefined;
     if (hostImages === "auto")
       return "images of the form 'host' run for the installation's owner alone (MILLRACE_HOST_IMAGES=on allows them to every account)";
-    if (facts.isSandboxed() || sandbox === "optional") return undefined;
-    return "programs of this account cannot be kept apart from this machine: install bubblewrap, or set MILLRACE_SANDBOX=optional";
+    if (facts.isIsolated() || sandbox === "optional") return undefined;
+    return "programs of this account cannot be kept apart from this machine: the server's log says what is missing, or set MILLRACE_SANDBOX=optional";
   };
 }
 

@@ -5,13 +5,16 @@ import type { Log } from "../../kernel/log.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import { type PortRange, PUBLISHED_PORTS } from "../../ports/compute/publish.ts";
+import type { Isolation } from "../host/isolation.ts";
 import type { Engine } from "./engine.ts";
 import { Firewall, type Wall } from "./firewall.ts";
 import { groupBridges } from "./group-networks.ts";
-import { bridgeName, ensureNetwork, type FoundNetwork, findNetwork } from "./network.ts";
+import { bridgeName, ensureNetwork, type FoundNetwork, findNetwork, networkName } from "./network.ts";
 
 export interface ContainerNetworkOptions {
   engine: Engine;
+  /** What is missing of the rules is noted here. */
+  isolation: Isolation;
   installation: string;
   /** What containers reach beyond the internet. */
   egress: Egress;
@@ -25,6 +28,9 @@ const RENEW_MS = 30_000;
 
 export const tableName = (installation: string) => bridgeName(installation).replace("mr-", "millrace_");
 
+const togetherOn = (network: string) =>
+  `containers would reach each other: Docker made the network ${network} without its rule between them; load the kernel's br_netfilter (modprobe br_netfilter) and remove that network (docker network rm ${network})`;
+
 export class ContainerNetwork implements AsyncDisposable {
   readonly #options: ContainerNetworkOptions;
   readonly #firewall: Firewall;
@@ -37,7 +43,7 @@ export class ContainerNetwork implements AsyncDisposable {
 
   constructor(options: ContainerNetworkOptions) {
     this.#options = options;
-    this.#firewall = new Firewall(tableName(options.installation), options.log);
+    this.#firewall = new Firewall(tableName(options.installation), options.log, options.isolation);
   }
 
   /** The machine's address on it, known once it was found or made. */
@@ -63,6 +69,12 @@ export class ContainerNetwork implements AsyncDisposable {
     this.#lookAfter();
   }
 
+  /** For a container of this account that is about to begin. Throws StartRefused where nothing would keep it from the networks around it. */
+  async ensureFor(account: string): Promise<void> {
+    await this.ensure();
+    await this.#options.isolation.check(account);
+  }
+
   /** Lets containers reach a port at `linkHost`. */
   async openLink(port: number): Promise<void> {
     this.#linkPorts.add(port);
@@ -81,9 +93,11 @@ export class ContainerNetwork implements AsyncDisposable {
     });
   }
 
-  async #raise({ addresses, bridge }: FoundNetwork): Promise<void> {
+  async #raise({ addresses, bridge, isApart }: FoundNetwork): Promise<void> {
     const { podman } = await this.#options.engine.find();
-    const { egress } = this.#options;
+    const { egress, installation, isolation } = this.#options;
+    // Podman has no such rule, which is for the operator to know who chooses it.
+    isolation.note("neighbours", isApart || podman ? undefined : togetherOn(networkName(installation)));
     // Containers of Podman ask for names at the gateway.
     const nameServers = podman ? [...egress.nameServers, addresses.Gateway] : egress.nameServers;
     const wall: Wall = {
@@ -98,8 +112,7 @@ export class ContainerNetwork implements AsyncDisposable {
     };
     const wanted = JSON.stringify(wall);
     if (wanted === this.#raised) return;
-    await this.#firewall.raise(wall);
-    this.#raised = wanted;
+    if (await this.#firewall.raise(wall)) this.#raised = wanted;
   }
 
   #lookAfter(): void {

@@ -20,6 +20,7 @@ import type { Published, Publishing } from "../../ports/compute/publish.ts";
 import { nothingLeft } from "../../ports/compute/refusal.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
 import { connectTo } from "../host/connection.ts";
+import { Isolation } from "../host/isolation.ts";
 import { VolumeFolders } from "../host/volume-folders.ts";
 import {
   type Container,
@@ -91,7 +92,9 @@ export class DockerCompute implements Compute {
   private constructor(options: DockerOptions) {
     this.#options = options;
     this.#engine = new Engine(options.addresses);
-    this.#network = new ContainerNetwork({ ...options, engine: this.#engine });
+    const { leave = "nobody", isOwners = async () => true } = options;
+    const isolation = new Isolation({ leave, isOwners });
+    this.#network = new ContainerNetwork({ ...options, engine: this.#engine, isolation });
     this.#devices = options.devices ?? new Devices([]);
     this.#devices.heldBy(() => this.#heldDevices());
     this.#groups = new GroupNetworks({ ...options, engine: this.#engine });
@@ -169,7 +172,7 @@ export class DockerCompute implements Compute {
     if (!container.State.Running) {
       this.writers.forget(id);
       await this.#devices.giveAgain(id, gpusOf(container.Config.Labels ?? {}), async () => {
-        await this.#network.ensure();
+        await this.#network.ensureFor(spec.account);
         // What it mounts is mounted on the machine too, which may have been restarted.
         await this.volumes.mounted(spec.mounts);
         await containers.start(container).catch((error) => Promise.reject(refusal(error)));
@@ -206,7 +209,7 @@ export class DockerCompute implements Compute {
   /** With ports, only a start tells whether they are its own. */
   async #make(id: string, spec: InstanceSpec, published: readonly Published[]): Promise<void> {
     await this.#groups.make(spec, id, async () => {
-      await this.#network.ensure();
+      await this.#network.ensureFor(spec.account);
       await this.#devices.give(id, spec.gpu, (gpus) => this.#create(id, spec, { gpus, published }));
     });
     const made = published.length > 0 ? await (await this.#containers()).find(id) : undefined;

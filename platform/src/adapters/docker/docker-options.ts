@@ -5,6 +5,7 @@ import type { Capabilities } from "../../ports/compute/compute.ts";
 import type { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
+import type { Leave } from "../host/isolation.ts";
 import type { VolumeImages } from "../host/volume-images.ts";
 
 export interface DockerOptions {
@@ -27,6 +28,10 @@ export interface DockerOptions {
   /** The machine's, shared with its other drivers; none by default. */
   devices?: Devices;
   ceilings?: boolean;
+  /** Whose containers run also where nothing keeps them from the networks around them; nobody's where nothing is said. */
+  leave?: Leave;
+  /** Whether an account is that of the installation's owner, as every account is where nothing is said. */
+  isOwners?: (account: string) => Promise<boolean>;
   /** Ends the workers some time after this process has ended, if no other has come. */
   watchdog?: { file: string; afterMs: number };
 }

@@ -10,6 +10,7 @@ import { silentLog } from "../../kernel/log.ts";
 import { linesOf } from "../../ports/compute/conformance-world.ts";
 import { INTERNET_ALONE, nameServersOf } from "../../ports/compute/egress.ts";
 import { runTool } from "../host/forker.ts";
+import { Isolation } from "../host/isolation.ts";
 import { label } from "./container.ts";
 import { ContainerNetwork, tableName } from "./container-network.ts";
 import { Engine } from "./engine.ts";
@@ -151,6 +152,7 @@ test("rules that somebody flushed come back, and go with the network", async () 
   const engine = new Engine([inject("dockerSocket")]);
   await using network = new ContainerNetwork({
     engine,
+    isolation: new Isolation({ leave: "nobody", isOwners: async () => true }),
     installation,
     egress: INTERNET_ALONE,
     clock: realClock,

@@ -1,9 +1,10 @@
 /** Rules for the bridge of containers: engines leave private networks and the machine's ports open to them, and them to the machine's users. */
-import { readFile } from "node:fs/promises";
 import type { Log } from "../../kernel/log.ts";
 import { type Egress, egressRules, ingressRules, publishedRules, serviceRules } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
 import { runTool } from "../host/forker.ts";
+import type { Isolation } from "../host/isolation.ts";
+import { isLink } from "../host/links.ts";
 import { find } from "../host/tools.ts";
 
 export interface Wall {
@@ -63,30 +64,32 @@ table inet ${table} {
 export class Firewall {
   readonly #table: string;
   readonly #log: Log;
+  readonly #isolation: Isolation;
   #cannot: string | undefined;
 
-  constructor(table: string, log: Log) {
+  constructor(table: string, log: Log, isolation: Isolation) {
     this.#table = table;
     this.#log = log;
+    this.#isolation = isolation;
   }
 
-  /** Sets the rules in one step, whatever is there. Where that cannot be, containers run all the same, and the log says so once. */
-  async raise(wall: Wall): Promise<void> {
+  /** Sets the rules in one step, whatever is there, and returns whether they are. Where that cannot be, it is noted, and the log says so once. */
+  async raise(wall: Wall): Promise<boolean> {
     const cannot = await this.#apply(wall).then(
       () => undefined,
       (error: Error) => error.message,
     );
-    if (cannot !== undefined && cannot !== this.#cannot)
-      this.#log.warn(
-        {},
-        `containers reach private networks and ports of this machine, whose users reach them: ${cannot}`,
-      );
+    const gap =
+      cannot && `containers would reach private networks and ports of this machine, and its users them: ${cannot}`;
+    this.#isolation.note("rules", gap);
+    if (gap && cannot !== this.#cannot) this.#log.warn({}, this.#isolation.warning!);
     this.#cannot = cannot;
+    return cannot === undefined;
   }
 
   async #apply(wall: Wall): Promise<void> {
     const nft = await usableNft();
-    if (!wall.isMadeLater && !(await isHere(wall.bridge)))
+    if (!wall.isMadeLater && !(await isLink(wall.bridge)))
       throw new Error(`the engine's bridge ${wall.bridge} is not in the network that this server runs in`);
     await runTool(nft, ["-f", "-"], containerRules(this.#table, wall));
   }
@@ -103,7 +106,3 @@ async function usableNft(): Promise<string> {
   if (!nft) throw new Error("nft not found: install it (apt-get install nftables)");
   return nft;
 }
-
-/** As this process sees it: `/sys` may show the links of another network. */
-const isHere = async (link: string) =>
-  (await readFile("/proc/self/net/dev", "utf8")).split("\n").some((line) => line.trim().startsWith(`${link}:`));

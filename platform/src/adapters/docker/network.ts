@@ -5,6 +5,7 @@ import { label } from "./container.ts";
 import { type EngineApi, EngineRefused, isConflict, isNotFound } from "./engine-api.ts";
 
 const BRIDGE_NAME = "com.docker.network.bridge.name";
+const AMONG_EACH_OTHER = "com.docker.network.bridge.enable_icc";
 
 interface Network {
   Id: string;
@@ -23,6 +24,8 @@ export interface FoundNetwork {
   addresses: Required<Addresses>;
   /** The machine's link to it, unless the engine chose another name and does not tell. */
   bridge: string;
+  /** The engine keeps its containers apart from each other. */
+  isApart: boolean;
 }
 
 export const networkName = (installation: string) => `millrace-${installation}`;
@@ -54,8 +57,14 @@ export async function findNetwork(api: EngineApi, installation: string): Promise
   const addresses = network?.IPAM.Config?.find(({ Gateway, Subnet }) => Gateway?.includes(".") && Subnet);
   if (!network || !addresses) return undefined;
   const { Subnet, Gateway } = addresses as Required<Addresses>;
-  return { addresses: { Subnet, Gateway: Gateway.split("/")[0]! }, bridge: bridgeOf(network) };
+  return {
+    addresses: { Subnet, Gateway: Gateway.split("/")[0]! },
+    bridge: bridgeOf(network),
+    isApart: isApart(network),
+  };
 }
+
+const isApart = ({ Options }: Network) => Options?.[AMONG_EACH_OTHER] === "false";
 
 /** Docker names one after its network where it was not told a name. */
 const bridgeOf = ({ Id, Options }: Network) => Options?.[BRIDGE_NAME] ?? `br-${Id.slice(0, 12)}`;
@@ -72,7 +81,7 @@ async function look(api: EngineApi, name: string): Promise<Network | undefined> 
 async function make(api: EngineApi, { installation, before, log }: NetworkOptions): Promise<void> {
   const named = { [BRIDGE_NAME]: bridgeName(installation) };
   const apart = {
-    "com.docker.network.bridge.enable_icc": "false",
+    [AMONG_EACH_OTHER]: "false",
     ...named,
   };
   const wanted = {

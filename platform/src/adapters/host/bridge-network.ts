@@ -1,5 +1,5 @@
 /** A network for each instance: a namespace linked to a bridge of the machine, behind rules that let through only what is meant. */
-import { access, readFile, rm, writeFile } from "node:fs/promises";
+import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Clock, sleep } from "../../kernel/clock.ts";
@@ -12,6 +12,7 @@ import { connectTo } from "./connection.ts";
 import { Dialer } from "./dialer.ts";
 import { runTool } from "./forker.ts";
 import { GroupBridges, type GroupMember } from "./group-bridges.ts";
+import { hardwareAddressIn, isLink, linkNames } from "./links.ts";
 import { listenersSeenBy } from "./listeners.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { PublishedPorts } from "./published-ports.ts";
@@ -128,6 +129,8 @@ export class BridgeNetwork implements InstanceNetwork {
   readonly published: PublishedPorts;
   readonly #linkPorts = new Set<number>();
   readonly #insides = new Map<number, Inside>();
+  /** Why the rules could not be set anew. */
+  #cannotRenew: string | undefined;
 
   private constructor(subnet: Subnet, tools: Tools, { key, seed, clock, file, egress, publishedPorts }: BridgeOptions) {
     this.#egress = egress;
@@ -153,7 +156,7 @@ export class BridgeNetwork implements InstanceNetwork {
   static async open(options: BridgeOptions): Promise<BridgeNetwork> {
     const tools = await findTools();
     // Without its bridge nobody has an address of it, and somebody else may have taken the range since.
-    const kept = (await isThere(bridgeName(options.key))) ? await keptSubnet(options.file) : undefined;
+    const kept = (await isLink(bridgeName(options.key))) ? await keptSubnet(options.file) : undefined;
     const subnet = kept ?? (await freshSubnet(tools, options.seed));
     await writeFile(options.file, subnetText(subnet));
     const network = new BridgeNetwork(subnet, tools, options);
@@ -172,8 +175,9 @@ export class BridgeNetwork implements InstanceNetwork {
   async #raise(): Promise<void> {
     const bridge = bridgeName(this.#key);
     const lines = [
-      (await isThere(bridge))
-        ? `link set dev ${bridge} address ${await hardwareAddressOf(bridge)}`
+      // Set to what it already is, it stays when ports come and go, also where an earlier release left the choice to the bridge.
+      (await isLink(bridge))
+        ? `link set dev ${bridge} address ${await this.#hardwareAddressOf(bridge)}`
         : `link add name ${bridge} address ${hardwareAddress(this.#key, GATEWAY)} type bridge`,
       // Also of one that is there: the server that made it may have been killed in between.
       `address replace ${this.linkHost}/${this.#subnet.bits} dev ${bridge}`,
@@ -185,16 +189,28 @@ export class BridgeNetwork implements InstanceNetwork {
     await this.#passDocker("-I");
   }
 
+  async #hardwareAddressOf(link: string): Promise<string> {
+    const address = hardwareAddressIn(await runTool(this.#tools.ip, ["-o", "link", "show", "dev", link]));
+    if (!address) throw new Error(`the link ${link} has no hardware address`);
+    return address;
+  }
+
   /** Lets instances reach a port of the gateway's address. */
   async openLink(port: number): Promise<void> {
     this.#linkPorts.add(port);
     await this.#applyRules();
   }
 
-  /** The rules are set anew in one step, whether or not they are still whole. */
+  /** The rules are set anew in one step, whether or not they are still whole. While that fails, nothing new is let in. */
   async renew(): Promise<void> {
-    await this.#applyRules();
-    await this.#passDocker("-I");
+    try {
+      await this.#applyRules();
+      await this.#passDocker("-I");
+      this.#cannotRenew = undefined;
+    } catch (error) {
+      this.#cannotRenew = (error as Error).message;
+      throw error;
+    }
   }
 
   async #applyRules(): Promise<void> {
@@ -217,9 +233,12 @@ export class BridgeNetwork implements InstanceNetwork {
   }
 
   async choose(_ports: readonly number[], others: readonly Networked[]): Promise<number> {
+    if (this.#cannotRenew !== undefined)
+      throw new StartRefused(`the rules around instances could not be set: ${this.#cannotRenew}`);
     const taken = new Set(others.map(({ index }) => index));
+    const links = await linkNames();
     for (let index = FIRST_INSTANCE; index <= LAST_INSTANCE; index++)
-      if (!taken.has(index) && !(await isThere(this.#link(index)))) return index;
+      if (!taken.has(index) && !links.has(this.#link(index))) return index;
     throw new StartRefused("every address of this machine's network is in use");
   }
 
@@ -238,7 +257,7 @@ export class BridgeNetwork implements InstanceNetwork {
     await this.#insides.get(index!)?.dialer.close();
     this.#insides.delete(index!);
     const link = this.#link(index!);
-    for (const untilMs = this.#clock.monotonic() + LINK_PATIENCE_MS; await isThere(link); ) {
+    for (const untilMs = this.#clock.monotonic() + LINK_PATIENCE_MS; await isLink(link); ) {
       if (this.#clock.monotonic() < untilMs) await sleep(this.#clock, LOOK_AGAIN_MS);
       else await runTool(this.#tools.ip, ["link", "delete", link]).catch(() => {});
     }
@@ -285,15 +304,6 @@ export class BridgeNetwork implements InstanceNetwork {
     await rm(this.#file, { force: true });
   }
 }
-
-const isThere = (link: string) =>
-  access(`/sys/class/net/${link}`).then(
-    () => true,
-    () => false,
-  );
-
-/** Set to what it already is, it stays when ports come and go, also where a release before this one left the choice to the bridge. */
-const hardwareAddressOf = async (link: string) => (await readFile(`/sys/class/net/${link}/address`, "utf8")).trim();
 
 async function findTools(): Promise<Tools> {
   if (process.getuid!() !== 0) throw new Error("only root can give instances a network of their own");

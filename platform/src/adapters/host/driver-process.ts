@@ -6,8 +6,12 @@ import { hostDefaults } from "./host-world.ts";
 
 // As a server that has grown does it: a process between it and its programs may be left behind too.
 large.bytes = 0;
-const [data, watchdogS] = process.argv.slice(2);
-const compute = await HostCompute.open({ ...hostDefaults(data!), watchdogS: Number(watchdogS) });
+const [data, watchdogS, leave] = process.argv.slice(2);
+const compute = await HostCompute.open({
+  ...hostDefaults(data!),
+  watchdogS: Number(watchdogS),
+  unsandboxed: leave === "unsandboxed",
+});
 process.stdout.write("open\n");
 
 for await (const line of createInterface({ input: process.stdin })) {

@@ -13,6 +13,7 @@ import {
   RangeTaken,
 } from "../../ports/compute/groups.ts";
 import { runTool } from "./forker.ts";
+import { isLink, linkNames } from "./links.ts";
 import { chooseSubnet } from "./subnet.ts";
 
 /** What is kept of a member with its instance. */
@@ -92,7 +93,7 @@ export class GroupBridges {
   /** Removes what is left of groups that have no member any more: a server may have been killed before it could. */
   async sweep(numbers: ReadonlySet<number>): Promise<void> {
     const prefix = `${this.#options.bridge}g`;
-    const names = [...(await readdir("/sys/class/net")), ...(await readdir(NAMES).catch(() => []))];
+    const names = [...(await linkNames()), ...(await readdir(NAMES).catch(() => []))];
     const left = names.filter((name) => name.startsWith(prefix) && !numbers.has(Number(name.slice(prefix.length))));
     for (const name of new Set(left)) await this.#turns.run(() => this.#clear(name));
   }
@@ -103,8 +104,7 @@ export class GroupBridges {
 
   /** Of a second protocol, the kernel would give the machine an address by itself. */
   async #raise(bridge: string): Promise<void> {
-    const isThere = (await readdir("/sys/class/net")).includes(bridge);
-    if (!isThere) await runTool(this.#options.ip, ["link", "add", "name", bridge, "type", "bridge"]);
+    if (!(await isLink(bridge))) await runTool(this.#options.ip, ["link", "add", "name", bridge, "type", "bridge"]);
     await writeFile(`/proc/sys/net/ipv6/conf/${bridge}/disable_ipv6`, "1").catch(() => {});
     await runTool(this.#options.ip, ["link", "set", "dev", bridge, "up"]);
   }

@@ -25,7 +25,7 @@ import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
 import type { Device } from "./gpus.ts";
 import type { HostExec } from "./host-exec.ts";
-import { existingFolder, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
+import { checkFolderExists, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
 import { GROUP_INTERFACE, HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
 import type { HostOptions } from "./host-options.ts";
@@ -34,6 +34,7 @@ import { HostPlaces, type Starting } from "./host-places.ts";
 import type { HostStats } from "./host-stats.ts";
 import { HostWriters } from "./host-writers.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
+import type { Isolation } from "./isolation.ts";
 import { type Launcher, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork } from "./network.ts";
 import type { Scratches } from "./scratches.ts";
@@ -53,6 +54,8 @@ export class HostCompute implements Compute {
   readonly writers: HostWriters;
   /** What holds volumes to their sizes, for the machine's other drivers too. */
   readonly volumeImages: VolumeImages | undefined;
+  /** What keeps programs apart from this machine, and what is missing of it. */
+  readonly isolation: Isolation;
   readonly #options: HostOptions;
   readonly #cgroups: Cgroups | undefined;
   readonly #network: InstanceNetwork;
@@ -76,6 +79,7 @@ export class HostCompute implements Compute {
 
   private constructor(options: HostOptions, parts: HostParts) {
     this.#options = options;
+    this.isolation = parts.isolation;
     this.#cgroups = parts.cgroups;
     this.#network = parts.network;
     this.#groups = new HostGroups(parts.network.groups, () => this.#places.groupMembers());
@@ -114,16 +118,6 @@ export class HostCompute implements Compute {
   /** Lets instances reach the server at this port of `linkHost`. */
   openLink(port: number): Promise<void> {
     return this.#network.openLink(port);
-  }
-
-  /** From now on programs run as they are where nothing can keep them apart. */
-  allowUnsandboxed(): void {
-    this.#launcher.allowUnsandboxed();
-  }
-
-  /** Why programs are not kept apart from this machine, in words for the operator; undefined when they are. */
-  get warning(): string | undefined {
-    return this.#launcher.warning;
   }
 
   /** Finds every instance that a server before this one started, and removes what is left of those that are no more. */
@@ -185,12 +179,12 @@ export class HostCompute implements Compute {
   }
 
   async prepare(image: string, _progress: (line: string) => void): Promise<void> {
-    await existingFolder(image);
+    await checkFolderExists(image);
   }
 
-  /** Why the folder of an image is not given to programs of this account, as it is now. One that is not there yet may come. */
+  /** Why the folder of an image is not given to programs of this account, as it is now. One that is not here may be on another machine. */
   refuses(image: string, account: string): Promise<string | undefined> {
-    return refusalOf(this.#appOf(image, account));
+    return refusalOf(this.#appOf(image, account), this.#options.isOnlyMachine ?? true);
   }
 
   async #appOf(image: string, account: string): Promise<HostFolder | undefined> {
@@ -232,7 +226,7 @@ export class HostCompute implements Compute {
   async #begin(id: string, spec: InstanceSpec, given: readonly string[], before?: HostInstance): Promise<Instance> {
     const app = await this.#appOf(spec.image, spec.account);
     checkPublish(spec.publish, this.publishing());
-    this.#launcher.check(spec);
+    await this.#launcher.check(spec);
     const { place, group, published = [] } = await this.#places.choose(id, spec, before?.kept);
     const folder = this.#folderOf(id);
     const segment = before?.kept.segment ?? this.#places.segmentOfNext();

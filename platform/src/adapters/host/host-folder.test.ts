@@ -4,7 +4,7 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type FolderRules, findFolder, MissingFolder } from "./host-folder.ts";
+import { checkFolderExists, type FolderRules, findFolder, MissingFolder, refusalOf } from "./host-folder.ts";
 import { parseMounts } from "./mounts.ts";
 
 interface Place extends AsyncDisposable {
@@ -12,6 +12,9 @@ interface Place extends AsyncDisposable {
   app: string;
   find(folder: string, options?: { owner?: boolean; rules?: Partial<FolderRules> }): Promise<string | undefined>;
 }
+
+const notFor = (path: string) =>
+  `there is no folder ${path} on this machine that programs may be given: it has to exist, be open to others as every folder above it is (chmod o+rX), and hold no socket`;
 
 /** A folder open to all with a project in it, and a data folder elsewhere. */
 async function place(): Promise<Place> {
@@ -95,8 +98,8 @@ test("a folder below a closed one is the owner's alone", async () => {
   for (const folder of [join(home, "project"), project]) await chmod(folder, 0o755);
   await chmod(home, 0o700);
   expect(await world.find(project, { owner: true })).toBe(project);
-  await expect(world.find(project)).rejects.toThrow(`lies below ${home}, which is closed to others: chmod o+x ${home}`);
-  await expect(world.find(project, { rules: { asAnother: false } })).rejects.toThrow(`lies below ${home}`);
+  await expect(world.find(project)).rejects.toThrow(notFor(project));
+  await expect(world.find(project, { rules: { asAnother: false } })).rejects.toThrow(notFor(project));
   expect(await world.find(project, { rules: { roots: [join(home, "project")] } })).toBe(project);
   expect(await world.find(project, { rules: { roots: [project] } })).toBe(project);
 });
@@ -108,7 +111,7 @@ test("within an operator's folder those on the way count", async () => {
   await mkdir(below, { recursive: true });
   await chmod(below, 0o755);
   await chmod(closed, 0o700);
-  await expect(world.find(below, { rules: { roots: [world.app] } })).rejects.toThrow(`lies below ${closed}`);
+  await expect(world.find(below, { rules: { roots: [world.app] } })).rejects.toThrow(notFor(below));
 });
 
 test("a folder that others cannot read is refused where programs run as others", async () => {
@@ -116,7 +119,7 @@ test("a folder that others cannot read is refused where programs run as others",
   await chmod(world.app, 0o750);
   await expect(world.find(world.app, { owner: true })).rejects.toThrow(`chmod o+rX ${world.app}`);
   expect(await world.find(world.app, { owner: true, rules: { asAnother: false } })).toBe(world.app);
-  await expect(world.find(world.app, { rules: { asAnother: false } })).rejects.toThrow(`chmod o+rX ${world.app}`);
+  await expect(world.find(world.app, { rules: { asAnother: false } })).rejects.toThrow(notFor(world.app));
 });
 
 test("an operator's list of folders holds for everybody, links resolved", async () => {
@@ -145,12 +148,59 @@ test("what packages and history hold is not looked through", async () => {
   expect(await world.find(world.app, { owner: true })).toBe(world.app);
 });
 
-test("a missing folder and a file are none", async () => {
+test("a missing folder and a file are none, and the owner reads which and what to do", async () => {
   await using world = await place();
   const file = join(world.app, "file");
   await writeFile(file, "");
   for (const path of [join(world.app, "gone"), file, "/a\0b"])
     await expect(world.find(path)).rejects.toThrow(MissingFolder);
+  const gone = join(world.app, "gone");
+  await expect(world.find(gone, { owner: true })).rejects.toThrow(
+    `there is no folder ${gone} on this machine: make it`,
+  );
+  await expect(world.find(file, { owner: true })).rejects.toThrow(`${file} is no folder: name the folder`);
+});
+
+test("another account reads the same of what is there and may not be given as of what is not", async () => {
+  await using world = await place();
+  const [closed, file, link] = ["closed", "file", "link"].map((name) => join(world.path, name)) as [
+    string,
+    string,
+    string,
+  ];
+  await mkdir(join(closed, "below"), { recursive: true });
+  await chmod(closed, 0o700);
+  await writeFile(file, "");
+  await symlink("/proc", link);
+  const data = join(world.path, "data");
+  await mkdir(data);
+  await using _ = await listening(join(world.app, "s"));
+  const probes = [
+    closed,
+    join(closed, "below"),
+    join(closed, "gone"),
+    file,
+    link,
+    data,
+    world.app,
+    join(world.path, "gone"),
+  ];
+  for (const path of probes) {
+    const image = `host:${path}`;
+    const finding = () => findFolder(image, { data, asAnother: true }, false);
+    expect(await refusalOf(finding(), true)).toBe(notFor(path));
+    expect(await refusalOf(finding(), false)).toBeUndefined();
+    await expect(finding()).rejects.toThrow(notFor(path));
+  }
+  await expect(checkFolderExists(`host:${world.path}/gone`)).rejects.toThrow(notFor(`${world.path}/gone`));
+});
+
+test("a folder that is not here is refused at once where no other machine could have it", async () => {
+  await using world = await place();
+  const gone = join(world.app, "gone");
+  const finding = () => findFolder(`host:${gone}`, { data: "/nowhere", asAnother: true }, true);
+  expect(await refusalOf(finding(), true)).toContain(`there is no folder ${gone}`);
+  expect(await refusalOf(finding(), false)).toBeUndefined();
 });
 
 test("the kernel's mounts are read with the spaces in their names", () => {

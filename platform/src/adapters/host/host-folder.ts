@@ -23,7 +23,15 @@ export interface HostFolder {
   identity: string;
 }
 
+/** It is not on this machine, or as good as not there for who asks; another machine may have it. */
 export class MissingFolder extends StartRefused {}
+
+/**
+ * The whole reason for anybody but the owner: it is the same for a folder that is not there and one that may not be given, so that nobody
+ * learns what is on the machine.
+ */
+const noFolder = (named: string) =>
+  `there is no folder ${named} on this machine that programs may be given: it has to exist, be open to others as every folder above it is (chmod o+rX), and hold no socket`;
 
 /** The machine's own, with all below them. */
 const SYSTEM = ["/proc", "/sys", "/dev", "/run"];
@@ -38,13 +46,19 @@ const DEEPEST = 4;
 const MOST_ENTRIES = 10_000;
 const PASSED_BY = new Set(["node_modules", ".git"]);
 
-/** The real folder that an image names; undefined for `host` alone. */
-export async function existingFolder(image: string): Promise<HostFolder | undefined> {
+/** Refuses an image whose folder is not there, whoever asks. */
+export async function checkFolderExists(image: string): Promise<void> {
   const named = folderIn(image);
-  if (named === undefined) return undefined;
+  if (named !== undefined) await existing(named).catch(() => Promise.reject(new MissingFolder(noFolder(named))));
+}
+
+/** The real folder of this name. */
+async function existing(named: string): Promise<HostFolder> {
   const path = await realpath(named).catch(() => undefined);
   const found = path === undefined ? undefined : await lookAt(path);
-  if (!path || !found?.isDirectory()) throw new MissingFolder(`there is no folder ${named} on this machine`);
+  if (!path || !found)
+    throw new MissingFolder(`there is no folder ${named} on this machine: make it, or name one that is there`);
+  if (!found.isDirectory()) throw new MissingFolder(`${named} is no folder: name the folder that it is in`);
   return { path, identity: identityOf(found) };
 }
 
@@ -60,7 +74,14 @@ export async function findFolder(
   const named = folderIn(image);
   if (named === undefined) return undefined;
   refuseSystem(named, normalize(named).replace(/(.)\/$/, "$1"));
-  const folder = (await existingFolder(image))!;
+  return lookThrough(named, rules, ownersOwn).catch((error: unknown) => {
+    if (ownersOwn || !(error instanceof StartRefused)) throw error;
+    throw new MissingFolder(noFolder(named), { cause: error });
+  });
+}
+
+async function lookThrough(named: string, rules: FolderRules, ownersOwn: boolean): Promise<HostFolder> {
+  const folder = await existing(named);
   refuseSystem(named, folder.path);
   await refuseDisguised(named, folder);
   await refuseData(named, folder, rules.data);
@@ -72,14 +93,14 @@ export async function findFolder(
   return folder;
 }
 
-/** The reason of a refusal, which a missing folder is not yet. */
-export async function refusalOf(finding: Promise<unknown>): Promise<string | undefined> {
+/** The reason of a refusal, which a folder is not yet that another machine may have. */
+export async function refusalOf(finding: Promise<unknown>, isOnlyMachine: boolean): Promise<string | undefined> {
   try {
     await finding;
     return undefined;
   } catch (error) {
     if (!(error instanceof StartRefused)) throw error;
-    return error instanceof MissingFolder ? undefined : error.message;
+    return error instanceof MissingFolder && !isOnlyMachine ? undefined : error.message;
   }
 }
 

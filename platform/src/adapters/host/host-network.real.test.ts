@@ -11,9 +11,11 @@ import { realClock } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { ended, linesOf, newId, specOf } from "../../ports/compute/conformance-world.ts";
 import { BridgeNetwork, bridgeName } from "./bridge-network.ts";
+import { DriverProcess, leftWorld } from "./driver-world.ts";
 import { runTool } from "./forker.ts";
 import { keyOf } from "./host-options.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
+import { hardwareAddressIn } from "./links.ts";
 import { missingForTests } from "./machine.ts";
 
 const missing = await missingForTests();
@@ -186,6 +188,19 @@ test("a bridge that a killed server left half made is completed", async () => {
   await network.close();
 });
 
+test("a bridge is found where `/sys` shows the links of another network", async () => {
+  // As in a container that has a network of its own and the machine's `/sys`.
+  await using left = await leftWorld();
+  const setUp = `ip link set lo up; ip link add name ${bridge(left)} type bridge; exec "$@"`;
+  const driver = await DriverProcess.open(left.data, 60, ["unshare", "--net", "--", "sh", "-c", setUp, "sh"]);
+  const id = newId();
+  await driver.start(id, { ...specOf(left, []), entrypoint: [], cmd: ["sh", "-c", "cat /proc/net/dev"] });
+  await driver.kill();
+  const { lines } = await linesOf(await left.reopen(), id);
+  expect(lines.join()).toContain("eth0:");
+  await left.compute.remove(id);
+});
+
 test("an instance that takes the place of another is reached at once", async () => {
   const neighbour = newId();
   await world.compute.start(neighbour, specOf(world, [{ stayUntilAsked: 0 }]));
@@ -218,7 +233,8 @@ const asks = (targets: readonly (readonly [host: string, port: number])[]) => `
   Promise.all(${JSON.stringify(targets)}.map(ask)).then((lines) => { console.log(lines.join("\\n")); process.exit(); });`;
 
 const bridge = ({ data }: HostWorld) => bridgeName(keyOf(join(data, "instances")).key);
-const linkAddress = async (link: string) => (await readFile(`/sys/class/net/${link}/address`, "utf8")).trim();
+const linkAddress = async (link: string) =>
+  hardwareAddressIn(await runTool("/usr/sbin/ip", ["-o", "link", "show", "dev", link]))!;
 
 /** The machine asks anew who has an address after 7 s at the earliest; whatever is answered before was never lost. */
 const soon = <T>(act: Promise<T>): Promise<T> =>

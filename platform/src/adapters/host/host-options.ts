@@ -1,13 +1,17 @@
 /** What the host driver is told, and by what the parts of one data folder are named on the machine. */
 import { createHash } from "node:crypto";
+import type { Log } from "../../kernel/log.ts";
 import type { GpuMode } from "./gpus.ts";
 import type { LauncherOptions } from "./launcher.ts";
 import type { NetworkOptions } from "./open-network.ts";
 import type { OutputLimits } from "./output-file.ts";
 
-export interface HostOptions extends Omit<LauncherOptions, "key">, NetworkOptions {
+export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation">, NetworkOptions {
+  /** Run programs also where they cannot be kept apart from the machine. Otherwise they are refused. */
+  unsandboxed: boolean;
   /** Storage for volumes that other machines have too. */
   sharedVolumes?: string | undefined;
+  log: Log;
   gpus: GpuMode;
   /** Names of the catalog's GPU types. */
   gpuTypes: readonly string[];
@@ -19,6 +23,8 @@ export interface HostOptions extends Omit<LauncherOptions, "key">, NetworkOption
   output: OutputLimits;
   /** Folders that images must lie in; any where nothing is said. */
   roots?: readonly string[];
+  /** Nobody else runs instances of this installation, as is so where nothing is said. */
+  isOnlyMachine?: boolean;
   /** Whether an account is that of the installation's owner, as every account is where nothing is said. */
   isOwners?: (account: string) => Promise<boolean>;
 }

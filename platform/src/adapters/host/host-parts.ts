@@ -8,6 +8,7 @@ import { HostExec } from "./host-exec.ts";
 import type { HostInstance } from "./host-instance.ts";
 import { type HostOptions, keyOf } from "./host-options.ts";
 import { HostStats } from "./host-stats.ts";
+import { Isolation } from "./isolation.ts";
 import { Launcher } from "./launcher.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
@@ -17,6 +18,7 @@ import { VolumeImages } from "./volume-images.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface HostParts {
+  isolation: Isolation;
   cgroups: Cgroups | undefined;
   network: InstanceNetwork;
   launcher: Launcher;
@@ -35,17 +37,19 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
   const { key, seed } = keyOf(folder);
   const watchdog = new Watchdog(folder, options.watchdogS, clock);
   await watchdog.takeOver();
-  const launcher = await Launcher.open({ ...options, key });
+  const { unsandboxed, isOwners = async () => true } = options;
+  const isolation = new Isolation({ leave: unsandboxed ? "all" : "nobody", isOwners });
+  const launcher = await Launcher.open({ ...options, key, isolation });
   const opened = await openCgroups({
     place: await thisProcess(),
     name: `millrace-${key}`,
     file: join(folder, ".cgroups"),
     clock,
   });
-  if ("cannot" in opened) options.log.warn({}, `instances run without limits and are never frozen: ${opened.cannot}`);
+  if ("cannot" in opened) isolation.note("limits", `instances would run without limits: ${opened.cannot}`);
   const cgroups = "cannot" in opened ? undefined : opened;
   const [network, gpus, images] = await Promise.all([
-    openNetwork(options, { key, seed, sandboxed: launcher.sandboxed }),
+    openNetwork(options, { key, seed, sandboxed: launcher.sandboxed, isolation }),
     findGpus({ mode: options.gpus, types: options.gpuTypes, mayBeVirtual: options.onLoopback }),
     launcher.sandboxed ? VolumeImages.open(options.volumes) : undefined,
   ]);
@@ -56,6 +60,7 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
   const exec = await HostExec.open({ launcher, cgroups, clock });
   const stats = new HostStats({ cgroups, gpus, launcher, clock });
   return {
+    isolation,
     cgroups,
     network,
     launcher,

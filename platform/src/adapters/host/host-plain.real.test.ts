@@ -9,13 +9,13 @@ const bubblewrap = { cannot: "install bubblewrap (apt-get install bubblewrap)" }
 test("programs are refused with what to install", async () => {
   await using world = await openHost({ bubblewrap });
   await expect(world.compute.start(newId(), specOf(world, []))).rejects.toThrow("apt-get install bubblewrap");
-  expect(world.compute.warning).toContain("apt-get install bubblewrap");
+  expect(world.compute.isolation.warning).toContain("apt-get install bubblewrap");
   expect(world.compute.capabilities).toMatchObject({ sandbox: false, ownNetwork: false });
 });
 
 test("programs that may run without a sandbox come with a warning that says what to install", async () => {
   await using world = await openHost({ bubblewrap, unsandboxed: true });
-  expect(world.compute.warning).toContain("apt-get install bubblewrap");
+  expect(world.compute.isolation.warning).toContain("apt-get install bubblewrap");
 });
 
 computeConformance("HostCompute without a sandbox", () => openHost({ bubblewrap, unsandboxed: true }));

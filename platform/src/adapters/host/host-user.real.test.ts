@@ -1,12 +1,13 @@
-/** The host driver of a server that is not root: a sandbox all the same, on the machine's network, without limits. */
+/** The host driver of a server that is not root: where that is allowed, a sandbox all the same, on the machine's network, without limits. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { access, chown, mkdtemp, readFile, rm } from "node:fs/promises";
+import { access, chown, mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { expect, test } from "vitest";
+import { beforeEach, expect, test } from "vitest";
 import { realClock, sleep } from "../../kernel/clock.ts";
+import type { InstanceSpec } from "../../ports/compute/compute.ts";
 import { newId, specOf } from "../../ports/compute/conformance-world.ts";
 import { openHost } from "./host-world.ts";
 import { missingForTests } from "./machine.ts";
@@ -15,48 +16,69 @@ import { sendSignal } from "./processes.ts";
 const NOBODY = 65_534;
 const missing = await missingForTests();
 
-test("programs see neither the machine nor the data folder of the user they run as", async ({ skip }) => {
+beforeEach(async ({ skip }) => {
   skip(missing !== undefined, missing);
   skip(!(await othersMayRead(process.execPath)), "this checkout lies where other users cannot reach");
+});
+
+test("programs that would share the machine's network and have no limits are refused, and nothing of them runs", async () => {
   await using world = await openHost();
+  await using driver = await nobodysDriver();
+  const id = newId();
+  const refusal = await driver.tell(id, { ...specOf(world, []), entrypoint: [], cmd: ["id"] });
+  expect(refusal).toContain(`refused ${id} programs cannot be kept apart from this machine`);
+  expect(refusal).toContain("instances would share the machine's network: only root can give instances a network");
+  expect(refusal).toContain("instances would run without limits");
+  expect(refusal).toContain("MILLRACE_SANDBOX=optional");
+  expect(await readdir(join(driver.data, "instances"))).not.toContain(id);
+});
+
+test("programs see neither the machine nor the data folder of the user they run as", async () => {
+  await using world = await openHost();
+  await using driver = await nobodysDriver("unsandboxed");
+  const { data } = driver;
+  const id = newId();
+  const script = `id -u; ls ${data} /root /home /etc/shadow 2>&1 | grep -c 'No such file'; ls /proc | grep -cE '^[0-9]+$'; unshare -U true 2>&1`;
+  expect(await driver.tell(id, { ...specOf(world, []), entrypoint: [], cmd: ["sh", "-c", script] })).toBe(
+    `started ${id}`,
+  );
+  const folder = join(data, "instances", id);
+  await until(async () => (await readFile(join(folder, "exit"), "utf8").catch(() => "")).endsWith("\n"));
+  const lines = (await readFile(join(folder, "output"), "utf8")).trimEnd().split("\n");
+  expect(lines.slice(0, 2)).toEqual([String(NOBODY), "4"]);
+  expect(Number(lines[2])).toBeLessThan(6);
+  expect(lines[3]).toContain("not permitted");
+});
+
+/** A driver in a process of a user without privileges, on a data folder of its own. */
+async function nobodysDriver(...words: string[]) {
   const data = await mkdtemp(join(tmpdir(), "millrace-data-"));
   await chown(data, NOBODY, NOBODY);
-  const id = newId();
-  const driver = spawn(
-    "/usr/bin/setpriv",
-    [
-      `--reuid=${NOBODY}`,
-      `--regid=${NOBODY}`,
-      "--clear-groups",
-      process.execPath,
-      join(import.meta.dirname, "driver-process.ts"),
-      data,
-      "1",
-    ],
-    { stdio: ["pipe", "pipe", "ignore"] },
-  );
-  try {
-    await once(createInterface({ input: driver.stdout }), "line");
-    const script = `id -u; ls ${data} /root /home /etc/shadow 2>&1 | grep -c 'No such file'; ls /proc | grep -cE '^[0-9]+$'; unshare -U true 2>&1`;
-    const spec = { ...specOf(world, []), entrypoint: [], cmd: ["sh", "-c", script] };
-    driver.stdin.write(`${JSON.stringify({ id, spec })}\n`);
-    const folder = join(data, "instances", id);
-    await until(async () => (await readFile(join(folder, "exit"), "utf8").catch(() => "")).endsWith("\n"));
-    const lines = (await readFile(join(folder, "output"), "utf8")).trimEnd().split("\n");
-    expect(lines.slice(0, 2)).toEqual([String(NOBODY), "4"]);
-    expect(Number(lines[2])).toBeLessThan(6);
-    expect(lines[3]).toContain("not permitted");
-  } finally {
-    sendSignal(driver.pid!, "SIGKILL");
-    await until(() =>
-      access(join(data, "instances", ".watchdog")).then(
-        () => false,
-        () => true,
-      ),
-    );
-    await rm(data, { recursive: true });
-  }
-});
+  const program = [process.execPath, join(import.meta.dirname, "driver-process.ts"), data, "1", ...words];
+  const drop = [`--reuid=${NOBODY}`, `--regid=${NOBODY}`, "--clear-groups"];
+  const driver = spawn("/usr/bin/setpriv", [...drop, ...program], { stdio: ["pipe", "pipe", "ignore"] });
+  const lines = createInterface({ input: driver.stdout });
+  await once(lines, "line");
+  return {
+    data,
+    /** What it says of the start. */
+    async tell(id: string, spec: InstanceSpec): Promise<string> {
+      const said = once(lines, "line");
+      driver.stdin.write(`${JSON.stringify({ id, spec })}\n`);
+      return (await said)[0];
+    },
+    async [Symbol.asyncDispose]() {
+      sendSignal(driver.pid!, "SIGKILL");
+      await until(() =>
+        access(join(data, "instances", ".watchdog")).then(
+          () => false,
+          () => true,
+        ),
+      );
+      await rm(data, { recursive: true });
+    },
+  };
+}
 
 async function othersMayRead(path: string): Promise<boolean> {
   const child = spawn("/usr/bin/setpriv", [`--reuid=${NOBODY}`, "--clear-groups", path, "--version"], {

@@ -10,6 +10,7 @@ import type { Device } from "./gpus.ts";
 import type { HostFolder } from "./host-folder.ts";
 import { LAUNCH, MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
+import type { Isolation } from "./isolation.ts";
 import { plainLibrary } from "./library.ts";
 import { type Identity, identityOf, withCommand } from "./processes.ts";
 import {
@@ -53,8 +54,7 @@ export interface LauncherOptions {
   volumes: string;
   /** Tells the names of one data folder from those of another. */
   key: string;
-  /** Without bubblewrap, run programs as they are. Otherwise they are refused. */
-  unsandboxed: boolean;
+  isolation: Isolation;
   /** Programs may write to the folder of their image, as far as its permissions let them. */
   writableApp: boolean;
   /** The folder of the worker library, for programs that bring none of their own. */
@@ -95,7 +95,6 @@ export class Launcher {
   /** Of names in memory, which all data folders share. */
   readonly #prefix: string;
   #library: Promise<string> | undefined;
-  #unsandboxed: boolean;
 
   private constructor(
     options: LauncherOptions,
@@ -108,18 +107,18 @@ export class Launcher {
     this.#system = system;
     this.#filter = filter;
     this.#prefix = `millrace-${options.key}-`;
-    this.#unsandboxed = options.unsandboxed;
     removeNamed(this.#prefix);
   }
 
   static async open(options: LauncherOptions): Promise<Launcher> {
     const filter = isFiltered(process.arch) ? join(options.folder, ".seccomp") : undefined;
     if (filter && isFiltered(process.arch)) await replaceFile(filter, seccompFilter(process.arch));
-    return new Launcher(options, options.bubblewrap ?? (await findBubblewrap()), await systemView(), filter);
-  }
-
-  allowUnsandboxed(): void {
-    this.#unsandboxed = true;
+    const bubblewrap = options.bubblewrap ?? (await findBubblewrap());
+    const launcher = new Launcher(options, bubblewrap, await systemView(), filter);
+    options.isolation.note("sandbox", "cannot" in bubblewrap ? bubblewrap.cannot : undefined);
+    if (launcher.sandboxed && !filter)
+      options.isolation.note("calls", `there is no filter of system calls for this processor, ${process.arch}`);
+    return launcher;
   }
 
   get sandboxed(): boolean {
@@ -137,18 +136,9 @@ export class Launcher {
     return { prefix: this.#prefix, bubblewrap, filter: this.#filter };
   }
 
-  get warning(): string | undefined {
-    if (!("cannot" in this.#bubblewrap)) return undefined;
-    const reason = this.#bubblewrap.cannot;
-    return this.#unsandboxed
-      ? `programs are not kept apart from this machine: they can read what this server can. To keep them apart, ${reason}`
-      : `programs cannot be kept apart from this machine, and are refused: ${reason}`;
-  }
-
   /** Refuses what could not run. */
-  check({ entrypoint, cmd, env, mounts = [] }: InstanceSpec): void {
-    if ("cannot" in this.#bubblewrap && !this.#unsandboxed)
-      throw new StartRefused(`programs cannot be kept apart from this machine: ${this.#bubblewrap.cannot}`);
+  async check({ account, entrypoint, cmd, env, mounts = [] }: InstanceSpec): Promise<void> {
+    await this.#options.isolation.check(account);
     if (entrypoint.length + cmd.length === 0)
       throw new StartRefused(
         "there is no command to run: an image of the form 'host' needs an entrypoint or a command",

@@ -1,6 +1,7 @@
 /** Looks over the machine for what is left of an instance: for tests. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
+import { linkNames } from "./links.ts";
 
 /** Processes, control groups, links, mounts and files that have to do with an instance, in words. */
 export async function remainsOf(id: string, data: string): Promise<string[]> {
@@ -63,7 +64,7 @@ async function foldersNamed(id: string, folder: string, depth: number): Promise<
 
 /** Bridges and files of names of groups whose names begin with that of this bridge, and links of members. */
 export async function groupsLeftBy(bridge: string): Promise<string[]> {
-  const links = (await readdir("/sys/class/net")).filter((name) => /[gx]\d+$/.test(name));
+  const links = [...(await linkNames())].filter((name) => /[gx]\d+$/.test(name));
   const names = await readdir("/run/millrace-groups").catch(() => []);
   return [...links.map((name) => `link ${name}`), ...names.map((name) => `names ${name}`)].filter((thing) =>
     thing.includes(` ${bridge}`),

@@ -110,9 +110,10 @@ done
 if [ -z "$(running)" ] && ! server_lives; then
   for base in "$@"; do rmdir "$base"/*/ "$base"; done
   if [ -n "$bridge" ]; then
-    for group in /sys/class/net/"$bridge"g*; do
-      ip link delete "${group##*/}"
-      rm -f "/run/millrace-groups/${group##*/}"
+    # Asked of the kernel: /sys may show the links of another network namespace.
+    sed -n "s/^ *\(${bridge}g[0-9]*\):.*/\1/p" /proc/self/net/dev | while read -r group; do
+      ip link delete "$group"
+      rm -f "/run/millrace-groups/$group"
     done
     ip link delete "$bridge"
     nft delete table inet "$table"
