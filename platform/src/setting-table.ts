@@ -314,7 +314,8 @@ export const settingTable = {
     flag: "frozen-mb",
     variable: "MILLRACE_FROZEN_MB",
     value: "MB",
-    about: "memory that frozen workers may have together; default: half of the machine's; 0 freezes none",
+    about:
+      "memory that frozen workers of a machine may hold together, as measured; default: half of the machine's; 0 freezes none",
     read: whole(0, 100_000_000),
   },
   stream: {

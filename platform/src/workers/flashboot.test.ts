@@ -270,6 +270,41 @@ describe("room", () => {
   const gpus = [{ type: "NVIDIA A40", count: 1, virtual: false }];
   const gpu = { id: "NVIDIA A40" };
 
+  /** A worker of the machine's only GPU, which is given all of its memory, and of which it holds this much. */
+  async function largeWorker(heldMb: number, machine: object = {}): Promise<FleetWorld & { worker: Program }> {
+    const capacity = { gpus, memoryMb: 32_768 };
+    const world = await setupFleet({ machine: { capacity, ...machine }, endpoint: { ...FLASHBOOT, gpu } });
+    await doneJob(world);
+    const worker = world.running()[0]!;
+    worker.instance.uses = { memoryBytes: heldMb * 1_048_576 };
+    await world.pass(4);
+    return Object.assign(world, { worker });
+  }
+
+  test("is counted by what a frozen worker holds: one that was given all memory of its machine stays, with its GPU", async () => {
+    await using world = await largeWorker(3072);
+    const { worker } = world;
+    expect(worker.instance.spec.limits.memoryMb).toBeGreaterThan(16_384);
+    expect(await world.record(worker.id)).toMatchObject({ state: "FROZEN", heldMb: 3072, gpuCount: 1 });
+    await world.pass(60);
+    expect([stateOf(worker), world.started.length]).toEqual(["frozen", 1]);
+    const job = await world.submit();
+    await world.settle();
+    expect([stateOf(worker), (await worker.take())?.id]).toEqual(["running", job]);
+  });
+
+  test("is not kept for a worker that holds more than it may once it stands still, and its log says how much", async () => {
+    await using world = await largeWorker(16_385);
+    expect(await world.compute.list()).toEqual([]);
+    const reason = "it holds 16385 MB, and frozen workers may hold 16384 MB together";
+    expect(await world.log(world.worker.id)).toEqual(expect.arrayContaining(["[frozen]", `[ending: ${reason}]`]));
+  });
+
+  test("is counted by what a worker was given where nobody can tell what it holds", async () => {
+    await using world = await largeWorker(3072, { capabilities: { stats: false } });
+    expect(await world.compute.list()).toEqual([]);
+  });
+
   test("is made by a frozen worker for one that a job needs, and 'no capacity' is never the reason", async () => {
     await using world = await setupFleet({ machine: { capacity: { gpus } }, endpoint: { ...FLASHBOOT, gpu } });
     const frozen = await frozenWorker(world);
@@ -301,6 +336,7 @@ describe("room", () => {
       await world.call("POST", `/v2/${endpoint}/run`, { body: { input: {} } });
       await world.settle();
       const worker = world.running().find(({ env }) => env.RUNPOD_ENDPOINT_ID === endpoint)!;
+      worker.instance.uses = { memoryBytes: 4096 * 1_048_576 };
       await worker.done((await worker.take())!.id);
       await world.pass(4);
     }

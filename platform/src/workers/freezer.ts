@@ -1,6 +1,7 @@
 /** Stops the idle workers of one machine where they are, and lets them go on when they are needed, as their records say. */
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { floating } from "../kernel/floating.ts";
 import type { Compute, InstanceState } from "../ports/compute/compute.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { callOf } from "./call.ts";
@@ -24,6 +25,7 @@ export class CannotThaw extends Error {}
 
 /** A worker that has neither asked for work nor been found well so long after its thaw never will. */
 const THAW_LIMIT_MS = 10_000;
+const MB = 2 ** 20;
 
 export class Freezer {
   readonly #parts: FreezerParts;
@@ -68,6 +70,7 @@ export class Freezer {
   async learn(worker: WorkerItem, state: InstanceState, isRecovery: boolean): Promise<WorkerItem> {
     if (state === "frozen") this.#frozen.add(worker.id);
     else this.#frozen.delete(worker.id);
+    if (state === "frozen" && worker.doc.heldMb === undefined) this.#measureLater(worker);
     const wasThawed = isRecovery && state === "running" && worker.doc.state === "FROZEN";
     return (wasThawed && (await this.#recordThaw(worker))) || worker;
   }
@@ -94,6 +97,7 @@ export class Freezer {
       if (await this.#stop(worker)) {
         this.#frozen.add(worker.id);
         workerLog.say(worker, "frozen");
+        this.#measureLater(worker);
       } else await this.#recordThaw(worker);
     } catch (error) {
       const reason = `${worker.doc.reason}, and could not be frozen: ${(error as Error).message}`;
@@ -101,6 +105,21 @@ export class Freezer {
     }
     // A job that came meanwhile passed it by.
     changed(worker.doc.owner);
+  }
+
+  /** Beside everything else: a job that comes meanwhile must not wait for it. */
+  #measureLater(worker: WorkerItem): void {
+    // Nothing is lost where that fails: it is measured at its next freeze, or by the next server.
+    floating(this.#measure(worker), () => {});
+  }
+
+  /** Puts on record what it holds now that it stands still; where nobody can tell, what it was given. */
+  async #measure({ id, doc: { owner, memoryMb } }: WorkerItem): Promise<void> {
+    const { compute, records, changed } = this.#parts;
+    const stats = await compute.stats(id).catch(() => undefined);
+    const heldMb = stats?.memoryBytes === undefined ? memoryMb : Math.ceil(stats.memoryBytes / MB);
+    for (let now = await records.find(id); now?.doc.state === "FROZEN"; now = await records.find(id))
+      if (await records.update(now, { heldMb })) return changed(owner);
   }
 
   /** False when it is busy again. */

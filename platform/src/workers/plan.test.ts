@@ -305,7 +305,10 @@ describe("with FlashBoot", () => {
   test("an idle worker is frozen, and ended where there is no memory for it", () => {
     const given = { endpoint: { flashboot } as const, workers: [worker("w")], jobs: { w: 0 }, idle: { w: 10 } };
     expect(planned(given)).toEqual(["freeze w"]);
-    expect(planned({ ...given, frozenMb: 4095 })).toEqual(["drain w"]);
+    expect(planned({ ...given, frozenMb: 0 })).toEqual(["drain w"]);
+    const measured = { ...given, workers: [worker("w", { heldMb: 4096 })] };
+    expect(planned({ ...measured, frozenMb: 4096 })).toEqual(["freeze w"]);
+    expect(planned({ ...measured, frozenMb: 4095 })).toEqual(["drain w"]);
     expect(planned({ ...given, endpoint: { flashboot, workers: { min: 1, max: 3, idleTimeout: 10 } } })).toEqual([]);
   });
 

@@ -58,7 +58,7 @@ export interface PlannerParts {
 export interface FrozenLimits {
   /** How long a worker may stay frozen. */
   forMs: number;
-  /** What the frozen workers of a machine may have of its memory; half of it by default. */
+  /** What the frozen workers of a machine may hold of its memory, by what was measured; half of it by default. */
   memoryMb?: number;
 }
 

@@ -13,7 +13,7 @@ import { Shelf } from "./shelf.ts";
 const GPU = "NVIDIA A40";
 
 function worker(id: string, frozenAt: number, changes: Partial<KeptWorker> = {}): WorkerItem {
-  const place = { machine: "m", vcpu: 2, memoryMb: 4096 };
+  const place = { machine: "m", vcpu: 2, memoryMb: 4096, heldMb: 4096 };
   const times = { startedAt: 0, readyAt: 0, frozenAt };
   const doc = workerDoc({ state: "FROZEN", ...place, ...times, ...changes });
   return { id, account: "a", createdAt: 0, version: 1, doc };
@@ -85,14 +85,27 @@ describe("memory", () => {
     const { shelf } = shelfOf([worker("old", 1)], { memoryMb: 4096 });
     expect([shelf.put(idle), ids(shelf.letGoOverflow().map((one) => one.worker))]).toEqual([undefined, ["old"]]);
     const full = shelfOf([worker("priority", 1, { keptLast: true })], { memoryMb: 4096 });
-    expect(full.shelf.put(idle)).toEqual({ reason: "frozen workers may hold 4096 MB" });
+    expect(full.shelf.put(idle)).toEqual({ reason: "it holds 4096 MB, and frozen workers may hold 4096 MB together" });
     expect(full.shelf.letGoOverflow()).toEqual([]);
   });
 
   test("that would never be enough for a worker costs the others nothing", () => {
     const { shelf } = shelfOf([worker("small", 1)], { memoryMb: 4096 });
-    expect(shelf.put(worker("large", 0, { state: "READY", memoryMb: 8192 }))).toBeDefined();
+    expect(shelf.put(worker("large", 0, { state: "READY", heldMb: 8192 }))).toBeDefined();
     expect(shelf.letGoOverflow()).toEqual([]);
+  });
+
+  test("is counted by what workers hold, not by what they were given", () => {
+    const frozen = [worker("all", 1, { memoryMb: 129_024, heldMb: 3072 }), worker("some", 2, { heldMb: 1024 })];
+    expect(overflow(frozen, 4096)).toEqual([]);
+    expect(overflow(frozen, 4095)).toEqual(["all"]);
+  });
+
+  test("of a worker that was never measured is not known: it is put there, but where nothing may be frozen", () => {
+    const { heldMb: _, ...doc } = worker("idle", 0, { state: "READY", memoryMb: 129_024 }).doc;
+    const idle = { ...worker("idle", 0), doc };
+    expect(shelfOf([worker("old", 1)], { memoryMb: 4096 }).shelf.put(idle)).toBeUndefined();
+    expect(shelfOf([], { memoryMb: 0 }).shelf.put(idle)).toEqual({ reason: "frozen workers may hold 0 MB together" });
   });
 });
 

@@ -9,7 +9,7 @@ import type { WorkerItem } from "../resources/workers/records.ts";
 export interface ShelfLimits {
   /** How long a worker may stay frozen. */
   forMs: number;
-  /** What the frozen workers of a machine may have of its memory. */
+  /** What the frozen workers of a machine may hold of its memory, by what was measured. */
   memoryMb: (machine: string) => number;
 }
 
@@ -27,12 +27,16 @@ export class Shelf {
     this.#limits = limits;
   }
 
-  /** Puts an idle worker there, if need be in the place of lesser ones; why not, when there is no memory for it. */
+  /**
+   * Puts an idle worker there, if need be in the place of lesser ones; why not, when there is no memory for it. One that was never frozen gets
+   * its chance: what it holds is measured then, and it is let go if that is too much.
+   */
   put(worker: WorkerItem): { reason: string } | undefined {
+    const machine = worker.doc.machine!;
     this.#frozen.add(worker);
-    if (!this.#tooMany(worker.doc.machine!).includes(worker)) return undefined;
+    if (this.#limits.memoryMb(machine) > 0 && !this.#tooMany(machine).includes(worker)) return undefined;
     this.#frozen.delete(worker);
-    return { reason: this.#boundOf(worker.doc.machine!) };
+    return { reason: this.#boundOf(worker) };
   }
 
   has(worker: WorkerItem): boolean {
@@ -51,7 +55,7 @@ export class Shelf {
   letGoOverflow(): { worker: WorkerItem; reason: string }[] {
     const machines = new Set([...this.#frozen].map(({ doc }) => doc.machine!));
     const overflow = [...machines].flatMap((machine) =>
-      this.#tooMany(machine).map((worker) => ({ worker, reason: this.#boundOf(machine) })),
+      this.#tooMany(machine).map((worker) => ({ worker, reason: this.#boundOf(worker) })),
     );
     for (const { worker } of overflow) this.take(worker);
     return overflow;
@@ -80,14 +84,16 @@ export class Shelf {
     return lettingGoOrder(here)
       .reverse()
       .filter(({ doc }) => {
-        if (doc.memoryMb > left) return true;
-        left -= doc.memoryMb;
+        const { heldMb = 0 } = doc;
+        if (heldMb > left) return true;
+        left -= heldMb;
         return false;
       });
   }
 
-  #boundOf(machine: string): string {
-    return `frozen workers may hold ${this.#limits.memoryMb(machine)} MB`;
+  #boundOf({ doc: { machine, heldMb } }: WorkerItem): string {
+    const holds = heldMb === undefined ? "" : `it holds ${heldMb} MB, and `;
+    return `${holds}frozen workers may hold ${this.#limits.memoryMb(machine!)} MB together`;
   }
 }
 

@@ -57,6 +57,8 @@ export type KeptWorker = KeptInstance & {
   failedAt: number | null;
   /** When it was last frozen. */
   frozenAt?: number;
+  /** Memory that its program held when it was last frozen; absent before it was measured. */
+  heldMb?: number;
   /** Of frozen workers it is let go last. */
   keptLast?: boolean;
   /** Absent or null while it is READY and nothing hinders it; of no meaning in other states. */
