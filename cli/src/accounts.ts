@@ -1,15 +1,21 @@
 /** `millrace accounts`: the accounts of an installation. */
 
+import {
+  finishRemovals,
+  type Installation,
+  openInstallation,
+  refuseNoInstallation,
+} from "@millrace/platform/installation.ts";
 import { timestamp } from "@millrace/platform/kernel/clock.ts";
 import { nanosOf, usdOf } from "@millrace/platform/kernel/money.ts";
-import { finishRemovals } from "@millrace/platform/main.ts";
 import { parseQuotas, type Quotas, quotaText } from "@millrace/platform/resources/account/quotas.ts";
 import { shown as shownAccount } from "@millrace/platform/resources/spending/rest-v2.ts";
-import type { Standing } from "@millrace/platform/resources/spending/service.ts";
+import type { SpendBook, Standing } from "@millrace/platform/resources/spending/service.ts";
 import { Command, InvalidArgumentError } from "commander";
 import {
   byCommand,
   inInstallation,
+  type Opened,
   type PlaceOptions,
   parseUsd,
   placeSettings,
@@ -57,7 +63,8 @@ function createAccount(): Command {
 
 function listAccounts(): Command {
   return common("list", "list accounts").action((options: Options) =>
-    inInstallation(options, async ({ accounts, spending }) => {
+    inInstallation(options, async ({ accounts, ...opened }) => {
+      const spending = await spendingIn(opened);
       const all = (await accounts.list()).map(async (account) => ({
         ...account,
         createdAt: timestamp(account.createdAt),
@@ -77,12 +84,32 @@ function showAccount(): Command {
   return common("show", "show an account, with what it has spent and may spend")
     .argument("<id or name>")
     .action((idOrName: string, options: Options) =>
-      inInstallation(options, async ({ accounts, spending }) => {
+      inInstallation(options, async ({ accounts, ...opened }) => {
+        const spending = await spendingIn(opened);
         const { account } = await accounts.ownerOf(idOrName);
         const shown = shownAccount(await spending.standing(account));
         print(shown, options.json, () => Object.entries(shown).map(([name, value]) => `${name}  ${value ?? "none"}`));
       }),
     );
+}
+
+/** What is spent and may be, loaded by a command that speaks of money. */
+async function spendingIn(records: Pick<Opened, "store" | "clock">): Promise<SpendBook> {
+  const { SpendBook } = await import("@millrace/platform/resources/spending/service.ts");
+  const spending = new SpendBook(records);
+  await spending.prepare();
+  return spending;
+}
+
+/** Everything that an account may have, to be removed with it. */
+async function inWholeInstallation<T>(
+  options: PlaceOptions,
+  work: (installation: Installation, finishRemovals: () => Promise<boolean>) => Promise<T>,
+): Promise<T> {
+  const settings = placeSettings(options);
+  await refuseNoInstallation(settings);
+  await using installation = await openInstallation(settings, { thread: false });
+  return await work(installation, () => finishRemovals(settings, installation));
 }
 
 /** What a list says of an account's money. */
@@ -110,7 +137,8 @@ function creditAccount(): Command {
     .argument("<id or name>")
     .argument("<usd>", "such as 25 or 0.5; 0 keeps a balance of nothing", parseUsd)
     .action((idOrName: string, usd: number, options: Options) =>
-      inInstallation(options, async ({ accounts, spending, audit }) => {
+      inInstallation(options, async ({ accounts, audit, ...opened }) => {
+        const spending = await spendingIn(opened);
         const { account } = await accounts.ownerOf(idOrName);
         const deed = byCommand(account, "creditAccount", { type: "account", id: account }, ["credit"]);
         const balance = usdOf(await audit.record(deed, () => spending.credit(account, nanosOf(usd))));
@@ -136,7 +164,8 @@ function setSpending(): Command {
     .option("--spend-webhook <url>", "what is posted a warning at 80% and 100% of a limit; none: nothing")
     .option("--no-balance", "keep no balance any more: credit is no limit")
     .action((idOrName: string, { spendLimit, spendWebhook, balance, ...options }: SpendingOptions) =>
-      inInstallation(options, async ({ accounts, spending, audit }) => {
+      inInstallation(options, async ({ accounts, audit, ...opened }) => {
+        const spending = await spendingIn(opened);
         const { account } = await accounts.ownerOf(idOrName);
         const change = {
           ...(spendLimit !== undefined && { most: nanosOf(spendLimit) }),
@@ -178,7 +207,7 @@ function deleteAccount(): Command {
     .argument("<id or name>")
     .option("--yes", "do not ask")
     .action((idOrName: string, options: Options & { yes?: boolean }) =>
-      inInstallation(options, async (installation) => {
+      inWholeInstallation(options, async (installation, finishRemovals) => {
         if (!options.yes)
           throw new Error(`this deletes everything that '${idOrName}' has, for good; add --yes to do it`);
         const { accounts, audit } = installation;
@@ -189,7 +218,7 @@ function deleteAccount(): Command {
           id: account,
         });
         await audit.record(deed, () => accounts.delete(idOrName), { first: true });
-        const complete = await finishRemovals(placeSettings(options), installation);
+        const complete = await finishRemovals();
         const later = "the server has not removed its jobs yet; it does so as soon as it can";
         print({ deleted: idOrName, complete }, options.json, () => [
           `deleted ${idOrName}`,

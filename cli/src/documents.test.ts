@@ -8,13 +8,7 @@ import { shown, withDiagram } from "../../scripts/lifecycle.ts";
 import { withRights } from "../../scripts/rights.ts";
 import { withSettings } from "../../scripts/settings.ts";
 import { unsayableIn, withUnsayable } from "../../scripts/unsayable.ts";
-import { accountsCommand } from "./accounts.ts";
-import { execCommand } from "./exec.ts";
-import { keysCommand } from "./keys.ts";
-import { masterKeyCommand } from "./master-key.ts";
-import { pricesCommand } from "./prices.ts";
-import { serveCommand } from "./serve.ts";
-import { workerEnvCommand } from "./worker-env.ts";
+import { verbs as allVerbs, askedFor } from "./verbs.ts";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 const read = (path: string) => readFileSync(join(root, path), "utf8");
@@ -23,6 +17,17 @@ const markdownIn = (folder: string) =>
     .filter((name) => name.endsWith(".md"))
     .map((name) => join(folder, name))
     .sort();
+
+const loaded = await Promise.all(allVerbs.map(({ load }) => load({})));
+
+test("the help says of a verb, without loading it, what the verb says of itself", () => {
+  expect(allVerbs.map(({ name, about }) => [name, about])).toEqual(
+    loaded.map((verb) => [verb.name(), verb.description()]),
+  );
+  expect(askedFor(["keys", "list"])).toBe("keys");
+  expect(askedFor(["help", "keys"])).toBe("keys");
+  expect(askedFor(["--help"])).toBeUndefined();
+});
 
 const decisions = markdownIn("docs/decisions");
 const documents = [...markdownIn("."), ...markdownIn("docs"), ...markdownIn("docs/recipes"), ...decisions];
@@ -52,15 +57,6 @@ test("the diagrams of a job's and a worker's life are the tables' (npx node scri
 });
 
 describe("commands in the documents exist, with their flags:", () => {
-  const verbs = [
-    serveCommand(),
-    keysCommand(),
-    accountsCommand(),
-    pricesCommand(),
-    masterKeyCommand(),
-    workerEnvCommand(),
-    execCommand(),
-  ];
   const lines = documents.flatMap((path) =>
     [...read(path).matchAll(/^\.\/millrace ([^#\n]*)/gm)].map((match) => match[1]!),
   );
@@ -68,14 +64,14 @@ describe("commands in the documents exist, with their flags:", () => {
   test("some are named", () => expect(lines.length).toBeGreaterThan(5));
 
   test.each(lines.map((line) => [line.trim()]))("./millrace %s", (line) => {
-    expect(unknownIn(verbs, line.split(/\s+/))).toEqual([]);
+    expect(unknownIn(loaded, line.split(/\s+/))).toEqual([]);
   });
 
   test("one that does not exist would be found", () => {
-    expect(unknownIn(verbs, ["fly"])).toEqual(["fly"]);
-    expect(unknownIn(verbs, ["keys", "forge"])).toEqual(["forge"]);
-    expect(unknownIn(verbs, ["keys", "create", "--scopes", "all", "--forever"])).toEqual(["--forever"]);
-    expect(unknownIn(verbs, ["keys", "create", "--scopes", "everything"])).toEqual(["everything"]);
+    expect(unknownIn(loaded, ["fly"])).toEqual(["fly"]);
+    expect(unknownIn(loaded, ["keys", "forge"])).toEqual(["forge"]);
+    expect(unknownIn(loaded, ["keys", "create", "--scopes", "all", "--forever"])).toEqual(["--forever"]);
+    expect(unknownIn(loaded, ["keys", "create", "--scopes", "everything"])).toEqual(["everything"]);
   });
 });
 

@@ -1,7 +1,10 @@
 /** Opening an installation's data from the command line, also while a server runs on it. */
+
+import { type AccountServices, openAccountServices } from "@millrace/platform/account-services.ts";
+import { openRecords, processSettings, type Records } from "@millrace/platform/installation.ts";
 import { MOST_USD } from "@millrace/platform/kernel/money.ts";
-import { type Installation, openInstallation, processSettings, type Settings } from "@millrace/platform/main.ts";
 import type { Deed } from "@millrace/platform/resources/audit/service.ts";
+import type { Settings } from "@millrace/platform/settings.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 
 export interface PlaceOptions {
@@ -31,13 +34,18 @@ export function placeSettings({ data, databaseUrlFile }: PlaceOptions): Settings
   return processSettings({ data, databaseUrlFile });
 }
 
+/** What a command works on: records, and the services of accounts. It makes and loads whatever else it needs. */
+export type Opened = Omit<Records, "quotas"> & AccountServices;
+
+/** `makes`: an empty folder becomes an installation. */
 export async function inInstallation<T>(
   options: PlaceOptions,
-  work: (installation: Installation) => Promise<T>,
+  work: (opened: Opened) => Promise<T>,
+  { makes = false } = {},
 ): Promise<T> {
-  await using installation = await openInstallation(placeSettings(options), { thread: false });
+  await using records = await openRecords(placeSettings(options), { makes });
   // Awaited here: returned as it is, the work would go on after the installation is closed.
-  return await work(installation);
+  return await work({ ...records, ...(await openAccountServices(records)) });
 }
 
 /** What a command does to an account, as its audit log says it. */

@@ -1,10 +1,10 @@
 /** `millrace keys`: API keys of an account. */
 
+import { ValidBody } from "@millrace/platform/guards/perform.ts";
 import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { type Grant, grants } from "@millrace/platform/kernel/scope.ts";
-import type { Installation } from "@millrace/platform/main.ts";
 import { Command, InvalidArgumentError } from "commander";
-import { inInstallation, type PlaceOptions, parseUsd, print, withPlace } from "./installation.ts";
+import { inInstallation, type Opened, type PlaceOptions, parseUsd, print, withPlace } from "./installation.ts";
 
 interface Common extends PlaceOptions {
   account?: string;
@@ -35,9 +35,9 @@ function common(name: string, about: string): Command {
 }
 
 /** Shapes and their validation are loaded by a command that needs them: a server that starts reads them while it opens the rest. */
-async function keysOf(installation: Installation, { account }: Common) {
+async function keysOf(opened: Opened, { account }: Common) {
   const { keyOperations } = await import("./operations.ts");
-  return keyOperations(installation, account);
+  return keyOperations(opened, account);
 }
 
 function createKey(): Command {
@@ -56,21 +56,25 @@ function createKey(): Command {
       "what all that it makes may cost in a calendar month (UTC); such a key makes no keys",
       parseUsd,
     )
-    .action(({ scopes, endpoints, name, exempt, expires, spendLimit, ...options }: CreateOptions) =>
-      inInstallation(options, async (installation) => {
-        const perform = await keysOf(installation, options);
+    .action(({ scopes, endpoints, name, exempt, expires, spendLimit, ...options }: CreateOptions) => {
+      const create = async (opened: Opened) => {
+        const perform = await keysOf(opened, options);
         const expiresAt = expires === undefined ? undefined : timestamp(realClock.now() + expires);
-        const body = () => ({ scopes, endpoints, name, exempt, expiresAt, spendLimit });
-        const { id, key } = await perform("createApiKey", { body });
+        const given = { scopes, endpoints, name, exempt, expiresAt, spendLimit };
+        // Of what was given only free text can be anything: all else is as its flag reads it, and needs no look at the schema.
+        const isChecked = name === undefined && endpoints === undefined;
+        const { id, key } = await perform("createApiKey", { body: () => (isChecked ? new ValidBody(given) : given) });
         print({ id, key }, options.json, () => [`id   ${id}`, `key  ${key}`]);
-      }),
-    );
+      };
+      // Scripts make a key in an empty folder before they start the server on it.
+      return inInstallation(options, create, { makes: true });
+    });
 }
 
 function listKeys(): Command {
   return common("list", "list keys").action((options: Common) =>
-    inInstallation(options, async (installation) => {
-      const { apiKeys } = await (await keysOf(installation, options))("listApiKeys");
+    inInstallation(options, async (opened) => {
+      const { apiKeys } = await (await keysOf(opened, options))("listApiKeys");
       print({ apiKeys }, options.json, () =>
         apiKeys.map(({ id, name = "-", scopes, expiresAt, lastUsedAt, exempt, spendLimit }) =>
           [
@@ -94,8 +98,8 @@ function revokeKey(): Command {
   return common("revoke", "revoke a key: it stops working within a second")
     .argument("<id>", "the key's id, as in 'keys list'")
     .action((id: string, options: Common) =>
-      inInstallation(options, async (installation) => {
-        await (await keysOf(installation, options))("deleteApiKey", { params: { id } });
+      inInstallation(options, async (opened) => {
+        await (await keysOf(opened, options))("deleteApiKey", { params: { id } });
         print({ revoked: id }, options.json, () => [`revoked ${id}`]);
       }),
     );
@@ -104,6 +108,8 @@ function revokeKey(): Command {
 function parseScopes(text: string): Grant[] {
   const scopes = text.split(",").map((part) => part.trim());
   const unknown = scopes.find((scope) => !grants.includes(scope as Grant));
+  const twice = scopes.find((scope, index) => scopes.indexOf(scope) !== index);
+  if (twice !== undefined) throw new InvalidArgumentError(`'${twice}' is there twice`);
   if (unknown !== undefined) throw new InvalidArgumentError(`'${unknown}' is none of: ${grants.join(", ")}`);
   return scopes as Grant[];
 }

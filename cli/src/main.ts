@@ -1,13 +1,7 @@
-/** The command line: one verb, one file. */
+/** The command line: one verb, one file, of which only the one that is asked for is loaded. */
 import { holding } from "@millrace/platform/kernel/clock.ts";
 import { Command } from "commander";
-import { accountsCommand } from "./accounts.ts";
-import { execCommand } from "./exec.ts";
-import { keysCommand } from "./keys.ts";
-import { masterKeyCommand } from "./master-key.ts";
-import { pricesCommand } from "./prices.ts";
-import { serveCommand } from "./serve.ts";
-import { workerEnvCommand } from "./worker-env.ts";
+import { askedFor, verbs } from "./verbs.ts";
 
 // The launcher's own setting: programs started from here must not inherit it.
 delete process.env.NODE_COMPILE_CACHE;
@@ -15,14 +9,11 @@ delete process.env.NODE_COMPILE_CACHE;
 const program = new Command("millrace")
   .description("An open, self-hosted cloud compute platform.")
   .version("0.1.0")
-  .showHelpAfterError("(add --help for what is possible)")
-  .addCommand(serveCommand())
-  .addCommand(keysCommand())
-  .addCommand(accountsCommand())
-  .addCommand(pricesCommand())
-  .addCommand(masterKeyCommand())
-  .addCommand(workerEnvCommand())
-  .addCommand(execCommand(process.env));
+  .showHelpAfterError("(add --help for what is possible)");
+
+const asked = askedFor(process.argv.slice(2));
+for (const { name, about, load } of verbs)
+  program.addCommand(name === asked ? await load(process.env) : new Command(name).description(about));
 
 try {
   await holding(program.parseAsync());

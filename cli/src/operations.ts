@@ -1,8 +1,8 @@
 /** Operations of the API, done on the data itself for the owner of an account: what the API checks and refuses is so here too. */
+import type { AccountServices } from "@millrace/platform/account-services.ts";
 import { COMMAND_LINE } from "@millrace/platform/guards/deeds.ts";
 import { performer } from "@millrace/platform/guards/perform.ts";
 import type { Caller } from "@millrace/platform/kernel/caller.ts";
-import type { Installation } from "@millrace/platform/main.ts";
 import { accountOperations } from "@millrace/platform/resources/account/operations.ts";
 import { accountHandlers } from "@millrace/platform/resources/account/rest-v2.ts";
 
@@ -10,7 +10,7 @@ import { accountHandlers } from "@millrace/platform/resources/account/rest-v2.ts
 const MAY = { key: COMMAND_LINE, grants: ["all"], ownsInstallation: true, exempt: true } as const;
 
 /** Those on the keys of an account, by its id or name; the first one where none is given. */
-export async function keyOperations({ accounts, account, audit }: Installation, idOrName: string | undefined) {
+export async function keyOperations({ accounts, account, audit }: AccountServices, idOrName: string | undefined) {
   const caller: Caller = { ...(await accounts.ownerOf(idOrName)), ...MAY };
   // A server that runs notices within a second that a key is gone.
   return performer(

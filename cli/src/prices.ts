@@ -3,7 +3,8 @@ import { installedCatalog, installPrices } from "@millrace/platform/catalog/comp
 import { priceSetsFrom } from "@millrace/platform/catalog/price-changes.ts";
 import { cpuPriceIn, gpuPriceIn } from "@millrace/platform/catalog/prices.ts";
 import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
-import { type Installation, readCatalog } from "@millrace/platform/main.ts";
+import { PriceBook } from "@millrace/platform/metering/price-book.ts";
+import { readCatalog } from "@millrace/platform/operator-catalog.ts";
 import { Command } from "commander";
 import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
 
@@ -26,17 +27,19 @@ function common(name: string, about: string): Command {
 }
 
 /** With the catalog that servers of this installation have, and the prices that were set since. */
-async function inPrices<T>(options: Options, work: (installation: Installation) => Promise<T>): Promise<T> {
+async function inPrices<T>(options: Options, work: (prices: PriceBook) => Promise<T>): Promise<T> {
   using _files = await readCatalog({ ...placeSettings(options), ...(options.catalog && { catalog: options.catalog }) });
-  return await inInstallation(options, async (installation) => {
-    using _set = installPrices(installation.prices.at(realClock.now()));
-    return await work(installation);
+  return await inInstallation(options, async (records) => {
+    const prices = new PriceBook(records);
+    await prices.prepare();
+    using _set = installPrices(prices.at(realClock.now()));
+    return await work(prices);
   });
 }
 
 function listPrices(): Command {
   return common("list", "show what everything costs now, in USD").action((options: Options) =>
-    inPrices(options, async ({ prices }) => {
+    inPrices(options, async (prices) => {
       const shown = pricesNow();
       const coming = prices.coming(realClock.now()).map(({ at }) => timestamp(at));
       print({ ...shown, coming }, options.json, () => [
@@ -52,7 +55,7 @@ function setPrices(): Command {
     .argument("<what>", "a GPU type, a pool, a CPU flavor, or storage")
     .argument("<prices>", "such as secure=0.5,serverless=0.6 in USD; 'secure=catalog' means that of the catalog again")
     .action((what: string, text: string, options: Options) =>
-      inPrices(options, async ({ prices }) => {
+      inPrices(options, async (prices) => {
         const set = priceSetsFrom(installedCatalog(), what, text);
         const from = timestamp(await prices.change(set));
         const said = set.map(({ id, name, price }) => `${id} ${name} ${price ?? "as in the catalog"}`);

@@ -1,7 +1,5 @@
 /** `millrace serve`: runs the server until it is told to stop. */
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
-import { LastGuard } from "@millrace/platform/last-guard.ts";
-import { ownerKeyFile, processSettings, serve } from "@millrace/platform/main.ts";
 import { allSettings } from "@millrace/platform/settings.ts";
 import { Command } from "commander";
 import { refusedDatabaseUrl } from "./installation.ts";
@@ -13,6 +11,8 @@ export function serveCommand(): Command {
     if (flag) command.option(`--${flag} <${value}>`, help);
   }
   return command.addOption(refusedDatabaseUrl()).action(async (flags: Record<string, string | undefined>) => {
+    const { ownerKeyFile, processSettings, serve } = await import("@millrace/platform/main.ts");
+    const { LastGuard } = await import("@millrace/platform/last-guard.ts");
     const settings = processSettings(flags);
     const server = await serve(settings);
     const exit = (code: number) => process.exit(code);

@@ -16,6 +16,7 @@ import { every } from "./kernel/background.ts";
 import { floating } from "./kernel/floating.ts";
 import { problem } from "./kernel/problem.ts";
 import { Room } from "./kernel/room.ts";
+import { loadValidation } from "./kernel/validate.ts";
 import { OwnExecutions } from "./machines/own-executions.ts";
 import { openPods } from "./pods/open.ts";
 import type { Pods } from "./pods/pods.ts";
@@ -95,6 +96,8 @@ export interface App extends AsyncDisposable {
 }
 
 export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
+  // Now, so that the first request does not wait for it.
+  loadValidation();
   const { clock, log, logs, queue } = parts;
   const { payloadLimits } = settings;
   const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");

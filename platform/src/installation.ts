@@ -1,21 +1,23 @@
 /** An installation's data, opened with or without a server around it: for the server, and for commands. */
-import { mkdir } from "node:fs/promises";
+import { existsSync, readFileSync } from "node:fs";
+import { mkdir, readdir } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
-import { EnvelopeVault } from "./adapters/crypto/envelope-vault.ts";
-import { addMasterKey, dropOldMasterKeys, loadMasterKeys } from "./adapters/files/master-keys.ts";
+import type { ServiceParts } from "./account-services.ts";
 import { tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
 import { realClock, stay } from "./kernel/clock.ts";
 import { apiKeyText } from "./kernel/ids.ts";
 import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
 import { type Random, realRandom } from "./kernel/random.ts";
 import { commandDisk, type Disk } from "./ports/disk.ts";
+import { CompanionStore } from "./ports/store/companion-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
 import { type Quotas, standardQuotas } from "./resources/account/quotas.ts";
 import type { Rewrapped } from "./resources/secrets/master-keys.ts";
+import { announced } from "./server-address.ts";
 import type { Services, Surroundings } from "./services.ts";
-import { type Settings, withoutSecrets } from "./settings.ts";
+import { type Settings, settingsFrom, withoutSecrets } from "./settings.ts";
 import { findDamage, lockAlone, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
 
 export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
@@ -26,6 +28,18 @@ export const real = { clock: realClock, random: realRandom };
 /** Most of the code, and half of the time to start: it is read while threads and other programs open the rest. */
 export const loadApp = () => import("./app.ts");
 const loadServices = () => import("./services.ts");
+
+/** The settings of this process; flags come from the command line. */
+export function processSettings(flags: Record<string, string | undefined> = {}): Settings {
+  const settings = settingsFrom(process.env, flags);
+  const { databaseUrl, databaseUrlFile } = settings;
+  if (databaseUrlFile === undefined) return settings;
+  if (databaseUrl)
+    throw new Error("MILLRACE_DATABASE_URL and MILLRACE_DATABASE_URL_FILE are both set: set one of them");
+  const written = readFileSync(databaseUrlFile, "utf8").trim();
+  if (written === "") throw new Error(`${databaseUrlFile} is empty: it must hold the URL of a PostgreSQL database`);
+  return { ...settings, databaseUrl: written };
+}
 
 /** Whatever this process makes, the database files included, is its owner's alone. */
 export async function makeDataFolder({ data }: Settings): Promise<void> {
@@ -58,6 +72,8 @@ export async function openInstallation(
     loadServices(),
   ]);
   opened.use(store);
+  const { EnvelopeVault } = await import("./adapters/crypto/envelope-vault.ts");
+  const { loadMasterKeys } = await import("./adapters/files/master-keys.ts");
   const { masterKey: text, masterKeyCommand: command } = settings;
   const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };
   const keys = await loadMasterKeys(source, parts.random);
@@ -67,6 +83,41 @@ export async function openInstallation(
   const kept = opened.move();
   return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
+
+/** The records of an installation and what services of them stand on, for a command that makes just those services that it needs. */
+export interface Records extends ServiceParts, AsyncDisposable {
+  quotas: Quotas;
+}
+
+/** `makes`: an empty folder becomes an installation. */
+export async function openRecords(settings: Settings, { makes = false } = {}): Promise<Records> {
+  await refuseNoInstallation(settings, makes);
+  await makeDataFolder(settings);
+  await lookForDamage(settings);
+  const store = await openStore(settings, { thread: false });
+  return {
+    ...real,
+    store: new CompanionStore(store),
+    quotas: quotasIn(settings),
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
+
+/** A folder that was mistyped is left as it is, or as it is not. Where everything is in PostgreSQL, the folder holds nothing that a command reads. */
+export async function refuseNoInstallation({ data, databaseUrl }: Settings, makes = false): Promise<void> {
+  if (databaseUrl || existsSync(join(data, "store.db"))) return;
+  const found = await readdir(data).then(
+    (names) => (makes && names.length === 0 ? undefined : "the folder holds no store.db"),
+    ({ code }: NodeJS.ErrnoException) => NOT_A_FOLDER[code ?? ""] ?? `the folder cannot be read (${code})`,
+  );
+  if (found === undefined) return;
+  throw new Error(
+    `there is no installation in ${data}: ${found}. Name the right folder by --data or MILLRACE_DATA, ` +
+      "or make an installation with 'millrace serve'.",
+  );
+}
+
+const NOT_A_FOLDER: Record<string, string> = { ENOENT: "the folder does not exist", ENOTDIR: "it is a file" };
 
 /** A command opens what a server that crashed left, unless one runs: what it has open is not for others to judge. */
 async function lookForDamage(settings: Settings): Promise<void> {
@@ -101,7 +152,7 @@ async function removeHere(settings: Settings, installation: Installation): Promi
   await using opened = new AsyncDisposableStack();
   const { queue } = opened.use(await openQueue(settings, real));
   const { endpointRemovers } = await import("./resources/removers.ts");
-  const logs = opened.use(openLogs(settings, () => undefined));
+  const logs = opened.use(await openLogs(settings, () => undefined));
   const { removals } = installation;
   removals.register("endpoint", endpointRemovers({ ...installation, jobs: queue, logs }));
   await removals.finishAll();
@@ -115,11 +166,13 @@ export async function rotateMasterKey(
   settings: Settings,
   { random = realRandom, progress = () => {} }: { random?: Random; progress?: () => void } = {},
 ): Promise<Rewrapped> {
+  await refuseNoInstallation(settings);
   await makeDataFolder(settings);
   await using opened = new AsyncDisposableStack();
   opened.use(await lockAlone(settings));
   const file = settings.masterKey || settings.masterKeyCommand ? undefined : masterKeyFile(settings);
   await findDamage(settings, real.clock.now(), sayToCaller);
+  const { addMasterKey, dropOldMasterKeys } = await import("./adapters/files/master-keys.ts");
   if (file) await addMasterKey(file, random);
   progress();
   const { masterKeys } = opened.use(await openInstallation(settings, { thread: false, random }));
@@ -157,4 +210,12 @@ export async function ensureOwnerKey(
   const key = (await readPrivate(file)).trim();
   await setOwnerKey(key);
   return key;
+}
+
+/** Where a worker that is started by hand reaches a server that runs on this installation; undefined when none does. */
+export async function runningWorkerUrl(settings: Settings, store: Store): Promise<string | undefined> {
+  const here = await announced(settings.data);
+  if (here || !settings.databaseUrl) return here?.workerUrl;
+  const { workerUrlsOfNodes } = await import("./machines/nodes.ts");
+  return (await workerUrlsOfNodes(store, real.clock.now()))[0];
 }

@@ -1,22 +1,20 @@
 /** The composition root: reads settings, picks adapters, starts. With `storage.ts`, `installation.ts` and `this-machine.ts`, all that knows concrete classes. */
-import { readFileSync } from "node:fs";
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
 import type { App } from "./app.ts";
-import { installCatalog } from "./catalog/compute.ts";
 import { connectionsWithin, descriptorLimit } from "./descriptor-limit.ts";
-import { ensureOwnerKey, type Installation, loadApp, makeDataFolder, openInstallation, real } from "./installation.ts";
+import { ensureOwnerKey, loadApp, makeDataFolder, openInstallation, real } from "./installation.ts";
 import { floating } from "./kernel/floating.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
 import { DiskGuard } from "./machines/disk-guard.ts";
-import { catalogOf } from "./operator-catalog.ts";
+import { readCatalog } from "./operator-catalog.ts";
 import { DataDisk, roomIn } from "./ports/disk.ts";
-import { announce, announced, nodeUrlOf, urlOf } from "./server-address.ts";
+import { announce, nodeUrlOf, urlOf } from "./server-address.ts";
 import type { Surroundings } from "./services.ts";
-import { type Settings, settingsFrom } from "./settings.ts";
+import type { Settings } from "./settings.ts";
 import { openSsh } from "./ssh-port.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./storage.ts";
 import { lastingId, openHost, openMachine } from "./this-machine.ts";
@@ -27,21 +25,10 @@ export {
   masterKeyFile,
   openInstallation,
   ownerKeyFile,
+  processSettings,
   rotateMasterKey,
 } from "./installation.ts";
 export type { Settings };
-
-/** The settings of this process; flags come from the command line. */
-export function processSettings(flags: Record<string, string | undefined> = {}): Settings {
-  const settings = settingsFrom(process.env, flags);
-  const { databaseUrl, databaseUrlFile } = settings;
-  if (databaseUrlFile === undefined) return settings;
-  if (databaseUrl)
-    throw new Error("MILLRACE_DATABASE_URL and MILLRACE_DATABASE_URL_FILE are both set: set one of them");
-  const written = readFileSync(databaseUrlFile, "utf8").trim();
-  if (written === "") throw new Error(`${databaseUrlFile} is empty: it must hold the URL of a PostgreSQL database`);
-  return { ...settings, databaseUrl: written };
-}
 
 /** Lines go to standard error: standard output is for people and for scripts that wait for "listening on". */
 function createLog(level: string): Log {
@@ -53,11 +40,6 @@ function createLog(level: string): Log {
 
 /** Lines that cannot be written now are kept up to so many bytes. */
 const UNWRITTEN_LOG = 4 * MIB;
-
-/** The catalog of an installation, as a server reads it; ours again when it is disposed. */
-export async function readCatalog(settings: Settings): Promise<Disposable> {
-  return installCatalog(await catalogOf(settings));
-}
 
 export interface RunningServer extends AsyncDisposable {
   url: string;
@@ -87,7 +69,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     loadApp(),
   ]);
   const logs = opened.use(
-    openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written"), disk),
+    await openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written"), disk),
   );
   const found = await queue.find(suspects, parts.clock.now());
   const missing = suspects.filter((_, index) => found[index] === undefined);
@@ -130,14 +112,6 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   if (app.fleet) floating(openSsh(settings, app.ssh, parts.log), () => {});
   const running = opened.move();
   return { url, newOwnerKey, log: parts.log, [Symbol.asyncDispose]: () => running.disposeAsync() };
-}
-
-/** Where a worker that is started by hand reaches a server that runs on this installation; undefined when none does. */
-export async function runningWorkerUrl(settings: Settings, { store }: Installation): Promise<string | undefined> {
-  const here = await announced(settings.data);
-  if (here || !settings.databaseUrl) return here?.workerUrl;
-  const { workerUrlsOfNodes } = await import("./machines/nodes.ts");
-  return (await workerUrlsOfNodes(store, real.clock.now()))[0];
 }
 
 /** Opens at once what does not need each other; all of it is the stack's, also when a part of it fails. */

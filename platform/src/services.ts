@@ -1,4 +1,5 @@
 /** What reads and writes an installation's data, with or without a server around it: every service, once. */
+import { type AccountServices, makeAccountServices, prepareAll } from "./account-services.ts";
 import type { Clock } from "./kernel/clock.ts";
 import type { Log } from "./kernel/log.ts";
 import type { Random } from "./kernel/random.ts";
@@ -8,10 +9,7 @@ import { PriceBook } from "./metering/price-book.ts";
 import { CompanionStore } from "./ports/store/companion-store.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Vault } from "./ports/vault/vault.ts";
-import { Accounts } from "./resources/account/accounts.ts";
-import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
-import { AccountService } from "./resources/account/service.ts";
-import { AuditLog } from "./resources/audit/service.ts";
+import type { Quotas } from "./resources/account/quotas.ts";
 import { BatchRecords } from "./resources/batches/records.ts";
 import { BillingService } from "./resources/billing/service.ts";
 import { ClusterService } from "./resources/clusters/service.ts";
@@ -25,7 +23,6 @@ import { PodService } from "./resources/pods/service.ts";
 import { PortVisits } from "./resources/pods/visits.ts";
 import { RegistryService } from "./resources/registries/service.ts";
 import { ReleaseRecords } from "./resources/releases/records.ts";
-import { Removals } from "./resources/removals.ts";
 import { accountRemovers, clusterRemovers } from "./resources/removers.ts";
 import { S3KeyService } from "./resources/s3-keys/service.ts";
 import { MasterKeys } from "./resources/secrets/master-keys.ts";
@@ -46,10 +43,7 @@ export interface Surroundings {
 }
 
 /** What reads and writes an installation's data, with or without a server around it. */
-export interface Services {
-  accounts: Accounts;
-  account: AccountService;
-  audit: AuditLog;
+export interface Services extends AccountServices {
   spending: SpendBook;
   secrets: SecretService;
   registries: RegistryService;
@@ -71,11 +65,9 @@ export interface Services {
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
   volumes: NetworkVolumeService;
-  quotas: QuotaBook;
   costs: Costs;
   prices: PriceBook;
   billing: BillingService;
-  removals: Removals;
 }
 
 export async function openServices(
@@ -87,18 +79,15 @@ export async function openServices(
     uniqueNames?: boolean;
   },
 ): Promise<Services> {
-  // What a service changes is written down with the change, though no service knows of it.
   const parts = { ...given, store: new CompanionStore(given.store) };
-  const removals = new Removals(parts);
+  const ofAccounts = makeAccountServices(parts);
+  const { accounts, audit, quotas, removals } = ofAccounts;
   const prices = new PriceBook(parts);
   const releaseRecords = new ReleaseRecords(parts);
-  const quotas = new QuotaBook(parts);
-  const audit = new AuditLog(parts);
   const spending = new SpendBook(parts);
   const secrets = new SecretService({ ...parts, quotas });
   const uses = new Uses();
   const registries = new RegistryService({ ...parts, quotas, uses });
-  const accounts = new Accounts({ ...parts, removals });
   const isOwners = (account: string) => accounts.isFirst(account);
   const templates = new TemplateService({ ...parts, quotas, uses, registries, isOwners });
   const volumes = new NetworkVolumeService({ ...parts, quotas, spending, uses, prices });
@@ -122,10 +111,8 @@ export async function openServices(
   const endpoints = new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates, volumes });
   templates.followedBy(new EndpointFollowers({ ...parts, endpoints, releaseRecords, registries }));
   const services = {
+    ...ofAccounts,
     releaseRecords,
-    accounts,
-    account: new AccountService({ ...parts, quotas }),
-    audit,
     spending,
     secrets,
     registries,
@@ -146,15 +133,13 @@ export async function openServices(
     terminalTickets: new TerminalTickets(parts),
     batchRecords,
     volumes,
-    quotas,
     costs: new Costs(parts),
     prices,
     billing: new BillingService(parts),
-    removals,
   };
   removals.register("account", accountRemovers(services));
   removals.register("cluster", clusterRemovers(pods));
   for (const used of ["registry", "template", "network volume"] as const) uses.register(used, usersOf(used, services));
-  await Promise.all(Object.values(services).map((service) => service.prepare()));
+  await prepareAll(services);
   return services;
 }

@@ -1,21 +1,15 @@
-/** Where an installation keeps what it keeps: the adapters of store, queue, signals, limits and logs that the settings name. */
+/** Where an installation keeps what it keeps: the adapters of store, queue, signals, limits and logs that the settings name, each loaded when it is opened. */
+import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { FileLogs } from "./adapters/files/file-logs.ts";
 import type { PostgresPresence as Presence } from "./adapters/postgres/presence.ts";
-import { damageText, jobsIn } from "./adapters/sqlite/damage-report.ts";
 import { lockFolder, tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
-import { SqliteQueue } from "./adapters/sqlite/sqlite-queue.ts";
 import { SqliteStore } from "./adapters/sqlite/sqlite-store.ts";
-import { keepDamaged } from "./adapters/sqlite/wal-check.ts";
 import type { Clock } from "./kernel/clock.ts";
-import { MIB } from "./kernel/operation.ts";
 import type { Random } from "./kernel/random.ts";
 import { anyDisk, type Disk } from "./ports/disk.ts";
 import type { Limits } from "./ports/limits/limits.ts";
-import { MemoryLimits } from "./ports/limits/memory-limits.ts";
 import type { Logs } from "./ports/logs/logs.ts";
 import type { Queue } from "./ports/queue/queue.ts";
-import { MemorySignals } from "./ports/signals/memory-signals.ts";
 import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Settings } from "./settings.ts";
@@ -35,7 +29,7 @@ export async function openStore(
 }
 
 export async function openLimits(settings: Settings): Promise<Limits> {
-  if (!settings.databaseUrl) return new MemoryLimits();
+  if (!settings.databaseUrl) return new (await import("./ports/limits/memory-limits.ts")).MemoryLimits();
   const { PostgresLimits } = await import("./adapters/postgres/postgres-limits.ts");
   return PostgresLimits.open(settings.databaseUrl, patienceIn(settings));
 }
@@ -47,8 +41,13 @@ export async function findDamage(
   say: (text: string) => void,
 ): Promise<string[]> {
   if (databaseUrl) return [];
+  // A server that ended in order leaves no write-ahead log, and with it nothing that could be damaged.
+  const databases = [join(data, "store.db"), join(data, "queue.db")].filter((file) => existsSync(`${file}-wal`));
+  if (databases.length === 0) return [];
+  const { keepDamaged } = await import("./adapters/sqlite/wal-check.ts");
+  const { damageText, jobsIn } = await import("./adapters/sqlite/damage-report.ts");
   const suspects: string[] = [];
-  for (const database of [join(data, "store.db"), join(data, "queue.db")]) {
+  for (const database of databases) {
     const damage = await keepDamaged(database, now);
     if (!damage) continue;
     say(damageText(database, damage));
@@ -71,6 +70,8 @@ export async function openQueue(
 ): Promise<OpenQueue> {
   await using opened = new AsyncDisposableStack();
   if (!settings.databaseUrl) {
+    const { SqliteQueue } = await import("./adapters/sqlite/sqlite-queue.ts");
+    const { MemorySignals } = await import("./ports/signals/memory-signals.ts");
     const queue = opened.use(await SqliteQueue.open(settings.data, { clock, random, ...(disk && { disk }) }));
     const signals = opened.use(new MemorySignals());
     const kept = opened.move();
@@ -87,7 +88,13 @@ export async function openQueue(
 }
 
 /** On this node's disk, also where all else is in PostgreSQL: lines are read where they were written. */
-export function openLogs(settings: Settings, failed: (error: unknown) => void, disk: Disk = anyDisk): Logs {
+export async function openLogs(
+  settings: Settings,
+  failed: (error: unknown) => void,
+  disk: Disk = anyDisk,
+): Promise<Logs> {
+  const { FileLogs } = await import("./adapters/files/file-logs.ts");
+  const { MIB } = await import("./kernel/operation.ts");
   const { data, logFileMb, logFiles, logTotalMb } = settings;
   const limits = { fileBytes: logFileMb * MIB, files: logFiles, total: logTotalMb * MIB };
   return new FileLogs(join(data, "logs"), { failed, limits, disk });

@@ -109,6 +109,7 @@ describe("the command line beside a running server", () => {
 
   test("says what is wrong and ends with 1", async () => {
     await using folder = await temporaryFolder();
+    await millrace(folder.path, "keys", "create", "--scopes", "all");
     const revoke = await run(launcher, ["keys", "revoke", "nothing", "--data", folder.path]);
     expect([revoke.code, revoke.stderr]).toEqual([1, "millrace: API key not found\n"]);
     const scopes = await run(launcher, ["keys", "create", "--scopes", "everything", "--data", folder.path]);

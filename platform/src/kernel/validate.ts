@@ -1,6 +1,7 @@
 /** Validation against a schema, with failures worded for people. */
-import { _, Ajv2020, type ErrorObject, type ValidateFunction } from "ajv/dist/2020.js";
-import formats from "ajv-formats";
+import { createRequire } from "node:module";
+import type { Ajv2020, ErrorObject, ValidateFunction } from "ajv/dist/2020.js";
+import type formatsPlugin from "ajv-formats";
 import { parseTimestamp } from "./clock.ts";
 import { clip, clipPath, memberPath } from "./json.ts";
 import { meantForm } from "./meant-form.ts";
@@ -12,7 +13,17 @@ const REPORTED_AT_MOST = 20;
 /** Values larger than this are told their first failure only: Ajv took 28 s and 3 GB to list those of 5 million items. */
 const LISTED_IN_FULL = 2000;
 
+const require = createRequire(import.meta.url);
+
+/** Ajv is 86 files, which take longer to load than all that a command does: they are read before the first value is looked at, and not before. */
+export function loadValidation() {
+  const { Ajv2020, _ } = require("ajv/dist/2020.js") as typeof import("ajv/dist/2020.js");
+  const { default: formats } = require("ajv-formats") as { default: typeof formatsPlugin };
+  return { Ajv2020, _, formats };
+}
+
 function createAjv(allErrors: boolean): Ajv2020 {
+  const { Ajv2020, _, formats } = loadValidation();
   // Ajv's defaults change what the caller sent ({value: 5, bogus: 1} became {value: "5"}): nothing is coerced, removed or filled in.
   const ajv = new Ajv2020({
     allErrors,

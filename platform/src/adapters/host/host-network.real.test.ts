@@ -11,7 +11,7 @@ import { realClock } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { ended, linesOf, newId, specOf } from "../../ports/compute/conformance-world.ts";
 import { BridgeNetwork, bridgeName } from "./bridge-network.ts";
-import { DriverProcess, leftWorld } from "./driver-world.ts";
+import { DriverProcess, leftWorld } from "../../../tests/driver-world.ts";
 import { runTool } from "./forker.ts";
 import { keyOf } from "./host-options.ts";
 import { type HostWorld, openHost } from "./host-world.ts";

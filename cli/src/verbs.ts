@@ -1,0 +1,54 @@
+/** The verbs of the command line: what each is for, and the file that does it. */
+import type { Command } from "commander";
+import type { ExecEnvironment } from "./exec.ts";
+
+export interface Verb {
+  name: string;
+  about: string;
+  load(env: ExecEnvironment): Promise<Command>;
+}
+
+/** In the order in which people read of them. */
+export const verbs: readonly Verb[] = [
+  {
+    name: "serve",
+    about: "run the server",
+    load: async () => (await import("./serve.ts")).serveCommand(),
+  },
+  {
+    name: "keys",
+    about: "create, list and revoke API keys; works while the server runs",
+    load: async () => (await import("./keys.ts")).keysCommand(),
+  },
+  {
+    name: "accounts",
+    about: "create, list and delete accounts; works while the server runs",
+    load: async () => (await import("./accounts.ts")).accountsCommand(),
+  },
+  {
+    name: "prices",
+    about: "show and set prices; works while the server runs",
+    load: async () => (await import("./prices.ts")).pricesCommand(),
+  },
+  {
+    name: "master-key",
+    about: "the key that protects all secrets",
+    load: async () => (await import("./master-key.ts")).masterKeyCommand(),
+  },
+  {
+    name: "worker-env",
+    about: "print the variables for a worker of an endpoint, started by hand",
+    load: async () => (await import("./worker-env.ts")).workerEnvCommand(),
+  },
+  {
+    name: "exec",
+    about: "run a program in a Pod, or in a worker of an endpoint; needs a key with pods:exec or serverless:exec",
+    load: async (env) => (await import("./exec.ts")).execCommand(env),
+  },
+];
+
+/** The verb that a command line is about, also in `help keys`. */
+export function askedFor(args: readonly string[]): string | undefined {
+  const [first, second] = args.filter((arg) => !arg.startsWith("-"));
+  return first === "help" ? second : first;
+}
