@@ -1,5 +1,6 @@
 /** `millrace serve`: runs the server until it is told to stop. */
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
+import { isLoopback, nodeUrlOf } from "@millrace/platform/server-address.ts";
 import { allSettings } from "@millrace/platform/settings.ts";
 import { Command } from "commander";
 import { refusedDatabaseUrl } from "./installation.ts";
@@ -11,7 +12,7 @@ export function serveCommand(): Command {
     if (flag) command.option(`--${flag} <${value}>`, help);
   }
   return command.addOption(refusedDatabaseUrl()).action(async (flags: Record<string, string | undefined>) => {
-    const { ownerKeyFile, processSettings, serve } = await import("@millrace/platform/main.ts");
+    const { ownerKeyFile, ownerKeyWasShown, processSettings, serve } = await import("@millrace/platform/main.ts");
     const { LastGuard } = await import("@millrace/platform/last-guard.ts");
     const settings = processSettings(flags);
     const server = await serve(settings);
@@ -24,10 +25,29 @@ export function serveCommand(): Command {
       exit(1);
     };
     // Before the line that says it is ready: whoever waits for it may end the server in the same moment.
-    for (const signal of ["SIGTERM", "SIGINT"] as const) process.once(signal, () => end().then(() => exit(0), failed));
+    let isEnding = false;
+    const endBySignal = (signal: "SIGTERM" | "SIGINT") => {
+      // What was acknowledged is on the disk: an end at once is a crash, after which the next start goes on.
+      if (isEnding) return exit(130);
+      isEnding = true;
+      if (signal === "SIGINT") console.error(ENDING);
+      end().then(() => exit(0), failed);
+    };
+    process.once("SIGTERM", endBySignal);
+    process.on("SIGINT", endBySignal);
     if (server.newOwnerKey) {
       console.log(`your API key, shown this once and kept in ${ownerKeyFile(settings)}: ${server.newOwnerKey}`);
+      await ownerKeyWasShown(settings);
     }
+    if (!isLoopback(settings.host))
+      console.log(
+        `other machines reach it at ${nodeUrlOf(settings.host, new URL(server.url).port)}, by plain HTTP: ` +
+          "put a proxy that speaks TLS in front before keys cross a network that others can read",
+      );
     console.log(`listening on ${server.url}`);
   });
 }
+
+/** To the person at the terminal; whoever sends SIGTERM reads the log. */
+const ENDING =
+  "millrace: ending; waiting for requests under way and for workers of this machine. Pods go on, jobs are kept. Ctrl-C again ends at once.";

@@ -1,6 +1,6 @@
 /** An installation's data, opened with or without a server around it: for the server, and for commands. */
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readdir } from "node:fs/promises";
+import { mkdir, readdir, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ServiceParts } from "./account-services.ts";
@@ -94,7 +94,7 @@ export async function openRecords(settings: Settings, { makes = false } = {}): P
   await refuseNoInstallation(settings, makes);
   await makeDataFolder(settings);
   await lookForDamage(settings);
-  const store = await openStore(settings, { thread: false });
+  const store = await openStore(settings, { thread: false, disk: commandDisk(settings.data) });
   return {
     ...real,
     store: new CompanionStore(store),
@@ -185,6 +185,11 @@ export async function rotateMasterKey(
 /** What fits this machine, but for what an operator says. */
 const quotasIn = ({ quotas }: Settings): Quotas => ({ ...standardQuotas(availableParallelism()), ...quotas });
 
+/** There from before the owner's key is made until a person was shown it: a start that fails in between shows it at the next one. */
+const unshownFile = (settings: Settings) => join(settings.data, "api-key-unshown");
+
+export const ownerKeyWasShown = (settings: Settings) => rm(unshownFile(settings), { force: true });
+
 /** The owner's key from the settings, or one made at the first start: on the disk before it is worth anything. */
 export async function ensureOwnerKey(
   settings: Settings,
@@ -204,8 +209,10 @@ export async function ensureOwnerKey(
     await setOwnerKey(settings.apiKey);
     return undefined;
   }
-  if (await accounts.hasOwnerKey(owner)) return undefined;
   const file = ownerKeyFile(settings);
+  const isUnshown = existsSync(unshownFile(settings));
+  if (await accounts.hasOwnerKey(owner)) return isUnshown ? (await readPrivate(file)).trim() : undefined;
+  await keepPrivately(unshownFile(settings), "");
   await keepPrivately(file, `${apiKeyText(random)}\n`);
   const key = (await readPrivate(file)).trim();
   await setOwnerKey(key);

@@ -9,6 +9,7 @@ import { ensureOwnerKey, loadApp, makeDataFolder, openInstallation, real } from 
 import { floating } from "./kernel/floating.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
+import { listenTrouble } from "./listen-trouble.ts";
 import { DiskGuard } from "./machines/disk-guard.ts";
 import { readCatalog } from "./operator-catalog.ts";
 import { DataDisk, roomIn } from "./ports/disk.ts";
@@ -25,6 +26,7 @@ export {
   masterKeyFile,
   openInstallation,
   ownerKeyFile,
+  ownerKeyWasShown,
   processSettings,
   rotateMasterKey,
 } from "./installation.ts";
@@ -43,7 +45,7 @@ const UNWRITTEN_LOG = 4 * MIB;
 
 export interface RunningServer extends AsyncDisposable {
   url: string;
-  /** The owner's key, when it was made in this start. */
+  /** The owner's key, where no person was shown it yet. */
   newOwnerKey: string | undefined;
   log: Log;
 }
@@ -100,7 +102,9 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const ports = { store, vault, limits, queue, signals, alone, logs, post, ...here, node };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());
   const app: App = opened.use(createApp({ ...parts, ...ports }, installation, { ...settings, connections }));
-  await app.http.listen({ port: settings.port, host: settings.host });
+  await app.http.listen({ port: settings.port, host: settings.host }).catch((error: unknown) => {
+    throw listenTrouble(error, settings);
+  });
   const { port } = app.http.server.address() as AddressInfo;
   url = urlOf(settings.host, port);
   await here.openLinks(app, url);

@@ -44,6 +44,7 @@ const parted = [
   "installation.ts",
   "this-machine.ts",
   "ssh-port.ts",
+  "listen-trouble.ts",
 ];
 
 /** Which parts of the platform a part may import, beside itself. */
@@ -86,6 +87,7 @@ const mayImport = {
   "app-fleet.ts": [...rules, "services.ts", "app-parts.ts"],
   "app.ts": [...rules, "contract.ts", "surfaces", "settings.ts", "services.ts", "app-parts.ts", "app-fleet.ts"],
   "last-guard.ts": ["kernel"],
+  "listen-trouble.ts": [],
   "ssh-port.ts": ["kernel", "surfaces", "settings.ts", "server-address.ts"],
   "installation.ts": [
     ...["kernel", "ports", "adapters", "resources", "machines", "settings.ts", "server-address.ts"],

@@ -26,17 +26,20 @@ export function settingsFrom(
   flags: Record<string, string | undefined> = {},
 ): Settings {
   const read = settings.map(([name, setting]) => {
-    const given = (setting.flag && flags[name]) ?? (env[setting.variable] || undefined) ?? setting.default;
-    return [name, given === undefined ? undefined : readBy(setting, given)];
+    const flag = setting.flag && flags[name];
+    const given = flag ?? (env[setting.variable] || undefined) ?? setting.default;
+    const source = flag === undefined ? setting.variable : `--${setting.flag}`;
+    return [name, given === undefined ? undefined : readBy(setting, source, given)];
   });
   return Object.fromEntries(read) as Settings;
 }
 
-function readBy({ variable, secret, read }: Setting, given: string): unknown {
+/** `source` is the flag or the variable that the text came by, which is what has to be changed. */
+function readBy({ secret, read }: Setting, source: string, given: string): unknown {
   try {
     return read(given);
   } catch (error) {
-    const why = `${variable} ${(error as Error).message}`;
+    const why = `${source} ${(error as Error).message}`;
     throw new Error(secret ? why : `${why}, not '${given}'`, { cause: error });
   }
 }

@@ -56,7 +56,28 @@ describe("start", () => {
     await using server = await startServer(folder.path);
     await using other = await temporaryFolder();
     const taken = await run(launcher, ["serve", "--data", other.path, "--port", new URL(server.url).port]);
-    expect([taken.code, taken.stderr]).toEqual([1, expect.stringContaining("EADDRINUSE")]);
+    const { port } = new URL(server.url);
+    expect([taken.code, taken.stderr]).toEqual([
+      1,
+      `millrace: port ${port} of 127.0.0.1 is taken by process ${server.process.pid} (node). ` +
+        "Stop that, or choose another port with --port.\n",
+    ]);
+    // The failed start made a key that nobody saw.
+    await using next = await startServer(other.path);
+    expect(next.lines[0]).toContain(`: ${await ownerKey(other.path)}`);
+  });
+
+  test("names the flag that is wrong", async () => {
+    const { code, stderr } = await run(launcher, ["serve", "--port", "many"]);
+    expect([code, stderr]).toEqual([1, "millrace: --port must be a whole number from 0 to 65535, not 'many'\n"]);
+  });
+
+  test("on every address it says where other machines reach it, and that this is plain HTTP", async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startServer(folder.path, { args: ["--host", "0.0.0.0"] });
+    expect(server.url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const said = /^other machines reach it at (\S+), by plain HTTP/.exec(server.lines.at(-2)!)![1]!;
+    expect((await fetch(`${said}/v2/openapi.json`)).status).toBe(200);
   });
 
   test("works from another folder, through a symlink, and with a relative data folder", async () => {
@@ -121,6 +142,13 @@ describe("the command line beside a running server", () => {
 });
 
 describe("end", () => {
+  test("Ctrl-C says what is waited for", async () => {
+    await using folder = await temporaryFolder();
+    await using server = await startServer(folder.path);
+    expect(await server.end("SIGINT")).toBe(0);
+    expect(server.log()).toContain("millrace: ending; waiting for requests under way");
+  });
+
   test.each([["SIGTERM"], ["SIGINT"]] as const)("%s ends it with 0, its log folded into its file", async (signal) => {
     await using folder = await temporaryFolder();
     await using server = await startServer(folder.path);

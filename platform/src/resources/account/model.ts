@@ -73,7 +73,7 @@ export const ApiKey = resource("ApiKey", {
       maxItems: grants.length,
       uniqueItems: true,
       description:
-        "What the key may do: `all`, `read-only`, or a list of `<resource>:read`, `<resource>:write`, `serverless:invoke`, `pods:exec` and `serverless:exec`.",
+        "What the key may do: `all`, `read-only`, or a list of `<resource>:read`, `<resource>:write`, `serverless:invoke`, `pods:exec` and `serverless:exec`. `<resource>:write` also reads that resource.",
     }),
     endpoints: t.Optional(
       t.Array(name(), {

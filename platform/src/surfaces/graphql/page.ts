@@ -14,7 +14,7 @@ button { margin-top: 1rem; background: var(--water); color: #fff; border: 0; cur
 pre { min-height: 20rem; max-height: 75vh; overflow: auto; white-space: pre-wrap; overflow-wrap: anywhere }
 `;
 
-const examples = {
+export const examples = {
   "GPU types and prices": `{
   gpuTypes {
     id
@@ -28,7 +28,8 @@ const examples = {
   "My account": "{\n  myself {\n    id\n    email\n    clientBalance\n    currentSpendPerHr\n  }\n}",
   "My Pods":
     "{\n  myself {\n    pods {\n      id\n      name\n      desiredStatus\n      costPerHr\n      runtime { uptimeInSeconds ports { ip privatePort publicPort type } }\n    }\n  }\n}",
-  "Make a secret": "mutation ($input: SecretCreateInput) {\n  secretCreate(input: $input) { id name createdAt }\n}",
+  "Make a secret":
+    'mutation {\n  secretCreate(input: { name: "db_password", value: "correct horse" }) { id name createdAt }\n}',
 };
 
 const script = `
