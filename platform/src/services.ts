@@ -94,7 +94,11 @@ export async function openServices(
   const s3Keys = new S3KeyService({ ...parts, quotas });
   const sshHostKey = new SshHostKey(parts);
   const batchRecords = new BatchRecords(parts);
-  const instanceRecords = new InstanceRecords({ ...parts, prices });
+  const instanceRecords = new InstanceRecords({
+    ...parts,
+    prices,
+    boundsHeld: (account) => quotas.boundsHeld(account),
+  });
   const podRecords = new PodRecords({ ...parts, instances: instanceRecords, prices });
   const podRemains = new PodRemains(parts);
   const pods = new PodService({

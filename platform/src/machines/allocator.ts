@@ -22,6 +22,11 @@ export interface AllocatorParts {
 /** More than can take room at the same moment; each of them leaves less for the next. */
 const MOST_TRIES = 1000;
 
+/** Whether they may be placed at all, beside these instances; asked anew each time too. */
+export type Judge = (instances: readonly InstanceItem[]) => Promise<NoRoom | undefined>;
+
+type Also = (places: readonly Place[]) => Promise<readonly Write[] | undefined>;
+
 export class Allocator {
   readonly #parts: AllocatorParts;
 
@@ -30,25 +35,29 @@ export class Allocator {
   }
 
   /** The same on one machine: what reaches each other by a network of its own is not spread over several. */
-  allocateTogether: Allocator["allocate"] = (wishes, also) =>
-    this.#allocate(wishes, also, (room, needs) => room.takeTogether(needs));
+  allocateTogether: Allocator["allocate"] = (wishes, also, judge) =>
+    this.#allocate(wishes, (room, needs) => room.takeTogether(needs), also, judge);
 
   /** What is written `also` is part of the commit. It is asked for each time, since it may be behind what is there; with undefined it gives up, and nothing is placed. */
   async allocate<T extends KeptInstance>(
     wishes: readonly Wish<T>[],
-    also?: (places: readonly Place[]) => Promise<readonly Write[] | undefined>,
+    also?: Also,
+    judge?: Judge,
   ): Promise<InstanceItem<T>[] | NoRoom> {
-    return this.#allocate(wishes, also, (room, needs) => room.takeAll(needs));
+    return this.#allocate(wishes, (room, needs) => room.takeAll(needs), also, judge);
   }
 
   async #allocate<T extends KeptInstance>(
     wishes: readonly Wish<T>[],
-    also: (places: readonly Place[]) => Promise<readonly Write[] | undefined> = async () => [],
     take: (room: Room, needs: Need[]) => Place[] | NoRoom,
+    also: Also = async () => [],
+    judge: Judge = async () => undefined,
   ): Promise<InstanceItem<T>[] | NoRoom> {
     const { records, machines } = this.#parts;
     for (let tries = 0; tries < MOST_TRIES; tries++) {
       const counted = await records.counted();
+      const refusal = await judge(counted.instances);
+      if (refusal) return refusal;
       const room = new Room(await machines(), counted.instances.flatMap(placeOf));
       const places = take(
         room,

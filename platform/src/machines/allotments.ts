@@ -1,4 +1,4 @@
-/** What makes room safe to take for several at once: each machine has a record that moves on with every commit that takes room there. */
+/** What makes room safe to take for several at once: each machine, and each account that is bounded, has a record that moves on with every commit that takes of it. */
 import type { Kept } from "../kernel/document.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { Collection, type Item } from "../ports/store/collection.ts";
@@ -13,6 +13,17 @@ const allotments: Kept<Allotment> = { kind: "allotment", v: 1 };
 
 /** Machines belong to the installation, not to an account. */
 const EVERYONE = "*";
+
+/** From what is taken, and whose it is. */
+export interface Source {
+  id: string;
+  account: string;
+}
+
+export const ofMachine = (machine: string): Source => ({ id: machine, account: EVERYONE });
+
+/** No machine has such a name. It goes with its account. */
+export const ofAccount = (account: string): Source => ({ id: `account ${account}`, account });
 
 export class Allotments {
   readonly #collection: Collection<Allotment>;
@@ -39,7 +50,7 @@ export class Allotments {
 }
 
 /**
- * Takes room that was counted at one moment. A commit after somebody else took room on the same machine is refused, since what was
+ * Takes room that was counted at one moment. A commit after somebody else took from the same source is refused, since what was
  * counted may be another's by now; one's own do not stand in each other's way. To give room back needs none of this.
  */
 export class Taking {
@@ -53,22 +64,23 @@ export class Taking {
     this.#counted = counted;
   }
 
-  /** Commits with what says that room was taken on these machines. */
+  /** Commits with what says that something was taken from these. */
   commit(
-    machines: readonly string[],
+    sources: readonly Source[],
     commit: (taking: Write[]) => Promise<StoredRecord[] | undefined>,
   ): Promise<StoredRecord[] | undefined> {
     return this.#turns.run(async () => {
-      const written = await commit([...new Set(machines)].map((machine) => this.#write(machine)));
+      const each = new Map(sources.map((source) => [source.id, source]));
+      const written = await commit([...each.values()].map((source) => this.#write(source)));
       for (const item of itemsIn(this.#collection, written ?? [])) note(this.#counted, item);
       return written;
     });
   }
 
-  #write(machine: string): Write {
-    const known = this.#counted.get(machine);
+  #write(source: Source): Write {
+    const known = this.#counted.get(source.id);
     if (known) return this.#collection.patching(known, { taken: known.doc.taken + 1 });
-    return this.#collection.inserting({ id: machine, account: EVERYONE, createdAt: 0, doc: { taken: 1 } });
+    return this.#collection.inserting({ ...source, createdAt: 0, doc: { taken: 1 } });
   }
 }
 

@@ -5,7 +5,7 @@ import { Meter, type Metered } from "../metering/meter.ts";
 import type { PricesInTime } from "../metering/prices.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store, StoredRecord, Write } from "../ports/store/store.ts";
-import { Allotments, type Taking } from "./allotments.ts";
+import { Allotments, ofAccount, ofMachine, type Taking } from "./allotments.ts";
 import { type InstanceItem, instances, type KeptInstance, mayMount, payable } from "./instances.ts";
 
 /** What this node wrote is seen here at once; what another node or process wrote, within this time. */
@@ -31,13 +31,21 @@ export class InstanceRecords {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #meter: Meter<KeptInstance>;
+  readonly #boundsHeld: (account: string) => Promise<boolean>;
   #known = new Map<string, InstanceItem>();
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   /** What was written while the records were being read, so that the reading does not undo it; undefined for a removed one. */
   readonly #written = new Map<string, InstanceItem | undefined>();
 
-  constructor(parts: { store: Store; clock: Clock; prices?: PricesInTime }) {
+  constructor(parts: {
+    store: Store;
+    clock: Clock;
+    prices?: PricesInTime;
+    /** Whether an account may hold only so much: what it takes is then counted like room. */
+    boundsHeld?: (account: string) => Promise<boolean>;
+  }) {
+    this.#boundsHeld = parts.boundsHeld ?? (async () => false);
     this.#store = parts.store;
     this.#clock = parts.clock;
     this.#instances = new Collection(parts.store, instances);
@@ -88,7 +96,7 @@ export class InstanceRecords {
 
   /**
    * All of them, with the room that they take, or none: undefined when somebody else took room on one of their machines since that was
-   * counted, so that there may be too little for these. What is written `also`, with them, may be refused too.
+   * counted, or of what their account may hold, so that there may be too little for these. What is written `also` may be refused too.
    */
   async insert<T extends KeptInstance>(
     items: readonly NewInstance<T>[],
@@ -99,7 +107,7 @@ export class InstanceRecords {
     const inserts = metered.map(({ writes: _, ...item }) => this.#instances.inserting(item));
     const writes = [...inserts, ...metered.flatMap((item) => item.writes), ...also];
     const written = await this.#taken(
-      items.map(({ doc }) => doc.machine),
+      items.map(({ account, doc }) => ({ account, machine: doc.machine })),
       writes,
       taking,
     );
@@ -132,7 +140,11 @@ export class InstanceRecords {
     set: Partial<T> & { machine: string },
     { taking }: Pick<Counted, "taking">,
   ): Promise<InstanceItem<T> | undefined> {
-    const written = await this.#taken([set.machine], this.#patching(item, set, {}), taking);
+    const written = await this.#taken(
+      [{ account: item.account, machine: set.machine }],
+      this.#patching(item, set, {}),
+      taking,
+    );
     return written && (this.#noted(written[0]!) as InstanceItem<T>);
   }
 
@@ -158,10 +170,17 @@ export class InstanceRecords {
     return [this.#instances.patching(item, { ...set, ...(begun !== undefined && { span, spans: begun }) }), ...writes];
   }
 
-  #taken(machines: readonly (string | null)[], writes: Write[], taking: Taking): Promise<StoredRecord[] | undefined> {
-    const taken = machines.filter((machine) => machine !== null);
-    if (taken.length === 0) return this.#commit(writes);
-    return taking.commit(taken, (more) => this.#commit([...writes, ...more]));
+  async #taken(
+    places: readonly { account: string; machine: string | null }[],
+    writes: Write[],
+    taking: Taking,
+  ): Promise<StoredRecord[] | undefined> {
+    const machines = places.flatMap(({ machine }) => (machine === null ? [] : [ofMachine(machine)]));
+    if (machines.length === 0) return this.#commit(writes);
+    const accounts = new Set(places.map(({ account }) => account));
+    const bounded = await Promise.all([...accounts].map(async (one) => ((await this.#boundsHeld(one)) ? [one] : [])));
+    const sources = [...machines, ...bounded.flat().map(ofAccount)];
+    return taking.commit(sources, (more) => this.#commit([...writes, ...more]));
   }
 
   /** Undefined when what is remembered is behind what is there. */

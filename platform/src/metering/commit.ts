@@ -2,12 +2,12 @@
 import { type Store, type StoredRecord, type Write, WriteRefused } from "../ports/store/store.ts";
 import { spans } from "./span.ts";
 
-/** Undefined when what was read before is behind what is there. */
+/** Undefined when what was read before is behind what is there. What is full stays so, however often one looks: that is for the caller. */
 export async function commitMetered(store: Store, writes: readonly Write[]): Promise<StoredRecord[] | undefined> {
   try {
     return await store.commit([...writes]);
   } catch (error) {
-    if (!(error instanceof WriteRefused)) throw error;
+    if (!(error instanceof WriteRefused) || error.reason === "full") throw error;
     if (isLostSpan(error, writes)) return commitMetered(store, writes.toSpliced(error.index, 1));
     return undefined;
   }

@@ -10,6 +10,10 @@ async function openPostgres(): Promise<OpenedStore> {
   let store = await PostgresStore.open(database.url);
   return {
     store,
+    async beside() {
+      const other = await PostgresStore.open(database.url);
+      return { store: other, [Symbol.asyncDispose]: () => other[Symbol.asyncDispose]() };
+    },
     async reopen() {
       await store[Symbol.asyncDispose]();
       store = await PostgresStore.open(database.url);

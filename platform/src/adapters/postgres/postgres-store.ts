@@ -1,11 +1,11 @@
 /** The store in PostgreSQL: one transaction per commit, for any number of nodes. */
 import { isStorable, storableJson } from "../../kernel/storable.ts";
 import {
+  type Counting,
   type Lease,
   type Listing,
   type ListKey,
   type NewRecord,
-  type Selection,
   type Store,
   type StoredRecord,
   type UniqueKey,
@@ -16,6 +16,7 @@ import { Batcher } from "./batcher.ts";
 import type { Patience } from "./connection.ts";
 import { migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
+import { counted, refusePast, selected, takeTurns } from "./postgres-counting.ts";
 
 // Text is compared by its bytes, whatever the database's own collation, so that listings equal those of other stores.
 const migrations = [
@@ -70,10 +71,14 @@ export class PostgresStore implements Store {
   async commit(writes: Write[]): Promise<StoredRecord[]> {
     if (writes.length === 0) return [];
     return transaction(this.#pool, async (sql) => {
+      await takeTurns(sql, writes);
       const changed = writes.filter((write) => write.do !== "insert");
       if (changed.length > 1) await lockInOrder(sql, changed);
       const written: StoredRecord[] = [];
-      for (const [index, write] of writes.entries()) written.push(await apply(sql, write, index));
+      for (const [index, write] of writes.entries()) {
+        written.push(await apply(sql, write, index));
+        await refusePast(sql, write, index);
+      }
       return written;
     });
   }
@@ -101,11 +106,8 @@ export class PostgresStore implements Store {
     );
   }
 
-  async count(selection: Selection): Promise<number> {
-    const { tables, where, values } = selected(selection);
-    if (!values.every(isStorable)) return 0;
-    const text = `SELECT count(*)::int AS n FROM ${tables} WHERE ${where}`;
-    return (await query<{ n: number }>(this.#pool, text, values))[0]!.n;
+  count(counting: Counting): Promise<number> {
+    return counted((statement, values) => query(this.#pool, statement, values), counting);
   }
 
   /** The text leaves the files when PostgreSQL vacuums the tables and recycles its write-ahead log, not at once. */
@@ -138,19 +140,6 @@ export class PostgresStore implements Store {
   async [Symbol.asyncDispose](): Promise<void> {
     await endPool(this.#pool);
   }
-}
-
-/** A selection in SQL, with its values in their order. */
-function selected({ kind, account, key }: Selection) {
-  const values = [kind];
-  const value = (given: string) => `$${values.push(given)}`;
-  const order = key ? "list_keys" : "records";
-  const where = [
-    `${order}.kind = $1`,
-    ...(key ? [`name = ${value(key.name)}`, `value = ${value(key.value)}`] : []),
-    ...(account === undefined ? [] : [`account = ${value(account)}`]),
-  ].join(" AND ");
-  return { tables: key ? "list_keys JOIN records USING (kind, id)" : "records", order, where, values };
 }
 
 /** Known to each connection by their names, since planning them takes longer than doing them. */

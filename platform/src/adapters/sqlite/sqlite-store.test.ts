@@ -23,6 +23,10 @@ async function openIn(folder: Folder, options: { thread: boolean }): Promise<Ope
   let store = await SqliteStore.open(folder.file, options);
   return {
     store,
+    async beside() {
+      const other = await SqliteStore.open(folder.file, { thread: false });
+      return { store: other, [Symbol.asyncDispose]: () => other[Symbol.asyncDispose]() };
+    },
     async reopen() {
       await store[Symbol.asyncDispose]();
       store = await SqliteStore.open(folder.file, options);

@@ -4,9 +4,9 @@ import { type Clock, realClock } from "../../kernel/clock.ts";
 import { isStorable } from "../../kernel/storable.ts";
 import { anyDisk, type Disk } from "../../ports/disk.ts";
 import {
+  type Counting,
   type Lease,
   type Listing,
-  type Selection,
   type Store,
   type StoredRecord,
   type UniqueKey,
@@ -15,7 +15,16 @@ import {
 } from "../../ports/store/store.ts";
 import { Scrubber } from "./scrubber.ts";
 import { sql } from "./statement.ts";
-import { type Committed, fromRow, program, type Row, writtenRow } from "./store-program.ts";
+import {
+  areStorable,
+  type Committed,
+  counted,
+  fromRow,
+  program,
+  type Row,
+  selected,
+  writtenRow,
+} from "./store-program.ts";
 import { GroupCommit, inlineFlusher, openForReading, refuseNew, threadFlusher } from "./writer.ts";
 
 interface StoreOptions {
@@ -89,11 +98,8 @@ export class SqliteStore implements Store {
     return (rows as unknown as Row[]).map(fromRow);
   }
 
-  async count(selection: Selection): Promise<number> {
-    const { from, where, values } = selected(selection);
-    if (!areStorable(values)) return 0;
-    const counted = this.#sql(`SELECT count(*) AS n FROM ${from.tables} WHERE ${where}`).get(values);
-    return (counted as { n: number }).n;
+  async count(counting: Counting): Promise<number> {
+    return counted(this.#reader, counting);
   }
 
   scrub(): Promise<void> {
@@ -124,18 +130,3 @@ export class SqliteStore implements Store {
     return sql(this.#reader, text);
   }
 }
-
-/** A selection in SQL, with its values by name. */
-function selected({ kind, account, key }: Selection) {
-  const from = key
-    ? { tables: "list_keys JOIN records USING (kind, id)", order: "list_keys" }
-    : { tables: "records", order: "records" };
-  const where = [
-    `${from.order}.kind = :kind`,
-    ...(key ? ["name = :name", "value = :value"] : []),
-    ...(account === undefined ? [] : ["account = :account"]),
-  ].join(" AND ");
-  return { from, where, values: { kind, ...key, ...(account === undefined ? {} : { account }) } };
-}
-
-const areStorable = (values: Record<string, string>) => Object.values(values).every(isStorable);

@@ -1,12 +1,15 @@
 /** What runs beside the store's SQLite file: its tables and the commands that write them. */
 
 import type { DatabaseSync } from "node:sqlite";
-import { storableJson } from "../../kernel/storable.ts";
+import { isStorable, storableJson } from "../../kernel/storable.ts";
 import type {
+  Bound,
+  Counting,
   Lease,
   ListKey,
   NewRecord,
   RefusalReason,
+  Selection,
   StoredRecord,
   UniqueKey,
   Write,
@@ -74,7 +77,7 @@ function commit(db: DatabaseSync, writes: Write[]): Committed {
   db.exec("SAVEPOINT one_commit");
   const written: Row[] = [];
   for (const [index, write] of writes.entries()) {
-    const result = apply(db, write);
+    const result = applyWithin(db, write);
     if (typeof result === "string") {
       db.exec("ROLLBACK TO one_commit; RELEASE one_commit");
       return { refused: result, index };
@@ -84,6 +87,16 @@ function commit(db: DatabaseSync, writes: Write[]): Committed {
   db.exec("RELEASE one_commit");
   return { written };
 }
+
+function applyWithin(db: DatabaseSync, write: Write): Row | RefusalReason {
+  const result = apply(db, write);
+  if (typeof result === "string" || write.do === "remove") return result;
+  return write.within?.some((bound) => isPast(db, bound)) ? "full" : result;
+}
+
+/** There is one writer: what it counts here is all that there is. */
+const isPast = (db: DatabaseSync, { of, most }: Bound) =>
+  of.reduce((sum, counting) => sum + counted(db, counting), 0) > most;
 
 function apply(db: DatabaseSync, write: Write): Row | RefusalReason {
   if (write.do === "insert") return insert(db, write.record);
@@ -176,6 +189,34 @@ function lease(db: DatabaseSync, { name, holder, now, until }: Lease): number | 
 function release(db: DatabaseSync, { name, holder }: { name: string; holder: string }): void {
   // The row stays, so that the fence never goes back.
   sql(db, "UPDATE leases SET until = -9007199254740991 WHERE name = ? AND holder = ?").run(name, holder);
+}
+
+/** A selection in SQL, with its values by name. */
+export function selected({ kind, account, key }: Selection) {
+  const from = key
+    ? { tables: "list_keys JOIN records USING (kind, id)", order: "list_keys" }
+    : { tables: "records", order: "records" };
+  const where = [
+    `${from.order}.kind = :kind`,
+    ...(key ? ["name = :name", "value = :value"] : []),
+    ...(account === undefined ? [] : ["account = :account"]),
+  ].join(" AND ");
+  return { from, where, values: { kind, ...key, ...(account === undefined ? {} : { account }) } };
+}
+
+export const areStorable = (values: Record<string, string>) => Object.values(values).every(isStorable);
+
+export function counted(db: DatabaseSync, { sum, ...selection }: Counting): number {
+  const { from, where, values } = selected(selection);
+  if (!areStorable(values)) return 0;
+  const what =
+    sum === undefined
+      ? "count(*)"
+      : "coalesce(sum(CASE WHEN json_type(doc, :sum) IN ('integer', 'real') THEN json_extract(doc, :sum) END), 0)";
+  const given: Record<string, string> = values;
+  if (sum !== undefined) given.sum = `$.${JSON.stringify(sum)}`;
+  const found = sql(db, `SELECT ${what} AS n FROM ${from.tables} WHERE ${where}`).get(given);
+  return (found as { n: number }).n;
 }
 
 export const program: Program = { migrations, commands: { commit, removeAccount, lease, release } };

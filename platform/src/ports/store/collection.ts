@@ -5,6 +5,8 @@ import { type Document, type Kept, type Keys, NewerFormat, upcast } from "../../
 import { type Problem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import {
+  type Bound,
+  type Counting,
   type ListKey,
   type RefusalReason,
   type Selection,
@@ -33,6 +35,8 @@ export interface Item<T> {
   outgrown?: string[];
 }
 
+export type NewItem<T> = Pick<Item<T>, "id" | "account" | "createdAt" | "doc">;
+
 /** Which records are meant: all, or those of an account, with a key, or both. */
 export type Selected = Omit<Selection, "kind">;
 
@@ -48,7 +52,7 @@ export interface Page<T> {
 }
 
 /** What becomes of a record; `also` is written in the same commit. */
-export type Decision<T> = ({ set: Partial<T> } | { remove: true }) & { also?: Write[] };
+export type Decision<T> = ({ set: Partial<T>; within?: readonly Bound[] } | { remove: true }) & { also?: Write[] };
 
 type Decide<T> = (item: Item<T>) => Decision<T> | undefined | Promise<Decision<T> | undefined>;
 
@@ -111,8 +115,13 @@ export class Collection<T extends Document> {
     }
   }
 
-  async insert(item: { id: string; account: string; createdAt: number; doc: T }): Promise<Item<T>> {
-    const [record] = await this.#store.commit([this.inserting(item)]);
+  /** What an account has of this kind, as that which is bounded: its records, or what a number of theirs comes to. */
+  held({ account }: { account: string }, sum?: keyof T & string): Counting {
+    return { kind: this.#kept.kind, account, sum };
+  }
+
+  async insert(item: NewItem<T>, within?: readonly Bound[]): Promise<Item<T>> {
+    const [record] = await this.#store.commit([this.inserting(item, within)]);
     return this.read(record!);
   }
 
@@ -132,7 +141,7 @@ export class Collection<T extends Document> {
   }
 
   /** Writes a record of which there is one, whichever node wrote it before. Of two at once, either may be the last word. */
-  async put(item: { id: string; account: string; createdAt: number; doc: T }): Promise<Item<T>> {
+  async put(item: NewItem<T>): Promise<Item<T>> {
     for (;;) {
       const known = await this.get(item.id);
       const write = known ? this.patching(known, item.doc) : this.inserting(item);
@@ -150,7 +159,8 @@ export class Collection<T extends Document> {
       const item = await this.get(id);
       const decision = item && (await decide(item));
       if (!decision) return item;
-      const own = "remove" in decision ? this.removing(id, item.version) : this.patching(item, decision.set);
+      const own =
+        "remove" in decision ? this.removing(id, item.version) : this.patching(item, decision.set, [], decision.within);
       const written = await this.#unlessRefused([own, ...(decision.also ?? [])], BEHIND);
       if (written) return this.#read(written[0]);
     }
@@ -194,10 +204,12 @@ export class Collection<T extends Document> {
     return problem("not-found", `${called} not found`);
   }
 
-  inserting(item: { id: string; account: string; createdAt: number; doc: T }): Write {
+  /** Refused as full where there would be more than a bound allows. */
+  inserting(item: NewItem<T>, within?: readonly Bound[]): Write {
     const { kind, v } = this.#kept;
     return {
       do: "insert",
+      ...(within && { within }),
       record: {
         kind,
         ...item,
@@ -208,7 +220,7 @@ export class Collection<T extends Document> {
     };
   }
 
-  patching(item: Item<T>, set: Partial<T>, unset: (keyof T & string)[] = []): Write {
+  patching(item: Item<T>, set: Partial<T>, unset: (keyof T & string)[] = [], within?: readonly Bound[]): Write {
     const { kind, v } = this.#kept;
     // An upcast document is written back whole: its fields may have moved.
     const changes = { ...item.doc, ...set, v };
@@ -217,6 +229,7 @@ export class Collection<T extends Document> {
     const outgrown = (item.outgrown ?? []).filter((name) => !(name in changes));
     return {
       do: "patch",
+      ...(within && { within }),
       kind,
       id: item.id,
       ifVersion: item.version,

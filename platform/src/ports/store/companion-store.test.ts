@@ -6,9 +6,11 @@ import { storeConformance } from "./store.conformance.ts";
 import type { Write } from "./store.ts";
 
 storeConformance("CompanionStore", async () => {
-  const store = new CompanionStore(new MemoryStore());
+  const inner = new MemoryStore();
+  const store = new CompanionStore(inner);
   return {
     store,
+    beside: async () => ({ store: new CompanionStore(inner), [Symbol.asyncDispose]: async () => {} }),
     reopen: { cannot: "a memory store ends with its process" },
     [Symbol.asyncDispose]: async () => store[Symbol.asyncDispose](),
   };

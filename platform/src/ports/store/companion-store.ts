@@ -1,6 +1,6 @@
 /** A store whose commits, within a piece of work, take one more write along: what is to be written with a change, whoever makes the change. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Lease, Listing, Selection, Store, StoredRecord, UniqueKey, Write } from "./store.ts";
+import type { Counting, Lease, Listing, Store, StoredRecord, UniqueKey, Write } from "./store.ts";
 
 /** What goes along with these writes. */
 export type Companion = (writes: readonly Write[]) => Write;
@@ -66,8 +66,8 @@ export class CompanionStore implements Store {
     return this.#inner.list(listing);
   }
 
-  count(selection: Selection): Promise<number> {
-    return this.#inner.count(selection);
+  count(counting: Counting): Promise<number> {
+    return this.#inner.count(counting);
   }
 
   scrub(): Promise<void> {

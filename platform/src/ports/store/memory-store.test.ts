@@ -6,6 +6,7 @@ storeConformance("MemoryStore", async () => {
   const store = new MemoryStore();
   return {
     store,
+    beside: async () => ({ store, [Symbol.asyncDispose]: async () => {} }),
     reopen: { cannot: "a memory store ends with its process" },
     [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
   };

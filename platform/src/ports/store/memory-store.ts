@@ -2,6 +2,8 @@
 import type { Document } from "../../kernel/document.ts";
 import { storableJson } from "../../kernel/storable.ts";
 import {
+  type Bound,
+  type Counting,
   type Lease,
   type Listing,
   type ListKey,
@@ -53,16 +55,12 @@ export class MemoryStore implements Store {
       .map(shown);
   }
 
-  async count(selection: Selection): Promise<number> {
-    return this.#selected(selection).length;
+  async count(counting: Counting): Promise<number> {
+    return counted(this.#rows, counting);
   }
 
-  #selected({ kind, account, key }: Selection): Row[] {
-    const hasKey = ({ listed }: Row) =>
-      !key || listed.some(({ name, value }) => name === key.name && value === key.value);
-    return [...this.#rows.values()].filter(
-      (row) => row.kind === kind && (account === undefined || row.account === account) && hasKey(row),
-    );
+  #selected(selection: Selection): Row[] {
+    return selected(this.#rows, selection);
   }
 
   async scrub(): Promise<void> {}
@@ -98,6 +96,13 @@ class Draft {
   }
 
   write(write: Write, index: number): Row {
+    const row = this.#write(write, index);
+    if (write.do !== "remove" && write.within?.some((bound) => this.#isPast(bound)))
+      throw new WriteRefused("full", index);
+    return row;
+  }
+
+  #write(write: Write, index: number): Row {
     if (write.do === "insert") return this.#insert(write.record, index);
     const row = this.rows.get(rowKey(write.kind, write.id));
     if (!row) throw new WriteRefused("missing", index);
@@ -132,6 +137,10 @@ class Draft {
     return row;
   }
 
+  #isPast({ of, most }: Bound): boolean {
+    return of.reduce((sum, counting) => sum + counted(this.rows, counting), 0) > most;
+  }
+
   #claimKeys(row: Row, index: number): void {
     for (const key of row.unique) {
       const text = uniqueKey(row.kind, key);
@@ -143,6 +152,20 @@ class Draft {
   #freeKeys(row: Row): void {
     for (const key of row.unique) this.unique.delete(uniqueKey(row.kind, key));
   }
+}
+
+function selected(rows: ReadonlyMap<string, Row>, { kind, account, key }: Selection): Row[] {
+  const hasKey = ({ listed }: Row) =>
+    !key || listed.some(({ name, value }) => name === key.name && value === key.value);
+  return [...rows.values()].filter(
+    (row) => row.kind === kind && (account === undefined || row.account === account) && hasKey(row),
+  );
+}
+
+function counted(rows: ReadonlyMap<string, Row>, { sum, ...selection }: Counting): number {
+  const meant = selected(rows, selection);
+  if (sum === undefined) return meant.length;
+  return meant.reduce((total, { doc }) => total + (typeof doc[sum] === "number" ? doc[sum] : 0), 0);
 }
 
 const rowKey = (kind: string, id: string) => JSON.stringify([kind, id]);

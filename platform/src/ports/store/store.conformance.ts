@@ -1,6 +1,7 @@
 /** What every Store does: the definition of the port, run against each adapter. */
 import { describe, expect, test } from "vitest";
 import type { Document } from "../../kernel/document.ts";
+import { boundConformance } from "./bound.conformance.ts";
 import { insertOf, nameKey, patchOf, removeOf, seed, settled } from "./conformance-records.ts";
 import { keyListingConformance } from "./key-listing.conformance.ts";
 import { leaseConformance } from "./lease.conformance.ts";
@@ -12,6 +13,8 @@ export interface OpenedStore extends AsyncDisposable {
   store: Store;
   /** Closes the store and opens it anew on the same data, or says why this adapter cannot. */
   reopen: (() => Promise<Store>) | { cannot: string };
+  /** Another store on the same data, as that of a second node or process. One in memory is its own. */
+  beside: () => Promise<{ store: Store } & AsyncDisposable>;
 }
 
 export type OpenStore = () => Promise<OpenedStore>;
@@ -23,6 +26,7 @@ export function storeConformance(name: string, open: OpenStore): void {
     describe("records", () => recordCases(open));
     describe("unique keys", () => uniqueKeyCases(open));
     describe("commits", () => commitCases(open));
+    describe("bounds", () => boundConformance(open));
     describe("documents", () => documentCases(open));
     describe("accounts", () => accountCases(open));
     describe("listings", () => listingConformance(open));

@@ -37,8 +37,29 @@ export interface StoredRecord {
   doc: Document;
 }
 
+/** Records of a kind: all of them, or those of an account, with a key, or both. */
+export interface Selection {
+  kind: string;
+  account?: string | undefined;
+  key?: ListKey | undefined;
+}
+
+/** Records that count: each as one, or as much as this number in its document says. */
+export interface Counting extends Selection {
+  sum?: string | undefined;
+}
+
+/**
+ * So many of these together, and no more, once the write is made. It holds for all that are written under it at once, by however many
+ * nodes. What is written without it counts from when it is there.
+ */
+export interface Bound {
+  of: readonly Counting[];
+  most: number;
+}
+
 export type Write =
-  | { do: "insert"; record: NewRecord }
+  | { do: "insert"; record: NewRecord; within?: readonly Bound[] }
   /** Changes the named fields, removing those set to undefined, and keeps all others, known to this release or not. */
   | {
       do: "patch";
@@ -50,10 +71,12 @@ export type Write =
       /** In the place of those that it has. */
       unique?: UniqueKey[];
       listed?: ListKey[];
+      within?: readonly Bound[];
     }
   | { do: "remove"; kind: string; id: string; ifVersion?: number };
 
-export type RefusalReason = "id-taken" | "key-taken" | "missing" | "changed";
+/** `full`: it would be more than one of its bounds allows. */
+export type RefusalReason = "id-taken" | "key-taken" | "missing" | "changed" | "full";
 
 /** A write was refused by its own condition; nothing of its commit happened. */
 export class WriteRefused extends Error {
@@ -66,13 +89,6 @@ export class WriteRefused extends Error {
     this.reason = reason;
     this.index = index;
   }
-}
-
-/** Records of a kind: all of them, or those of an account, with a key, or both. */
-export interface Selection {
-  kind: string;
-  account?: string | undefined;
-  key?: ListKey | undefined;
 }
 
 export interface Listing extends Selection {
@@ -95,8 +111,8 @@ export interface Store extends AsyncDisposable {
   find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined>;
   /** Newest first. A record inserted or removed between two pages never moves, repeats or hides another. */
   list(listing: Listing): Promise<StoredRecord[]>;
-  /** How many there are, without reading them. */
-  count(selection: Selection): Promise<number>;
+  /** How many there are, or what their numbers come to, without reading them. */
+  count(counting: Counting): Promise<number>;
   /**
    * Text that was removed or replaced is in no file any more once this resolves, unless somebody reads an older state at this moment:
    * then it goes a little later. Without being asked, a store does the same soon after each removal and replacement.

@@ -2,7 +2,10 @@
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import { setup } from "../../../tests/world.ts";
-import { parseQuotas, quotaText, standardQuotas } from "./quotas.ts";
+import type { Kept } from "../../kernel/document.ts";
+import { Collection } from "../../ports/store/collection.ts";
+import type { Bound } from "../../ports/store/store.ts";
+import { type Amount, parseQuotas, quotaText, standardQuotas } from "./quotas.ts";
 
 const CPU = { name: "echo", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] };
 const quotas = {
@@ -101,80 +104,64 @@ test("endpoints of one account share its workers, jobs that wait are told, and t
 });
 
 describe("amounts", () => {
+  const SIZED: Kept<{ size: number }> = { kind: "sized", v: 1 };
+
+  /** A book, and a way to make things that count in two ways. */
   const book = async (given: string) => {
     const world = await setup({ quotas: { ...quotas, ...parseQuotas(given) } });
-    return { world, quotas: world.services.quotas };
+    const things = new Collection(world.store, SIZED);
+    const counted = (size: number) => [
+      { name: "gb", of: [things.held({ account: "a" }, "size")], amount: size } as const,
+      { name: "volumes", of: [things.held({ account: "a" })], amount: 1 } as const,
+    ];
+    let n = 0;
+    const insert = (size: number) => (within: Bound[]) =>
+      things.insert({ id: `t${n++}`, account: "a", createdAt: 0, doc: { size } }, within);
+    const make = (size: number, amounts: readonly Amount[] = counted(size)) =>
+      world.services.quotas.withinAll("a", amounts, insert(size));
+    const sizes = async () => (await things.list({ limit: 9 })).map(({ doc }) => doc.size).toSorted();
+    return { world, make, counted, sizes };
   };
 
   test("so much more is made if it fits, and nothing of it otherwise", async () => {
-    const { world, quotas } = await book("gb=100");
+    const { world, make, sizes } = await book("gb=100,volumes=9");
     await using _ = world;
-    let has = 60;
-    const grow = (by: number) =>
-      quotas.within(
-        "a",
-        "gb",
-        async () => has,
-        async () => {
-          has += by;
-        },
-        by,
-      );
-    await grow(40);
-    await expect(grow(1)).rejects.toThrow(
+    await make(60);
+    await expect(make(60)).rejects.toThrow(
+      `This account has 60 GB of network volumes, and may have 100 (quota 'gb'); 60 more would be too many. ${ASK}`,
+    );
+    await make(40);
+    await expect(make(1)).rejects.toThrow(
       `This account has 100 GB of network volumes, and may have 100 (quota 'gb'). ${ASK}`,
     );
-    has = 50;
-    await expect(grow(60)).rejects.toThrow(
-      `This account has 50 GB of network volumes, and may have 100 (quota 'gb'); 60 more would be too many. ${ASK}`,
-    );
-    expect(has).toBe(50);
+    expect(await sizes()).toEqual([40, 60]);
   });
 
   test("of two at once that fit only one after the other, one is made", async () => {
-    const { world, quotas } = await book("gb=100,volumes=9");
+    const { world, make, sizes } = await book("gb=100,volumes=9");
     await using _ = world;
-    const made: number[] = [];
-    const make = (gb: number) =>
-      quotas.withinAll(
-        "a",
-        [
-          { name: "gb", count: async () => made.reduce((sum, size) => sum + size, 0), amount: gb },
-          { name: "volumes", count: async () => made.length, amount: 1 },
-        ],
-        async () => void made.push(gb),
-      );
     const both = await Promise.allSettled([make(60), make(60)]);
     expect(both.map(({ status }) => status)).toEqual(["fulfilled", "rejected"]);
     await make(40);
-    expect(made).toEqual([60, 40]);
+    expect(await sizes()).toEqual([40, 60]);
   });
 
   test("what counts in several ways is refused by the first that is too much, whatever order they come in", async () => {
-    const { world, quotas } = await book("gpus=2,pods=1");
+    const { world, make, counted } = await book("gb=2,volumes=0");
     await using _ = world;
-    const gpus = { name: "gpus", count: async () => 0, amount: 4 } as const;
-    const pods = { name: "pods", count: async () => 1, amount: 1 } as const;
-    const made = async () => "made";
-    await expect(quotas.withinAll("a", [gpus, pods], made)).rejects.toThrow("(quota 'pods')");
-    await expect(quotas.withinAll("a", [pods, gpus], made)).rejects.toThrow("(quota 'pods')");
-    await expect(quotas.withinAll("a", [gpus], made)).rejects.toThrow("0 GPUs at once, and may have 2 (quota 'gpus')");
-    expect(await quotas.withinAll("a", [{ ...gpus, amount: 2 }], made)).toBe("made");
-    expect(await quotas.withinAll("a", [], made)).toBe("made");
+    await expect(make(4)).rejects.toThrow("(quota 'volumes')");
+    await expect(make(4, counted(4).toReversed())).rejects.toThrow("(quota 'volumes')");
+    await expect(make(4, [counted(4)[0]!])).rejects.toThrow("0 GB of network volumes, and may have 2 (quota 'gb')");
+    await make(2, [counted(2)[0]!]);
+    await make(2, []);
   });
 
   test("who takes no more is never refused, also where less is allowed than before", async () => {
-    const { world, quotas } = await book("gb=10");
+    const { world, make, counted, sizes } = await book("gb=10");
     await using _ = world;
-    expect(
-      await quotas.within(
-        "a",
-        "gb",
-        async () => 50,
-        async () => "renamed",
-        0,
-      ),
-    ).toBe("renamed");
+    await make(50, []);
+    await make(0, [counted(0)[0]!]);
+    expect(await sizes()).toEqual([0, 50]);
   });
 });
 

@@ -5,7 +5,7 @@ import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
 import { problem } from "../../kernel/problem.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
-import type { Store } from "../../ports/store/store.ts";
+import { type Bound, type Counting, type Store, WriteRefused } from "../../ports/store/store.ts";
 import { type Account, accounts } from "./model.ts";
 
 /** In words for people. */
@@ -71,22 +71,30 @@ export const quotaText = (quotas: Partial<Quotas>) =>
 /** So much more of what a quota counts. */
 export interface Amount {
   name: QuotaName;
-  /** What the account has of it now. */
-  count: () => Promise<number>;
+  /** The records of the account that count. */
+  of: readonly Counting[];
   amount: number;
 }
+
+/** More than others of one account can come between while it makes something. */
+const MOST_TRIES = 1000;
 
 /** A change from the command line holds within this time. */
 const REMEMBERED_MS = 1000;
 
 export class QuotaBook {
+  readonly #store: Store;
   readonly #accounts: Collection<Account>;
   readonly #standard: Quotas;
   readonly #remembered: Remembered<Quotas>;
-  /** What one account makes is counted and written one after the other: many at once would all be the last that fits. */
+  /**
+   * What one account makes here is counted and written one after the other. That no more is made than fits is up to the commit, since other
+   * nodes make some too; but many at once that are refused there would each have waited for it, and have cost others room or time.
+   */
   readonly #turns = new OneAtATimeEach();
 
   constructor({ store, clock, quotas }: { store: Store; clock: Clock; quotas?: Quotas }) {
+    this.#store = store;
     this.#accounts = new Collection(store, accounts);
     this.#standard = quotas ?? standardQuotas(1024);
     this.#remembered = new Remembered(clock, REMEMBERED_MS);
@@ -103,33 +111,58 @@ export class QuotaBook {
     return quotas;
   }
 
-  /** Makes so much more of something, one by default, unless the account would then have more than it may. */
+  /** Makes one more of something, unless the account would then have more than it may. `make` commits under the bounds that it is given. */
   within<T>(
     account: string,
     name: QuotaName,
-    count: () => Promise<number>,
-    make: () => Promise<T>,
-    amount = 1,
+    of: readonly Counting[],
+    make: (within: Bound[]) => Promise<T>,
   ): Promise<T> {
-    return this.withinAll(account, [{ name, count, amount }], make);
+    return this.withinAll(account, [{ name, of, amount: 1 }], make);
   }
 
   /**
    * Makes something that counts in several ways, such as a volume and its GB, if none of them is too much. Those that count in a way
    * take turns at it, in the order of the quotas' names, so that nobody waits for one who waits for him.
    */
-  withinAll<T>(account: string, amounts: readonly Amount[], make: () => Promise<T>): Promise<T> {
+  withinAll<T>(account: string, amounts: readonly Amount[], make: (within: Bound[]) => Promise<T>): Promise<T> {
     const ordered = amounts.toSorted((a, b) => NAMES.indexOf(a.name) - NAMES.indexOf(b.name));
     return ordered.reduceRight<() => Promise<T>>(
-      (inner, { name, count, amount }) =>
+      (inner, { name }) =>
         () =>
-          this.#turns.run(`${account} ${name}`, async () => {
-            const refusal = await this.refusal(account, name, { has: await count(), amount });
-            if (refusal !== undefined) throw problem("over-quota", refusal);
-            return inner();
-          }),
-      make,
+          this.#turns.run(`${account} ${name}`, inner),
+      () => this.#make(account, ordered, make),
     )();
+  }
+
+  /** Where another node was faster, it is counted again, so that the refusal says what is there. */
+  async #make<T>(account: string, amounts: readonly Amount[], make: (within: Bound[]) => Promise<T>): Promise<T> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      const within: Bound[] = [];
+      for (const one of amounts) within.push(...(await this.#boundOf(account, one)));
+      try {
+        return await make(within);
+      } catch (error) {
+        if (!(error instanceof WriteRefused) || error.reason !== "full") throw error;
+      }
+    }
+    throw problem("unavailable", "This account makes and deletes too much at once. Try again in a moment.");
+  }
+
+  /** Throws where it is too much already. To take no more of it needs no bound. */
+  async #boundOf(account: string, { name, of, amount }: Amount): Promise<Bound[]> {
+    if (amount <= 0) return [];
+    const counts = await Promise.all(of.map((counting) => this.#store.count(counting)));
+    const has = counts.reduce((sum, count) => sum + count, 0);
+    const refusal = await this.refusal(account, name, { has, amount });
+    if (refusal !== undefined) throw problem("over-quota", refusal);
+    return [{ of, most: (await this.of(account))[name] }];
+  }
+
+  /** Whether somebody bounded what programs of the account hold at once: what machines have is the limit otherwise. */
+  async boundsHeld(account: string): Promise<boolean> {
+    const { gpus, vcpu } = await this.of(account);
+    return gpus < LARGEST || vcpu < LARGEST;
   }
 
   /** Why an account that has so much cannot have so much more; undefined when it can. For those who can wait until it can. */

@@ -6,6 +6,7 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { mayGrant } from "../../kernel/scope.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
+import type { Bound } from "../../ports/store/store.ts";
 import { apiKeys, type KeptApiKey, type KeptSshKeys, type KeyUse, keyUses, sshKeys } from "./model.ts";
 import type { QuotaBook } from "./quotas.ts";
 
@@ -61,29 +62,29 @@ export class AccountService {
     if (key.expiresAt !== undefined && key.expiresAt <= this.#clock.now())
       throw problem("rule-broken", "'expiresAt' is in the past: the key could never be used.");
     const { account } = caller;
-    const count = () => this.#keys.count({ account });
-    return this.#quotas.within(account, "keys", count, () => this.issueKey(caller, key));
+    const held = [this.#keys.held({ account })];
+    return this.#quotas.within(account, "keys", held, (within) => this.issueKey(caller, key, within));
   }
 
-  /** Makes a key without asking whether anyone may: for the command line, which already holds the data itself. */
+  /** Makes a key without asking whether anyone may: for the command line, which already holds the data itself, and needs no bounds. */
   async issueKey(
     owner: { account: string; user: string },
     { name, scopes, endpoints, expiresAt, exempt, spendLimit }: NewKey,
+    within?: readonly Bound[],
   ): Promise<IssuedKey> {
     const key = apiKeyText(this.#random);
-    const item = await this.#keys.insert({
-      ...newRecord({ clock: this.#clock, random: this.#random }, owner.account),
-      doc: withoutAbsent({
-        userId: owner.user,
-        digest: keyDigest(key),
-        name,
-        scopes,
-        endpoints,
-        expiresAt,
-        exempt,
-        spendLimit,
-      }),
-    });
+    const about = {
+      userId: owner.user,
+      digest: keyDigest(key),
+      name,
+      scopes,
+      endpoints,
+      expiresAt,
+      exempt,
+      spendLimit,
+    };
+    const record = newRecord({ clock: this.#clock, random: this.#random }, owner.account);
+    const item = await this.#keys.insert({ ...record, doc: withoutAbsent(about) }, within);
     return { ...item, key };
   }
 

@@ -128,16 +128,17 @@ export class EndpointService {
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
     const first = { ...record, release: doc.release };
     await this.#refuseTooMany(caller.account, doc.workers.min);
-    const writes = [
+    const also = [
       ...(await this.#registries.using(caller.account, doc.registry)),
       ...using,
       ...(await this.#volumes.using(caller.account, doc.networkVolumes)),
-      this.#endpoints.inserting({ ...record, doc }),
       this.#releases.inserting(first, { at: record.createdAt, user: caller.user, diff: [] }),
     ];
-    const count = () => this.#endpoints.count({ account: caller.account });
+    const held = [this.#endpoints.held(caller)];
     try {
-      await this.#quotas.within(caller.account, "endpoints", count, () => this.#store.commit(writes));
+      await this.#quotas.within(caller.account, "endpoints", held, (within) =>
+        this.#store.commit([this.#endpoints.inserting({ ...record, doc }, within), ...also]),
+      );
     } catch (error) {
       if (!(error instanceof WriteRefused) || error.reason !== "missing") throw error;
       // Nothing else has to be there: the registry was deleted at this moment, a volume, or else the template.

@@ -2,18 +2,19 @@
 
 import type { Clock } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
+import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Allocator } from "../../machines/allocator.ts";
-import { NOWHERE } from "../../machines/instances.ts";
+import { type InstanceItem, NOWHERE } from "../../machines/instances.ts";
 import type { Machine, NoRoom, Place } from "../../machines/place.ts";
-import type { Write } from "../../ports/store/store.ts";
+import type { Bound, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { hostName } from "../container/variables.ts";
 import type { RegistryService } from "../registries/service.ts";
 import type { SpendBook } from "../spending/service.ts";
 import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
-import { amountsOf, refusalOf } from "./held.ts";
+import { refusalOf } from "./held.ts";
 import type { KeptPodInstance, PodInstance } from "./instance.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
 import { needOf } from "./need.ts";
@@ -55,48 +56,58 @@ export class PodPlacer {
   }
 
   /** Puts a new Pod on record together with its place, or neither; `check` may refuse it each time before that. Where others must give way first, they are waited for. */
-  async create(pod: NewPod, check: () => Promise<void>): Promise<PodInstance | NoRoom> {
+  async create(pod: NewPod, check: () => Promise<void>, within: readonly Bound[]): Promise<PodInstance | NoRoom> {
     const wish = await this.#wish(pod);
     if ("reason" in wish) return wish;
-    const placed = await this.#createOn([pod], [wish], checking(check));
+    const placed = await this.#createOn([pod], [wish], checking(check), within);
     if (!("reason" in placed) || pod.doc.interruptible) return firstOf(placed);
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
     if (leaving.length === 0) return placed;
     await this.#parts.yielding.gone(leaving);
-    return firstOf(await this.#createOn([pod], [wish], checking(check)));
+    return firstOf(await this.#createOn([pod], [wish], checking(check), within));
   }
 
   /** Puts Pods that are made alike on record together with their places on one machine, and with what that makes of their cluster, or nothing. */
-  async createTogether(pods: readonly NewPod[], also: Also): Promise<PodInstance[] | NoRoom> {
+  async createTogether(pods: readonly NewPod[], also: Also, within: readonly Bound[]): Promise<PodInstance[] | NoRoom> {
     const wishes: NewWish[] = [];
     for (const pod of pods) {
       const wish = await this.#wish(pod);
       if ("reason" in wish) return wish;
       wishes.push(wish);
     }
-    return this.#createOn(pods, wishes, also);
+    return this.#createOn(pods, wishes, also, within);
   }
 
   async #createOn(
     pods: readonly NewPod[],
     wishes: readonly NewWish[],
-    also: Also = async () => [],
+    also: Also,
+    within: readonly Bound[],
   ): Promise<PodInstance[] | NoRoom> {
-    const { registries, templates, volumes, podRecords } = this.#parts;
+    const { quotas, registries, templates, volumes, podRecords } = this.#parts;
     const { account, doc } = pods[0]!;
     const mounted = (doc.mounts.network ?? []).map(({ volumeId }) => volumeId);
     const machines = await this.#parts.machines();
+    // The last one is counted with all that were written before it.
     const inserting = (pod: NewPod, { id }: NewWish, place: Place) => {
       const where = { instance: id, last: lastPlace(place, machines), machines: [place.machine] };
-      return podRecords.creating({ ...pod, doc: { ...pod.doc, ...where } });
+      const bounds = pod === pods.at(-1) ? within : undefined;
+      return podRecords.creating({ ...pod, doc: { ...pod.doc, ...where } }, bounds);
     };
-    return this.#allocator.allocateTogether(wishes, async (places) => [
+    const judge = async (instances: readonly InstanceItem[]) => {
+      const asked = { need: wishes[0]!.need, count: pods.length };
+      const refusal = await refusalOf(account, asked, instances, quotas);
+      if (refusal !== undefined) throw problem("over-quota", refusal);
+      return undefined;
+    };
+    const writes = async (places: readonly Place[]) => [
       ...pods.flatMap((pod, i) => inserting(pod, wishes[i]!, places[i]!)),
       ...(await also(places[0]!)),
       ...(await registries.using(account, doc.registry)),
       ...(await templates.using(account, doc.template)),
       ...(await volumes.using(account, mounted)),
-    ]);
+    ];
+    return this.#allocator.allocateTogether(wishes, writes, judge);
   }
 
   /** Of one that waits, or that is stopped and is to be started at once or not at all. Undefined when it does not wait any more. */
@@ -107,9 +118,10 @@ export class PodPlacer {
     if ("reason" in wish) return wish;
     const unpaid = await this.#parts.spending.refusal(pod.account, pod.doc.createdBy);
     if (unpaid) return { reason: unpaid.reason };
-    const amounts = amountsOf(pod.account, wish.need, podRecords.instances);
-    const refusal = await refusalOf(pod.account, amounts, this.#parts.quotas);
-    if (refusal !== undefined) return { reason: refusal };
+    const judge = async (instances: readonly InstanceItem[]) => {
+      const reason = await refusalOf(pod.account, { need: wish.need, count: 1 }, instances, this.#parts.quotas);
+      return reason === undefined ? undefined : { reason };
+    };
     const machines = await this.#parts.machines();
     const set = ({ doc }: PodItem, place: Place): Partial<KeptPod> => ({
       ...atOnce?.set,
@@ -120,7 +132,10 @@ export class PodPlacer {
       last: lastPlace(place, machines),
       machines: [...new Set([...doc.machines, place.machine])],
     });
-    const placed = await podRecords.place(pod.id, { allocator: this.#allocator, wish, set, isReady: atOnce?.isReady });
+    const placed = await podRecords.place(pod.id, {
+      ...{ allocator: this.#allocator, wish, set, judge },
+      isReady: atOnce?.isReady,
+    });
     if (!placed || !("reason" in placed) || pod.doc.interruptible) return placed;
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
     return leaving.length === 0 ? placed : { reason: "waits for Pods that give way to it" };

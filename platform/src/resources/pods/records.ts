@@ -1,14 +1,14 @@
 /** The records of Pods and of their instances: whatever is to be true of both is one commit. */
 
 import type { Clock } from "../../kernel/clock.ts";
-import type { Allocator, Wish } from "../../machines/allocator.ts";
+import type { Allocator, Judge, Wish } from "../../machines/allocator.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import type { NoRoom, Place } from "../../machines/place.ts";
 import { commitMetered } from "../../metering/commit.ts";
 import { Meter, type Metered, type OnRecord } from "../../metering/meter.ts";
 import type { PricesInTime } from "../../metering/prices.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
-import type { Store, Write } from "../../ports/store/store.ts";
+import type { Bound, Store, Write } from "../../ports/store/store.ts";
 import { podStorage } from "./billed.ts";
 import {
   isPodInstance,
@@ -118,9 +118,9 @@ export class PodRecords {
   }
 
   /** For the commit by which there is a new Pod: its disks are metered from then on. */
-  creating(pod: OnRecord<KeptPod>): Write[] {
+  creating(pod: OnRecord<KeptPod>, within?: readonly Bound[]): Write[] {
     const { doc, writes } = this.#meter.begin(pod);
-    return [this.pods.inserting({ ...pod, doc }), ...writes];
+    return [this.pods.inserting({ ...pod, doc }, within), ...writes];
   }
 
   /** Gives a Pod that has none an instance where there is room, with what the place makes of the Pod in the same commit. */
@@ -130,21 +130,24 @@ export class PodRecords {
       allocator,
       wish,
       set,
+      judge,
       isReady = ({ doc }) => doc.status === "PROVISIONING",
     }: {
       allocator: Allocator;
       wish: PodWish;
       set: (pod: PodItem, place: Place) => Partial<KeptPod>;
+      judge: Judge;
       /** Whether it is still to be placed; by default one that waits is. */
       isReady?: ((pod: PodItem) => boolean) | undefined;
     },
   ): Promise<PodInstance | NoRoom | undefined> {
-    const placed = await allocator.allocate([wish], async ([place]) => {
+    const moving = async ([place]: readonly Place[]) => {
       const pod = await this.pods.get(id);
       // Stopped, ended or placed by somebody else meanwhile.
       if (!pod || !isReady(pod) || pod.doc.instance !== null) return undefined;
       return this.#patching(pod, set(pod, place!));
-    });
+    };
+    const placed = await allocator.allocate([wish], moving, judge);
     return Array.isArray(placed) ? placed[0] : placed;
   }
 

@@ -7,7 +7,7 @@ import type { Random } from "../../kernel/random.ts";
 import type { NoRoom } from "../../machines/place.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
-import type { Write } from "../../ports/store/store.ts";
+import type { Bound, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import type { AuditLog } from "../audit/service.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
@@ -19,11 +19,9 @@ import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
 import { affordable, type Ceiling } from "./ceiling.ts";
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
-import { amountsOf } from "./held.ts";
 import type { PodInstance } from "./instance.ts";
 import type { PodLogAsked, ReadPodLog } from "./logs.ts";
 import { CLUSTER_BYTES, type ClusterSeat, type KeptPod, POD_BYTES, type PodAction, podLifecycle } from "./model.ts";
-import { needOf } from "./need.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
 import type { PodRemains } from "./remains.ts";
@@ -109,8 +107,8 @@ export class PodService {
       const doc = this.#newPod(caller, { ...config, ...claim });
       const pod = { ...newRecord(this.#parts, caller.account), doc };
       await check();
-      await this.#placedNow(caller.account, [doc], async (placer) => {
-        const placed = await placer.create(pod, check);
+      await this.#placedNow(caller.account, 1, async (placer, within) => {
+        const placed = await placer.create(pod, check, within);
         return "reason" in placed ? placed : [placed];
       });
       return this.own(caller, pod.id);
@@ -129,10 +127,9 @@ export class PodService {
       ...newRecord(this.#parts, caller.account),
       doc: { ...this.#newPod(caller, config), name: withSuffix(config.name, `-${seat.rank}`), cluster: seat },
     }));
-    const docs = members.map(({ doc }) => doc);
-    refuseTooLarge(docs);
-    await this.#placedNow(caller.account, docs, (placer) =>
-      placer.createTogether(members, async ({ dataCenter }) => [cluster(dataCenter)]),
+    refuseTooLarge(members.map(({ doc }) => doc));
+    await this.#placedNow(caller.account, members.length, (placer, within) =>
+      placer.createTogether(members, async ({ dataCenter }) => [cluster(dataCenter)], within),
     );
   }
 
@@ -160,21 +157,16 @@ export class PodService {
     };
   }
 
-  /** As far as the account may have so many, alike as they are. */
+  /** As far as the account may have so many. */
   async #placedNow(
     account: string,
-    docs: readonly KeptPod[],
-    place: (placer: PodPlacer) => Promise<readonly PodInstance[] | NoRoom>,
+    amount: number,
+    place: (placer: PodPlacer, within: readonly Bound[]) => Promise<readonly PodInstance[] | NoRoom>,
   ): Promise<void> {
     const { quotas, podRecords } = this.#parts;
-    const count = () => podRecords.pods.count({ account });
-    const each = amountsOf(account, needOf(docs[0]!), podRecords.instances);
-    const amounts = [{ name: "pods", count, amount: 1 } as const, ...each].map((one) => ({
-      ...one,
-      amount: one.amount * docs.length,
-    }));
-    const placed = await quotas.withinAll(account, amounts, async () =>
-      this.#placer ? place(this.#placer) : { reason: "nothing runs Pods here" },
+    const pods = { name: "pods", of: [podRecords.pods.held({ account })], amount } as const;
+    const placed = await quotas.withinAll(account, [pods], async (within) =>
+      this.#placer ? place(this.#placer, within) : { reason: "nothing runs Pods here" },
     );
     if ("reason" in placed) throw problem("no-capacity", sentence(placed.reason));
     for (const instance of placed) this.#tell(instance);

@@ -9,7 +9,7 @@ import type { Static } from "../../kernel/schema.ts";
 import type { RegistryCredential } from "../../ports/compute/compute.ts";
 import { parseReference } from "../../ports/compute/image-reference.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
-import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
+import { type Bound, type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import type { Uses } from "../uses.ts";
@@ -91,12 +91,11 @@ export class RegistryService {
   async create({ account }: Caller, { username, password, ...doc }: NewRegistry): Promise<RegistryItem> {
     const record = newRecord(this.#parts, account);
     const sealed = await this.#seal(record, { username, password });
-    const written = [
-      this.#registries.inserting({ ...record, doc }),
-      this.#credentials.inserting({ ...record, doc: { sealed } }),
-    ];
+    const credential = this.#credentials.inserting({ ...record, doc: { sealed } });
     try {
-      await this.#within(account, () => this.#store.commit(written));
+      await this.#within(account, (within) =>
+        this.#store.commit([this.#registries.inserting({ ...record, doc }, within), credential]),
+      );
     } catch (error) {
       throw nameTaken(error, doc.name);
     }
@@ -150,7 +149,7 @@ export class RegistryService {
     if (!parsed) throw problem("invalid", "Request validation failed.", { errors: [NO_ARN] });
     const record = newRecord(this.#parts, caller.account);
     const doc = { name, userId: caller.user, tag: TAG, ...parsed };
-    return this.#within(caller.account, () => this.#delegations.insert({ ...record, doc }));
+    return this.#within(caller.account, (within) => this.#delegations.insert({ ...record, doc }, within));
   }
 
   revokeDelegation(caller: Caller, id: string): Promise<void> {
@@ -170,10 +169,9 @@ export class RegistryService {
   }
 
   /** Both sorts count: an account bounds with one number what it keeps of registries. */
-  #within<T>(account: string, make: () => Promise<T>): Promise<T> {
-    const count = async () =>
-      (await this.#registries.count({ account })) + (await this.#delegations.count({ account }));
-    return this.#quotas.within(account, "registries", count, make);
+  #within<T>(account: string, make: (within: Bound[]) => Promise<T>): Promise<T> {
+    const held = [this.#registries.held({ account }), this.#delegations.held({ account })];
+    return this.#quotas.within(account, "registries", held, make);
   }
 
   #seal({ account, id }: { account: string; id: string }, { username, password }: RegistryCredential) {

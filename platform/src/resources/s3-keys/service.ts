@@ -5,6 +5,7 @@ import { newRecord } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
+import type { Bound } from "../../ports/store/store.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import { type KeptS3Key, s3Keys } from "./model.ts";
@@ -55,9 +56,10 @@ export class S3KeyService {
     const accessKeyId = `MLR${[...random.bytes(17)].map((byte) => ID_LETTERS[byte % ID_LETTERS.length]).join("")}`;
     const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString("base64url");
     const sealed = await this.#vault.seal(secret, context(account, record.id));
-    const count = () => this.#keys.count({ account });
+    const held = [this.#keys.held({ account })];
     const doc = { ...(name !== undefined && { name }), accessKeyId, sealed };
-    const made = await this.#quotas.within(account, "s3keys", count, () => this.#keys.insert({ ...record, doc }));
+    const make = (within: Bound[]) => this.#keys.insert({ ...record, doc }, within);
+    const made = await this.#quotas.within(account, "s3keys", held, make);
     return { ...made, secret };
   }
 

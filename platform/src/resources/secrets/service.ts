@@ -63,13 +63,12 @@ export class SecretService {
     const record = newRecord({ clock: this.#clock, random: this.#random }, account);
     const sealed = await this.#vault.seal(value, context(account, record.id));
     const doc = { name, description: description || null, valueLastUpdatedAt: record.createdAt };
-    const written = [
-      this.#secrets.inserting({ ...record, doc }),
-      this.#values.inserting({ ...record, doc: { sealed } }),
-    ];
-    const count = () => this.#secrets.count({ account });
+    const sealedValue = this.#values.inserting({ ...record, doc: { sealed } });
+    const held = [this.#secrets.held({ account })];
     try {
-      await this.#quotas.within(account, "secrets", count, () => this.#store.commit(written));
+      await this.#quotas.within(account, "secrets", held, (within) =>
+        this.#store.commit([this.#secrets.inserting({ ...record, doc }, within), sealedValue]),
+      );
     } catch (error) {
       throw nameTaken(error, name);
     }

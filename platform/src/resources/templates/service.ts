@@ -77,9 +77,9 @@ export class TemplateService {
     await refuseImage(this.#refusesImage, doc.image, account);
     if (doc.registry !== null) await registries.get({ account }, doc.registry);
     const item = { ...newRecord(this.#parts, account), doc };
-    const count = () => this.#templates.count({ account });
+    const held = [this.#templates.held({ account })];
     try {
-      return await quotas.within(account, "templates", count, () => this.#templates.insert(item));
+      return await quotas.within(account, "templates", held, (within) => this.#templates.insert(item, within));
     } catch (error) {
       throw nameTaken(error, doc.name);
     }

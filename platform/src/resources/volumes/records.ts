@@ -4,7 +4,7 @@ import { commitMetered } from "../../metering/commit.ts";
 import { Meter, type Metered, type OnRecord, type WhatOf } from "../../metering/meter.ts";
 import type { PricesInTime } from "../../metering/prices.ts";
 import { Collection, type Decision, type Item } from "../../ports/store/collection.ts";
-import type { Store, Write } from "../../ports/store/store.ts";
+import type { Bound, Store, Write } from "../../ports/store/store.ts";
 import { type KeptNetworkVolume, type KeptRemovedVolume, networkVolumes, removedVolumes } from "./model.ts";
 
 export type VolumeItem = Item<KeptNetworkVolume>;
@@ -47,17 +47,10 @@ export class VolumeRecords {
     return sizes;
   }
 
-  /** What the volumes of an account may fill together. */
-  async gbOf(account: string): Promise<number> {
-    let sum = 0;
-    for await (const { doc } of this.volumes.all({ account })) sum += doc.size;
-    return sum;
-  }
-
   /** It is metered from now on. */
-  async insert(volume: OnRecord<KeptNetworkVolume>): Promise<VolumeItem> {
+  async insert(volume: OnRecord<KeptNetworkVolume>, within?: readonly Bound[]): Promise<VolumeItem> {
     const { doc, writes } = this.#meter.begin(volume);
-    const [record] = await this.#store.commit([this.volumes.inserting({ ...volume, doc }), ...writes]);
+    const [record] = await this.#store.commit([this.volumes.inserting({ ...volume, doc }, within), ...writes]);
     return this.volumes.read(record!);
   }
 
@@ -102,7 +95,7 @@ export class VolumeRecords {
     const { doc, writes } = this.#meter.move(item, { ...item.doc, ...decision.set }, now, metered);
     const { span = null, spans } = doc;
     const set = { ...decision.set, ...(spans !== undefined && { span, spans }) };
-    return [this.volumes.patching(item, set), ...writes];
+    return [this.volumes.patching(item, set, [], decision.within), ...writes];
   }
 
   /** To be committed with the removal of the volume's own record. */

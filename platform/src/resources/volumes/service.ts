@@ -8,7 +8,7 @@ import type { Static } from "../../kernel/schema.ts";
 import type { Machine } from "../../machines/place.ts";
 import type { PricesInTime } from "../../metering/prices.ts";
 import type { RecordParts } from "../../ports/store/collection.ts";
-import type { Write } from "../../ports/store/store.ts";
+import type { Bound, Write } from "../../ports/store/store.ts";
 import type { Amount, QuotaBook } from "../account/quotas.ts";
 import { Names, type Naming } from "../names.ts";
 import type { SpendBook } from "../spending/service.ts";
@@ -128,7 +128,7 @@ export class NetworkVolumeService {
     await this.#spending.assert(caller.account, caller.key);
     const made = await this.#names.under(caller.account, { name, ...naming }, async (claim, check) => {
       await check();
-      const insert = () => this.records.insert({ ...record, doc: { ...claim, ...doc } });
+      const insert = (within: Bound[]) => this.records.insert({ ...record, doc: { ...claim, ...doc } }, within);
       return this.#quotas.withinAll(caller.account, amounts, insert);
     });
     return this.#settled(made);
@@ -141,9 +141,10 @@ export class NetworkVolumeService {
       return this.records.changeOwned(caller, id, async (item) => ({ set: { ...set, ...(await claim(item)) } }));
     const more = set.size - (await volumes.owned(caller, id)).doc.size;
     if (more > 0) await this.#spending.assert(caller.account, caller.key);
-    const grow = () =>
+    const grow = (within: Bound[]) =>
       this.records.changeOwned(caller, id, async (item) => ({
         set: { ...grown(item.doc, set), ...(await claim(item)) },
+        within,
       }));
     return this.#settled(await this.#quotas.withinAll(caller.account, [this.#gb(caller.account, more)], grow));
   }
@@ -163,11 +164,11 @@ export class NetworkVolumeService {
   }
 
   #one(account: string): Amount {
-    return { name: "volumes", amount: 1, count: () => this.records.volumes.count({ account }) };
+    return { name: "volumes", amount: 1, of: [this.records.volumes.held({ account })] };
   }
 
   #gb(account: string, amount: number): Amount {
-    return { name: "gb", amount, count: () => this.records.gbOf(account) };
+    return { name: "gb", amount, of: [this.records.volumes.held({ account }, "size")] };
   }
 
   /** As it is once its machine has done what it can at once; where that is another node's, it follows. */
