@@ -7,6 +7,7 @@ import { keyListingConformance } from "./key-listing.conformance.ts";
 import { leaseConformance } from "./lease.conformance.ts";
 import { listingConformance } from "./listing.conformance.ts";
 import type { Store, Write } from "./store.ts";
+import { useConformance } from "./use.conformance.ts";
 
 /** A store opened for one test; disposing it removes its data too. */
 export interface OpenedStore extends AsyncDisposable {
@@ -26,6 +27,7 @@ export function storeConformance(name: string, open: OpenStore): void {
     describe("records", () => recordCases(open));
     describe("unique keys", () => uniqueKeyCases(open));
     describe("commits", () => commitCases(open));
+    describe("uses", () => useConformance(open));
     describe("bounds", () => boundConformance(open));
     describe("documents", () => documentCases(open));
     describe("accounts", () => accountCases(open));

@@ -189,10 +189,16 @@ export class TemplateService {
     return this.#templates.notFound();
   }
 
-  /** For the commit by which something of an account comes to name a template: a deletion that did not see it yet looks again. */
+  /**
+   * For the commit by which something of an account comes to name a template: a deletion that did not see it yet looks again, and one that
+   * came first has left nothing to name. A stranger's may go whoever names it.
+   */
   async using(account: string, template: string | null | undefined): Promise<Write[]> {
-    const item = template ? await this.#templates.get(template) : undefined;
-    return item?.account === account ? [this.#templates.touching(item.id)] : [];
+    if (!template || officialTemplate(template)) return [];
+    const item = await this.#templates.get(template);
+    if (item?.account === account) return [this.#templates.touching(item.id)];
+    if (!item?.doc.public) throw this.#templates.notFound();
+    return [];
   }
 
   async #asItIs(item: TemplateItem): Promise<TemplateItem> {
