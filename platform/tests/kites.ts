@@ -2,11 +2,11 @@
 import { answered } from "../src/guards/perform.ts";
 import type { Caller } from "../src/kernel/caller.ts";
 import { timestamp } from "../src/kernel/clock.ts";
-import { paged } from "../src/kernel/cursor.ts";
 import { flatDialect } from "../src/kernel/flat.ts";
 import { newRecord } from "../src/kernel/ids.ts";
 import { lifecycle } from "../src/kernel/lifecycle.ts";
 import { operationsOn } from "../src/kernel/operations-on.ts";
+import { paged } from "../src/kernel/paged.ts";
 import { resource } from "../src/kernel/resource.ts";
 import { dateTime, name, oneOf, type Static, t } from "../src/kernel/schema.ts";
 import { Collection, type Item, type PageAsked, type RecordParts } from "../src/ports/store/collection.ts";

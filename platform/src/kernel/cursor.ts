@@ -1,4 +1,4 @@
-/** Pages: opaque cursors that only the listing which issued them takes back. */
+/** Pages: opaque cursors that only the listing which issued them takes back, for the same parameters. */
 import { problem } from "./problem.ts";
 import { t } from "./schema.ts";
 import { isStorable } from "./storable.ts";
@@ -32,17 +32,10 @@ export function pageOf<T extends LastSeen>(listing: string, found: T[], limit: n
   return { shown, pagination: paginationOf(listing, found.length > limit ? shown.at(-1) : undefined) };
 }
 
-/** The page of a listing that a query asks for, shown under the name of the listing, with where the next one begins. */
-export async function paged<Listing extends string, T, S>(
-  listing: Listing,
-  { cursor, limit = DEFAULT_PAGE }: { cursor?: string; limit?: number },
-  find: (asked: { after: LastSeen | undefined; limit: number }) => Promise<{ items: T[]; next: LastSeen | undefined }>,
-  show: (item: T) => S,
-) {
-  const { items, next } = await find({ after: decodeCursor(listing, cursor), limit });
-  const shown = { [listing]: items.map(show) } as Record<Listing, S[]>;
-  return { ...shown, pagination: paginationOf(listing, next) };
-}
+/** Stands between a listing and what tells its parameters. */
+export const PARAMETERS = "?";
+
+const withoutParameters = (asked: string) => asked.split(PARAMETERS)[0];
 
 /** All of a listing that is asked for without pages, up to a bound that no account should come near. */
 export async function unpaged<T>(
@@ -71,12 +64,17 @@ function encode(listing: string, { createdAt, id }: LastSeen): string {
 
 export function decodeCursor(listing: string, cursor: string | undefined): LastSeen | undefined {
   if (cursor === undefined) return undefined;
+  let why = "is not a cursor of this listing";
   try {
     const [from, createdAt, id] = JSON.parse(Buffer.from(cursor, "base64url").toString()) as [string, number, string];
     const isPlace = Number.isSafeInteger(createdAt) && typeof id === "string" && isStorable(id);
     if (from === listing && isPlace) return { createdAt, id };
+    if (isPlace && withoutParameters(from) === withoutParameters(listing)) why = OTHER_PARAMETERS;
   } catch {
     // Not one of ours; refused below like any other foreign cursor.
   }
-  throw problem("invalid", "Request validation failed.", { errors: ["$.cursor: is not a cursor of this listing"] });
+  throw problem("invalid", "Request validation failed.", { errors: [`$.cursor: ${why}`] });
 }
+
+const OTHER_PARAMETERS =
+  "was given for other parameters: send it with those of the page before, or ask for the first page without it";

@@ -1,6 +1,6 @@
 /** Instant Clusters on a machine that a test plays: placed together, kept together, gone together. */
 import { expect, test } from "vitest";
-import { type PodWorld, setupPods, TWO_GPUS } from "../../tests/pod-world.ts";
+import { CPU_POD, type PodWorld, setupPods, TWO_GPUS } from "../../tests/pod-world.ts";
 import type { FakeInstance } from "../ports/compute/fake-instance.ts";
 import { standardQuotas } from "../resources/account/quotas.ts";
 
@@ -13,6 +13,25 @@ const CLUSTER = {
 
 const manyGpus = (count: number) => ({
   capacity: { ...(TWO_GPUS.capacity as object), gpus: [{ type: "NVIDIA A40", count, virtual: false }] },
+});
+
+test("pages of Pods without members are full, and their cursors are for them alone", async () => {
+  await using world = await setupPods({ machine: manyGpus(8) });
+  const ids = [];
+  for (const name of ["a", "b"]) {
+    ids.push((await world.create({ ...CPU_POD, name })).id);
+    await world.clock.advance(1000);
+    await created(world, { ...CLUSTER, name: `c${name}` });
+    await world.clock.advance(1000);
+  }
+  const list = (query: string) => world.call("GET", `/v2/pods?limit=1${query}`);
+  const first = (await list("")).json;
+  const cursor = `&cursor=${first.pagination.nextCursor}`;
+  const second = (await list(`${cursor}&includeClusterPods=false`)).json;
+  const found = [first, second].map(({ pods }) => pods.map(({ id }: { id: string }) => id));
+  expect([found, second.pagination.hasNextPage]).toEqual([[[ids[1]], [ids[0]]], false]);
+  const refused = await list(`${cursor}&includeClusterPods=true`);
+  expect([refused.status, refused.json.errors[0]]).toEqual([422, expect.stringContaining("for other parameters")]);
 });
 
 async function created(world: PodWorld, body: object = CLUSTER) {

@@ -94,11 +94,20 @@ export class Collection<T extends Document> {
     return records.map((record) => this.#read(record)!);
   }
 
-  /** A page of an account's records, the newest first, and where the next one begins if there is one. */
-  async page({ account }: { account: string }, { after, limit }: PageAsked): Promise<Page<T>> {
-    const found = await this.list({ account, after, limit: limit + 1 });
-    const items = found.slice(0, limit);
-    return { items, next: found.length > limit ? items.at(-1) : undefined };
+  /** A page of an account's records, the newest first, and where the next one begins if there is one. Of those that fit, if it is said which do. */
+  async page(
+    { account }: { account: string },
+    { after, limit }: PageAsked,
+    fits: (item: Item<T>) => boolean = () => true,
+  ): Promise<Page<T>> {
+    const items: Item<T>[] = [];
+    for (let last = after, atOnce = limit + 1; ; atOnce = PAGE) {
+      const found = await this.list({ account, after: last, limit: atOnce });
+      items.push(...found.filter(fits));
+      if (items.length > limit) return { items: items.slice(0, limit), next: items[limit - 1] };
+      if (found.length < atOnce) return { items, next: undefined };
+      last = found.at(-1);
+    }
   }
 
   count(selected: Selected): Promise<number> {

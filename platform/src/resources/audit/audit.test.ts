@@ -9,7 +9,8 @@ import { timestamp } from "../../kernel/clock.ts";
 import type { Operation } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import { FakeCompute } from "../../ports/compute/fake-compute.ts";
-import type { AuditEntry } from "./model.ts";
+import { Collection } from "../../ports/store/collection.ts";
+import { type AuditEntry, auditEntries } from "./model.ts";
 import { AuditSweeper } from "./sweeper.ts";
 
 const AUDIT = "/v2/account/audit";
@@ -224,6 +225,36 @@ describe("finding something", () => {
       cursor = `&cursor=${json.pagination.nextCursor}`;
     }
     expect(seen).toHaveLength(3);
+  });
+});
+
+describe("pages of the log", () => {
+  test("a cursor is good for the filters that it was given for, whatever they are", async () => {
+    await using world = await setup({ rateLimits: "off" });
+    for (let n = 0; n < 3; n++) await world.call("POST", SECRETS, { body: { name: `s${n}`, value: "v" } });
+    const first = (await world.call("GET", `${AUDIT}?limit=1&operation=createSecret`)).json;
+    const next = (query: string) => world.call("GET", `${AUDIT}?${query}&cursor=${first.pagination.nextCursor}`);
+    expect((await next("operation=createSecret&limit=2")).json.entries).toHaveLength(2);
+    for (const other of ["", "operation=updateSecret", "operation=createSecret&key=k", "from=2020-01-01T00:00:00Z"]) {
+      const { status, json } = await next(other);
+      expect([status, json.errors[0]]).toEqual([422, expect.stringContaining("was given for other parameters")]);
+    }
+  });
+
+  test("no page is empty while more follow, however much lies between what a filter finds", async () => {
+    await using world = await setup({ rateLimits: "off" });
+    const log = new Collection(world.store, auditEntries);
+    const { account } = world.owner;
+    const about = { account, actor: { type: "key" as const, id: "seldom" }, fields: [], outcome: "done" as const };
+    const entry = (operation: string, createdAt: number) =>
+      log.inserting({ id: `e${createdAt}`, account, createdAt, doc: { ...about, operation } });
+    await world.store.commit([
+      entry("createSecret", 0),
+      ...Array.from({ length: 5600 }, (_, n) => entry("updateSecret", n + 1)),
+    ]);
+    const { entries, pagination } = (await world.call("GET", `${AUDIT}?limit=1&key=seldom&operation=createSecret`))
+      .json;
+    expect([entries.length, pagination.hasNextPage]).toEqual([1, false]);
   });
 });
 

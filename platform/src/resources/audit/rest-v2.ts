@@ -1,26 +1,21 @@
 /** The audit log as REST v2 says it. */
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
-import { paged } from "../../kernel/cursor.ts";
 import type { Handlers } from "../../kernel/operation.ts";
+import { paged } from "../../kernel/paged.ts";
 import type { Item } from "../../ports/store/collection.ts";
 import type { AuditEntry, KeptAuditEntry } from "./model.ts";
 import type { auditOperations } from "./operations.ts";
 import type { AuditLog } from "./service.ts";
 
 export const auditHandlers = (audit: AuditLog): Handlers<typeof auditOperations> => ({
-  listAuditEntries: ({ caller, query: { from, to, operation, resource, key, ...query } }) =>
-    paged(
-      "entries",
-      query,
-      (asked) =>
-        audit.page(caller, {
-          ...{ ...asked, operation, resource, key },
-          from: from === undefined ? undefined : parseTimestamp(from),
-          to: to === undefined ? undefined : parseTimestamp(to),
-        }),
-      shown,
-    ),
+  listAuditEntries({ caller, query }) {
+    const { operation, resource, key } = query;
+    const filter = { operation, resource, key, from: momentOf(query.from), to: momentOf(query.to) };
+    return paged("entries", { ...query, ...filter }, (asked) => audit.page(caller, { ...asked, ...filter }), shown);
+  },
 });
+
+const momentOf = (text: string | undefined) => (text === undefined ? undefined : parseTimestamp(text));
 
 function shown({ id, createdAt, doc }: Item<KeptAuditEntry>): AuditEntry {
   const { actor, operation, action, resource, address, userAgent, fields, outcome, reason } = doc;

@@ -1,5 +1,5 @@
 /** The audit log: writes down each change of an account together with the change, and shows what was written. */
-import type { Clock } from "../../kernel/clock.ts";
+import { type Clock, turn } from "../../kernel/clock.ts";
 import { orderedId } from "../../kernel/ids.ts";
 import { isProblem, type Meaning } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
@@ -51,8 +51,9 @@ const FIELDS = 64;
 const FIELD_LENGTH = 64;
 const USER_AGENT_LENGTH = 200;
 const NAME_LENGTH = 191;
-/** How many entries a filtered page looks at; it then ends, and the next one goes on there. */
+/** How many entries a filtered page looks at; it then ends, if there is anything on it, and the next one goes on there. */
 const LOOKED_AT = 5000;
+const READ_AT_ONCE = 500;
 
 /** What somebody else may put right, or is wrong with the server: it was not refused. */
 const FAILURES: readonly Meaning[] = ["fault", "unavailable", "no-answer", "late-answer"];
@@ -133,21 +134,26 @@ export class AuditLog {
     await this.#entries.insert({ ...newEntry(this.#parts, deed.account), doc }).catch(this.#failed);
   }
 
-  /** The newest first. With more than one filter a page may end early, at the last entry that was looked at. */
+  /**
+   * The newest first. With more than one filter a page may end early, at the last entry that was looked at, but it is never empty while
+   * more follow: to look through all that an account has takes long, and others have their turn meanwhile.
+   */
   async page({ account }: { account: string }, asked: AuditAsked): Promise<Page<KeptAuditEntry>> {
     const { limit, from = Number.NEGATIVE_INFINITY, to } = asked;
     const key = keyOf(account, asked);
     const items: Item<KeptAuditEntry>[] = [];
     let after = to !== undefined && (asked.after?.createdAt ?? to) >= to ? { createdAt: to, id: "" } : asked.after;
-    for (let looked = 0; looked < LOOKED_AT; ) {
-      const found = await this.#entries.list({ account, key, after, limit: limit + 1 });
+    for (let looked = 0; looked < LOOKED_AT || items.length === 0; await turn()) {
+      const atOnce = looked === 0 ? limit + 1 : READ_AT_ONCE;
+      const found = await this.#entries.list({ account, key, after, limit: atOnce });
       for (const item of found) {
         if (item.createdAt < from) return { items, next: undefined };
-        if (items.length === limit) return { items, next: after };
-        if (fits(item.doc, asked)) items.push(item);
         after = item;
+        if (!fits(item.doc, asked)) continue;
+        if (items.length === limit) return { items, next: items.at(-1) };
+        items.push(item);
       }
-      if (found.length <= limit) return { items, next: undefined };
+      if (found.length < atOnce) return { items, next: undefined };
       looked += found.length;
     }
     return { items, next: after };

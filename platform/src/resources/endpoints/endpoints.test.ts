@@ -195,6 +195,18 @@ describe("list", () => {
     expect(endpoints.map(({ id }: { id: string }) => id)).toEqual([ids[1], ids[0]]);
   });
 
+  test("a key that is narrowed gets full pages of its own, and none behind the last", async () => {
+    await using world = await setup();
+    const ids = await createMany(world, 6);
+    const key = await world.newKey({ endpoints: [ids[0]!, ids[3]!] });
+    const list = async (query: string) => (await world.call("GET", `${ENDPOINTS}?limit=1${query}`, { key })).json;
+    const first = await list("");
+    expect(first.endpoints.map(({ id }: { id: string }) => id)).toEqual([ids[3]]);
+    const second = await list(`&cursor=${first.pagination.nextCursor}`);
+    expect(second.endpoints.map(({ id }: { id: string }) => id)).toEqual([ids[0]]);
+    expect(second.pagination.hasNextPage).toBe(false);
+  });
+
   const foreign = Buffer.from(JSON.stringify(["pods", 1, "aaaaaaaaaaaaaa"])).toString("base64url");
   const noPlace = Buffer.from(JSON.stringify(["endpoints", "yesterday", "a"])).toString("base64url");
   const unstorable = Buffer.from(JSON.stringify(["endpoints", 1, "a\u0000"])).toString("base64url");

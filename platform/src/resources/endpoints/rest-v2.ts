@@ -2,8 +2,8 @@
 
 import { poolIds, poolOfType, typesOfPool } from "../../catalog/compute.ts";
 import { timestamp } from "../../kernel/clock.ts";
-import { paged } from "../../kernel/cursor.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
+import { paged } from "../../kernel/paged.ts";
 import { problem } from "../../kernel/problem.ts";
 import { recordFrom } from "../../kernel/resource.ts";
 import { registryId } from "../container/command.ts";

@@ -101,10 +101,9 @@ export class EndpointService {
     return this.#endpoints.all();
   }
 
-  /** The newest first. A key that is narrowed sees its own: a page may have less than asked for, and none is the last for that. */
-  async list(caller: Caller, asked: PageAsked): Promise<Page<KeptEndpoint>> {
-    const { items, next } = await this.#endpoints.page(caller, asked);
-    return { items: items.filter(({ id }) => mayUse(caller, id)), next };
+  /** The newest first. A key that is narrowed sees its own. */
+  list(caller: Caller, asked: PageAsked): Promise<Page<KeptEndpoint>> {
+    return this.#endpoints.page(caller, asked, ({ id }) => mayUse(caller, id));
   }
 
   async create(caller: Caller, terms: EndpointTerms, how: Binding & Naming = {}): Promise<EndpointItem> {

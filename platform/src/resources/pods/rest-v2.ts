@@ -1,7 +1,7 @@
 /** Pods as REST v2 says them: compute, mounts and networking in objects of their own. */
 import { timestamp } from "../../kernel/clock.ts";
-import { paged } from "../../kernel/cursor.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
+import { paged } from "../../kernel/paged.ts";
 import { recordFrom } from "../../kernel/resource.ts";
 import { registryId } from "../container/command.ts";
 import { logEvents, logQueryOf } from "../logs/follow.ts";
@@ -31,7 +31,8 @@ export function podHandlers({ pods, podViews: views, portLinks: links, logReader
   return {
     listPods: ({ caller, query }) => {
       const { includeClusterPods = false } = query;
-      return paged("pods", query, (asked) => pods.list(caller, { ...asked, includeClusterPods }), shown);
+      const whole = { ...query, includeClusterPods };
+      return paged("pods", whole, (asked) => pods.list(caller, { ...asked, includeClusterPods }), shown);
     },
     createPod: async ({ caller, body }) => shown(await pods.create(caller, newTerms(body))),
     getPod: async ({ caller, params }) => shown(await pods.own(caller, params.id!)),

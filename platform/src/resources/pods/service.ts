@@ -81,13 +81,12 @@ export class PodService {
     this.#changed.push(changed);
   }
 
-  /** Members of clusters are left out of a page that was cut with them, unless they are asked for. */
-  async list(
+  /** Members of clusters are left out, unless they are asked for. */
+  list(
     caller: Caller,
     { includeClusterPods, ...asked }: PageAsked & { includeClusterPods: boolean },
   ): Promise<Page<KeptPod>> {
-    const page = await this.#parts.podRecords.pods.page(caller, asked);
-    return includeClusterPods ? page : { ...page, items: page.items.filter(({ doc }) => !doc.cluster) };
+    return this.#parts.podRecords.pods.page(caller, asked, ({ doc }) => includeClusterPods || !doc.cluster);
   }
 
   /** Another account's does not exist for the caller; a Pod sees itself alone. */

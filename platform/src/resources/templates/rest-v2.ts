@@ -1,6 +1,7 @@
 /** Templates as REST v2 says them. */
-import { paged } from "../../kernel/cursor.ts";
+
 import type { Call, Handlers } from "../../kernel/operation.ts";
+import { paged } from "../../kernel/paged.ts";
 import { recordFrom } from "../../kernel/resource.ts";
 import { registryId } from "../container/command.ts";
 import type { SeenTemplate } from "./followers.ts";
