@@ -30,6 +30,8 @@ test("a Pod runs with its secret, answers, outlives kill -9 of its server, stops
 }) => {
   await using app = await temporaryFolder();
   await writeFile(join(app.path, "pod.cjs"), PROGRAM);
+  // Its user is another one, and files of this process may be made for its own user alone.
+  await chmod(join(app.path, "pod.cjs"), 0o644);
   await chmod(app.path, 0o755);
   const program = { image: `host:${app.path}`, cmd: ["node", "pod.cjs"] };
   await using at = await serverPlace({ program, onFailure: onTestFailed });
