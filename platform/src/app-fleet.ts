@@ -8,7 +8,7 @@ import { Fleet, type FleetParts } from "./workers/fleet.ts";
 /** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
 export function createFleet(
   parts: AppParts,
-  { endpoints, secrets, registries, workerKeys, workerRecords, quotas, spending, volumes }: Services,
+  { endpoints, secrets, registries, workerKeys, workerRecords, quotas, spending, volumes, drains }: Services,
   around: Pick<FleetParts, "desk" | "balancer" | "failed" | "frozen" | "reach" | "makeRoom">,
 ): Fleet | undefined {
   const { machines = [] } = parts;
@@ -22,6 +22,7 @@ export function createFleet(
     keys: workerKeys,
     quotas,
     spending,
+    drains,
     reveal: (account, name) => secrets.reveal(account, name),
     accessTo: (pull) => registries.accessTo(pull),
     ensureVolume: (id) => volumes.ensure(id),

@@ -18,6 +18,7 @@ import { problem } from "./kernel/problem.ts";
 import { Room } from "./kernel/room.ts";
 import { loadValidation } from "./kernel/validate.ts";
 import { OwnExecutions } from "./machines/own-executions.ts";
+import type { SilentSince } from "./machines/silences.ts";
 import { openPods } from "./pods/open.ts";
 import type { Pods } from "./pods/pods.ts";
 import { PortUses } from "./pods/port-uses.ts";
@@ -120,6 +121,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const reach: FleetParts["reach"] = (peer, endpoint, worker) => calls.dial(peer, endpoint, worker);
   const makeRoom: FleetParts["makeRoom"] = async (need, whom) => pods?.makeRoom(need, whom);
   const fleet = createFleet(parts, services, { desk, balancer, failed, frozen, reach, makeRoom });
+  const silentSince: SilentSince = (machine) => fleet?.machines.silences.since(machine);
   const portUses = new PortUses(clock);
   const portUsedAt = (pod: string) => portUses.usedAt(pod);
   const pods = fleet && openPods({ ...parts, ...services, fleet, failed, portUsedAt, mine: leaseOf("pods", parts) });
@@ -140,6 +142,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const portLinks = new PortLinks({ ...services, podAddresses });
   const podViews = new PodViews({
     clock,
+    silentSince,
+    instances: services.instanceRecords,
     urlOf: (pod, port) => podAddresses.urlOf(pod, port),
     sshAt: () => ssh.address,
     progressOf: (instance) => pods?.progressOf(instance),
@@ -156,7 +160,8 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const elsewhere = node && new OtherLogs({ here: ownMachines, calls, peers });
   services.pods.readLogsWith(podLogs(logs, elsewhere));
   const logReaders = new LogReaders({ clock, most: settings.logReaders });
-  const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns: desk.overruns });
+  const overruns = desk.overruns;
+  const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns, silentSince });
   const expiring = every(clock, HOUR_MS, (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS), failed);
   const removing = every(clock, FINISH_REMOVALS_MS, () => services.removals.finishAll(), failed);
   floating(removing.soon(), failed);

@@ -3,6 +3,7 @@ import { type AccountServices, makeAccountServices, prepareAll } from "./account
 import type { Clock } from "./kernel/clock.ts";
 import type { Log } from "./kernel/log.ts";
 import type { Random } from "./kernel/random.ts";
+import { Drains } from "./machines/drains.ts";
 import { InstanceRecords } from "./machines/instance-records.ts";
 import { Costs } from "./metering/cost.ts";
 import { PriceBook } from "./metering/price-book.ts";
@@ -54,6 +55,7 @@ export interface Services extends AccountServices {
   endpoints: EndpointService;
   workerKeys: WorkerKeys;
   instanceRecords: InstanceRecords;
+  drains: Drains;
   workerRecords: WorkerRecords;
   podRecords: PodRecords;
   podKeys: PodKeys;
@@ -127,6 +129,7 @@ export async function openServices(
     endpoints,
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
+    drains: new Drains(parts),
     workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
     podRecords,
     podKeys: new PodKeys(parts),

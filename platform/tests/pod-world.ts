@@ -25,9 +25,9 @@ export interface PodWorld extends World {
   log(pod: string): Promise<string[]>;
   /**
    * The server ends without a word, and the next one comes up on what it left; with `rebooted`, the machine was off as well:
-   * nothing of its programs is left, or they were asked to end and are there, ended.
+   * nothing of its programs is left, or they were asked to end and are there, ended. What happens in between is done by `meanwhile`.
    */
-  crash(options?: { rebooted?: "nothing left" | "all ended" }): Promise<PodWorld>;
+  crash(options?: { rebooted?: "nothing left" | "all ended"; meanwhile?: () => Promise<void> }): Promise<PodWorld>;
 }
 
 export interface PodWorldOptions extends Omit<WorldOptions, "compute" | "machine"> {
@@ -62,7 +62,7 @@ export async function setupPods({ machine, ...options }: PodWorldOptions = {}): 
       return compute;
     },
   });
-  return podWorld(world, compute, started, options);
+  return podWorld(world, compute, started, { ...options, ...(machine && { machine }) });
 }
 
 function podWorld(world: World, compute: FakeCompute, started: string[], options: PodWorldOptions): PodWorld {
@@ -103,8 +103,9 @@ function podWorld(world: World, compute: FakeCompute, started: string[], options
       const lines = await world.logs.read(podLog(pod), { from: { tail: 1000 } });
       return lines.map(({ source, line }) => (source === "system" ? `[${line}]` : line));
     },
-    async crash({ rebooted } = {}) {
+    async crash({ rebooted, meanwhile } = {}) {
       await world.abandon();
+      await meanwhile?.();
       for (const { id } of await compute.list()) {
         if (rebooted === "nothing left") await compute.remove(id);
         if (rebooted === "all ended") compute.instance(id).exit({ code: 0 });
@@ -114,8 +115,8 @@ function podWorld(world: World, compute: FakeCompute, started: string[], options
       const left = compute.restarted();
       const known = (await left.list()).map(({ id }) => id);
       noteStarts(left, known);
-      const { machine: _, ...same } = options;
-      const found = { store: world.store, found: world, compute: () => left, bootedAt };
+      const { machine, ...same } = options;
+      const found = { store: world.store, found: world, compute: () => left, bootedAt, machine: machine?.name };
       const next = await setup({ rateLimits: "off", ...same, ...found });
       const again = podWorld(next, left, known, options);
       await idle();

@@ -18,6 +18,7 @@ import type { Logs } from "../src/ports/logs/logs.ts";
 import { MemoryLogs } from "../src/ports/logs/memory-logs.ts";
 import { MemoryQueue } from "../src/ports/queue/memory-queue.ts";
 import { MemorySignals } from "../src/ports/signals/memory-signals.ts";
+import type { Signals } from "../src/ports/signals/signals.ts";
 import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/ports/store/store.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
@@ -159,7 +160,7 @@ export async function setup({
     ...{ id, compute: compute(clock), workerUrl: () => url, site: SITE },
     ...(bootedAt !== undefined && { bootedAt }),
   };
-  const life = mortal(clock, logs);
+  const life = mortal(clock, logs, signals);
   const given = { store, vault, clock, random, publicUrl: () => publicUrl, quotas, uniqueNames };
   const services = await openServices(given);
   const owner = await services.accounts.firstOwner();
@@ -170,7 +171,6 @@ export async function setup({
     limits,
     vault,
     queue,
-    signals,
     // Where there are several nodes, signals may be lost: tests say so by these.
     alone: signals.reliable,
     post: createPost({ allowPrivate: true, reachable: [] }),
@@ -239,8 +239,8 @@ export async function setup({
   };
 }
 
-/** The time of one server, and what it writes by itself: once it has ended, no timer fires and no line comes any more. */
-function mortal(inner: Clock, kept: Logs): { parts: { clock: Clock; logs: Logs }; end: () => void } {
+/** The time of one server, what it hears, and what it writes by itself: once it has ended, no timer fires, nothing is heard and no line comes any more. */
+function mortal(inner: Clock, kept: Logs, around: MemorySignals) {
   let alive = true;
   const clock: Clock = {
     now: () => inner.now(),
@@ -254,8 +254,14 @@ function mortal(inner: Clock, kept: Logs): { parts: { clock: Clock; logs: Logs }
       return typeof value === "function" ? value.bind(target) : value;
     },
   });
+  const signals: Signals = {
+    reliable: around.reliable,
+    emit: (topic, count) => around.emit(topic, count),
+    listen: (topic, heard) => around.listen(topic, (count) => void (alive && heard(count))),
+    [Symbol.asyncDispose]: () => around[Symbol.asyncDispose](),
+  };
   return {
-    parts: { clock, logs },
+    parts: { clock, logs, signals },
     end() {
       alive = false;
     },

@@ -33,6 +33,8 @@ export class InstanceRecords {
   readonly #meter: Meter<KeptInstance>;
   readonly #boundsHeld: (account: string) => Promise<boolean>;
   #known = new Map<string, InstanceItem>();
+  /** Made when somebody asks for it. */
+  #byOwner: Map<string, InstanceItem[]> | undefined;
   #readAt = Number.NEGATIVE_INFINITY;
   #reading: Promise<void> | undefined;
   /** What was written while the records were being read, so that the reading does not undo it; undefined for a removed one. */
@@ -87,6 +89,12 @@ export class InstanceRecords {
   /** Whether it was there when the records were last read, or was put there since. */
   isRemembered(id: string): boolean {
     return this.#known.has(id);
+  }
+
+  /** Those of an owner, as far as they are remembered. */
+  rememberedOf(owner: string): readonly InstanceItem[] {
+    this.#byOwner ??= Map.groupBy(this.#known.values(), ({ doc }) => doc.owner);
+    return this.#byOwner.get(owner) ?? [];
   }
 
   /** The next reader gets the truth, whatever is remembered. */
@@ -203,6 +211,7 @@ export class InstanceRecords {
       else if (item.version > (found.get(id)?.version ?? 0)) found.set(id, item);
     }
     this.#known = found;
+    this.#byOwner = undefined;
     this.#readAt = startedAt;
   }
 
@@ -213,6 +222,7 @@ export class InstanceRecords {
   }
 
   #note(id: string, item: InstanceItem | undefined): void {
+    this.#byOwner = undefined;
     if (item) this.#known.set(id, item);
     else this.#known.delete(id);
     if (this.#reading) this.#written.set(id, item);

@@ -34,6 +34,8 @@ export type KeptInstance = Placing &
     volumes?: readonly string[];
     /** Why it is where it is, in words for people. */
     reason: string | null;
+    /** When its machine was last not heard of: nothing is paid for from then until it is heard of again. */
+    unheard?: { since: number; until: number | null };
   };
 
 export type InstanceItem<T extends KeptInstance = KeptInstance> = Item<T>;
@@ -65,15 +67,18 @@ export function phaseOf({ state, startedAt }: KeptInstance): Phase | undefined {
   return state === "FROZEN" ? "frozen" : "running";
 }
 
+/** Whether it is on record that its machine is not heard of. */
+export const isUnheard = ({ unheard }: KeptInstance): boolean => unheard?.until === null;
+
 /** What is paid for of an instance, from the start of its program on. */
 export const payable: WhatOf<KeptInstance> = ({ id, doc }) => {
   const phase = phaseOf(doc);
-  if (!phase) return undefined;
+  if (!phase || isUnheard(doc)) return undefined;
   const { cluster, createdBy = null, gpuType, gpuCount, flavor, vcpu, memoryMb, dataCenter, image, cloud } = doc;
   const diskGb = doc.containerGb ?? doc.diskGb;
   const has = { gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, ...(cloud && { cloud }) };
   const kind: SpanKind = cluster === undefined ? doc.kind : "member";
   const whose = { instance: id, kind, owner: cluster ?? doc.owner, createdBy };
   const about = { ...whose, dataCenter, image, template: doc.template ?? null };
-  return { ...about, ...has, phase, since: doc.startedAt! };
+  return { ...about, ...has, phase, since: Math.max(doc.startedAt!, doc.unheard?.until ?? 0) };
 };

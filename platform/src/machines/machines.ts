@@ -6,23 +6,20 @@ import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Capabilities } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
-import {
-  EVERYONE,
-  GONE_AFTER_MS,
-  type KeptMachine,
-  type KeptNode,
-  machines,
-  nodes,
-  removeOldSightings,
-} from "./nodes.ts";
+import type { Drains } from "./drains.ts";
+import { EVERYONE, type KeptMachine, type KeptNode, machines, nodes, removeOldSightings } from "./nodes.ts";
 import type { OwnMachine } from "./own-machine.ts";
 import type { Machine, VolumeStorage } from "./place.ts";
+import { type Silence, Silences } from "./silences.ts";
 
 const BEAT_MS = 5000;
 
 /** Who is there, and when workers were last active, as far as other nodes must be asked for it. */
 export interface Roll {
+  /** Those that are heard of. */
   machines: Machine[];
+  /** Those of other nodes that are not. */
+  silent: ReadonlyMap<string, Silence>;
   activeAt: ReadonlyMap<string, number>;
   /** What requests to load-balancing endpoints that came to other nodes ask for. */
   demand: ReadonlyMap<string, LoadDemand>;
@@ -36,14 +33,18 @@ export interface NodeIdentity {
   url: () => string;
   /** Where workers that people start reach it. */
   workerUrl: () => string;
+  /** Of the program. */
+  version?: string;
 }
 
-/** Another node that was heard of lately. */
+/** Another node that is not gone. */
 export interface Peer {
   id: string;
   url: string | undefined;
   /** When it last spoke, by its own clock. */
   seenAt: number;
+  /** It should have spoken since. */
+  isSilent: boolean;
   machines: readonly string[];
   loads: Readonly<Record<string, Load>>;
 }
@@ -54,6 +55,7 @@ export interface MachinesParts {
   node: NodeIdentity;
   /** What this node runs instances on. */
   own: readonly Pick<OwnMachine, "id" | "compute" | "site" | "runs">[];
+  drains: Pick<Drains, "all">;
   /** This process is all there is: nobody else must be told or asked. */
   alone: boolean;
   /** Whether anything runs here that is metered: then it is kept on record how long that is known to be true. */
@@ -77,11 +79,11 @@ export class Machines {
   seenBefore: number | undefined;
   /** One word after the other: of two at once the store would refuse one. */
   readonly #saying = new OneAtATime();
-  /** What each of the others last said, and when that was noticed here: no two nodes' clocks must agree. */
-  readonly #heardOf = new Map<string, { seenAt: number; noticedAt: number }>();
+  readonly silences: Silences;
 
   constructor(parts: MachinesParts) {
     this.#parts = parts;
+    this.silences = new Silences(parts);
     this.#machines = new Collection(parts.store, machines);
     this.#nodes = new Collection(parts.store, nodes);
   }
@@ -109,13 +111,15 @@ export class Machines {
   }
 
   async roll(): Promise<Roll> {
-    const mine = [...this.#own.values()];
-    if (this.#parts.alone) return { machines: mine, activeAt: new Map(), demand: new Map(), peers: [] };
     try {
-      return await this.#rollOfAll(mine);
+      const draining = await this.#parts.drains.all();
+      const marked = (machine: Machine): Machine =>
+        draining.has(machine.id) ? { ...machine, isDraining: true } : machine;
+      const mine = [...this.#own.values()];
+      const roll = this.#parts.alone ? rollOf(mine) : await this.#rollOfAll(mine);
+      return { ...roll, machines: roll.machines.map(marked) };
     } catch (error) {
-      // While the store cannot be read, no node counts as gone: each is waited for anew.
-      this.#heardOf.clear();
+      this.silences.couldNotLook();
       throw error;
     }
   }
@@ -130,14 +134,21 @@ export class Machines {
     const activeAt = new Map<string, number>();
     const others: Machine[] = [];
     const peers: Peer[] = [];
+    const silent = new Map<string, Silence>();
     for await (const { id, doc } of this.#nodes.all()) {
-      if (id === this.#parts.node.id || this.#isGone(id, doc.seenAt)) continue;
-      for (const machine of doc.machines) others.push(...(await this.#machineOf(id, machine)));
-      peers.push({ id, url: doc.url, seenAt: doc.seenAt, machines: doc.machines, loads: doc.loads ?? {} });
+      if (id === this.#parts.node.id) continue;
+      const silence = this.silences.look(id, doc.seenAt);
+      const there = (await Promise.all(doc.machines.map((machine) => this.#machineOf(id, machine)))).flat();
+      if (silence) for (const machine of there) silent.set(machine.id, silence);
+      else others.push(...there);
+      if (silence?.isGone) continue;
+      const { url, seenAt, machines, loads = {} } = doc;
+      peers.push({ id, url, seenAt, isSilent: silence !== undefined, machines, loads });
       for (const [worker, at] of Object.entries(doc.activeAt)) activeAt.set(worker, at);
     }
+    this.silences.looked(silent);
     this.#parts.heard(peers);
-    return { machines: [...mine, ...others], activeAt, demand: demandAt(peers), peers };
+    return { machines: [...mine, ...others], silent, activeAt, demand: demandAt(peers), peers };
   }
 
   /** None while another node runs it, or nobody has said what it has. */
@@ -177,21 +188,18 @@ export class Machines {
       machines: own.map(({ id }) => id),
       url: node.url(),
       workerUrl: node.workerUrl(),
+      ...(node.version !== undefined && { version: node.version }),
       activeAt: await activity(),
       loads: loads(),
     };
     await this.#nodes.put({ id: node.id, account: EVERYONE, createdAt: now, doc: said });
     this.#saidLoads = JSON.stringify(said.loads);
   }
-
-  #isGone(id: string, seenAt: number): boolean {
-    const nowMs = this.#parts.clock.monotonic();
-    const heard = this.#heardOf.get(id);
-    if (heard?.seenAt === seenAt) return nowMs - heard.noticedAt > GONE_AFTER_MS;
-    this.#heardOf.set(id, { seenAt, noticedAt: nowMs });
-    return false;
-  }
 }
+
+const rollOf = (machines: Machine[]): Roll => ({
+  ...{ machines, silent: new Map(), activeAt: new Map(), demand: new Map(), peers: [] },
+});
 
 function volumesOf({ volumes, sharedVolumes }: Capabilities): VolumeStorage | undefined {
   if (!volumes) return undefined;
@@ -200,7 +208,8 @@ function volumesOf({ volumes, sharedVolumes }: Capabilities): VolumeStorage | un
 
 function demandAt(peers: readonly Peer[]): Map<string, LoadDemand> {
   const sum = new Map<string, LoadDemand>();
-  for (const [endpoint, { waiting, inFlight, resume }] of peers.flatMap(({ loads }) => Object.entries(loads))) {
+  const speaking = peers.filter(({ isSilent }) => !isSilent);
+  for (const [endpoint, { waiting, inFlight, resume }] of speaking.flatMap(({ loads }) => Object.entries(loads))) {
     const before = sum.get(endpoint) ?? { waiting: 0, inFlight: 0, resume: [] };
     sum.set(endpoint, {
       waiting: before.waiting + waiting,

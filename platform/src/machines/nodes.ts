@@ -6,6 +6,7 @@ import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Runs } from "./need.ts";
 import type { VolumeStorage } from "./place.ts";
+import { GONE_AFTER_MS } from "./silences.ts";
 
 export type KeptMachine = {
   /** The node that acts on what runs there. */
@@ -25,6 +26,8 @@ export type KeptNode = {
   seenAt: number;
   /** Machines that it runs. */
   machines: readonly string[];
+  /** Of the program; absent where a release before 0.1.0 wrote it. */
+  version?: string;
   /** Where other nodes reach it. */
   url?: string;
   /** Where workers that people start reach it. */
@@ -48,8 +51,6 @@ export const nodes: Kept<KeptNode> = { kind: "node", v: 1 };
 
 /** Nodes and machines belong to the installation, not to an account. */
 export const EVERYONE = "*";
-/** A node that was not heard of for this long is gone, and so is all that ran on its machines. */
-export const GONE_AFTER_MS = 30_000;
 
 /** Where workers reach the nodes that were heard of lately by their own clocks, the latest first; for a command that is no node. */
 export async function workerUrlsOfNodes(store: Store, now: number): Promise<string[]> {

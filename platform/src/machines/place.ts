@@ -18,6 +18,8 @@ export interface Machine {
   groups?: boolean;
   /** What it can run; anything where nothing is said. */
   runs?: readonly Runs[];
+  /** Nothing new is placed there. */
+  isDraining?: boolean;
 }
 
 /** What an instance has of a machine. */

@@ -31,6 +31,8 @@ const real =
 const TERMS: readonly Term[] = [
   (need, { machine }) =>
     need.machine === undefined || need.machine === machine.id ? undefined : `must be on machine ${need.machine}`,
+  (_, { machine }) =>
+    machine.isDraining ? `machine ${machine.id} is being drained: nothing new starts there` : undefined,
   ({ runs }, { machine }) =>
     !runs || !machine.runs || machine.runs.includes(runs) ? undefined : `needs a machine that runs ${runs} images`,
   ({ volumes }, { machine }) =>

@@ -1,6 +1,7 @@
 /** Everything that makes Pods exist, put together. */
 
 import type { Random } from "../kernel/random.ts";
+import type { Machines } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Machine } from "../machines/place.ts";
 import type { QuotaBook } from "../resources/account/quotas.ts";
@@ -17,12 +18,20 @@ import { Pods, type PodsParts } from "./pods.ts";
 /** Who knows of machines. */
 interface Fleet {
   roll(): Promise<{ machines: readonly Machine[] }>;
-  readonly seenBefore: number | undefined;
+  readonly machines: Pick<Machines, "seenBefore" | "silences">;
 }
 
 type Given = Omit<
   PodsParts,
-  "placer" | "yielding" | "machines" | "seenBefore" | "reveal" | "accessTo" | "ensureVolume" | "sshKeysOf"
+  | "placer"
+  | "yielding"
+  | "machines"
+  | "seenBefore"
+  | "silentSince"
+  | "reveal"
+  | "accessTo"
+  | "ensureVolume"
+  | "sshKeysOf"
 >;
 
 export interface OpenPodsParts extends Given {
@@ -50,7 +59,8 @@ export function openPods(parts: OpenPodsParts): Pods {
     placer,
     yielding,
     machines: parts.machines ?? [],
-    seenBefore: () => fleet.seenBefore,
+    seenBefore: () => fleet.machines.seenBefore,
+    silentSince: fleet.machines.silences.since,
     reveal: (owner, name) => secrets.reveal(owner, name),
     accessTo: (pull) => registries.accessTo(pull),
     ensureVolume: (id) => volumes.ensure(id),

@@ -8,6 +8,7 @@ import { Images } from "../machines/images.ts";
 import { InstanceLog } from "../machines/instance-log.ts";
 import type { Need } from "../machines/need.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
+import type { SilentSince } from "../machines/silences.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { Store } from "../ports/store/store.ts";
@@ -25,6 +26,7 @@ import { PodFigures } from "./figures.ts";
 import { IdleStop } from "./idle.ts";
 import { PodKeeper } from "./keeper.ts";
 import { Timers } from "./timers.ts";
+import { Unheard } from "./unheard.ts";
 
 export interface PodsParts
   extends Pick<
@@ -48,6 +50,7 @@ export interface PodsParts
   alone: boolean;
   /** When a process before this one last said that its machines were there. */
   seenBefore: () => number | undefined;
+  silentSince: SilentSince;
   /** Of many nodes one finds places. */
   mine?: (now: number) => Promise<boolean>;
 }
@@ -68,6 +71,7 @@ export class Pods implements AsyncDisposable {
   readonly #crews: ReadonlyMap<string, Crew>;
   readonly #timers: Timers;
   readonly #idle: IdleStop;
+  readonly #unheard: Unheard;
   /** What their programs use. */
   readonly figures: PodFigures;
   readonly #stopListening: () => void;
@@ -81,6 +85,7 @@ export class Pods implements AsyncDisposable {
     this.#parts = parts;
     this.#crews = new Map(parts.machines.map((machine) => [machine.id, this.#crewOf(machine)]));
     this.#timers = new Timers(parts);
+    this.#unheard = new Unheard(parts);
     this.figures = new PodFigures(parts);
     this.#idle = new IdleStop({ ...parts, figures: this.figures, isHere: (machine) => this.#crews.has(machine) });
     this.#stopListening = parts.signals.listen(WORK, () => this.#soon());
@@ -141,9 +146,14 @@ export class Pods implements AsyncDisposable {
 
   async #tick(now: number): Promise<void> {
     await this.#compare();
+    // Known on every node, whether or not it runs any: a Pod is shown by what there may be of it on a machine that is silent.
+    await this.#parts.podRecords.allInstances();
+    // After what has ended meanwhile was found: that is not metered again.
+    for (const machine of this.#crews.keys()) await this.#unheard.heardAgain(machine);
     for (const { keeper } of this.#crews.values()) await keeper.tick();
     if (await this.figures.measure()) await this.#idle.look();
     if (this.#parts.mine && !(await this.#parts.mine(now))) return;
+    await this.#unheard.note();
     await this.#timers.act(now);
     await this.#placeWaiting();
   }

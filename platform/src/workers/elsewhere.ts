@@ -3,6 +3,7 @@
 import type { Duplex } from "node:stream";
 import type { Backend, Standing, Told } from "../balancing/balanced-group.ts";
 import type { Balancer } from "../balancing/balancer.ts";
+import { timestamp } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Peer } from "../machines/machines.ts";
 
@@ -19,6 +20,13 @@ interface Known {
   doubtedAt?: number;
 }
 
+/** That it is ready is believed only as long as its node speaks. Requests that it has go on. */
+const doubted = (told: Told, node: string, seenAt: number): Told => ({
+  ...told,
+  standing: "doubtful",
+  reason: `its node ${node} is not heard of since ${timestamp(seenAt)}`,
+});
+
 export class Elsewhere {
   readonly #balancer: Balancer;
   readonly #reach: Reach;
@@ -33,11 +41,12 @@ export class Elsewhere {
   /** Takes over what the other nodes say; what none of them speaks of any more is gone. */
   learn(peers: readonly Peer[]): void {
     const spokenOf = new Set<string>();
-    for (const { id, url, seenAt, loads } of peers) {
+    for (const { id, url, seenAt, loads, isSilent } of peers) {
       this.#urls.set(id, url);
       for (const [endpoint, { workers }] of Object.entries(loads)) {
-        for (const [worker, told] of Object.entries(workers)) {
+        for (const [worker, said] of Object.entries(workers)) {
           spokenOf.add(worker);
+          const told = isSilent && said.standing === "ready" ? doubted(said, id, seenAt) : said;
           this.#note(worker, told, { endpoint, node: id, standing: told.standing, seenAt });
         }
       }

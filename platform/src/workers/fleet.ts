@@ -10,8 +10,10 @@ import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Random } from "../kernel/random.ts";
+import type { Drains } from "../machines/drains.ts";
 import { Machines, type NodeIdentity, type Roll } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
+import type { SilentSince } from "../machines/silences.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
@@ -56,6 +58,7 @@ export interface FleetParts
   /** What this node runs workers on; a node without any serves requests and leaves workers to others. */
   machines: readonly OwnMachine[];
   node: NodeIdentity;
+  drains: Pick<Drains, "all">;
   /** How it reaches workers on the machines of other nodes. */
   reach?: Reach;
   /** How long workers stay frozen, and with how much memory. */
@@ -69,7 +72,8 @@ const COMPARE_MS = 10_000;
 
 export class Fleet implements WorkerEvents, AsyncDisposable {
   readonly #parts: FleetParts;
-  readonly #machines: Machines;
+  /** Who is there, as this node knows it. */
+  readonly machines: Machines;
   readonly #planner: Planner;
   /** What is done on each machine of this node. */
   readonly #crews: ReadonlyMap<string, Crew>;
@@ -104,10 +108,11 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       this.#keepers()
         .map((keeper) => keeper.progressOf(id))
         .find((line) => line !== undefined);
-    this.#reasons = new WaitReasons({ ...parts, refusal, progressOf });
+    const silentSince: SilentSince = (machine) => this.machines.silences.since(machine);
+    this.#reasons = new WaitReasons({ ...parts, refusal, progressOf, silentSince });
     const { reach = () => Promise.reject(new Error("other machines are not reached from here")) } = parts;
     const elsewhere = new Elsewhere({ balancer, reach });
-    this.#machines = new Machines({
+    this.machines = new Machines({
       ...parts,
       own: machines,
       isMetered: () => this.#isMetered(),
@@ -120,14 +125,14 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
       ...parts,
       endpoint,
       warmUps: this.warmUps,
-      seenBefore: () => this.#machines.seenBefore,
+      seenBefore: () => this.machines.seenBefore,
       changed: (id: string) => this.#wake(id),
     };
     this.#crews = new Map(machines.map((machine) => [machine.id, crewFor(machine, keeping)]));
     this.#planner = new Planner({
       ...parts,
-      roll: () => this.#machines.roll(),
-      lastSeen: (machine) => this.#machines.lastSeen(machine),
+      roll: () => this.machines.roll(),
+      lastSeen: (machine) => this.machines.lastSeen(machine),
       activeAt: (endpoint, worker) => this.#activeAt(endpoint, worker),
       act: (worker) => this.#act(worker),
       thawHere: (worker) => this.#thawHere(worker),
@@ -193,12 +198,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   /** The machines that are there, of this node and of others, and the other nodes that were heard of lately. */
   async roll(): Promise<Roll> {
     await this.#prepared();
-    return this.#machines.roll();
-  }
-
-  /** When a process before this one last said that its machines were there. */
-  get seenBefore(): number | undefined {
-    return this.#machines.seenBefore;
+    return this.machines.roll();
   }
 
   /** Why a job of this endpoint waits, when workers are the reason. */
@@ -238,7 +238,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   async #tick(now: number): Promise<void> {
     await this.#prepared();
-    await this.#machines.beat(now);
+    await this.machines.beat(now);
     await this.#compare();
     await this.#planner.catchUp();
     const holders = await this.#parts.queue.holders(undefined);
@@ -247,7 +247,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     for (const keeper of this.#keepers()) await keeper.tick(now, heard);
     if (!(await this.#isMine(now))) {
       this.#rounds.drop();
-      return void (await this.#machines.roll());
+      return void (await this.machines.roll());
     }
     const survey = await this.#planner.survey(holders);
     await this.#book.refresh();
@@ -291,7 +291,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   async #leaveToOthers(woken: readonly string[]): Promise<void> {
     this.#rounds.drop();
     if (woken.length === 0) return;
-    await this.#machines.tell(this.#parts.clock.now());
+    await this.machines.tell(this.#parts.clock.now());
     const served = new Set((await this.#parts.records.all()).filter(serves).map(({ doc }) => doc.owner));
     const asks = (endpoint: string) => !served.has(endpoint) || this.#parts.balancer.demand(endpoint).inFlight > 0;
     if (woken.some(asks)) this.#parts.signals.emit("fleet:work");
@@ -299,11 +299,11 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   /** Which workers of this machine take requests, as soon as that changes. */
   async #tellOthers(): Promise<void> {
-    if (await this.#machines.tell(this.#parts.clock.now())) this.#parts.signals.emit("fleet:loads");
+    if (await this.machines.tell(this.#parts.clock.now())) this.#parts.signals.emit("fleet:loads");
   }
 
   async #learn(): Promise<void> {
-    if (!this.#closed) await this.#machines.roll();
+    if (!this.#closed) await this.machines.roll();
   }
 
   /** What follows from a plan for those who wait: when to look again, and a line in the log when the reason is a new one. */
@@ -348,8 +348,8 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
 
   async #recover(): Promise<void> {
     const { clock, keys, records } = this.#parts;
-    await this.#machines.prepare();
-    await this.#machines.beat(clock.now());
+    await this.machines.prepare();
+    await this.machines.beat(clock.now());
     await this.#compare();
     await this.#book.refresh();
     const known = new Set((await records.all()).map(({ id }) => id));

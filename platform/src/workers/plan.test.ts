@@ -67,6 +67,9 @@ interface Given {
   called?: string[];
   quota?: number;
   gpuQuota?: number;
+  /** Machines that are silent, and those that are being drained. */
+  silent?: string[];
+  draining?: string[];
 }
 
 const shareOf = (quotas: { workers: number; gpus?: number; vcpu?: number }, workers: readonly WorkerItem[]) => {
@@ -86,6 +89,8 @@ function factsOf({
   called = [],
   quota = 1000,
   gpuQuota = 1000,
+  silent = [],
+  draining = [],
 }: Given): Facts {
   const inProgress = Object.values(jobs).reduce((sum, count) => sum + count, 0);
   const waitingSince = waited.map((s) => NOW - s * 1000);
@@ -103,6 +108,8 @@ function factsOf({
     shelf,
     called,
     isThere: () => there,
+    silentSince: (machine) => (silent.includes(machine ?? "") ? NOW - 20_000 : undefined),
+    isDraining: (machine) => draining.includes(machine),
     now: NOW,
   };
 }
@@ -368,5 +375,25 @@ describe("with FlashBoot", () => {
     const endpoint = { flashboot, workers: { min: 0, max: 1, idleTimeout: 10 } } as const;
     const workers = [frozen("stale", 1, { release: 1 }), frozen("over", 3600), frozen("old", 9), frozen("new", 1)];
     expect(planned({ endpoint, workers })).toEqual(["drain stale", "drain over", "drain old"]);
+  });
+});
+
+describe("machines that are silent or drained", () => {
+  const min = (count: number) => ({ workers: { min: count, max: 3, idleTimeout: 10 } });
+  const on = (machine: string, state: KeptWorker["state"]) => worker(`${machine} ${state}`, { machine, state });
+
+  test("workers on a silent machine are not counted on, and no more than max are there with them", () => {
+    const workers = [on("x", "READY"), on("x", "STARTING")];
+    expect(planned({ workers, silent: ["x"], endpoint: min(2) })).toEqual(["add on m"]);
+  });
+
+  test("those that rest or end there take nobody's place", () => {
+    const workers = [worker("c"), worker("d"), on("x", "FROZEN"), on("x", "DRAINING")];
+    expect(planned({ workers, silent: ["x"], jobs: { c: 1, d: 1 }, endpoint: min(2) })).toEqual([]);
+  });
+
+  test("workers on a machine that is being drained end, and others take their place elsewhere", () => {
+    const workers = [on("x", "READY"), on("x", "DRAINING")];
+    expect(planned({ workers, draining: ["x"], endpoint: min(1) })).toEqual(["drain x READY", "add on m"]);
   });
 });

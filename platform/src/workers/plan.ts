@@ -2,9 +2,10 @@
 
 import type { Place } from "../machines/place.ts";
 import type { Room } from "../machines/room.ts";
+import type { SilentSince } from "../machines/silences.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
-import { hindranceOf } from "../resources/workers/hindrance.ts";
+import { hindranceFrom } from "../resources/workers/hindrance.ts";
 import type { KeptWorker, WorkerState } from "../resources/workers/model.ts";
 import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, isProven } from "./brake.ts";
 import { needsOf } from "./need.ts";
@@ -40,8 +41,11 @@ export interface Facts {
   shelf: Shelf;
   /** Frozen workers that requests insist on. */
   called: readonly string[];
-  /** Machines that are there. */
+  /** Machines that are there, be they silent for now. */
   isThere: (machine: string) => boolean;
+  silentSince: SilentSince;
+  /** Machines that nothing may stay on. */
+  isDraining: (machine: string) => boolean;
   now: number;
 }
 
@@ -60,6 +64,7 @@ export type Step =
   | { do: "forget"; worker: WorkerItem };
 
 const STARTING: readonly WorkerState[] = ["WANTED", "PLACED", "STARTING"];
+const AWAKE: readonly WorkerState[] = ["PLACED", "STARTING", "READY"];
 const RUNNING: readonly WorkerState[] = ["PLACED", "STARTING", "READY", "FROZEN"];
 
 export function plan(facts: Facts): Step[] {
@@ -67,11 +72,14 @@ export function plan(facts: Facts): Step[] {
   const lost = lostSteps(facts);
   const gone = new Set(lost.map(({ worker }) => worker));
   const there = workers.filter((worker) => !gone.has(worker));
-  const stale = there.filter(({ doc }) => doc.release !== endpoint.release);
-  const current = there.filter(({ doc }) => doc.release === endpoint.release);
+  const leaving = there.filter((worker) => mustLeave(facts, worker));
+  const staying = there.filter((worker) => !leaving.includes(worker));
+  const stale = staying.filter(({ doc }) => doc.release !== endpoint.release);
+  const current = staying.filter(({ doc }) => doc.release === endpoint.release);
   const forgotten = failuresToForget(facts, current);
   return [
     ...lost,
+    ...leaving.flatMap((worker) => endStep(facts, worker, `machine ${worker.doc.machine} is being drained`)),
     ...stale.flatMap((worker) => endStep(facts, worker, `new release ${endpoint.release}`)),
     ...forgotten.map((worker): Step => ({ do: "forget", worker })),
     ...scaleSteps(
@@ -81,6 +89,10 @@ export function plan(facts: Facts): Step[] {
     ),
   ];
 }
+
+/** It runs on a machine that is being drained: another takes its place elsewhere. */
+const mustLeave = ({ isDraining }: Facts, { doc }: WorkerItem): boolean =>
+  doc.machine !== null && RUNNING.includes(doc.state) && isDraining(doc.machine);
 
 /** Workers of a machine that is gone: the sweeper notices their jobs by their silence, their records would stay for ever. */
 function lostSteps({ workers, isThere }: Facts): Extract<Step, { do: "lose" }>[] {
@@ -98,13 +110,16 @@ function endStep({ shelf }: Facts, worker: WorkerItem, reason: string): Step[] {
 }
 
 /** A healthy worker clears the past, and so does time; otherwise only as many failures are kept as make a difference. */
-function failuresToForget({ endpoint, now }: Facts, current: readonly WorkerItem[]): WorkerItem[] {
+function failuresToForget(facts: Facts, current: readonly WorkerItem[]): WorkerItem[] {
+  const { endpoint, now } = facts;
   const failed = current
     .filter(({ doc }) => doc.state === "FAILED")
     .sort((a, b) => (b.doc.failedAt ?? 0) - (a.doc.failedAt ?? 0));
   const healthy = current.some((worker) => {
     const { state, readyAt } = worker.doc;
-    return state === "READY" && readyAt !== null && !isHindered(worker, now) && isProven(endpoint.type, now - readyAt);
+    return (
+      state === "READY" && readyAt !== null && !isHindered(worker, facts) && isProven(endpoint.type, now - readyAt)
+    );
   });
   const isOver = ({ doc }: WorkerItem) => now - (doc.failedAt ?? 0) >= FORGIVEN_AFTER_MS;
   return healthy ? failed : failed.filter((worker, i) => i >= FAILURES_THAT_COUNT || isOver(worker));
@@ -126,7 +141,7 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
   const thaws = thawSteps(facts, current, all, { policy, crew, wanted });
   const more = [...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
   const missing = wanted - have - thaws.length;
-  const surplus = have + current.filter((worker) => isHindered(worker, now)).length - policy.max;
+  const surplus = have + current.filter((worker) => isHindered(worker, facts)).length - policy.max;
   if (surplus > 0) return [...more, ...surplusSteps(facts, current, surplus)];
   if (missing > 0)
     return [...more, ...placeSteps(facts, current), ...startSteps(facts, current, all, missing, thaws.length)];
@@ -212,23 +227,25 @@ function startedByHand({ workers, jobsOf }: Facts): number[] {
 const STOPPING_MS = 2000;
 
 /** It runs, and cannot take what waits: nobody counts on it. */
-function isHindered(worker: WorkerItem, now: number): boolean {
-  const hindrance = hindranceOf(worker);
+function isHindered(worker: WorkerItem, { now, silentSince }: Facts): boolean {
+  const hindrance = AWAKE.includes(worker.doc.state) ? hindranceFrom(worker, silentSince) : undefined;
   if (!hindrance) return false;
   return hindrance.kind !== "overrun" || now - hindrance.since >= STOPPING_MS;
 }
 
-function crewOf({ jobsOf, now }: Facts, current: readonly WorkerItem[], byHand: readonly number[]): Crew {
-  const starting = current.filter(({ doc }) => STARTING.includes(doc.state)).length;
-  const ready = current.filter((worker) => worker.doc.state === "READY" && !isHindered(worker, now));
+function crewOf(facts: Facts, current: readonly WorkerItem[], byHand: readonly number[]): Crew {
+  const { jobsOf } = facts;
+  const free = current.filter((worker) => !isHindered(worker, facts));
+  const starting = free.filter(({ doc }) => STARTING.includes(doc.state)).length;
+  const ready = free.filter(({ doc }) => doc.state === "READY");
   const jobs = [...ready.map(({ id }) => jobsOf.get(id) ?? 0), ...byHand];
   return { starting, ready: jobs.length, idle: jobs.filter((count) => count === 0).length };
 }
 
-function idleOf({ idleSince, now }: Facts, current: readonly WorkerItem[]) {
+function idleOf(facts: Facts, current: readonly WorkerItem[]) {
   return current.flatMap((worker) => {
     const { id, doc } = worker;
-    const since = doc.state === "READY" && !isHindered(worker, now) ? idleSince(id) : undefined;
+    const since = doc.state === "READY" && !isHindered(worker, facts) ? facts.idleSince(id) : undefined;
     // One that has just been warmed up has not been idle since its first ask.
     return since === undefined ? [] : [{ id, since: Math.max(since, doc.warmUp?.ended?.at ?? since) }];
   });
@@ -236,10 +253,10 @@ function idleOf({ idleSince, now }: Facts, current: readonly WorkerItem[]) {
 
 /** Those that lose least come first: hindered, not yet begun, then idle, then the busy ones, after their jobs. */
 function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: number): Step[] {
-  const { jobsOf, now } = facts;
+  const { jobsOf } = facts;
   const order: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY"];
   const cost = (worker: WorkerItem) =>
-    isHindered(worker, now) ? -1 : order.indexOf(worker.doc.state) + (jobsOf.get(worker.id) ?? 0);
+    isHindered(worker, facts) ? -1 : order.indexOf(worker.doc.state) + (jobsOf.get(worker.id) ?? 0);
   return current
     .filter(({ doc }) => order.includes(doc.state))
     .sort((a, b) => cost(a) - cost(b))

@@ -14,6 +14,7 @@ import type { Roll } from "../machines/machines.ts";
 import type { Need } from "../machines/need.ts";
 import type { Machine, Place } from "../machines/place.ts";
 import { Room } from "../machines/room.ts";
+import type { SilentSince } from "../machines/silences.ts";
 import type { Demand, HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { QuotaBook } from "../resources/account/quotas.ts";
@@ -75,7 +76,7 @@ export interface Survey {
 }
 
 /** One view of what is free, which every plan made on it takes from. */
-export interface View extends Pick<Facts, "room" | "shelf" | "isThere"> {
+export interface View extends Pick<Facts, "room" | "shelf" | "isThere" | "silentSince" | "isDraining"> {
   survey: Survey;
   shareOf: (account: string) => Promise<AccountShare>;
 }
@@ -132,11 +133,24 @@ export class Planner {
   begin(survey: Survey): View {
     const all = [...survey.workers.values()].flat();
     const room = new Room(survey.roll.machines, survey.counted.instances.flatMap(placeOf));
-    const there = new Set<string | null>(survey.roll.machines.map(({ id }) => id));
-    const isThere = (machine: string | null) => there.has(machine);
-    const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isThere(doc.machine));
+    const { machines, silent } = survey.roll;
+    const heard = new Map<string | null, Machine>(machines.map((machine) => [machine.id, machine]));
+    const isThere = (machine: string) => heard.has(machine) || silent.get(machine)?.isGone === false;
+    const silentSince: SilentSince = (machine) => (machine === null ? undefined : silent.get(machine)?.since);
+    const isDraining = (machine: string) => heard.get(machine)?.isDraining === true;
+    // What stands on a silent machine, or on one that is being drained, is thawed for nobody.
+    const isUsed = ({ machine }: KeptWorker) => heard.has(machine) && !heard.get(machine)!.isDraining;
+    const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isUsed(doc));
     const shelf = new Shelf(frozen, room, endingPlaces(survey), this.#shelfLimits(survey.roll));
-    return { survey, room, shelf, isThere, shareOf: this.#shares(all, survey.counted.instances) };
+    return {
+      survey,
+      room,
+      shelf,
+      isThere,
+      silentSince,
+      isDraining,
+      shareOf: this.#shares(all, survey.counted.instances),
+    };
   }
 
   /** Decides for these endpoints, one after the other, and then writes for several at once. */
@@ -203,7 +217,7 @@ export class Planner {
   #factsOf(
     { id, doc }: Item<KeptEndpoint>,
     survey: Survey,
-    places: Pick<Facts, "room" | "share" | "shelf" | "isThere">,
+    places: Pick<Facts, "room" | "share" | "shelf" | "isThere" | "silentSince" | "isDraining">,
   ): Facts {
     const { now, demand, workers, roll } = survey;
     const jobsOf = survey.jobsOf.get(id) ?? new Map<string, number>();

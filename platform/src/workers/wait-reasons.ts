@@ -3,6 +3,7 @@ import { workerOf } from "../jobs/holder.ts";
 import { isSilent } from "../jobs/silence.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
+import type { SilentSince } from "../machines/silences.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
@@ -16,6 +17,7 @@ export interface WaitReasonParts {
   refusal: () => string | undefined;
   /** What was last said of the image that a worker of this machine waits for. */
   progressOf: (worker: string) => string | undefined;
+  silentSince: SilentSince;
 }
 
 export class WaitReasons {
@@ -33,7 +35,8 @@ export class WaitReasons {
     jobsOf: ReadonlyMap<string, number>,
     onlyLowPriority: boolean,
   ): string | undefined {
-    const heldUp = new Set(workers.filter(isHeldUp).map(({ id }) => id));
+    const { silentSince } = this.#parts;
+    const heldUp = new Set(workers.filter((worker) => isHeldUp(worker, silentSince)).map(({ id }) => id));
     const serving = [...jobsOf].filter(([worker]) => !heldUp.has(worker));
     return waitSentence({
       endpoint: doc,
@@ -41,6 +44,7 @@ export class WaitReasons {
       live: serving.length,
       busy: serving.filter(([, jobs]) => jobs > 0).length,
       progressOf: this.#parts.progressOf,
+      silentSince,
       onlyLowPriority,
       refusal: this.#parts.refusal(),
       now: this.#parts.clock.now(),

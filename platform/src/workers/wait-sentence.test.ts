@@ -20,6 +20,7 @@ function sentence(changes: Partial<WaitFacts>, max = 3): string | undefined {
     live: 0,
     busy: 0,
     progressOf,
+    silentSince: () => undefined,
     onlyLowPriority: false,
     now: NOW,
     ...changes,

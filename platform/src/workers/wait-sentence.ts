@@ -1,7 +1,8 @@
 /** Why a job waits, as far as workers are the reason: one sentence from the records of an endpoint's workers. */
 import { silentWorkers } from "../jobs/silence.ts";
+import type { SilentSince } from "../machines/silences.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
-import { hindranceOf } from "../resources/workers/hindrance.ts";
+import { hindranceFrom } from "../resources/workers/hindrance.ts";
 import { brakeOf } from "./brake.ts";
 import { failuresOf, type WorkerItem } from "./plan.ts";
 
@@ -13,6 +14,7 @@ export interface WaitFacts {
   busy: number;
   /** What was last said of an image on its way to the machine of a worker. */
   progressOf: (worker: string) => string | undefined;
+  silentSince: SilentSince;
   /** Only jobs wait that start no workers. */
   onlyLowPriority: boolean;
   /** Why no worker is started for anybody. */
@@ -31,14 +33,14 @@ export function waitSentence(facts: WaitFacts): string | undefined {
 
 /** The queue counts all that were heard of: it is left to say so while nobody among them is held up. */
 function whoCouldTakeIt(facts: WaitFacts): string | undefined {
-  const { workers, live, busy } = facts;
-  if (!workers.some(isHeldUp)) return undefined;
+  const { workers, live, busy, silentSince } = facts;
+  if (!workers.some((worker) => isHeldUp(worker, silentSince))) return undefined;
   return joined([`waiting for one of ${live - busy} idle workers to ask for it`, whoIsHindered(facts)]);
 }
 
 /** It may have been heard of, and gets no work: not yet, not now or never more. */
-export const isHeldUp = (worker: WorkerItem) =>
-  ["PLACED", "STARTING", "DRAINING"].includes(worker.doc.state) || hindranceOf(worker) !== undefined;
+export const isHeldUp = (worker: WorkerItem, silentSince: SilentSince) =>
+  ["PLACED", "STARTING", "DRAINING"].includes(worker.doc.state) || hindranceFrom(worker, silentSince) !== undefined;
 
 function whyNone(facts: WaitFacts): string | undefined {
   const { endpoint, workers, onlyLowPriority } = facts;
@@ -64,8 +66,8 @@ function whoEnds({ endpoint }: WaitFacts, ending: readonly WorkerItem[]): string
   ]);
 }
 
-function whoIsHindered({ workers, now }: WaitFacts): string | undefined {
-  const hindered = workers.map(hindranceOf).filter((one) => one !== undefined);
+function whoIsHindered({ workers, now, silentSince }: WaitFacts): string | undefined {
+  const hindered = workers.map((worker) => hindranceFrom(worker, silentSince)).filter((one) => one !== undefined);
   const silent = hindered.filter(({ kind }) => kind === "silent").map(({ since }) => now - since);
   const others = hindered.filter(({ kind }) => kind !== "silent");
   const reasons = countedBy(others, ({ reason }) => reason);
@@ -102,8 +104,10 @@ function failureIn(workers: readonly WorkerItem[]): string | undefined {
 /** How a reason begins when there never was a program that could have failed. */
 export const BOOT_FAILED = "boot failed: ";
 
-function startIn({ progressOf, now }: WaitFacts, workers: readonly WorkerItem[]): string | undefined {
-  const starting = workers.filter(({ doc }) => doc.state === "PLACED" || doc.state === "STARTING");
+function startIn({ progressOf, now, silentSince }: WaitFacts, workers: readonly WorkerItem[]): string | undefined {
+  const starting = workers
+    .filter(({ doc }) => doc.state === "PLACED" || doc.state === "STARTING")
+    .filter(({ doc }) => silentSince(doc.machine) === undefined);
   if (starting.length === 0) return undefined;
   const first = starting.reduce((oldest, next) => (next.createdAt < oldest.createdAt ? next : oldest));
   const progress = first.doc.state === "PLACED" ? progressOf(first.id) : undefined;

@@ -36,7 +36,7 @@ function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly Pod
     name,
     type,
     compute,
-    pods: { total: members.length, byStatus: countsOf(members) },
+    pods: { total: members.length, byStatus: countsOf(members, views) },
     ...(template !== null && { template }),
     dataCenterId: dataCenter,
     // Before a member has run, its addresses may turn out to be somebody's.
@@ -46,13 +46,13 @@ function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly Pod
   };
 }
 
-function countsOf(members: readonly PodItem[]): Partial<Record<Pod["status"], number>> {
-  const groups = Map.groupBy(members, ({ doc }) => doc.status);
+function countsOf(members: readonly PodItem[], views: PodViews): Partial<Record<Pod["status"], number>> {
+  const groups = Map.groupBy(members, (member) => views.of(member).status);
   return Object.fromEntries([...groups].map(([status, those]) => [status, those.length]));
 }
 
 function shownPrimary(pod: PodItem, views: PodViews): NonNullable<Cluster["primary"]> {
-  const { direct, proxy } = views.of(pod).ssh;
-  const ssh = direct ?? proxy;
-  return { podId: pod.id, status: pod.doc.status, ...(ssh && { sshEndpoint: `${ssh.host}:${ssh.port}` }) };
+  const view = views.of(pod);
+  const ssh = view.ssh.direct ?? view.ssh.proxy;
+  return { podId: pod.id, status: view.status, ...(ssh && { sshEndpoint: `${ssh.host}:${ssh.port}` }) };
 }

@@ -122,7 +122,9 @@ function lastChange({ status, lastStatusChange, reason: kept }: KeptPod, reason:
   const at = dateText(lastStatusChange);
   const why = reason === null || reason === "" ? "" : ` (${reason})`;
   if (desired[status] === "RUNNING") return `Rented by User: ${at}${why}`;
-  return kept === BY_ITS_OWNER ? `Exited by User: ${at}` : `Exited by Millrace: ${at}${why}`;
+  return kept === BY_ITS_OWNER
+    ? `Exited by User: ${at}${reason === kept ? "" : why}`
+    : `Exited by Millrace: ${at}${why}`;
 }
 
 function runtimeOf({ doc }: PodItem, runtime: NonNullable<PodView["runtime"]>): FlatRuntime {

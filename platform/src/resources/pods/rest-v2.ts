@@ -73,15 +73,16 @@ function termsFrom({ registry, ...plain }: UpdateBody): PodTerms {
 export function shownPod(item: PodItem, views: PodViews): Pod {
   const { id, createdAt, doc } = item;
   const { gpu: _, cpu: __, cluster, ...plain } = doc;
+  const view = views.of(item);
   return recordFrom(Pod, {
     id,
     ...plain,
-    ...views.of(item),
+    ...view,
     ...shownCompute(doc),
     dataCenterId: doc.last?.dataCenter ?? null,
     cudaVersion: doc.last?.cuda ?? null,
     ...(cluster && { cluster: shownSeat(cluster, doc.address) }),
-    globalNetworking: shownNetwork(id, doc),
+    globalNetworking: shownNetwork(id, { ...doc, status: view.status }),
     lastStatusChange: timestamp(doc.lastStatusChange),
     createdAt: timestamp(createdAt),
     startedAt: doc.startedAt === null ? null : timestamp(doc.startedAt),

@@ -2,12 +2,14 @@
 
 import { installedCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { InstanceRecords } from "../../machines/instance-records.ts";
+import { type SilentSince, silenceOf } from "../../machines/silences.ts";
 import { priceOf } from "../../metering/prices.ts";
 import { HOURS_PER_MONTH } from "../../metering/reckoning.ts";
 import type { Price } from "../../metering/span.ts";
 import { sshUser } from "../ssh/logins.ts";
 import { podStorage } from "./billed.ts";
-import { type KeptPod, type PodAction, podActions, podLifecycle } from "./model.ts";
+import { type KeptPod, type PodAction, type PodStatus, podActions, podLifecycle } from "./model.ts";
 import { type PodPort, portsOf } from "./ports.ts";
 import type { PodItem } from "./records.ts";
 
@@ -29,6 +31,9 @@ export interface PortView {
 
 export interface ViewParts {
   clock: Clock;
+  /** Since when a machine is silent, and what there may be of a Pod on machines. */
+  silentSince?: SilentSince;
+  instances?: Pick<InstanceRecords, "rememberedOf">;
   /** What is being done for an instance that does not run yet. */
   progressOf?: (instance: string) => string | undefined;
   figuresOf?: (instance: string) => Figures | undefined;
@@ -47,6 +52,7 @@ export interface SshEndpoint {
 
 /** What of a Pod is of this moment. */
 export interface PodView {
+  status: PodStatus;
   statusReason: string | null;
   actions: PodAction[];
   cost: number;
@@ -62,6 +68,16 @@ export interface PodView {
 
 const NANO = 1e9;
 
+/** What nobody can claim of a Pod on a machine that is not heard of. It is neither known to run nor to have ended; one that is to start says no more. */
+const CLAIMS: readonly PodStatus[] = ["RUNNING", "EXITED"];
+
+/** What is to become of it, and what that waits for. */
+function waitsFor({ status, instance, reason }: KeptPod, silence: string): string {
+  if (instance === null) return `${reason ?? "it is to end"}; waits for ${silence}, to end what runs of it there`;
+  if (status === "RUNNING") return `it is on ${silence}, and may go on running there`;
+  return `${reason ?? "about to be started"}; waits for ${silence}`;
+}
+
 export class PodViews {
   readonly #parts: ViewParts;
 
@@ -71,18 +87,36 @@ export class PodViews {
 
   /** What it costs by the hour now: what it computes with, while it has a machine, and what it stores, as long as it is there. */
   costs(pod: PodItem): { compute: number; storage: number } {
-    return { compute: computeCost(pod), storage: hourly(priceOf(podStorage(pod)!, installedCatalog())) / NANO };
+    return { compute: this.#computeCost(pod), storage: hourly(priceOf(podStorage(pod)!, installedCatalog())) / NANO };
   }
 
   of(pod: PodItem): PodView {
     const { doc } = pod;
+    const silence = this.#silenceOf(pod);
+    const status = silence && CLAIMS.includes(doc.status) ? "STARTING" : doc.status;
     return {
-      statusReason: doc.status === "RUNNING" ? null : this.#reason(doc),
+      status,
+      statusReason: silence ? waitsFor(doc, silence) : status === "RUNNING" ? null : this.#reason(doc),
       actions: actionsOf(doc),
-      cost: computeCost(pod),
-      ssh: { proxy: this.#sshProxy(pod), direct: sshOf(doc) },
-      runtime: doc.status === "RUNNING" ? this.#runtime(pod) : null,
+      cost: silence ? 0 : computeCost(pod),
+      ssh: { proxy: this.#sshProxy(pod), direct: status === "RUNNING" ? sshOf(doc) : null },
+      runtime: status === "RUNNING" ? this.#runtime(pod) : null,
     };
+  }
+
+  #computeCost(pod: PodItem): number {
+    return this.#silenceOf(pod) ? 0 : computeCost(pod);
+  }
+
+  /** The silent machine that the Pod is on, or that something of it has not been ended on. */
+  #silenceOf({ id, doc }: PodItem): string | undefined {
+    const { silentSince = () => undefined, instances } = this.#parts;
+    const machines = doc.machines.filter((machine) => silentSince(machine) !== undefined);
+    if (machines.length === 0) return undefined;
+    const own = doc.instance === null ? undefined : doc.last?.machine;
+    const left = instances?.rememberedOf(id).map((item) => item.doc.machine) ?? [];
+    const machine = machines.find((one) => one === own || left.includes(one));
+    return machine && silenceOf(machine, silentSince(machine)!);
   }
 
   #reason({ instance, status, reason }: KeptPod): string {
@@ -117,10 +151,10 @@ export class PodViews {
 }
 
 /** Straight to its port 22, while it runs and is reached there. */
-function sshOf({ status, ports, publicPorts, portsAt }: KeptPod): SshEndpoint | null {
+function sshOf({ ports, publicPorts, portsAt }: KeptPod): SshEndpoint | null {
   const ip = portsAt?.ip ?? null;
   const port = publicPorts[22];
-  if (status !== "RUNNING" || !ports.includes("22/tcp") || ip === null || port === undefined) return null;
+  if (!ports.includes("22/tcp") || ip === null || port === undefined) return null;
   return sshEndpoint(ip, port, "root");
 }
 

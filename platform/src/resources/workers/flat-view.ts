@@ -10,9 +10,11 @@ const ENDED: readonly WorkerState[] = ["FAILED", "GONE"];
 
 export const hasEnded = ({ doc }: WorkerItem): boolean => ENDED.includes(doc.state);
 
-export function flatWorker(worker: WorkerItem): Omit<FlatPod, "podType"> {
+/** With `loss`, its machine is not heard of. */
+export function flatWorker(worker: WorkerItem, loss: string | undefined): Omit<FlatPod, "podType"> {
   const { id, createdAt, doc } = worker;
-  const { machine, gpuType: type, gpuCount, flavor, vcpu, memoryMb, startedAt, reason } = doc;
+  const { machine, gpuType: type, gpuCount, flavor, vcpu, memoryMb, startedAt } = doc;
+  const reason = loss ?? doc.reason;
   const isOver = hasEnded(worker);
   const costPerHr = machine === null || isOver ? 0 : costOf(doc);
   const at = dateText(startedAt ?? createdAt);

@@ -1,12 +1,24 @@
 /** What keeps a worker that runs from taking work: one answer for lists, plans and jobs that wait. */
 import type { Overrun } from "../../jobs/overruns.ts";
 import { silenceText } from "../../jobs/silence.ts";
-import type { Hindrance, WorkerStatus } from "./model.ts";
+import { type SilentSince, silenceOf } from "../../machines/silences.ts";
+import type { Hindrance, WorkerState, WorkerStatus } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
 /** What hindered a worker before it was frozen, drained or failed is over. */
 export const hindranceOf = ({ doc }: WorkerItem): Hindrance | undefined =>
   (doc.state === "READY" && doc.hindrance) || undefined;
+
+/** In which it has a machine that something of it is on. */
+const ON_A_MACHINE: readonly WorkerState[] = ["PLACED", "STARTING", "READY", "FROZEN", "DRAINING"];
+
+/** The same as others see it than the node of its machine: of a machine that is silent nobody knows what it does. */
+export function hindranceFrom(worker: WorkerItem, silentSince: SilentSince): Hindrance | undefined {
+  const { state, machine } = worker.doc;
+  const since = silentSince(machine);
+  if (machine === null || since === undefined || !ON_A_MACHINE.includes(state)) return hindranceOf(worker);
+  return { kind: "lost", since, reason: `on ${silenceOf(machine, since)}` };
+}
 
 export const silence = (ms: number, now: number): Hindrance => ({ kind: "silent", since: now - ms, reason: "silent" });
 
@@ -21,6 +33,7 @@ const STATUS: Record<Hindrance["kind"], WorkerStatus> = {
   unhealthy: "UNHEALTHY",
   rising: "INITIALIZING",
   silent: "UNHEALTHY",
+  lost: "UNHEALTHY",
 };
 
 /** How a hindered worker is shown, and why. */

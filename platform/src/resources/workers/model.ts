@@ -26,9 +26,10 @@ export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
 export type Hindrance = {
   /**
    * overrun: it is at a job that is no longer its own, and asks for nothing. unhealthy: its health check fails after it was well.
-   * rising: its health check says that it gets ready again. silent: nothing was heard of it since.
+   * rising: its health check says that it gets ready again. silent: nothing was heard of it since. lost: nothing was heard of its machine
+   * since, which other nodes see, and nobody puts on record.
    */
-  kind: "overrun" | "unhealthy" | "rising" | "silent";
+  kind: "overrun" | "unhealthy" | "rising" | "silent" | "lost";
   since: number;
   /** In words for people, without the time that has passed. */
   reason: string;

@@ -6,14 +6,17 @@ import type { EndpointItem, EndpointService } from "../endpoints/service.ts";
 import { type Including, instanceRecord } from "../pods/record-v1.ts";
 import { flatWorker } from "./flat-view.ts";
 import type { WorkerItem, WorkerRecords } from "./records.ts";
+import type { WorkerService } from "./service.ts";
 
 export class WorkerPods {
   readonly #records: WorkerRecords;
   readonly #endpoints: EndpointService;
+  readonly #workers: Pick<WorkerService, "lossOf">;
 
-  constructor(parts: { workerRecords: WorkerRecords; endpoints: EndpointService }) {
+  constructor(parts: { workerRecords: WorkerRecords; endpoints: EndpointService; workers: WorkerService }) {
     this.#records = parts.workerRecords;
     this.#endpoints = parts.endpoints;
+    this.#workers = parts.workers;
   }
 
   /** Those of every endpoint that the caller may see. */
@@ -28,7 +31,7 @@ export class WorkerPods {
     return new Map(
       endpoints.map((endpoint) => {
         const own = workers.filter(({ doc }) => doc.owner === endpoint.id);
-        return [endpoint.id, own.map((worker) => workerPod(worker, endpoint, including))];
+        return [endpoint.id, own.map((worker) => this.#shown(worker, endpoint, including))];
       }),
     );
   }
@@ -36,11 +39,17 @@ export class WorkerPods {
   async find(caller: Caller, id: string, including: Including): Promise<Flat | undefined> {
     const worker = await this.#records.find(id);
     if (worker?.account !== caller.account) return undefined;
-    return workerPod(worker, await this.#endpoints.own(caller, worker.doc.owner), including);
+    return this.#shown(worker, await this.#endpoints.own(caller, worker.doc.owner), including);
+  }
+
+  #shown(worker: WorkerItem, endpoint: EndpointItem, including: Including): Flat {
+    return workerPod(flatWorker(worker, this.#workers.lossOf(worker)), worker, endpoint, including);
   }
 }
 
-function workerPod(worker: WorkerItem, endpoint: EndpointItem, including: Including): Flat {
+type FlatWorker = ReturnType<typeof flatWorker>;
+
+function workerPod(flat: FlatWorker, worker: WorkerItem, endpoint: EndpointItem, including: Including): Flat {
   const { doc: own } = endpoint;
   return {
     ...{ name: own.name, image: worker.doc.image, imageName: worker.doc.image, consumerUserId: worker.account },
@@ -48,6 +57,6 @@ function workerPod(worker: WorkerItem, endpoint: EndpointItem, including: Includ
     ...{ dockerEntrypoint: own.entrypoint, dockerStartCmd: own.cmd, interruptible: false, locked: false },
     ...{ endpointId: endpoint.id, aiApiId: endpoint.id, slsVersion: worker.doc.release - 1 },
     computeType: worker.doc.gpuType === null ? "CPU" : "GPU",
-    ...instanceRecord(flatWorker(worker), including),
+    ...instanceRecord(flat, including),
   };
 }

@@ -5,10 +5,11 @@ import { isSilent, silentMs } from "../../jobs/silence.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
+import type { SilentSince } from "../../machines/silences.ts";
 import { isStreamName, type LogLine, type Logs, type Query } from "../../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
-import { atLostJob, silence } from "./hindrance.ts";
+import { atLostJob, hindranceFrom, silence } from "./hindrance.ts";
 import { type Hindrance, type Worker, workerLog } from "./model.ts";
 import type { WorkerItem, WorkerRecords } from "./records.ts";
 import { type Heard, standingWorkers } from "./standing.ts";
@@ -39,6 +40,7 @@ export class WorkerService {
   readonly #elsewhere: LogsElsewhere | undefined;
   readonly #overruns: Overruns;
   readonly #requests: (endpoint: string) => ReadonlyMap<string, number>;
+  readonly #silentSince: SilentSince;
 
   constructor(parts: {
     workerRecords: WorkerRecords;
@@ -51,6 +53,7 @@ export class WorkerService {
     elsewhere?: LogsElsewhere | undefined;
     /** Requests of each load-balanced worker, which asks for no work and is seen by nobody else. */
     requests: (endpoint: string) => ReadonlyMap<string, number>;
+    silentSince: SilentSince;
   }) {
     this.#records = parts.workerRecords;
     this.#endpoints = parts.endpoints;
@@ -60,6 +63,7 @@ export class WorkerService {
     this.#elsewhere = parts.elsewhere;
     this.#overruns = parts.overruns;
     this.#requests = parts.requests;
+    this.#silentSince = parts.silentSince;
   }
 
   /** Those of an endpoint that the caller may see, and the endpoint's newest release. */
@@ -98,6 +102,12 @@ export class WorkerService {
     return Map.groupBy(own, ({ doc }) => doc.owner);
   }
 
+  /** Why nobody knows what it does: its machine is not heard of. */
+  lossOf(worker: WorkerItem): string | undefined {
+    const hindrance = hindranceFrom(worker, this.#silentSince);
+    return hindrance?.kind === "lost" ? hindrance.reason : undefined;
+  }
+
   async standing(endpoint: string, release: number): Promise<Worker[]> {
     const now = this.#clock.now();
     const [kept, holders] = await Promise.all([this.#records.ofEndpoint(endpoint), this.#queue.holders(endpoint)]);
@@ -109,7 +119,7 @@ export class WorkerService {
       heard.set(worker, { jobs: holder.jobs, hindrance });
     }
     for (const [worker, requests] of this.#requests(endpoint)) heard.set(worker, { jobs: requests });
-    return standingWorkers(kept, heard, { release, now });
+    return standingWorkers(kept, heard, { release, now, silentSince: this.#silentSince });
   }
 
   /** Nobody keeps a record of a worker that was started by hand. What it is at is known to the node that it speaks to. */

@@ -1,6 +1,7 @@
 /** How the workers of an endpoint stand: one answer for lists, health, metrics and logs. */
 import { timestamp } from "../../kernel/clock.ts";
-import { hindranceOf, shownHindrance } from "./hindrance.ts";
+import type { SilentSince } from "../../machines/silences.ts";
+import { hindranceFrom, shownHindrance } from "./hindrance.ts";
 import type { Hindrance, Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
@@ -30,13 +31,15 @@ export interface Heard {
 export function standingWorkers(
   kept: readonly WorkerItem[],
   heard: ReadonlyMap<string, Heard>,
-  { release, now }: { release: number; now: number },
+  { release, now, silentSince }: { release: number; now: number; silentSince: SilentSince },
 ): Worker[] {
   const made = active(kept).flatMap((item): Worker[] => {
     const status = STATUS[item.doc.state];
     if (status === undefined) return [];
-    const { status: known, reason } = standing(heard.get(item.id), hindranceOf(item), now);
-    return [shown(item, { status: status === "by jobs" ? known : status, reason }, { release, now })];
+    const hindrance = hindranceFrom(item, silentSince);
+    const { status: known, reason } = standing(heard.get(item.id), hindrance, now);
+    const isKnown = status === "by jobs" || hindrance?.kind === "lost";
+    return [shown(item, { status: isKnown ? known : status, reason }, { release, now })];
   });
   const known = new Set(kept.map(({ id }) => id));
   const byHand = [...heard]

@@ -53,11 +53,13 @@ const templatesById = (context: GraphContext): Promise<Map<string, TemplateRow>>
 
 export async function workersOf({ item }: EndpointRow, _args: unknown, context: GraphContext): Promise<PodRow[]> {
   const workers = await context.once("workers", () => context.services.workers.byEndpoint(context.caller));
-  return (workers.get(item.id) ?? []).filter((worker) => !hasEnded(worker)).map((worker) => workerRow(worker, item));
+  return (workers.get(item.id) ?? [])
+    .filter((worker) => !hasEnded(worker))
+    .map((worker) => workerRow(worker, item, context.services.workers.lossOf(worker)));
 }
 
-function workerRow(worker: WorkerItem, { id: aiApiId, account, doc }: EndpointItem): PodRow {
-  const flat = flatWorker(worker);
+function workerRow(worker: WorkerItem, { id: aiApiId, account, doc }: EndpointItem, loss?: string): PodRow {
+  const flat = flatWorker(worker, loss);
   const { image, release } = worker.doc;
   return {
     ...flat,

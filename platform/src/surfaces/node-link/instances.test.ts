@@ -174,7 +174,9 @@ test("without a pass, or with another's, there is nothing", async () => {
 test("the node of an instance is found by its machine", async () => {
   const { nodes, id, calls, played } = await setup();
   await using _ = nodes;
-  const peers = async () => [{ id: "first", url: nodes.first.url, seenAt: 0, machines: ["first"], loads: {} }];
+  const peers = async () => [
+    { id: "first", url: nodes.first.url, isSilent: false, seenAt: 0, machines: ["first"], loads: {} },
+  ];
   const others = new OtherInstances({ calls, peers });
   const execution = await others.exec("first", id, { cmd: ["x"] });
   (await played).end({ code: 3 });
