@@ -13,7 +13,8 @@ function rightsTable(): string {
   const rows = Object.entries(operations as Record<string, Operation>).map(([name, operation]) => {
     const { narrowed, in: schema } = operation;
     const scopes = scopesOf(operation).map((scope) => `\`${scope}\``);
-    return `| \`${name}\` | ${scopes.join(" and ")} | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
+    const whom = operation.who ? `, ${rights[operation.who]}` : "";
+    return `| \`${name}\` | ${scopes.join(" and ")}${whom} | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
   });
   const head = [
     "| Operation | Scope | A key narrowed to endpoints | Fields, by who may set them |",

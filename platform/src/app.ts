@@ -27,6 +27,7 @@ import { BatchProgress } from "./resources/batches/progress.ts";
 import { BatchService } from "./resources/batches/service.ts";
 import { Repricing } from "./resources/billing/repricing.ts";
 import { CatalogService } from "./resources/catalog/service.ts";
+import { InstallationService } from "./resources/installation/service.ts";
 import { LogReaders } from "./resources/logs/readers.ts";
 import { PodAddresses } from "./resources/pods/addresses.ts";
 import { PortLinks } from "./resources/pods/links.ts";
@@ -253,8 +254,15 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     machines: machinesThere,
     instances: () => instances.all(),
   });
+  const known = async () => {
+    // Looked at first: who is silent is known from then on.
+    await fleet?.roll();
+    return (await fleet?.machines.known()) ?? { nodes: [], machines: [] };
+  };
+  const installation = new InstallationService({ ...services, known });
   const offered = {
     ...services,
+    installation,
     podViews,
     portLinks,
     logReaders,

@@ -11,6 +11,7 @@ import { buildOperations } from "./resources/builds/operations.ts";
 import { catalogOperations } from "./resources/catalog/operations.ts";
 import { clusterOperations } from "./resources/clusters/operations.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
+import { installationOperations } from "./resources/installation/operations.ts";
 import { podOperations } from "./resources/pods/operations.ts";
 import { registryOperations } from "./resources/registries/operations.ts";
 import { releaseOperations } from "./resources/releases/operations.ts";
@@ -40,6 +41,7 @@ export const operations = {
   ...networkVolumeOperations,
   ...s3KeyOperations,
   ...billingOperations,
+  ...installationOperations,
 };
 
 /** What callers ask an endpoint with a queue for. */
@@ -54,6 +56,7 @@ export const resourceWords = [
   "billing",
   "catalog",
   "clusters",
+  "installation",
   "network-volumes",
   "openapi-invoke.json",
   "openapi.json",

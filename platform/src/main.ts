@@ -1,6 +1,7 @@
 /** The composition root: reads settings, picks adapters, starts. With `storage.ts`, `installation.ts` and `this-machine.ts`, all that knows concrete classes. */
 import type { AddressInfo } from "node:net";
 import pino from "pino";
+import manifest from "../package.json" with { type: "json" };
 import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
 import type { App } from "./app.ts";
@@ -96,7 +97,13 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   }
   const nodeUrl = () => settings.nodeUrl ?? nodeUrlOf(settings.host, new URL(url).port);
   const nodeId = await lastingId(settings, "node-id", parts.random);
-  const node = { id: nodeId, url: nodeUrl, workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl() };
+  const { version } = manifest;
+  const node = {
+    id: nodeId,
+    version,
+    url: nodeUrl,
+    workerUrl: () => settings.workerUrl ?? settings.publicUrl ?? nodeUrl(),
+  };
   const allowPrivate = settings.webhookPrivate === "allow";
   const post = createPost({ allowPrivate, reachable: settings.reachable ?? [] });
   const ports = { store, vault, limits, queue, signals, alone, logs, post, ...here, node };

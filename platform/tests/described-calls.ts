@@ -44,6 +44,10 @@ export const good: Record<
   getPodLogs: async (world) => ({ id: await makePod(world) }),
   createPodPortLink: async (world) => ({ id: await makePod(world, { ports: ["8888/http"] }), port: "8888" }),
   podAction: async (world) => ({ id: await makePod(world), body: { action: "stop" } }),
+  listInstallationNodes: async () => ({}),
+  listInstallationMachines: async (world) => ({ id: await makePod(world) }),
+  listMachineInstances: async (world) => ({ id: await machineOf(world) }),
+  machineAction: async (world) => ({ id: await machineOf(world), body: { action: "drain" } }),
   ...goodClusterCalls,
   createPodTerminal: async (world) => ({ id: await makePod(world), body: { command: ["sh"], cols: 100 } }),
   createWorkerTerminal: async (world) => ({ id: await makeWorker(world), workerId: "w1", body: {} }),
@@ -120,6 +124,9 @@ async function usedTemplate(world: World): Promise<string> {
   await world.call("POST", "/v2/serverless", { body: { templateId } });
   return templateId;
 }
+
+const machineOf = async (world: World): Promise<string> =>
+  (await world.call("GET", "/v2/installation/machines")).json.machines[0].id;
 
 const REGISTRY = { name: "made", username: "u", password: "p" };
 const DELEGATION = { resource: "arn:aws:ecr:us-east-2:123456789012:repository/team/model" };
@@ -202,6 +209,9 @@ export const ownRefusals: Record<string, [status: number, call: OwnRefusal][]> =
   updateNetworkVolume: [[402, { id: async (world) => spendAll(world, await putVolume(world)), body: { size: 60 } }]],
   listAuditEntries: [[422, { query: "?from=yesterday" }]],
   listPods: [[422, { query: "?limit=0" }]],
+  listInstallationNodes: [[422, { query: "?limit=0" }]],
+  listInstallationMachines: [[422, { query: "?limit=0" }]],
+  listMachineInstances: [[422, { id: machineOf, query: "?limit=0" }]],
   createPod: [
     [400, { body: { ...POD, gpu: { id: "NVIDIA L4" } } }],
     [404, { body: { ...POD, registry: "nothing" } }],
@@ -285,6 +295,7 @@ export const fitting: Record<string, unknown> = {
   updatePod: { name: "n" },
   updateCluster: { name: "n" },
   podAction: { action: "stop" },
+  machineAction: { action: "drain" },
   createPodTerminal: {},
   createWorkerTerminal: {},
   updateTemplate: { name: "n" },

@@ -180,7 +180,7 @@ export async function setup({
     room,
     buckets,
     resources: resources?.({ store, clock, random }),
-    node: { id, url: () => url, workerUrl: () => url },
+    node: { id, version: "0.0.0-test", url: () => url, workerUrl: () => url },
     ...life.parts,
   };
   const app = createApp(parts, services, {

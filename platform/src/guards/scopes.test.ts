@@ -57,14 +57,15 @@ describe("every operation", () => {
     const path = unknownIn(op.path);
     const owners = await world.call(op.method, path);
     expect(owners.status).toBe(withoutBody(op));
-    expect((await world.call(op.method, path, { key })).status).toBe(owners.status);
+    // What is the installation's owner's alone takes all that there is.
+    expect((await world.call(op.method, path, { key })).status).toBe(op.who ? 403 : owners.status);
   });
 
   test.each(both)("%s is allowed to a read-only key only if it reads", async (_name, op) => {
     await using world = await setup();
     const key = await world.newKey({ scopes: ["read-only"] });
     const { status } = await world.call(op.method, unknownIn(op.path), { key });
-    expect(status).toBe(op.method === "GET" ? withoutBody(op) : 403);
+    expect(status).toBe(op.method === "GET" && !op.who ? withoutBody(op) : 403);
   });
 });
 
@@ -76,8 +77,10 @@ test("a scope to write includes reading the same resource, and nothing else", as
 });
 
 describe("tenancy", () => {
-  // What is in the catalog belongs to nobody.
-  const byId = all.filter(([, { path }]) => pathParameters(path).includes("id") && !path.startsWith("/v2/catalog/"));
+  // What is in the catalog belongs to nobody, and machines to no account.
+  const byId = all
+    .filter(([, { path, who }]) => pathParameters(path).includes("id") && who === undefined)
+    .filter(([, { path }]) => !path.startsWith("/v2/catalog/"));
 
   /** What the first account has, and what a stranger would make of it. */
   const things: Record<string, { make: object | ((world: World) => Promise<string>); change?: object }> = {

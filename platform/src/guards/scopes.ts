@@ -14,17 +14,22 @@ export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]):
 /** Whether a caller may use an operation at all. */
 export function requireOperation(
   caller: Caller,
-  operation: Pick<Operation, "scope" | "alsoNeeds" | "narrowed" | "byPod">,
+  operation: Pick<Operation, "scope" | "alsoNeeds" | "narrowed" | "byPod" | "who">,
 ): void {
-  const { narrowed, byPod = false } = operation;
+  const { narrowed, byPod = false, who } = operation;
   for (const scope of scopesOf(operation)) requireScope(caller, scope);
   if (caller.pod !== undefined && !byPod)
     throw problem("not-allowed", "This API key belongs to a Pod, which may get, stop and terminate itself alone.");
-  if (narrowed === "own" || !caller.endpoints) return;
-  throw problem(
-    "not-allowed",
-    "This API key is narrowed to some endpoints, and cannot read or change what belongs to the whole account.",
-  );
+  if (narrowed === "refused" && caller.endpoints)
+    throw problem(
+      "not-allowed",
+      "This API key is narrowed to some endpoints, and cannot read or change what belongs to the whole account.",
+    );
+  if (who === "installation" && !caller.ownsInstallation)
+    throw problem(
+      "not-allowed",
+      "This is for the installation's owner alone, with a key of the first account that holds 'all'.",
+    );
 }
 
 /** Whether a caller may set every field that it sends. */

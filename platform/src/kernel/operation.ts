@@ -35,6 +35,8 @@ export interface Operation {
    * or its own part, which the service sees to.
    */
   narrowed: "refused" | "own";
+  /** Whom it is for, where holding the scope is not all that is asked for. */
+  who?: "installation";
   /** Whether a Pod may do it to itself, with the key that it was given. */
   byPod?: boolean;
   /** What it refuses beyond what follows from its shape, by `refusalsOf`. */

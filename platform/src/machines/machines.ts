@@ -7,6 +7,7 @@ import type { Capabilities } from "../ports/compute/compute.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Drains } from "./drains.ts";
+import { type Known, knownIn } from "./known.ts";
 import { EVERYONE, type KeptMachine, type KeptNode, machines, nodes, removeOldSightings } from "./nodes.ts";
 import type { OwnMachine } from "./own-machine.ts";
 import type { Machine, VolumeStorage } from "./place.ts";
@@ -122,6 +123,14 @@ export class Machines {
       this.silences.couldNotLook();
       throw error;
     }
+  }
+
+  /** All that are on record. */
+  known(): Promise<Known> {
+    const { store, node, own, clock } = this.#parts;
+    const said = { machines: own.map(({ id }) => id), url: node.url(), ...(node.version && { version: node.version }) };
+    const self = { id: node.id, now: clock.now(), node: said, machines: this.#own };
+    return knownIn({ store, silences: this.silences, self });
   }
 
   /** When a machine's node last spoke, by its own clock. */

@@ -66,6 +66,11 @@ export class Room {
     return times.reduce((sum, one) => sum + one, 0);
   }
 
+  /** What is free in each box. */
+  all(): readonly Free[] {
+    return this.#boxes;
+  }
+
   /** The boxes where something with this need can be at all, with what is free in each. */
   suiting(need: Need): readonly Free[] {
     return this.#boxes.filter((free) => misfitOf(need, free) === undefined);

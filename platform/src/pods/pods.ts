@@ -22,6 +22,7 @@ import type { PortVisits } from "../resources/pods/visits.ts";
 import type { Yielding } from "../resources/pods/yielding.ts";
 import type { PodBooterParts } from "./booter.ts";
 import { Clearing } from "./clearing.ts";
+import { Draining, type DrainingParts } from "./draining.ts";
 import { PodFigures } from "./figures.ts";
 import { IdleStop } from "./idle.ts";
 import { PodKeeper } from "./keeper.ts";
@@ -42,6 +43,7 @@ export interface PodsParts
   machines: readonly OwnMachine[];
   pods: PodService;
   podRemains: PodRemains;
+  drains: DrainingParts["drains"];
   placer: PodPlacer;
   yielding: Yielding;
   portVisits: PortVisits;
@@ -72,6 +74,7 @@ export class Pods implements AsyncDisposable {
   readonly #timers: Timers;
   readonly #idle: IdleStop;
   readonly #unheard: Unheard;
+  readonly #draining: Draining;
   /** What their programs use. */
   readonly figures: PodFigures;
   readonly #stopListening: () => void;
@@ -86,6 +89,7 @@ export class Pods implements AsyncDisposable {
     this.#crews = new Map(parts.machines.map((machine) => [machine.id, this.#crewOf(machine)]));
     this.#timers = new Timers(parts);
     this.#unheard = new Unheard(parts);
+    this.#draining = new Draining(parts);
     this.figures = new PodFigures(parts);
     this.#idle = new IdleStop({ ...parts, figures: this.figures, isHere: (machine) => this.#crews.has(machine) });
     this.#stopListening = parts.signals.listen(WORK, () => this.#soon());
@@ -154,6 +158,7 @@ export class Pods implements AsyncDisposable {
     if (await this.figures.measure()) await this.#idle.look();
     if (this.#parts.mine && !(await this.#parts.mine(now))) return;
     await this.#unheard.note();
+    await this.#draining.look();
     await this.#timers.act(now);
     await this.#placeWaiting();
   }

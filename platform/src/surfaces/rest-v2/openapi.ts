@@ -25,6 +25,7 @@ export const tagDescriptions: Record<string, string> = {
   Pods: "Machines that people live on: GPU or CPU, with storage, ports and logs.",
   Billing: "What everything cost, in buckets of time.",
   Clusters: "Pods that are placed together and reach each other by private addresses.",
+  Installation: "Nodes and machines, for the owner of the installation alone.",
   Registries: "Credentials for pulling private images.",
   Catalog:
     "GPU types, CPU flavors and data centers: what there is, what it costs, and what is free now; public templates.",

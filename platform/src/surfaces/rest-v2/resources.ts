@@ -21,6 +21,9 @@ import type { ClusterService } from "../../resources/clusters/service.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
 import { endpointHandlers } from "../../resources/endpoints/rest-v2.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
+import { installationOperations } from "../../resources/installation/operations.ts";
+import { installationHandlers } from "../../resources/installation/rest-v2.ts";
+import type { InstallationService } from "../../resources/installation/service.ts";
 import type { LogReaders } from "../../resources/logs/readers.ts";
 import type { PortLinks } from "../../resources/pods/links.ts";
 import { podOperations } from "../../resources/pods/operations.ts";
@@ -75,6 +78,7 @@ export interface RestServices {
   volumes: NetworkVolumeService;
   s3Keys: S3KeyService;
   billing: BillingService;
+  installation: InstallationService;
   authenticator: Authenticator;
 }
 
@@ -98,5 +102,6 @@ export function restResources(services: RestServices): Answered[] {
     answered(networkVolumeOperations, networkVolumeHandlers(services.volumes)),
     answered(s3KeyOperations, s3KeyHandlers(services.s3Keys)),
     answered(billingOperations, billingHandlers(services.billing)),
+    answered(installationOperations, installationHandlers(services.installation)),
   ];
 }

@@ -1,0 +1,78 @@
+/** Nodes and machines of an installation, as whoever runs it sees them. */
+import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
+
+export const nodeStates = ["UP", "SILENT"] as const;
+export const machineStates = ["UP", "SILENT", "DRAINING", "DRAINED"] as const;
+export type MachineState = (typeof machineStates)[number];
+export const machineActions = ["drain", "undrain"] as const;
+export type MachineAction = (typeof machineActions)[number];
+
+const silentSince = nullable(dateTime("When it was last heard of; null while it is heard of."));
+
+export const InstallationNode = t.Object(
+  {
+    id: t.String({ description: "Unique node identifier." }),
+    state: oneOf(nodeStates, { description: "`SILENT`: it was not heard of for 15 s." }),
+    silentSince,
+    lastSeenAt: dateTime("When it last spoke, by its own clock."),
+    version: nullable(t.String({ description: "Of the program; null where an earlier release wrote it." })),
+    url: nullable(t.String({ description: "Where other nodes reach it." })),
+    machines: t.Array(t.String(), { description: "Ids of the machines that it runs." }),
+  },
+  { $id: "InstallationNode" },
+);
+export type InstallationNode = Static<typeof InstallationNode>;
+
+const amount = (description: string) => t.Number({ description });
+
+const capacity = t.Object({
+  vcpuCount: amount("vCPUs."),
+  memory: amount("GB of memory."),
+  disk: amount("GB of disk."),
+  gpus: t.Array(t.Object({ id: t.String(), count: t.Integer(), virtual: t.Boolean() })),
+});
+
+export const MachineInstance = t.Object(
+  {
+    id: t.String({ description: "Unique instance identifier." }),
+    kind: oneOf(["pod", "worker", "member"]),
+    owner: t.String({ description: "Id of the Pod or the endpoint that it runs for." }),
+    account: t.String({ description: "Id of the account whose it is." }),
+    state: t.String({ description: "By the lifecycle of its kind, as its record says it." }),
+    stays: nullable(
+      t.String({ description: "Why it stays on a machine that is being drained; null where it does not, or none is." }),
+    ),
+  },
+  { $id: "MachineInstance" },
+);
+export type MachineInstance = Static<typeof MachineInstance>;
+
+/** Of those that a listing shows with their machine; all of them are in pages of their own. */
+export const SHOWN_INSTANCES = 100;
+
+export const InstallationMachine = t.Object(
+  {
+    id: t.String({ description: "Unique machine identifier." }),
+    node: nullable(t.String({ description: "Id of the node that runs it." })),
+    state: oneOf(machineStates, {
+      description:
+        "`SILENT`: its node was not heard of for 15 s. `DRAINING`: nothing new is placed there. `DRAINED`: and nothing is left there.",
+    }),
+    silentSince,
+    drainingSince: nullable(dateTime("When its draining began; null while it is not drained.")),
+    dataCenterId: t.String(),
+    runs: t.Array(t.String(), { description: "What images it runs; empty for any." }),
+    capacity,
+    free: {
+      ...capacity,
+      description: "What of that nobody has. Of a machine with virtual GPUs, only those are counted.",
+    },
+    pods: t.Integer({ description: "Instances of Pods that are there." }),
+    workers: t.Integer({ description: "Workers that are there." }),
+    instances: t.Array(MachineInstance, {
+      description: `The newest ${SHOWN_INSTANCES} of them. All are in \`/v2/installation/machines/{id}/instances\`.`,
+    }),
+  },
+  { $id: "InstallationMachine" },
+);
+export type InstallationMachine = Static<typeof InstallationMachine>;

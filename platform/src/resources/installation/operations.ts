@@ -1,0 +1,44 @@
+/** Operations on nodes and machines, for the owner of the installation alone. */
+import { Pagination, pageQuery } from "../../kernel/cursor.ts";
+import type { Operations } from "../../kernel/operation.ts";
+import { closed, oneOf, t } from "../../kernel/schema.ts";
+import { InstallationMachine, InstallationNode, MachineInstance, machineActions } from "./model.ts";
+
+const common = { tag: "Installation", status: 200, narrowed: "refused", who: "installation" } as const;
+const reads = { ...common, method: "GET", scope: "account:read", query: t.Object(pageQuery) } as const;
+
+export const installationOperations = {
+  listInstallationNodes: {
+    ...reads,
+    path: "/v2/installation/nodes",
+    summary: "List nodes",
+    description: "Newest first. Servers on the same database, those that are not heard of included.",
+    out: t.Object({ nodes: t.Array(InstallationNode), pagination: Pagination }),
+  },
+  listInstallationMachines: {
+    ...reads,
+    path: "/v2/installation/machines",
+    summary: "List machines",
+    description: "Newest first. What they have, what of that is free, and what runs there.",
+    out: t.Object({ machines: t.Array(InstallationMachine), pagination: Pagination }),
+  },
+  listMachineInstances: {
+    ...reads,
+    path: "/v2/installation/machines/{id}/instances",
+    summary: "List what runs on a machine",
+    description: "Newest first. Of a machine that is being drained, each that stays says why.",
+    out: t.Object({ instances: t.Array(MachineInstance), pagination: Pagination }),
+  },
+  machineAction: {
+    ...common,
+    method: "POST",
+    path: "/v2/installation/machines/{id}/action",
+    summary: "Drain a machine, or take that back",
+    description:
+      "`drain`: nothing new is placed there, workers end after their jobs and are replaced elsewhere, and Pods that give way are stopped. " +
+      "`undrain`: it gets work again. Each may be repeated.",
+    scope: "account:write",
+    in: closed({ action: oneOf(machineActions) }),
+    out: InstallationMachine,
+  },
+} as const satisfies Operations;
