@@ -1,7 +1,7 @@
 /** Nodes and machines as REST v2 says them. */
 import { timestamp } from "../../kernel/clock.ts";
-import { paged } from "../../kernel/cursor.ts";
 import type { Handlers } from "../../kernel/operation.ts";
+import { paged } from "../../kernel/paged.ts";
 import type { KnownNode } from "../../machines/known.ts";
 import type { Box } from "../../ports/compute/compute.ts";
 import type { InstallationMachine, InstallationNode, MachineInstance } from "./model.ts";
@@ -12,7 +12,12 @@ export const installationHandlers = (service: InstallationService): Handlers<typ
   listInstallationNodes: ({ query }) => paged("nodes", query, (asked) => service.nodes(asked), shownNode),
   listInstallationMachines: ({ query }) => paged("machines", query, (asked) => service.machines(asked), shownMachine),
   listMachineInstances: ({ params, query }) =>
-    paged("instances", query, (asked) => service.instances(params.id!, asked), shownInstance),
+    paged(
+      "instances",
+      { ...query, machine: params.id },
+      (asked) => service.instances(params.id!, asked),
+      shownInstance,
+    ),
   machineAction: async ({ params, body }) => shownMachine(await service.act(params.id!, body.action)),
 });
 
