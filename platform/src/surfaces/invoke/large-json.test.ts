@@ -8,6 +8,8 @@ const MB = 1024 * 1024;
 /** Sends them all at once and returns whose were read, in that order. */
 async function orderOf(sent: [whose: string, bytes: number][]): Promise<string[]> {
   await using large = new LargeJson();
+  // Both threads are there before anybody's turn counts.
+  await Promise.all([2 * MB, 300_000].map((bytes) => large.request(body(bytes), "first")));
   const order: string[] = [];
   await Promise.all(
     sent.map(async ([whose, bytes]) => {
@@ -24,12 +26,8 @@ test("of many large bodies of one account and one of another, that one comes aft
 });
 
 test("a body of 300 KB does not wait for longer ones", async () => {
-  const order = await orderOf([
-    ["hostile", 19 * MB],
-    ["hostile", 19 * MB],
-    ["witness", 300_000],
-  ]);
-  expect(order.indexOf("witness")).toBeLessThan(2);
+  const hostile = Array.from({ length: 4 }, (): [string, number] => ["hostile", 19 * MB]);
+  expect((await orderOf([...hostile, ["witness", 300_000]])).at(-1)).toBe("hostile");
 });
 
 test("what waits when the server ends is refused", async () => {

@@ -181,7 +181,6 @@ describe("every operation answers as the document says", () => {
       const declared = Object.keys(described.responses).filter((status) => Number(status) >= 400);
       expect(declared.filter((status) => !seen.has(status))).toEqual([]);
     },
-    30_000,
   );
 
   async function wrongMethod(world: World, path: string): Promise<[number, Answer]> {
