@@ -44,8 +44,14 @@ test("a Pod runs with its secret, answers, outlives kill -9 of its server, stops
   });
   expect([made.status, made.status === 201 ? "" : made.text]).toEqual([201, ""]);
   const { id } = made.json;
+  const left = async () => (await readdir(at.data, { recursive: true })).filter((name) => name.includes(id));
   // Pods outlive their server: one of a test that failed would stay.
-  await using _pod = { [Symbol.asyncDispose]: async () => void (await at.call("DELETE", `/v2/pods/${id}`)) };
+  await using _pod = {
+    async [Symbol.asyncDispose]() {
+      await at.call("DELETE", `/v2/pods/${id}`);
+      while ((await left()).length > 0) await stay(LOOK_MS);
+    },
+  };
   const headers = { "X-Millrace-Key": at.key };
   const ask = async () =>
     (await askHost(at.server.url, `${id}-${port}.localhost`, { path: "/x", headers })).text.split(" ");
@@ -62,6 +68,4 @@ test("a Pod runs with its secret, answers, outlives kill -9 of its server, stops
   expect((await at.call("POST", `/v2/pods/${id}/action`, { action: "start" })).status).toBe(200);
   await podLines(at, id, /^listening/, 2);
   expect((await at.call("DELETE", `/v2/pods/${id}`)).status).toBe(204);
-  const left = async () => (await readdir(at.data, { recursive: true })).filter((name) => name.includes(id));
-  while ((await left()).length > 0) await stay(LOOK_MS);
 });

@@ -3,8 +3,8 @@ import type { Answer, Order } from "./forker.ts";
 import { runToEnd, startProgram } from "./start-program.ts";
 
 const say = (answer: Answer) => {
-  // A server that is gone meanwhile hears nothing, and this process ends with the line to it.
-  if (process.connected) process.send!(answer);
+  // A server that is gone meanwhile hears nothing, and this process ends with the line to it: that it could not be told is no fault.
+  if (process.connected) process.send!(answer, undefined, undefined, () => {});
 };
 
 async function carryOut(order: Order): Promise<void> {
