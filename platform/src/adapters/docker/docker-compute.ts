@@ -172,9 +172,7 @@ export class DockerCompute implements Compute {
     if (!container.State.Running) {
       this.writers.forget(id);
       await this.#devices.giveAgain(id, gpusOf(container.Config.Labels ?? {}), async () => {
-        await this.#network.ensureFor(spec.account);
-        // What it mounts is mounted on the machine too, which may have been restarted.
-        await this.volumes.mounted(spec.mounts);
+        await this.#surround(spec);
         await containers.start(container).catch((error) => Promise.reject(refusal(error)));
       });
     }
@@ -195,8 +193,17 @@ export class DockerCompute implements Compute {
     const container = known ?? (await containers.find(id));
     if (!container) throw new StartRefused(`there is a container millrace-${id} that is not of this installation`);
     // One that a crash left between being made and being started is started now; one that has ended is not started again.
-    if (container.State.Status === "created") await this.#startMade(container);
+    if (container.State.Status === "created") {
+      if (known) await this.#surround(spec);
+      await this.#startMade(container);
+    }
     return this.#started(id, spec, container);
+  }
+
+  /** For a container that was made by now: the machine may have been restarted since, without its network, its rules and what it mounts. */
+  async #surround({ account, mounts }: InstanceSpec): Promise<void> {
+    await this.#network.ensureFor(account);
+    await this.volumes.mounted(mounts);
   }
 
   async #started(id: string, spec: InstanceSpec, container: Container): Promise<Instance> {

@@ -7,8 +7,9 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Clock, FakeClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
-import { StartRefused } from "../../ports/compute/compute.ts";
+import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
 import { INTERNET_ALONE } from "../../ports/compute/egress.ts";
+import { containerName, label } from "./container.ts";
 import { DockerCompute } from "./docker-compute.ts";
 import { engineAddresses } from "./engine.ts";
 import { EngineApi, EngineAway, EngineRefused, isNotFound, linesIn } from "./engine-api.ts";
@@ -119,6 +120,49 @@ test("a query carries plain values and objects, and leaves out what is not given
   const query = { all: true, filters: { label: ["a=b"] }, since: undefined };
   await new EngineApi(engine.socket).call("GET", "/x", { query });
   expect(urls).toEqual(["/x?all=true&filters=%7B%22label%22%3A%5B%22a%3Db%22%5D%7D"]);
+});
+
+/** What a crash left between making a container and starting it, on a network whose bridge is not on this machine. */
+const left: Record<string, unknown> = {
+  "/info": { NCPU: 1, MemTotal: 1, DockerRootDir: "/" },
+  "/version": {},
+  "/containers/json": [],
+  "/networks/millrace-test": {
+    Id: "network",
+    Options: { "com.docker.network.bridge.enable_icc": "false", "com.docker.network.bridge.name": "mr-nowhere" },
+    IPAM: { Config: [{ Subnet: "10.9.0.0/24", Gateway: "10.9.0.1" }] },
+  },
+  [`/containers/${containerName("pod1")}/json`]: {
+    Id: "left",
+    State: { Status: "created", Running: false },
+    Config: { Labels: { [label.installation]: "test" } },
+  },
+};
+
+test("a container that a crash left before its start is not started while nothing keeps it apart", async () => {
+  const asked: string[] = [];
+  await using engine = await fakeEngine(({ method, url }, response) => {
+    const path = url!.split("?")[0]!;
+    asked.push(`${method} ${path}`);
+    if (path === "/events") return response.write("\n");
+    const answer = left[path];
+    response.writeHead(answer ? 200 : 404).end(JSON.stringify(answer ?? { message: "no such thing" }));
+  });
+  await using compute = await openAt([engine.socket]);
+  const limits = { vcpu: 1, memoryMb: 64, diskGb: 1 };
+  const spec = {
+    kind: "pod",
+    account: "a",
+    owner: "pod1",
+    image: "alpine",
+    entrypoint: [],
+    cmd: [],
+    env: {},
+    ports: [],
+  };
+  const start = compute.start("pod1", { ...spec, limits } as InstanceSpec);
+  await expect(start).rejects.toThrow("programs cannot be kept apart from this machine");
+  expect(asked).not.toContain("POST /containers/left/start");
 });
 
 /** A clock on which each look takes a second. */
