@@ -1,6 +1,7 @@
 /** What is started for a Pod: its container with the variables, secrets and limits of this one boot. */
 import type { Site } from "../machines/own-machine.ts";
 import type { InstanceSpec, Mount } from "../ports/compute/compute.ts";
+import { plainPath } from "../ports/compute/mount-paths.ts";
 import type { Publish } from "../ports/compute/publish.ts";
 import { clusterVariables, membershipOf } from "../resources/clusters/network.ts";
 import { computeVariables, hostName, underBothNames, type Variables } from "../resources/container/variables.ts";
@@ -89,8 +90,9 @@ function withUserEnv(ours: Variables, given: Readonly<Variables>): Variables {
   return { ...ours, ...given, ...fixed };
 }
 
+/** A path is kept as it was sent, and given to drivers without a slash at its end. */
 function mountsOf(pod: string, { mounts }: KeptPod): Mount[] {
-  const network = (mounts.network ?? []).map(({ volumeId, path }) => ({ volume: volumeId, path }));
+  const network = (mounts.network ?? []).map(({ volumeId, path }) => ({ volume: volumeId, path: plainPath(path) }));
   if (!mounts.persistent) return network;
-  return [{ volume: persistentVolume(pod), path: mounts.persistent.path }, ...network];
+  return [{ volume: persistentVolume(pod), path: plainPath(mounts.persistent.path) }, ...network];
 }

@@ -5,11 +5,11 @@ import { join } from "node:path";
 import { realClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { type OpenedCompute, reachAt } from "../../ports/compute/conformance-world.ts";
+import { APP } from "../../ports/compute/mount-paths.ts";
 import { bridgeName } from "./bridge-network.ts";
 import { HostCompute, type HostOptions } from "./host-compute.ts";
 import { keyOf } from "./host-options.ts";
 import { groupsLeftBy, remainsOf } from "./remains.ts";
-import { APP } from "./sandbox.ts";
 
 const PROGRAM = join(import.meta.dirname, "../../ports/compute/conformance-program.mjs");
 

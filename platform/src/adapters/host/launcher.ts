@@ -3,6 +3,7 @@ import { createHash } from "node:crypto";
 import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
+import { HOST_RESERVED } from "../../ports/compute/mount-paths.ts";
 import { type Bubblewrap, findBubblewrap } from "./bubblewrap.ts";
 import { removeNamed } from "./descriptors.ts";
 import { start } from "./forker.ts";
@@ -19,7 +20,6 @@ import {
   groupOf,
   PATH,
   passwdOf,
-  RESERVED,
   resolvConf,
   sandboxArguments,
   systemView,
@@ -155,7 +155,7 @@ export class Launcher {
   async launch(launch: Launch): Promise<Launched> {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
-    const mounts = await launch.volumes.mounted(launch.spec.mounts, RESERVED);
+    const mounts = await launch.volumes.mounted(launch.spec.mounts, HOST_RESERVED);
     const { id, spec, folder: own } = launch;
     const scratch = spec.kind === "worker" ? undefined : await launch.scratches.place(id, own, spec.limits.diskGb);
     const given: [number, Given][] = [

@@ -1,10 +1,9 @@
 /** What a program in the sandbox sees and may do, as arguments of bubblewrap. */
 import { existsSync, readFileSync } from "node:fs";
 import { lstat, readlink } from "node:fs/promises";
+import { APP, SYSTEM_FOLDERS } from "../../ports/compute/mount-paths.ts";
 import type { MountedFolder } from "../../ports/compute/volumes.ts";
 
-/** Where the folder of a `host` image is, and where the program begins. */
-export const APP = "/app";
 /** Where the Node that runs the server is found too, so that a machine without one can run programs for it. */
 const RUNTIME = "/opt/millrace/bin";
 /** Where the worker library is; programs in `/app` import it by its name, as they would when it is installed beside them. */
@@ -12,8 +11,7 @@ const LIBRARY = "/opt/millrace/worker";
 const LIBRARY_NAME = "/node_modules/millrace-worker";
 export const PATH = `${RUNTIME}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
 
-/** The parts of the machine that every program sees, read-only. Whatever is not here does not exist for it. */
-const SYSTEM_FOLDERS = ["/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32"];
+/** With `/usr` and `SYSTEM_FOLDERS` the parts of the machine that every program sees, read-only. Whatever is not here does not exist for it. */
 const SYSTEM_FILES = [
   "/etc/alternatives",
   "/etc/ca-certificates",
@@ -34,9 +32,6 @@ const SYSTEM_FILES = [
   "/etc/ssl/openssl.cnf",
   "/etc/timezone",
 ];
-
-/** Where no volume can be: what is seen there is the machine's, the image's or ours. */
-export const RESERVED = ["/usr", "/etc", "/opt", "/node_modules", "/var", APP, ...SYSTEM_FOLDERS];
 
 /** Folders on the way to these; bubblewrap would make them for their owner alone. */
 const FOLDERS = [

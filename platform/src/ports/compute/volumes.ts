@@ -1,5 +1,5 @@
 /** The volumes of a machine: storage that outlives instances, seen by every instance that mounts it and by no other. */
-import { posix } from "node:path";
+import { plainPath, refusedPath } from "./mount-paths.ts";
 import { StartRefused } from "./refusal.ts";
 
 /** All instances that name the same volume share it. */
@@ -66,9 +66,6 @@ const GB = 2 ** 30;
 
 export const isVolumeName = (name: string): boolean => NAME.test(name);
 
-/** What the kernel shows of itself. */
-const KERNEL = ["/proc", "/sys", "/dev"];
-
 export function checkVolume({ id, sizeGb }: Volume): void {
   if (!isVolumeName(id)) throw new VolumeRefused(`'${id}' is no name of a volume`);
   if (!(sizeGb > 0 && sizeGb <= LARGEST_GB))
@@ -93,15 +90,14 @@ export const isOver = ({ sizeGb, usedBytes = 0 }: VolumeUsage): boolean => usedB
 
 /** Refuses what cannot be mounted. `reserved`: places of the system that this driver shows itself. */
 export function checkMounts(mounts: readonly Mount[], reserved: readonly string[] = []): void {
-  for (const mount of mounts) check(mount, [...KERNEL, ...reserved]);
+  for (const mount of mounts) check(mount, reserved);
   const twice = mounts.find(({ path }, i) => mounts.findIndex((other) => other.path === path) !== i);
   if (twice) throw new StartRefused(`two volumes cannot both be at ${twice.path}`);
 }
 
 function check({ volume, path }: Mount, reserved: readonly string[]): void {
   if (!NAME.test(volume)) throw new StartRefused(`'${volume}' is no name of a volume`);
-  if (!posix.isAbsolute(path) || posix.normalize(path) !== path || path.endsWith("/"))
-    throw new StartRefused(`a volume cannot be at '${path}': write an absolute path such as /workspace`);
-  const system = reserved.find((folder) => path === folder || path.startsWith(`${folder}/`));
-  if (system) throw new StartRefused(`a volume cannot be at ${path}: ${system} belongs to the system`);
+  const refused = refusedPath(path, reserved);
+  if (refused) throw new StartRefused(refused);
+  if (plainPath(path) !== path) throw new StartRefused(`a volume cannot be at '${path}': write ${plainPath(path)}`);
 }

@@ -1,4 +1,6 @@
 /** What a schema cannot say of container fields: mistakes that would only show when nothing starts. */
+import { isHostImage } from "../../ports/compute/by-image.ts";
+import { HOST_RESERVED, refusedPath } from "../../ports/compute/mount-paths.ts";
 
 interface ContainerFields {
   image?: string;
@@ -25,3 +27,19 @@ export function containerMistakes({ image, ports = [] }: ContainerFields, { symm
 }
 
 const isListenable = (port: string) => Number.parseInt(port, 10) <= HIGHEST_PORT;
+
+interface Mounting {
+  image: string;
+  mounts: { persistent?: { path: string }; network?: readonly { path: string }[] };
+}
+
+/** The same of what is mounted: where that can be hangs on the image too. */
+export function mountMistakes({ image, mounts: { persistent, network = [] } }: Mounting): string[] {
+  const named = network.map(({ path }, i) => [`network[${i}]`, path] as const);
+  const paths = persistent ? [["persistent", persistent.path] as const, ...named] : named;
+  const reserved = isHostImage(image) ? HOST_RESERVED : [];
+  return paths.flatMap(([where, path]) => {
+    const reason = refusedPath(path, reserved);
+    return reason === undefined ? [] : [`$.mounts.${where}.path: ${reason}`];
+  });
+}

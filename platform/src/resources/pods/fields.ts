@@ -4,7 +4,7 @@ import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
 import { MOST_PUBLISHED } from "../../ports/compute/publish.ts";
 import { commandOf } from "../container/command.ts";
-import { containerMistakes } from "../container/mistakes.ts";
+import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
 import { DEFAULT_DISK_GB } from "../container/model.ts";
 import { cpuFrom } from "../endpoints/compute.ts";
 import type { KeptPod, PodGpu } from "./model.ts";
@@ -87,8 +87,8 @@ export function created(terms: PodTerms): PodConfig {
   if (image === undefined) throw missing("image", " unless 'templateId' is given");
   if ((gpu === undefined) === (cpu === undefined))
     throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
-  refuseMistakes(terms);
-  return checked({
+  refuse(containerMistakes(terms, { symmetric: true }));
+  const config = checked({
     ...unsaid(),
     ...present(plain),
     ...{ name, image },
@@ -98,6 +98,8 @@ export function created(terms: PodTerms): PodConfig {
     mounts: withoutEmpty(mounts),
     template: templateId ?? null,
   });
+  refuse(mountMistakes(config));
+  return config;
 }
 
 /** Fields that apply without a new boot. */
@@ -120,7 +122,7 @@ export interface PodUpdate {
 
 export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
   const { args, entrypoint, cmd, mounts, templateId, env, gpu: _, cpu: __, ...plain } = terms;
-  refuseMistakes(terms);
+  refuse(containerMistakes(terms, { symmetric: true }));
   const set: Partial<PodConfig> = {
     ...plain,
     ...(env && { env: withPassword(before, env) }),
@@ -128,7 +130,8 @@ export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
     ...(mounts && { mounts: mountsAfter(before.mounts, mounts) }),
     ...(templateId !== undefined && { template: templateId }),
   };
-  checked({ ...before, ...set });
+  const after = checked({ ...before, ...set });
+  if (terms.image !== undefined || mounts) refuse(mountMistakes(after));
   const names = Object.keys(set) as (keyof PodConfig)[];
   const changed = names.filter((name) => JSON.stringify(set[name]) !== JSON.stringify(before[name]));
   const kept = Object.fromEntries(changed.map((name) => [name, set[name]])) as Partial<PodConfig>;
@@ -196,23 +199,11 @@ function checked<T extends PodConfig>(config: T): T {
   const tcp = ports.length - http;
   if (tcp > MOST_PUBLISHED)
     throw problem("rule-broken", `'ports' names ${tcp} TCP ports; a Pod has ${MOST_PUBLISHED} at most.`);
-  const taken = [mounts.persistent?.path, ...(mounts.network ?? []).map(({ path }) => path)];
-  for (const path of taken) if (path !== undefined) refusePath(path);
   return config;
 }
 
 const MOST_HTTP_PORTS = 10;
-/** Folders that programs live by: what is mounted there would hide them. */
-const SYSTEM = ["/", "/bin", "/dev", "/etc", "/lib", "/lib64", "/proc", "/run", "/sbin", "/sys", "/usr", "/app"];
-
-function refusePath(path: string): void {
-  const isPlain = /^(\/[^/\0]+)+$/.test(path) && !/\/\.{1,2}(\/|$)/.test(path);
-  if (isPlain && !SYSTEM.some((folder) => path === folder || (folder !== "/" && path.startsWith(`${folder}/`)))) return;
-  throw problem("rule-broken", `Nothing can be mounted at '${path}': choose a folder of its own, such as /workspace.`);
-}
-
-function refuseMistakes(terms: PodTerms): void {
-  const errors = containerMistakes(terms, { symmetric: true });
+function refuse(errors: string[]): void {
   if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
 }
 

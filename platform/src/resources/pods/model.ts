@@ -45,7 +45,8 @@ const path = t.String({
   minLength: 2,
   maxLength: 512,
   pattern: "^/",
-  description: "Where the program sees it: an absolute path such as `/workspace`.",
+  description:
+    "Where the program sees it: an absolute path such as `/workspace`, not `/` and not in `/proc`, `/sys` or `/dev`; with a `host` image also not in a folder that the machine has there, such as `/app` or `/usr`.",
 });
 
 export const persistentMount = closed({

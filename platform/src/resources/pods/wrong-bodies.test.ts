@@ -42,7 +42,9 @@ const wrong: [string, object, object][] = [
   [
     "a mount over the system",
     { ...GPU_POD, mounts: { persistent: { size: 10, path: "/usr/lib" } } },
-    broken("Nothing can be mounted at '/usr/lib': choose a folder of its own, such as /workspace."),
+    invalid(
+      "$.mounts.persistent.path: nothing can be mounted at '/usr/lib': programs on the host have the machine's own /usr; choose a folder of its own, such as /workspace",
+    ),
   ],
   [
     "a data center that is not there",

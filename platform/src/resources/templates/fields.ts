@@ -1,7 +1,7 @@
 /** What the terms of a caller make of a template, and which of them it cannot have. */
 import { problem } from "../../kernel/problem.ts";
 import { commandOf } from "../container/command.ts";
-import { containerMistakes } from "../container/mistakes.ts";
+import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
 import { DEFAULT_DISK_GB } from "../container/model.ts";
 import type { PersistentMount } from "../pods/model.ts";
 import { type KeptTemplate, templateDefaults } from "./model.ts";
@@ -36,9 +36,11 @@ export function created(terms: TemplateTerms & Pick<KeptTemplate, "name" | "imag
 
 export function updated(before: KeptTemplate, terms: TemplateTerms): Partial<KeptTemplate> {
   const { args, entrypoint, cmd, mounts, ...plain } = terms;
-  const errors = containerMistakes(terms);
+  const after = { image: terms.image ?? before.image, mounts: mountsAfter(before.mounts, mounts) };
+  const isMountSaid = terms.image !== undefined || mounts !== undefined;
+  const errors = [...containerMistakes(terms), ...(isMountSaid ? mountMistakes(after) : [])];
   if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
-  return { ...plain, ...commandOf({ args, entrypoint, cmd }, before), mounts: mountsAfter(before.mounts, mounts) };
+  return { ...plain, ...commandOf({ args, entrypoint, cmd }, before), mounts: after.mounts };
 }
 
 function mountsAfter(before: KeptTemplate["mounts"], given: TemplateTerms["mounts"] = {}): KeptTemplate["mounts"] {
