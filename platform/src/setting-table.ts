@@ -252,6 +252,14 @@ export const settingTable = {
     about: "folders that those of `host` images must lie in, with colons between; any but the machine's own by default",
     read: folders,
   },
+  hostReadable: {
+    flag: "host-readable",
+    variable: "MILLRACE_HOST_READABLE",
+    value: "DIRS",
+    about:
+      "further folders that programs of `host` images see, read-only and at the same paths, with colons between, such as a Python in /opt/venv",
+    read: folders,
+  },
   hostApp: {
     flag: "host-app",
     variable: "MILLRACE_HOST_APP",

@@ -132,6 +132,7 @@ export async function openHost(
     egress: await egressOf(settings),
     output: { program: settings.outputMb.program * MIB, machine: settings.outputMb.machine * MIB },
     roots: settings.hostRoots,
+    readable: settings.hostReadable,
     // Servers that share a database each have a machine.
     isOnlyMachine: settings.databaseUrl === undefined,
     isOwners,

@@ -188,9 +188,13 @@ export class HostCompute implements Compute {
   }
 
   async #appOf(image: string, account: string): Promise<HostFolder | undefined> {
-    const { folder, roots, isOwners = async () => true } = this.#options;
+    const { folder, roots } = this.#options;
     const rules = { data: dirname(folder), roots, asAnother: this.#launcher.changesUser };
-    return findFolder(image, rules, await isOwners(account));
+    return findFolder(image, rules, await this.#isOwners(account));
+  }
+
+  async #isOwners(account: string): Promise<boolean> {
+    return (await this.#options.isOwners?.(account)) ?? true;
   }
 
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
@@ -231,7 +235,9 @@ export class HostCompute implements Compute {
     const folder = this.#folderOf(id);
     const segment = before?.kept.segment ?? this.#places.segmentOfNext();
     const undo = before && (await folder.beginAgain());
-    const kept = keptFrom(spec, this.#options.clock.now(), { segment, address: place, group, gpus: given, published });
+    const unseen = (await this.#isOwners(spec.account)) ? await this.#launcher.unseen(spec, app) : undefined;
+    const about = { segment, address: place, group, gpus: given, published, unseen };
+    const kept = keptFrom(spec, this.#options.clock.now(), about);
     try {
       const cgroups = this.#cgroups?.folders(id) ?? [];
       // What the one before was counted with is not counted for this one.

@@ -53,7 +53,7 @@ export async function checkFolderExists(image: string): Promise<void> {
 }
 
 /** The real folder of this name. */
-async function existing(named: string): Promise<HostFolder> {
+export async function existing(named: string): Promise<HostFolder> {
   const path = await realpath(named).catch(() => undefined);
   const found = path === undefined ? undefined : await lookAt(path);
   if (!path || !found)
@@ -113,7 +113,7 @@ function refuseSystem(named: string, path: string): void {
 }
 
 /** The same under other names: mounted a second time, or with a file system of the kernel inside. */
-async function refuseDisguised(named: string, { path, identity }: HostFolder): Promise<void> {
+export async function refuseDisguised(named: string, { path, identity }: HostFolder): Promise<void> {
   for (const root of SYSTEM_ROOTS)
     if ((await identityAt(root)) === identity)
       throw new StartRefused(`${named} is the machine's own folder ${root}: name a folder of a project`);
@@ -121,7 +121,7 @@ async function refuseDisguised(named: string, { path, identity }: HostFolder): P
   if (mount) throw new StartRefused(`${named} shows ${mount}: name a folder of a project`);
 }
 
-async function refuseData(named: string, { path, identity }: HostFolder, data: string): Promise<void> {
+export async function refuseData(named: string, { path, identity }: HostFolder, data: string): Promise<void> {
   const real = await realpath(data).catch(() => data);
   if (isInside(real, path) || isInside(path, real) || (await identityAt(real)) === identity)
     throw new StartRefused(`${named} holds or is part of the server's data folder, which no program may see`);
@@ -162,7 +162,7 @@ async function refuseClosed(
 const isOpen = async (folder: string, bits: number) => ((await stat(folder)).mode & bits) === bits;
 
 /** The first socket that is found, the nearest ones first. What this server cannot read, programs cannot either. */
-async function socketIn(folder: string): Promise<string | undefined> {
+export async function socketIn(folder: string): Promise<string | undefined> {
   let left = MOST_ENTRIES;
   let level = [folder];
   for (let depth = 0; depth < DEEPEST && level.length > 0; depth++) {

@@ -28,6 +28,8 @@ const LOOK_AGAIN_MS = 3;
 /** How a program is found in the sandbox: bubblewrap is the first process there, and starts it as the second. */
 const PROGRAM_NUMBER = 2;
 const KILLED = 137;
+/** Of a shell, for a program that is not there or cannot be run. */
+const NOT_FOUND = [126, 127];
 /** How long the last words of a program may take to reach the disk. Somebody may hold its pipe open, whom it gave it to. */
 const LAST_WORDS_MS = 2_000;
 
@@ -137,6 +139,10 @@ export class HostInstance {
     const killed = exit.signal === "SIGKILL" && exit.reason === undefined;
     if (killed && (await this.#parts.cgroups?.outOfMemory(this.id))) {
       exit.reason = `out of memory: may use ${this.kept.memoryMb} MB`;
+      await this.folder.keepReason(exit.reason);
+    }
+    if (NOT_FOUND.includes(exit.code ?? 0) && exit.reason === undefined && this.kept.unseen !== undefined) {
+      exit.reason = this.kept.unseen;
       await this.folder.keepReason(exit.reason);
     }
     if (this.#verdict !== undefined) {

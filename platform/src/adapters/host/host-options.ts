@@ -6,7 +6,7 @@ import type { LauncherOptions } from "./launcher.ts";
 import type { NetworkOptions } from "./open-network.ts";
 import type { OutputLimits } from "./output-file.ts";
 
-export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation">, NetworkOptions {
+export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation" | "shown">, NetworkOptions {
   /** Run programs also where they cannot be kept apart from the machine. Otherwise they are refused. */
   unsandboxed: boolean;
   /** Storage for volumes that other machines have too. */
@@ -23,6 +23,8 @@ export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation">,
   output: OutputLimits;
   /** Folders that images must lie in; any where nothing is said. */
   roots?: readonly string[];
+  /** Folders that every program sees, read-only, beyond those of the system. */
+  readable?: readonly string[] | undefined;
   /** Nobody else runs instances of this installation, as is so where nothing is said. */
   isOnlyMachine?: boolean;
   /** Whether an account is that of the installation's owner, as every account is where nothing is said. */

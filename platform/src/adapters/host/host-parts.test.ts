@@ -173,6 +173,7 @@ describe("the sandbox", () => {
     scratch: undefined,
     scratchBytes: 1_000,
     library: undefined,
+    readable: [],
     mounts: [{ source: "/srv/volumes/v", path: "/mnt/deep/er" }],
     devices: ["/dev/nvidia3"],
     seccomp: 4,

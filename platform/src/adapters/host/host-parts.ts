@@ -1,6 +1,6 @@
 /** What the host driver is made of: each part opened as far as this machine lets it. */
 import { mkdir } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { Capabilities } from "../../ports/compute/compute.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { cudaWith, type Device, findGpus } from "./gpus.ts";
@@ -13,6 +13,7 @@ import { Launcher } from "./launcher.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { openNetwork } from "./open-network.ts";
+import { openReadable } from "./readable-folders.ts";
 import { DISKS, Scratches } from "./scratches.ts";
 import { VolumeImages } from "./volume-images.ts";
 import { Watchdog } from "./watchdog.ts";
@@ -33,13 +34,15 @@ export interface HostParts {
 
 export async function openParts(options: HostOptions): Promise<HostParts> {
   const { folder, clock } = options;
+  const own = [dirname(folder), options.volumes, ...(options.sharedVolumes ? [options.sharedVolumes] : [])];
+  const shown = await openReadable(options.readable, { own, asAnother: process.getuid!() === 0 });
   await mkdir(folder, { recursive: true, mode: 0o700 });
   const { key, seed } = keyOf(folder);
   const watchdog = new Watchdog(folder, options.watchdogS, clock);
   await watchdog.takeOver();
   const { unsandboxed, isOwners = async () => true } = options;
   const isolation = new Isolation({ leave: unsandboxed ? "all" : "nobody", isOwners });
-  const launcher = await Launcher.open({ ...options, key, isolation });
+  const launcher = await Launcher.open({ ...options, key, isolation, shown });
   const opened = await openCgroups({
     place: await thisProcess(),
     name: `millrace-${key}`,

@@ -28,18 +28,21 @@ export interface KeptInstance {
   address?: number;
   /** Ports of the machine that lead to it. */
   published?: readonly Published[];
+  /** Why its program will not be found. */
+  unseen?: string;
 }
 
 interface Given {
   segment: number;
   address?: number | undefined;
   group?: GroupPlace | undefined;
+  unseen?: string | undefined;
 }
 
 export const keptFrom = (
   spec: InstanceSpec,
   startedAt: number,
-  { segment, address, group, gpus, published = [] }: Pick<KeptInstance, "gpus" | "published"> & Given,
+  { segment, address, group, gpus, published = [], unseen }: Pick<KeptInstance, "gpus" | "published"> & Given,
 ): KeptInstance => ({
   kind: spec.kind,
   account: spec.account,
@@ -54,6 +57,7 @@ export const keptFrom = (
   ...(spec.mounts && { volumes: spec.mounts.map(({ volume }) => volume) }),
   ...(address !== undefined && { address }),
   ...(published.length > 0 && { published }),
+  ...(unseen !== undefined && { unseen }),
 });
 
 /** `launch.sh`, `keep.sh` and `watchdog.sh` know these names too. */

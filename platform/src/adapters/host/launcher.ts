@@ -9,11 +9,13 @@ import { removeNamed } from "./descriptors.ts";
 import { start } from "./forker.ts";
 import type { Device } from "./gpus.ts";
 import type { HostFolder } from "./host-folder.ts";
+import { isInside } from "./host-image.ts";
 import { LAUNCH, MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 import type { Isolation } from "./isolation.ts";
 import { plainLibrary } from "./library.ts";
 import { type Identity, identityOf, withCommand } from "./processes.ts";
+import type { ShownFolder } from "./readable-folders.ts";
 import {
   dropTo,
   environmentText,
@@ -32,6 +34,7 @@ import type { Scratches } from "./scratches.ts";
 import { isFiltered, seccompFilter } from "./seccomp.ts";
 import type { Given, Program, Started } from "./start-program.ts";
 import { TOOL_ENVIRONMENT } from "./tools.ts";
+import { unseenProgram } from "./unseen-program.ts";
 import type { VolumeFolders } from "./volume-folders.ts";
 
 /** Descriptors that `launch.sh` hands on; `network.sh` takes 5 for itself, and `launch.sh` 9. */
@@ -57,6 +60,8 @@ export interface LauncherOptions {
   isolation: Isolation;
   /** Programs may write to the folder of their image, as far as its permissions let them. */
   writableApp: boolean;
+  /** What an operator shows to every program. */
+  shown: readonly ShownFolder[];
   /** The folder of the worker library, for programs that bring none of their own. */
   library?: string;
   /** What keeps programs apart; looked for on the machine when nothing is said. */
@@ -152,10 +157,25 @@ export class Launcher {
       );
   }
 
+  /** Why its program will not be found there, which the installation's owner may know. */
+  async unseen(spec: InstanceSpec, app: HostFolder | undefined): Promise<string | undefined> {
+    if (!this.sandboxed) return undefined;
+    const { entrypoint, cmd, env, mounts = [] } = spec;
+    return unseenProgram({
+      command: [...entrypoint, ...cmd],
+      path: env.PATH ?? PATH,
+      app: app?.path,
+      readable: this.#options.shown,
+      elsewhere: mounts.map(({ path }) => path),
+    }).catch(() => undefined);
+  }
+
   async launch(launch: Launch): Promise<Launched> {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
-    const mounts = await launch.volumes.mounted(launch.spec.mounts, HOST_RESERVED);
+    const shown = this.#options.shown.map(({ path }) => path);
+    refuseOver(launch.spec.mounts, shown);
+    const mounts = await launch.volumes.mounted(launch.spec.mounts, [...HOST_RESERVED, ...shown]);
     const { id, spec, folder: own } = launch;
     const scratch = spec.kind === "worker" ? undefined : await launch.scratches.place(id, own, spec.limits.diskGb);
     const given: [number, Given][] = [
@@ -198,6 +218,7 @@ export class Launcher {
       names,
       hostname: id,
       scratchBytes: Math.ceil(spec.limits.diskGb * 2 ** 30),
+      readable: this.#options.shown,
       devices: [...new Set(devices.flatMap(({ files }) => files))],
       seccomp: this.#filter === undefined ? undefined : SECCOMP_FD,
       ...shown,
@@ -253,6 +274,17 @@ async function launcherOf(folder: InstanceFolder): Promise<Identity | undefined>
   const [pid] = await withCommand([...LAUNCH, folder.path]);
   // A copy of itself, in which it runs the program, has the same command, but not before this is written.
   return (await folder.identity()) ?? (pid === undefined ? undefined : identityOf(pid));
+}
+
+/** A volume above what is shown would hide it. */
+function refuseOver(mounts: InstanceSpec["mounts"] = [], shown: readonly string[]): void {
+  for (const { path } of mounts) {
+    const hidden = shown.find((folder) => isInside(folder, path));
+    if (hidden)
+      throw new StartRefused(
+        `nothing can be mounted at '${path}': programs on the host have the machine's own ${hidden}; choose another folder`,
+      );
+  }
 }
 
 async function startOrRefuse(program: Program): Promise<Started> {

@@ -4,10 +4,12 @@ import { lstat, readlink } from "node:fs/promises";
 import { APP, SYSTEM_FOLDERS } from "../../ports/compute/mount-paths.ts";
 import type { MountedFolder } from "../../ports/compute/volumes.ts";
 
+/** Where programs find what the server shows them of its own. */
+export const OURS = "/opt/millrace";
 /** Where the Node that runs the server is found too, so that a machine without one can run programs for it. */
-const RUNTIME = "/opt/millrace/bin";
+const RUNTIME = `${OURS}/bin`;
 /** Where the worker library is; programs in `/app` import it by its name, as they would when it is installed beside them. */
-const LIBRARY = "/opt/millrace/worker";
+const LIBRARY = `${OURS}/worker`;
 const LIBRARY_NAME = "/node_modules/millrace-worker";
 export const PATH = `${RUNTIME}:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin`;
 
@@ -36,7 +38,7 @@ const SYSTEM_FILES = [
 /** Folders on the way to these; bubblewrap would make them for their owner alone. */
 const FOLDERS = [
   ...["/etc", "/etc/pki", "/etc/pki/tls", "/etc/pki/ca-trust", "/etc/ssl"],
-  ...["/opt", "/opt/millrace", RUNTIME, "/node_modules", "/var"],
+  ...["/opt", OURS, RUNTIME, "/node_modules", "/var"],
 ];
 
 const WITHOUT_VALUE: readonly string[] = ["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"];
@@ -79,6 +81,8 @@ export interface View {
   /** The folder that is `/tmp` to a program that stays; else that is in memory, and goes with it. */
   scratch: string | undefined;
   devices: readonly string[];
+  /** What an operator shows of the machine, read-only. */
+  readable: readonly MountedFolder[];
   mounts: readonly MountedFolder[];
   /** Descriptor of the filter of system calls, where there is one for this processor. */
   seccomp: number | undefined;
@@ -110,8 +114,9 @@ export function sandboxArguments(view: View): string[] {
       : ["--bind", view.scratch, "/tmp"]),
     ...["--symlink", "/tmp", "/var/tmp"],
     ...view.devices.flatMap((device) => ["--dev-bind-try", device, device]),
+    ...view.readable.flatMap((folder) => mountArguments(folder, "--ro-bind-try")),
     ...(view.app === undefined ? ["--dir", APP] : [view.appWritable ? "--bind" : "--ro-bind", view.app, APP]),
-    ...view.mounts.flatMap(mountArguments),
+    ...view.mounts.flatMap((folder) => mountArguments(folder, "--bind")),
     ...["--remount-ro", "/dev", "--remount-ro", "/"],
     ...["--chdir", APP],
     ...(view.seccomp === undefined ? [] : ["--seccomp", String(view.seccomp)]),
@@ -119,9 +124,9 @@ export function sandboxArguments(view: View): string[] {
   ];
 }
 
-const mountArguments = ({ source, path }: MountedFolder): string[] => [
+const mountArguments = ({ source, path }: MountedFolder, how: "--bind" | "--ro-bind-try"): string[] => [
   ...foldersTo(path).flatMap((folder) => ["--perms", "0755", "--dir", folder]),
-  ...["--bind", source, path],
+  ...[how, source, path],
 ];
 
 /** `/a/b/c` is reached by `/a` and `/a/b`. */
