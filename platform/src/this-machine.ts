@@ -54,7 +54,7 @@ export async function openMachine(
 ): Promise<ThisMachine> {
   const id = await lastingId(settings, "machine-id", parts.random);
   const refusesHost = hostPolicy(settings, { isOwners, isIsolated: () => host?.isolation.isWhole ?? true });
-  const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((image, of) => host.refuses(image, of)) });
+  const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((...asked) => host.refuses(...asked)) });
   if (!host) return { machines: [], refusesImage, volumeFiles: async () => undefined, openLinks: async () => {} };
   const drivers = await driversWith(host, settings, id, accounts, { ...parts, isOwners }, opened);
   let hostUrl = "";

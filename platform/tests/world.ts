@@ -23,6 +23,7 @@ import { MemoryStore } from "../src/ports/store/memory-store.ts";
 import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/ports/store/store.ts";
 import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
+import type { RefusesImage } from "../src/resources/endpoints/images.ts";
 import { openServices, type Services } from "../src/services.ts";
 import { parseOrigins } from "../src/surfaces/invoke/origins.ts";
 import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
@@ -114,6 +115,8 @@ export interface WorldOptions {
   startsAt?: number;
   /** What S3 clients find files in. */
   buckets?: readonly BucketFinder[];
+  /** Images that are refused here. */
+  refusesImage?: RefusesImage;
   /** Resources of REST v2 that are made up. */
   resources?: (parts: { store: Store; clock: Clock; random: SeededRandom }) => Answered[];
 }
@@ -148,6 +151,7 @@ export async function setup({
   resources,
   buckets,
   startsAt,
+  refusesImage,
 }: WorldOptions = {}): Promise<World> {
   const clock = found?.clock ?? new WatchedClock(startsAt);
   const random = found?.random ?? new SeededRandom(1);
@@ -179,6 +183,7 @@ export async function setup({
     machines: machine ? [machine] : [],
     room,
     buckets,
+    ...(refusesImage && { refusesImage }),
     resources: resources?.({ store, clock, random }),
     node: { id, version: "0.0.0-test", url: () => url, workerUrl: () => url },
     ...life.parts,

@@ -35,14 +35,16 @@ export function imagePolicy({
   refusesFolder,
 }: {
   refusesHost: RefusesHost;
-  /** Where this node runs programs: what it says of the folder of an image. */
-  refusesFolder: ((image: string, account: string) => Promise<string | undefined>) | undefined;
+  /** Where this node runs programs: what it says of the folder of an image, and of where volumes are to be. */
+  refusesFolder:
+    | ((image: string, account: string, paths?: readonly string[]) => Promise<string | undefined>)
+    | undefined;
 }): RefusesImage {
-  return async (image, account): Promise<ImageRefusal | undefined> => {
+  return async (image, account, paths): Promise<ImageRefusal | undefined> => {
     if (!isHostImage(image)) return undefined;
     const forbidden = await refusesHost(account);
     if (forbidden !== undefined) return { code: "not-allowed", reason: forbidden };
-    const reason = await refusesFolder?.(image, account);
+    const reason = await refusesFolder?.(image, account, paths);
     return reason === undefined ? undefined : { code: "invalid", reason };
   };
 }

@@ -182,9 +182,14 @@ export class HostCompute implements Compute {
     await checkFolderExists(image);
   }
 
-  /** Why the folder of an image is not given to programs of this account, as it is now. One that is not here may be on another machine. */
-  refuses(image: string, account: string): Promise<string | undefined> {
-    return refusalOf(this.#appOf(image, account), this.#options.isOnlyMachine ?? true);
+  /**
+   * Why the folder of an image is not given to programs of this account, as it is now, or nothing can be mounted at one of these paths. What
+   * is not so here may be so on another machine.
+   */
+  async refuses(image: string, account: string, paths: readonly string[] = []): Promise<string | undefined> {
+    const { isOnlyMachine = true } = this.#options;
+    const refused = await refusalOf(this.#appOf(image, account), isOnlyMachine);
+    return refused ?? (isOnlyMachine ? this.#launcher.refusedOver(paths) : undefined);
   }
 
   async #appOf(image: string, account: string): Promise<HostFolder | undefined> {

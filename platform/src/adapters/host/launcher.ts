@@ -9,13 +9,12 @@ import { removeNamed } from "./descriptors.ts";
 import { start } from "./forker.ts";
 import type { Device } from "./gpus.ts";
 import type { HostFolder } from "./host-folder.ts";
-import { isInside } from "./host-image.ts";
 import { LAUNCH, MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
 import type { Isolation } from "./isolation.ts";
 import { plainLibrary } from "./library.ts";
 import { type Identity, identityOf, withCommand } from "./processes.ts";
-import type { ShownFolder } from "./readable-folders.ts";
+import { refusedOver, type ShownFolder } from "./readable-folders.ts";
 import {
   dropTo,
   environmentText,
@@ -170,12 +169,17 @@ export class Launcher {
     }).catch(() => undefined);
   }
 
+  /** Why one of these paths cannot be a volume's, for what is shown there already. */
+  refusedOver(paths: readonly string[]): string | undefined {
+    return refusedOver(paths, this.#options.shown);
+  }
+
   async launch(launch: Launch): Promise<Launched> {
     const user = this.changesUser ? this.#userOf(launch) : undefined;
     const library = await this.#plainLibrary();
-    const shown = this.#options.shown.map(({ path }) => path);
-    refuseOver(launch.spec.mounts, shown);
-    const mounts = await launch.volumes.mounted(launch.spec.mounts, [...HOST_RESERVED, ...shown]);
+    const over = this.refusedOver((launch.spec.mounts ?? []).map(({ path }) => path));
+    if (over) throw new StartRefused(over);
+    const mounts = await launch.volumes.mounted(launch.spec.mounts, HOST_RESERVED);
     const { id, spec, folder: own } = launch;
     const scratch = spec.kind === "worker" ? undefined : await launch.scratches.place(id, own, spec.limits.diskGb);
     const given: [number, Given][] = [
@@ -274,17 +278,6 @@ async function launcherOf(folder: InstanceFolder): Promise<Identity | undefined>
   const [pid] = await withCommand([...LAUNCH, folder.path]);
   // A copy of itself, in which it runs the program, has the same command, but not before this is written.
   return (await folder.identity()) ?? (pid === undefined ? undefined : identityOf(pid));
-}
-
-/** A volume above what is shown would hide it. */
-function refuseOver(mounts: InstanceSpec["mounts"] = [], shown: readonly string[]): void {
-  for (const { path } of mounts) {
-    const hidden = shown.find((folder) => isInside(folder, path));
-    if (hidden)
-      throw new StartRefused(
-        `nothing can be mounted at '${path}': programs on the host have the machine's own ${hidden}; choose another folder`,
-      );
-  }
 }
 
 async function startOrRefuse(program: Program): Promise<Started> {

@@ -86,3 +86,13 @@ async function keysIn(folder: string): Promise<string | undefined> {
   const names = await readdir(folder);
   return KEYS.find((name) => names.includes(name));
 }
+
+/** Why one of these paths cannot be a volume's: at or above a folder that is shown it would hide that, and below there is no place for it. */
+export function refusedOver(paths: readonly string[], shown: readonly ShownFolder[]): string | undefined {
+  for (const path of paths) {
+    const met = shown.find((folder) => isInside(folder.path, path) || isInside(path, folder.path));
+    if (met)
+      return `nothing can be mounted at '${path}': programs on the host have the machine's own ${met.path}; choose another folder, such as /workspace`;
+  }
+  return undefined;
+}

@@ -1,6 +1,6 @@
 /** What a schema cannot say of container fields: mistakes that would only show when nothing starts. */
 import { isHostImage } from "../../ports/compute/by-image.ts";
-import { HOST_RESERVED, refusedPath } from "../../ports/compute/mount-paths.ts";
+import { HOST_RESERVED, plainPath, refusedPath } from "../../ports/compute/mount-paths.ts";
 
 interface ContainerFields {
   image?: string;
@@ -34,12 +34,22 @@ interface Mounting {
 }
 
 /** The same of what is mounted: where that can be hangs on the image too. */
-export function mountMistakes({ image, mounts: { persistent, network = [] } }: Mounting): string[] {
-  const named = network.map(({ path }, i) => [`network[${i}]`, path] as const);
-  const paths = persistent ? [["persistent", persistent.path] as const, ...named] : named;
+export function mountMistakes({ image, mounts }: Mounting): string[] {
   const reserved = isHostImage(image) ? HOST_RESERVED : [];
-  return paths.flatMap(([where, path]) => {
+  return named(mounts).flatMap(([where, path]) => {
     const reason = refusedPath(path, reserved);
     return reason === undefined ? [] : [`$.mounts.${where}.path: ${reason}`];
   });
+}
+
+/** Where programs are to see volumes. */
+export const mountPaths = (mounts: Mounting["mounts"]): string[] => named(mounts).map(([, path]) => plainPath(path));
+
+/** Whether a change brings a volume where it was not, or another image to where it is. */
+export const isMountedOtherwise = (before: Mounting, after: Mounting): boolean =>
+  before.image !== after.image || mountPaths(before.mounts).join() !== mountPaths(after.mounts).join();
+
+function named({ persistent, network = [] }: Mounting["mounts"]): (readonly [field: string, path: string])[] {
+  const volumes = network.map(({ path }, i) => [`network[${i}]`, path] as const);
+  return persistent ? [["persistent", persistent.path], ...volumes] : volumes;
 }

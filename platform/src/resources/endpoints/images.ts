@@ -7,11 +7,21 @@ export interface ImageRefusal {
   reason: string;
 }
 
-export type RefusesImage = (image: string, account: string) => Promise<ImageRefusal | undefined>;
+/** `mounts`: where its programs are to see volumes. */
+export type RefusesImage = (
+  image: string,
+  account: string,
+  mounts?: readonly string[],
+) => Promise<ImageRefusal | undefined>;
 
 /** Refuses an image when it is sent, with the reason that a start would give. */
-export async function refuseImage(refuses: RefusesImage, image: string | undefined, account: string): Promise<void> {
-  const refusal = image === undefined ? undefined : await refuses(image, account);
+export async function refuseImage(
+  refuses: RefusesImage,
+  image: string | undefined,
+  account: string,
+  mounts: readonly string[] = [],
+): Promise<void> {
+  const refusal = image === undefined ? undefined : await refuses(image, account, mounts);
   if (refusal?.code === "not-allowed") throw problem("not-allowed", refusal.reason);
   if (refusal) throw problem("invalid", "Request validation failed.", { errors: [`$.image: ${refusal.reason}`] });
 }

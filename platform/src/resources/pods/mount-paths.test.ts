@@ -72,4 +72,19 @@ describe("on the host", () => {
       "$.mounts.network[0].path: nothing can be mounted at '/usr/lib': programs on the host have the machine's own /usr; choose a folder of its own, such as /workspace",
     );
   });
+
+  test("422 for a place that the machine shows programs otherwise, at creation and in a change", async () => {
+    const refusesImage = async (image: string, _: string, mounts: readonly string[] = []) =>
+      image === "host:/app" && mounts.includes("/models")
+        ? ({ code: "invalid", reason: "nothing can be mounted at '/models'" } as const)
+        : undefined;
+    await using world = await setupPods({ machine: TWO_GPUS, refusesImage });
+    const said = "$.image: nothing can be mounted at '/models'";
+    const onHost = { ...TEMPLATE, image: "host:/app" };
+    for (const [route, body] of [["/v2/pods", GPU_POD] as const, ["/v2/templates", onHost] as const]) {
+      expect(await refusal(world, "POST", route, { ...body, ...at("/models/") })).toBe(said);
+      const { id } = await made(world, route, { ...body, ...at("/workspace") });
+      expect(await refusal(world, "PATCH", `${route}/${id}`, at("/models"))).toBe(said);
+    }
+  });
 });

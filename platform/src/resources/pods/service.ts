@@ -10,6 +10,7 @@ import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { Bound, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import type { AuditLog } from "../audit/service.ts";
+import { isMountedOtherwise, mountPaths } from "../container/mistakes.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import { Names, type Naming, withSuffix } from "../names.ts";
 import type { RegistryService } from "../registries/service.ts";
@@ -136,7 +137,7 @@ export class PodService {
   async #checked(caller: Caller, terms: PodTerms): Promise<PodConfig> {
     const config = created(await this.#copied(caller, terms, "new-pod"));
     await this.#parts.spending.assert(caller.account, caller.key);
-    await refuseImage(this.#refusesImage, config.image, caller.account);
+    await refuseImage(this.#refusesImage, config.image, caller.account, mountPaths(config.mounts));
     await this.#parts.registries.using(caller.account, config.registry);
     await this.#refuseVolumesElsewhere(caller.account, config);
     return withJupyter(config, this.#parts.random);
@@ -177,6 +178,9 @@ export class PodService {
     return this.#change(caller, id, async (pod, instance) => {
       const { set: changed, reboots } = updated(pod.doc, terms);
       if (Object.keys(changed).length === 0) return undefined;
+      const after = { ...pod.doc, ...changed };
+      if (isMountedOtherwise(pod.doc, after))
+        await refuseImage(this.#refusesImage, after.image, pod.account, mountPaths(after.mounts));
       const set = { ...changed, ...(await this.#names.renamed(pod, { name: changed.name, ...naming })) };
       const { registries, templates } = this.#parts;
       const also = [

@@ -7,6 +7,7 @@ import type { Random } from "../../kernel/random.ts";
 import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
 import { type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
+import { isMountedOtherwise, mountPaths } from "../container/mistakes.ts";
 import { saysContainer } from "../endpoints/binding.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import type { RegistryService } from "../registries/service.ts";
@@ -74,7 +75,7 @@ export class TemplateService {
   async create({ account }: Caller, terms: Parameters<typeof created>[0]): Promise<TemplateItem> {
     const { registries, quotas } = this.#parts;
     const doc = created(terms);
-    await refuseImage(this.#refusesImage, doc.image, account);
+    await refuseImage(this.#refusesImage, doc.image, account, mountPaths(doc.mounts));
     if (doc.registry !== null) await registries.get({ account }, doc.registry);
     const item = { ...newRecord(this.#parts, account), doc };
     const held = [this.#templates.held({ account })];
@@ -101,6 +102,8 @@ export class TemplateService {
         if (terms.registry) await this.#parts.registries.get(caller, terms.registry);
         const set = updated(item.doc, terms);
         const after = { ...item, doc: { ...item.doc, ...set } };
+        if (isMountedOtherwise(item.doc, after.doc))
+          await refuseImage(this.#refusesImage, after.doc.image, caller.account, mountPaths(after.doc.mounts));
         roll = rolls && saysContainer(terms) ? await this.#rolling(caller, after) : undefined;
         return { set, also: roll?.writes ?? [] };
       });
