@@ -4,7 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import type { DiskWriter, DiskWriters } from "../../ports/compute/writers.ts";
 import type { VolumeFolders } from "../host/volume-folders.ts";
 import { label, volumesOf } from "./container.ts";
-import type { Containers, Sized } from "./containers.ts";
+import type { Containers, Listed } from "./containers.ts";
 
 /** The engine counts file by file: it is asked so often at most, and never for more than a twentieth of the time. */
 const COUNT_AGAIN_MS = 2000;
@@ -26,7 +26,7 @@ export interface DockerWritersParts {
 export class DockerWriters implements DiskWriters {
   readonly #parts: DockerWritersParts;
   readonly #verdicts = new Map<string, string>();
-  #counted: { at: number; tookMs: number; all: readonly Sized[] } | undefined;
+  #counted: { at: number; tookMs: number; sizes: ReadonlyMap<string, number> } | undefined;
 
   constructor(parts: DockerWritersParts) {
     this.#parts = parts;
@@ -45,35 +45,33 @@ export class DockerWriters implements DiskWriters {
     const { engine, data, folder } = this.#parts;
     const found = await engine().catch(() => undefined);
     if (!found) return [];
-    const [own, layers, volumes] = await Promise.all([data, found.rootFolder, folder].map(deviceOf));
-    const hasLayers = own !== undefined && layers === own;
+    const [own, engines, volumes] = await Promise.all([data, found.rootFolder, folder].map(deviceOf));
+    const hasLayers = own !== undefined && engines === own;
     const hasVolumes = own !== undefined && volumes === own;
     if (!hasLayers && !hasVolumes) return [];
-    const running = (await this.#sizes(found.containers, hasLayers)).filter(({ State }) => State !== "exited");
+    const running = (await found.containers.list()).filter(({ State }) => State !== "exited");
     const writers = running.filter(({ Labels }) => hasLayers || volumesOf(Labels).length > 0);
-    return Promise.all(writers.map((one) => this.#writer(one, { hasLayers, hasVolumes })));
+    const layers = hasLayers && writers.length > 0 ? await this.#layers(found.containers) : new Map<string, number>();
+    return Promise.all(writers.map((one) => this.#writer(one, layers.get(one.Id) ?? 0, hasVolumes)));
   }
 
-  async #writer(
-    { Labels, SizeRw = 0 }: Sized,
-    { hasLayers, hasVolumes }: { hasLayers: boolean; hasVolumes: boolean },
-  ): Promise<DiskWriter> {
+  async #writer({ Labels }: Listed, layerBytes: number, hasVolumes: boolean): Promise<DiskWriter> {
     const mounted = hasVolumes ? volumesOf(Labels) : [];
     const sizes = await Promise.all(mounted.map((volume) => this.#parts.volumes.ownBytes(volume)));
     const id = Labels[label.instance]!;
     if (sizes.includes(undefined)) return { id };
-    return { id, bytes: sizes.reduce<number>((sum, size) => sum + size!, hasLayers ? SizeRw : 0) };
+    return { id, bytes: sizes.reduce<number>((sum, size) => sum + size!, layerBytes) };
   }
 
-  async #sizes(containers: Containers, withLayers: boolean): Promise<readonly Sized[]> {
-    if (!withLayers) return containers.list();
+  /** What containers had written to their layers when the engine last counted. */
+  async #layers(containers: Containers): Promise<ReadonlyMap<string, number>> {
     const { clock } = this.#parts;
-    const { at, tookMs, all } = this.#counted ?? { at: Number.NEGATIVE_INFINITY, tookMs: 0, all: [] };
+    const { at, tookMs, sizes } = this.#counted ?? { at: Number.NEGATIVE_INFINITY, tookMs: 0, sizes: new Map() };
     const began = clock.monotonic();
-    if (began - at < Math.max(COUNT_AGAIN_MS, COUNT_PART * tookMs)) return all;
-    const sized = await containers.sizes();
+    if (began - at < Math.max(COUNT_AGAIN_MS, COUNT_PART * tookMs)) return sizes;
+    const sized = new Map((await containers.sizes()).map(({ Id, SizeRw = 0 }) => [Id, SizeRw]));
     const now = clock.monotonic();
-    this.#counted = { at: now, tookMs: now - began, all: sized };
+    this.#counted = { at: now, tookMs: now - began, sizes: sized };
     return sized;
   }
 
