@@ -47,6 +47,15 @@ export function execOn(client: Client, command: string, options: ExecOptions = {
   );
 }
 
+/** With a terminal of 100 columns. */
+export function shellOn(client: Client): Promise<ClientChannel> {
+  return new Promise((resolve, reject) =>
+    client.shell({ cols: 100, rows: 30, term: "xterm" }, (error, channel) =>
+      error ? reject(error) : resolve(channel),
+    ),
+  );
+}
+
 export interface Ran {
   out: string;
   errors: string;

@@ -20,6 +20,7 @@ import {
   utils,
 } from "./library.ts";
 import { Line } from "./line.ts";
+import { keepPace } from "./pace.ts";
 import type { PodDoor } from "./pod-door.ts";
 import { SshSession } from "./session.ts";
 
@@ -80,6 +81,7 @@ export class SshConnection {
       reject?.();
       this.#notice("remote forwarding (-R) is not offered here");
     });
+    keepPace(client, parts.clock);
     socket.on("data", () => this.#watchUnread());
     client.on("close", () => {
       for (const line of [...this.#lines]) line.gone();

@@ -3,9 +3,11 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Client, ClientChannel } from "ssh2";
 import { expect, test } from "vitest";
-import { execOn, outcomeOf } from "../../../tests/ssh-client.ts";
+import { execOn, outcomeOf, shellOn } from "../../../tests/ssh-client.ts";
 import { setupSsh } from "../../../tests/ssh-world.ts";
 import { turn } from "../../kernel/clock.ts";
+import type { FakeExecution } from "../../ports/compute/fake-execution.ts";
+import { RESIZE_MS } from "../resizes.ts";
 
 interface Inside {
   _sock: Socket;
@@ -127,6 +129,89 @@ async function stranger(port: number, ...pieces: (string | Buffer)[]): Promise<v
   socket.end();
   await closed;
 }
+
+test("of hundreds of sizes at once the first and the last are told", async () => {
+  await using world = await setupSsh();
+  const told: number[] = [];
+  const [shown, last] = [Promise.withResolvers<FakeExecution>(), Promise.withResolvers<void>()];
+  world.plays((program) => {
+    program.onResize = ({ columns }) => {
+      told.push(columns);
+      if (columns === 300) last.resolve();
+    };
+    shown.resolve(program);
+  });
+  await using client = await world.logIn();
+  const channel = await shellOn(client);
+  const program = await shown.promise;
+  await world.settle();
+  for (let columns = 1; columns <= 300; columns++) channel.setWindow(24, columns, 0, 0);
+  channel.write("x");
+  await once(program.input, "data");
+  await world.clock.armed(RESIZE_MS);
+  expect(told).toEqual([1]);
+  await world.clock.advance(RESIZE_MS);
+  await last.promise;
+  expect(told).toEqual([1, 300]);
+});
+
+test("of hundreds of signals at once 40 reach the program, and then 20 a second", async () => {
+  await using world = await setupSsh();
+  let told = 0;
+  const played = Promise.withResolvers<FakeExecution>();
+  world.plays((program) => {
+    program.onSignal = () => void told++;
+    played.resolve(program);
+  });
+  await using client = await world.logIn();
+  const channel = await execOn(client, "sleep 100");
+  const program = await played.promise;
+  const send = async (signals: number) => {
+    await world.settle();
+    for (let sent = 0; sent < signals; sent++) channel.signal("USR1");
+    channel.write("x");
+    await once(program.input, "data");
+  };
+  await send(150);
+  expect(told).toBe(40);
+  await world.clock.advance(10_000);
+  await send(150);
+  expect(told).toBe(80);
+});
+
+test("one that asks without end is not read until time has made up for it", async () => {
+  await using world = await setupSsh();
+  const played = Promise.withResolvers<FakeExecution>();
+  world.plays((program) => played.resolve(program));
+  await using client = await world.logIn();
+  const channel = await shellOn(client);
+  const program = await played.promise;
+  let heard = "";
+  program.input.on("data", (data: Buffer) => {
+    heard += data;
+  });
+  await world.settle();
+  for (let columns = 1; columns <= 700; columns++) channel.setWindow(24, columns, 0, 0);
+  // 400 are heard at once and 200 a second.
+  await world.clock.armed(5);
+  channel.write("later");
+  await still(() => heard.length);
+  expect(heard).toBe("");
+  const read = once(program.input, "data");
+  await world.clock.advance(5000);
+  await read;
+  expect(heard).toBe("later");
+});
+
+test("one that sends more than 256 KiB without saying who it is is closed", async () => {
+  await using world = await setupSsh();
+  // Each is to be ignored, and is: all of them together are too much.
+  const ignored = Buffer.alloc(32_768);
+  ignored.writeUInt32BE(ignored.length - 4, 0);
+  ignored.set([8, 2, ...new Uint8Array(new Uint32Array([0]).buffer)], 4);
+  await stranger(world.port, "SSH-2.0-x\r\n", ...Array<Buffer>(9).fill(ignored));
+  expect(reasons(world)).toEqual(["more than 262144 bytes before a login"]);
+});
 
 const reasons = (world: Awaited<ReturnType<typeof setupSsh>>) =>
   world.told("SSH connection ended").map(({ reason }) => reason);

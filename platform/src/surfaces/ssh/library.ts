@@ -7,7 +7,11 @@ export type { AuthContext, Connection, ServerChannel, Session } from "ssh2";
 
 interface ConnectionInside {
   _sock: Socket;
-  _protocol: { channelOpenFail(remote: number, reason: number, words: string): void };
+  _protocol: {
+    channelOpenFail(remote: number, reason: number, words: string): void;
+    _onPacket: () => void;
+    _handlers: Record<string, (...args: unknown[]) => unknown>;
+  };
 }
 
 interface ChannelInside {
@@ -29,6 +33,25 @@ export function refuseOpening(client: Connection, reject: () => void, words: str
   protocol.channelOpenFail = (remote, reason) => channelOpenFail.call(protocol, remote, reason, words);
   reject();
   protocol.channelOpenFail = channelOpenFail;
+}
+
+const REQUESTS = ["CHANNEL_REQUEST", "GLOBAL_REQUEST", "CHANNEL_OPEN"];
+
+/** The library hears all that comes in a piece without a break, and tells of no packet. */
+export function onPackets(client: Connection, told: { each: () => void; request: () => void }): void {
+  const { _protocol: protocol } = inside<ConnectionInside>(client);
+  const { _onPacket: packet, _handlers: handlers } = protocol;
+  protocol._onPacket = () => {
+    packet();
+    told.each();
+  };
+  for (const name of REQUESTS) {
+    const handle = handlers[name]!;
+    handlers[name] = (...args) => {
+      told.request();
+      return handle(...args);
+    };
+  }
 }
 
 /** In packets smaller than this nobody's words are sent: with 0 bytes in each, the library would go on for ever. */

@@ -1,20 +1,13 @@
 /** What people do in their Pods by SSH. */
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
-import type { Client } from "ssh2";
 import { describe, expect, test } from "vitest";
 import { CPU_POD } from "../../../tests/pod-world.ts";
-import { execOn, newKeyPair, outcomeOf } from "../../../tests/ssh-client.ts";
+import { execOn, newKeyPair, outcomeOf, shellOn } from "../../../tests/ssh-client.ts";
 import { setupSsh } from "../../../tests/ssh-world.ts";
 import type { FakeExecution } from "../../ports/compute/fake-execution.ts";
 
 const COMMAND_AT = 4;
-const shellOn = (client: Client) =>
-  new Promise<import("ssh2").ClientChannel>((resolve, reject) =>
-    client.shell({ term: "xterm", cols: 100, rows: 30 }, (error, channel) =>
-      error ? reject(error) : resolve(channel),
-    ),
-  );
 
 test("a command has its input, its two outputs apart, and its exit code", async () => {
   await using world = await setupSsh();

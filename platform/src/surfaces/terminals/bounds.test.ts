@@ -107,6 +107,27 @@ describe("who does harm", () => {
     await client.closed;
   });
 
+  test("by text frames without end is not read until time has made up for them", async () => {
+    await using terminal = await setupTerminal();
+    const { client, program, world } = terminal;
+    let heard = "";
+    program.input.on("data", (data: Buffer) => {
+      heard += data;
+    });
+    for (let cols = 1; cols <= 600; cols++) client.say({ type: "resize", cols, rows: 1 });
+    // 400 are heard at once and 200 a second, so that with these it is 1 s behind: what is sent from then on has to wait.
+    await world.clock.armed(5);
+    client.type("later");
+    for (let requests = 0; requests < 30; requests++) await world.call("GET", "/v2/pods");
+    expect(heard).toBe("");
+    const read = once(program.input, "data");
+    await world.clock.advance(1000);
+    await read;
+    expect(heard).toBe("later");
+    program.end({ code: 0 });
+    await client.closed;
+  });
+
   test("by a message in thousands of frames is cut off", async () => {
     await using terminal = await setupTerminal();
     const { client, program } = terminal;

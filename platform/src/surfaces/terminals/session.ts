@@ -1,7 +1,6 @@
 /** One terminal: a WebSocket on one side, a program on the other, and in between only as much as either may be ahead of the other. */
 import type { Readable } from "node:stream";
 import type { WebSocket } from "ws";
-import { Allowance } from "../../kernel/allowance.ts";
 import { type Clock, soon } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import { parseJsonText } from "../../kernel/json.ts";
@@ -10,6 +9,7 @@ import { failures } from "../../kernel/validate.ts";
 import type { Execution } from "../../ports/compute/execution.ts";
 import { TerminalMessage } from "../../resources/terminals/model.ts";
 import { Resizes } from "../resizes.ts";
+import { Rest } from "../rest.ts";
 import { LastOutput } from "./last-output.ts";
 
 /** How a terminal ended, or why there was none. */
@@ -48,18 +48,22 @@ export class Session {
   #isOver = false;
   /** Input waits for the program: nothing is heard of the client meanwhile, its pongs neither. */
   #isHeld = true;
-  /** It sent more messages than are heard. */
-  #isResting = false;
   #unanswered = 0;
   #frames = 0;
   readonly #resizes: Resizes;
-  readonly #messages = new Allowance(MESSAGES);
+  readonly #rest: Rest;
 
   /** The socket is paused until there is a program. */
   constructor(socket: WebSocket, parts: SessionParts) {
     this.#socket = socket;
     this.#parts = parts;
     this.#resizes = new Resizes(parts.clock, (size) => this.#execution?.resize(size));
+    this.#rest = new Rest({
+      clock: parts.clock,
+      speed: MESSAGES,
+      pause: () => socket.pause(),
+      resume: () => this.#readOn(),
+    });
     this.whenClosed = new Promise((resolve) => socket.once("close", () => resolve()));
     // Its close follows, and says all that matters.
     socket.on("error", () => {});
@@ -112,7 +116,7 @@ export class Session {
   beat(): void {
     // What a client has not read yet is in front of the ping; one that reads nothing at all is given up by the doorkeeper.
     if (this.#socket.bufferedAmount > 0) return;
-    if (!this.#isHeld && !this.#isResting && this.#unanswered++ >= MOST_UNANSWERED) this.cutOff();
+    if (!this.#isHeld && !this.#rest.isResting && this.#unanswered++ >= MOST_UNANSWERED) this.cutOff();
     else this.#socket.ping(undefined, false, () => {});
   }
 
@@ -181,22 +185,12 @@ export class Session {
   }
 
   #readOn(): void {
-    if (!this.#isHeld && !this.#isResting) this.#socket.resume();
-  }
-
-  #rest(waitMs: number): void {
-    this.#isResting = true;
-    this.#socket.pause();
-    this.#parts.clock.after(waitMs, () => {
-      this.#isResting = false;
-      this.#readOn();
-    });
+    if (!this.#isHeld && !this.#rest.isResting) this.#socket.resume();
   }
 
   #hear(text: Buffer): void {
     if (this.#isOver) return;
-    const waitMs = this.#messages.spend(1, this.#parts.clock.monotonic());
-    if (waitMs > 0) this.#rest(waitMs);
+    this.#rest.heard();
     const message = messageIn(text);
     if (typeof message === "string") this.#misunderstood(message);
     else if (message.type === "end") this.#execution?.stdin.end();

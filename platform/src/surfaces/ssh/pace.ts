@@ -1,0 +1,31 @@
+/** How fast a client of SSH is heard: small packets cost as much as large ones, and thousands of them come in one piece. */
+import type { Clock } from "../../kernel/clock.ts";
+import { soon } from "../../kernel/clock.ts";
+import { Rest } from "../rest.ts";
+import { type Connection, onPackets, socketOf } from "./library.ts";
+
+/** Packets that are heard before everybody else has had a turn. */
+const PACKETS_AT_ONCE = 256;
+/** What is asked of the server: sizes, signals, variables, channels. Bytes for programs are none of it. */
+const REQUESTS = { perSecond: 200, atOnce: 400 };
+
+export function keepPace(client: Connection, clock: Clock): void {
+  const socket = socketOf(client);
+  let packets = 0;
+  let isHeld = false;
+  const readOn = () => {
+    if (!isHeld && !rest.isResting) socket.resume();
+  };
+  const rest = new Rest({ clock, speed: REQUESTS, pause: () => socket.pause(), resume: readOn });
+  const count = () => {
+    if (++packets < PACKETS_AT_ONCE || isHeld) return;
+    isHeld = true;
+    socket.pause();
+    soon(() => {
+      packets = 0;
+      isHeld = false;
+      readOn();
+    });
+  };
+  onPackets(client, { each: count, request: () => rest.heard() });
+}
