@@ -2,8 +2,8 @@
 import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { expect, test } from "vitest";
-import { FakeClock } from "../../kernel/clock.ts";
+import { expect, test, vi } from "vitest";
+import { FakeClock, turn } from "../../kernel/clock.ts";
 import { linesOf, logsConformance, NOW, read, STREAM, said, texts } from "../../ports/logs/logs.conformance.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 import { FileLogs, type LogLimits } from "./file-logs.ts";
@@ -40,6 +40,32 @@ logsConformance("FileLogs with small files", () => openFiles({ fileBytes: 40_000
 
 const FIRST_FILE = "00000001.log";
 const filesIn = async (folder: string) => (await readdir(folder)).toSorted();
+
+test.each([{ tail: 5000 }, { since: NOW }, { since: NOW + 1e9 }])(
+  "others get their turn while a long log is read from %j",
+  async (from) => {
+    await using opened = await openFiles();
+    for (let appended = 0; appended < 40; appended++) {
+      opened.logs.append(STREAM, linesOf(...Array<string>(10).fill("x".repeat(16_000))));
+      await opened.logs.has(STREAM);
+    }
+    let [parsed, most, isOver] = [0, 0, false];
+    const { parse } = JSON;
+    using _ = vi.spyOn(JSON, "parse").mockImplementation((text) => {
+      parsed += text.length;
+      most = Math.max(most, parsed);
+      return parse(text);
+    });
+    const turns = (async () => {
+      for (; !isOver; await turn()) parsed = 0;
+    })();
+    await opened.logs.read(STREAM, { from });
+    isOver = true;
+    await turns;
+    expect(most).toBeGreaterThan(0);
+    expect(most).toBeLessThan(600_000);
+  },
+);
 
 test("only the owner can read the files", async () => {
   await using opened = await openFiles();

@@ -1,9 +1,12 @@
 /** Reading one file of log records: from the front, from the back, and from the middle of a large one. */
 import { type FileHandle, open } from "node:fs/promises";
+import { Slices } from "../../kernel/slices.ts";
 import { type LogRecord, parseRecord } from "./log-record.ts";
 
 const BLOCK = 64 * 1024;
 const NEWLINE = 10;
+/** Bytes that are parsed before others have had a turn: some milliseconds. */
+const SLICE = 256 * 1024;
 
 export interface Block {
   records: LogRecord[];
@@ -27,13 +30,14 @@ export function firstRecord(path: string): Promise<LogRecord | undefined> {
   return reading(path, undefined, async (file) => (await wholeRecordAt(file, 0))?.record);
 }
 
-/** The last records, at least until `isEnough`, or all of the file. */
-export function lastRecords(path: string, isEnough: (records: LogRecord[]) => boolean): Promise<LogRecord[]> {
-  return reading(path, [], async (file) => {
-    for (let length = BLOCK; ; length *= 4) {
-      const start = Math.max(0, file.size - length);
-      const records = recordsIn(afterBreak(await bytesAt(file, start, length), start));
-      if (start === 0 || isEnough(records)) return records;
+/** The newest record first, until `isEnough` of one, or all of the file. Others get their turn in between. */
+export function recordsBack(path: string, isEnough: (record: LogRecord) => boolean): Promise<void> {
+  return reading(path, undefined, async (file) => {
+    const slices = new Slices(SLICE);
+    for await (const line of linesBack(file)) {
+      const record = parseRecord(line.toString());
+      if (record && isEnough(record)) return;
+      await slices.did(line.length);
     }
   });
 }
@@ -71,7 +75,7 @@ async function blockAt(file: Opened, offset: number, length: number): Promise<Bl
   const isLast = offset + length >= file.size;
   // A record longer than a block.
   if (end === 0 && !isLast) return blockAt(file, offset, length * 4);
-  return { records: recordsIn(bytes.subarray(0, end)), next: offset + end, isLast };
+  return { records: await recordsIn(bytes.subarray(0, end)), next: offset + end, isLast };
 }
 
 /** The first whole record that begins at the offset or behind it. */
@@ -103,14 +107,32 @@ async function bytesAt({ handle, size }: Opened, offset: number, length: number)
   return buffer.subarray(0, filled);
 }
 
-/** Without the rest of a record that begins before these bytes. */
-const afterBreak = (bytes: Buffer, start: number) => (start === 0 ? bytes : bytes.subarray(bytes.indexOf(NEWLINE) + 1));
+/** Whole lines from the end of a file to its front. What stands behind the last line break is torn, or still being written. */
+async function* linesBack(file: Opened): AsyncGenerator<Buffer> {
+  /** Of a line whose beginning was not read yet, in its order. */
+  let rest: Buffer[] | undefined;
+  for (let end = file.size; end > 0; end -= BLOCK) {
+    const start = Math.max(0, end - BLOCK);
+    const bytes = await bytesAt(file, start, end - start);
+    let to = bytes.length;
+    for (let cut = bytes.lastIndexOf(NEWLINE); cut >= 0; cut = bytes.subarray(0, cut).lastIndexOf(NEWLINE)) {
+      if (rest) yield Buffer.concat([bytes.subarray(cut + 1, to), ...rest]);
+      rest = [];
+      to = cut;
+    }
+    rest?.unshift(bytes.subarray(0, to));
+  }
+  if (rest) yield Buffer.concat(rest);
+}
 
-/** What stands behind the last line break is torn, or still being written. */
-function recordsIn(bytes: Buffer): LogRecord[] {
-  return bytes
-    .toString()
-    .split("\n")
-    .slice(0, -1)
-    .flatMap((text) => parseRecord(text) ?? []);
+/** Of whole lines. */
+async function recordsIn(bytes: Buffer): Promise<LogRecord[]> {
+  const slices = new Slices(SLICE);
+  const records: LogRecord[] = [];
+  for (let start = 0, end = bytes.indexOf(NEWLINE); end >= 0; start = end + 1, end = bytes.indexOf(NEWLINE, start)) {
+    const record = parseRecord(bytes.toString("utf8", start, end));
+    if (record) records.push(record);
+    await slices.did(end - start);
+  }
+  return records;
 }

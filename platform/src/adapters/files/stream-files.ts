@@ -3,7 +3,7 @@ import { appendFile, mkdir, readdir, rm, stat, truncate } from "node:fs/promises
 import { join } from "node:path";
 import type { KeptLines } from "../../ports/logs/followers.ts";
 import type { LogLine, LogSource, NewLine } from "../../ports/logs/logs.ts";
-import { firstRecord, lastRecords, offsetNear, readBlock } from "./log-file.ts";
+import { firstRecord, offsetNear, readBlock, recordsBack } from "./log-file.ts";
 import { type LogRecord, lastSequence, numberedLines, recordText } from "./log-record.ts";
 
 export interface FileLimits {
@@ -75,13 +75,15 @@ export class StreamFiles implements KeptLines {
   async tail(count: number, source: LogSource | undefined): Promise<number> {
     let left = count;
     let start = this.last;
-    const matching = (records: LogRecord[]) =>
-      records.flatMap(numberedLines).filter((line) => source === undefined || line.source === source);
+    const take = (record: LogRecord) => {
+      const found = numberedLines(record).filter((line) => source === undefined || line.source === source);
+      const first = found.slice(-left)[0];
+      left -= Math.min(left, found.length);
+      if (first) start = first.sequence - 1;
+      return left === 0;
+    };
     for (const { number } of this.#files.toReversed()) {
-      const records = await lastRecords(this.#path(number), (some) => matching(some).length >= left);
-      const found = matching(records).slice(-left);
-      left -= found.length;
-      start = (found[0]?.sequence ?? start + 1) - 1;
+      await recordsBack(this.#path(number), take);
       if (left === 0) break;
     }
     return start;
@@ -102,10 +104,13 @@ export class StreamFiles implements KeptLines {
     this.#size = this.isEmpty ? 0 : (await stat(this.#newest())).size;
     this.#mayBeTorn = this.#size > 0;
     for (const { number } of this.#files.toReversed()) {
-      const record = (await lastRecords(this.#path(number), (records) => records.length > 0)).at(-1);
-      if (!record) continue;
-      this.#note(record);
-      break;
+      let found = false;
+      await recordsBack(this.#path(number), (record) => {
+        this.#note(record);
+        found = true;
+        return true;
+      });
+      if (found) break;
     }
   }
 
