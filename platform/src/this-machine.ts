@@ -1,4 +1,5 @@
 /** The machine that this process runs on, as one that runs instances: its programs and its containers, and how they reach the server. */
+import { stat } from "node:fs/promises";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -19,6 +20,7 @@ import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
 import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
 import { halves } from "./ports/compute/publish.ts";
 import type { Volumes } from "./ports/compute/volumes.ts";
+import { marginOf, roomIn } from "./ports/disk.ts";
 import type { Files } from "./ports/files/files.ts";
 import type { Accounts } from "./resources/account/accounts.ts";
 import type { RefusesImage } from "./resources/endpoints/images.ts";
@@ -76,7 +78,12 @@ export async function openMachine(
       const folder = await host.volumes.folderOf(volume);
       return folder === undefined
         ? undefined
-        : new FolderFiles(folder, parts.random, () => bytesLeftOn(host.volumes, volume));
+        : new FolderFiles(
+            folder,
+            parts.random,
+            () => bytesLeftOn(host.volumes, volume),
+            () => diskLeft(settings),
+          );
     },
     async openLinks(app, url) {
       containerUrl = () => openLink(settings, app, drivers.containers, "container");
@@ -94,6 +101,14 @@ async function bytesLeftOn(volumes: Volumes, id: string): Promise<number | undef
   if ((await volumes.find(id))?.sizeEnforced !== false) return undefined;
   const { sizeGb, usedBytes } = await volumes.usage(id);
   return usedBytes === undefined ? undefined : sizeGb * GB - usedBytes;
+}
+
+/** What files of volumes may take of the data folder's disk: its last room is for records. Nobody counts what is on another disk. */
+async function diskLeft({ data, volumes = data }: Settings): Promise<number> {
+  const [own, other] = await Promise.all([stat(data), stat(volumes)]);
+  if (own.dev !== other.dev) return Number.POSITIVE_INFINITY;
+  const room = await roomIn(data);
+  return room.freeBytes - marginOf(room);
 }
 
 /** What runs workers on this machine. */

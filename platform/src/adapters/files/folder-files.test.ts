@@ -45,6 +45,23 @@ test("what would be more than the volume's size is refused, where nothing else h
   expect([await read(files, "fits"), await files.hidden.list([], { most: 10 })]).toEqual(["0123456789", []]);
 });
 
+test("the last room of the disk is not for files: one is refused with words, also in the middle", async () => {
+  await using world = await setup();
+  let left = 2 ** 25;
+  const files = new FolderFiles(world.volume, new SeededRandom(1), undefined, async () => left);
+  const piece = Buffer.alloc(2 ** 20);
+  await using draft = await files.draft();
+  await draft.write(piece);
+  // Others took it. That is seen some MB later.
+  left = 0;
+  const more = (async () => {
+    for (let pieces = 0; pieces < 64; pieces++) await draft.write(piece);
+  })();
+  const words = /^The server's disk is full: .* ask the operator/;
+  await expect(more).rejects.toMatchObject({ reason: "full", message: expect.stringMatching(words) });
+  await expect(put(files, "another", "a")).rejects.toMatchObject({ reason: "full" });
+});
+
 test("a folder that is swapped for a link again and again shows nothing of what is outside", async () => {
   await using world = await setup();
   await world.program.folder("real");

@@ -5,6 +5,7 @@ import { constants } from "node:fs";
 import { type FileHandle, link, open, opendir, rename, rmdir, unlink } from "node:fs/promises";
 import { resourceId } from "../../kernel/ids.ts";
 import type { Random } from "../../kernel/random.ts";
+import { DISK_IS_FULL } from "../../ports/disk.ts";
 import {
   type Draft,
   type Entry,
@@ -33,6 +34,8 @@ import {
 } from "./folder-steps.ts";
 
 const READ_AT_ONCE = 1024 * 1024;
+/** After so many more of a file it is asked again how much room the disk has. */
+const LOOK_BYTES = 16 * 1024 * 1024;
 const NEW = constants.O_RDWR | constants.O_CREAT | constants.O_EXCL | constants.O_NOFOLLOW;
 /** Beside the hidden folders, which have no dot. */
 const DRAFT = "draft.";
@@ -41,13 +44,23 @@ export class FolderFiles implements Files {
   readonly #top: string;
   readonly #random: Random;
   readonly #bytesLeft: () => Promise<number | undefined>;
+  readonly #diskLeft: () => Promise<number>;
   readonly hidden: Files["hidden"];
 
-  /** `bytesLeft` where nothing else holds the volume to its size: what may still be put there, as far as that is known. */
-  constructor(top: string, random: Random, bytesLeft: () => Promise<number | undefined> = async () => undefined) {
+  /**
+   * `bytesLeft` where nothing else holds the volume to its size: what may still be put there, as far as that is known. `diskLeft` is what
+   * files may still take of the disk below.
+   */
+  constructor(
+    top: string,
+    random: Random,
+    bytesLeft: () => Promise<number | undefined> = async () => undefined,
+    diskLeft: () => Promise<number> = async () => Number.POSITIVE_INFINITY,
+  ) {
     this.#top = top;
     this.#random = random;
     this.#bytesLeft = bytesLeft;
+    this.#diskLeft = diskLeft;
     const inside = (path: FilePath) => [HIDDEN_FOLDER, ...path];
     this.hidden = {
       find: (path) => this.#find(inside(path)),
@@ -78,13 +91,22 @@ export class FolderFiles implements Files {
     const top = opened.use(await openTop(this.#top));
     const folder = opened.use((await openFolder(top, [HIDDEN_FOLDER], true))!);
     const name = `${DRAFT}${resourceId(this.#random)}`;
+    if ((await this.#diskLeft()) <= 0) throw diskIsFull();
     const left = (await this.#bytesLeft()) ?? Number.POSITIVE_INFINITY;
     const file = await open(within(folder, name), NEW, FILE_MODE).catch((error) => {
       throw refusalOf(error, "a new file cannot be made");
     });
     opened.use(file);
     const kept = opened.move();
-    return new FolderDraft({ top, folder, name, file, left, close: () => kept.disposeAsync() });
+    return new FolderDraft({
+      top,
+      folder,
+      name,
+      file,
+      left,
+      diskLeft: this.#diskLeft,
+      close: () => kept.disposeAsync(),
+    });
   }
 
   async #find(path: FilePath): Promise<FileFacts | undefined> {
@@ -149,6 +171,12 @@ export class FolderFiles implements Files {
 
 const isHidden = ([first]: FilePath) => first === HIDDEN_FOLDER;
 
+const diskIsFull = () =>
+  new FileRefused(
+    "full",
+    `The ${DISK_IS_FULL.slice("the ".length)}: its last room is not for files. Remove something, or ask the operator to make room.`,
+  );
+
 function refuseHidden(path: FilePath): void {
   if (isHidden(path)) throw new FileRefused("forbidden", `'${HIDDEN_FOLDER}' is kept for uploads that are under way.`);
 }
@@ -161,6 +189,7 @@ interface DraftParts {
   file: FileHandle;
   /** Bytes that it may have. */
   left: number;
+  diskLeft(): Promise<number>;
   close(): Promise<void>;
 }
 
@@ -168,6 +197,8 @@ class FolderDraft implements Draft {
   readonly #parts: DraftParts;
   #isKept = false;
   #written = 0;
+  /** Up to which it was looked at whether the disk has room: others write there too. */
+  #looked = 0;
 
   constructor(parts: DraftParts) {
     this.#parts = parts;
@@ -177,11 +208,17 @@ class FolderDraft implements Draft {
     const { file, left } = this.#parts;
     this.#written += chunk.length;
     if (this.#written > left) throw new FileRefused("full", "The volume is full: that would be more than its size.");
+    if (this.#written > this.#looked) await this.#look(chunk.length);
     try {
       for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at, chunk.length - at)).bytesWritten;
     } catch (error) {
       throw refusalOf(error, "the file cannot be written");
     }
+  }
+
+  async #look(next: number): Promise<void> {
+    if ((await this.#parts.diskLeft()) < next) throw diskIsFull();
+    this.#looked = this.#written + LOOK_BYTES;
   }
 
   async keep(path: FilePath, { ifAbsent = false, hidden = false }: KeepOptions = {}): Promise<FileFacts> {
