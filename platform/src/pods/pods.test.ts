@@ -72,6 +72,21 @@ test("stopAfter and terminateAfter act at their time", async () => {
   expect((await world.pod(stopped.id)).status).toBe("RUNNING");
 });
 
+test("one whose end is final is an ERROR with the reason, and is not started again by itself", async () => {
+  await using world = await setupPods();
+  const { id } = await world.create();
+  world.running()[0]!.endFor("the server's disk is full: it wrote 2 GB of late");
+  await world.pass(600);
+  expect(await world.pod(id)).toMatchObject({
+    status: "ERROR",
+    statusReason: "the server's disk is full: it wrote 2 GB of late",
+  });
+  expect(world.running()).toEqual([]);
+  await world.act(id, "start");
+  await world.pass(3);
+  expect((await world.pod(id)).status).toBe("RUNNING");
+});
+
 test("an interruptible Pod gives way: it is asked to end, and is EXITED with the reason", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const cheap = await world.services.pods.create(owner(world), { ...BOTH_GPUS, interruptible: true });
