@@ -22,6 +22,7 @@ const RESERVE = "reserve";
 
 export const DISK_IS_FULL = "the server's disk is full";
 const NOTHING_NEW = `${DISK_IS_FULL}: nothing new is taken on until there is room`;
+const NO_START = `${DISK_IS_FULL}: the server starts when there is some room. Remove files, or end programs of Pods that still write: 'ps -ef' shows them below processes that name this folder's 'instances'; 'kill -9' the bwrap below, and its Pod ends`;
 const FOLDER_IS_GONE =
   "the data folder was moved or removed while the server ran; put it back, or stop the server and start it on another";
 
@@ -118,7 +119,7 @@ export class DataDisk implements Disk, AsyncDisposable {
     // A start needs some room itself.
     if (!(await hasRoom(folder, MIB))) await disk.release();
     for (let tries = 0; !(await hasRoom(folder, MIB)); tries++) {
-      if (tries === 0) parts.log.error({ folder }, `${DISK_IS_FULL}: the server starts when there is some room`);
+      if (tries === 0) parts.log.error({ folder }, NO_START);
       await sleep(parts.clock, LOOK_MS);
     }
     await disk.#hold();

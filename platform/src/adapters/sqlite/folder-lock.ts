@@ -15,7 +15,8 @@ export function lockFolder(folder: string): Disposable {
 export function tryLockFolder(folder: string): Disposable | undefined {
   const db = new DatabaseSync(join(folder, "server.lock"));
   try {
-    db.exec("PRAGMA busy_timeout = 0; BEGIN EXCLUSIVE");
+    // Nothing is written: a full disk has no room for a journal.
+    db.exec("PRAGMA busy_timeout = 0; PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE");
     return { [Symbol.dispose]: () => db.close() };
   } catch (error) {
     db.close();
