@@ -1,5 +1,7 @@
 /** What REST v1 fills in at creation where its caller says nothing and no template does either; all else is as the services have it. */
 
+import { DEFAULT_VCPUS } from "./container/instance-ids.ts";
+
 const PORTS = ["8888/http", "22/tcp"];
 
 export const v1Defaults = {
@@ -7,7 +9,7 @@ export const v1Defaults = {
     name: "my pod",
     computeType: "GPU",
     gpuCount: 1,
-    vcpuCount: 2,
+    vcpuCount: DEFAULT_VCPUS,
     containerDiskInGb: 50,
     volumeInGb: 20,
     volumeMountPath: "/workspace",
@@ -16,7 +18,7 @@ export const v1Defaults = {
   endpoint: {
     computeType: "GPU",
     gpuCount: 1,
-    vcpuCount: 2,
+    vcpuCount: DEFAULT_VCPUS,
     workersMin: 0,
     workersMax: 3,
     idleTimeout: 5,

@@ -1,6 +1,6 @@
 /** What bodies of REST v1 say of an endpoint, in the names of the flat dialect and in the terms of the service. */
-import { cpuFlavors } from "../../catalog/compute.ts";
 import type { Flat } from "../../kernel/flat.ts";
+import { anyOfSize } from "../container/instance-ids.ts";
 import { v1Defaults } from "../v1-defaults.ts";
 import type { EndpointTerms } from "./fields.ts";
 import { flashBootFrom, withoutIdleTimeout } from "./flat-forms.ts";
@@ -59,14 +59,9 @@ function cpusIn({ cpuFlavorIds, instanceIds, vcpuCount }: Flat, before: KeptEndp
   const named = listIn(cpuFlavorIds);
   if (before && named.length === 0 && vcpuCount === undefined) return {};
   const size = (vcpuCount ?? before?.cpu?.[0]?.vcpuCount ?? defaults.vcpuCount) as number;
-  const known = before?.cpu?.map(({ id }) => id) ?? offeredWith(size);
-  return { instanceIds: (named.length > 0 ? named : known).map((id) => `${id}-${size}`) };
+  const known = named.length > 0 ? named : before?.cpu?.map(({ id }) => id);
+  return { instanceIds: known?.map((id) => `${id}-${size}`) ?? anyOfSize(size) };
 }
-
-const offeredWith = (size: number) =>
-  cpuFlavors()
-    .filter(({ minVcpu, maxVcpu }) => minVcpu <= size && size <= maxVcpu)
-    .map(({ id }) => id);
 
 function volumesIn({ networkVolumeId, networkVolumeIds }: Flat): Flat {
   if (networkVolumeId === undefined && networkVolumeIds === undefined) return {};

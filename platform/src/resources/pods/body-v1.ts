@@ -1,7 +1,8 @@
 /** What bodies of REST v1 say of a Pod, in the names of the flat dialect and in the terms of the service. */
-import { cpuFlavors, gpuTypeIds } from "../../catalog/compute.ts";
+import { gpuTypeIds } from "../../catalog/compute.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { containerFrom } from "../container/face-v1.ts";
+import { anyOfSize } from "../container/instance-ids.ts";
 import { v1Defaults } from "../v1-defaults.ts";
 import type { PodTerms } from "./fields.ts";
 import type { KeptPod } from "./model.ts";
@@ -60,10 +61,9 @@ function storageIn({ volumeInGb, ...said }: Flat, isCpu: boolean): Flat {
 
 function cpusIn({ cpuFlavorIds, instanceIds, vcpuCount = defaults.vcpuCount, ...said }: Flat): Flat {
   const size = vcpuCount as number;
-  const offered = cpuFlavors().filter(({ minVcpu, maxVcpu }) => minVcpu <= size && size <= maxVcpu);
-  const flavors = listIn(cpuFlavorIds).length > 0 ? listIn(cpuFlavorIds) : offered.map(({ id }) => id);
+  const flavors = listIn(cpuFlavorIds).map((id) => `${id}-${size}`);
   const others = Object.entries(said).filter(([name]) => !OF_GPUS.includes(name));
-  const sized = listIn(instanceIds).length > 0 ? instanceIds : flavors.map((id) => `${id}-${size}`);
+  const sized = listIn(instanceIds).length > 0 ? instanceIds : flavors.length > 0 ? flavors : anyOfSize(size);
   return { ...Object.fromEntries(others), instanceIds: sized };
 }
 

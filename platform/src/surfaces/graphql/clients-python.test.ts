@@ -154,6 +154,19 @@ test("a CPU Pod is made from the template that the client names by default", asy
   expect(made).toMatchObject({ imageName: "ubuntu:24.04", env: [], machineId: expect.any(String) });
 });
 
+test("create_pod with a name and an image alone makes a CPU Pod of the cheapest flavor", async () => {
+  await using world = await setupPods();
+  const { deployCpuPod: made } = await told(
+    world,
+    `mutation {
+      deployCpuPod(
+        input: { name: "small", imageName: "host:/app", cloudType: ALL, startSsh: true, templateId: "runpod-ubuntu", ports: "" }
+      ) { id imageName env machineId machine { podHostId } }
+    }`,
+  );
+  expect(await world.pod(made.id)).toMatchObject({ cpu: { id: "cpu3c", vcpuCount: 2, memory: 4 } });
+});
+
 test("a template and an endpoint that follows it", async () => {
   await using world = await setupPods();
   const save = (name: string) => `

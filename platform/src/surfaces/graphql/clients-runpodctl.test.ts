@@ -15,6 +15,25 @@ const CREATE = `
 /** What decodes into a whole number of Go must have no fraction, not even `.0`. */
 const whole = (text: string, name: string) => expect(text).toMatch(new RegExp(`"${name}":\\d+[,}]`));
 
+test("create pod of older ones, with no GPU: a CPU Pod, of the cheapest flavor that has what is asked for at least", async () => {
+  await using world = await setupPods();
+  const legacy = {
+    ...{ cloudType: "SECURE", containerDiskInGb: 20, deployCost: 0, dataCenterId: "", dockerArgs: "", env: null },
+    ...{ gpuCount: 0, gpuTypeId: "", imageName: "host:/app", minMemoryInGb: 20, minVcpuCount: 1, name: "mine" },
+    ...{ networkVolumeId: "", ports: "", supportPublicIp: false, startSsh: true, templateId: "", volumeInGb: 1 },
+    volumeMountPath: "/runpod",
+  };
+  const of = (pod: string) => world.pod(pod).then(({ cpu }) => cpu);
+  const made = async (input: object) => (await told(world, CREATE, { input })).podFindAndDeployOnDemand;
+  const { id, gpuCount, volumeInGb } = await made(legacy);
+  expect({ gpuCount, volumeInGb }).toEqual({ gpuCount: 0, volumeInGb: 0 });
+  expect(await of(id)).toEqual({ id: "cpu3m", vcpuCount: 4, memory: 32 });
+  const small = await made({ ...legacy, name: "small", minMemoryInGb: 0 });
+  expect(await of(small.id)).toEqual({ id: "cpu3c", vcpuCount: 2, memory: 4 });
+  const { message } = await refused(world, CREATE, { input: { ...legacy, name: "huge", minVcpuCount: 4000 } });
+  expect(message).toContain("No CPU flavor has 4000 vCPUs and 20 GB");
+});
+
 test("pod create: everything that a Pod can be given, in one variable", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const input = {

@@ -2,6 +2,7 @@
 import type { Flat } from "../../kernel/flat.ts";
 import { compareVersions } from "../../machines/terms.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
+import { anyWithAtLeast, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { given } from "./fields.ts";
 
@@ -34,9 +35,9 @@ export const sameNames = (said: Said, fields: object): Flat =>
   Object.fromEntries(Object.entries(said).filter(([name]) => name in fields));
 
 /** A new Pod, on GPUs or on CPUs. */
-export function newPodFlat(input: unknown): Flat {
+export function newPodFlat(input: unknown, computeType?: "CPU"): Flat {
   // Of a new one an empty command says nothing too, and leaves that of the template.
-  const said = given(input, ...EMPTY_IS_NOTHING, "dockerArgs");
+  const said = { ...given(input, ...EMPTY_IS_NOTHING, "dockerArgs"), ...(computeType && { computeType }) };
   return given({
     ...sameNames(said, podDialect.fields),
     ...containerOf(said),
@@ -54,17 +55,30 @@ export function changedPodFlat(input: unknown): Flat {
   return given({ ...sameNames(said, podDialect.fields), ...containerOf(said), ...storageOf(said) });
 }
 
-const isOnCpus = ({ computeType, instanceId, instanceIds, gpuTypeId, gpuTypeIdList }: Said) =>
+/** Without a type of GPU, no count of them is a word for CPUs: some clients have no other. */
+const isOnCpus = ({ computeType, instanceId, instanceIds, gpuTypeId, gpuTypeIdList, gpuCount }: Said) =>
   computeType === "CPU" ||
   instanceId !== undefined ||
-  (hasItems(instanceIds) && gpuTypeId === undefined && !hasItems(gpuTypeIdList));
+  ((hasItems(instanceIds) || gpuCount === 0) && gpuTypeId === undefined && !hasItems(gpuTypeIdList));
 
-const cpusOf = ({ instanceId, instanceIds }: Said): Flat => ({
-  ...withoutGpus,
-  instanceIds: instanceId === undefined ? namesIn(instanceIds) : [instanceId],
-});
+function cpusOf(said: Said): Flat {
+  const named = said.instanceId === undefined ? namesIn(said.instanceIds) : [said.instanceId];
+  return { ...withoutGpus, instanceIds: named.length > 0 ? named : anyFor(said) };
+}
 
-const withoutGpus: Flat = { gpuCount: undefined, allowedCudaVersions: undefined, minCudaVersion: undefined };
+/** Who names no flavor gets any that has what is asked for. A Pod on CPUs has no volume of its own, which clients send by default. */
+const anyFor = ({ minVcpuCount, minMemoryInGb }: Said): string[] =>
+  anyWithAtLeast({
+    vcpus: (minVcpuCount as number | undefined) ?? DEFAULT_VCPUS,
+    memoryGb: (minMemoryInGb as number | undefined) ?? 0,
+  });
+
+const withoutGpus: Flat = {
+  gpuCount: undefined,
+  volumeInGb: undefined,
+  allowedCudaVersions: undefined,
+  minCudaVersion: undefined,
+};
 
 /** What is asked for of the whole Pod is asked for of each of its GPUs in equal parts. */
 function gpusOf(said: Said): Flat {

@@ -59,12 +59,15 @@ const beside = ({ input }: Arguments) => ({
   ...(input?.deployCost > 0 && { mostPerHour: input.deployCost as number }),
 });
 
-const creating = (input: typeof DeployCpuPodInput, also: object = {}) =>
+const creating = (
+  input: typeof DeployCpuPodInput,
+  { computeType, ...also }: { computeType?: "CPU"; interruptible?: true } = {},
+) =>
   ({
     type: Pod,
     args: { input: { type: input } },
     operation: change(podOperations.createPod, podDialect.create),
-    body: ({ input }: Arguments) => ({ ...newPodFlat(input), ...also }),
+    body: ({ input }: Arguments) => ({ ...newPodFlat(input, computeType), ...also }),
     async answer({ caller, body }, context, args) {
       return rowOf(await context.services.pods.create(caller, podDialect.terms(body), beside(args)), context);
     },
@@ -88,7 +91,7 @@ const NO_FREE_GPUS = { message: "There are not enough free GPUs to start this Po
 export const podMutations = {
   podFindAndDeployOnDemand: creating(PodFindAndDeployOnDemandInput),
   podRentInterruptable: creating(PodRentInterruptableInput, { interruptible: true }),
-  deployCpuPod: creating(DeployCpuPodInput),
+  deployCpuPod: creating(DeployCpuPodInput, { computeType: "CPU" }),
   podEditJob: {
     type: Pod,
     args: { input: { type: PodEditJobInput } },
