@@ -3,7 +3,7 @@ import type { Flat } from "../../kernel/flat.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
 import { v1Defaults } from "../v1-defaults.ts";
 import type { EndpointTerms } from "./fields.ts";
-import { flashBootFrom, withoutIdleTimeout } from "./flat-forms.ts";
+import { flashBootFrom } from "./flat-forms.ts";
 import type { KeptEndpoint } from "./model.ts";
 import { endpointShapes } from "./operations-v1.ts";
 
@@ -13,14 +13,14 @@ export function newEndpointTerms(body: Flat): EndpointTerms {
   const { workersMin, workersMax, idleTimeout, scalerType, scalerValue, executionTimeoutMs } = defaults;
   const filled = { workersMin, workersMax, idleTimeout, scalerType, scalerValue, executionTimeoutMs };
   const flat = { ...filled, ...plainIn(body), ...computeIn(body, isOnCpus(body)), ...volumesIn(body) };
-  return { ...endpointShapes.created(withoutIdleTimeout(flat)), ...flashBootIn(body) };
+  return { ...endpointShapes.created(flat), ...flashBootIn(body) };
 }
 
 /** What is not sent stays as it is. */
 export function changedEndpointTerms(body: Flat, before: KeptEndpoint): EndpointTerms {
   const isCpu = before.cpu !== undefined;
   const flat = { ...plainIn(body), ...computeIn(body, isCpu, before), ...volumesIn(body) };
-  return { ...endpointShapes.updated(withoutIdleTimeout(flat, before), before), ...flashBootIn(body, before) };
+  return { ...endpointShapes.updated(flat, before), ...flashBootIn(body, before) };
 }
 
 /** What is said of compute in another form, or is not read. */

@@ -56,10 +56,15 @@ describe("a new endpoint", () => {
     expect((await there.made({ name: "any", computeType: "CPU" })).instanceIds.length).toBeGreaterThan(2);
   });
 
-  test("takes an idle timeout beside a number of requests, where it says nothing", async () => {
+  test("keeps an idle timeout beside a number of requests as it was sent", async () => {
     await using there = await world();
-    const json = await there.made({ scalerType: "REQUEST_COUNT", scalerValue: 2, idleTimeout: 60 });
-    expect(json).toMatchObject({ scalerType: "REQUEST_COUNT", scalerValue: 2, idleTimeout: expect.any(Number) });
+    const json = await there.made({ scalerType: "REQUEST_COUNT", scalerValue: 2, idleTimeout: 44 });
+    expect(json).toMatchObject({ scalerType: "REQUEST_COUNT", scalerValue: 2, idleTimeout: 44 });
+    const change = (body: object) => there.call("PATCH", `${ENDPOINTS}/${json.id}`, { body });
+    expect((await change({ idleTimeout: 7 })).json.idleTimeout).toBe(7);
+    expect((await change({ scalerType: "QUEUE_DELAY" })).json.idleTimeout).toBe(7);
+    const unsaid = await there.made({ name: "unsaid", scalerType: "REQUEST_COUNT", scalerValue: 2 });
+    expect(unsaid.idleTimeout).toBe(5);
   });
 
   test("takes a timeout of 0 for none said", async () => {

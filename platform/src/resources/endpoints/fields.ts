@@ -12,7 +12,7 @@ import type { TemplateCategory } from "../templates/model.ts";
 import { cpuFrom, type GpuTerms, gpuFrom } from "./compute.ts";
 import { initTimeoutMistakes } from "./init-timeout.ts";
 import { listeningOf } from "./listening.ts";
-import { type EndpointType, endpointDefaults, type KeptEndpoint, type Scaling } from "./model.ts";
+import { type EndpointType, endpointDefaults, type KeptEndpoint } from "./model.ts";
 import { refuseVolumes } from "./volumes.ts";
 import { refuseWarmUp } from "./warm-up.ts";
 
@@ -63,7 +63,6 @@ export function created(body: EndpointTerms): KeptEndpoint {
   if (image === undefined) throw missing("image");
   if ((gpu === undefined) === (cpu === undefined))
     throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
-  refuseIdleTimeout(type, body.scaling ?? endpointDefaults.scaling[type], workers);
   refuseMistakes(type, body);
   return checked({
     ...unsaid(),
@@ -85,7 +84,6 @@ export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<Kept
     throw problem("rule-broken", `This is a ${before.type} endpoint, and its type cannot change.`);
   if (gpu && !before.gpu) throw problem("rule-broken", "This is a CPU endpoint; its compute cannot become GPU.");
   if (cpu && !before.cpu) throw problem("rule-broken", "This is a GPU endpoint; its compute cannot become CPU.");
-  refuseIdleTimeout(before.type, body.scaling ?? before.scaling, workers);
   refuseMistakes(before.type, body);
   const set: Partial<KeptEndpoint> = {
     ...plain,
@@ -162,16 +160,6 @@ function checked(doc: KeptEndpoint): KeptEndpoint {
   if (unknown !== undefined) throw problem("rule-broken", `There is no data center '${unknown}'.`);
   refuseVolumes(doc);
   return doc;
-}
-
-/** Such an endpoint idles a fixed time, so a caller who sets another would be misled. */
-function refuseIdleTimeout(type: KeptEndpoint["type"], scaling: Scaling, workers?: { idleTimeout?: number }): void {
-  if (type === "QUEUE" && scaling.type === "REQUEST_COUNT" && workers?.idleTimeout !== undefined) {
-    throw problem(
-      "rule-broken",
-      "'workers.idleTimeout' does not apply to a QUEUE endpoint with REQUEST_COUNT scaling.",
-    );
-  }
 }
 
 function missing(name: string) {

@@ -1,7 +1,6 @@
 /** Words of older surfaces for what an endpoint is: written leniently, and kept finer where the record is finer than they can say. */
-import type { Flat } from "../../kernel/flat.ts";
 import { problem } from "../../kernel/problem.ts";
-import { type EndpointType, endpointDefaults, flashBootModes, type KeptEndpoint, type Scaling } from "./model.ts";
+import { type EndpointType, flashBootModes, type KeptEndpoint, type Scaling } from "./model.ts";
 
 export type FlatType = "QB" | "LB";
 type FlashBoot = KeptEndpoint["flashboot"];
@@ -50,17 +49,4 @@ const wordOf = (text: string) => text.trim().toUpperCase();
 
 function unknownWord(field: string, word: string, known: readonly string[]): never {
   throw problem("rule-broken", `'${field}' is one of ${known.join(", ")}, and not '${word.slice(0, 100)}'.`);
-}
-
-interface SaidOfIdling {
-  type?: EndpointType;
-  scalerType?: Scaling["type"];
-}
-
-/** Older clients send the time that workers idle with everything else, also where there is no such time and nobody could mean it. */
-export function withoutIdleTimeout(flat: Flat, before?: KeptEndpoint): Flat {
-  const { type = before?.type ?? endpointDefaults.type, scalerType } = flat as SaidOfIdling;
-  const scaling = scalerType ?? (before?.scaling ?? endpointDefaults.scaling[type]).type;
-  const { idleTimeout, ...others } = flat;
-  return type === "QUEUE" && scaling === "REQUEST_COUNT" && idleTimeout !== undefined ? others : flat;
 }

@@ -11,7 +11,7 @@ import type { GpuTerms } from "./compute.ts";
 import type { EndpointTerms } from "./fields.ts";
 import { without } from "./gpu-ids.ts";
 import { healthPathOf } from "./listening.ts";
-import { Endpoint, type KeptEndpoint, type KeptGpu } from "./model.ts";
+import { Endpoint, endpointDefaults, type KeptEndpoint, type KeptGpu } from "./model.ts";
 import type { endpointOperations } from "./operations.ts";
 import type { EndpointItem, EndpointService } from "./service.ts";
 
@@ -26,14 +26,35 @@ export function endpointHandlers(endpoints: EndpointService): Handlers<Operation
     async createEndpoint({ caller, body }) {
       if (body.gpu && !body.gpu.pools && body.gpu.id === undefined && !body.gpu.excludedTypes)
         throw missingPools("$.gpu: one of 'pools' and 'id' is required");
+      refuseIdleTimeout(body);
       return shown(await endpoints.create(caller, termsFrom(body)));
     },
     getEndpoint: async ({ caller, params }) => shown(await endpoints.own(caller, params.id!)),
-    updateEndpoint: async ({ caller, params, body }) =>
-      shown(await endpoints.update(caller, params.id!, termsFrom(body))),
+    async updateEndpoint({ caller, params, body }) {
+      if (body.workers?.idleTimeout !== undefined)
+        refuseIdleTimeout(body, (await endpoints.own(caller, params.id!)).doc);
+      return shown(await endpoints.update(caller, params.id!, termsFrom(body)));
+    },
     deleteEndpoint: ({ caller, params }) => endpoints.remove(caller, params.id!),
   };
 }
+
+/**
+ * Such an endpoint idles a fixed time, so a caller who sets another would be misled. Clients of the older surfaces send it with
+ * everything else and compare what comes back: there it is kept.
+ */
+function refuseIdleTimeout({ workers, ...said }: Body, before?: KeptEndpoint): void {
+  const type = before?.type ?? ("type" in said ? said.type : undefined) ?? endpointDefaults.type;
+  const scaling = said.scaling ?? before?.scaling ?? endpointDefaults.scaling[type];
+  if (workers?.idleTimeout !== undefined && !idles({ type, scaling }))
+    throw problem(
+      "rule-broken",
+      "'workers.idleTimeout' does not apply to a QUEUE endpoint with REQUEST_COUNT scaling.",
+    );
+}
+
+const idles = ({ type, scaling }: Pick<KeptEndpoint, "type" | "scaling">): boolean =>
+  !(type === "QUEUE" && scaling.type === "REQUEST_COUNT");
 
 function termsFrom({ gpu, registry, ...plain }: Body): EndpointTerms {
   return {
@@ -68,13 +89,12 @@ const missingPools = (error: string) => problem("invalid", "Request validation f
 
 function shownEndpoint({ id, createdAt, doc }: EndpointItem, url: string): Endpoint {
   const { gpu, workers, ...plain } = doc;
-  const idles = !(doc.type === "QUEUE" && doc.scaling.type === "REQUEST_COUNT");
   return recordFrom(Endpoint, {
     id,
     ...plain,
     requestUrls: requestUrls(url, doc),
     ...(gpu ? { gpu: shownGpu(gpu) } : {}),
-    workers: shownWorkers(workers, idles),
+    workers: shownWorkers(workers, idles(doc)),
     createdAt: timestamp(createdAt),
   });
 }
@@ -86,8 +106,11 @@ function shownGpu({ types, count, allowedCudaVersions, minCudaVersion }: KeptGpu
 }
 
 /** What nobody asked for is not shown, so that clients which do not know of it read what they always did. */
-function shownWorkers({ min, max, idleTimeout, warmup }: KeptEndpoint["workers"], idles: boolean): Endpoint["workers"] {
-  return { min, max, ...(idles && { idleTimeout }), ...(warmup && { warmup }) };
+function shownWorkers(
+  { min, max, idleTimeout, warmup }: KeptEndpoint["workers"],
+  isIdling: boolean,
+): Endpoint["workers"] {
+  return { min, max, ...(isIdling && { idleTimeout }), ...(warmup && { warmup }) };
 }
 
 function requestUrls(base: string, { type, env }: KeptEndpoint): Endpoint["requestUrls"] {

@@ -83,12 +83,12 @@ test("an endpoint of REST v2 keeps what GraphQL cannot say when all of it is sen
   expect(await inRest(world, before.id)).toEqual(before);
 });
 
-test("a request count goes with an idle timeout that nobody reads", async () => {
+test("an idle timeout beside a request count is kept as it was sent", async () => {
   await using world = await setup();
   const made = await save(world, { ...OWN, scalerType: "REQUEST_COUNT", scalerValue: 2, idleTimeout: 5 });
-  expect(made).toMatchObject({ scalerType: "REQUEST_COUNT", scalerValue: 2 });
+  expect(made).toMatchObject({ scalerType: "REQUEST_COUNT", scalerValue: 2, idleTimeout: 5 });
   expect(await save(world, { id: made.id, scalerType: "REQUEST_COUNT", idleTimeout: 9, workersMax: 4 })).toMatchObject({
-    workersMax: 4,
+    ...{ workersMax: 4, idleTimeout: 9 },
   });
 });
 

@@ -1,7 +1,6 @@
 /** Serverless endpoints by GraphQL: saved as new or under an id, with a template that they follow or one of their own. */
 import { closed, name, t } from "../../kernel/schema.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
-import { withoutIdleTimeout } from "../../resources/endpoints/flat-forms.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
 import type { Arguments, OperationFields } from "./context.ts";
 import { endpointFlat, onCpus } from "./endpoint-inputs.ts";
@@ -56,11 +55,11 @@ export const endpointMutations = {
     async answer({ caller, params, body: { templateName, ...flat } }, { services: { endpoints } }) {
       const also = given({ templateName });
       if (params.id === undefined) {
-        const terms = endpointDialect.terms(withoutIdleTimeout(flat));
+        const terms = endpointDialect.terms(flat);
         return endpointRow(await endpoints.create(caller, { ...terms, ...also }, HOW));
       }
       const { doc } = await endpoints.own(caller, params.id);
-      const terms = endpointDialect.terms(withoutIdleTimeout(doc.cpu ? onCpus(flat) : flat, doc), doc);
+      const terms = endpointDialect.terms(doc.cpu ? onCpus(flat) : flat, doc);
       return endpointRow(await endpoints.update(caller, params.id, { ...terms, ...also }, HOW));
     },
   },
