@@ -144,7 +144,7 @@ describe("terms", () => {
     expect(reasonOn(machines, { dataCenters: ["US-KS-2", "US-CA-1"] })).toEqual({ reason });
   });
 
-  test("CUDA must be as new as it is asked for; a driver that cannot tell is believed to be", () => {
+  test("CUDA must be as new as it is asked for, or one of those that are listed; a driver that cannot tell is believed to be", () => {
     const on = (cuda?: string) => [machine("m", { a40: 1, ...(cuda && { cuda }) })];
     expect(reasonOn(on("12.4"), { cuda: { atLeast: "12.8" } })).toEqual({
       reason: "no capacity: needs CUDA 12.8 or later, not 12.4",
@@ -153,6 +153,11 @@ describe("terms", () => {
     expect(reasonOn(on("12.4"), { cuda: { oneOf: ["12.5", "12.6"] } })).toEqual({
       reason: "no capacity: needs CUDA 12.5 or 12.6, not 12.4",
     });
+    expect(reasonOn(on("12.8"), { cuda: { oneOf: ["12.1"] } })).toEqual({
+      reason: "no capacity: needs CUDA 12.1, not 12.8",
+    });
+    expect(reasonOn(on("12.8"), { cuda: { oneOf: ["12.1", "12.8"] } })).toMatchObject({ machine: "m" });
+    expect(reasonOn(on(), { cuda: { oneOf: ["12.1"] } })).toMatchObject({ machine: "m" });
     expect(reasonOn(on(), { cuda: { atLeast: "13.0" } })).toMatchObject({ machine: "m" });
   });
 

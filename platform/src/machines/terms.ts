@@ -59,8 +59,7 @@ const TERMS: readonly Term[] = [
 function hasCuda({ atLeast, oneOf = [] }: NonNullable<Need["cuda"]>, cuda: string | undefined): boolean {
   if (cuda === undefined) return true;
   if (atLeast && compareVersions(cuda, atLeast) < 0) return false;
-  // What runs on an older CUDA runs on a newer driver too.
-  return oneOf.length === 0 || oneOf.some((version) => compareVersions(cuda, version) >= 0);
+  return oneOf.length === 0 || oneOf.some((version) => compareVersions(cuda, version) === 0);
 }
 
 function cudaText({ atLeast, oneOf = [] }: NonNullable<Need["cuda"]>): string {

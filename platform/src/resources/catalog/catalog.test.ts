@@ -112,7 +112,7 @@ describe("GPU types", () => {
   });
 
   test.each([
-    ["cudaVersions=12.4", "HIGH"],
+    ["cudaVersions=12.4", "NONE"],
     ["cudaVersions=12.9,12.8", "HIGH"],
     ["cudaVersions=12.9", "NONE"],
     ["minCudaVersion=12", "HIGH"],

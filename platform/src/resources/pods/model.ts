@@ -67,7 +67,7 @@ const cudaTerms = {
       default: [],
       maxItems: MOST_ITEMS,
       uniqueItems: true,
-      description: "CUDA versions that will do; an empty list means any.",
+      description: "Exact CUDA versions; an empty list means any.",
     }),
   ),
   minCudaVersion: t.Optional({ ...cudaVersion, description: "Least CUDA version." }),

@@ -26,7 +26,7 @@ const allowedCudaVersions = t.Array(cudaVersion, {
   default: [],
   maxItems: MOST_ITEMS,
   uniqueItems: true,
-  description: "CUDA versions that will do; an empty list means any.",
+  description: "Exact CUDA versions; an empty list means any.",
 });
 
 const portLabel = closed({ port: t.String({ minLength: 1, maxLength: 16 }), name: t.String({ maxLength: 191 }) });

@@ -115,7 +115,9 @@ test("CUDA versions may be listed, named as the only one or as the least, and in
     return [pod.allowedCudaVersions, pod.minCudaVersion];
   };
   expect(await terms({ allowedCudaVersions: [], minCudaVersion: "12.4" })).toEqual([[], "12.4"]);
-  expect(await terms({ cudaVersion: "12.4" })).toEqual([["12.4"], null]);
+  expect(await terms({ cudaVersion: "12.8" })).toEqual([["12.8"], null]);
+  const older = await refused(world, CREATE, { input: { ...INPUT, cudaVersion: "12.1" } });
+  expect(older.extensions.reason).toContain("needs CUDA 12.1, not 12.8");
   expect(await terms({ allowedCudaVersions: ["12.8", "11.8"], minCudaVersion: "12.4" })).toEqual([["12.8"], null]);
   const none = { ...INPUT, allowedCudaVersions: ["11.8"], minCudaVersion: "12.4" };
   expect((await refused(world, CREATE, { input: none })).message).toContain("exclude each other");
