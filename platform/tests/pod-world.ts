@@ -49,6 +49,14 @@ export const TWO_GPUS: FakeOptions = {
   },
 };
 
+/** The same with a type that is cheaper than what stands before it in the catalog. */
+export const CHEAP_AND_DEAR: FakeOptions = {
+  capacity: {
+    ...TWO_GPUS.capacity,
+    gpus: ["NVIDIA A40", "NVIDIA RTX A4000"].map((type) => ({ type, count: 2, virtual: false })),
+  },
+};
+
 export async function setupPods({ machine, ...options }: PodWorldOptions = {}): Promise<PodWorld> {
   let compute!: FakeCompute;
   const started: string[] = [];

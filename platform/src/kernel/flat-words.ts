@@ -2,7 +2,8 @@
 import type { FlatField } from "./flat.ts";
 import { isProblem, Problem } from "./problem.ts";
 
-type Said = Readonly<Record<string, Pick<FlatField<never, never>, "says">>>;
+/** What each name says, by the names of the model. */
+export type Said = Readonly<Record<string, Pick<FlatField<never, never>, "says">>>;
 
 /** Does something, and says what refuses it by the names that the dialect has for its fields. */
 export function inFlatWords<Args extends unknown[], T>(
@@ -18,7 +19,8 @@ export function inFlatWords<Args extends unknown[], T>(
   };
 }
 
-function worded(refusal: Problem, fields: Said): Problem {
+/** The same refusal, in those words. */
+export function worded(refusal: Problem, fields: Said): Problem {
   const { code, detail, errors, retryAfterS, headers, word, cause } = refusal;
   const said = (text: string) =>
     text

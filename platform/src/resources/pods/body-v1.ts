@@ -1,9 +1,10 @@
 /** What bodies of REST v1 say of a Pod, in the names of the flat dialect and in the terms of the service. */
-import { gpuTypeIds } from "../../catalog/compute.ts";
+import type { Cloud } from "../../catalog/words.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { containerFrom } from "../container/face-v1.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
 import { v1Defaults } from "../v1-defaults.ts";
+import { anyGpuType } from "./any-gpu.ts";
 import type { PodTerms } from "./fields.ts";
 import type { KeptPod } from "./model.ts";
 import { podShapes } from "./operations-v1.ts";
@@ -68,7 +69,8 @@ function cpusIn({ cpuFlavorIds, instanceIds, vcpuCount = defaults.vcpuCount, ...
 }
 
 function gpusIn({ gpuTypeId, gpuTypeIds: types, gpuCount = defaults.gpuCount, ...said }: Flat): Flat {
-  const named = listIn(types).length > 0 ? listIn(types) : gpuTypeId === undefined ? gpuTypeIds() : [gpuTypeId];
+  const any = () => anyGpuType(said.cloudType as Cloud | undefined);
+  const named = listIn(types).length > 0 ? listIn(types) : gpuTypeId === undefined ? any() : [gpuTypeId];
   return { ...said, gpuCount, gpuTypeIds: named, instanceIds: undefined };
 }
 

@@ -1,6 +1,7 @@
 /** A Pod as REST v1 and GraphQL show it beyond what its caller said: one status of three, its machine, its cost, its ports as numbers. */
 import { cpuFlavor, dataCenter, gpuType } from "../../catalog/compute.ts";
 import { dateText, timestamp } from "../../kernel/clock.ts";
+import { sshUser } from "../ssh/logins.ts";
 import type { KeptPod, LastPlace, PodStatus } from "./model.ts";
 import { portsOf } from "./ports.ts";
 import type { PodItem } from "./records.ts";
@@ -35,15 +36,32 @@ export interface FlatRuntime {
   ports: FlatPort[];
 }
 
+/** The CPUs of one without GPUs: which processors a machine has is told to nobody, so they are those of its flavor. */
+export interface FlatCpuType {
+  id: string;
+  displayName: string;
+  groupId: string | null;
+  cores: number;
+  threadsPerCore: number;
+}
+
+export function flatCpuType(flavor: string | null, vcpu: number): FlatCpuType | null {
+  if (flavor === null) return null;
+  const { name = flavor, group = null } = cpuFlavor(flavor) ?? {};
+  return { id: flavor, displayName: name, groupId: group, cores: Math.max(1, Math.round(vcpu)), threadsPerCore: 1 };
+}
+
 /** What is known of its machine; that of a Pod that has not had one yet has no id. */
 export interface FlatMachine {
   id: string;
+  /** The name by which one logs in to it by SSH, the same for its whole life. */
   podHostId: string;
   dataCenterId: string | null;
   location: string | null;
   gpuTypeId: string | null;
   gpuDisplayName: string | null;
   cpuTypeId: string | null;
+  cpuType: FlatCpuType | null;
   secureCloud: boolean;
   supportPublicIp: boolean;
   costPerHr: number;
@@ -158,21 +176,19 @@ function machineOf({ id, doc }: PodItem, costPerHr: number): FlatMachine {
   const place = last && dataCenter(last.dataCenter);
   return {
     id: last?.machine ?? "",
-    podHostId: doc.instance ?? `${id}-${HOST_OF_NONE}`,
+    podHostId: sshUser(id),
     dataCenterId: last?.dataCenter ?? null,
     location: place?.country ?? null,
     gpuTypeId: withoutGpu ? null : gpuTypeId,
     gpuDisplayName: displayNameOf(last, gpuTypeId),
     cpuTypeId: last?.flavor ?? null,
+    cpuType: flatCpuType(last?.flavor ?? null, last?.vcpu ?? 0),
     secureCloud: cloud === "SECURE",
     supportPublicIp: (doc.portsAt?.ip ?? null) !== null,
     costPerHr,
     currentPricePerGpu: gpuCount === 0 ? null : usd(costPerHr / gpuCount),
   };
 }
-
-/** As the ids of instances end, in place of the one that it does not have. */
-const HOST_OF_NONE = "00000000";
 
 function displayNameOf(last: LastPlace | null, gpuTypeId: string | null): string | null {
   if (gpuTypeId !== null) return gpuType(gpuTypeId)?.name ?? gpuTypeId;

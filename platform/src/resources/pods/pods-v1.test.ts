@@ -1,6 +1,6 @@
 /** Pods through REST v1: made in every form, found, changed. */
 import { describe, expect, test } from "vitest";
-import { type PodWorld, type PodWorldOptions, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import { CHEAP_AND_DEAR, type PodWorld, type PodWorldOptions, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
 import type { Grant } from "../../kernel/scope.ts";
 
 const PODS = "/v1/pods";
@@ -41,6 +41,13 @@ describe("a new Pod", () => {
       expect(Number.isInteger(json[field]), field).toBe(true);
     expect(json.adjustedCostPerHr).toBeGreaterThan(json.costPerHr);
     expect(json).not.toHaveProperty("cpuFlavorId");
+  });
+
+  test("without a choice of GPUs takes the cheapest that fits", async () => {
+    await using there = await world({ machine: CHEAP_AND_DEAR });
+    const any = { name: "any", imageName: "host:/app", volumeInGb: 0 };
+    expect((await there.made(any)).gpu.id).toBe("NVIDIA RTX A4000");
+    expect((await there.made({ ...any, name: "two", gpuCount: 2 })).gpu.id).toBe("NVIDIA A40");
   });
 
   test("is in the list at once", async () => {

@@ -1,7 +1,7 @@
 /** A worker as REST v1 and GraphQL show it: what it has of its machine, in the words in which a Pod says it. */
 import { cpuPrice, dataCenter, gpuPrice, gpuType } from "../../catalog/compute.ts";
 import { dateText, timestamp } from "../../kernel/clock.ts";
-import type { FlatMachine, FlatPod } from "../pods/flat-view.ts";
+import { type FlatMachine, type FlatPod, flatCpuType } from "../pods/flat-view.ts";
 import type { KeptWorker, WorkerState } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
 
@@ -35,11 +35,12 @@ export function flatWorker(worker: WorkerItem, loss: string | undefined): Omit<F
 }
 
 function machineOf({ id, doc }: WorkerItem, costPerHr: number): FlatMachine {
-  const { machine, dataCenter: center, gpuType: type, gpuCount, flavor } = doc;
+  const { machine, dataCenter: center, gpuType: type, gpuCount, flavor, vcpu } = doc;
   return {
     ...{ id: machine ?? "", podHostId: id, dataCenterId: center },
     location: (center !== null && dataCenter(center)?.country) || null,
     ...{ gpuTypeId: type, gpuDisplayName: type && (gpuType(type)?.name ?? type), cpuTypeId: flavor },
+    cpuType: flatCpuType(flavor, vcpu),
     ...{ secureCloud: true, supportPublicIp: false, costPerHr },
     currentPricePerGpu: gpuCount === 0 ? null : costPerHr / gpuCount,
   };

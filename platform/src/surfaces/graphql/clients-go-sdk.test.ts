@@ -76,12 +76,13 @@ test("workers of an endpoint are its Pods, with all that a Pod always has", asyn
   const { json: endpoint } = await world.call("POST", "/v2/serverless", { body });
   await world.pass(3);
   const fields = `id name imageName machineId desiredStatus costPerHr adjustedCostPerHr gpuCount gpuPowerLimitPercent gpus { id }
-    memoryInGb vcpuCount volumeEncrypted aiApiId slsVersion runtime { ports { ip } } machine { podHostId }`;
+    memoryInGb vcpuCount volumeEncrypted aiApiId slsVersion runtime { ports { ip } } machine { podHostId } endpoint { id name }`;
   const { endpoints } = (await told(world, `{ myself { endpoints { pods { ${fields} } } pods { id } } }`)).myself;
   expect(endpoints[0].pods).toEqual([
     expect.objectContaining({
       ...{ name: "e", imageName: "host:/app", machineId: "machine", desiredStatus: "RUNNING", aiApiId: endpoint.id },
       ...{ costPerHr: expect.any(Number), gpuCount: 0, memoryInGb: 4, vcpuCount: 2, slsVersion: 0 },
+      endpoint: { id: endpoint.id, name: "e" },
     }),
   ]);
 });

@@ -44,6 +44,9 @@ test("what is missing or too much is said before anything is made", async () => 
   const { gpuTypeId: _, ...rest } = INPUT;
   expect((await refused(world, CREATE, { input: rest })).message).toContain("gpuTypeId");
   expect((await refused(world, CREATE, { input: { ...INPUT, podCount: 1 } })).message).toContain("podCount");
+  const missing = { clusterName: "property 'clusterName' is required", imageName: "property 'imageName' is required" };
+  for (const [name, message] of Object.entries(missing))
+    expect((await refused(world, CREATE, { input: { ...INPUT, [name]: "" } })).message).toContain(message);
   const { status } = await ask(world, CREATE, { variables: { input: { ...INPUT, containerRegistryAuthId: "r" } } });
   expect(status).toBe(400);
 });

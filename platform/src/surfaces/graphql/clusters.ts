@@ -14,6 +14,7 @@ import { variables } from "./pod-input-types.ts";
 import { newPodFlat } from "./pod-inputs.ts";
 import { podRow } from "./pod-rows.ts";
 import { Pod } from "./pod-types.ts";
+import { clusterWords } from "./words.ts";
 
 const Cluster = new GraphQLObjectType<unknown, GraphContext>({
   name: "Cluster",
@@ -94,6 +95,7 @@ export const clusterMutations = {
     type: Cluster,
     args: { input: { type: CreateClusterInput } },
     operation: change(clusterOperations.createCluster, clusterOperations.createCluster.in),
+    words: clusterWords,
     body: ({ input }) => clusterTerms(input),
     async answer({ caller, body }, context, { input }) {
       const mostPerHour = input?.deployCost as number | null | undefined;

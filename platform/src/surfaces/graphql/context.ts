@@ -4,6 +4,7 @@ import { type Auditing, isChange } from "../../guards/deeds.ts";
 import { perform } from "../../guards/perform.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { turn } from "../../kernel/clock.ts";
+import { type Said, worded } from "../../kernel/flat-words.ts";
 import type { Call, Operation } from "../../kernel/operation.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import { allows } from "../../kernel/scope.ts";
@@ -26,6 +27,8 @@ export interface OperationField<Answer = unknown> {
   /** What the caller says, in the terms of the operation's `in`. */
   body?: (args: Arguments) => unknown;
   answer: (call: Call & { body: Arguments }, context: GraphContext, args: Arguments) => Promise<Answer>;
+  /** What this surface calls the fields that a refusal may name, where services have other names for them. */
+  words?: Said;
   /** A fixed text or code that clients compare, where this is refused. */
   literal?: (refusal: Problem) => Literal | undefined;
   /** Although what it reads is open to all elsewhere. */
@@ -72,7 +75,9 @@ export class GraphContext {
       const handler = (call: Call) => answer(call as Parameters<typeof answer>[0], this, args);
       return (await perform(operation, handler, this.caller, input, this.#auditing(name))) as Answer;
     } catch (error) {
-      throw isProblem(error) ? refusalOf(error, { caller: this.caller, operation, literal: field.literal }) : error;
+      if (!isProblem(error)) throw error;
+      const refusal = field.words ? worded(error, field.words) : error;
+      throw refusalOf(refusal, { caller: this.caller, operation, literal: field.literal });
     } finally {
       // What was read before a change may not hold any more.
       if (isChange(operation)) this.#read.clear();

@@ -58,12 +58,14 @@ export async function workersOf({ item }: EndpointRow, _args: unknown, context: 
     .map((worker) => workerRow(worker, item, context.services.workers.lossOf(worker)));
 }
 
-function workerRow(worker: WorkerItem, { id: aiApiId, account, doc }: EndpointItem, loss?: string): PodRow {
+function workerRow(worker: WorkerItem, endpoint: EndpointItem, loss?: string): PodRow {
+  const { id: aiApiId, account, doc } = endpoint;
   const flat = flatWorker(worker, loss);
   const { image, release } = worker.doc;
   return {
     ...flat,
     ...{ aiApiId, name: doc.name, imageName: image, slsVersion: release - 1, consumerUserId: account },
+    endpoint: () => endpointRow(endpoint),
     containerDiskInGb: doc.disk,
     gpuPowerLimitPercent: FULL_POWER,
     gpus: gpuRows(flat.id, flat.gpuCount),

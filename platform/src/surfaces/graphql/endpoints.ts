@@ -11,6 +11,7 @@ import { ALL_OF_AN_ACCOUNT, orNull } from "./finding.ts";
 import { change, lookup } from "./operations.ts";
 import { Void } from "./scalars.ts";
 import { savedId } from "./templates.ts";
+import { endpointWords } from "./words.ts";
 
 export const ownEndpoints = {
   endpoints: {
@@ -46,6 +47,7 @@ export const endpointMutations = {
     type: Endpoint,
     args: { input: { type: EndpointInput } },
     operation: creating,
+    words: endpointWords,
     meant: (args) => (savedId(args) === undefined ? creating : changing),
     params: (args) => given({ id: savedId(args) }) as Record<string, string>,
     body: ({ input }: Arguments) => ({

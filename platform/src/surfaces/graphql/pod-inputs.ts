@@ -1,8 +1,10 @@
 /** What inputs of GraphQL say of a Pod, in the names of the flat dialect. */
+import type { Cloud } from "../../catalog/words.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { compareVersions } from "../../machines/terms.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
 import { anyWithAtLeast, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
+import { anyGpuType } from "../../resources/pods/any-gpu.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { given } from "./fields.ts";
 
@@ -88,6 +90,8 @@ function gpusOf(said: Said): Flat {
   return {
     instanceIds: undefined,
     ...(types.length > 0 && { gpuTypeIds: types }),
+    // So many of any.
+    ...(types.length === 0 && isMore(gpuCount) && { gpuTypeIds: anyGpuType(cloudOf(said)) }),
     ...(isMore(minMemoryInGb) && { minRAMPerGPU: each(minMemoryInGb) }),
     ...(isMore(minVcpuCount) && { minVCPUPerGPU: each(minVcpuCount) }),
     ...cudaOf(said),
@@ -111,8 +115,10 @@ const namesIn = (list: unknown): unknown[] =>
   Array.isArray(list) ? list.filter((name) => name !== null && name !== "") : [];
 
 /** `ALL` leaves the choice to us. */
-const placeOf = ({ cloudType, dataCenterId, countryCode }: Said): Flat => ({
-  cloudType: cloudType === "ALL" ? undefined : cloudType,
+const cloudOf = ({ cloudType }: Said) => (cloudType === "ALL" ? undefined : (cloudType as Cloud | undefined));
+
+const placeOf = ({ dataCenterId, countryCode, ...said }: Said): Flat => ({
+  cloudType: cloudOf(said),
   ...(dataCenterId !== undefined && { dataCenterIds: [dataCenterId] }),
   ...(countryCode !== undefined && { countryCodes: [countryCode] }),
 });

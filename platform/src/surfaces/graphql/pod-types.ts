@@ -2,8 +2,9 @@
 import { GraphQLNonNull, GraphQLObjectType, type GraphQLOutputType } from "graphql";
 import { flatCpuFlavors, knownGpuType } from "../../resources/catalog/flat-view.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
-import { CpuFlavor, GpuType } from "./catalog.ts";
+import { CpuFlavor, CpuType, GpuType } from "./catalog.ts";
 import type { GraphContext } from "./context.ts";
+import { Endpoint } from "./endpoint-types.ts";
 import { PodStatus, PodType } from "./enums.ts";
 import { all, flag, float, int, listOf, outputFields, text } from "./fields.ts";
 import type { PodRow } from "./pod-rows.ts";
@@ -62,6 +63,7 @@ const PodMachineInfo = new GraphQLObjectType<MachineRow, GraphContext>({
       resolve: ({ gpuTypeId }, _args, { services }) =>
         gpuTypeId === null ? null : knownGpuType(services.catalog, gpuTypeId),
     },
+    cpuType: { type: CpuType },
     machineSystem: {
       type: plain("MachineSystem", {
         ...all(text, "os", "cudaVersion", "dockerVersion", "kernelVersion"),
@@ -119,6 +121,8 @@ export const Pod: GraphQLObjectType<PodRow, GraphContext> = new GraphQLObjectTyp
       type: CpuFlavor,
       resolve: ({ cpuFlavorId }) => flatCpuFlavors().find(({ id }) => id === cpuFlavorId) ?? null,
     },
+    // Of a worker alone.
+    endpoint: { type: Endpoint },
     networkVolume: {
       type: NetworkVolume,
       resolve: ({ networkVolumeId }, _args, context) => volumeNamed(networkVolumeId, context),

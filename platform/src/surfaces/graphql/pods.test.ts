@@ -2,7 +2,8 @@
 import { expect, test } from "vitest";
 import { ask } from "../../../tests/graphql.ts";
 import { refused, told } from "../../../tests/graphql-calls.ts";
-import { GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import { CHEAP_AND_DEAR, GPU_POD, setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import { sshUser } from "../../resources/ssh/logins.ts";
 
 const CREATE = `mutation ($input: PodFindAndDeployOnDemandInput) { podFindAndDeployOnDemand(input: $input) {
   id name desiredStatus costPerHr adjustedCostPerHr machineId machine { id podHostId } runtime { ports { privatePort } } gpuCount
@@ -182,4 +183,40 @@ test("a text that is no instant is refused before anything is done", async () =>
   const { status } = await ask(world, CREATE, { variables: { input: { ...INPUT, stopAfter: "tomorrow" } } });
   expect(status).toBe(400);
   expect((await told(world, "{ myself { pods { id } } }")).myself.pods).toEqual([]);
+});
+
+test("podHostId is the name that logs in by SSH, over stop and start, and cpuType what a CPU Pod has", async () => {
+  await using world = await setupPods();
+  const input = { name: "small", imageName: "host:/app", instanceId: "cpu3c-2-4" };
+  const create = "mutation ($input: deployCpuPodInput) { deployCpuPod(input: $input) { id machine { podHostId } } }";
+  const { deployCpuPod: made } = await told(world, create, { input });
+  const machine = "machine { podHostId cpuType { id displayName groupId cores threadsPerCore } }";
+  const { pod } = await told(world, one(made.id, `endpoint { id } ${machine}`));
+  const cpuType = { id: "cpu3c", displayName: "Compute-Optimized", groupId: "Gen 3", cores: 2, threadsPerCore: 1 };
+  const podHostId = sshUser(made.id);
+  expect(made.machine).toEqual({ podHostId });
+  expect(pod).toEqual({ endpoint: null, machine: { podHostId, cpuType } });
+  for (const action of ["Stop", "Resume"]) {
+    const act = `mutation { pod${action}(input: {podId: "${made.id}"}) { machine { podHostId } } }`;
+    expect((await told(world, act))[`pod${action}`].machine).toEqual({ podHostId });
+  }
+});
+
+test.each([
+  ["no image", { imageName: "" }, "property 'imageName' is required"],
+  ["no compute", { gpuTypeId: "", gpuCount: null }, "Exactly one of 'gpuTypeId' and 'instanceId' must be set."],
+  ["too many GPUs", { gpuCount: 2000 }, "$.gpuCount: must be <= 1024"],
+  ["too small a disk", { containerDiskInGb: -1 }, "$.containerDiskInGb"],
+  ["a country that is none", { countryCode: "Kansas" }, "$.countryCode[0]"],
+  ["a volume of less than nothing", { volumeInGb: -5 }, "$.volumeInGb"],
+])("a refusal of %s names the caller's own field", async (_what, said, message) => {
+  await using world = await setupPods({ machine: TWO_GPUS });
+  expect((await refused(world, CREATE, { input: { ...INPUT, ...said } })).message).toContain(message);
+});
+
+test("some number of GPUs of no type is that many of the cheapest that there is room for", async () => {
+  await using world = await setupPods({ machine: CHEAP_AND_DEAR });
+  const { gpuTypeId: _, ...any } = INPUT;
+  const { podFindAndDeployOnDemand: made } = await told(world, CREATE, { input: { ...any, gpuCount: 1 } });
+  expect((await world.pod(made.id)).gpu.id).toBe("NVIDIA RTX A4000");
 });

@@ -23,6 +23,7 @@ import { changedPodFlat, newPodFlat } from "./pod-inputs.ts";
 import { type PodRow, podRow } from "./pod-rows.ts";
 import { Pod } from "./pod-types.ts";
 import { Void } from "./scalars.ts";
+import { podWords } from "./words.ts";
 
 const rowOf = (item: PodItem, { services }: GraphContext): PodRow => podRow(item, services.podViews);
 
@@ -67,6 +68,7 @@ const creating = (
     type: Pod,
     args: { input: { type: input } },
     operation: change(podOperations.createPod, podDialect.create),
+    words: podWords,
     body: ({ input }: Arguments) => ({ ...newPodFlat(input, computeType), ...also }),
     async answer({ caller, body }, context, args) {
       return rowOf(await context.services.pods.create(caller, podDialect.terms(body), beside(args)), context);
@@ -96,6 +98,7 @@ export const podMutations = {
     type: Pod,
     args: { input: { type: PodEditJobInput } },
     operation: change(podOperations.updatePod, podDialect.update),
+    words: podWords,
     params: podIdOf,
     body: ({ input }) => changedPodFlat(input),
     async answer({ caller, params, body }, context) {
@@ -108,6 +111,7 @@ export const podMutations = {
     type: Pod,
     args: { input: { type: PodStopInput } },
     operation: acting,
+    words: podWords,
     params: podIdOf,
     body: () => ({ action: "stop" }),
     async answer({ caller, params }, context) {
@@ -118,6 +122,7 @@ export const podMutations = {
     type: Pod,
     args: { input: { type: PodResumeInput } },
     operation: acting,
+    words: podWords,
     params: podIdOf,
     body: starting,
     answer: (call, context) => resumed(call, context),
@@ -127,6 +132,7 @@ export const podMutations = {
     type: Pod,
     args: { input: { type: PodBidResumeInput } },
     operation: acting,
+    words: podWords,
     params: podIdOf,
     body: starting,
     async answer(call, context) {

@@ -10,6 +10,7 @@ import { change, lookup } from "./operations.ts";
 import { Void } from "./scalars.ts";
 import { templateFlat, templateRow } from "./template-rows.ts";
 import { PodTemplate, PodTemplateInput, SaveTemplateInput, type TemplateRow } from "./template-types.ts";
+import { templateWords } from "./words.ts";
 
 type NewTemplate = Parameters<TemplateService["create"]>[1];
 
@@ -73,6 +74,7 @@ export const templateMutations = {
     type: PodTemplate,
     args: { input: { type: SaveTemplateInput } },
     operation: creatingTemplate,
+    words: templateWords,
     meant: (args) => (savedId(args) === undefined ? creatingTemplate : changingTemplate),
     params: (args) => given({ id: savedId(args) }) as Record<string, string>,
     body: ({ input }) => templateFlat(input),
