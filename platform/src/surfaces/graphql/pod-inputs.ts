@@ -1,5 +1,4 @@
 /** What inputs of GraphQL say of a Pod, in the names of the flat dialect. */
-import type { Cloud } from "../../catalog/words.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { compareVersions } from "../../machines/terms.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
@@ -115,7 +114,8 @@ const namesIn = (list: unknown): unknown[] =>
   Array.isArray(list) ? list.filter((name) => name !== null && name !== "") : [];
 
 /** `ALL` leaves the choice to us. */
-const cloudOf = ({ cloudType }: Said) => (cloudType === "ALL" ? undefined : (cloudType as Cloud | undefined));
+const cloudOf = ({ cloudType }: Said) =>
+  cloudType === "ALL" ? undefined : (cloudType as Parameters<typeof anyGpuType>[0]);
 
 const placeOf = ({ dataCenterId, countryCode, ...said }: Said): Flat => ({
   cloudType: cloudOf(said),

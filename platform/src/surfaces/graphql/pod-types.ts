@@ -1,14 +1,16 @@
-/** The types of Pods: the fields of the model by derivation, and what is odd about them. */
+/** The types of Pods and endpoints, each of which shows the other: the fields of the models by derivation, and what is odd about them. */
 import { GraphQLNonNull, GraphQLObjectType, type GraphQLOutputType } from "graphql";
 import { flatCpuFlavors, knownGpuType } from "../../resources/catalog/flat-view.ts";
+import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { CpuFlavor, CpuType, GpuType } from "./catalog.ts";
 import type { GraphContext } from "./context.ts";
-import { Endpoint } from "./endpoint-types.ts";
-import { PodStatus, PodType } from "./enums.ts";
+import { type EndpointRow, templateOf, workersOf } from "./endpoint-rows.ts";
+import { Compliance, ComputeType, PodStatus, PodType } from "./enums.ts";
 import { all, flag, float, int, listOf, outputFields, text } from "./fields.ts";
 import type { PodRow } from "./pod-rows.ts";
-import { DateTime, Port } from "./scalars.ts";
+import { DateTime, Json, Port } from "./scalars.ts";
+import { EnvironmentVariable, PodTemplate } from "./template-types.ts";
 import { NetworkVolume, volumeNamed } from "./volumes.ts";
 
 const always = (type: GraphQLOutputType) => ({ type: new GraphQLNonNull(type) });
@@ -127,5 +129,34 @@ export const Pod: GraphQLObjectType<PodRow, GraphContext> = new GraphQLObjectTyp
       type: NetworkVolume,
       resolve: ({ networkVolumeId }, _args, context) => volumeNamed(networkVolumeId, context),
     },
+  }),
+});
+
+const PlacedVolume = new GraphQLObjectType({
+  name: "EndpointNetworkVolume",
+  fields: all(text, "networkVolumeId", "dataCenterId"),
+});
+
+export const Endpoint: GraphQLObjectType<EndpointRow, GraphContext> = new GraphQLObjectType({
+  name: "Endpoint",
+  fields: () => ({
+    ...outputFields(endpointDialect, {
+      odd: { allowedCudaVersions: text, networkVolumeIds: listOf(PlacedVolume), scalerValue: int },
+    }),
+    ...all(text, "id", "aiKey", "gpuIds", "networkVolumeId", "locations", "userId", "createdAt"),
+    ...all(text, "flashEnvironmentId", "activeBuildid", "idePodId", "hubReleaseId"),
+    ...all(int, "version", "workersStandby", "workersPFBTarget"),
+    computeType: { type: ComputeType },
+    modelReferences: { type: listOf(text) },
+    compliance: { type: listOf(Compliance) },
+    env: { type: listOf(EnvironmentVariable) },
+    networkVolume: {
+      type: NetworkVolume,
+      resolve: ({ networkVolumeId }, _args, context) => volumeNamed(networkVolumeId, context),
+    },
+    template: { type: PodTemplate, resolve: templateOf },
+    pods: { type: listOf(Pod), resolve: workersOf },
+    // Figures that nobody here keeps.
+    ...all(listOf(Json), "workerState", "webhookRequests"),
   }),
 });
