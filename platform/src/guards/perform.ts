@@ -1,9 +1,10 @@
 /** How an operation is done, whichever surface asks for it: may the caller, is what they say valid, and then the handler, on the record. */
 import type { Caller } from "../kernel/caller.ts";
 import type { Call, Following, Handlers, Operation, Operations } from "../kernel/operation.ts";
-import { isProblem } from "../kernel/problem.ts";
-import { assertValid } from "../kernel/validate.ts";
+import { isProblem, problem } from "../kernel/problem.ts";
+import { assertValid, failures } from "../kernel/validate.ts";
 import { type Auditing, deedOf, isChange, madeBy, sentIn } from "./deeds.ts";
+import { withInstead } from "./instead.ts";
 import { requireFields, requireOperation } from "./scopes.ts";
 
 export interface Input {
@@ -73,12 +74,15 @@ export async function perform(
 async function allowed(operation: Operation, caller: Caller, input: Input): Promise<Call> {
   requireOperation(caller, operation);
   const query = operation.query ? assertValid(operation.query, input.query?.() ?? {}) : {};
-  const body = operation.in && (await bodyOf(operation.in, input));
+  const body = operation.in && (await bodyOf(operation, input));
   requireFields(caller, operation, body);
   return { caller, params: input.params ?? {}, query, body, ...input.following } as Call;
 }
 
-async function bodyOf(schema: NonNullable<Operation["in"]>, { body }: Input): Promise<unknown> {
+async function bodyOf({ path, in: schema }: Operation, { body }: Input): Promise<unknown> {
   const given = await body?.();
-  return given instanceof ValidBody ? given.value : assertValid(schema, given);
+  if (given instanceof ValidBody) return given.value;
+  const errors = failures(schema!, given).map((failure) => withInstead(path, given, failure));
+  if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
+  return given;
 }

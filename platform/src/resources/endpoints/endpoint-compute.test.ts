@@ -73,7 +73,10 @@ describe("gpu", () => {
     [{ excludedTypes: ["NVIDIA A40"] }, "$.gpu: 'excludedTypes' needs 'pools' beside it"],
     [{ pools: [] }, "$.gpu.pools: must have at least 1 item"],
     [{ pools: "ADA_24" }, "$.gpu.pools: must be array"],
-    [{ pools: ["ADA_24"], count: 0 }, "$.gpu.count: must be >= 1"],
+    [
+      { pools: ["ADA_24"], count: 0 },
+      "$.gpu.count: must be >= 1; write 'cpu' in place of 'gpu' for compute without GPUs",
+    ],
     [{ pools: ["ADA_24"], bogus: 1 }, "$.gpu: additional properties 'bogus' not allowed"],
     [{ pools: ["ADA_48_PRO"], excludedTypes: ["-NVIDIA L40"] }, "$.gpu.excludedTypes[0]: must match ^\\s*[^-\\s]"],
     [
