@@ -53,6 +53,14 @@ describe("Pods", () => {
   });
 });
 
+test("with an end time nothing counts that was used after it", async () => {
+  await using there = await world();
+  await there.span({ owner: "p1", gpuType: "NVIDIA A40", gpuCount: 1, to: T0 + 6 * HOUR });
+  const until = (end: number) => there.bill(`pods?startTime=${at(T0)}&endTime=${at(end)}`);
+  expect(await until(T0 + 2 * HOUR)).toMatchObject([{ time: at(T0), amount: 2, timeBilledMs: 2 * HOUR }]);
+  expect(await until(T0 + DAY)).toMatchObject([{ amount: 6, timeBilledMs: 6 * HOUR }]);
+});
+
 describe("endpoints", () => {
   const worker = { kind: "worker", gpuType: "NVIDIA L4", gpuCount: 1, dataCenter: "EU-RO-1", image: "a" } as const;
 

@@ -20,17 +20,31 @@ export function billingHandlersV1(billing: BillingService): Handlers<typeof bill
     async podBilling({ caller, query: { podId, gpuTypeId, grouping = "gpuTypeId", ...window } }) {
       const where = { gpuTypes: gpuTypeId };
       const by = grouping === "podId" ? "owner" : groupings[grouping];
-      const { records } = await billing.history(caller, { ...window, kind: "pod", owner: podId, where, by });
+      const { records } = await billing.history(caller, {
+        ...window,
+        isExact: true,
+        kind: "pod",
+        owner: podId,
+        where,
+        by,
+      });
       return records.map((record) => shown(record, grouping));
     },
     async endpointBilling({ caller, query: { endpointId, grouping = "endpointId", ...query } }) {
       const { gpuTypeId, dataCenterId, imageName, templateId, ...window } = query;
       const where = { gpuTypes: gpuTypeId, dataCenters: dataCenterId, image: imageName, template: templateId };
-      const asked = { ...window, kind: "worker", owner: endpointId, where, by: groupings[grouping] } as const;
+      const asked = {
+        ...window,
+        isExact: true,
+        kind: "worker",
+        owner: endpointId,
+        where,
+        by: groupings[grouping],
+      } as const;
       return (await billing.history(caller, asked)).records.map((record) => shown(record, grouping));
     },
     async networkVolumeBilling({ caller, query }) {
-      const { records } = await billing.history(caller, { ...query, kind: "volume" });
+      const { records } = await billing.history(caller, { ...query, isExact: true, kind: "volume" });
       return records.map(({ from, amounts, used }) => ({
         time: timestamp(from),
         amount: usd(sumOf(amounts)),

@@ -1,6 +1,6 @@
 /** What an account was charged, from the spans that touch the time asked for. */
 import type { Caller } from "../../kernel/caller.ts";
-import type { Clock } from "../../kernel/clock.ts";
+import { type Clock, parseTimestamp } from "../../kernel/clock.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
 import { problem } from "../../kernel/problem.ts";
 import { Slices } from "../../kernel/slices.ts";
@@ -24,6 +24,8 @@ export interface HistoryAsked extends WindowAsked {
   where?: SpanFilter;
   /** A record in a bucket for each owner, each GPU type or each instance, or one for all. */
   by?: Grouping | undefined;
+  /** Nothing that was used after `endTime` counts, not even in the bucket that it is in. */
+  isExact?: boolean;
 }
 
 export interface HistoryRecord {
@@ -70,7 +72,7 @@ export class BillingService {
   async #records(account: string, asked: HistoryAsked, buckets: Buckets): Promise<HistoryRecord[]> {
     const { kind, owner, where = {}, by } = asked;
     const now = this.#clock.now();
-    const found = new Ledger(buckets);
+    const found = new Ledger(buckets, untilOf(asked));
     const slices = new Slices(STEPS_AT_A_STRETCH);
     const group = groupBy(by);
     const scope = owner === undefined ? undefined : ofOwner(owner);
@@ -84,19 +86,26 @@ export class BillingService {
   }
 }
 
+const untilOf = ({ isExact, endTime }: HistoryAsked): number =>
+  (isExact && endTime !== undefined ? parseTimestamp(endTime) : undefined) ?? Number.POSITIVE_INFINITY;
+
 /** What was found so far, by bucket and owner. */
 class Ledger {
   readonly #buckets: Buckets;
+  readonly #until: number;
   readonly #records = new Map<string, HistoryRecord>();
   #steps = 0;
 
-  constructor(buckets: Buckets) {
+  constructor(buckets: Buckets, until: number) {
     this.#buckets = buckets;
+    this.#until = until;
   }
 
   /** Adds what each bucket has of a span, and says how much work that was. */
   add(span: KeptSpan, now: number, owner: string | undefined): number {
-    const { bounds, from, to } = this.#buckets;
+    const { bounds, from } = this.#buckets;
+    const to = Math.min(this.#buckets.to, this.#until);
+    const endOf = (bucket: number) => Math.min(bounds[bucket + 1]!, to);
     const paid = reckoned(span, now);
     if (!paid || paid.to <= from || paid.from >= to) return 0;
     const first = bucketAt(this.#buckets, Math.max(paid.from, from));
@@ -106,10 +115,10 @@ class Ledger {
       const charge = chargeOf(span, component);
       let before = costUntil(rate, paid, bounds[first]!);
       for (let bucket = first; bounds[bucket]! < Math.min(paid.to, to); bucket++, steps++) {
-        const after = costUntil(rate, paid, bounds[bucket + 1]!);
+        const after = costUntil(rate, paid, endOf(bucket));
         if (after > before) {
           const used = this.#charge(bucket, owner, charge, after - before);
-          used.add(charge, use, Math.min(paid.to, bounds[bucket + 1]!) - Math.max(paid.from, bounds[bucket]!));
+          used.add(charge, use, Math.min(paid.to, endOf(bucket)) - Math.max(paid.from, bounds[bucket]!));
         }
         before = after;
         if (steps % STEPS_AT_A_STRETCH === 0) this.#refuseTooMany();

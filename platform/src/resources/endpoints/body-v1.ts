@@ -1,5 +1,6 @@
 /** What bodies of REST v1 say of an endpoint, in the names of the flat dialect and in the terms of the service. */
 import type { Flat } from "../../kernel/flat.ts";
+import { problem } from "../../kernel/problem.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
 import { v1Defaults } from "../v1-defaults.ts";
 import type { EndpointTerms } from "./fields.ts";
@@ -46,8 +47,12 @@ function isOnCpus({ computeType, cpuFlavorIds, instanceIds, gpuTypeIds, gpuTypeI
 const computeIn = (body: Flat, isCpu: boolean, before?: KeptEndpoint): Flat =>
   isCpu ? cpusIn(body, before) : gpusIn(body);
 
+/** An endpoint without GPUs shows 0 of them, and may send that back; of one that has some it would be a surprise. */
+const NO_GPUS = "$.gpuCount: must be >= 1; for workers without GPUs send 'computeType': \"CPU\"";
+
 function gpusIn({ gpuTypeId, gpuTypeIds, gpuCount, minCudaVersion, allowedCudaVersions, computeType }: Flat): Flat {
   const types = listIn(gpuTypeIds).length > 0 ? listIn(gpuTypeIds) : gpuTypeId ? [gpuTypeId] : undefined;
+  if (gpuCount === 0) throw problem("invalid", "Request validation failed.", { errors: [NO_GPUS] });
   // Any GPU, where the template would have none.
   const count = gpuCount || (computeType === "GPU" ? defaults.gpuCount : undefined);
   const least = minCudaVersion === "" ? null : minCudaVersion;

@@ -112,6 +112,7 @@ describe("a new endpoint", () => {
     ["a GPU type that there is not", { gpuTypeIds: ["House"] }, "There is no GPU type 'House'"],
     ["too few workers", { workersMin: 5, workersMax: 1 }, "'workersMin' is larger than 'workersMax'"],
     ["no timeout", { idleTimeout: 0 }, "$.idleTimeout"],
+    ["no GPU", { gpuCount: 0 }, "$.gpuCount: must be >= 1"],
     ["a part of a second", { scalerValue: 0.5 }, "$.scalerValue"],
   ])("with %s is refused in words of this API", async (_what, said, why) => {
     await using there = await world();

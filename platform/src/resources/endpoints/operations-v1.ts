@@ -36,7 +36,7 @@ export const endpointFace: Face = {
     gpuTypeId: t.Optional({ ...idForm, description: "One GPU type, where `gpuTypeIds` names none." }),
     gpuTypeIds: names("GPU types: the first that is available is taken; any by default."),
     gpuCount: t.Optional(
-      t.Integer({ minimum: 0, maximum: 1024, description: "GPUs of each worker; 0, as of one without, says nothing." }),
+      t.Integer({ minimum: 0, maximum: 1024, description: "GPUs of each worker; 0 only of workers without." }),
     ),
     minCudaVersion: t.Optional(
       nullable(

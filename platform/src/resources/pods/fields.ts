@@ -26,6 +26,7 @@ export type PodTerms = Partial<
     | "dataCenterIds"
     | "countryCodes"
     | "mounts"
+    | "mountPath"
     | "locked"
     | "globalNetworking"
     | "startSsh"
@@ -112,6 +113,7 @@ const IN_PLACE: readonly (keyof PodConfig)[] = [
   "bidPerGpu",
   "interruptible",
   "template",
+  "mountPath",
 ];
 
 /** What changes, and which of it takes a new boot to be true. */

@@ -22,6 +22,7 @@ const state = {
   cluster: { id: "c", rank: 1, members: 2, gpusEach: 1, role: null },
   claimsName: true,
   withoutGpu: false,
+  mountPath: "/workspace",
   createdBy: "k",
   span: null,
   spans: 0,

@@ -45,6 +45,7 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
         "span",
         "spans",
         "claimsName",
+        "mountPath",
         "withoutGpu",
       ].map((field) => [field, HOW_IT_IS]),
     ),
@@ -80,11 +81,17 @@ export const podDialect = flatDialect<KeptPod, PodTerms>(Pod, {
       ({ mounts }) => mounts.persistent?.size,
     ),
     networkVolumeId: storage(["mounts.network.volumeId"], name(), ({ mounts }) => mounts.network?.[0]?.volumeId),
-    volumeMountPath: storage(
-      ["mounts.persistent.path", "mounts.network.path"],
-      t.String({ minLength: 2, maxLength: 512 }),
-      ({ mounts }) => mounts.persistent?.path ?? mounts.network?.[0]?.path,
-    ),
+    volumeMountPath: {
+      says: ["mounts.persistent.path", "mounts.network.path"],
+      schema: t.String({ minLength: 2, maxLength: 512 }),
+      read: ({ mounts, mountPath }) => mounts.persistent?.path ?? mounts.network?.[0]?.path ?? mountPath,
+      // Where nothing is mounted it is kept for who reads it again.
+      write: (path, all, before) => {
+        const mounts = mountsFrom(all, before);
+        const isBare = !mounts.persistent && !mounts.network;
+        return { mounts, ...(isBare && { mountPath: path as string }) };
+      },
+    },
     startSsh: plainField("startSsh", flag),
     startJupyter: plainField("startJupyter", flag),
     stopAfter: plainField("stopAfter", moment),

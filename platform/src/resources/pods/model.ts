@@ -274,6 +274,8 @@ export type KeptPod = (KeptContainer & Charged & Claiming) & {
   /** Countries of data centers that will do; none means any. */
   countryCodes: string[];
   mounts: { persistent?: PersistentMount; network?: NetworkMount[] };
+  /** Where storage would be that it does not have, as a caller of an older surface said it. */
+  mountPath?: string;
   locked: boolean;
   globalNetworking: boolean;
   startSsh: boolean;

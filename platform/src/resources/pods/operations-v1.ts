@@ -72,7 +72,7 @@ export const podFace: Face = {
     templateId: t.String(),
     networkVolumeId: t.String(),
     volumeInGb: t.Integer({ minimum: 0, description: "0 for none." }),
-    volumeMountPath: t.String({ description: "Empty without storage." }),
+    volumeMountPath: t.String({ description: "Where its storage is or would be; empty where nobody said." }),
     gpuCount: t.Integer({ minimum: 0 }),
   },
   unsaid: {

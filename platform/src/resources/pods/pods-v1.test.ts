@@ -95,7 +95,8 @@ describe("a new Pod", () => {
     ["a command in lists", { dockerEntrypoint: ["sh"], dockerStartCmd: ["-c"] }, { dockerEntrypoint: ["sh"] }],
     ["fields that nobody knows", { minCudaVersion: "12.0", bogus: 1 }, { name: "box" }],
     ["empty ids", { templateId: "", networkVolumeId: "", containerRegistryAuthId: "" }, { volumeInGb: 20 }],
-    ["no volume", { volumeInGb: 0 }, { volumeInGb: 0, volumeMountPath: "" }],
+    ["no volume", { volumeInGb: 0 }, { volumeInGb: 0, volumeMountPath: "/workspace" }],
+    ["a path of none", { volumeInGb: 0, volumeMountPath: "/data" }, { volumeInGb: 0, volumeMountPath: "/data" }],
     ["null for a default", { containerDiskInGb: null, volumeInGb: null, supportPublicIp: null }, { volumeInGb: 20 }],
     ["a disk of 0 for none chosen", { containerDiskInGb: 0 }, { containerDiskInGb: 50 }],
     ["two GPUs", { gpuCount: 2 }, { gpuCount: 2 }],
@@ -232,4 +233,31 @@ describe("a list", () => {
     await using there = await world();
     expect((await there.call("GET", `${PODS}?desiredStatus=HAPPY`)).status).toBe(400);
   });
+});
+
+test("gpuCount 0 is 400", async () => {
+  await using there = await world();
+  const { status, json } = await there.post({ ...GPU, gpuCount: 0 });
+  expect([status, json.message]).toEqual([400, expect.stringContaining("$.gpuCount: must be >= 1")]);
+});
+
+test("its machine has every field that clients know", async () => {
+  await using there = await world();
+  const { id } = await there.made({ ...CPU, ports: [] });
+  const { machine } = (await there.call("GET", `${PODS}/${id}?includeMachine=true`)).json;
+  const unsaid = ["diskThroughputMBps", "maxDownloadSpeedMbps", "maxUploadSpeedMbps", "gpuAvailable", "note"];
+  for (const field of [...unsaid, "maintenanceStart", "maintenanceEnd", "maintenanceNote"])
+    expect(machine).toHaveProperty(field, null);
+  expect(machine.cpuType).toEqual({
+    ...{ id: "cpu3c", displayName: "Compute-Optimized", groupId: "Gen 3", cores: 2, threadsPerCore: 1 },
+  });
+});
+
+test("a path without a volume can be changed in place, and stays", async () => {
+  await using there = await world();
+  const { id } = await there.made({ ...GPU, volumeInGb: 0 });
+  const before = there.started.length;
+  const { json } = await there.call("PATCH", `${PODS}/${id}`, { body: { volumeMountPath: "/data" } });
+  await there.settle();
+  expect([json.volumeMountPath, there.started.length]).toEqual(["/data", before]);
 });

@@ -22,6 +22,8 @@ export const gpuView = t.Object(
   { description: "Absent without GPUs. Nobody pays for a time in advance here: such prices are null." },
 );
 
+const unsaid = nullable(t.Number({ description: "Null: machines here do not say it." }));
+
 const machine = t.Object(
   Object.fromEntries(
     Object.entries({
@@ -31,6 +33,26 @@ const machine = t.Object(
       gpuDisplayName: nullable(text()),
       cpuTypeId: nullable(text()),
       cpuCount: whole(),
+      cpuType: {
+        ...nullable(
+          t.Object({
+            id: text(),
+            displayName: text(),
+            groupId: nullable(text()),
+            cores: whole(),
+            threadsPerCore: whole(),
+          }),
+        ),
+        description: "Of one without GPUs: its flavor.",
+      },
+      diskThroughputMBps: unsaid,
+      maxDownloadSpeedMbps: unsaid,
+      maxUploadSpeedMbps: unsaid,
+      gpuAvailable: unsaid,
+      maintenanceStart: nullable(text("Null: nobody announces any here.")),
+      maintenanceEnd: nullable(text()),
+      maintenanceNote: nullable(text()),
+      note: nullable(text()),
       location: nullable(text()),
       dataCenterId: nullable(text()),
       supportPublicIp: t.Boolean(),

@@ -39,6 +39,12 @@ export function instanceRecord(view: Omit<FlatPod, "podType">, { includeMachine 
   };
 }
 
+/** What machines here do not say, and clients look for. */
+const UNKNOWN_OF_MACHINES = {
+  ...{ diskThroughputMBps: null, maxDownloadSpeedMbps: null, maxUploadSpeedMbps: null, gpuAvailable: null },
+  ...{ maintenanceStart: null, maintenanceEnd: null, maintenanceNote: null, note: null },
+};
+
 function machineRecord(
   { podHostId: _, ...machine }: FlatMachine,
   { gpuCount, vcpuCount }: Omit<FlatPod, "podType">,
@@ -47,6 +53,7 @@ function machineRecord(
   return {
     ...machine,
     ...(gpuTypeId !== null && { gpuType: gpuOf(gpuTypeId, gpuCount) }),
+    ...UNKNOWN_OF_MACHINES,
     cpuCount: vcpuCount,
     minPodGpuCount: gpuTypeId === null ? 0 : 1,
   };

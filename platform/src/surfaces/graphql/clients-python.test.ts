@@ -99,7 +99,7 @@ test("a GPU Pod is made, found, stopped, resumed and terminated", async () => {
     uptimeSeconds: 0,
     vcpuCount: expect.any(Number),
     volumeInGb: 0,
-    volumeMountPath: null,
+    volumeMountPath: "/runpod-volume",
     runtime: {
       ports: [
         { ip: "203.0.113.5", isIpPublic: true, privatePort: 22, publicPort: expect.any(Number), type: "tcp" },

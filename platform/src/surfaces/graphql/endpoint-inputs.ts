@@ -1,6 +1,7 @@
 /** What an input of GraphQL says of an endpoint, in the names of the flat dialect. */
 import type { Flat } from "../../kernel/flat.ts";
 import { problem } from "../../kernel/problem.ts";
+import { anyOfSize, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { endpointTypeFrom, flashBootFrom, scalerTypeFrom } from "../../resources/endpoints/flat-forms.ts";
 import { typesOfGpuIds } from "../../resources/endpoints/gpu-ids.ts";
@@ -17,7 +18,7 @@ const EMPTY_IS_NOTHING = [
   ...["type", "scalerType", "gpuIds"],
 ];
 
-export function endpointFlat(input: unknown): Flat {
+export function endpointFlat(input: unknown, { isNew }: { isNew: boolean }): Flat {
   const said = given(input, ...EMPTY_IS_NOTHING);
   refuseModels(said);
   return given({
@@ -25,7 +26,7 @@ export function endpointFlat(input: unknown): Flat {
     type: read(said.type, endpointTypeFrom),
     flashBootType: read(said.flashBootType, flashBootFrom),
     scalerType: read(said.scalerType, scalerTypeFrom),
-    ...computeOf(said),
+    ...computeOf(said, isNew),
     ...placesOf(said),
     // None is said by 0.
     executionTimeoutMs: said.executionTimeoutMs || undefined,
@@ -43,10 +44,11 @@ function refuseModels({ modelReferences }: Said): void {
 }
 
 /** On CPUs by flavors, else on GPUs by pools: what is said of the other is not meant. */
-function computeOf({ computeType, instanceIds, gpuIds, gpuCount, allowedCudaVersions }: Said): Flat {
+function computeOf(said: Said, isNew: boolean): Flat {
+  const { computeType, instanceIds, gpuIds, gpuCount, allowedCudaVersions } = said;
   const flavors = Array.isArray(instanceIds) ? instanceIds.filter((id) => id) : [];
   if (computeType === "CPU" || flavors.length > 0)
-    return { ...withoutGpus, instanceIds: flavors.length > 0 ? flavors : undefined };
+    return { ...withoutGpus, instanceIds: flavors.length > 0 ? flavors : isNew ? anyOfSize(DEFAULT_VCPUS) : undefined };
   return {
     instanceIds: undefined,
     gpuTypeIds: read(gpuIds, typesOfGpuIds),

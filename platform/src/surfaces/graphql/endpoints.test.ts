@@ -145,3 +145,18 @@ test("models by reference are refused, and not forgotten", async () => {
   const error = await refused(world, SAVE, { input: { ...OWN, modelReferences: ["org/model"] } });
   expect(error.message).toContain("'modelReferences'");
 });
+
+test("one of which nothing is said has the defaults of REST v1, but for the time that its workers idle", async () => {
+  await using world = await setup();
+  const made = await save(world, { name: "plain", template: OWN.template, gpuIds: "AMPERE_48" });
+  expect(made).toMatchObject({
+    executionTimeoutMs: 600_000,
+    workersMin: 0,
+    workersMax: 3,
+    gpuCount: 1,
+    idleTimeout: 10,
+  });
+  const cpu = await save(world, { name: "cpu", template: OWN.template, computeType: "CPU" });
+  expect(cpu).toMatchObject({ computeType: "CPU" });
+  expect(cpu.instanceIds[0]).toBe("cpu3c-2-4");
+});

@@ -2,6 +2,7 @@
 import { closed, name, t } from "../../kernel/schema.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
+import { v1Defaults } from "../../resources/v1-defaults.ts";
 import type { Arguments, OperationFields } from "./context.ts";
 import { endpointFlat, onCpus } from "./endpoint-inputs.ts";
 import { endpointRow } from "./endpoint-rows.ts";
@@ -52,13 +53,13 @@ export const endpointMutations = {
     meant: (args) => (savedId(args) === undefined ? creating : changing),
     params: (args) => given({ id: savedId(args) }) as Record<string, string>,
     body: ({ input }: Arguments) => ({
-      ...endpointFlat(input),
+      ...endpointFlat(input, { isNew: savedId({ input }) === undefined }),
       ...given({ templateName: input?.template?.name }, "templateName"),
     }),
     async answer({ caller, params, body: { templateName, ...flat } }, { services: { endpoints } }) {
       const also = given({ templateName });
       if (params.id === undefined) {
-        const terms = endpointDialect.terms(flat);
+        const terms = endpointDialect.terms({ executionTimeoutMs: v1Defaults.endpoint.executionTimeoutMs, ...flat });
         return endpointRow(await endpoints.create(caller, { ...terms, ...also }, HOW));
       }
       const { doc } = await endpoints.own(caller, params.id);

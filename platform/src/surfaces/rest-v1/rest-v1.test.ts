@@ -137,6 +137,12 @@ describe("the document", () => {
     await using world = await setup();
     const { status, json } = await world.call("GET", "/v1/openapi.json", { key: null });
     expect([status, json.openapi, json.info.version]).toEqual([200, "3.1.0", "0.1.0"]);
+    for (const path of ["/v1/docs", "/v1/openapi.json"]) {
+      const { headers } = await world.call("GET", path, { key: null });
+      expect(["deprecation", "sunset", "link"].map((name) => headers.get(name))).toEqual([
+        ...["@1780272000", "Sun, 15 Nov 2026 00:00:00 GMT", expect.stringContaining("successor-version")],
+      ]);
+    }
     const page = await world.call("GET", "/v1/docs", { key: null });
     expect([page.status, page.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
     expect((await world.call("GET", "/docs/start.js", { key: null })).text).toContain("/v1/openapi.json");

@@ -8,6 +8,7 @@ import type { Answering } from "../http/reply.ts";
 import type { Router } from "../http/router.ts";
 import { invokeDocument } from "../invoke/openapi.ts";
 import { restV1Document } from "../rest-v1/openapi.ts";
+import { retirementHeaders } from "../rest-v1/retirement.ts";
 import { openApiDocument } from "./openapi.ts";
 
 const assets = {
@@ -36,6 +37,7 @@ const documents = [
 
 const OLD = {
   url: "/v1/openapi.json",
+  page: "/v1/docs",
   name: "REST v1: deprecated, for clients that were written for it",
   made: restV1Document,
 };
@@ -59,14 +61,15 @@ export function mountDocs(router: Router, { restV1 }: { restV1: boolean }): void
   const served = restV1 ? [...documents, OLD] : documents;
   for (const { url, made } of served) {
     let bytes: Buffer | undefined;
-    router.add(["GET"], url, (_request, reply) => {
+    router.add(["GET"], url, (request, reply) => {
+      if (url === OLD.url) Object.assign(reply.headers, retirementHeaders(request));
       // As bytes, of which all answers share one copy.
       bytes ??= Buffer.from(JSON.stringify(made()));
       return reply.type("application/json; charset=utf-8").send(bytes);
     });
   }
   mountPage(router, { path: "/docs", script: "/docs/start.js" }, startScript(served, documents[0]!.name));
-  if (restV1) mountPage(router, { path: "/v1/docs", script: "/docs/start-v1.js" }, startScript(served, OLD.name));
+  if (restV1) mountPage(router, { path: OLD.page, script: "/docs/start-v1.js" }, startScript(served, OLD.name));
   const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
   for (const [name, type] of Object.entries(assets))
     router.add(["GET"], `/docs/${name}`, asset(join(folder, name), type));
@@ -74,9 +77,13 @@ export function mountDocs(router: Router, { restV1 }: { restV1: boolean }): void
 
 /** A page that begins with one of the documents. */
 function mountPage(router: Router, { path, script }: { path: string; script: string }, text: string): void {
-  router.add(["GET"], path, (_request, reply) =>
-    reply.type("text/html; charset=utf-8").header("Content-Security-Policy", contentSecurityPolicy).send(page(script)),
-  );
+  router.add(["GET"], path, (request, reply) => {
+    if (path === OLD.page) Object.assign(reply.headers, retirementHeaders(request));
+    return reply
+      .type("text/html; charset=utf-8")
+      .header("Content-Security-Policy", contentSecurityPolicy)
+      .send(page(script));
+  });
   router.add(["GET"], script, (_request, reply) => reply.type("text/javascript; charset=utf-8").send(text));
 }
 
