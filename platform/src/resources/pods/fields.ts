@@ -1,5 +1,5 @@
 /** What the terms of a caller make of a Pod, and which of them it cannot have. */
-import { isDataCenter, poolOfType } from "../../catalog/compute.ts";
+import { gpuType, isDataCenter, poolOfType } from "../../catalog/compute.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
 import { MOST_PUBLISHED } from "../../ports/compute/publish.ts";
@@ -94,7 +94,7 @@ export function created(terms: PodTerms): PodConfig {
     ...present(plain),
     ...{ name, image },
     ...commandOf({ args, entrypoint, cmd }),
-    ...(gpu && { gpu: gpuFrom(gpu) }),
+    ...(gpu && { gpu: gpuFrom(gpu, plain.cloud) }),
     ...(cpu && { cpu: cpuFrom(cpu) }),
     mounts: withoutEmpty(mounts),
     template: templateId ?? null,
@@ -170,9 +170,10 @@ function withoutEmpty({ persistent, network = [] }: KeptPod["mounts"]): KeptPod[
   return { ...(persistent && { persistent }), ...(network.length > 0 && { network }) };
 }
 
-function gpuFrom({ types, count = 1, ...rest }: NonNullable<PodTerms["gpu"]>): PodGpu {
-  const unknown = types.find((type) => poolOfType(type) === undefined);
+function gpuFrom({ types: named, count = 1, ...rest }: NonNullable<PodTerms["gpu"]>, cloud?: KeptPod["cloud"]): PodGpu {
+  const unknown = named.find((type) => poolOfType(type) === undefined);
   if (unknown !== undefined) throw problem("rule-broken", `There is no GPU type '${unknown}'.`);
+  const types = soldIn(cloud ?? "SECURE", named, count);
   const { allowedCudaVersions = [], minCudaVersion = null, minRamPerGpu = null, minVcpuPerGpu = null } = rest;
   if (allowedCudaVersions.length > 0 && minCudaVersion !== null)
     throw problem(
@@ -180,6 +181,25 @@ function gpuFrom({ types, count = 1, ...rest }: NonNullable<PodTerms["gpu"]>): P
       "'gpu.allowedCudaVersions' and 'gpu.minCudaVersion' exclude each other; send one of them.",
     );
   return { types, count, allowedCudaVersions, minCudaVersion, minRamPerGpu, minVcpuPerGpu };
+}
+
+/** Those of which a cloud sells so many at once. A secure cloud sells its machines' own types too, whatever the catalog offers there. */
+function soldIn(cloud: KeptPod["cloud"], types: readonly string[], count: number): string[] {
+  const mostOf = (type: string) => {
+    const { secure = true, community = true, maxCount } = gpuType(type) ?? {};
+    if (cloud === "COMMUNITY") return community ? (maxCount?.community ?? count) : 0;
+    return secure ? (maxCount?.secure ?? count) : count;
+  };
+  const sold = types.filter((type) => mostOf(type) >= count);
+  if (sold.length > 0) return sold;
+  const [type = ""] = types;
+  const most = mostOf(type);
+  throw problem(
+    "rule-broken",
+    most === 0
+      ? `'${type}' is not offered in the ${cloud} cloud: choose another type or cloud.`
+      : `'gpu.count' is ${count}, and a Pod in the ${cloud} cloud has at most ${most} of '${type}'.`,
+  );
 }
 
 /** Rules across fields, the same for a new Pod and a changed one. */

@@ -39,7 +39,7 @@ const whole: Required<KeptPod> = {
   ports: ["8080/http"],
   registry: null,
   gpu: {
-    types: ["NVIDIA A40", "NVIDIA L4"],
+    types: ["NVIDIA L40", "NVIDIA L40S"],
     count: 2,
     allowedCudaVersions: ["12.4"],
     minCudaVersion: null,

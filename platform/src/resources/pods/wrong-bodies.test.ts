@@ -20,6 +20,16 @@ const wrong: [string, object, object][] = [
     broken("'vcpuCount' of 'cpu3c' must be a power of two from 2 to 32."),
   ],
   [
+    "a type that the cloud does not offer",
+    { name, image, cloud: "COMMUNITY", gpu: { id: "NVIDIA A40" } },
+    broken("'NVIDIA A40' is not offered in the COMMUNITY cloud: choose another type or cloud."),
+  ],
+  [
+    "more GPUs than are sold at once",
+    { name, image, gpu: { id: "NVIDIA A40", count: 11 } },
+    broken("'gpu.count' is 11, and a Pod in the SECURE cloud has at most 10 of 'NVIDIA A40'."),
+  ],
+  [
     "two rules for CUDA",
     { name, image, gpu: { ...gpu, allowedCudaVersions: ["12.8"], minCudaVersion: "12.1" } },
     broken("'gpu.allowedCudaVersions' and 'gpu.minCudaVersion' exclude each other; send one of them."),
