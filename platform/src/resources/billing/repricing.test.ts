@@ -153,9 +153,11 @@ test("a Pod that an older release started pays no disk twice", async () => {
 });
 
 test("a Pod of the community cloud costs what GPUs cost there", async () => {
-  await using world = await setupPods({ machine: TWO_GPUS });
-  const { id } = await world.create({ ...GPU_POD, cloud: "COMMUNITY" });
-  expect(told(await spansOf(world, id), "running", world.clock.now())).toEqual([[0, null, 0.35]]);
-  const { json } = await world.call("GET", `/v2/catalog/gpus/${encodeURIComponent(A40)}`);
-  expect(json.price.community).toBe(0.35);
+  const type = "NVIDIA RTX A6000";
+  const capacity = { ...TWO_GPUS.capacity, gpus: [{ type, count: 2, virtual: false }] };
+  await using world = await setupPods({ machine: { capacity } });
+  const { id } = await world.create({ ...GPU_POD, gpu: { id: type }, cloud: "COMMUNITY" });
+  expect(told(await spansOf(world, id), "running", world.clock.now())).toEqual([[0, null, 0.33]]);
+  const { json } = await world.call("GET", `/v2/catalog/gpus/${encodeURIComponent(type)}`);
+  expect(json.price.community).toBe(0.33);
 });

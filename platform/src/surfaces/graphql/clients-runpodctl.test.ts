@@ -90,7 +90,7 @@ test("create pod, the older command: empty texts and a list that is null mean no
       podFindAndDeployOnDemand(input: $input) { id costPerHr desiredStatus lastStatusChange }
     }`;
   const input = {
-    cloudType: "COMMUNITY",
+    cloudType: "SECURE",
     containerDiskInGb: 20,
     deployCost: 0,
     dataCenterId: "",
