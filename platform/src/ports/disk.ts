@@ -1,5 +1,5 @@
 /** The disk of the data folder: how much room it has, some that is held back for the worst, and whether the folder is still there. */
-import { rmSync } from "node:fs";
+import { readFileSync, rmSync } from "node:fs";
 import { open, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Duty, every } from "../kernel/background.ts";
@@ -43,8 +43,24 @@ export interface DiskRoom {
 
 export async function roomIn(folder: string): Promise<DiskRoom> {
   const { bavail, bfree, bsize, blocks } = await statfs(folder);
-  // Some file systems keep a part for root alone.
-  return { freeBytes: (process.getuid!() === 0 ? bfree : bavail) * bsize, totalBytes: blocks * bsize };
+  // Some file systems keep a part for those who may take more than others. In a container, root often may not.
+  return { freeBytes: (mayTakeAll() ? bfree : bavail) * bsize, totalBytes: blocks * bsize };
+}
+
+const CAP_SYS_RESOURCE = 24n;
+
+/** Whether the kernel gives this process also the blocks that a file system keeps back. */
+const mayTakeAll = once(() => {
+  const rights = /^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0";
+  return ((BigInt(`0x${rights}`) >> CAP_SYS_RESOURCE) & 1n) === 1n;
+});
+
+function once<T>(find: () => T): () => T {
+  let found: { value: T } | undefined;
+  return () => {
+    found ??= { value: find() };
+    return found.value;
+  };
 }
 
 /** The last room of the disk, which is for records: programs are stopped before they take it. */
