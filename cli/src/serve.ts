@@ -12,9 +12,13 @@ export function serveCommand(): Command {
     if (flag) command.option(`--${flag} <${value}>`, help);
   }
   return command.addOption(refusedDatabaseUrl()).action(async (flags: Record<string, string | undefined>) => {
-    const { ownerKeyFile, ownerKeyWasShown, processSettings, serve } = await import("@millrace/platform/main.ts");
+    const { ownerKeyFile, ownerKeyWasShown, processSettings, serve, unreadVariables } = await import(
+      "@millrace/platform/main.ts"
+    );
     const { LastGuard } = await import("@millrace/platform/last-guard.ts");
     const settings = processSettings(flags);
+    const unread = unreadVariables();
+    if (unread) console.error(`millrace: ${unread}`);
     const server = await serve(settings);
     const exit = (code: number) => process.exit(code);
     const end = () => holding(server[Symbol.asyncDispose]());

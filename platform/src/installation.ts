@@ -1,6 +1,6 @@
 /** An installation's data, opened with or without a server around it: for the server, and for commands. */
 import { existsSync, readFileSync } from "node:fs";
-import { mkdir, readdir, rm } from "node:fs/promises";
+import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import type { ServiceParts } from "./account-services.ts";
@@ -18,7 +18,9 @@ import type { Rewrapped } from "./resources/secrets/master-keys.ts";
 import { announced } from "./server-address.ts";
 import type { Services, Surroundings } from "./services.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "./settings.ts";
+import { folderTrouble, orTrouble, sqliteTrouble } from "./start-trouble.ts";
 import { findDamage, lockAlone, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
+import { unknownVariables } from "./unknown-variables.ts";
 
 export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
 export const ownerKeyFile = (settings: Settings) => join(settings.data, "api-key");
@@ -36,15 +38,34 @@ export function processSettings(flags: Record<string, string | undefined> = {}):
   if (databaseUrlFile === undefined) return settings;
   if (databaseUrl)
     throw new Error("MILLRACE_DATABASE_URL and MILLRACE_DATABASE_URL_FILE are both set: set one of them");
-  const written = readFileSync(databaseUrlFile, "utf8").trim();
+  const written = readUrl(databaseUrlFile);
   if (written === "") throw new Error(`${databaseUrlFile} is empty: it must hold the URL of a PostgreSQL database`);
   return { ...settings, databaseUrl: written };
+}
+
+/** Variables of this process that look like settings and are none, as one line; what is nearly a setting is refused. */
+export const unreadVariables = () => unknownVariables(process.env);
+
+function readUrl(file: string): string {
+  try {
+    return readFileSync(file, "utf8").trim();
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Error(
+      `${file}, named by --database-url-file or MILLRACE_DATABASE_URL_FILE, cannot be read (${code}): name a file that this user may read`,
+      { cause },
+    );
+  }
 }
 
 /** Whatever this process makes, the database files included, is its owner's alone. */
 export async function makeDataFolder({ data }: Settings): Promise<void> {
   process.umask(0o077);
-  await mkdir(data, { recursive: true, mode: 0o700 });
+  const make = async () => {
+    await mkdir(data, { recursive: true, mode: 0o700 });
+    await access(data, constants.R_OK | constants.W_OK | constants.X_OK);
+  };
+  await orTrouble(make, (error) => folderTrouble(error, data));
 }
 
 export interface Installation extends Services, AsyncDisposable {
@@ -79,7 +100,11 @@ export async function openInstallation(
   const keys = await loadMasterKeys(source, parts.random);
   const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
   const uniqueNames = settings.uniqueNames !== "off";
-  const services = await openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames });
+  // Damage shows at the first page that is read, not when the file is opened.
+  const services = await orTrouble(
+    () => openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames }),
+    (error) => sqliteTrouble(error, join(settings.data, "store.db")),
+  );
   const kept = opened.move();
   return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }

@@ -30,6 +30,7 @@ export {
   ownerKeyWasShown,
   processSettings,
   rotateMasterKey,
+  unreadVariables,
 } from "./installation.ts";
 export type { Settings };
 

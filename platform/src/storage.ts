@@ -13,19 +13,33 @@ import type { Queue } from "./ports/queue/queue.ts";
 import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Settings } from "./settings.ts";
+import { orTrouble, postgresTrouble, sqliteTrouble } from "./start-trouble.ts";
 
 export type { Presence };
 
 /** How long PostgreSQL is waited for. */
 const patienceIn = ({ databaseTimeoutS }: Settings) => ({ answerMs: databaseTimeoutS * 1000 });
 
+const inSqlite = <T>(file: string, open: (file: string) => T | Promise<T>): Promise<T> =>
+  orTrouble(
+    () => open(file),
+    (error) => sqliteTrouble(error, file),
+  );
+
+const inPostgres = <T>(url: string, open: (url: string) => Promise<T>): Promise<T> =>
+  orTrouble(
+    () => open(url),
+    (error) => postgresTrouble(error, url),
+  );
+
 export async function openStore(
   settings: Settings,
   { thread, disk }: { thread: boolean; disk?: Disk | undefined },
 ): Promise<Store> {
-  if (!settings.databaseUrl) return SqliteStore.open(join(settings.data, "store.db"), { thread, disk });
+  const { data, databaseUrl } = settings;
+  if (!databaseUrl) return inSqlite(join(data, "store.db"), (file) => SqliteStore.open(file, { thread, disk }));
   const { PostgresStore } = await import("./adapters/postgres/postgres-store.ts");
-  return PostgresStore.open(settings.databaseUrl, patienceIn(settings));
+  return inPostgres(databaseUrl, (url) => PostgresStore.open(url, patienceIn(settings)));
 }
 
 export async function openLimits(settings: Settings): Promise<Limits> {
@@ -72,7 +86,9 @@ export async function openQueue(
   if (!settings.databaseUrl) {
     const { SqliteQueue } = await import("./adapters/sqlite/sqlite-queue.ts");
     const { MemorySignals } = await import("./ports/signals/memory-signals.ts");
-    const queue = opened.use(await SqliteQueue.open(settings.data, { clock, random, ...(disk && { disk }) }));
+    const around = { clock, random, ...(disk && { disk }) };
+    const opening = inSqlite(join(settings.data, "queue.db"), () => SqliteQueue.open(settings.data, around));
+    const queue = opened.use(await opening);
     const signals = opened.use(new MemorySignals());
     const kept = opened.move();
     return { queue, signals, alone: true, [Symbol.asyncDispose]: () => kept.disposeAsync() };
@@ -107,11 +123,12 @@ export async function enter(
   opened: AsyncDisposableStack,
 ): Promise<Presence | undefined> {
   if (!settings.databaseUrl) {
-    opened.use(lockFolder(settings.data));
+    opened.use(await inSqlite(join(settings.data, "server.lock"), () => lockFolder(settings.data)));
     return undefined;
   }
   const { PostgresPresence } = await import("./adapters/postgres/presence.ts");
-  return opened.use(await PostgresPresence.open(settings.databaseUrl, clock, patienceIn(settings)));
+  const enter = (url: string) => PostgresPresence.open(url, clock, patienceIn(settings));
+  return opened.use(await inPostgres(settings.databaseUrl, enter));
 }
 
 /** Everything that an installation keeps, for something that no server may see half done. */

@@ -1,0 +1,103 @@
+/** Why the data of an installation cannot be opened, and what to do about it: one sentence each, for whoever starts a server or a command. */
+import { isProblem } from "./kernel/problem.ts";
+
+const say = (text: string, cause: unknown) => new Error(text, { cause });
+
+const ANOTHER_FOLDER = "or name another folder with --data (MILLRACE_DATA)";
+
+/** Anything that is not about the folder is passed on as it is. */
+export function folderTrouble(error: unknown, data: string): unknown {
+  switch ((error as NodeJS.ErrnoException).code) {
+    case "EEXIST":
+      return say(`the data folder ${data} is a file: move it away, ${ANOTHER_FOLDER}.`, error);
+    case "ENOTDIR":
+      return say(
+        `the data folder ${data} cannot be made, since a part of its path is a file: name another one.`,
+        error,
+      );
+    case "EACCES":
+    case "EPERM":
+      return say(
+        `the data folder ${data} may not be written by this user: give it to the user with 'chown', ${ANOTHER_FOLDER}.`,
+        error,
+      );
+    case "EROFS":
+      return say(
+        `the data folder ${data} is on a file system that is mounted read-only: remount it, ${ANOTHER_FOLDER}.`,
+        error,
+      );
+    case "ENOSPC":
+    case "EDQUOT":
+      return say(
+        `the data folder ${data} cannot be made, since the disk is full: make room, ${ANOTHER_FOLDER}.`,
+        error,
+      );
+    default:
+      return error;
+  }
+}
+
+/** What SQLite says by number: `PERM`, `READONLY`, `IOERR`, `CORRUPT`, `CANTOPEN`, `NOTADB`. The lower byte is what matters. */
+const SQLITE: Record<number, string> = {
+  3: "this user may not open it: give it to the user with 'chown'",
+  8: "this user may not write it: give it to the user with 'chown'",
+  10: "the disk failed to read or write it: look into the system's log for what is wrong with the disk",
+  11: "it is damaged: restore it from a backup, or rescue what can be read with 'sqlite3 FILE .recover'",
+  14: "it is a folder, or this user may not open it: look at what is there, and give it to the user with 'chown'",
+  26: "it is no SQLite database: move it away if it is not Millrace's, or restore it from a backup",
+};
+
+/** Anything that SQLite did not say is passed on as it is. */
+export function sqliteTrouble(error: unknown, file: string): unknown {
+  const { errcode } = error as { errcode?: unknown };
+  const why = typeof errcode === "number" ? SQLITE[errcode & 0xff] : undefined;
+  return why === undefined ? error : say(`${file} cannot be opened: ${why.replace("FILE", file)}.`, error);
+}
+
+const CHECK_ADDRESS = "check that PostgreSQL runs there, and the address in MILLRACE_DATABASE_URL";
+
+/** By the codes of the system and of PostgreSQL. */
+const POSTGRES: Record<string, string> = {
+  ECONNREFUSED: `nothing listens there: ${CHECK_ADDRESS}`,
+  ENOTFOUND: `there is no host of that name: ${CHECK_ADDRESS}`,
+  EAI_AGAIN: `the name of the host could not be looked up: check the network, and ${CHECK_ADDRESS}`,
+  ENOENT: `there is no such socket: ${CHECK_ADDRESS}`,
+  "28P01": "it refuses the user or the password: check both in MILLRACE_DATABASE_URL",
+  "28000": "it does not let this user in: check the user in MILLRACE_DATABASE_URL, and pg_hba.conf",
+  "3D000": "it has no such database: make it with 'createdb', or check the name in MILLRACE_DATABASE_URL",
+  "42501": "the user lacks a right: make it the owner of the database",
+  "53300": "it has no connection left: raise max_connections, or end what holds the others",
+  "57P03": "it is starting or stopping: start Millrace again when it is up",
+};
+
+/** Without the password. What is about something else is passed on as it is. */
+export function postgresTrouble(error: unknown, url: string): unknown {
+  const cause = (error as { cause?: unknown }).cause ?? error;
+  const code = String((cause as { code?: unknown }).code ?? "");
+  const why =
+    POSTGRES[code] ?? (isProblem(error, "unavailable") ? `${wordsOf(cause, url)}: ${CHECK_ADDRESS}` : undefined);
+  return why === undefined ? error : say(`PostgreSQL at ${placeIn(url)} cannot be used: ${why}.`, error);
+}
+
+function wordsOf(cause: unknown, url: string): string {
+  const { password } = URL.parse(url) ?? {};
+  const said = (cause as Error).message || "it cannot be reached";
+  return password && said.includes(password) ? "it cannot be reached" : said;
+}
+
+function placeIn(url: string): string {
+  const parsed = URL.parse(url);
+  if (!parsed)
+    return "the address in MILLRACE_DATABASE_URL, which is no URL such as postgres://user:password@host/database,";
+  const host = parsed.host || parsed.searchParams.get("host") || "the local socket";
+  return `${host}${parsed.pathname}${parsed.username ? ` as ${decodeURIComponent(parsed.username)}` : ""}`;
+}
+
+/** What opens, or the trouble told by `told`. */
+export async function orTrouble<T>(opening: () => T | Promise<T>, told: (error: unknown) => unknown): Promise<T> {
+  try {
+    return await opening();
+  } catch (error) {
+    throw told(error);
+  }
+}

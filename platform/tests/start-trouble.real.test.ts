@@ -1,0 +1,94 @@
+/** Starts that fail or wait: each says in one sentence what is wrong and what to do, without a stack. */
+import { execFile } from "node:child_process";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { describe, expect, test } from "vitest";
+import { launcher, run, startServer, temporaryFolder } from "./process.ts";
+
+/** What a start says that must fail. */
+async function refusal(data: string, env: Record<string, string> = {}): Promise<string> {
+  const { code, stderr } = await run(launcher, ["serve", "--data", data, "--port", "0"], {
+    env: { MILLRACE_COMPUTE: "none", ...env },
+  });
+  expect([code, stderr.trim().split("\n").length]).toEqual([1, 1]);
+  return stderr.trim().replace(/^millrace: /, "");
+}
+
+describe("the data folder", () => {
+  test("is a file, or below one", async () => {
+    await using folder = await temporaryFolder();
+    const file = join(folder.path, "file");
+    await writeFile(file, "");
+    expect(await refusal(file)).toBe(
+      `the data folder ${file} is a file: move it away, or name another folder with --data (MILLRACE_DATA).`,
+    );
+    expect(await refusal(join(file, "data"))).toContain("cannot be made, since a part of its path is a file");
+  });
+
+  test.runIf(process.getuid!() === 0)("may not be written by this user", async () => {
+    await using folder = await temporaryFolder();
+    const data = join(folder.path, "data");
+    await mkdir(data, { mode: 0o700 });
+    await promisify(execFile)("chmod", ["755", folder.path]);
+    const child = [
+      "--reuid=65534",
+      "--regid=65534",
+      "--clear-groups",
+      launcher,
+      "serve",
+      "--data",
+      data,
+      "--port",
+      "0",
+    ];
+    const { code, stderr } = await run("setpriv", child);
+    expect([code, stderr]).toEqual([
+      1,
+      `millrace: the data folder ${data} may not be written by this user: give it to the user with 'chown', ` +
+        "or name another folder with --data (MILLRACE_DATA).\n",
+    ]);
+  });
+});
+
+describe("the database", () => {
+  test.each(["store.db", "queue.db", "server.lock"])("%s is no database", async (name) => {
+    await using folder = await temporaryFolder();
+    await writeFile(join(folder.path, name), "not a database at all, but a note to somebody");
+    expect(await refusal(folder.path)).toBe(
+      `${join(folder.path, name)} cannot be opened: it is no SQLite database: ` +
+        "move it away if it is not Millrace's, or restore it from a backup.",
+    );
+  });
+
+  test("is damaged", async () => {
+    await using folder = await temporaryFolder();
+    const server = await startServer(folder.path);
+    await server.end("SIGTERM");
+    const file = join(folder.path, "store.db");
+    await promisify(execFile)("dd", ["if=/dev/urandom", `of=${file}`, "bs=4096", "seek=1", "count=30", "conv=notrunc"]);
+    expect(await refusal(folder.path)).toContain(`${file} cannot be opened: it is damaged: restore it from a backup`);
+  });
+
+  test("is a PostgreSQL that is not there: its address, without the password", async () => {
+    await using folder = await temporaryFolder();
+    const said = await refusal(folder.path, { MILLRACE_DATABASE_URL: "postgres://me:hidden-word@127.0.0.1:9/records" });
+    expect(said).toBe(
+      "PostgreSQL at 127.0.0.1:9/records as me cannot be used: nothing listens there: " +
+        "check that PostgreSQL runs there, and the address in MILLRACE_DATABASE_URL.",
+    );
+    expect(await refusal(folder.path, { MILLRACE_DATABASE_URL: "postgres://me:hidden-word@:::/x" })).not.toContain(
+      "hidden-word",
+    );
+    expect(await refusal(folder.path, { MILLRACE_DATABASE_URL_FILE: "/nowhere/url" })).toContain(
+      "/nowhere/url, named by --database-url-file or MILLRACE_DATABASE_URL_FILE, cannot be read (ENOENT)",
+    );
+  });
+});
+
+test("a variable that is nearly a setting stops the start, any other is told of", async () => {
+  await using folder = await temporaryFolder();
+  expect(await refusal(folder.path, { MILLRACE_PROT: "1" })).toContain("MILLRACE_PROT is no setting; MILLRACE_PORT is");
+  await using server = await startServer(folder.path, { env: { MILLRACE_COLOUR_OF_SKY: "blue" } });
+  expect(server.log()).toContain("no setting has such a name: MILLRACE_COLOUR_OF_SKY.");
+});
