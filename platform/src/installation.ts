@@ -85,11 +85,12 @@ export async function openInstallation(
   { thread = true, publicUrl, presence, disk, ...given }: Partial<Surroundings> & InstallationOptions = {},
 ): Promise<Installation> {
   const parts = { ...real, ...given };
+  const say = given.log ? (text: string) => given.log!.info({}, text) : sayToCaller;
   await makeDataFolder(settings);
   if (!disk) await lookForDamage(settings);
   await using opened = new AsyncDisposableStack();
   const [store, { openServices }] = await Promise.all([
-    openStore(settings, { thread, disk: disk ?? commandDisk(settings.data) }),
+    openStore(settings, { thread, disk: disk ?? commandDisk(settings.data), say }),
     loadServices(),
   ]);
   opened.use(store);
@@ -119,7 +120,7 @@ export async function openRecords(settings: Settings, { makes = false } = {}): P
   await refuseNoInstallation(settings, makes);
   await makeDataFolder(settings);
   await lookForDamage(settings);
-  const store = await openStore(settings, { thread: false, disk: commandDisk(settings.data) });
+  const store = await openStore(settings, { thread: false, disk: commandDisk(settings.data), say: sayToCaller });
   return {
     ...real,
     store: new CompanionStore(store),
@@ -175,7 +176,7 @@ async function removeHere(settings: Settings, installation: Installation): Promi
   using lock = settings.databaseUrl ? undefined : tryLockFolder(settings.data);
   if (!settings.databaseUrl && !lock) return;
   await using opened = new AsyncDisposableStack();
-  const { queue } = opened.use(await openQueue(settings, real));
+  const { queue } = opened.use(await openQueue(settings, { ...real, say: sayToCaller }));
   const { endpointRemovers } = await import("./resources/removers.ts");
   const logs = opened.use(await openLogs(settings, () => undefined));
   const { removals } = installation;
@@ -201,7 +202,7 @@ export async function rotateMasterKey(
   if (file) await addMasterKey(file, random);
   progress();
   const { masterKeys } = opened.use(await openInstallation(settings, { thread: false, random }));
-  const { queue } = opened.use(await openQueue(settings, { ...real, random }));
+  const { queue } = opened.use(await openQueue(settings, { ...real, random, say: sayToCaller }));
   const rewrapped = await masterKeys.rewrapAll(queue, progress);
   if (file) await dropOldMasterKeys(file);
   return rewrapped;

@@ -64,7 +64,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const isOwners = async (account: string): Promise<boolean> => installation.accounts.isFirst(account);
   const opening = openTogether(opened, [
     openInstallation(settings, { ...parts, presence, disk, publicUrl: () => settings.publicUrl ?? url }),
-    openQueue(settings, { ...parts, disk }),
+    openQueue(settings, { ...parts, disk, say: (text) => parts.log.info({}, text) }),
     openLimits(settings),
     openHost(settings, parts, isOwners),
   ]);

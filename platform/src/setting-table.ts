@@ -103,6 +103,15 @@ export const settingTable = {
     about: "command that prints the master key",
     read: text,
   },
+  upgradeCopy: {
+    flag: "upgrade-copy",
+    variable: "MILLRACE_UPGRADE_COPY",
+    value: "WHETHER",
+    default: "on",
+    about:
+      "whether a SQLite file of an older release is copied inside the data folder before it is brought to today's format: on or off",
+    read: oneOf(["on", "off"]),
+  },
   ...limitSettings,
   graphqlIntrospection: {
     flag: "graphql-introspection",

@@ -17,6 +17,9 @@ import { orTrouble, postgresTrouble, sqliteTrouble } from "./start-trouble.ts";
 
 export type { Presence };
 
+/** Told what is done to the data before it can be used. */
+export type Say = (text: string) => void;
+
 /** How long PostgreSQL is waited for. */
 const patienceIn = ({ databaseTimeoutS }: Settings) => ({ answerMs: databaseTimeoutS * 1000 });
 
@@ -34,12 +37,14 @@ const inPostgres = <T>(url: string, open: (url: string) => Promise<T>): Promise<
 
 export async function openStore(
   settings: Settings,
-  { thread, disk }: { thread: boolean; disk?: Disk | undefined },
+  { thread, disk, say }: { thread: boolean; disk?: Disk | undefined; say: Say },
 ): Promise<Store> {
   const { data, databaseUrl } = settings;
-  if (!databaseUrl) return inSqlite(join(data, "store.db"), (file) => SqliteStore.open(file, { thread, disk }));
+  const upgrading = { say, copies: settings.upgradeCopy === "on" };
+  if (!databaseUrl)
+    return inSqlite(join(data, "store.db"), (file) => SqliteStore.open(file, { thread, disk, upgrading }));
   const { PostgresStore } = await import("./adapters/postgres/postgres-store.ts");
-  return inPostgres(databaseUrl, (url) => PostgresStore.open(url, patienceIn(settings)));
+  return inPostgres(databaseUrl, (url) => PostgresStore.open(url, { ...patienceIn(settings), say }));
 }
 
 export async function openLimits(settings: Settings): Promise<Limits> {
@@ -80,13 +85,14 @@ export interface OpenQueue extends AsyncDisposable {
 /** The queue and its signals: both in this process, or both in PostgreSQL. */
 export async function openQueue(
   settings: Settings,
-  { clock, random, disk }: { clock: Clock; random: Random; disk?: Disk },
+  { clock, random, disk, say }: { clock: Clock; random: Random; disk?: Disk; say: Say },
 ): Promise<OpenQueue> {
   await using opened = new AsyncDisposableStack();
   if (!settings.databaseUrl) {
     const { SqliteQueue } = await import("./adapters/sqlite/sqlite-queue.ts");
     const { MemorySignals } = await import("./ports/signals/memory-signals.ts");
-    const around = { clock, random, ...(disk && { disk }) };
+    const upgrading = { say, copies: settings.upgradeCopy === "on" };
+    const around = { clock, random, upgrading, ...(disk && { disk }) };
     const opening = inSqlite(join(settings.data, "queue.db"), () => SqliteQueue.open(settings.data, around));
     const queue = opened.use(await opening);
     const signals = opened.use(new MemorySignals());
@@ -95,7 +101,7 @@ export async function openQueue(
   }
   const { PostgresQueue } = await import("./adapters/postgres/postgres-queue.ts");
   const { PostgresSignals } = await import("./adapters/postgres/postgres-signals.ts");
-  const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random, ...patienceIn(settings) }));
+  const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random, say, ...patienceIn(settings) }));
   const signals = opened.use(
     await PostgresSignals.open(settings.databaseUrl, { clock, random, ...patienceIn(settings) }),
   );

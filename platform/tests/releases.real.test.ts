@@ -1,6 +1,6 @@
 /** Upgrades: the data folder of every release opens with the code of today, and everything in it can be read. */
 import { readdirSync } from "node:fs";
-import { cp, readFile } from "node:fs/promises";
+import { cp, readFile, rename } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
@@ -40,6 +40,19 @@ describe.each(readdirSync(releases))("the data folder of release %s", (version) 
     const path = `/v2/account/secrets/${listed[0].id}`;
     expect((await server.call("PATCH", path, { key: readerKey, body })).status).toBe(403);
     expect((await server.call("PATCH", path, { key: ownerKey, body })).json.description).toBe("changed");
+  });
+
+  test("is copied before it is changed, and the log says where to and how long it took", async () => {
+    await using folder = await copied();
+    const file = join(folder.data, "store.db");
+    await using server = await startServer(folder.data);
+    await server.end("SIGTERM");
+    const copy = /A copy of it as it was is in (\S+): remove/.exec(server.log())?.[1];
+    expect(copy).toMatch(/store\.db\.format-\d+$/);
+    expect(server.log()).toMatch(/brought \S+store\.db from format \d+ to \d+ in \d+ ms/);
+    await rename(copy!, file);
+    await using installation = await openInstallation(settingsFrom({}, { data: folder.data }), { thread: false });
+    expect((await installation.accounts.firstOwner()).account).toBeTruthy();
   });
 
   test("gives its secrets' values to a boot", async () => {

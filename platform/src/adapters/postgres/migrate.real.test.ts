@@ -65,3 +65,16 @@ test("a migration that fails leaves nothing behind", async () => {
   await migrate(world.pool, "notes", [first]);
   expect(await query(world.pool, "SELECT text FROM notes")).toEqual([{ text: "first" }]);
 });
+
+test("what is brought forward is told, with the word that no copy is made", async () => {
+  await using world = await setup();
+  const said: string[] = [];
+  const say = (text: string) => said.push(text);
+  await migrate(world.pool, "notes", [first], { say });
+  expect(said).toEqual([]);
+  await migrate(world.pool, "notes", [first, second], { say });
+  expect(said).toEqual([
+    "bringing the notes in PostgreSQL from format 1 to 2. No copy is made before: that is done with pg_dump, before a new release is started.",
+    expect.stringMatching(/^brought the notes in PostgreSQL from format 1 to 2 in \d+ ms$/),
+  ]);
+});

@@ -1,4 +1,5 @@
 /** Schemas in PostgreSQL: each component's tables, brought forward by whichever node starts first. */
+import { realClock } from "../../kernel/clock.ts";
 import { type Pool, type Sql, transaction } from "./pool.ts";
 
 /** Any number that nobody else uses for an advisory lock: "millrace" in bytes. */
@@ -7,15 +8,31 @@ const MIGRATION_LOCK = "7883951835720016741";
 /** An index over everything takes its time, and so does another node's. */
 const PATIENCE = { answerMs: 3_600_000 };
 
+export interface Migrating {
+  /** Told what is done, in a sentence at a time. */
+  say?: (text: string) => void;
+}
+
 /** Forward only; nodes that start at once take turns, and all but the first find nothing left to do. */
-export async function migrate(pool: Pool, component: string, migrations: readonly string[]): Promise<void> {
+export async function migrate(
+  pool: Pool,
+  component: string,
+  migrations: readonly string[],
+  { say = () => {} }: Migrating = {},
+): Promise<void> {
   const work = async (sql: Sql) => {
     // Held until the transaction ends. CREATE TABLE IF NOT EXISTS alone fails when two run it at the same moment.
     await sql("SELECT pg_advisory_xact_lock($1)", [MIGRATION_LOCK]);
     await sql("CREATE TABLE IF NOT EXISTS schema_versions (component text PRIMARY KEY, version integer NOT NULL)");
     const done = await schemaVersion(sql, component);
     if (done > migrations.length) throw newerSchema(component, done, migrations.length);
+    const isOlder = done > 0 && done < migrations.length;
+    const what = `the ${component} in PostgreSQL from format ${done} to ${migrations.length}`;
+    if (isOlder)
+      say(`bringing ${what}. No copy is made before: that is done with pg_dump, before a new release is started.`);
+    const began = realClock.monotonic();
     for (const migration of migrations.slice(done)) await sql(migration);
+    if (isOlder) say(`brought ${what} in ${Math.round(realClock.monotonic() - began)} ms`);
     await sql(
       `INSERT INTO schema_versions (component, version) VALUES ($1, $2)
        ON CONFLICT (component) DO UPDATE SET version = excluded.version WHERE schema_versions.version <> excluded.version`,

@@ -29,7 +29,7 @@ import type {
 } from "../../ports/queue/queue.ts";
 import { Batcher, Lane, regroup } from "./batcher.ts";
 import type { Patience } from "./connection.ts";
-import { migrate } from "./migrate.ts";
+import { type Migrating, migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
 import { applyInRounds, FIND, lockJobs } from "./postgres-apply.ts";
 import { type Begun, claimJobs } from "./postgres-claim.ts";
@@ -91,10 +91,11 @@ export class PostgresQueue implements Queue {
     });
   }
 
-  static async open(url: string, { random, ...patience }: Patience & { random: Random }): Promise<PostgresQueue> {
+  static async open(url: string, options: Patience & Migrating & { random: Random }): Promise<PostgresQueue> {
+    const { random, say, ...patience } = options;
     const pool = openPool(url, { settings: planSettings, ...patience });
     try {
-      await migrate(pool, "queue", migrations);
+      await migrate(pool, "queue", migrations, say && { say });
       const queue = new PostgresQueue(pool, random);
       await giveGrace(queue.#sql);
       return queue;

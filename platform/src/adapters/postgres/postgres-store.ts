@@ -14,7 +14,7 @@ import {
 } from "../../ports/store/store.ts";
 import { Batcher } from "./batcher.ts";
 import type { Patience } from "./connection.ts";
-import { migrate } from "./migrate.ts";
+import { type Migrating, migrate } from "./migrate.ts";
 import { endPool, openPool, type Pool, query, type Sql, type Statement, transaction } from "./pool.ts";
 import { counted, refusePast, selected, takeTurns } from "./postgres-counting.ts";
 
@@ -57,10 +57,10 @@ export class PostgresStore implements Store {
     this.#single = new Batcher((asked) => readOnce(pool, asked));
   }
 
-  static async open(url: string, patience: Patience = {}): Promise<PostgresStore> {
+  static async open(url: string, { say, ...patience }: Patience & Migrating = {}): Promise<PostgresStore> {
     const pool = openPool(url, patience);
     try {
-      await migrate(pool, "store", migrations);
+      await migrate(pool, "store", migrations, say && { say });
       return new PostgresStore(pool);
     } catch (error) {
       await endPool(pool);

@@ -8,12 +8,14 @@ import { isBrief, type Packed } from "./entry-wire.ts";
 import { NearFlusher } from "./near-flusher.ts";
 import { program } from "./queue-program.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
+import { type Upgrading, upgrade } from "./upgrade.ts";
 import { type Command, type Flusher, threadFlusher } from "./writer.ts";
 
 interface Surroundings {
   clock: MonotonicClock;
   random: Random;
   disk?: Disk;
+  upgrading?: Upgrading;
   writing?: keyof typeof WRITING;
 }
 
@@ -36,8 +38,10 @@ export class SqliteQueue extends EmbeddedQueue {
     this.#journal = journal;
   }
 
-  static async open(folder: string, { clock, random, disk, writing = "near" }: Surroundings): Promise<SqliteQueue> {
+  static async open(folder: string, surroundings: Surroundings): Promise<SqliteQueue> {
+    const { clock, random, disk, upgrading, writing = "near" } = surroundings;
     const file = join(folder, "queue.db");
+    if (upgrading) await upgrade(file, program.migrations, upgrading);
     const flusher = await WRITING[writing](file, clock);
     return new SqliteQueue(await SqliteJournal.open(file, join(folder, "payloads"), flusher, random, disk), clock);
   }

@@ -25,12 +25,15 @@ import {
   selected,
   writtenRow,
 } from "./store-program.ts";
+import { type Upgrading, upgrade } from "./upgrade.ts";
 import { GroupCommit, inlineFlusher, openForReading, refuseNew, threadFlusher } from "./writer.ts";
 
 interface StoreOptions {
   thread?: boolean;
   clock?: Clock;
   disk?: Disk | undefined;
+  /** Without it a file of an older release is brought forward without a word. */
+  upgrading?: Upgrading | undefined;
 }
 
 export class SqliteStore implements Store {
@@ -48,7 +51,8 @@ export class SqliteStore implements Store {
 
   /** `thread: false` suits a command that runs once and ends; a server keeps its event loop free. */
   static async open(file: string, options: StoreOptions = {}): Promise<SqliteStore> {
-    const { thread = true, clock = realClock, disk = anyDisk } = options;
+    const { thread = true, clock = realClock, disk = anyDisk, upgrading } = options;
+    if (upgrading) await upgrade(file, program.migrations, upgrading);
     const flusher = thread
       ? await threadFlusher(file, new URL("./store-program.ts", import.meta.url))
       : inlineFlusher(file, program);

@@ -123,11 +123,14 @@ export function openForReading(file: string): DatabaseSync {
   return db;
 }
 
+export const schemaOf = (db: DatabaseSync) =>
+  Number((db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version);
+
 /** Forward only; two processes that start at once take turns, and the second finds nothing left to do. */
-function migrate(db: DatabaseSync, migrations: readonly string[], file: string): void {
+export function migrate(db: DatabaseSync, migrations: readonly string[], file: string): void {
   db.exec("BEGIN IMMEDIATE");
   try {
-    const done = Number((db.prepare("PRAGMA user_version").get() as { user_version: number }).user_version);
+    const done = schemaOf(db);
     if (done > migrations.length) {
       throw new Error(
         `${file} has schema ${done}, but this release of Millrace knows schemas up to ${migrations.length}: ` +
