@@ -2,6 +2,7 @@
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
 import { isLoopback, nodeUrlOf } from "@millrace/platform/server-address.ts";
 import { allSettings } from "@millrace/platform/settings.ts";
+import { endingText, type UnderWay } from "@millrace/platform/under-way.ts";
 import { Command } from "commander";
 import { refusedDatabaseUrl } from "./installation.ts";
 
@@ -34,8 +35,8 @@ export function serveCommand(): Command {
       // What was acknowledged is on the disk: an end at once is a crash, after which the next start goes on.
       if (isEnding) return exit(130);
       isEnding = true;
-      if (signal === "SIGINT") console.error(ENDING);
-      end().then(() => exit(0), failed);
+      const said = signal === "SIGINT" ? server.underWay().then(sayEnding) : Promise.resolve();
+      said.then(end).then(() => exit(0), failed);
     };
     process.once("SIGTERM", endBySignal);
     process.on("SIGINT", endBySignal);
@@ -53,5 +54,4 @@ export function serveCommand(): Command {
 }
 
 /** To the person at the terminal; whoever sends SIGTERM reads the log. */
-const ENDING =
-  "millrace: ending; waiting for requests under way and for workers of this machine. Pods go on, jobs are kept. Ctrl-C again ends at once.";
+const sayEnding = (under: UnderWay | undefined) => console.error(`millrace: ${endingText(under)}`);

@@ -45,6 +45,7 @@ const parted = [
   "this-machine.ts",
   "ssh-port.ts",
   "listen-trouble.ts",
+  "under-way.ts",
 ];
 
 /** Which parts of the platform a part may import, beside itself. */
@@ -90,6 +91,7 @@ const mayImport = {
   "app.ts": [...rules, "contract.ts", "surfaces", "settings.ts", "services.ts", "app-parts.ts", "app-fleet.ts"],
   "last-guard.ts": ["kernel"],
   "listen-trouble.ts": [],
+  "under-way.ts": ["kernel", "ports"],
   "ssh-port.ts": ["kernel", "surfaces", "settings.ts", "server-address.ts"],
   "installation.ts": [
     ...["kernel", "ports", "adapters", "resources", "machines", "settings.ts", "server-address.ts"],

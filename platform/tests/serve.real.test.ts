@@ -146,7 +146,7 @@ describe("end", () => {
     await using folder = await temporaryFolder();
     await using server = await startServer(folder.path);
     expect(await server.end("SIGINT")).toBe(0);
-    expect(server.log()).toContain("millrace: ending; waiting for requests under way");
+    expect(server.log()).toContain("millrace: ending; no job is in progress and no worker runs. Ctrl-C again");
   });
 
   test.each([["SIGTERM"], ["SIGINT"]] as const)("%s ends it with 0, its log folded into its file", async (signal) => {

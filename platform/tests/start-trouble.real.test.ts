@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, test } from "vitest";
 import { launcher, run, startServer, temporaryFolder } from "./process.ts";
+import { isOver, place, submit, untilClaimsAreWritten } from "./worker-place.ts";
 
 /** What a start says that must fail. */
 async function refusal(data: string, env: Record<string, string> = {}): Promise<string> {
@@ -91,4 +92,30 @@ test("a variable that is nearly a setting stops the start, any other is told of"
   expect(await refusal(folder.path, { MILLRACE_PROT: "1" })).toContain("MILLRACE_PROT is no setting; MILLRACE_PORT is");
   await using server = await startServer(folder.path, { env: { MILLRACE_COLOUR_OF_SKY: "blue" } });
   expect(server.log()).toContain("no setting has such a name: MILLRACE_COLOUR_OF_SKY.");
+});
+
+describe("Ctrl-C", () => {
+  test("says how many jobs and workers it waits for; a second one ends at once, and the next start goes on", async ({
+    onTestFailed,
+  }) => {
+    await using at = await place({ onFailure: onTestFailed });
+    const endpoint = await at.endpoint();
+    const job = await submit(at, endpoint, { ms: 3000 });
+    await at.until(endpoint, job, ({ status }) => status === "IN_PROGRESS");
+    await untilClaimsAreWritten(at, endpoint);
+    const { server } = at;
+    const said = new Promise<void>((resolve) => {
+      server.process.stderr!.on("data", () => server.log().includes("Ctrl-C again ends at once") && resolve());
+    });
+    const ended = server.end("SIGINT");
+    await said;
+    expect(server.log()).toContain(
+      "millrace: ending; waiting for 1 job in progress, which may end or go back to the queue, " +
+        "and for 1 worker of this machine to end. Ctrl-C again ends at once",
+    );
+    server.process.kill("SIGINT");
+    expect(await ended).toBe(130);
+    await at.restart("SIGKILL");
+    expect(await at.until(endpoint, job, isOver)).toMatchObject({ status: "COMPLETED" });
+  });
 });

@@ -60,6 +60,8 @@ export class Keeper implements Trade<KeptWorker> {
   readonly #patience: Patience;
   readonly #hindrances: Hindrances;
   readonly #givenUp = new Map<string, string>();
+  /** Those that are being ended here, whatever their records say of them until that is done. */
+  readonly #ending = new Set<string>();
 
   constructor(parts: KeeperParts) {
     this.#parts = parts;
@@ -195,6 +197,8 @@ export class Keeper implements Trade<KeptWorker> {
 
   async round(worker: WorkerItem): Promise<void> {
     const exit = this.#instances.exitOf(worker.id);
+    // Its program ends because it was told to, which is no failure.
+    if (this.#ending.has(worker.id)) return;
     const reason = this.#givenUp.get(worker.id);
     if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
     if (exit) return this.#failed(worker, exitText(exit));
@@ -286,9 +290,14 @@ export class Keeper implements Trade<KeptWorker> {
   /** Stops it, leaves nothing of it, and forgets it. */
   async #end(worker: WorkerItem, { graceMs = STOP_GRACE_MS, orderly = false } = {}): Promise<void> {
     const { records, changed } = this.#parts;
-    const at = await this.#instances.end(worker.id, graceMs);
-    await this.#clear(worker, "was ended", orderly);
-    await records.remove(worker.id, { at });
+    this.#ending.add(worker.id);
+    try {
+      const at = await this.#instances.end(worker.id, graceMs);
+      await this.#clear(worker, "was ended", orderly);
+      await records.remove(worker.id, { at });
+    } finally {
+      this.#ending.delete(worker.id);
+    }
     if (!(await this.#parts.endpoint(worker.doc.owner))) await this.#parts.workerLog.remove(worker);
     changed(worker.doc.owner);
   }

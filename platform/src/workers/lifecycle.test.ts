@@ -265,3 +265,11 @@ test("where the time of a cold start went is said in the worker's log", async ()
     "[ready after 800 ms (scheduled 0 ms, image 0 ms, created 300 ms, first ask 500 ms)]",
   );
 });
+
+test("a worker that the server itself ends is no warning", async () => {
+  await using world = await setupFleet();
+  await busyWorker(world);
+  await world.call("DELETE", `/v2/serverless/${world.endpoint}`);
+  await world.pass(1);
+  expect(world.logged.filter((line) => line.includes("a worker failed"))).toEqual([]);
+});
