@@ -42,7 +42,8 @@ async function compile(stage: string): Promise<void> {
   };
   const project = join(stage, "tsconfig.json");
   await writeFile(project, JSON.stringify(options));
-  await execute(join(root, "node_modules/.bin/tsc"), ["-p", project]);
+  // By this Node: the first one on the path may be too old for the compiler.
+  await execute(process.execPath, [join(root, "node_modules/.bin/tsc"), "-p", project]);
   await rm(project);
 }
 

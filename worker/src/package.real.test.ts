@@ -1,7 +1,8 @@
 /** The library as npm users get it: packed, installed in a folder of its own, and run from there. */
 import { execFile } from "node:child_process";
-import { writeFile } from "node:fs/promises";
+import { cp, mkdir, realpath, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { temporaryFolder } from "../../platform/tests/process.ts";
@@ -28,4 +29,29 @@ test("the packed library runs a handler, brings its types and needs no other pac
   expect(JSON.parse(stdout)).toEqual({ output: { twice: 42 } });
   expect(installed.stdout.trim().split("\n")).toHaveLength(2);
   await execute("ls", ["node_modules/millrace-worker/dist/main.d.ts"], inFolder);
+});
+
+const PACKING = fileURLToPath(new URL("../../scripts/pack-worker.sh", import.meta.url));
+
+test("the README's command packs with the pinned Node, whatever Node is found first", async () => {
+  await using folder = await temporaryFolder();
+  const old = join(folder.path, "old");
+  await mkdir(old);
+  await writeFile(join(old, "node"), "#!/bin/sh\necho this Node reads no types >&2; exit 9\n", { mode: 0o755 });
+  // npm is a program of some Node too, and comes with its own.
+  const npm = `#!/bin/sh\nPATH=${process.env.PATH} exec npm "$@"\n`;
+  await writeFile(join(old, "npm"), npm, { mode: 0o755 });
+  const env = { PATH: `${old}:/usr/bin:/bin` };
+  const { stdout } = await execute("sh", [PACKING, "."], { cwd: folder.path, env });
+  expect(stdout.trim()).toBe(join(await realpath(folder.path), "millrace-worker-0.1.0.tgz"));
+});
+
+test("without the development packages it says what to run first", async () => {
+  await using folder = await temporaryFolder();
+  await mkdir(join(folder.path, "scripts"));
+  await cp(PACKING, join(folder.path, "scripts/pack-worker.sh"));
+  await expect(execute("sh", [join(folder.path, "scripts/pack-worker.sh"), "."])).rejects.toMatchObject({
+    code: 1,
+    stderr: `pack-worker: needs the TypeScript compiler, which the server does without: run 'npm install --include=dev' in ${folder.path}, then this again\n`,
+  });
 });
