@@ -17,7 +17,7 @@ interface Common extends Pick<Operation, "tag"> {
 }
 
 /** What one of them has of its own. */
-type Own = Partial<Pick<Operation, "description" | "byPod" | "refuses" | "bodyLimit" | "isLimitFirst">>;
+type Own = Partial<Pick<Operation, "description" | "byPod" | "refuses" | "bodyLimit">>;
 type Asking = Own & { query?: TObject };
 
 export function flatOperationsOn<Q extends TObject = TObject>(

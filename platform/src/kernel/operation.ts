@@ -42,8 +42,6 @@ export interface Operation {
   /** What it refuses beyond what follows from its shape, by `refusalsOf`. */
   refuses?: readonly Meaning[];
   bodyLimit?: number;
-  /** Whether a longer one is refused before it is known who sends it. */
-  isLimitFirst?: boolean;
 }
 
 export type Operations = Record<string, Operation>;

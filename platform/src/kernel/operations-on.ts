@@ -22,9 +22,7 @@ interface Common<Many extends string> extends Pick<Operation, "tag"> {
 }
 
 /** What one of them has of its own. */
-type Own = Partial<
-  Pick<Operation, "summary" | "description" | "narrowed" | "byPod" | "refuses" | "bodyLimit" | "isLimitFirst">
->;
+type Own = Partial<Pick<Operation, "summary" | "description" | "narrowed" | "byPod" | "refuses" | "bodyLimit">>;
 
 export function operationsOn<R extends Shapes, Many extends string>(
   { record, create, update }: R,

@@ -277,3 +277,16 @@ test("members of a cluster of Ray or Slurm have roles, rank 0 the leading one", 
     expect(pods.map((pod) => pod.cluster.role)).toEqual(roles);
   }
 });
+
+test("a cluster takes 1 MiB to say; more is refused to those alone who may make one, with what is left of their limits", async () => {
+  await using world = await setupPods({ machine: TWO_GPUS, rateLimits: "600,18000,200000" });
+  const saying = (bytes: number) => ({
+    ...CLUSTER,
+    env: Object.fromEntries(Array.from({ length: 10 }, (_, i) => [`A${i}`, "x".repeat(bytes / 10)])),
+  });
+  expect((await world.call("POST", "/v2/clusters", { body: saying(1_048_576), key: null })).status).toBe(401);
+  const refused = await world.call("POST", "/v2/clusters", { body: saying(1_048_576) });
+  expect([refused.status, refused.headers.has("ratelimit")]).toEqual([413, true]);
+  const { status, json } = await world.call("POST", "/v2/clusters", { body: saying(1_000_000) });
+  expect([status, json.detail]).toEqual([201, undefined]);
+});

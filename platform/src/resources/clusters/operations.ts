@@ -2,7 +2,7 @@
 import type { Operations } from "../../kernel/operation.ts";
 import { operationsOn } from "../../kernel/operations-on.ts";
 import { t } from "../../kernel/schema.ts";
-import { POD_BYTES, Pod } from "../pods/model.ts";
+import { CLUSTER_SAID_BYTES, Pod } from "../pods/model.ts";
 import { Cluster } from "./model.ts";
 
 const on = operationsOn(Cluster, "/v2/clusters", {
@@ -19,8 +19,7 @@ export const clusterOperations = {
       "From `image`, or from `templateId`. There are places for all members before the answer, on one machine, or for none: a refusal says what they " +
       "need and how much of that is free. Members are Pods: they keep rank and address for life, and are started again when they fail.",
     refuses: ["not-found", "no-capacity", "unpaid", "over-quota"],
-    bodyLimit: POD_BYTES,
-    isLimitFirst: true,
+    bodyLimit: CLUSTER_SAID_BYTES,
   }),
   getCluster: on.get(),
   updateCluster: on.update({ description: "Renames it. Nothing else of a cluster changes." }),

@@ -11,6 +11,8 @@ import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
 
 /** Of what a Pod is made of, in the body of a request, and with what its template adds. */
 export const POD_BYTES = 100 * KIB;
+/** The same of a cluster, which is said once for all its members. */
+export const CLUSTER_SAID_BYTES = MIB;
 /** Of all members of a cluster as they are kept: they are written in one commit. */
 export const CLUSTER_BYTES = 4 * MIB;
 

@@ -160,7 +160,6 @@ export const podOperationsV1 = {
     description: "From `imageName`, or from `templateId`. There is a place for it before the answer.",
     refuses: ["not-found", "no-capacity", "unpaid", "over-quota"],
     bodyLimit: POD_BYTES,
-    isLimitFirst: true,
   }),
   getPod: on.get({ byPod: true }),
   updatePod: on.update({

@@ -25,7 +25,6 @@ export const podOperations = {
       "none, the refusal says what it needs and how much of that is free.",
     refuses: ["not-found", "no-capacity", "unpaid", "over-quota"],
     bodyLimit: POD_BYTES,
-    isLimitFirst: true,
   }),
   getPod: on.get({ byPod: true }),
   updatePod: on.update({

@@ -22,7 +22,15 @@ import { affordable, type Ceiling } from "./ceiling.ts";
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
 import type { PodInstance } from "./instance.ts";
 import type { PodLogAsked, ReadPodLog } from "./logs.ts";
-import { CLUSTER_BYTES, type ClusterSeat, type KeptPod, POD_BYTES, type PodAction, podLifecycle } from "./model.ts";
+import {
+  CLUSTER_BYTES,
+  CLUSTER_SAID_BYTES,
+  type ClusterSeat,
+  type KeptPod,
+  POD_BYTES,
+  type PodAction,
+  podLifecycle,
+} from "./model.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
 import type { PodRemains } from "./remains.ts";
@@ -122,7 +130,7 @@ export class PodService {
     seats: readonly ClusterSeat[],
     cluster: (dataCenter: string) => Write,
   ): Promise<void> {
-    const config = await this.#checked(caller, terms);
+    const config = await this.#checked(caller, terms, CLUSTER_SAID_BYTES);
     const members = seats.map((seat) => ({
       ...newRecord(this.#parts, caller.account),
       doc: { ...this.#newPod(caller, config), name: withSuffix(config.name, `-${seat.rank}`), cluster: seat },
@@ -134,8 +142,8 @@ export class PodService {
   }
 
   /** What the terms make of a new Pod, with the template that they name, if it may be so. */
-  async #checked(caller: Caller, terms: PodTerms): Promise<PodConfig> {
-    const config = created(await this.#copied(caller, terms, "new-pod"));
+  async #checked(caller: Caller, terms: PodTerms, most = POD_BYTES): Promise<PodConfig> {
+    const config = created(await this.#copied(caller, terms, "new-pod", most));
     await this.#parts.spending.assert(caller.account, caller.key);
     await refuseImage(this.#refusesImage, config.image, caller.account, mountPaths(config.mounts));
     await this.#parts.registries.using(caller.account, config.registry);
@@ -208,12 +216,12 @@ export class PodService {
   }
 
   /** The terms with what the template gives that they name. */
-  async #copied(caller: Caller, terms: PodTerms, copying: Copying): Promise<PodTerms> {
+  async #copied(caller: Caller, terms: PodTerms, copying: Copying, most = POD_BYTES): Promise<PodTerms> {
     if (terms.templateId === undefined) return terms;
     const whole = withTemplate(await this.#parts.templates.forCopy(caller, terms.templateId, "pod"), terms, copying);
     const bytes = Buffer.byteLength(JSON.stringify(whole));
-    if (bytes > POD_BYTES)
-      throw problem("too-large", `With its template this Pod takes ${bytes} bytes to say, of ${POD_BYTES} at most.`);
+    if (bytes > most)
+      throw problem("too-large", `With its template this Pod takes ${bytes} bytes to say, of ${most} at most.`);
     return whole;
   }
 

@@ -77,10 +77,15 @@ describe("a Pod cannot be made with", () => {
     expect((await world.call("GET", "/v2/pods")).json.pods).toEqual([]);
   });
 
-  test("more than 102400 bytes, which is said before anybody is asked who they are", async () => {
-    await using world = await setupPods();
+  test("more than 102400 bytes, which is said to those alone who may make one, with what is left of their limits", async () => {
+    await using world = await setupPods({ rateLimits: "600,18000,200000" });
     const body = { ...GPU_POD, env: { A: "x".repeat(102_400) } };
-    expect((await world.call("POST", "/v2/pods", { body, key: null })).status).toBe(413);
+    for (const path of ["/v2/pods", "/v1/pods"]) {
+      expect((await world.call("POST", path, { body, key: null })).status).toBe(401);
+      const { status, headers } = await world.call("POST", path, { body });
+      expect([path, status]).toEqual([path, 413]);
+      expect(headers.has("ratelimit")).toBe(true);
+    }
   });
 });
 

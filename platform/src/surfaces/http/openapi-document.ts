@@ -96,8 +96,7 @@ function responses(operation: Operation, writer: Writer): Json {
   if (operation.emptyStatus) all[operation.emptyStatus] = { description: "Success.", headers };
   const statuses = refusalsOf(operation).map((meaning) => statusOf[meaning]);
   for (const status of [...new Set(statuses)].sort((a, b) => a - b)) {
-    const isUnasked = status === 401 || (status === 413 && operation.isLimitFirst === true);
-    all[status] = refusal(reasons[status]!, status, writer, isUnasked);
+    all[status] = refusal(reasons[status]!, status, writer, status === 401);
   }
   all.default = refusal("Any other refusal or fault, in the same form.", undefined, writer);
   return all;

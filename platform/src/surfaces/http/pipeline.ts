@@ -117,28 +117,22 @@ export class Pipeline {
     reply: Reply,
     params: Params,
   ): Promise<Reply> {
-    return this.answer(
-      surface,
-      request,
-      reply,
-      async (caller, room) => {
-        const sender = { request, reply, whose: caller.account, room };
-        const input: Input = {
-          params,
-          query: () => readQuery(operation.query, searchOf(request)),
-          body: () => this.#body(surface, operation, sender),
-        };
-        const auditing = this.auditing(name, request);
-        if (operation.events)
-          return this.#follow(request, reply, (following) =>
-            perform(operation, handler, caller, { ...input, following }, auditing),
-          );
-        const result = await perform(operation, handler, caller, input, auditing);
-        reply.code((result === undefined && operation.emptyStatus) || operation.status);
-        return result;
-      },
-      lengthFirst(operation, request),
-    );
+    return this.answer(surface, request, reply, async (caller, room) => {
+      const sender = { request, reply, whose: caller.account, room };
+      const input: Input = {
+        params,
+        query: () => readQuery(operation.query, searchOf(request)),
+        body: () => this.#body(surface, operation, sender),
+      };
+      const auditing = this.auditing(name, request);
+      if (operation.events)
+        return this.#follow(request, reply, (following) =>
+          perform(operation, handler, caller, { ...input, following }, auditing),
+        );
+      const result = await perform(operation, handler, caller, input, auditing);
+      reply.code((result === undefined && operation.emptyStatus) || operation.status);
+      return result;
+    });
   }
 
   async #follow(
@@ -162,16 +156,12 @@ export class Pipeline {
     return this.answer(surface, request, reply, () => Promise.reject(refusal));
   }
 
-  /**
-   * For surfaces whose bodies are not read by a schema: everything else happens to them in the same order. What `first` refuses is refused
-   * before anybody is asked who they are.
-   */
+  /** For surfaces whose bodies are not read by a schema: everything else happens to them in the same order. */
   async answer(
     surface: Surface,
     request: Request,
     reply: Reply,
     work: (caller: Caller, room: RequestRoom) => Promise<unknown>,
-    first?: () => void,
   ): Promise<Reply> {
     const startedMs = this.#clock.monotonic();
     const id = requestId(this.#random);
@@ -181,7 +171,6 @@ export class Pipeline {
     let caller: Caller | undefined;
     let room: RequestRoom | undefined;
     try {
-      first?.();
       const recognised = surface.authenticate(request);
       caller = recognised instanceof Promise ? await recognised : recognised;
       this.#doorkeeper.admit(request.socket, caller.account);
@@ -237,11 +226,6 @@ export class Pipeline {
       "request",
     );
   }
-}
-
-/** Where a body that is announced to be too long is refused whoever sends it. */
-function lengthFirst({ isLimitFirst, bodyLimit = DEFAULT_BODY_LIMIT }: Operation, request: Request) {
-  return isLimitFirst ? () => refuseTooLarge(request, bodyLimit) : undefined;
 }
 
 /** JSON text that is ready to be sent. */
