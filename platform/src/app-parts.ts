@@ -34,6 +34,8 @@ export interface AppParts extends Surroundings {
   machines?: readonly OwnMachine[];
   /** Who this node is to others on the same store. */
   node: NodeIdentity;
+  /** Why nothing new is taken on; undefined when all is well. */
+  refusal?: () => string | undefined;
   /** Which images endpoints cannot have here. */
   refusesImage?: RefusesImage;
   /** What is on a volume of a machine of this node, for S3 clients. */

@@ -46,6 +46,7 @@ import { mountGraphql } from "./surfaces/graphql/surface.ts";
 import { bodyMemory } from "./surfaces/http/body-memory.ts";
 import { Doorkeeper } from "./surfaces/http/doorkeeper.ts";
 import { Pipeline } from "./surfaces/http/pipeline.ts";
+import { mountProbes, Readiness } from "./surfaces/http/probes.ts";
 import type { Answering } from "./surfaces/http/reply.ts";
 import { Router } from "./surfaces/http/router.ts";
 import { type Ahead, closeServer, HttpServer, inTurn } from "./surfaces/http/server.ts";
@@ -297,10 +298,12 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     limiter: invokeLimiter(parts, settings),
     fleet,
   };
+  const readiness = new Readiness(parts);
   const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
   const link = { ...parts, desk, keys: workerKeys, large, doorkeeper, room, ...limits };
   const serverWith = (first: Ahead): HttpServer => {
     const router = new Router({ badPath });
+    mountProbes(router, () => readiness.isReady());
     mountDocs(router, { restV1: v1 !== false });
     mountGraphql(router, graphql);
     mountRestV2(router, restV2);
@@ -323,6 +326,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     ssh,
     async [Symbol.asyncDispose]() {
       // Nothing new is handed out and nobody is kept waiting, then workers end, then requests in flight, then all else.
+      readiness.close();
       desk.close();
       balancer.close();
       proxy.close();

@@ -27,9 +27,9 @@ describe("ask 1: a job that waits says why", () => {
     const worker = await world.worker();
     await worker.take();
     const second = await world.submit();
-    expect((await world.status(second)).waitReason).toBe("all 1 worker busy (1 job in the queue)");
+    expect((await world.status(second)).waitReason).toBe("the only worker is busy (1 job in the queue)");
     await worker.done(first, { output: 1 });
-    expect((await world.status(second)).waitReason).toMatch(/^waiting for one of 1 idle workers to ask for it/);
+    expect((await world.status(second)).waitReason).toMatch(/^waiting for the idle worker to ask for it/);
   });
 
   test("a job that costs one worker after another is told from one that has none", async () => {

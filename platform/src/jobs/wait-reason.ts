@@ -22,6 +22,8 @@ function whoCouldTakeIt(inQueue: number, known: readonly HolderState[], now: num
   const more = silent === undefined ? "" : `; ${silent}`;
   const busy = holders.filter(({ jobs }) => jobs > 0).length;
   if (busy === holders.length)
-    return `all ${holders.length} ${holders.length === 1 ? "worker" : "workers"} busy${more} (${waiting})`;
-  return `waiting for one of ${holders.length - busy} idle workers to ask for it${more} (${waiting})`;
+    return `${holders.length === 1 ? "the only worker is" : `all ${holders.length} workers`} busy${more} (${waiting})`;
+  return `waiting for ${oneOfIdle(holders.length - busy)} to ask for it${more} (${waiting})`;
 }
+
+export const oneOfIdle = (count: number) => (count === 1 ? "the idle worker" : `one of ${count} idle workers`);

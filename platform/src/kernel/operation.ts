@@ -42,6 +42,8 @@ export interface Operation {
   /** What it refuses beyond what follows from its shape, by `refusalsOf`. */
   refuses?: readonly Meaning[];
   bodyLimit?: number;
+  /** Whether no body at all says as much as an empty object. */
+  isBodyOptional?: boolean;
 }
 
 export type Operations = Record<string, Operation>;

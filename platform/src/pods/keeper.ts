@@ -1,7 +1,9 @@
 /** Keeps the Pods of one machine as their records say: boots them, starts them again when they fail, ends them. */
+
 import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
+import { tellable } from "../kernel/tellable.ts";
 import { exitText, type InstanceLog, LAST_LINES } from "../machines/instance-log.ts";
 import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
 import { type Exit, type Instance, StartRefused } from "../ports/compute/compute.ts";
@@ -97,7 +99,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
       const instance = await this.#booter.boot(item, pod, () => this.#instances.isClosed);
       if (instance) await this.#runs(item, instance);
     } catch (error) {
-      await this.#fail(item, reasonOf(error));
+      await this.#fail(item, tellable(error));
     }
   }
 
@@ -112,7 +114,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     try {
       await this.#revived(item, await this.#booter.again(item, pod));
     } catch (error) {
-      if (!(error instanceof StartRefused)) return this.#fail(item, reasonOf(error));
+      if (!(error instanceof StartRefused)) return this.#fail(item, tellable(error));
       this.#log.say(item, `begins with a new container disk: ${error.message}`);
       await this.#bootAfresh(item);
     }
@@ -287,7 +289,5 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     if (!(await this.#records.pods.get(owner))) await this.#parts.podKeys.removeOf(owner);
   }
 }
-
-const reasonOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
 
 const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();

@@ -1,7 +1,9 @@
 /** Stops the idle workers of one machine where they are, and lets them go on when they are needed, as their records say. */
+
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
+import { tellable } from "../kernel/tellable.ts";
 import type { Compute, InstanceState } from "../ports/compute/compute.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { callOf } from "./call.ts";
@@ -100,7 +102,7 @@ export class Freezer {
         this.#measureLater(worker);
       } else await this.#recordThaw(worker);
     } catch (error) {
-      const reason = `${worker.doc.reason}, and could not be frozen: ${(error as Error).message}`;
+      const reason = `${worker.doc.reason}, and could not be frozen: ${tellable(error)}`;
       await records.move(worker, "drain", { reason });
     }
     // A job that came meanwhile passed it by.
@@ -138,7 +140,7 @@ export class Freezer {
     this.#thawed.set(worker.id, { atMs: clock.monotonic(), frozenMs: now - (worker.doc.frozenAt ?? now) });
     desk.withheld.thaw(callOf(worker));
     await compute.thaw(worker.id).catch((error: Error) => {
-      throw new CannotThaw(`could not be thawed: ${error.message}`, { cause: error });
+      throw new CannotThaw(`could not be thawed: ${tellable(error)}`, { cause: error });
     });
     this.#frozen.delete(worker.id);
     // Its time begins here: an engine that has much to do takes seconds to let it go on.

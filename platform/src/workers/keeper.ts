@@ -1,10 +1,12 @@
 /** What only workers need of their keeping on one machine: boots with a key, jobs and health, freezing, failures that count. */
+
 import { holderName } from "../jobs/holder.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import { eachOf } from "../kernel/bounded.ts";
 import { sleep } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
+import { tellable } from "../kernel/tellable.ts";
 import { exitText } from "../machines/instance-log.ts";
 import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
 import type { Instance } from "../ports/compute/compute.ts";
@@ -229,7 +231,7 @@ export class Keeper implements Trade<KeptWorker> {
       const booted = await this.#booter.boot(worker, endpoint, () => this.#instances.isClosed);
       if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
-      await this.#fail(worker, `${BOOT_FAILED}${error instanceof Error ? error.message : String(error)}`);
+      await this.#fail(worker, `${BOOT_FAILED}${tellable(error)}`);
     }
   }
 

@@ -1,5 +1,6 @@
 /** Why a job waits, as far as workers are the reason: one sentence from the records of an endpoint's workers. */
 import { silentWorkers } from "../jobs/silence.ts";
+import { oneOfIdle } from "../jobs/wait-reason.ts";
 import type { SilentSince } from "../machines/silences.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { hindranceFrom } from "../resources/workers/hindrance.ts";
@@ -27,7 +28,7 @@ export function waitSentence(facts: WaitFacts): string | undefined {
   const { live, busy, endpoint } = facts;
   if (live > busy) return whoCouldTakeIt(facts);
   if (live === 0) return whyNone(facts);
-  const all = `all ${count(live)} busy (max ${endpoint.workers.max})`;
+  const all = `${live === 1 ? "the only worker is" : `all ${live} workers`} busy (max ${endpoint.workers.max})`;
   return joined([all, whoIsHindered(facts), whyNotMore(facts)]);
 }
 
@@ -35,7 +36,7 @@ export function waitSentence(facts: WaitFacts): string | undefined {
 function whoCouldTakeIt(facts: WaitFacts): string | undefined {
   const { workers, live, busy, silentSince } = facts;
   if (!workers.some((worker) => isHeldUp(worker, silentSince))) return undefined;
-  return joined([`waiting for one of ${live - busy} idle workers to ask for it`, whoIsHindered(facts)]);
+  return joined([`waiting for ${oneOfIdle(live - busy)} to ask for it`, whoIsHindered(facts)]);
 }
 
 /** It may have been heard of, and gets no work: not yet, not now or never more. */

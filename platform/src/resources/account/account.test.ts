@@ -43,9 +43,30 @@ describe("SSH keys", () => {
 });
 
 describe("API keys", () => {
+  test("a key cannot be narrowed to an endpoint that is not there, or another account's", async () => {
+    await using world = await setup();
+    const record = { kind: "endpoint", id: "theirs", account: "other", createdAt: 0, doc: { v: 1 }, unique: [] };
+    await world.store.commit([{ do: "insert", record }]);
+    const body = { scopes: ["serverless:invoke"], endpoints: ["nothing", "theirs"] };
+    const { status, json } = await world.call("POST", API_KEYS, { body });
+    expect([status, json.errors]).toEqual([
+      422,
+      ["$.endpoints[0]: there is no endpoint 'nothing'", "$.endpoints[1]: there is no endpoint 'theirs'"],
+    ]);
+  });
+
   test("a new key shows what was asked for, and leaves out what was not", async () => {
     await using world = await setup();
     const body = { scopes: ["secrets:read", "serverless:invoke"], endpoints: ["abc"], exempt: false };
+    const record = {
+      kind: "endpoint",
+      id: "abc",
+      account: world.owner.account,
+      createdAt: 0,
+      doc: { v: 1 },
+      unique: [],
+    };
+    await world.store.commit([{ do: "insert", record }]);
     const { status, json } = await world.call("POST", API_KEYS, { body });
     expect([status, json]).toEqual([
       201,

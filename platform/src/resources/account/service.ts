@@ -6,7 +6,7 @@ import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { mayGrant } from "../../kernel/scope.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
-import type { Bound } from "../../ports/store/store.ts";
+import type { Bound, Store } from "../../ports/store/store.ts";
 import { apiKeys, type KeptApiKey, type KeptSshKeys, type KeyUse, keyUses, sshKeys } from "./model.ts";
 import type { QuotaBook } from "./quotas.ts";
 
@@ -27,8 +27,11 @@ export class AccountService {
   readonly #random: Random;
   readonly #quotas: QuotaBook;
 
+  readonly #store: Store;
+
   constructor(parts: RecordParts & { quotas: QuotaBook }) {
     this.#quotas = parts.quotas;
+    this.#store = parts.store;
     this.#keys = new Collection(parts.store, apiKeys);
     this.#uses = new Collection(parts.store, keyUses);
     this.#sshKeys = new Collection(parts.store, sshKeys);
@@ -59,6 +62,7 @@ export class AccountService {
   async createApiKey(caller: Caller, key: NewKey): Promise<IssuedKey> {
     refuseEscalation(caller, key);
     await this.#refuseLimited(caller);
+    await this.refuseUnknownEndpoints(caller.account, key.endpoints);
     if (key.expiresAt !== undefined && key.expiresAt <= this.#clock.now())
       throw problem("rule-broken", "'expiresAt' is in the past: the key could never be used.");
     const { account } = caller;
@@ -86,6 +90,15 @@ export class AccountService {
     const record = newRecord({ clock: this.#clock, random: this.#random }, owner.account);
     const item = await this.#keys.insert({ ...record, doc: withoutAbsent(about) }, within);
     return { ...item, key };
+  }
+
+  /** A key for an endpoint that is not there would be refused everywhere, and nobody would know why. */
+  async refuseUnknownEndpoints(account: string, endpoints: readonly string[] = []): Promise<void> {
+    const found = await Promise.all(endpoints.map((id) => this.#store.get("endpoint", id)));
+    const errors = endpoints.flatMap((id, i) =>
+      found[i]?.account === account ? [] : [`$.endpoints[${i}]: there is no endpoint '${id}'`],
+    );
+    if (errors.length > 0) throw problem("invalid", "Request validation failed.", { errors });
   }
 
   async removeApiKey(owner: Pick<Caller, "account" | "key">, id: string): Promise<void> {

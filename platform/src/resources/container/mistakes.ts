@@ -5,6 +5,7 @@ import { HOST_RESERVED, plainPath, refusedPath } from "../../ports/compute/mount
 interface ContainerFields {
   image?: string;
   ports?: readonly string[];
+  env?: Readonly<Record<string, string>>;
 }
 
 const HOST = "host:";
@@ -16,15 +17,26 @@ const SYMMETRIC = /^[7-9]\d{4}\/tcp$/;
  * One line for each, shaped as those of a schema. Only what was sent is judged: what an older release let in stays as it is. A Pod may ask by a
  * number from 70000 on for a port that is the same inside and outside.
  */
-export function containerMistakes({ image, ports = [] }: ContainerFields, { symmetric = false } = {}): string[] {
+export function containerMistakes(
+  { image, ports = [], env = {} }: ContainerFields,
+  { symmetric = false } = {},
+): string[] {
   const isWrong = (port: string) => !isListenable(port) && !(symmetric && SYMMETRIC.test(port));
   const also = symmetric ? ", or with tcp one from 70000 on that stands for the same inside and outside" : "";
   const isFolderless = image?.startsWith(HOST) && !image.startsWith(`${HOST}/`);
   return [
     ...(isFolderless ? ["$.image: 'host:' must be followed by an absolute path, such as host:/srv/app"] : []),
+    ...(hasSpace(image) && !image!.startsWith(HOST) ? [`$.image: must have no spaces, not '${clip(image!)}'`] : []),
+    ...Object.keys(env).flatMap((name) =>
+      hasSpace(name) ? [`$.env: names must have no spaces, not '${clip(name)}'`] : [],
+    ),
     ...ports.flatMap((port, i) => (isWrong(port) ? [`$.ports[${i}]: must be a port from 1 to 65535${also}`] : [])),
   ];
 }
+
+const hasSpace = (text = "") => /\s/.test(text);
+
+const clip = (text: string) => (text.length > 60 ? `${text.slice(0, 60)}…` : text);
 
 const isListenable = (port: string) => Number.parseInt(port, 10) <= HIGHEST_PORT;
 

@@ -8,6 +8,12 @@ const { name, image, gpu, cpu } = { ...CPU_POD, ...GPU_POD };
 const PERSISTENT = { persistent: { size: 10, path: "/workspace" } };
 
 const wrong: [string, object, object][] = [
+  ["a space in its image", { ...GPU_POD, image: "a b:1" }, invalid("$.image: must have no spaces, not 'a b:1'")],
+  [
+    "a space in a variable's name",
+    { ...GPU_POD, env: { "A B": "1" } },
+    invalid("$.env: names must have no spaces, not 'A B'"),
+  ],
   ["no name", { image, gpu }, invalid("$: property 'name' is required")],
   ["no image", { name, gpu }, invalid("$: property 'image' is required unless 'templateId' is given")],
   ["neither gpu nor cpu", { name, image }, broken("Exactly one of 'gpu' and 'cpu' must be set.")],

@@ -12,6 +12,7 @@ const opens = {
   status: 201,
   refuses: ["wrong-state"],
   bodyLimit: 262_144,
+  isBodyOptional: true,
 } as const satisfies Partial<Operation>;
 
 export const terminalOperations = {

@@ -71,7 +71,12 @@ function describe(operationId: string, operation: Operation, writer: Writer): Js
     tags: [operation.tag],
     ...(parameters.length > 0 ? { parameters } : {}),
     ...(operation.in
-      ? { requestBody: { required: true, content: json(components.refer(operation.in, method === "POST")) } }
+      ? {
+          requestBody: {
+            required: !operation.isBodyOptional,
+            content: json(components.refer(operation.in, method === "POST")),
+          },
+        }
       : {}),
     responses: responses(operation, writer),
   };

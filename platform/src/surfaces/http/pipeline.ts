@@ -194,6 +194,7 @@ export class Pipeline {
     refuseTooLarge(request, limit);
     if (surface.strictMediaType && hasBody(request)) requireJson(request);
     const bytes = await readBody(request, reply.raw, { limit, clock: this.#clock, room });
+    if (bytes.length === 0 && operation.isBodyOptional) return {};
     if (bytes.length === 0) throw problem("unreadable", "The request body is empty; a JSON object is required.");
     return bytes.length > LONG_BODY
       ? new ValidBody(await this.#large.body(bytes, operation.in!, whose))

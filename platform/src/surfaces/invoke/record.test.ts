@@ -155,7 +155,7 @@ describe("why a job waits", () => {
     await workers[0]!.take();
     const second = await world.submit();
     await world.submit();
-    expect(await reason(world, second)).toBe("waiting for one of 1 idle workers to ask for it (2 jobs in the queue)");
+    expect(await reason(world, second)).toBe("waiting for the idle worker to ask for it (2 jobs in the queue)");
     await workers[1]!.take();
     const third = await world.submit();
     expect(await reason(world, third)).toBe("all 2 workers busy (2 jobs in the queue)");

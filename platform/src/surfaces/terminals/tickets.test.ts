@@ -24,6 +24,13 @@ describe("a ticket", () => {
     expect(Date.parse(json.expiresAt)).toBe(world.clock.now() + TICKET_MS);
   });
 
+  test("is given without a body too, for a shell in a terminal of the usual size", async () => {
+    await using world = await setupPods();
+    const { id } = await world.create();
+    const { status, json } = await world.call("POST", podTerminal(id));
+    expect([status, Object.keys(json)]).toEqual([201, ["url", "ticket", "expiresAt"]]);
+  });
+
   test("is kept as a digest, and nothing of it is logged", async () => {
     await using world = await setupPods();
     const { id } = await world.create();
