@@ -2,7 +2,6 @@
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
 import { isLoopback, nodeUrlOf } from "@millrace/platform/server-address.ts";
 import { allSettings } from "@millrace/platform/settings.ts";
-import { endingText, type UnderWay } from "@millrace/platform/under-way.ts";
 import { Command } from "commander";
 import { refusedDatabaseUrl } from "./installation.ts";
 
@@ -35,7 +34,7 @@ export function serveCommand(): Command {
       // What was acknowledged is on the disk: an end at once is a crash, after which the next start goes on.
       if (isEnding) return exit(130);
       isEnding = true;
-      const said = signal === "SIGINT" ? server.underWay().then(sayEnding) : Promise.resolve();
+      const said = signal === "SIGINT" ? server.ending().then(sayEnding) : Promise.resolve();
       said.then(end).then(() => exit(0), failed);
     };
     process.once("SIGTERM", endBySignal);
@@ -54,4 +53,4 @@ export function serveCommand(): Command {
 }
 
 /** To the person at the terminal; whoever sends SIGTERM reads the log. */
-const sayEnding = (under: UnderWay | undefined) => console.error(`millrace: ${endingText(under)}`);
+const sayEnding = (text: string) => console.error(`millrace: ${text}`);

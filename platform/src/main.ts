@@ -20,7 +20,7 @@ import type { Settings } from "./settings.ts";
 import { openSsh } from "./ssh-port.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./storage.ts";
 import { lastingId, openHost, openMachine } from "./this-machine.ts";
-import { countUnderWay, type UnderWay } from "./under-way.ts";
+import { countUnderWay, endingText } from "./under-way.ts";
 
 export {
   finishRemovals,
@@ -51,7 +51,8 @@ export interface RunningServer extends AsyncDisposable {
   /** The owner's key, where no person was shown it yet. */
   newOwnerKey: string | undefined;
   log: Log;
-  underWay(): Promise<UnderWay | undefined>;
+  /** What is waited for when it ends now, in words for the person who ends it. */
+  ending(): Promise<string>;
 }
 
 export async function serve(settings: Settings, given: Partial<Surroundings> = {}): Promise<RunningServer> {
@@ -125,12 +126,9 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   // Without a fleet there are no Pods. Nobody waits for it: whatever goes wrong is logged.
   if (app.fleet) floating(openSsh(settings, app.ssh, parts.log), () => {});
   const running = opened.move();
-  const underWay = () =>
-    countUnderWay(
-      queue,
-      here.machines.map(({ compute }) => compute),
-    );
-  return { url, newOwnerKey, log: parts.log, underWay, [Symbol.asyncDispose]: () => running.disposeAsync() };
+  const computes = here.machines.map(({ compute }) => compute);
+  const ending = async () => endingText(await countUnderWay(queue, computes));
+  return { url, newOwnerKey, log: parts.log, ending, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** Opens at once what does not need each other; all of it is the stack's, also when a part of it fails. */
