@@ -17,7 +17,7 @@ export function serveCommand(): Command {
     );
     const { LastGuard } = await import("@millrace/platform/last-guard.ts");
     const settings = processSettings(flags);
-    const unread = unreadVariables();
+    const unread = await unreadVariables();
     if (unread) console.error(`millrace: ${unread}`);
     const server = await serve(settings);
     const exit = (code: number) => process.exit(code);

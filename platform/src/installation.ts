@@ -18,9 +18,7 @@ import type { Rewrapped } from "./resources/secrets/master-keys.ts";
 import { announced } from "./server-address.ts";
 import type { Services, Surroundings } from "./services.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "./settings.ts";
-import { folderTrouble, orTrouble, sqliteTrouble } from "./start-trouble.ts";
-import { findDamage, lockAlone, openLogs, openQueue, openStore, type Presence } from "./storage.ts";
-import { unknownVariables } from "./unknown-variables.ts";
+import { findDamage, lockAlone, openLogs, openQueue, openStore, orTrouble, type Presence } from "./storage.ts";
 
 export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
 export const ownerKeyFile = (settings: Settings) => join(settings.data, "api-key");
@@ -44,7 +42,9 @@ export function processSettings(flags: Record<string, string | undefined> = {}):
 }
 
 /** Variables of this process that look like settings and are none, as one line; what is nearly a setting is refused. */
-export const unreadVariables = () => unknownVariables(process.env);
+export async function unreadVariables(): Promise<string | undefined> {
+  return (await import("./unknown-variables.ts")).unknownVariables(process.env);
+}
 
 function readUrl(file: string): string {
   try {
@@ -65,7 +65,7 @@ export async function makeDataFolder({ data }: Settings): Promise<void> {
     await mkdir(data, { recursive: true, mode: 0o700 });
     await access(data, constants.R_OK | constants.W_OK | constants.X_OK);
   };
-  await orTrouble(make, (error) => folderTrouble(error, data));
+  await orTrouble(make, ({ folderTrouble }, error) => folderTrouble(error, data));
 }
 
 export interface Installation extends Services, AsyncDisposable {
@@ -104,7 +104,7 @@ export async function openInstallation(
   // Damage shows at the first page that is read, not when the file is opened.
   const services = await orTrouble(
     () => openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames }),
-    (error) => sqliteTrouble(error, join(settings.data, "store.db")),
+    ({ sqliteTrouble }, error) => sqliteTrouble(error, join(settings.data, "store.db")),
   );
   const kept = opened.move();
   return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };

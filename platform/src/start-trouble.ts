@@ -92,12 +92,3 @@ function placeIn(url: string): string {
   const host = parsed.host || parsed.searchParams.get("host") || "the local socket";
   return `${host}${parsed.pathname}${parsed.username ? ` as ${decodeURIComponent(parsed.username)}` : ""}`;
 }
-
-/** What opens, or the trouble told by `told`. */
-export async function orTrouble<T>(opening: () => T | Promise<T>, told: (error: unknown) => unknown): Promise<T> {
-  try {
-    return await opening();
-  } catch (error) {
-    throw told(error);
-  }
-}

@@ -13,7 +13,6 @@ import type { Queue } from "./ports/queue/queue.ts";
 import type { Signals } from "./ports/signals/signals.ts";
 import type { Store } from "./ports/store/store.ts";
 import type { Settings } from "./settings.ts";
-import { orTrouble, postgresTrouble, sqliteTrouble } from "./start-trouble.ts";
 
 export type { Presence };
 
@@ -23,16 +22,28 @@ export type Say = (text: string) => void;
 /** How long PostgreSQL is waited for. */
 const patienceIn = ({ databaseTimeoutS }: Settings) => ({ answerMs: databaseTimeoutS * 1000 });
 
+/** What opens, or its trouble in words, which are loaded when there is some. */
+export async function orTrouble<T>(
+  opening: () => T | Promise<T>,
+  told: (words: typeof import("./start-trouble.ts"), error: unknown) => unknown,
+): Promise<T> {
+  try {
+    return await opening();
+  } catch (error) {
+    throw told(await import("./start-trouble.ts"), error);
+  }
+}
+
 const inSqlite = <T>(file: string, open: (file: string) => T | Promise<T>): Promise<T> =>
   orTrouble(
     () => open(file),
-    (error) => sqliteTrouble(error, file),
+    ({ sqliteTrouble }, error) => sqliteTrouble(error, file),
   );
 
 const inPostgres = <T>(url: string, open: (url: string) => Promise<T>): Promise<T> =>
   orTrouble(
     () => open(url),
-    (error) => postgresTrouble(error, url),
+    ({ postgresTrouble }, error) => postgresTrouble(error, url),
   );
 
 export async function openStore(

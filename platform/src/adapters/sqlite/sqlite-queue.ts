@@ -8,7 +8,7 @@ import { isBrief, type Packed } from "./entry-wire.ts";
 import { NearFlusher } from "./near-flusher.ts";
 import { program } from "./queue-program.ts";
 import { SqliteJournal } from "./sqlite-journal.ts";
-import { type Upgrading, upgrade } from "./upgrade.ts";
+import type { Upgrading } from "./upgrade.ts";
 import { type Command, type Flusher, threadFlusher } from "./writer.ts";
 
 interface Surroundings {
@@ -41,7 +41,7 @@ export class SqliteQueue extends EmbeddedQueue {
   static async open(folder: string, surroundings: Surroundings): Promise<SqliteQueue> {
     const { clock, random, disk, upgrading, writing = "near" } = surroundings;
     const file = join(folder, "queue.db");
-    if (upgrading) await upgrade(file, program.migrations, upgrading);
+    if (upgrading) await (await import("./upgrade.ts")).upgrade(file, program.migrations, upgrading);
     const flusher = await WRITING[writing](file, clock);
     return new SqliteQueue(await SqliteJournal.open(file, join(folder, "payloads"), flusher, random, disk), clock);
   }

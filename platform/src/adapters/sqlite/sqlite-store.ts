@@ -25,7 +25,7 @@ import {
   selected,
   writtenRow,
 } from "./store-program.ts";
-import { type Upgrading, upgrade } from "./upgrade.ts";
+import type { Upgrading } from "./upgrade.ts";
 import { GroupCommit, inlineFlusher, openForReading, refuseNew, threadFlusher } from "./writer.ts";
 
 interface StoreOptions {
@@ -52,7 +52,7 @@ export class SqliteStore implements Store {
   /** `thread: false` suits a command that runs once and ends; a server keeps its event loop free. */
   static async open(file: string, options: StoreOptions = {}): Promise<SqliteStore> {
     const { thread = true, clock = realClock, disk = anyDisk, upgrading } = options;
-    if (upgrading) await upgrade(file, program.migrations, upgrading);
+    if (upgrading) await (await import("./upgrade.ts")).upgrade(file, program.migrations, upgrading);
     const flusher = thread
       ? await threadFlusher(file, new URL("./store-program.ts", import.meta.url))
       : inlineFlusher(file, program);
