@@ -1,8 +1,8 @@
 /** An installation's data, opened with or without a server around it: for the server, and for commands. */
 import { existsSync, readFileSync } from "node:fs";
-import { access, constants, mkdir, readdir, rm } from "node:fs/promises";
+import { access, constants, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import type { ServiceParts } from "./account-services.ts";
 import { tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
 import { realClock, stay } from "./kernel/clock.ts";
@@ -58,11 +58,24 @@ function readUrl(file: string): string {
   }
 }
 
+/** Step by step: Node's own way does not end where nothing can be made, such as in `/proc`. */
+async function makeFolders(folder: string, isAgain = false): Promise<void> {
+  try {
+    await mkdir(folder, { mode: 0o700 });
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "EEXIST" && (await stat(folder)).isDirectory()) return;
+    if (code !== "ENOENT" || isAgain) throw error;
+    await makeFolders(dirname(folder));
+    await makeFolders(folder, true);
+  }
+}
+
 /** Whatever this process makes, the database files included, is its owner's alone. */
 export async function makeDataFolder({ data }: Settings): Promise<void> {
   process.umask(0o077);
   const make = async () => {
-    await mkdir(data, { recursive: true, mode: 0o700 });
+    await makeFolders(data);
     await access(data, constants.R_OK | constants.W_OK | constants.X_OK);
   };
   await orTrouble(make, ({ folderTrouble }, error) => folderTrouble(error, data));

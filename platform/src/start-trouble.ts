@@ -15,6 +15,8 @@ export function folderTrouble(error: unknown, data: string): unknown {
         `the data folder ${data} cannot be made, since a part of its path is a file: name another one.`,
         error,
       );
+    case "ENOENT":
+      return say(`the data folder ${data} cannot be made: no folder can be made there, so name another one.`, error);
     case "EACCES":
     case "EPERM":
       return say(

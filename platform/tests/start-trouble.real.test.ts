@@ -17,7 +17,7 @@ async function refusal(data: string, env: Record<string, string> = {}): Promise<
 }
 
 describe("the data folder", () => {
-  test("is a file, or below one", async () => {
+  test("is a file, or below one, or where none can be made", async () => {
     await using folder = await temporaryFolder();
     const file = join(folder.path, "file");
     await writeFile(file, "");
@@ -25,6 +25,7 @@ describe("the data folder", () => {
       `the data folder ${file} is a file: move it away, or name another folder with --data (MILLRACE_DATA).`,
     );
     expect(await refusal(join(file, "data"))).toContain("cannot be made, since a part of its path is a file");
+    expect(await refusal("/proc/millrace/data")).toContain("cannot be made: no folder can be made there");
   });
 
   test.runIf(process.getuid!() === 0)("may not be written by this user", async () => {
