@@ -98,7 +98,7 @@ const some = <T>(random: SeededRandom, most: number, make: (i: number) => T): T[
 
 export const anyEnv = (random: SeededRandom): Env =>
   Object.fromEntries(
-    some(random, 4, (i) => [`${random.pick(["A", "b.c", "Ü", "with space"])}${i}`, random.pick(WORDS)]),
+    some(random, 4, (i) => [`${random.pick(["A", "b.c", "Ü", "with-dash"])}${i}`, random.pick(WORDS)]),
   );
 
 export const anyContainer = (random: SeededRandom): Container => ({

@@ -92,7 +92,8 @@ describe("the user", () => {
         "{ myself { apiKeys { id name permissions createdAt lastUsed } datacenters { id } machines { id } } }",
       )
     ).myself;
-    expect(apiKeys[0]).toMatchObject({ permissions: "secrets:read,pods:read", lastUsed: null });
+    const narrow = { permissions: "secrets:read,pods:read", lastUsed: null };
+    expect(apiKeys).toContainEqual(expect.objectContaining(narrow));
     expect(datacenters.length).toBeGreaterThan(40);
     expect(machines).toEqual([]);
   });

@@ -13,7 +13,12 @@ const calls = callsIn(document);
 /** For people and programs that look for the documents; they hold nothing of any account. */
 const OPEN = /^\/(docs|v1\/docs|v[12]\/openapi(-invoke)?\.json$)/;
 /** GraphQL has a schema. */
-const DESCRIBED_BY_THEMSELVES = ["POST /graphql", "GET /graphql"];
+const DESCRIBED_BY_THEMSELVES = [
+  // Probes answer machines, with a status alone.
+  ...["/healthz", "/readyz", "/favicon.ico"].map((path) => `GET ${path}`),
+  "POST /graphql",
+  "GET /graphql",
+];
 /** Answered ahead of the routes, for endpoints of another type. */
 const isAhead = ({ tags }: { tags: string[] }) => tags.includes("Load balancing");
 
