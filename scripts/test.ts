@@ -5,7 +5,7 @@ import { basename, join, relative } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { stripVTControlCharacters } from "node:util";
-import type { Failure } from "./testing/progress.ts";
+import { alone, isMended } from "./testing/again.ts";
 import { mountsBelow, processesOf, remainsOf, surroundings, type TestRun } from "./testing/remains.ts";
 import { endStages, runStage, type Stage, type StageOutcome } from "./testing/stage.ts";
 
@@ -100,8 +100,9 @@ async function failuresOf(one: Stage, outcome: StageOutcome, run: TestRun): Prom
     console.log(`failed, run once more alone: ${where}`);
     const again = await runStage(alone(one, failure), { run, env, live: true });
     count(again);
-    console.log(`alone: ${again.passed ? "passed" : "FAILED again"}: ${where}`);
-    if (again.passed) unsteady.push(where);
+    const mended = isMended(again.passed, again.progress, failure);
+    console.log(`alone: ${mended ? "passed" : "FAILED again"}: ${where}`);
+    if (mended) unsteady.push(where);
     else {
       counts.failed += Math.max(1, failure.names.length);
       still.push(repeat(one, outcome), repeat({ ...one, name: `${one.name}, alone` }, again));
@@ -109,14 +110,6 @@ async function failuresOf(one: Stage, outcome: StageOutcome, run: TestRun): Prom
   }
   return still;
 }
-
-function alone({ name, command }: Stage, { file, names }: Failure): Stage {
-  const only = names.length === 0 ? [] : ["-t", `^(${names.map((one) => literally(one)).join("|")})$`];
-  return { name: `${name} again`, command: [...command, relative(root, file), ...only, "--maxWorkers=1"] };
-}
-
-/** A pattern that this text alone fits. */
-const literally = (text: string) => text.replace(/[\\^$.*+?()[\]{}|]/g, "\\$&");
 
 function repeat({ name }: Stage, { said }: StageOutcome): string {
   const told = stripVTControlCharacters(said).split("\n");

@@ -16,7 +16,7 @@ export default class ProgressReporter implements Reporter {
 
   onTestCaseResult(test: TestCase): void {
     const { state } = test.result();
-    if (state === "failed") note({ step: "failed", file: test.module.moduleId, name: nameOf(test) });
+    if (state === "failed") note({ step: "failed", file: test.module.moduleId, name: test.fullName });
     else note(state === "passed" ? { step: "passed" } : { step: "skipped" });
   }
 
@@ -25,11 +25,4 @@ export default class ProgressReporter implements Reporter {
     if (module.state() === "failed" && !anyTest) note({ step: "failed", file: module.moduleId });
     note({ step: "ended", file: module.moduleId });
   }
-}
-
-/** As the option that picks tests by their names sees it: all names above it, with spaces between. */
-function nameOf(test: TestCase): string {
-  const names = [test.name];
-  for (let above = test.parent; above.type === "suite"; above = above.parent) names.unshift(above.name);
-  return names.join(" ");
 }

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { isMended, patternOf } from "./again.ts";
 import { progressOf } from "./progress.ts";
 import { processesOf, remainsOf, surroundings, type TestRun } from "./remains.ts";
 import { quietAfter, runStage, type StageOptions } from "./stage.ts";
@@ -64,6 +65,21 @@ test("any sign of life ends a silence", () => {
     return quiet.ms;
   };
   expect([5, 5, 5, 6, 6].map(after)).toEqual([0, 10, 20, 0, 10]);
+});
+
+test("a test that is run once more is picked by its name, whatever is in it, and whatever its seed is this time", () => {
+  const pattern = new RegExp(patternOf(["a (b) > c? $1", "kill -9, 10 times (seed 17)"]));
+  expect(pattern.test("a (b) > c? $1")).toBe(true);
+  expect(pattern.test("kill -9, 10 times (seed 4711)")).toBe(true);
+  expect(pattern.test("a (b) > c? $1 and more")).toBe(false);
+});
+
+test("a run that found none of the tests that failed shows nothing", () => {
+  const failure = { file: "a", names: ["one", "two"] };
+  const ran = (passed: number) => ({ running: [], failures: [], passed, skipped: 9 });
+  expect([0, 1, 2].map((passed) => isMended(true, ran(passed), failure))).toEqual([false, false, true]);
+  expect(isMended(true, ran(0), { file: "a", names: [] })).toBe(false);
+  expect(isMended(false, ran(2), failure)).toBe(false);
 });
 
 test("progress tells what runs, and of what failed the tests, or the file where the file itself did", () => {

@@ -50,6 +50,15 @@ const open = [
   route("GET", path, { form: "open", key: "none", success: { 200: undefined }, refusals: [401, 404, 405] }),
 );
 
+const probes = ["/healthz", "/readyz", "/favicon.ico"].map((path) =>
+  route("GET", path, {
+    form: "open",
+    key: "none",
+    success: { 200: undefined, 204: undefined },
+    refusals: [401, 404, 405],
+  }),
+);
+
 const POD =
   "id name desiredStatus costPerHr env ports runtime { ports { ip publicPort } } machine { podHostId gpuType { id } }";
 
@@ -86,4 +95,4 @@ const graph = route("POST", "/graphql", {
   },
 });
 
-export const beyondContract: readonly Route[] = [...nodeLink, graph, ...open];
+export const beyondContract: readonly Route[] = [...nodeLink, graph, ...open, ...probes];

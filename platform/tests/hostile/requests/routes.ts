@@ -98,6 +98,7 @@ const namedBy: [RegExp, Named][] = [
   [/^\/v2\/clusters\//, "cluster"],
   [/^\/v2\/network-volumes\//, "volume"],
   [/^\/v2\/catalog\//, "catalog"],
+  [/^\/v2\/installation\/machines\//, "machine"],
   [/^\/v1\/pods\//, "pod"],
   [/^\/v1\/endpoints\//, "endpoint"],
   [/^\/v1\/templates\//, "template"],

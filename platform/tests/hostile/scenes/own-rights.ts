@@ -17,13 +17,15 @@ export const scenes: Scene[] = [
     async attack(stage) {
       const { hostile } = stage;
       const secret = (await hostile.call("POST", SECRETS, { name: "scene", value: "untouched" })).json.id;
-      const narrow = (await hostile.call("POST", KEYS, { scopes: ["all"], endpoints: ["one"] })).json;
+      const endpoint = await stage.hostileEndpoint("echo", { workers: { min: 0, max: 0 } });
+      const narrow = (await hostile.call("POST", KEYS, { scopes: ["all"], endpoints: [endpoint] })).json;
       const call = callWith(stage, narrow.key);
       expectStatus(403, await call("PATCH", `${SECRETS}/${secret}`, { value: "taken" }));
       expectStatus(403, await call("DELETE", `${KEYS}/${narrow.id}`));
       expectStatus(403, await call("POST", KEYS, { scopes: ["all"] }));
       expectStatus(204, await hostile.call("DELETE", `${KEYS}/${narrow.id}`));
       expectStatus(204, await hostile.call("DELETE", `${SECRETS}/${secret}`));
+      await stage.remove(endpoint);
     },
   },
 ];
