@@ -125,7 +125,10 @@ test("the URL of a database is taken from a file, and not from the command line"
   await writeFile(file, `${nowhere}\n`, { mode: 0o600 });
   const place = ["accounts", "list", "--data", join(folder.path, "none")];
   const byFile = await run(launcher, [...place, "--database-url-file", file]);
-  expect([byFile.code, byFile.stderr]).toEqual([1, expect.stringMatching(/PostgreSQL at .*127\.0\.0\.1:1.* cannot be used: nothing listens there/)]);
+  expect([byFile.code, byFile.stderr]).toEqual([
+    1,
+    expect.stringMatching(/PostgreSQL at .*127\.0\.0\.1:1.* cannot be used: nothing listens there/),
+  ]);
   const byFlag = await run(launcher, [...place, "--database-url", nowhere]);
   expect([byFlag.code, byFlag.stderr]).toEqual([1, expect.stringMatching(/set MILLRACE_DATABASE_URL, or write/)]);
   for (const { stderr } of [byFile, byFlag]) expect(stderr).not.toContain(PASSWORD);
