@@ -1,9 +1,11 @@
 /** Two nodes on one PostgreSQL, of which one is frozen and then killed: the other says so of its Pod within 15 s of its last word. */
 import { expect, test } from "vitest";
+import { stay } from "../src/kernel/clock.ts";
 import { apiKeyText } from "../src/kernel/ids.ts";
 import { realRandom } from "../src/kernel/random.ts";
 import { freshDatabase } from "./database.ts";
 import { type Server, startServer, temporaryFolder } from "./process.ts";
+import { LOOK_MS } from "./worker-place.ts";
 
 const key = apiKeyText(realRandom);
 
@@ -11,7 +13,7 @@ async function until<T>(look: () => Promise<T>, isSo: (seen: T) => boolean): Pro
   for (;;) {
     const seen = await look();
     if (isSo(seen)) return seen;
-    await new Promise((resolve) => setTimeout(resolve, 200));
+    await stay(LOOK_MS);
   }
 }
 

@@ -48,53 +48,48 @@ const whyNot = process.getuid!() === 0 ? undefined : "only root can mount a smal
 const fillers = (folder: string) =>
   `for k in 1 2; do (n=0; while :; do dd if=/dev/zero of=${folder}/f$k.$n bs=1M count=20 conv=fsync 2>/dev/null || sleep 0.02; n=$((n+1)); done) & done; wait`;
 
-test.skipIf(whyNot)(
-  "Pods that fill their disks and a volume take the last room from nobody, and can be deleted",
-  async () => {
-    await using disk = await smallFileSystem();
-    await using server = await startServer(disk.data, { env: ENV });
-    const key = await ownerKey(disk.data);
-    const call = (method: string, path: string, body?: unknown) => server.call(method, path, { key, body });
-    const volume = (await call("POST", "/v2/network-volumes", { name: "v", size: 100, dataCenter: "US-KS-2" })).json.id;
-    const pod = async (name: string, cmd: string[], more: object = {}): Promise<string> => {
-      const gpu = { id: "NVIDIA A40", count: 1 };
-      const { status, json, text } = await call("POST", "/v2/pods", {
-        name,
-        image: "host",
-        gpu,
-        disk: 50,
-        cmd,
-        ...more,
-      });
-      expect(status, text).toBe(201);
-      return json.id;
-    };
-    const view = async (id: string) => (await call("GET", `/v2/pods/${id}`)).json;
-    const quiet = await pod("quiet", ["sleep", "10000"]);
-    const own = await pod("fills its own disk", ["sh", "-c", fillers("/tmp")]);
-    // Its own disk is the smaller part of what is free, and it is told so as any program is.
-    await until(async () => (await view(own)).status === "RUNNING", "ran");
-    const mounts = { network: [{ volumeId: volume, path: "/workspace" }] };
-    const stranger = await pod("fills a volume", ["sh", "-c", fillers("/workspace")], { mounts });
-    const ended = await until(async () => {
-      const now = await view(stranger);
-      return now.status === "ERROR" && now;
-    }, "ended");
-    expect(ended.statusReason).toMatch(/^the server's disk is full: .* are left, .* it wrote .*; start it again/);
-    expect((await view(quiet)).status).toBe("RUNNING");
-    // Records are written while the other one goes on as it likes.
-    for (const id of [own, stranger]) expect((await call("DELETE", `/v2/pods/${id}`)).status).toBe(204);
-    await until(
-      async () => (await call("DELETE", `/v2/network-volumes/${volume}`)).status === 204,
-      "deleted the volume",
-    );
-    const freeBytes = async () => {
-      const { bfree, bsize } = await statfs(disk.data);
-      return bfree * bsize;
-    };
-    await until(async () => (await freeBytes()) > 0.7 * GIB, "had room again");
-    expect((await call("DELETE", `/v2/pods/${quiet}`)).status).toBe(204);
-    await until(async () => (await call("GET", "/v2/pods")).json.pods.length === 0, "deleted the Pods");
-    expect(await server.end("SIGTERM")).toBe(0);
-  },
-);
+test("Pods that fill their disks and a volume take the last room from nobody, and can be deleted", async ({ skip }) => {
+  skip(whyNot !== undefined, whyNot);
+  await using disk = await smallFileSystem();
+  await using server = await startServer(disk.data, { env: ENV });
+  const key = await ownerKey(disk.data);
+  const call = (method: string, path: string, body?: unknown) => server.call(method, path, { key, body });
+  const volume = (await call("POST", "/v2/network-volumes", { name: "v", size: 100, dataCenter: "US-KS-2" })).json.id;
+  const pod = async (name: string, cmd: string[], more: object = {}): Promise<string> => {
+    const gpu = { id: "NVIDIA A40", count: 1 };
+    const { status, json, text } = await call("POST", "/v2/pods", {
+      name,
+      image: "host",
+      gpu,
+      disk: 50,
+      cmd,
+      ...more,
+    });
+    expect(status, text).toBe(201);
+    return json.id;
+  };
+  const view = async (id: string) => (await call("GET", `/v2/pods/${id}`)).json;
+  const quiet = await pod("quiet", ["sleep", "10000"]);
+  const own = await pod("fills its own disk", ["sh", "-c", fillers("/tmp")]);
+  // Its own disk is the smaller part of what is free, and it is told so as any program is.
+  await until(async () => (await view(own)).status === "RUNNING", "ran");
+  const mounts = { network: [{ volumeId: volume, path: "/workspace" }] };
+  const stranger = await pod("fills a volume", ["sh", "-c", fillers("/workspace")], { mounts });
+  const ended = await until(async () => {
+    const now = await view(stranger);
+    return now.status === "ERROR" && now;
+  }, "ended");
+  expect(ended.statusReason).toMatch(/^the server's disk is full: .* are left, .* it wrote .*; start it again/);
+  expect((await view(quiet)).status).toBe("RUNNING");
+  // Records are written while the other one goes on as it likes.
+  for (const id of [own, stranger]) expect((await call("DELETE", `/v2/pods/${id}`)).status).toBe(204);
+  await until(async () => (await call("DELETE", `/v2/network-volumes/${volume}`)).status === 204, "deleted the volume");
+  const freeBytes = async () => {
+    const { bfree, bsize } = await statfs(disk.data);
+    return bfree * bsize;
+  };
+  await until(async () => (await freeBytes()) > 0.7 * GIB, "had room again");
+  expect((await call("DELETE", `/v2/pods/${quiet}`)).status).toBe(204);
+  await until(async () => (await call("GET", "/v2/pods")).json.pods.length === 0, "deleted the Pods");
+  expect(await server.end("SIGTERM")).toBe(0);
+});
