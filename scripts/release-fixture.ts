@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { FakeClock } from "../platform/src/kernel/clock.ts";
 import { SeededRandom } from "../platform/src/kernel/random.ts";
 import { openInstallation } from "../platform/src/main.ts";
-import { settingsFrom } from "../platform/src/settings.ts";
+import { settingsFrom } from "../platform/src/settings/settings.ts";
 
 const fixtures = new URL("../platform/tests/fixtures/releases/", import.meta.url);
 const { version } = JSON.parse(readFileSync(new URL("../platform/package.json", import.meta.url), "utf8"));

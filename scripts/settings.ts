@@ -2,7 +2,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { isAbsolute, relative } from "node:path";
-import { allSettings } from "../platform/src/settings.ts";
+import { allSettings } from "../platform/src/settings/settings.ts";
 
 const readme = new URL("../README.md", import.meta.url);
 const MARKED = /(<!-- settings -->\n)[\s\S]*?(<!-- end of settings -->)/;

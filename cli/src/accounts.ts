@@ -5,7 +5,7 @@ import {
   type Installation,
   openInstallation,
   refuseNoInstallation,
-} from "@millrace/platform/installation.ts";
+} from "@millrace/platform/composition/installation.ts";
 import { timestamp } from "@millrace/platform/kernel/clock.ts";
 import { nanosOf, usdOf } from "@millrace/platform/kernel/money.ts";
 import { parseQuotas, type Quotas, quotaText } from "@millrace/platform/resources/account/quotas.ts";

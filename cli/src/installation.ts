@@ -1,10 +1,10 @@
 /** Opening an installation's data from the command line, also while a server runs on it. */
 
-import { type AccountServices, openAccountServices } from "@millrace/platform/account-services.ts";
-import { openRecords, processSettings, type Records } from "@millrace/platform/installation.ts";
+import { type AccountServices, openAccountServices } from "@millrace/platform/composition/account-services.ts";
+import { openRecords, processSettings, type Records } from "@millrace/platform/composition/installation.ts";
 import { MOST_USD } from "@millrace/platform/kernel/money.ts";
 import type { Deed } from "@millrace/platform/resources/audit/service.ts";
-import type { Settings } from "@millrace/platform/settings.ts";
+import type { Settings } from "@millrace/platform/settings/settings.ts";
 import { type Command, InvalidArgumentError, Option } from "commander";
 
 export interface PlaceOptions {

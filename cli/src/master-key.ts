@@ -1,5 +1,5 @@
 /** `millrace master-key rotate`: a new master key for everything that is sealed. */
-import { rotateMasterKey } from "@millrace/platform/installation.ts";
+import { rotateMasterKey } from "@millrace/platform/composition/installation.ts";
 import { Command } from "commander";
 import { type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
 

@@ -1,5 +1,5 @@
 /** Operations of the API, done on the data itself for the owner of an account: what the API checks and refuses is so here too. */
-import type { AccountServices } from "@millrace/platform/account-services.ts";
+import type { AccountServices } from "@millrace/platform/composition/account-services.ts";
 import { COMMAND_LINE } from "@millrace/platform/guards/deeds.ts";
 import { performer } from "@millrace/platform/guards/perform.ts";
 import type { Caller } from "@millrace/platform/kernel/caller.ts";

@@ -4,7 +4,7 @@ import { priceSetsFrom } from "@millrace/platform/catalog/price-changes.ts";
 import { cpuPriceIn, gpuPriceIn } from "@millrace/platform/catalog/prices.ts";
 import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { PriceBook } from "@millrace/platform/metering/price-book.ts";
-import { readCatalog } from "@millrace/platform/operator-catalog.ts";
+import { readCatalog } from "@millrace/platform/settings/operator-catalog.ts";
 import { Command } from "commander";
 import { inInstallation, type PlaceOptions, placeSettings, print, withPlace } from "./installation.ts";
 

@@ -1,7 +1,8 @@
 /** `millrace serve`: runs the server until it is told to stop. */
+
+import { isLoopback, nodeUrlOf } from "@millrace/platform/composition/server-address.ts";
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
-import { isLoopback, nodeUrlOf } from "@millrace/platform/server-address.ts";
-import { allSettings } from "@millrace/platform/settings.ts";
+import { allSettings } from "@millrace/platform/settings/settings.ts";
 import { Command } from "commander";
 import { refusedDatabaseUrl } from "./installation.ts";
 
@@ -15,7 +16,7 @@ export function serveCommand(): Command {
     const { ownerKeyFile, ownerKeyWasShown, processSettings, serve, unreadVariables } = await import(
       "@millrace/platform/main.ts"
     );
-    const { LastGuard } = await import("@millrace/platform/last-guard.ts");
+    const { LastGuard } = await import("@millrace/platform/composition/last-guard.ts");
     const settings = processSettings(flags);
     const unread = await unreadVariables();
     if (unread) console.error(`millrace: ${unread}`);

@@ -1,12 +1,12 @@
 /** `millrace worker-env`: the variables for a worker that is started by hand, anywhere. */
 
-import { runningWorkerUrl } from "@millrace/platform/installation.ts";
+import { runningWorkerUrl } from "@millrace/platform/composition/installation.ts";
 import { problem } from "@millrace/platform/kernel/problem.ts";
 import { Collection } from "@millrace/platform/ports/store/collection.ts";
 import { endpoints } from "@millrace/platform/resources/endpoints/model.ts";
 import { workerEnv } from "@millrace/platform/resources/endpoints/worker-env.ts";
 import { WorkerKeys } from "@millrace/platform/resources/endpoints/worker-keys.ts";
-import type { Settings } from "@millrace/platform/settings.ts";
+import type { Settings } from "@millrace/platform/settings/settings.ts";
 import { Command } from "commander";
 import {
   byCommand,

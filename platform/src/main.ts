@@ -1,26 +1,26 @@
-/** The composition root: reads settings, picks adapters, starts. With `storage.ts`, `installation.ts` and `this-machine.ts`, all that knows concrete classes. */
+/** The composition root: reads settings, picks adapters, starts. With `storage.ts`, `installation.ts` and `this-machine.ts` of `composition`, all that knows concrete classes. */
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import manifest from "../package.json" with { type: "json" };
 import { createPost } from "./adapters/http/webhook-post.ts";
 import { missingText } from "./adapters/sqlite/damage-report.ts";
-import type { App } from "./app.ts";
-import { connectionsWithin, descriptorLimit } from "./descriptor-limit.ts";
-import { ensureOwnerKey, loadApp, makeDataFolder, openInstallation, real } from "./installation.ts";
+import type { App } from "./composition/app.ts";
+import { connectionsWithin, descriptorLimit } from "./composition/descriptor-limit.ts";
+import { ensureOwnerKey, loadApp, makeDataFolder, openInstallation, real } from "./composition/installation.ts";
+import { listenTrouble } from "./composition/listen-trouble.ts";
+import { announce, nodeUrlOf, urlOf } from "./composition/server-address.ts";
+import type { Surroundings } from "./composition/services.ts";
+import { openSsh } from "./composition/ssh-port.ts";
+import { enter, findDamage, openLimits, openLogs, openQueue } from "./composition/storage.ts";
+import { lastingId, openHost, openMachine } from "./composition/this-machine.ts";
+import { countUnderWay, endingText } from "./composition/under-way.ts";
 import { floating } from "./kernel/floating.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
-import { listenTrouble } from "./listen-trouble.ts";
 import { DiskGuard } from "./machines/disk-guard.ts";
-import { readCatalog } from "./operator-catalog.ts";
 import { DataDisk, roomIn } from "./ports/disk.ts";
-import { announce, nodeUrlOf, urlOf } from "./server-address.ts";
-import type { Surroundings } from "./services.ts";
-import type { Settings } from "./settings.ts";
-import { openSsh } from "./ssh-port.ts";
-import { enter, findDamage, openLimits, openLogs, openQueue } from "./storage.ts";
-import { lastingId, openHost, openMachine } from "./this-machine.ts";
-import { countUnderWay, endingText } from "./under-way.ts";
+import { readCatalog } from "./settings/operator-catalog.ts";
+import type { Settings } from "./settings/settings.ts";
 
 export {
   finishRemovals,
@@ -32,7 +32,7 @@ export {
   processSettings,
   rotateMasterKey,
   unreadVariables,
-} from "./installation.ts";
+} from "./composition/installation.ts";
 export type { Settings };
 
 /** Lines go to standard error: standard output is for people and for scripts that wait for "listening on". */

@@ -37,17 +37,6 @@ const rules = [
   "pods",
   "guards",
 ];
-const parted = [
-  "services.ts",
-  "operator-catalog.ts",
-  "storage.ts",
-  "installation.ts",
-  "this-machine.ts",
-  "ssh-port.ts",
-  "listen-trouble.ts",
-  "under-way.ts",
-];
-
 /** Which parts of the platform a part may import, beside itself. */
 const mayImport = {
   kernel: [],
@@ -64,41 +53,9 @@ const mayImport = {
   guards: ["kernel", "ports", "resources"],
   "contract.ts": ["kernel", "jobs", "resources", "balancing"],
   surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "workers", "guards", "contract.ts"],
-  "setting-values.ts": ["kernel"],
-  "log-settings.ts": ["setting-values.ts"],
-  "limit-settings.ts": ["guards", "jobs", "resources"],
-  "setting-table.ts": [
-    "log-settings.ts",
-    "limit-settings.ts",
-    "kernel",
-    "jobs",
-    "resources",
-    "guards",
-    "surfaces",
-    "setting-values.ts",
-  ],
-  "settings.ts": ["setting-table.ts"],
-  "unknown-variables.ts": ["settings.ts"],
-  "server-address.ts": ["kernel"],
-  "operator-catalog.ts": ["kernel", "catalog", "settings.ts"],
-  "descriptor-limit.ts": [],
-  "start-trouble.ts": ["kernel"],
-  "storage.ts": ["kernel", "ports", "adapters", "settings.ts", "start-trouble.ts"],
-  "account-services.ts": ["kernel", "ports", "resources"],
-  "services.ts": ["kernel", "ports", "metering", "machines", "resources", "account-services.ts"],
-  "app-parts.ts": [...rules, "surfaces", "settings.ts", "services.ts"],
-  "app-fleet.ts": [...rules, "services.ts", "app-parts.ts"],
-  "app.ts": [...rules, "contract.ts", "surfaces", "settings.ts", "services.ts", "app-parts.ts", "app-fleet.ts"],
-  "last-guard.ts": ["kernel"],
-  "listen-trouble.ts": [],
-  "under-way.ts": ["kernel", "ports"],
-  "ssh-port.ts": ["kernel", "surfaces", "settings.ts", "server-address.ts"],
-  "installation.ts": [
-    ...["kernel", "ports", "adapters", "resources", "machines", "settings.ts", "server-address.ts"],
-    ...["account-services.ts", "services.ts", "start-trouble.ts", "storage.ts", "unknown-variables.ts", "app.ts"],
-  ],
-  "this-machine.ts": [...rules, "adapters", "settings.ts", "services.ts", "server-address.ts", "app.ts"],
-  "main.ts": [...rules, "adapters", "settings.ts", "server-address.ts", "descriptor-limit.ts", ...parted, "app.ts"],
+  settings: ["kernel", "catalog", "jobs", "resources", "guards", "surfaces"],
+  composition: [...rules, "contract.ts", "surfaces", "settings", "adapters"],
+  "main.ts": [...rules, "adapters", "settings", "composition"],
 };
 
 /** Files that may be longer than others, with the decision record that says why. */
@@ -229,7 +186,7 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
   test("an adapter known to a service or the command line, but not to main.ts, a test or another adapter", () => {
     const adapter = 'import { S } from "@millrace/platform/adapters/sqlite/sqlite-store.ts";';
     const sample = tree({
-      "platform/src/app.ts": adapter,
+      "platform/src/composition/app.ts": adapter,
       "cli/src/keys.ts": adapter,
       "platform/src/surfaces/x.ts": 'const { P } = await import("../adapters/postgres/pool.ts");',
       "platform/src/workers/y.ts": 'import { D } from "../adapters/docker/docker-compute.ts";',
@@ -239,7 +196,7 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/resources/c/c.test.ts": adapter,
     });
     expect(knownAdapters(sample)).toEqual([
-      "platform/src/app.ts must not know the adapter platform/src/adapters/sqlite/sqlite-store.ts",
+      "platform/src/composition/app.ts must not know the adapter platform/src/adapters/sqlite/sqlite-store.ts",
       "cli/src/keys.ts must not know the adapter platform/src/adapters/sqlite/sqlite-store.ts",
       "platform/src/surfaces/x.ts must not know the adapter platform/src/adapters/postgres/pool.ts",
       "platform/src/workers/y.ts must not know the adapter platform/src/adapters/docker/docker-compute.ts",

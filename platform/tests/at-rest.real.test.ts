@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { stay } from "../src/kernel/clock.ts";
 import { openInstallation } from "../src/main.ts";
-import { settingsFrom } from "../src/settings.ts";
+import { settingsFrom } from "../src/settings/settings.ts";
 import { filesHolding, millrace, ownerKey, startServer, temporaryFolder } from "./process.ts";
 
 const SECRETS = "/v2/account/secrets";

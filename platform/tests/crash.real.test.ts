@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { resourceId } from "../src/kernel/ids.ts";
 import { realRandom, SeededRandom } from "../src/kernel/random.ts";
 import { openInstallation } from "../src/main.ts";
-import { settingsFrom } from "../src/settings.ts";
+import { settingsFrom } from "../src/settings/settings.ts";
 import { ownerKey, type Server, startServer, temporaryFolder } from "./process.ts";
 
 const KILLS = 10;

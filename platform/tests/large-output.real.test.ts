@@ -9,7 +9,7 @@ import { describe, expect, test } from "vitest";
 import { apiKeyText } from "../src/kernel/ids.ts";
 import { realRandom } from "../src/kernel/random.ts";
 import { openInstallation } from "../src/main.ts";
-import { settingsFrom } from "../src/settings.ts";
+import { settingsFrom } from "../src/settings/settings.ts";
 import { freshDatabase } from "./database.ts";
 import { type Server, startServer, temporaryFolder } from "./process.ts";
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "vitest";
 import { openInstallation } from "../src/main.ts";
-import { settingsFrom } from "../src/settings.ts";
+import { settingsFrom } from "../src/settings/settings.ts";
 import { startServer, temporaryFolder } from "./process.ts";
 
 const releases = fileURLToPath(new URL("./fixtures/releases", import.meta.url));

@@ -3,7 +3,7 @@ import { codeOf, isTest, isTool, type SourceFile } from "./source-tree.ts";
 
 const PLATFORM = "platform/src/";
 
-/** The part of the platform a path belongs to: a folder such as `kernel`, or a file such as `app.ts`. */
+/** The part of the platform a path belongs to: a folder such as `kernel`, or a file such as `main.ts`. */
 function partOf(path: string): string | undefined {
   return path.startsWith(PLATFORM) ? path.slice(PLATFORM.length).split("/")[0] : undefined;
 }
@@ -30,7 +30,9 @@ export function wrongDirections(files: SourceFile[], mayImport: Record<string, r
 const ADAPTER = /^platform\/src\/(adapters\/|ports\/[^/]+\/(memory|fake)-)/;
 
 /** Where adapters are chosen. */
-const CHOOSING = ["main.ts", "storage.ts", "installation.ts", "this-machine.ts"].map((name) => `${PLATFORM}${name}`);
+const CHOOSING = ["main", "composition/storage", "composition/installation", "composition/this-machine"].map(
+  (name) => `${PLATFORM}${name}.ts`,
+);
 
 /** Beyond those who choose, only tests and other adapters know adapters. */
 export function knownAdapters(files: SourceFile[]): string[] {

@@ -1,7 +1,7 @@
 /** A rotation of the master key that kills its own process: `<data folder> <how many random values and steps it may come to>`. */
 import { realRandom } from "../src/kernel/random.ts";
 import { rotateMasterKey } from "../src/main.ts";
-import { settingsFrom } from "../src/settings.ts";
+import { settingsFrom } from "../src/settings/settings.ts";
 
 const [data, allowed] = process.argv.slice(2);
 let left = Number(allowed);

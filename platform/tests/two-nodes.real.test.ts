@@ -40,7 +40,7 @@ afterAll(async () => {
 
 async function issueWorkerKey(): Promise<string> {
   const { openInstallation } = await import("../src/main.ts");
-  const { settingsFrom } = await import("../src/settings.ts");
+  const { settingsFrom } = await import("../src/settings/settings.ts");
   const settings = settingsFrom({ ...env, MILLRACE_DATABASE_URL: database.url, MILLRACE_DATA: folders[0]!.path });
   await using installation = await openInstallation(settings);
   const { account } = await installation.accounts.firstOwner();

@@ -2,7 +2,8 @@
 import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
 import { createPost } from "../src/adapters/http/webhook-post.ts";
-import { type App, type AppSettings, createApp } from "../src/app.ts";
+import { type App, type AppSettings, createApp } from "../src/composition/app.ts";
+import { openServices, type Services } from "../src/composition/services.ts";
 import { parseInvokeLimits } from "../src/guards/invoke-policy.ts";
 import type { Answered } from "../src/guards/perform.ts";
 import { parsePolicy } from "../src/guards/rate-policy.ts";
@@ -24,7 +25,6 @@ import type { Listing, Store, StoredRecord, UniqueKey, Write } from "../src/port
 import type { Owner } from "../src/resources/account/accounts.ts";
 import type { Quotas } from "../src/resources/account/quotas.ts";
 import type { RefusesImage } from "../src/resources/endpoints/images.ts";
-import { openServices, type Services } from "../src/services.ts";
 import { parseOrigins } from "../src/surfaces/invoke/origins.ts";
 import type { BucketFinder } from "../src/surfaces/s3/buckets.ts";
 import { counted, noteCalls } from "./idle.ts";

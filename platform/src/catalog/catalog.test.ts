@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { failures } from "../kernel/validate.ts";
-import { catalogOf } from "../operator-catalog.ts";
+import { catalogOf } from "../settings/operator-catalog.ts";
 import standard from "./catalog.json" with { type: "json" };
 import { catalogFrom, standardCatalog } from "./catalog.ts";
 import {

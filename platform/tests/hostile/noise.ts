@@ -3,7 +3,7 @@ import { cp, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openInstallation } from "../../src/main.ts";
-import { settingsFrom } from "../../src/settings.ts";
+import { settingsFrom } from "../../src/settings/settings.ts";
 import { Requests } from "./requests/campaign.ts";
 import { placeOf, settle } from "./requests/population.ts";
 import type { Stage } from "./stage.ts";

@@ -3,7 +3,7 @@ import { chmod, cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { openInstallation } from "../../../src/main.ts";
-import { settingsFrom } from "../../../src/settings.ts";
+import { settingsFrom } from "../../../src/settings/settings.ts";
 import { ownerKey, type Server, startServer, temporaryFolder } from "../../process.ts";
 import { DEBUGGABLE } from "./memory.ts";
 import { type Person, type Place, placeOf, settle } from "./population.ts";

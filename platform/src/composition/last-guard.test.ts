@@ -1,9 +1,9 @@
 /** The last guard: whatever reaches nobody is told of and survived, within bounds, and only the untrusted ends the process. */
 import { EventEmitter } from "node:events";
 import { expect, test } from "vitest";
-import { CannotGoOn } from "./kernel/cannot-go-on.ts";
-import { FakeClock } from "./kernel/clock.ts";
-import type { Log } from "./kernel/log.ts";
+import { CannotGoOn } from "../kernel/cannot-go-on.ts";
+import { FakeClock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
 import { LastGuard } from "./last-guard.ts";
 
 function setup({ end = async () => {}, write = () => {} }: { end?: () => Promise<void>; write?: () => void } = {}) {

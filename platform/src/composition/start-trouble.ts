@@ -1,5 +1,5 @@
 /** Why the data of an installation cannot be opened, and what to do about it: one sentence each, for whoever starts a server or a command. */
-import { isProblem } from "./kernel/problem.ts";
+import { isProblem } from "../kernel/problem.ts";
 
 const say = (text: string, cause: unknown) => new Error(text, { cause });
 

@@ -1,7 +1,7 @@
 /** What a server has under way, in words for whoever ends it. */
-import { stay } from "./kernel/clock.ts";
-import type { Compute } from "./ports/compute/compute.ts";
-import type { Queue } from "./ports/queue/queue.ts";
+import { stay } from "../kernel/clock.ts";
+import type { Compute } from "../ports/compute/compute.ts";
+import type { Queue } from "../ports/queue/queue.ts";
 
 export interface UnderWay {
   jobs: number;

@@ -3,30 +3,30 @@ import { stat } from "node:fs/promises";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { DockerCompute } from "./adapters/docker/docker-compute.ts";
-import { engineAddresses } from "./adapters/docker/engine.ts";
-import { FolderFiles } from "./adapters/files/folder-files.ts";
-import { HostCompute } from "./adapters/host/host-compute.ts";
+import { DockerCompute } from "../adapters/docker/docker-compute.ts";
+import { engineAddresses } from "../adapters/docker/engine.ts";
+import { FolderFiles } from "../adapters/files/folder-files.ts";
+import { HostCompute } from "../adapters/host/host-compute.ts";
+import { gpuTypeIds, homeDataCenter } from "../catalog/compute.ts";
+import { hostPolicy, imagePolicy } from "../guards/host-images.ts";
+import { resourceId } from "../kernel/ids.ts";
+import { ifNotThere } from "../kernel/not-there.ts";
+import { MIB } from "../kernel/operation.ts";
+import { keepPrivately, readPrivate, replacePrivately } from "../kernel/private-file.ts";
+import type { Random } from "../kernel/random.ts";
+import type { OwnMachine, Site } from "../machines/own-machine.ts";
+import { ByImage, isHostImage } from "../ports/compute/by-image.ts";
+import { doorsOf, type Egress, nameServersOf } from "../ports/compute/egress.ts";
+import { halves } from "../ports/compute/publish.ts";
+import type { Volumes } from "../ports/compute/volumes.ts";
+import { marginOf, roomIn } from "../ports/disk.ts";
+import type { Files } from "../ports/files/files.ts";
+import type { Accounts } from "../resources/account/accounts.ts";
+import type { RefusesImage } from "../resources/endpoints/images.ts";
+import type { Settings } from "../settings/settings.ts";
 import type { App } from "./app.ts";
-import { gpuTypeIds, homeDataCenter } from "./catalog/compute.ts";
-import { hostPolicy, imagePolicy } from "./guards/host-images.ts";
-import { resourceId } from "./kernel/ids.ts";
-import { ifNotThere } from "./kernel/not-there.ts";
-import { MIB } from "./kernel/operation.ts";
-import { keepPrivately, readPrivate, replacePrivately } from "./kernel/private-file.ts";
-import type { Random } from "./kernel/random.ts";
-import type { OwnMachine, Site } from "./machines/own-machine.ts";
-import { ByImage, isHostImage } from "./ports/compute/by-image.ts";
-import { doorsOf, type Egress, nameServersOf } from "./ports/compute/egress.ts";
-import { halves } from "./ports/compute/publish.ts";
-import type { Volumes } from "./ports/compute/volumes.ts";
-import { marginOf, roomIn } from "./ports/disk.ts";
-import type { Files } from "./ports/files/files.ts";
-import type { Accounts } from "./resources/account/accounts.ts";
-import type { RefusesImage } from "./resources/endpoints/images.ts";
 import { isLoopback, nodeUrlOf, outerAddress, publicIpIn, urlOf } from "./server-address.ts";
 import type { Surroundings } from "./services.ts";
-import type { Settings } from "./settings.ts";
 
 type IsOwners = (account: string) => Promise<boolean>;
 
@@ -141,7 +141,7 @@ export async function openHost(
     onLoopback: isLoopback(settings.host),
     unsandboxed: settings.sandbox === "optional",
     writableApp: settings.hostApp === "writable",
-    library: fileURLToPath(new URL("../../worker", import.meta.url)),
+    library: fileURLToPath(new URL("../../../worker", import.meta.url)),
     watchdogS: settings.watchdogS,
     publishedPorts: halves(settings.publishedPorts)[0],
     egress: await egressOf(settings),

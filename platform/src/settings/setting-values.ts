@@ -1,6 +1,6 @@
 /** How the texts of settings are read. What is wrong with one is said in words that follow the name of the setting. */
 import { isAbsolute, resolve } from "node:path";
-import { KEY_SHAPE } from "./kernel/ids.ts";
+import { KEY_SHAPE } from "../kernel/ids.ts";
 
 export const text = (given: string) => given;
 

@@ -1,10 +1,10 @@
 /** At which port SSH is listened for. */
 import { join } from "node:path";
-import type { Log } from "./kernel/log.ts";
-import { ifNotThere } from "./kernel/not-there.ts";
-import { readPrivate, replacePrivately } from "./kernel/private-file.ts";
-import type { Settings } from "./settings.ts";
-import type { SshListener } from "./surfaces/ssh/listener.ts";
+import type { Log } from "../kernel/log.ts";
+import { ifNotThere } from "../kernel/not-there.ts";
+import { readPrivate, replacePrivately } from "../kernel/private-file.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { SshListener } from "../surfaces/ssh/listener.ts";
 
 /** Beside the port of the API. */
 const USUAL_PORT = 7422;

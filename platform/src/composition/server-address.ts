@@ -3,7 +3,7 @@ import { rm } from "node:fs/promises";
 import { connect, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import { join } from "node:path";
-import { readPrivate, replacePrivately } from "./kernel/private-file.ts";
+import { readPrivate, replacePrivately } from "../kernel/private-file.ts";
 
 export const isLoopback = (host: string) => host === "localhost" || host === "::1" || host.startsWith("127.");
 

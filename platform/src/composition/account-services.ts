@@ -1,12 +1,12 @@
 /** The services of accounts and their keys: a command that needs no others loads no others. */
-import type { Clock } from "./kernel/clock.ts";
-import type { Random } from "./kernel/random.ts";
-import type { CompanionStore } from "./ports/store/companion-store.ts";
-import { Accounts } from "./resources/account/accounts.ts";
-import { QuotaBook, type Quotas } from "./resources/account/quotas.ts";
-import { AccountService } from "./resources/account/service.ts";
-import { AuditLog } from "./resources/audit/service.ts";
-import { Removals } from "./resources/removals.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Random } from "../kernel/random.ts";
+import type { CompanionStore } from "../ports/store/companion-store.ts";
+import { Accounts } from "../resources/account/accounts.ts";
+import { QuotaBook, type Quotas } from "../resources/account/quotas.ts";
+import { AccountService } from "../resources/account/service.ts";
+import { AuditLog } from "../resources/audit/service.ts";
+import { Removals } from "../resources/removals.ts";
 
 /** What every service stands on. */
 export interface ServiceParts {

@@ -1,21 +1,21 @@
 /** What the application stands on: its ports, the settings that concern it, and who of several nodes does a duty. */
-import type { Answered } from "./guards/perform.ts";
-import type { Post } from "./jobs/webhooks.ts";
-import { resourceId } from "./kernel/ids.ts";
-import type { Room } from "./kernel/room.ts";
-import type { NodeIdentity } from "./machines/machines.ts";
-import type { OwnMachine } from "./machines/own-machine.ts";
-import type { Limits } from "./ports/limits/limits.ts";
-import type { Logs } from "./ports/logs/logs.ts";
-import type { Queue } from "./ports/queue/queue.ts";
-import type { Signals } from "./ports/signals/signals.ts";
-import type { Store } from "./ports/store/store.ts";
-import type { Vault } from "./ports/vault/vault.ts";
-import type { RefusesImage } from "./resources/endpoints/images.ts";
+import type { Answered } from "../guards/perform.ts";
+import type { Post } from "../jobs/webhooks.ts";
+import { resourceId } from "../kernel/ids.ts";
+import type { Room } from "../kernel/room.ts";
+import type { NodeIdentity } from "../machines/machines.ts";
+import type { OwnMachine } from "../machines/own-machine.ts";
+import type { Limits } from "../ports/limits/limits.ts";
+import type { Logs } from "../ports/logs/logs.ts";
+import type { Queue } from "../ports/queue/queue.ts";
+import type { Signals } from "../ports/signals/signals.ts";
+import type { Store } from "../ports/store/store.ts";
+import type { Vault } from "../ports/vault/vault.ts";
+import type { RefusesImage } from "../resources/endpoints/images.ts";
+import type { Settings } from "../settings/settings.ts";
+import type { BucketFinder } from "../surfaces/s3/buckets.ts";
+import type { Storage } from "../surfaces/s3/volume-buckets.ts";
 import type { Surroundings } from "./services.ts";
-import type { Settings } from "./settings.ts";
-import type { BucketFinder } from "./surfaces/s3/buckets.ts";
-import type { Storage } from "./surfaces/s3/volume-buckets.ts";
 
 export interface AppParts extends Surroundings {
   store: Store;

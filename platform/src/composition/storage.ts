@@ -1,18 +1,18 @@
 /** Where an installation keeps what it keeps: the adapters of store, queue, signals, limits and logs that the settings name, each loaded when it is opened. */
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import type { PostgresPresence as Presence } from "./adapters/postgres/presence.ts";
-import { lockFolder, tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
-import { SqliteStore } from "./adapters/sqlite/sqlite-store.ts";
-import type { Clock } from "./kernel/clock.ts";
-import type { Random } from "./kernel/random.ts";
-import { anyDisk, type Disk } from "./ports/disk.ts";
-import type { Limits } from "./ports/limits/limits.ts";
-import type { Logs } from "./ports/logs/logs.ts";
-import type { Queue } from "./ports/queue/queue.ts";
-import type { Signals } from "./ports/signals/signals.ts";
-import type { Store } from "./ports/store/store.ts";
-import type { Settings } from "./settings.ts";
+import type { PostgresPresence as Presence } from "../adapters/postgres/presence.ts";
+import { lockFolder, tryLockFolder } from "../adapters/sqlite/folder-lock.ts";
+import { SqliteStore } from "../adapters/sqlite/sqlite-store.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Random } from "../kernel/random.ts";
+import { anyDisk, type Disk } from "../ports/disk.ts";
+import type { Limits } from "../ports/limits/limits.ts";
+import type { Logs } from "../ports/logs/logs.ts";
+import type { Queue } from "../ports/queue/queue.ts";
+import type { Signals } from "../ports/signals/signals.ts";
+import type { Store } from "../ports/store/store.ts";
+import type { Settings } from "../settings/settings.ts";
 
 export type { Presence };
 
@@ -54,13 +54,13 @@ export async function openStore(
   const upgrading = { say, copies: settings.upgradeCopy === "on" };
   if (!databaseUrl)
     return inSqlite(join(data, "store.db"), (file) => SqliteStore.open(file, { thread, disk, upgrading }));
-  const { PostgresStore } = await import("./adapters/postgres/postgres-store.ts");
+  const { PostgresStore } = await import("../adapters/postgres/postgres-store.ts");
   return inPostgres(databaseUrl, (url) => PostgresStore.open(url, { ...patienceIn(settings), say }));
 }
 
 export async function openLimits(settings: Settings): Promise<Limits> {
-  if (!settings.databaseUrl) return new (await import("./ports/limits/memory-limits.ts")).MemoryLimits();
-  const { PostgresLimits } = await import("./adapters/postgres/postgres-limits.ts");
+  if (!settings.databaseUrl) return new (await import("../ports/limits/memory-limits.ts")).MemoryLimits();
+  const { PostgresLimits } = await import("../adapters/postgres/postgres-limits.ts");
   return PostgresLimits.open(settings.databaseUrl, patienceIn(settings));
 }
 
@@ -74,8 +74,8 @@ export async function findDamage(
   // A server that ended in order leaves no write-ahead log, and with it nothing that could be damaged.
   const databases = [join(data, "store.db"), join(data, "queue.db")].filter((file) => existsSync(`${file}-wal`));
   if (databases.length === 0) return [];
-  const { keepDamaged } = await import("./adapters/sqlite/wal-check.ts");
-  const { damageText, jobsIn } = await import("./adapters/sqlite/damage-report.ts");
+  const { keepDamaged } = await import("../adapters/sqlite/wal-check.ts");
+  const { damageText, jobsIn } = await import("../adapters/sqlite/damage-report.ts");
   const suspects: string[] = [];
   for (const database of databases) {
     const damage = await keepDamaged(database, now);
@@ -100,8 +100,8 @@ export async function openQueue(
 ): Promise<OpenQueue> {
   await using opened = new AsyncDisposableStack();
   if (!settings.databaseUrl) {
-    const { SqliteQueue } = await import("./adapters/sqlite/sqlite-queue.ts");
-    const { MemorySignals } = await import("./ports/signals/memory-signals.ts");
+    const { SqliteQueue } = await import("../adapters/sqlite/sqlite-queue.ts");
+    const { MemorySignals } = await import("../ports/signals/memory-signals.ts");
     const upgrading = { say, copies: settings.upgradeCopy === "on" };
     const around = { clock, random, upgrading, ...(disk && { disk }) };
     const opening = inSqlite(join(settings.data, "queue.db"), () => SqliteQueue.open(settings.data, around));
@@ -110,8 +110,8 @@ export async function openQueue(
     const kept = opened.move();
     return { queue, signals, alone: true, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
-  const { PostgresQueue } = await import("./adapters/postgres/postgres-queue.ts");
-  const { PostgresSignals } = await import("./adapters/postgres/postgres-signals.ts");
+  const { PostgresQueue } = await import("../adapters/postgres/postgres-queue.ts");
+  const { PostgresSignals } = await import("../adapters/postgres/postgres-signals.ts");
   const queue = opened.use(await PostgresQueue.open(settings.databaseUrl, { random, say, ...patienceIn(settings) }));
   const signals = opened.use(
     await PostgresSignals.open(settings.databaseUrl, { clock, random, ...patienceIn(settings) }),
@@ -126,8 +126,8 @@ export async function openLogs(
   failed: (error: unknown) => void,
   disk: Disk = anyDisk,
 ): Promise<Logs> {
-  const { FileLogs } = await import("./adapters/files/file-logs.ts");
-  const { MIB } = await import("./kernel/operation.ts");
+  const { FileLogs } = await import("../adapters/files/file-logs.ts");
+  const { MIB } = await import("../kernel/operation.ts");
   const { data, logFileMb, logFiles, logTotalMb } = settings;
   const limits = { fileBytes: logFileMb * MIB, files: logFiles, total: logTotalMb * MIB };
   return new FileLogs(join(data, "logs"), { failed, limits, disk });
@@ -143,7 +143,7 @@ export async function enter(
     opened.use(await inSqlite(join(settings.data, "server.lock"), () => lockFolder(settings.data)));
     return undefined;
   }
-  const { PostgresPresence } = await import("./adapters/postgres/presence.ts");
+  const { PostgresPresence } = await import("../adapters/postgres/presence.ts");
   const enter = (url: string) => PostgresPresence.open(url, clock, patienceIn(settings));
   return opened.use(await inPostgres(settings.databaseUrl, enter));
 }
@@ -151,7 +151,7 @@ export async function enter(
 /** Everything that an installation keeps, for something that no server may see half done. */
 export async function lockAlone({ data, databaseUrl }: Settings): Promise<Disposable | AsyncDisposable> {
   const lock = databaseUrl
-    ? await (await import("./adapters/postgres/presence.ts")).enterAlone(databaseUrl)
+    ? await (await import("../adapters/postgres/presence.ts")).enterAlone(databaseUrl)
     : tryLockFolder(data);
   if (lock) return lock;
   throw new Error(`a Millrace server runs on ${databaseUrl ? "this database" : data}: stop it first`);

@@ -1,7 +1,8 @@
 /** Every setting of the server, once: its variable, its flag, its default, what it does, and how its text is read. */
 import { homedir } from "node:os";
 import { join } from "node:path";
-import { parseRanges } from "./kernel/addresses.ts";
+import { parseRanges } from "../kernel/addresses.ts";
+import { parseOrigins } from "../surfaces/invoke/origins.ts";
 import { limitSettings } from "./limit-settings.ts";
 import { logSettings } from "./log-settings.ts";
 import {
@@ -19,7 +20,6 @@ import {
   text,
   whole,
 } from "./setting-values.ts";
-import { parseOrigins } from "./surfaces/invoke/origins.ts";
 
 export interface Setting<T = unknown> {
   variable: string;

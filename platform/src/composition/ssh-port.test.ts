@@ -4,10 +4,10 @@ import { readFile } from "node:fs/promises";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { setupPods } from "../tests/pod-world.ts";
-import { temporaryFolder } from "../tests/process.ts";
-import { recordingLog } from "../tests/world.ts";
-import { settingsFrom } from "./settings.ts";
+import { setupPods } from "../../tests/pod-world.ts";
+import { temporaryFolder } from "../../tests/process.ts";
+import { recordingLog } from "../../tests/world.ts";
+import { settingsFrom } from "../settings/settings.ts";
 import { openSsh } from "./ssh-port.ts";
 
 async function taken(): Promise<Server & { port: number }> {

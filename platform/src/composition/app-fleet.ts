@@ -1,9 +1,10 @@
 /** How the application has its fleet of workers, and how those are told of it that are there before it. */
+
+import { nobodyWarmsUp, type WarmUps } from "../jobs/warm-up.ts";
+import type { WorkerEvents } from "../jobs/worker-events.ts";
+import { Fleet, type FleetParts } from "../workers/fleet.ts";
 import { type AppParts, leaseOf } from "./app-parts.ts";
-import { nobodyWarmsUp, type WarmUps } from "./jobs/warm-up.ts";
-import type { WorkerEvents } from "./jobs/worker-events.ts";
 import type { Services } from "./services.ts";
-import { Fleet, type FleetParts } from "./workers/fleet.ts";
 
 /** A process that is all there is, and has no machine, keeps no workers; one of many plans for the machines of others too. */
 export function createFleet(

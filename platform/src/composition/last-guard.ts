@@ -1,8 +1,8 @@
 /** The last guard: what failed and reached nobody is logged, and the server goes on; only what cannot be trusted ends it. */
 import type { EventEmitter } from "node:events";
-import { CannotGoOn } from "./kernel/cannot-go-on.ts";
-import type { Clock } from "./kernel/clock.ts";
-import type { Log } from "./kernel/log.ts";
+import { CannotGoOn } from "../kernel/cannot-go-on.ts";
+import type { Clock } from "../kernel/clock.ts";
+import type { Log } from "../kernel/log.ts";
 
 export interface GuardParts {
   /** The process, and its standard streams. */

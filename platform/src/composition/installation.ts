@@ -3,21 +3,21 @@ import { existsSync, readFileSync } from "node:fs";
 import { access, constants, mkdir, readdir, rm, stat } from "node:fs/promises";
 import { availableParallelism } from "node:os";
 import { dirname, join } from "node:path";
+import { tryLockFolder } from "../adapters/sqlite/folder-lock.ts";
+import { realClock, stay } from "../kernel/clock.ts";
+import { apiKeyText } from "../kernel/ids.ts";
+import { keepPrivately, readPrivate } from "../kernel/private-file.ts";
+import { type Random, realRandom } from "../kernel/random.ts";
+import { commandDisk, type Disk } from "../ports/disk.ts";
+import { CompanionStore } from "../ports/store/companion-store.ts";
+import type { Store } from "../ports/store/store.ts";
+import type { Vault } from "../ports/vault/vault.ts";
+import { type Quotas, standardQuotas } from "../resources/account/quotas.ts";
+import type { Rewrapped } from "../resources/secrets/master-keys.ts";
+import { type Settings, settingsFrom, withoutSecrets } from "../settings/settings.ts";
 import type { ServiceParts } from "./account-services.ts";
-import { tryLockFolder } from "./adapters/sqlite/folder-lock.ts";
-import { realClock, stay } from "./kernel/clock.ts";
-import { apiKeyText } from "./kernel/ids.ts";
-import { keepPrivately, readPrivate } from "./kernel/private-file.ts";
-import { type Random, realRandom } from "./kernel/random.ts";
-import { commandDisk, type Disk } from "./ports/disk.ts";
-import { CompanionStore } from "./ports/store/companion-store.ts";
-import type { Store } from "./ports/store/store.ts";
-import type { Vault } from "./ports/vault/vault.ts";
-import { type Quotas, standardQuotas } from "./resources/account/quotas.ts";
-import type { Rewrapped } from "./resources/secrets/master-keys.ts";
 import { announced } from "./server-address.ts";
 import type { Services, Surroundings } from "./services.ts";
-import { type Settings, settingsFrom, withoutSecrets } from "./settings.ts";
 import { findDamage, lockAlone, openLogs, openQueue, openStore, orTrouble, type Presence } from "./storage.ts";
 
 export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
@@ -43,7 +43,7 @@ export function processSettings(flags: Record<string, string | undefined> = {}):
 
 /** Variables of this process that look like settings and are none, as one line; what is nearly a setting is refused. */
 export async function unreadVariables(): Promise<string | undefined> {
-  return (await import("./unknown-variables.ts")).unknownVariables(process.env);
+  return (await import("../settings/unknown-variables.ts")).unknownVariables(process.env);
 }
 
 function readUrl(file: string): string {
@@ -107,8 +107,8 @@ export async function openInstallation(
     loadServices(),
   ]);
   opened.use(store);
-  const { EnvelopeVault } = await import("./adapters/crypto/envelope-vault.ts");
-  const { loadMasterKeys } = await import("./adapters/files/master-keys.ts");
+  const { EnvelopeVault } = await import("../adapters/crypto/envelope-vault.ts");
+  const { loadMasterKeys } = await import("../adapters/files/master-keys.ts");
   const { masterKey: text, masterKeyCommand: command } = settings;
   const source = { text, command, file: masterKeyFile(settings), environment: withoutSecrets(process.env) };
   const keys = await loadMasterKeys(source, parts.random);
@@ -190,7 +190,7 @@ async function removeHere(settings: Settings, installation: Installation): Promi
   if (!settings.databaseUrl && !lock) return;
   await using opened = new AsyncDisposableStack();
   const { queue } = opened.use(await openQueue(settings, { ...real, say: sayToCaller }));
-  const { endpointRemovers } = await import("./resources/removers.ts");
+  const { endpointRemovers } = await import("../resources/removers.ts");
   const logs = opened.use(await openLogs(settings, () => undefined));
   const { removals } = installation;
   removals.register("endpoint", endpointRemovers({ ...installation, jobs: queue, logs }));
@@ -211,7 +211,7 @@ export async function rotateMasterKey(
   opened.use(await lockAlone(settings));
   const file = settings.masterKey || settings.masterKeyCommand ? undefined : masterKeyFile(settings);
   await findDamage(settings, real.clock.now(), sayToCaller);
-  const { addMasterKey, dropOldMasterKeys } = await import("./adapters/files/master-keys.ts");
+  const { addMasterKey, dropOldMasterKeys } = await import("../adapters/files/master-keys.ts");
   if (file) await addMasterKey(file, random);
   progress();
   const { masterKeys } = opened.use(await openInstallation(settings, { thread: false, random }));
@@ -262,6 +262,6 @@ export async function ensureOwnerKey(
 export async function runningWorkerUrl(settings: Settings, store: Store): Promise<string | undefined> {
   const here = await announced(settings.data);
   if (here || !settings.databaseUrl) return here?.workerUrl;
-  const { workerUrlsOfNodes } = await import("./machines/nodes.ts");
+  const { workerUrlsOfNodes } = await import("../machines/nodes.ts");
   return (await workerUrlsOfNodes(store, real.clock.now()))[0];
 }

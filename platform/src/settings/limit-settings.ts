@@ -1,8 +1,8 @@
 /** The settings of what callers and accounts may ask for and have, as a part of the table of all. */
-import { parseInvokeLimits } from "./guards/invoke-policy.ts";
-import { parsePolicy } from "./guards/rate-policy.ts";
-import { parsePayloadLimits } from "./jobs/payload-limits.ts";
-import { parseQuotas } from "./resources/account/quotas.ts";
+import { parseInvokeLimits } from "../guards/invoke-policy.ts";
+import { parsePolicy } from "../guards/rate-policy.ts";
+import { parsePayloadLimits } from "../jobs/payload-limits.ts";
+import { parseQuotas } from "../resources/account/quotas.ts";
 
 export const limitSettings = {
   rateLimits: {

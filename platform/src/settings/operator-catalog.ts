@@ -1,7 +1,7 @@
 /** The catalog of this installation: ours, with what the operator's file changes, and checked against what else the settings say of it. */
 import { readFile } from "node:fs/promises";
-import { type Catalog, catalogFrom, standardCatalog } from "./catalog/catalog.ts";
-import { installCatalog } from "./catalog/compute.ts";
+import { type Catalog, catalogFrom, standardCatalog } from "../catalog/catalog.ts";
+import { installCatalog } from "../catalog/compute.ts";
 import type { Settings } from "./settings.ts";
 
 /** The catalog of an installation, as a server reads it; ours again when it is disposed. */
