@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import type { Command } from "commander";
 import { describe, expect, test } from "vitest";
 import { shown, withDiagram } from "../../scripts/lifecycle.ts";
+import { withReasons } from "../../scripts/reasons.ts";
 import { withRights } from "../../scripts/rights.ts";
 import { withSettings } from "../../scripts/settings.ts";
 import { unsayableIn, withUnsayable } from "../../scripts/unsayable.ts";
@@ -37,6 +38,11 @@ test("the README's settings are those of the server (npx node scripts/settings.t
   expect(withSettings("<!-- settings -->\nold\n<!-- end of settings -->")).toContain(
     "| `MILLRACE_PORT` | `--port` | `7420` |",
   );
+});
+
+test("the reasons are those of the catalogue (npx node scripts/reasons.ts writes them)", () => {
+  const text = read("docs/reasons.md");
+  expect(withReasons(text)).toBe(text);
 });
 
 test("who may set which field is as the operations say (npx node scripts/rights.ts writes it)", () => {

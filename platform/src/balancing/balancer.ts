@@ -365,8 +365,11 @@ export class Balancer implements Disposable {
   }
 }
 
-const stopping = () => problem("unavailable", "the server is stopping");
+const stopping = () => problem("unavailable", "the server is stopping", { reason: "server-ending" });
 
 function workerGone(worker: string, reason: string): Problem {
-  return problem("not-found", `worker ${worker} is gone: ${reason}`, { word: "affinity_worker_gone" });
+  return problem("not-found", `worker ${worker} is gone: ${reason}`, {
+    word: "affinity_worker_gone",
+    reason: "worker-gone",
+  });
 }

@@ -55,10 +55,12 @@ export class Authenticator implements AsyncDisposable {
 
   /** `Authorization: Bearer <key>`, the only form that the REST surfaces take. */
   bearer(header: string | undefined): Caller | Promise<Caller> {
-    if (header === undefined) throw problem("unauthenticated", "missing bearer token");
+    if (header === undefined) throw problem("unauthenticated", "missing bearer token", { reason: "key-missing" });
     const key = /^Bearer +(\S+) *$/i.exec(header)?.[1];
     if (key === undefined)
-      throw problem("unauthenticated", "malformed bearer token: expected 'Authorization: Bearer <API_KEY>'");
+      throw problem("unauthenticated", "malformed bearer token: expected 'Authorization: Bearer <API_KEY>'", {
+        reason: "key-malformed",
+      });
     return this.key(key);
   }
 
@@ -69,10 +71,11 @@ export class Authenticator implements AsyncDisposable {
   }
 
   #admitted(caller: Caller | undefined): Caller {
-    if (!caller) throw problem("unauthenticated", "invalid API key");
+    if (!caller) throw problem("unauthenticated", "invalid API key", { reason: "key-unknown" });
     const now = this.#clock.now();
     const { expiresAt } = caller;
-    if (expiresAt !== undefined && expiresAt <= now) throw problem("unauthenticated", "expired API key");
+    if (expiresAt !== undefined && expiresAt <= now)
+      throw problem("unauthenticated", "expired API key", { reason: "key-expired" });
     if (caller.workerOf === undefined && caller.pod === undefined) this.#noteUsed(caller, now);
     return caller;
   }

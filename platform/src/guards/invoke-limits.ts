@@ -133,12 +133,12 @@ const raised = (limit: number, workers: number) => Math.max(limit, Math.floor((l
 function tooOften(operation: LimitedOperation, quota: number, resetMs: number) {
   const seconds = Math.max(1, Math.ceil(resetMs / 1000));
   const why = `rate limit exceeded: ${shown(operation)} may be asked ${quota} times in ${WINDOW_S} seconds on this endpoint`;
-  return problem("too-much", `${why}; try again in ${seconds} s`, { retryAfterS: seconds });
+  return problem("too-much", `${why}; try again in ${seconds} s`, { retryAfterS: seconds, reason: "rate-limited" });
 }
 
 function tooManyAtOnce(operation: LimitedOperation, most: number) {
   const why = `too many requests at once: ${shown(operation)} may be asked ${most} times at once on this endpoint`;
-  return problem("too-much", why, { retryAfterS: 1 });
+  return problem("too-much", why, { retryAfterS: 1, reason: "too-many-at-once" });
 }
 
 function refuseWhenFull({ inQueue }: Facts, workersMax: number): void {
@@ -150,6 +150,7 @@ function refuseWhenFull({ inQueue }: Facts, workersMax: number): void {
     `queue is full: ${inQueue} jobs wait, and this endpoint takes no more beyond ${most} (${rule})`,
     {
       retryAfterS: FULL.retryAfterS,
+      reason: "queue-full",
     },
   );
 }

@@ -59,6 +59,7 @@ function refusal(windows: WindowState[], headers: Record<string, string>) {
   const last = exhausted.reduce((a, b) => (b.resetMs > a.resetMs ? b : a));
   return problem("too-much", `rate limit exceeded for the ${last.name} window`, {
     headers,
+    reason: "rate-limited",
     retryAfterS: Math.max(1, secondsToReset(last)),
   });
 }

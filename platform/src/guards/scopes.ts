@@ -8,7 +8,7 @@ import { allows, type Scope } from "../kernel/scope.ts";
 /** Any one of the scopes will do; the first is the one that a refusal names. */
 export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]): void {
   if ([needed, ...others].some((scope) => allows(caller.grants, scope))) return;
-  throw problem("not-allowed", `This API key lacks the scope '${needed}'.`);
+  throw problem("not-allowed", `This API key lacks the scope '${needed}'.`, { reason: "scope-missing" });
 }
 
 /** Whether a caller may use an operation at all. */
@@ -24,11 +24,13 @@ export function requireOperation(
     throw problem(
       "not-allowed",
       "This API key is narrowed to some endpoints, and cannot read or change what belongs to the whole account.",
+      { reason: "key-narrowed" },
     );
   if (who === "installation" && !caller.ownsInstallation)
     throw problem(
       "not-allowed",
       "This is for the installation's owner alone, with a key of the first account that holds 'all'.",
+      { reason: "owner-only" },
     );
 }
 
@@ -39,5 +41,6 @@ export function requireFields(caller: Caller, { in: schema }: Operation, body: u
   throw problem(
     "not-allowed",
     `'${reserved}' can be set by the installation's owner alone, with a key of the first account that holds 'all'.`,
+    { reason: "owner-only" },
   );
 }

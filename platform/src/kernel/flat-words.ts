@@ -21,14 +21,14 @@ export function inFlatWords<Args extends unknown[], T>(
 
 /** The same refusal, in those words. */
 export function worded(refusal: Problem, fields: Said): Problem {
-  const { code, detail, errors, retryAfterS, headers, word, cause } = refusal;
+  const { code, detail, errors, retryAfterS, headers, word, reason, cause } = refusal;
   const said = (text: string) =>
     text
       .replace(/'([a-z]\w*(?:\.\w+)*)'/g, (quoted, path: string) => mark(nameOf(path, fields), "'") ?? quoted)
       .replace(/\$\.([a-z]\w*(?:\.[a-z]\w*)*)/g, (place, path: string) => mark(nameOf(path, fields), "$") ?? place);
   return new Problem(code, said(detail), {
     ...(errors && { errors: errors.map(said) }),
-    ...{ retryAfterS, headers, cause, ...(word !== undefined && { word }) },
+    ...{ retryAfterS, headers, reason, cause, ...(word !== undefined && { word }) },
   });
 }
 

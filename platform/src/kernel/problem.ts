@@ -1,5 +1,7 @@
 /** Everything that can be refused, named by what it means: each surface maps these names to its own statuses and codes. */
 
+import type { ReasonCode } from "./reason.ts";
+
 /** What a name means, whichever surface says it; no name is that of a status. */
 export const meanings = {
   unreadable: "what was sent cannot be read at all",
@@ -42,6 +44,8 @@ interface Extras {
   headers?: Record<string, string>;
   /** A fixed text that clients compare, where the surface has a place for it; the detail then says why. */
   word?: string;
+  /** Says more than the meaning does; its code tells programs what to do. */
+  reason?: ReasonCode;
   cause?: unknown;
 }
 
@@ -52,6 +56,8 @@ export class Problem extends Error {
   readonly retryAfterS: number | undefined;
   readonly headers: Record<string, string>;
   readonly word: string | undefined;
+  /** The code of the reason, which every surface shows beside its text. */
+  readonly reason: ReasonCode;
 
   constructor(code: Meaning, detail: string, extras: Extras = {}) {
     super(detail, { cause: extras.cause });
@@ -60,6 +66,7 @@ export class Problem extends Error {
     this.retryAfterS = extras.retryAfterS;
     this.headers = extras.headers ?? {};
     this.word = extras.word;
+    this.reason = extras.reason ?? code;
   }
 
   get detail(): string {
@@ -85,5 +92,9 @@ export function isOutOfDescriptors(error: unknown): boolean {
 /** It passes by itself: nothing was done, and trying again is right. */
 export function outOfDescriptors(cause: unknown): Problem {
   const why = "The server has as many files and connections open as this machine allows it";
-  return problem("unavailable", `${why}; try again in a moment.`, { cause, retryAfterS: 1 });
+  return problem("unavailable", `${why}; try again in a moment.`, {
+    cause,
+    retryAfterS: 1,
+    reason: "out-of-connections",
+  });
 }

@@ -114,7 +114,9 @@ export function reasonOf({ code, reason }: Exit, [program]: readonly string[]): 
 const nameOf = (place: ShellPlace) => ("pod" in place ? `Pod ${place.pod}` : `Worker ${place.worker}`);
 
 function notRunning(place: ShellPlace, state: string, reason: string | null): Problem {
-  return problem("wrong-state", `${nameOf(place)} is ${state}${reason === null ? "" : `: ${reason}`}.`);
+  return problem("wrong-state", `${nameOf(place)} is ${state}${reason === null ? "" : `: ${reason}`}.`, {
+    reason: "not-running",
+  });
 }
 
 /** What runs may have ended since it was looked for, and a driver may run nothing beside it. */

@@ -1,5 +1,6 @@
 /** One refusal, as each surface says it: what it means is the same everywhere, and its status and form are the surface's. */
 import { describe, expect, test } from "vitest";
+import { setup } from "../../tests/world.ts";
 import { type Meaning, meanings, problem } from "../kernel/problem.ts";
 import { problemJson, problemStatuses } from "./http/problem-json.ts";
 import { flatError, invokeStatuses } from "./invoke/surface.ts";
@@ -49,5 +50,32 @@ test("the same refusal in the forms of three surfaces", () => {
   expect(JSON.parse(flatError(refusal, invokeStatuses).body)).toEqual({
     error: "not retryable",
     message: "cannot retry while COMPLETED",
+  });
+});
+
+describe("the code of the reason is in a header, beside the body that the specification fixes:", () => {
+  test.each([
+    ["REST v2", "/v2/account/secrets"],
+    ["REST v1", "/v1/pods"],
+    ["invocation", "/v2/none/status/x"],
+    ["GraphQL", "/graphql?query={myself{id}}"],
+  ])("%s", async (_, path) => {
+    await using world = await setup();
+    const { headers } = await world.call("GET", path, { key: "wrong" });
+    expect(headers.get("x-reason-code")).toBe("key-unknown");
+  });
+
+  test("a resource that is not there, and an answer that is no refusal", async () => {
+    await using world = await setup();
+    const missing = await world.call("GET", "/v2/pods/none");
+    expect([missing.status, missing.headers.get("x-reason-code")]).toEqual([404, "not-found"]);
+    expect((await world.call("GET", "/v2/pods")).headers.has("x-reason-code")).toBe(false);
+  });
+
+  test("a key without the scope", async () => {
+    await using world = await setup();
+    const key = await world.newKey({ scopes: ["secrets:read"] });
+    const { status, headers } = await world.call("GET", "/v2/pods", { key });
+    expect([status, headers.get("x-reason-code")]).toEqual([403, "scope-missing"]);
   });
 });

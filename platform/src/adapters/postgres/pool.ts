@@ -125,8 +125,9 @@ export async function translated<T>(foreign: Promise<T>): Promise<T> {
     return await foreign;
   } catch (cause) {
     // The server's words may name hosts and users; they stay in the cause, for the log.
-    if (isLate(cause)) throw problem("unavailable", LATE, { cause });
-    if (isOutage(cause)) throw problem("unavailable", "The database cannot be reached at the moment.", { cause });
+    if (isLate(cause)) throw problem("unavailable", LATE, { cause, reason: "database-away" });
+    if (isOutage(cause))
+      throw problem("unavailable", "The database cannot be reached at the moment.", { cause, reason: "database-away" });
     if (isConflict(cause)) throw problem("unavailable", "The database is too busy with the same records.", { cause });
     throw cause;
   }

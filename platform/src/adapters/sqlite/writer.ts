@@ -197,7 +197,8 @@ export class GroupCommit {
   }
 
   run<Output>(name: string, input: unknown): Promise<Output> {
-    if (this.#closed) return Promise.reject(problem("unavailable", "The server is shutting down."));
+    if (this.#closed)
+      return Promise.reject(problem("unavailable", "The server is shutting down.", { reason: "server-ending" }));
     return new Promise<unknown>((resolve, reject) => {
       this.#waiting.push({ command: { name, input }, resolve, reject });
       this.#flushing ??= this.#drain();

@@ -22,6 +22,6 @@ export async function refuseImage(
   mounts: readonly string[] = [],
 ): Promise<void> {
   const refusal = image === undefined ? undefined : await refuses(image, account, mounts);
-  if (refusal?.code === "not-allowed") throw problem("not-allowed", refusal.reason);
+  if (refusal?.code === "not-allowed") throw problem("not-allowed", refusal.reason, { reason: "image-not-allowed" });
   if (refusal) throw problem("invalid", "Request validation failed.", { errors: [`$.image: ${refusal.reason}`] });
 }

@@ -287,7 +287,10 @@ export class EndpointService {
 /** Another account's does not exist for a caller, and one outside of its key's list is refused. */
 export function permitted(caller: Caller, id: string, item: EndpointItem | undefined): EndpointItem {
   if (!item || item.account !== caller.account) throw problem("not-found", "endpoint not found");
-  if (!mayUse(caller, id)) throw problem("not-allowed", `This API key is narrowed to other endpoints than '${id}'.`);
+  if (!mayUse(caller, id))
+    throw problem("not-allowed", `This API key is narrowed to other endpoints than '${id}'.`, {
+      reason: "key-narrowed",
+    });
   return item;
 }
 

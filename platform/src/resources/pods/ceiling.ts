@@ -29,7 +29,9 @@ export function affordable<T extends Priced>(config: T, { mostPerHour }: Ceiling
 export function refuseDearer(choices: readonly { price: number }[], mostPerHour: number): void {
   const least = usd(Math.min(...choices.map(({ price }) => price)));
   if (least > mostPerHour)
-    throw problem("no-capacity", `This costs ${least} USD per hour, and ${mostPerHour} at most is to be paid.`);
+    throw problem("no-capacity", `This costs ${least} USD per hour, and ${mostPerHour} at most is to be paid.`, {
+      reason: "price-too-high",
+    });
 }
 
 /** Products of prices with the digits that money has. */

@@ -133,6 +133,6 @@ async function roomFor<T>(what: string, done: Promise<T>): Promise<T> {
     return await done;
   } catch (error) {
     if (!isProblem(error, "no-capacity")) throw error;
-    throw problem("no-capacity", `${what}: ${NO_ROOM}. ${error.detail}`, { cause: error });
+    throw problem("no-capacity", `${what}: ${NO_ROOM}. ${error.detail}`, { cause: error, reason: error.reason });
   }
 }

@@ -197,7 +197,9 @@ export class PodService {
       ];
       if (reboots.length === 0 || !instance) return { set, also };
       if (pod.doc.locked && terms.locked !== false)
-        throw problem("wrong-state", `This Pod is locked: a change of ${reboots.join(", ")} would restart it.`);
+        throw problem("wrong-state", `This Pod is locked: a change of ${reboots.join(", ")} would restart it.`, {
+          reason: "pod-locked",
+        });
       const moved = this.#moved("STARTING", `restarts: ${reboots.join(", ")} changed`);
       return { set: { ...set, ...moved }, also, ...restarting };
     });
@@ -381,6 +383,7 @@ function refuseMember({ doc: { cluster } }: PodItem): void {
     throw problem(
       "wrong-state",
       `This Pod is rank ${cluster.rank} of cluster ${cluster.id}: it is not changed, stopped or deleted alone. Delete the cluster to end all of it.`,
+      { reason: "cluster-member" },
     );
 }
 

@@ -19,5 +19,6 @@ export function gpusFor({ gpu }: KeptPod, { gpuCount }: Starting): Partial<KeptP
 }
 
 export function refuseLocked({ locked }: KeptPod, deed: string): void {
-  if (locked) throw problem("wrong-state", `This Pod is locked: unlock it before you ${deed} it.`);
+  if (locked)
+    throw problem("wrong-state", `This Pod is locked: unlock it before you ${deed} it.`, { reason: "pod-locked" });
 }

@@ -31,7 +31,7 @@ const DEEPEST_LISTS = 3;
 export const tooLarge = ({ caller }: GraphContext): GraphQLError =>
   new GraphQLError(
     `The answer would have more than ${mostFor(caller)} fields: ask for fewer things at once, or for less of each.`,
-    { extensions: { code: "RUNPOD", meaning: "too-much" } },
+    { extensions: { code: "RUNPOD", meaning: "too-much", reasonCode: "too-much" } },
   );
 
 export const mostFor = ({ anonymous }: Caller): number => (anonymous ? MOST_FOR_STRANGERS : MOST_FIELDS);

@@ -120,7 +120,11 @@ describe("secrets", () => {
     const remove = "mutation ($id: ID!) { secretDelete(id: $id) }";
     expect(await dataOf(world, remove, { variables: { id: made.id } })).toEqual({ secretDelete: null });
     expect(await errorOf(world, remove, { variables: { id: made.id } })).toMatchObject({
-      ...{ message: "secret not found", path: ["secretDelete"], extensions: { code: "RUNPOD", meaning: "not-found" } },
+      ...{
+        message: "secret not found",
+        path: ["secretDelete"],
+        extensions: { code: "RUNPOD", meaning: "not-found", reasonCode: "not-found" },
+      },
     });
   });
 

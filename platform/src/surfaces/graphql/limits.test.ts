@@ -266,6 +266,6 @@ describe("an answer", () => {
     const { status, json } = await ask(world, query);
     expect([status, json.data, json.errors.length]).toEqual([400, null, 1]);
     expect(json.errors[0].message).toContain("more than 150000 fields");
-    expect(json.errors[0].extensions).toEqual({ code: "RUNPOD", meaning: "too-much" });
+    expect(json.errors[0].extensions).toEqual({ code: "RUNPOD", meaning: "too-much", reasonCode: "too-much" });
   });
 });

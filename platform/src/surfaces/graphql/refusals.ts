@@ -48,6 +48,7 @@ export function refusalOf(refusal: Problem, asked?: Asked): GraphQLError {
     extensions: {
       code: literal.code ?? DEFAULT_CODE,
       meaning: refusal.code,
+      reasonCode: refusal.reason,
       ...(literal.message !== undefined && { reason }),
       ...(missing !== undefined && { scope: missing }),
     },
@@ -72,7 +73,7 @@ export function shownError(error: GraphQLError, fault: (error: unknown) => strin
     return { message: known.message, locations, path, extensions: known.extensions };
   const id = fault(originalError ?? error);
   const message = `Internal server error: it is in the server's log under the id ${id}.`;
-  return { message, locations, path, extensions: { code: FAULT_CODE } };
+  return { message, locations, path, extensions: { code: FAULT_CODE, reasonCode: "fault" } };
 }
 
 /** Documents, and values of variables, that cannot be executed. */
@@ -95,7 +96,11 @@ const CODES: Partial<Record<Meaning, string>> = {
 export function wholeRefusal(refusal: Problem): Refused {
   const { code } = refusal;
   const isStranger = code === "unauthenticated";
-  const extensions = { code: CODES[code] ?? "BAD_REQUEST", ...(isStranger && { reason: refusal.detail }) };
+  const extensions = {
+    code: CODES[code] ?? "BAD_REQUEST",
+    ...(isStranger && { reason: refusal.detail }),
+    reasonCode: refusal.reason,
+  };
   const message = isStranger
     ? "Unauthorized"
     : code === "fault"

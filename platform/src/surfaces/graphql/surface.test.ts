@@ -28,7 +28,12 @@ describe("who asks", () => {
     const { status, json, headers } = await ask(world, MYSELF, { key: "wrong-key-of-nobody-at-all" });
     expect(status).toBe(401);
     expect(json).toEqual({
-      errors: [{ message: "Unauthorized", extensions: { code: "UNAUTHENTICATED", reason: "invalid API key" } }],
+      errors: [
+        {
+          message: "Unauthorized",
+          extensions: { code: "UNAUTHENTICATED", reason: "invalid API key", reasonCode: "key-unknown" },
+        },
+      ],
     });
     expect(headers.get("content-type")).toBe("application/json; charset=utf-8");
   });
@@ -112,7 +117,7 @@ describe("statuses", () => {
         message: "Unauthorized: This API key lacks the scope 'account:read'.",
         locations: expect.any(Array),
         path: ["myself", "email"],
-        extensions: { code: "RUNPOD", meaning: "not-allowed", scope: "account:read" },
+        extensions: { code: "RUNPOD", meaning: "not-allowed", reasonCode: "scope-missing", scope: "account:read" },
       },
     ]);
   });
@@ -126,7 +131,7 @@ describe("statuses", () => {
     };
     const { message, extensions } = await errorOf(world, MYSELF);
     expect(message).toMatch(/^Internal server error: it is in the server's log under the id \w+/);
-    expect(extensions).toEqual({ code: "INTERNAL_SERVER_ERROR" });
+    expect(extensions).toEqual({ code: "INTERNAL_SERVER_ERROR", reasonCode: "fault" });
     const id = /id ([^.]+)\./.exec(message)![1]!;
     expect(world.logged.find((line) => line.includes(id))).toContain("of a very private nature");
   });

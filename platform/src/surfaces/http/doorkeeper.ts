@@ -126,7 +126,13 @@ export class Doorkeeper implements AsyncDisposable {
   #enter(socket: Socket): void {
     const crowd = this.#guests.size;
     if (crowd >= this.#most && !this.#makeRoom() && crowd >= this.#most * CROWDED) {
-      socket.end(refusalText(problem("unavailable", "The server has no connection free at the moment; try again.")));
+      socket.end(
+        refusalText(
+          problem("unavailable", "The server has no connection free at the moment; try again.", {
+            reason: "out-of-connections",
+          }),
+        ),
+      );
       socket.destroySoon();
       return;
     }
@@ -205,5 +211,8 @@ export class Doorkeeper implements AsyncDisposable {
 
 function tooMany(held: number, most: number) {
   const why = `too many requests at once: this account has ${held} under way, and no more of the server's ${most} connections are free`;
-  return problem("too-much", `${why}; end some of them, or try again later`, { retryAfterS: 5 });
+  return problem("too-much", `${why}; end some of them, or try again later`, {
+    retryAfterS: 5,
+    reason: "too-many-at-once",
+  });
 }

@@ -2,7 +2,7 @@
 import { type Operation, type Operations, pathParameters, refusalsOf, scopesOf } from "../../kernel/operation.ts";
 import type { TSchema } from "../../kernel/schema.ts";
 import { Components, type Json, type ListStyle, parametersIn, pathParameter } from "./openapi-schemas.ts";
-import type { Statuses } from "./refusal.ts";
+import { reasonHeader, type Statuses } from "./refusal.ts";
 
 /** What differs between the documents of two surfaces. */
 export interface DocumentParts {
@@ -111,11 +111,12 @@ function responses(operation: Operation, writer: Writer): Json {
 function refusal(description: string, status: number | undefined, writer: Writer, isUnasked = false): Json {
   const { components, refused, always } = writer;
   const headers: Json = isUnasked ? { ...always } : { ...always, ...rateLimitHeaders };
+  headers["X-Reason-Code"] = { $ref: "#/components/headers/X-Reason-Code" };
   if (status === 429) headers["Retry-After"] = { $ref: "#/components/headers/Retry-After" };
   if (status === 405) headers.Allow = { $ref: "#/components/headers/Allow" };
   return {
     description,
-    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    headers,
     content: { [refused.mediaType]: { schema: components.refer(refused.schema) } },
   };
 }
@@ -154,4 +155,5 @@ const headerComponents = {
   },
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } },
   Allow: { description: "Methods that the path has.", schema: { type: "string" } },
+  "X-Reason-Code": reasonHeader,
 };

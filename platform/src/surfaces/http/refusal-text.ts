@@ -1,11 +1,12 @@
 /** A refusal as bytes, for callers that have a socket and no response. */
 import type { Problem } from "../../kernel/problem.ts";
 import { problemJson } from "./problem-json.ts";
+import { REASON_HEADER } from "./refusal.ts";
 
 export function refusalText(refusal: Problem): string {
   const { status, title, contentType, body } = problemJson(refusal);
   return (
     `HTTP/1.1 ${status} ${title}\r\nContent-Type: ${contentType}\r\n` +
-    `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`
+    `Content-Length: ${Buffer.byteLength(body)}\r\n${REASON_HEADER}: ${refusal.reason}\r\nConnection: close\r\n\r\n${body}`
   );
 }

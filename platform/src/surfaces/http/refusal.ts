@@ -11,8 +11,18 @@ export interface Refused {
   body: string;
 }
 
+/** The specifications fix the bodies of refusals: the code of the reason goes beside them. */
+export const REASON_HEADER = "X-Reason-Code";
+
+export const reasonHeader = {
+  description: "The code of the reason, for programs. docs/reasons.md has them all, with what to do about each.",
+  schema: { type: "string" },
+  example: "no-capacity",
+} as const;
+
 export function sendRefusal(reply: Reply, refusal: Problem, { status, contentType, body }: Refused): Reply {
   Object.assign(reply.headers, refusal.headers);
+  reply.header(REASON_HEADER, refusal.reason);
   if (refusal.retryAfterS !== undefined) reply.header("Retry-After", String(refusal.retryAfterS));
   return reply.code(status).type(contentType).send(body);
 }

@@ -147,7 +147,8 @@ function refusalAtOnce(request: Request): Problem | undefined {
   return ambiguityOf(request);
 }
 
-const closing = () => problem("unavailable", "The server is closing; send the request again.");
+const closing = () =>
+  problem("unavailable", "The server is closing; send the request again.", { reason: "server-ending" });
 
 /** Before it is known whose surface a request is for. */
 function refuse(response: ServerResponse, refusal: Problem): void {

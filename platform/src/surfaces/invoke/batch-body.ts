@@ -38,6 +38,7 @@ function termsOf(request: unknown, i: number): RequestTerms {
   try {
     return readRequest(request);
   } catch (error) {
-    throw isProblem(error) ? problem(error.code, `request ${i}: ${error.detail}`, { cause: error }) : error;
+    if (!isProblem(error)) throw error;
+    throw problem(error.code, `request ${i}: ${error.detail}`, { cause: error, reason: error.reason });
   }
 }

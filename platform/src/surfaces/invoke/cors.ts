@@ -12,6 +12,7 @@ const EXPOSED = [
   "X-Job-Id",
   "X-Job-Status",
   "X-Millrace-Worker-Id",
+  "X-Reason-Code",
   "X-Request-Id",
   "X-Runpod-Worker-Id",
 ].join(", ");

@@ -11,6 +11,7 @@ import {
 } from "../../kernel/raw-operation.ts";
 import { t } from "../../kernel/schema.ts";
 import { Components, type Json, parametersIn, pathParameter } from "../http/openapi-schemas.ts";
+import { reasonHeader } from "../http/refusal.ts";
 
 const FlatError = t.Object(
   {
@@ -156,12 +157,12 @@ function answered({ description, content, headers }: RawAnswer, components: Comp
 }
 
 function refusal(description: string, status: number | undefined, components: Components): Json {
-  const headers: Json = {};
+  const headers: Json = { "X-Reason-Code": { $ref: "#/components/headers/X-Reason-Code" } };
   if (status === 429) headers["Retry-After"] = { $ref: "#/components/headers/Retry-After" };
   if (status === 405) headers.Allow = { $ref: "#/components/headers/Allow" };
   return {
     description,
-    ...(Object.keys(headers).length > 0 ? { headers } : {}),
+    headers,
     content: contentOf(inJson(FlatError), components),
   };
 }
@@ -194,4 +195,5 @@ const securitySchemes = {
 const headerComponents = {
   "Retry-After": { description: "Seconds to wait.", schema: { type: "integer", minimum: 1 } },
   Allow: { description: "Methods that the path has.", schema: { type: "string" } },
+  "X-Reason-Code": reasonHeader,
 };

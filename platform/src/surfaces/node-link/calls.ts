@@ -5,10 +5,12 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
+import { isReasonCode } from "../../kernel/reason.ts";
 import type { Peer } from "../../machines/machines.ts";
 import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
 import type { LogLine, Query } from "../../ports/logs/logs.ts";
 import { KEEP_ALIVE_MS } from "../http/events.ts";
+import { REASON_HEADER } from "../http/refusal.ts";
 import { beginElsewhere } from "./exec-elsewhere.ts";
 import { type NodePasses, PASS_HEADER } from "./pass.ts";
 import { instancePathOf, PROTOCOLS, pathOf, TUNNEL } from "./paths.ts";
@@ -143,7 +145,8 @@ async function refusalIn({ id }: Called, response: IncomingMessage): Promise<Pro
   for await (const chunk of response.setEncoding("utf8")) if (text.length < LONGEST_REFUSAL) text += chunk;
   const detail = detailIn(text) ?? `it answered ${response.statusCode}`;
   const code = response.statusCode === 404 ? "not-found" : "no-answer";
-  return problem(code, `node ${id}: ${detail}`);
+  const [told = ""] = [response.headers[REASON_HEADER.toLowerCase()] ?? ""].flat();
+  return problem(code, `node ${id}: ${detail}`, isReasonCode(told) ? { reason: told } : {});
 }
 
 function detailIn(text: string): string | undefined {
@@ -157,7 +160,7 @@ function detailIn(text: string): string | undefined {
 /** The address is for the operator, who has it from the record; a caller learns which node it is. */
 export function unreachable({ id }: Called, error: Error): Problem {
   if (isProblem(error)) return error;
-  return problem("no-answer", `node ${id} is not reachable: ${reasonOf(error)}`, { cause: error });
+  return problem("no-answer", `node ${id} is not reachable: ${reasonOf(error)}`, { cause: error, reason: "node-away" });
 }
 
 /** Some errors of connecting have nothing but a code. */

@@ -7,6 +7,7 @@ import type { Random } from "../../kernel/random.ts";
 import type { S3Credential, S3KeyService } from "../../resources/s3-keys/service.ts";
 import type { Doorkeeper } from "../http/doorkeeper.ts";
 import { writeHead } from "../http/head.ts";
+import { REASON_HEADER } from "../http/refusal.ts";
 import type { Reply, Request } from "../http/reply.ts";
 import { addressOf } from "./address.ts";
 import {
@@ -89,8 +90,12 @@ export class S3Answers {
     }
     if (!known) this.#parts.log.error({ requestId: id, err: error }, "unforeseen fault");
     const fault = `An unexpected error occurred. It is in the server's log under the id ${id}.`;
-    const { status, code, message, also } = known ?? new S3Refused("InternalError", fault);
-    const headers = { "Content-Type": "application/xml", ...(also.ETag && { ETag: also.ETag }) };
+    const { status, code, message, also, reason } = known ?? new S3Refused("InternalError", fault);
+    const headers = {
+      "Content-Type": "application/xml",
+      [REASON_HEADER]: reason,
+      ...(also.ETag && { ETag: also.ETag }),
+    };
     const [path = ""] = request.url.split("?", 1);
     const xml = errorXml({ Code: code, Message: message, ...also, Resource: path, RequestId: id });
     send(

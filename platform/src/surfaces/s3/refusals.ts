@@ -1,5 +1,6 @@
 /** Refusals as S3 says them: a status, a word that clients compare, and why. */
 import { isProblem, type Meaning } from "../../kernel/problem.ts";
+import type { ReasonCode } from "../../kernel/reason.ts";
 import { type FileRefusal, FileRefused } from "../../ports/files/files.ts";
 
 /** The words of S3, each with its status. */
@@ -39,14 +40,42 @@ const STATUSES = {
 
 export type S3Code = keyof typeof STATUSES;
 
+/** What the words mean elsewhere; what is not here is a wrong request. */
+const REASONS: Partial<Record<S3Code, ReasonCode>> = {
+  AccessDenied: "not-allowed",
+  BucketAlreadyOwnedByYou: "name-taken",
+  EntityTooLarge: "too-large",
+  InsufficientStorage: "disk-full",
+  InternalError: "fault",
+  InvalidAccessKeyId: "key-unknown",
+  InvalidRange: "outside-range",
+  KeyTooLongError: "too-large",
+  MalformedXML: "unreadable",
+  MetadataTooLarge: "too-large",
+  MethodNotAllowed: "wrong-method",
+  NoSuchBucket: "not-found",
+  NoSuchKey: "not-found",
+  NoSuchUpload: "not-found",
+  PreconditionFailed: "conflicting",
+  RequestTimeout: "too-slow",
+  RequestTimeTooSkewed: "unauthenticated",
+  ServiceUnavailable: "unavailable",
+  SignatureDoesNotMatch: "unauthenticated",
+  SlowDown: "too-much",
+};
+
 export class S3Refused extends Error {
   readonly code: S3Code;
   readonly status: number;
   /** What else clients read beside the message. */
   readonly also: Readonly<Record<string, string>>;
 
-  constructor(code: S3Code, message: string, also: Readonly<Record<string, string>> = {}) {
+  /** As other surfaces call it. */
+  readonly reason: ReasonCode;
+
+  constructor(code: S3Code, message: string, also: Readonly<Record<string, string>> = {}, reason?: ReasonCode) {
     super(message);
+    this.reason = reason ?? REASONS[code] ?? "invalid";
     this.code = code;
     this.status = STATUSES[code];
     this.also = also;
@@ -75,6 +104,7 @@ const OF_PROBLEMS: Partial<Record<Meaning, S3Code>> = {
 export function refusalFrom(error: unknown): S3Refused | undefined {
   if (error instanceof S3Refused) return error;
   if (error instanceof FileRefused) return new S3Refused(OF_FILES[error.reason], error.message);
-  const code = isProblem(error) ? OF_PROBLEMS[error.code] : undefined;
-  return code && new S3Refused(code, (error as Error).message);
+  if (!isProblem(error)) return undefined;
+  const code = OF_PROBLEMS[error.code];
+  return code && new S3Refused(code, error.message, {}, error.reason);
 }

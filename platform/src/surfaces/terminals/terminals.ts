@@ -114,7 +114,8 @@ export class Terminals implements Ahead, AsyncDisposable {
     const asked = await terminals.redeem(request.url.slice(TERMINAL_PATH.length));
     if (!asked) throw problem("unauthenticated", NO_TICKET);
     doorkeeper.admit(socket, asked.caller.account);
-    if (this.#isClosing) throw problem("unavailable", "The server is closing; ask for a new ticket.");
+    if (this.#isClosing)
+      throw problem("unavailable", "The server is closing; ask for a new ticket.", { reason: "server-ending" });
     const client = await this.#welcomed(request, socket, head);
     // Those that are there were told meanwhile, and nobody waits for one more.
     if (this.#isClosing) client?.terminate();

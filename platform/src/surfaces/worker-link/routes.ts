@@ -332,8 +332,12 @@ async function sentAgain<T>(reading: Promise<T> | T): Promise<T> {
   try {
     return await reading;
   } catch (error) {
-    if (isProblem(error, "too-much")) throw problem("unavailable", error.detail, { retryAfterS: error.retryAfterS });
-    if (isProblem(error, "too-slow")) throw problem("unavailable", `${error.detail} Send it again.`);
+    if (isProblem(error, "too-much")) {
+      const { detail, retryAfterS, reason } = error;
+      throw problem("unavailable", detail, { retryAfterS, reason });
+    }
+    if (isProblem(error, "too-slow"))
+      throw problem("unavailable", `${error.detail} Send it again.`, { reason: error.reason });
     throw error;
   }
 }

@@ -1,0 +1,75 @@
+/** Reasons of a Pod's status. */
+import { type Entry, worded } from "./entry.ts";
+
+const NOTHING = "Nothing.";
+const START_AGAIN = "Start the Pod to run it again.";
+
+/** A sentence that is always the same. */
+const fixed = (sentence: string, means: string, remedy: string) => worded({ means, remedy, text: () => sentence });
+
+export const podReasons = {
+  "about-to-start": fixed("about to be started", "The Pod has a place, or is looked for one.", "Wait."),
+  "program-starting": fixed("its program is being started", "The program of the Pod is being started.", "Wait."),
+  "pod-pulling-image": worded<{ progress: string }>({
+    means: "The machine is pulling the image of the Pod.",
+    remedy: "Wait. Smaller images are there sooner.",
+    text: ({ progress }) => `pulling its image: ${progress}`,
+  }),
+  "restarts-for-change": worded<{ fields: string }>({
+    means: "A field was changed that takes a restart.",
+    remedy: "Wait.",
+    text: ({ fields }) => `restarts: ${fields} changed`,
+  }),
+  "restart-asked": fixed("restarts: its owner asked for it", "Its owner restarts the Pod.", "Wait."),
+  "stopped-by-owner": fixed("stopped by its owner", "Its owner stopped the Pod.", START_AGAIN),
+  "terminated-by-owner": fixed("terminated by its owner", "Its owner deleted the Pod.", NOTHING),
+  "cluster-deleted": fixed("its cluster was deleted", "The cluster of the Pod was deleted.", NOTHING),
+  "account-deleted": fixed("its account went", "The account of the Pod was deleted.", NOTHING),
+  "time-over": fixed("its time was over", "The Pod reached its `terminateAfter`.", "Make a new Pod."),
+  "stop-time-reached": fixed(
+    "stopped at the time that its owner gave",
+    "The Pod reached its `stopAfter`.",
+    START_AGAIN,
+  ),
+  "idle-stopped": worded<{ seconds: number }>({
+    means: "Nothing used the Pod for its `idleTimeout`.",
+    remedy: `${START_AGAIN} Raise \`idleTimeout\` to keep it for longer.`,
+    text: ({ seconds }) => `stopped: no use of CPU, GPU, HTTP ports or terminals for ${seconds} s`,
+  }),
+  interrupted: worded<{ whom: string }>({
+    means: "The interruptible Pod gave its place to something else.",
+    remedy: `${START_AGAIN} A Pod that is not interruptible keeps its place.`,
+    text: ({ whom }) => `interrupted: gave its place to '${whom}'`,
+  }),
+  "still-ending": fixed(
+    "what ran of it before is still ending",
+    "The Pod starts as soon as what ran before has ended.",
+    "Wait.",
+  ),
+  "volume-gone": worded<{ volume: string }>({
+    means: "The network volume of the Pod was deleted.",
+    remedy: "Make a new Pod with another volume.",
+    text: ({ volume }) => `its network volume ${volume} is not there any more`,
+  }),
+  "nothing-runs-pods": fixed(
+    "nothing runs Pods here",
+    "No machine of the installation runs Pods.",
+    "Ask the operator.",
+  ),
+  "changed-meanwhile": fixed(
+    "somebody else started or ended it at this moment",
+    "Another request changed the Pod at the same time.",
+    "Read its status, and try again.",
+  ),
+  "pod-ended": worded<{ how: string }>({
+    means: "The program of the Pod ended by itself, with success.",
+    remedy: START_AGAIN,
+    text: ({ how }) => `its program ended by itself (${how})`,
+  }),
+  "machine-was-away": fixed(
+    "its machine was away, or its program was ended from outside; it is started again",
+    "The machine restarted, or somebody else ended the program.",
+    "Wait: it is started again.",
+  ),
+  unwanted: fixed("it is not wanted any more", "Nobody wants what runs any more.", NOTHING),
+} as const satisfies Record<string, Entry>;

@@ -1,0 +1,71 @@
+/** Reasons of programs that ended, hang or never came to work. What a program said of itself belongs to its account alone. */
+import { after, type Entry, worded } from "./entry.ts";
+
+const LAST_LINES = ", last lines: ";
+const LOOK_AT_LOG = "Look into the log of the program.";
+
+/** An end, and what the program wrote before it. */
+const ended = (means: string, remedy: string) =>
+  worded<{ how: string }>({ means, remedy, text: ({ how }, words) => after(how, words, LAST_LINES) });
+
+export const programReasons = {
+  "program-ended": ended("The program ended by itself.", LOOK_AT_LOG),
+  "out-of-memory": ended("The program used more memory than it may.", "Use less memory, or ask for more."),
+  "ended-outside": ended("Somebody else than Millrace ended the program.", "Nothing: it is started again."),
+  "warm-up-failed": worded({
+    means: "The warm-up request of the endpoint failed on the worker.",
+    remedy: "Mend the handler, or the endpoint's `workers.warmup`.",
+    text: (_, words) => after("warm-up failed", words),
+  }),
+  "warm-up-too-slow": worded<{ seconds: number }>({
+    means: "The warm-up request of the endpoint did not end in time.",
+    remedy: "Raise `workers.warmup.timeout`, or make the warm-up faster.",
+    text: ({ seconds }) => `warm-up did not end within ${seconds} s`,
+  }),
+  "not-fit": worded({
+    means: "The worker said of itself that it is not fit to work.",
+    remedy: "Read the check that failed, and mend it in the image.",
+    text: (_, words) => after("not fit to work", words),
+  }),
+  "slow-start": worded<{ seconds: number }>({
+    means: "The worker did not ask for work in the time that it has for its start.",
+    remedy: "Make the start faster, or raise its limit by RUNPOD_INIT_TIMEOUT.",
+    text: ({ seconds }, words) => after(`did not ask for work within ${seconds} s`, words, LAST_LINES),
+  }),
+  "never-healthy": worded<{ minutes: number; check: string }>({
+    means: "The health check never succeeded in the time that a worker has for its start.",
+    remedy: "Check the port and the path of the health check, and the log of the worker.",
+    text: ({ minutes, check }) => `not healthy for ${minutes} minutes: ${check}`,
+  }),
+  unhealthy: worded<{ check: string; seconds?: number }>({
+    means: "The health check fails after it had succeeded.",
+    remedy: "Wait: the worker is replaced if it stays so. Look into its log.",
+    text: ({ check, seconds }) => `unhealthy${seconds === undefined ? "" : ` for ${seconds} s`}: ${check}`,
+  }),
+  "getting-ready": worded<{ check: string }>({
+    means: "The health check answers that the worker gets ready.",
+    remedy: "Wait.",
+    text: ({ check }) => `getting ready: ${check}`,
+  }),
+  "worker-silent": worded<{ seconds: number }>({
+    means: "The worker runs and was not heard of for some time.",
+    remedy: "Wait: it is replaced if it stays silent. Look into its log for what blocks it.",
+    text: ({ seconds }, about) => about ?? `not heard of for ${seconds} s`,
+  }),
+  "thaw-failed": worded<{ seconds?: number }>({
+    means: "The worker was frozen and does not go on.",
+    remedy: "Nothing: another worker is started. Turn flashboot off if it happens often.",
+    text: ({ seconds }, about) =>
+      seconds === undefined ? after("could not be thawed", about) : `not heard of within ${seconds} s of its thaw`,
+  }),
+  "at-lost-job": worded<{ job: string; seconds?: number }>({
+    means: "The worker is still at a job that was cancelled, timed out or given to another worker.",
+    remedy: "Nothing: the worker is replaced if its handler does not stop.",
+    text: ({ job, seconds }) => `still busy with ${job}${seconds === undefined ? "" : ` after ${seconds} s`}`,
+  }),
+  "crash-loop": worded<{ cause: string; failures: number }>({
+    means: "The program fails at every start. The fact `cause` is the code of its last failure.",
+    remedy: `${LOOK_AT_LOG} Then change the image, its variables or its command.`,
+    text: (_, about) => after("crash loop", about),
+  }),
+} as const satisfies Record<string, Entry>;

@@ -1,0 +1,116 @@
+/** Reasons why workers end, rest or wait although nothing is wrong with them, and why jobs wait. */
+import { after, type Entry, worded } from "./entry.ts";
+
+const NOTHING = "Nothing.";
+
+export const workerReasons = {
+  idle: worded<{ seconds: number }>({
+    means: "The worker had nothing to do for the endpoint's idle timeout.",
+    remedy: "Raise the idle timeout to keep workers for longer.",
+    text: ({ seconds }, about) => after(`idle for ${seconds} s`, about, ", and "),
+  }),
+  "new-release": worded<{ release: number }>({
+    means: "The endpoint was changed, and workers of its older releases end.",
+    remedy: NOTHING,
+    text: ({ release }) => `new release ${release}`,
+  }),
+  "too-many-workers": worded({
+    means: "The endpoint has more workers than its maximum.",
+    remedy: "Raise `workers.max` to keep more.",
+    text: () => "more workers than the endpoint may have",
+  }),
+  "frozen-too-long": worded({
+    means: "The frozen worker was not needed for the longest time that one stays frozen.",
+    remedy: NOTHING,
+    text: () => "frozen for too long",
+  }),
+  "frozen-memory-full": worded<{ limitMb: number; heldMb?: number }>({
+    means: "Frozen workers of the machine hold as much memory as they may.",
+    remedy: "Nothing. The operator can allow more.",
+    text: ({ limitMb, heldMb }) =>
+      `${heldMb === undefined ? "" : `it holds ${heldMb} MB, and `}frozen workers may hold ${limitMb} MB together`,
+  }),
+  "gives-room": worded({
+    means: "A frozen worker ends since another one needs its room.",
+    remedy: NOTHING,
+    text: () => "another worker needs its room",
+  }),
+  "endpoint-deleted": worded({
+    means: "The endpoint of the worker was deleted.",
+    remedy: NOTHING,
+    text: () => "its endpoint was deleted",
+  }),
+  "refresh-asked": worded({
+    means: "The handler asked for a fresh worker after its job.",
+    remedy: NOTHING,
+    text: () => "its handler asked for a fresh worker",
+  }),
+  "does-not-stop": worded({
+    means: "The handler does not stop a job that is no longer its own.",
+    remedy: "Let the handler end when its job is cancelled.",
+    text: () => "it does not stop a job that is no longer its own",
+  }),
+} as const satisfies Record<string, Entry>;
+
+const LOOK = "Look into the log of the worker.";
+
+export const waitReasons = {
+  "workers-busy": worded<{ workers: number; max?: number }>({
+    means: "All workers have jobs.",
+    remedy: "Wait, or raise `workers.max`.",
+    text: ({ workers, max }) =>
+      `${workers === 1 ? "the only worker is" : `all ${workers} workers`} busy${max === undefined ? "" : ` (max ${max})`}`,
+  }),
+  "waits-for-ask": worded<{ idle: number }>({
+    means: "A worker is idle and takes the job with its next request.",
+    remedy: "Wait: it takes a moment.",
+    text: ({ idle }) => `waiting for ${idle === 1 ? "the idle worker" : `one of ${idle} idle workers`} to ask for it`,
+  }),
+  "no-worker": worded({
+    means: "No worker of the endpoint is connected, and none is being started.",
+    remedy: "Start a worker, or let the endpoint have some by `workers.max`.",
+    text: () => "no worker is connected",
+  }),
+  paused: worded({
+    means: "The endpoint may have no workers.",
+    remedy: "Raise `workers.max` above 0.",
+    text: () => "paused: max workers is 0",
+  }),
+  "low-priority": worded({
+    means: "Only jobs of low priority wait, which start no workers.",
+    remedy: "Wait for a worker that another job starts, or send the job without low priority.",
+    text: () => "low priority: it waits for a worker that another job starts",
+  }),
+  "older-release-busy": worded<{ workers: number; max: number }>({
+    means: "Workers of an older release still have jobs, and there may be no more beside them.",
+    remedy: "Wait, or raise `workers.max`.",
+    text: ({ workers, max }) => `${countOf(workers)} of an older release still busy (max ${max})`,
+  }),
+  "being-replaced": worded<{ workers: number; cause: string }>({
+    means: "Workers end, and others take their places. The fact `cause` is the code of why they end.",
+    remedy: "Wait.",
+    text: ({ workers }, about) => `${countOf(workers)} ${workers === 1 ? "is" : "are"} being replaced (${about})`,
+  }),
+  "worker-failed": worded<{ cause: string }>({
+    means: "The last worker failed, and another one is started. The fact `cause` is the code of its failure.",
+    remedy: LOOK,
+    text: (_, about) => after("worker failed", about),
+  }),
+  "pulling-image": worded<{ image: string; progress: string }>({
+    means: "The machine is pulling the image.",
+    remedy: "Wait. Smaller images are there sooner.",
+    text: ({ image, progress }) => `pulling image ${image}: ${progress}`,
+  }),
+  "worker-starting": worded<{ seconds: number }>({
+    means: "A worker is being started.",
+    remedy: `Wait. ${LOOK}`,
+    text: ({ seconds }) => `worker starting (${seconds} s)`,
+  }),
+  "worker-warming-up": worded<{ seconds: number }>({
+    means: "A worker is at its warm-up request.",
+    remedy: `Wait. ${LOOK}`,
+    text: ({ seconds }) => `worker warming up (${seconds} s)`,
+  }),
+} as const satisfies Record<string, Entry>;
+
+export const countOf = (workers: number) => `${workers} ${workers === 1 ? "worker" : "workers"}`;
