@@ -37,7 +37,9 @@ const UNIQUE = { uniqueName: true };
 describe.each(["Pod", "endpoint", "network volume"])("the name of a %s", (called) => {
   const taken = expect.objectContaining({
     code: "name-taken",
-    message: `Another ${called} of this account has the name 'n'.`,
+    message: expect.stringMatching(
+      `^Another ${called} of this account has the name 'n'\\. .* MILLRACE_UNIQUE_NAMES=off\\.$`,
+    ),
   });
 
   test("that is claimed is nobody else's, also when one that did not claim it has it", async () => {

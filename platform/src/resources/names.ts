@@ -24,6 +24,10 @@ interface NamesParts<T extends Claiming> {
   isKept: boolean;
 }
 
+/** Some clients give one name to many, and cannot be told another. */
+const HOW_TO_REUSE =
+  "Choose another; or for clients that reuse names, start the server with MILLRACE_UNIQUE_NAMES=off.";
+
 const SUFFIX_LENGTH = 6;
 
 /** A name that is told from another by its end, and no longer than names are. */
@@ -78,7 +82,8 @@ export class Names<T extends Claiming> {
   }
 
   #taken(name: string) {
-    return problem("name-taken", `Another ${this.#parts.called} of this account has the name '${name}'.`);
+    const why = `Another ${this.#parts.called} of this account has the name '${name}'.`;
+    return problem("name-taken", `${why} ${HOW_TO_REUSE}`);
   }
 
   #isAsked(uniqueName: boolean | undefined): boolean {

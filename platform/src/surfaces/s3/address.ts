@@ -1,4 +1,6 @@
 /** What a request is addressed to: the place of S3 on this server, a bucket, a key. */
+import type { IncomingHttpHeaders } from "node:http";
+import { isForm } from "./form.ts";
 import { S3Refused } from "./refusals.ts";
 
 export interface S3Address {
@@ -8,6 +10,8 @@ export interface S3Address {
   key: string;
   /** As a signature names it: decoded, and encoded again in the one way. */
   canonicalPath: string;
+  /** `/s3` where S3 is below it, and empty where it is at the root. */
+  below: string;
   query: ReadonlyMap<string, string>;
 }
 
@@ -15,9 +19,40 @@ export interface S3Address {
 export const S3_PATH = "/s3";
 const HOST_LABEL = "s3";
 
-/** Whether it is for S3 at all: below its path, or on its own host, where nothing else is. */
-export function isS3(url: string, host: string | undefined, domain: string | undefined): boolean {
-  return isS3Host(host, domain) || url === S3_PATH || url.startsWith(`${S3_PATH}/`) || url.startsWith(`${S3_PATH}?`);
+/**
+ * Whether it is for S3 at all: below its path, or on its own host, where nothing else is. At the root of any other host it is known by the way it is
+ * signed: some clients take no path with an endpoint, and the name of the host may not resolve.
+ */
+export function isS3(request: Addressed, domain: string | undefined): boolean {
+  const { url, headers } = request;
+  return (
+    isBelow(url) ||
+    isS3Host(headers.host, domain) ||
+    (isSignedForS3(request) && BUCKET_AT_ROOT.test(url) && !isSubdomain(headers.host, domain))
+  );
+}
+
+interface Addressed {
+  method: string;
+  url: string;
+  headers: IncomingHttpHeaders;
+}
+
+const isBelow = (url: string) => url === S3_PATH || url.startsWith(`${S3_PATH}/`) || url.startsWith(`${S3_PATH}?`);
+
+function isSignedForS3({ method, url, headers }: Addressed): boolean {
+  const { authorization } = headers;
+  if (authorization !== undefined) return authorization.startsWith("AWS4-HMAC-SHA256 ");
+  return url.includes("X-Amz-Signature=") || (method === "POST" && isForm(headers["content-type"]));
+}
+
+/** Ids of volumes and Pods, unlike any other path of the server; or the list of them. */
+const BUCKET_AT_ROOT = /^\/([a-z0-9]{10,}(?=[/?]|$)|(?=\?|$))/;
+
+/** These are hosts of Pods and endpoints, whose programs may know signatures of their own. */
+function isSubdomain(host = "", domain: string | undefined): boolean {
+  const name = host.toLowerCase().replace(/:\d+$/, "");
+  return name.endsWith(".localhost") || (domain !== undefined && name.endsWith(`.${domain}`));
 }
 
 function isS3Host(host: string | undefined, domain: string | undefined): boolean {
@@ -29,11 +64,13 @@ function isS3Host(host: string | undefined, domain: string | undefined): boolean
 export function addressOf(url: string, host: string | undefined, domain: string | undefined): S3Address {
   const [path = "", search = ""] = splitAt(url, "?");
   const decoded = path.split("/").map(decode);
-  const names = decoded.slice(isS3Host(host, domain) ? 1 : 2);
+  const below = isBelow(url) && !isS3Host(host, domain) ? S3_PATH : "";
+  const names = decoded.slice(below === "" ? 1 : 2);
   const [bucket, ...rest] = names;
   return {
     bucket: bucket || undefined,
     key: rest.join("/"),
+    below,
     canonicalPath: decoded.map(uriEncoded).join("/"),
     query: new Map(new URLSearchParams(search)),
   };

@@ -10,8 +10,10 @@ import { writeHead } from "../http/head.ts";
 import { REASON_HEADER } from "../http/refusal.ts";
 import type { Reply, Request } from "../http/reply.ts";
 import { addressOf } from "./address.ts";
+import { bodyOf } from "./body.ts";
 import {
   bucketLocation,
+  bucketVersioning,
   createBucket,
   deleteObjects,
   headBucket,
@@ -20,9 +22,11 @@ import {
 } from "./bucket-operations.ts";
 import type { Bucket, Buckets } from "./buckets.ts";
 import { type Answer, S3Call } from "./call.ts";
+import { formFrom, isForm } from "./form.ts";
 import { copyObject, deleteObject, getObject, objectTags, putObject } from "./objects.ts";
+import { postObject } from "./post-object.ts";
 import { refusalFrom, S3Refused } from "./refusals.ts";
-import { claimOf, verify } from "./signature.ts";
+import { type Claim, claimOf, formClaim, UNSIGNED_BODY, verify, verifyForm } from "./signature.ts";
 import { abortUpload, completeUpload, createUpload, listParts, listUploads, uploadPart } from "./uploads.ts";
 import { errorXml } from "./xml.ts";
 
@@ -51,10 +55,12 @@ export class S3Answers {
     reply.header("x-amz-request-id", id).header("X-Request-Id", id);
     let credential: S3Credential | undefined;
     try {
-      const call = await this.#admit(request, reply, (found) => {
-        credential = found;
-      });
-      const answer = await perform(call);
+      const found = (one: S3Credential) => {
+        credential = one;
+      };
+      const answer = isPost(request)
+        ? await this.#performForm(request, reply, found)
+        : await perform(await this.#admit(request, reply, found));
       if (answer) send(request, reply, answer);
     } catch (error) {
       this.#refuse(error, id, request, reply);
@@ -67,18 +73,42 @@ export class S3Answers {
   }
 
   async #admit(request: Request, reply: Reply, found: (credential: S3Credential) => void): Promise<S3Call> {
-    const { keys, clock, doorkeeper, domain } = this.#parts;
+    const { clock, doorkeeper, domain } = this.#parts;
     const { method, headers, url } = request;
     const address = addressOf(url, headers.host, domain);
     const signed = { method, headers, ...address };
     const claim = claimOf(signed);
-    const credential = await keys.find(claim.accessKeyId);
-    if (!credential) throw new S3Refused("InvalidAccessKeyId", "There is no S3 key with this access key id.");
+    const credential = await this.#credentialOf(claim);
     const verified = await verify(signed, claim, credential.secret, clock.now());
     const { account } = credential;
     doorkeeper.admit(request.socket, account);
     found(credential);
     return new S3Call(this.#parts, { account, address, request, reply, verified, region: claim.region });
+  }
+
+  /** The fields of a form say who signed it, so they are read before that is known: they are few and small. */
+  async #performForm(request: Request, reply: Reply, found: (credential: S3Credential) => void): Promise<Answer> {
+    const { clock, doorkeeper, domain } = this.#parts;
+    const { headers, url } = request;
+    const address = addressOf(url, headers.host, domain);
+    const body = bodyOf({ request, response: reply.raw, clock, verified: UNSIGNED_BODY });
+    const form = await formFrom(headers["content-type"], body);
+    const claim = formClaim(form.fields);
+    const credential = await this.#credentialOf(claim);
+    const policy = form.fields.get("policy") ?? "";
+    const verified = await verifyForm(claim, policy, credential.secret, clock.now());
+    const { account } = credential;
+    doorkeeper.admit(request.socket, account);
+    found(credential);
+    const call = new S3Call(this.#parts, { account, address, request, reply, verified, region: claim.region });
+    if (address.bucket === undefined || address.key !== "") return refuseMethod(call);
+    return postObject(call, form, call.filesIn(await call.bucket(address.bucket)));
+  }
+
+  async #credentialOf({ accessKeyId }: Claim): Promise<S3Credential> {
+    const credential = await this.#parts.keys.find(accessKeyId);
+    if (!credential) throw new S3Refused("InvalidAccessKeyId", "There is no S3 key with this access key id.");
+    return credential;
   }
 
   /** What nobody foresaw names a log line and nothing else; an answer that has begun is broken off. */
@@ -105,6 +135,10 @@ export class S3Answers {
     );
   }
 }
+
+/** Who has a form signs nothing else. */
+const isPost = ({ method, headers }: Request) =>
+  method === "POST" && headers.authorization === undefined && isForm(headers["content-type"]);
 
 function send(request: Request, reply: Reply, { status = 200, headers = {}, body }: Answer): void {
   reply.code(status);
@@ -141,6 +175,7 @@ async function perform(call: S3Call): Promise<Answer | undefined> {
   if (id === undefined) return method === "GET" ? listBuckets(call) : refuseMethod(call);
   if (key !== "" && method === "GET" && call.has("tagging"))
     return objectTags(call, call.filesIn(await call.bucket(id)));
+  if (key === "" && method === "GET" && call.has("versioning")) return bucketVersioning(await call.bucket(id));
   const word = UNKNOWN.find((name) => call.has(name));
   if (word) throw new S3Refused("NotImplemented", `Volumes have no '${word}'.`);
   if (key === "" && method === "PUT") return createBucket(call, id);

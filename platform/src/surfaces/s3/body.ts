@@ -106,7 +106,8 @@ const DIGESTS: Record<string, () => Digest> = {
   "x-amz-checksum-sha256": () => hashed(createHash("sha256"), "base64"),
 };
 
-class Checks {
+/** What was said of the contents, held against them. */
+export class Checks {
   readonly #expected: { name: string; digest: Digest; value: string | undefined }[];
 
   constructor(headers: IncomingMessage["headers"], payload: string) {

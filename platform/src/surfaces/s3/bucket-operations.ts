@@ -36,6 +36,9 @@ export async function createBucket(call: S3Call, id: string): Promise<never> {
 
 export const bucketLocation = ({ region }: Bucket): Answer => xmlAnswer("LocationConstraint", { "#text": region });
 
+/** None: clients ask whether they have more than one version of a file to delete. */
+export const bucketVersioning = (_: Bucket): Answer => xmlAnswer("VersioningConfiguration", {});
+
 /** Both versions of the listing: they differ in the words for where a page begins. */
 export async function listObjects(call: S3Call, bucket: Bucket, files: Files): Promise<Answer> {
   const isSecond = call.word("list-type") === "2";

@@ -21,7 +21,12 @@ const LONGEST_RECORD = 32 * 1024;
 export function metadataIn({ request, address }: S3Call): Metadata {
   const inQuery = [...address.query].map(([name, value]) => [name.toLowerCase(), latin(value)] as const);
   const inHeaders = Object.entries(request.headers).map(([name, value]) => [name, String(value ?? "")] as const);
-  const said = [...inQuery, ...inHeaders].filter(([name]) => name.startsWith(PREFIX));
+  return metadataAmong([...inQuery, ...inHeaders]);
+}
+
+/** What names in small letters, each with a value as headers have them, say of a file. */
+export function metadataAmong(words: readonly (readonly [name: string, value: string])[]): Metadata {
+  const said = words.filter(([name]) => name.startsWith(PREFIX));
   const metadata = new Map(said.map(([name, value]) => [name.slice(PREFIX.length), value]));
   if (sizeOf(metadata) > MOST_BYTES)
     throw new S3Refused(
@@ -33,7 +38,8 @@ export function metadataIn({ request, address }: S3Call): Metadata {
   return metadata;
 }
 
-const latin = (value: string) => Buffer.from(value).toString("latin1");
+/** Headers have a character for each byte. */
+export const latin = (value: string) => Buffer.from(value).toString("latin1");
 
 function sizeOf(metadata: Metadata): number {
   let size = 0;

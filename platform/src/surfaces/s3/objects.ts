@@ -145,22 +145,34 @@ function rangeIn(text: string | undefined, size: number): { start: number; end: 
 }
 
 export async function putObject(call: S3Call, files: Files): Promise<Answer> {
-  const { names: path, isFolder } = pathOf(call.address.key);
+  const { key } = call.address;
+  const { names: path, isFolder } = pathOf(key);
   const ifAbsent = call.header("if-none-match")?.trim() === "*";
-  if (isFolder) return putFolder(call, files, path);
   const match = call.header("if-match");
-  if (match !== undefined) {
+  if (match !== undefined && !isFolder) {
     const before = await files.find(path);
     if (!before || !names(match, before))
       throw new S3Refused("PreconditionFailed", "The file is not the one that the condition names.");
   }
-  const metadata = metadataIn(call);
+  return { headers: { ETag: await storeObject(files, key, call.body(), metadataIn(call), { ifAbsent }) } };
+}
+
+/** A whole file in its place with what is said of it, or nothing; resolves with its ETag. */
+export async function storeObject(
+  files: Files,
+  key: string,
+  contents: AsyncIterable<Buffer>,
+  metadata: Metadata,
+  { ifAbsent = false } = {},
+): Promise<string> {
+  const { names: path, isFolder } = pathOf(key);
+  if (isFolder) return storeFolder(files, path, contents);
   await using draft = await files.draft();
-  for await (const chunk of call.body()) await draft.write(chunk);
+  for await (const chunk of contents) await draft.write(chunk);
   try {
     const facts = await draft.keep(path, { ifAbsent });
     await keepMetadata(files, path, facts, metadata);
-    return { headers: { ETag: etagOf(facts) } };
+    return etagOf(facts);
   } catch (error) {
     if (ifAbsent && error instanceof FileRefused && error.reason === "taken")
       throw new S3Refused("PreconditionFailed", "There is something at this key already.");
@@ -168,11 +180,11 @@ export async function putObject(call: S3Call, files: Files): Promise<Answer> {
   }
 }
 
-async function putFolder(call: S3Call, files: Files, path: string[]): Promise<Answer> {
-  for await (const chunk of call.body())
+async function storeFolder(files: Files, path: string[], contents: AsyncIterable<Buffer>): Promise<string> {
+  for await (const chunk of contents)
     if (chunk.length > 0)
       throw new S3Refused("InvalidArgument", "A key that ends with a slash is a folder, which has no contents.");
-  return { headers: { ETag: etagOf(await files.makeFolder(path)) } };
+  return etagOf(await files.makeFolder(path));
 }
 
 export async function removeObject(files: Files, path: FilePath): Promise<void> {

@@ -12,8 +12,8 @@ export class S3Surface implements Ahead {
     this.#parts = parts;
   }
 
-  find({ url, headers }: Request): Answering | undefined {
-    return isS3(url, headers.host, this.#parts.domain) ? this.#answering : undefined;
+  find(request: Request): Answering | undefined {
+    return isS3(request, this.#parts.domain) ? this.#answering : undefined;
   }
 
   mayUpgrade(): boolean {

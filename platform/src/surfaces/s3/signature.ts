@@ -11,6 +11,8 @@ export interface SignedRequest {
   method: string;
   headers: IncomingHttpHeaders;
   canonicalPath: string;
+  /** What it begins with, where S3 is not at the root. */
+  below: string;
   query: ReadonlyMap<string, string>;
 }
 
@@ -44,6 +46,8 @@ export interface Verified {
 const ALGORITHM = "AWS4-HMAC-SHA256";
 const SHA256_HEADER = "x-amz-content-sha256";
 const UNSIGNED = "UNSIGNED-PAYLOAD";
+/** Of a form, which brings its signature among its fields. */
+export const UNSIGNED_BODY: Verified = { payload: UNSIGNED, signature: "", scope: "", time: "", sign: async () => "" };
 const SKEW_MS = 15 * 60_000;
 const LONGEST_S = 7 * 86_400;
 const PAYLOADS = new RegExp(`^([0-9a-f]{64}|${UNSIGNED}|STREAMING-.*)$`);
@@ -67,6 +71,8 @@ function claimIn({ headers, query }: SignedRequest): Claim {
   const header = headers.authorization;
   if (header !== undefined) return claimInHeader(header, headers);
   if (query.has("X-Amz-Signature")) return claimInQuery(query, headers);
+  if (query.has("AWSAccessKeyId"))
+    throw new S3Refused("AccessDenied", "The URL is signed by Signature Version 2. Sign it by Version 4.");
   throw new S3Refused("AccessDenied", "The request is not signed: use an S3 key of the account (/v2/account/s3-keys).");
 }
 
@@ -88,6 +94,8 @@ function refuseUnsigned(headers: IncomingHttpHeaders, { signedHeaders, expiresS 
 }
 
 function claimInHeader(header: string, headers: IncomingHttpHeaders): Claim {
+  if (header.startsWith("AWS "))
+    throw new S3Refused("AccessDenied", "The request is signed by Signature Version 2. Sign it by Version 4.");
   const [, fields = ""] = new RegExp(`^${ALGORITHM}\\s+(.*)$`, "s").exec(header) ?? [];
   const named = new Map(fields.split(",").map((field) => field.trim().split("=", 2) as [string, string]));
   const payload = headers[SHA256_HEADER];
@@ -146,30 +154,66 @@ const textOf = (value: string | string[] | undefined) => (Array.isArray(value) ?
 const malformed = (why: string) =>
   new S3Refused("AuthorizationHeaderMalformed", `The signature cannot be read: ${why}.`);
 
+/** What a form says of the signature of its policy, which stands for the form: its conditions bind the rest. */
+export function formClaim(fields: ReadonlyMap<string, string>): Claim {
+  if (!fields.has("policy"))
+    throw new S3Refused("AccessDenied", "The form is not signed: it has no 'policy' (a presigned POST has one).");
+  if (fields.get("x-amz-algorithm") !== ALGORITHM)
+    throw malformed(`a form needs x-amz-algorithm, which must be ${ALGORITHM}`);
+  return {
+    ...scopeOf(fields.get("x-amz-credential")),
+    ...signedBy("host", fields.get("x-amz-signature")),
+    signedAt: timeOf(fields.get("x-amz-date")),
+    payload: UNSIGNED,
+  };
+}
+
 /** Throws where it was not signed with this secret, or not lately. */
 export async function verify(request: SignedRequest, claim: Claim, secret: string, now: number): Promise<Verified> {
   refuseWrongTime(claim, now);
-  const { accessKeyId, region, signedAt } = claim;
+  const time = basicTime(claim.signedAt);
+  const scope = `${claim.day}/${claim.region}/s3/aws4_request`;
+  const sign = signerOf(claim, secret);
+  for (const form of formsOf(request)) {
+    const signature = await sign([ALGORITHM, time, scope, digestOf(form, claim)].join("\n"));
+    if (isSame(signature, claim.signature)) return { payload: claim.payload, signature, scope, time, sign };
+  }
+  throw mismatch("request");
+}
+
+/** Until when it holds is said by the policy itself. */
+export async function verifyForm(claim: Claim, policy: string, secret: string, now: number): Promise<Verified> {
+  refuseWrongTime({ ...claim, expiresS: Number.POSITIVE_INFINITY }, now);
+  const sign = signerOf(claim, secret);
+  const signature = await sign(policy);
+  if (!isSame(signature, claim.signature)) throw mismatch("policy of the form");
+  const scope = `${claim.day}/${claim.region}/s3/aws4_request`;
+  return { payload: claim.payload, signature, scope, time: basicTime(claim.signedAt), sign };
+}
+
+function signerOf({ accessKeyId, region, signedAt }: Claim, secret: string): Verified["sign"] {
   const credentials = { accessKeyId, secretAccessKey: secret };
-  const place = { credentials, region, service: "s3", sha256: Sha256 };
-  const signer = new SignatureV4(place);
+  const signer = new SignatureV4({ credentials, region, service: "s3", sha256: Sha256 });
   // In seconds, of which a signature knows no part.
-  const signingDate = signedAt / 1000;
-  const time = basicTime(signedAt);
-  const scope = `${claim.day}/${region}/s3/aws4_request`;
-  const expected = await signer.sign([ALGORITHM, time, scope, digestOf(request, claim)].join("\n"), { signingDate });
-  if (!timingSafeEqual(Buffer.from(expected), Buffer.from(claim.signature)))
-    throw new S3Refused(
-      "SignatureDoesNotMatch",
-      "The signature does not fit the request: check the secret access key.",
-    );
-  return {
-    payload: claim.payload,
-    signature: expected,
-    scope,
-    time,
-    sign: (text) => signer.sign(text, { signingDate }),
-  };
+  return (text) => signer.sign(text, { signingDate: signedAt / 1000 });
+}
+
+const isSame = (a: string, b: string) => timingSafeEqual(Buffer.from(a), Buffer.from(b));
+
+const mismatch = (what: string) =>
+  new S3Refused("SignatureDoesNotMatch", `The signature does not fit the ${what}: check the secret access key.`);
+
+/**
+ * As it came, and then as it was signed by who takes the path of S3 for a part of the host, or by whose host a proxy put it there:
+ * all of them name the same object.
+ */
+function* formsOf(request: SignedRequest): Iterable<SignedRequest> {
+  yield request;
+  const { below, canonicalPath, headers } = request;
+  if (below === "") return;
+  const short = { ...request, canonicalPath: canonicalPath.slice(below.length) || "/" };
+  yield { ...short, headers: { ...headers, host: `${headers.host}${below}` } };
+  yield short;
 }
 
 function refuseWrongTime({ signedAt, day, expiresS }: Claim, now: number): void {

@@ -5,7 +5,8 @@ import { S3Refused } from "./refusals.ts";
 const NAMESPACE = "http://s3.amazonaws.com/doc/2006-03-01/";
 
 const builder = new XMLBuilder({ ignoreAttributes: false, attributeNamePrefix: "@" });
-const parser = new XMLParser({ ignoreAttributes: true, parseTagValue: false, trimValues: true });
+// Some clients write quotation marks and others as numbers; a key may begin and end with spaces.
+const parser = new XMLParser({ ignoreAttributes: true, parseTagValue: false, trimValues: false, htmlEntities: true });
 
 export type Xml = { [name: string]: string | number | boolean | undefined | Xml | readonly Xml[] };
 
@@ -23,7 +24,7 @@ export function errorXml(content: Record<string, string>): string {
 /** The named children of a document's root, a text for each of theirs. */
 export function childrenOf(text: string, root: string, child: string): Record<string, string>[] {
   // Nothing that a client sends has one, and what a type declares may stand for much more than was sent.
-  if (/<!(DOCTYPE|ENTITY)/i.test(text)) throw malformed();
+  if (/<!(DOCTYPE|ENTITY)/i.test(text) || !isSayable(text)) throw malformed();
   const found = parsed(text)[root];
   if (typeof found !== "object" || found === null) throw malformed();
   const children = [(found as Record<string, unknown>)[child] ?? []].flat();
@@ -32,6 +33,13 @@ export function childrenOf(text: string, root: string, child: string): Record<st
     return Object.fromEntries(Object.entries(one).filter(([, value]) => typeof value === "string"));
   });
 }
+
+/** A number that stands for no character would be left out, and a key be another one. */
+const isSayable = (text: string) =>
+  [...text.matchAll(/&#(?:x([\da-f]+)|(\d+));/gi)].every(([, hex, decimal]) => {
+    const code = hex === undefined ? Number(decimal) : Number.parseInt(hex, 16);
+    return code <= 0x10ffff && !String.fromCodePoint(code).match(UNSAYABLE);
+  });
 
 function parsed(text: string): Record<string, unknown> {
   try {
