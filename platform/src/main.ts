@@ -96,6 +96,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     opened,
   });
   for (const { compute } of here.machines) {
+    if (!compute.writers) continue;
     guard = opened.use(new DiskGuard({ ...parts, writers: compute.writers, room: () => roomIn(settings.data) }));
     disk.stoppedBy(() => guard!.standStill());
   }

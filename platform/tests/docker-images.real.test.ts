@@ -20,7 +20,7 @@ async function setup() {
       images = new Images({ store, compute: world.compute, clock: realClock });
     },
     prepare: (account: string, image: string, credential?: typeof CREDENTIAL) =>
-      images.prepare({ account, image, credential, progress: (line) => told.push(line) }),
+      images.prepare({ account, image, box: "machine", credential, progress: (line) => told.push(line) }),
     /** What the program of the image writes, run for an account. */
     async run(id: string, account: string, image: string, credential?: typeof CREDENTIAL) {
       const exact = await this.prepare(account, image, credential);

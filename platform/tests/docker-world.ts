@@ -1,4 +1,5 @@
 /** What a test of the Docker driver stands on: drivers of installations of their own, and programs for their containers. */
+
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { inject } from "vitest";
@@ -9,6 +10,7 @@ import { realClock } from "../src/kernel/clock.ts";
 import { silentLog } from "../src/kernel/log.ts";
 import type { InstanceSpec } from "../src/ports/compute/compute.ts";
 import type { Step } from "../src/ports/compute/conformance-world.ts";
+import { bring } from "../src/ports/compute/conformance-world.ts";
 import { INTERNET_ALONE } from "../src/ports/compute/egress.ts";
 import { TEST_IMAGE } from "./real-docker.ts";
 
@@ -55,7 +57,7 @@ let installations = 0;
 export async function dockerWorld(more: Partial<DockerOptions> = {}) {
   const installation = `test${process.pid}x${++installations}`;
   const compute = await openDriver(installation, more);
-  await compute.prepare(TEST_IMAGE, () => {});
+  await bring(compute, TEST_IMAGE);
   const api = new EngineApi(more.addresses?.[0] ?? inject("dockerSocket"));
   return {
     installation,

@@ -70,24 +70,24 @@ export async function openMachine(
     bootedAt: parts.clock.now() - uptime() * 1000,
   };
   // After the application, which ends what uses them, and before the drivers, which know what else does.
-  opened.defer(() => machine.compute.volumes.rest());
+  opened.defer(() => machine.compute.volumes?.rest() ?? Promise.resolve());
   return {
     machines: [machine],
     refusesImage,
     async volumeFiles(volume) {
-      const folder = await host.volumes.folderOf(volume);
+      const folder = await host.volumeFolders.folderOf(volume);
       return folder === undefined
         ? undefined
         : new FolderFiles(
             folder,
             parts.random,
-            () => bytesLeftOn(host.volumes, volume),
+            () => bytesLeftOn(host.volumeFolders, volume),
             () => diskLeft(settings),
           );
     },
     async openLinks(app, url) {
       containerUrl = () => openLink(settings, app, drivers.containers, "container");
-      hostUrl = isLoopback(host.linkHost) ? url : await openLink(settings, app, host, "worker");
+      hostUrl = isLoopback(host.link.host) ? url : await openLink(settings, app, host, "worker");
       // Containers that outlived the last server ask there already. Without an engine or a network there are none.
       if (!settings.workerUrl) await containerUrl().catch(() => {});
     },
@@ -206,7 +206,7 @@ async function openLink(
   driver: HostCompute | DockerCompute,
   whose: string,
 ): Promise<string> {
-  const host = driver.linkHost;
+  const { host } = driver.link;
   const file = join(data, `${whose}-link-port`);
   // The one of the last time: workers that outlived it still ask there.
   const last = Number(await readPrivate(file).catch(ifNotThere("0")));
@@ -216,6 +216,6 @@ async function openLink(
     });
   });
   if (port !== last) await replacePrivately(file, `${port}\n`);
-  await driver.openLink(port);
+  await driver.link.open(port);
   return urlOf(host, port);
 }

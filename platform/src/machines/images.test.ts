@@ -30,7 +30,7 @@ function setup() {
       images = open();
     },
     prepare: (account: string, image: string, credential?: typeof CREDENTIAL) =>
-      images.prepare({ account, image, credential, progress: (line) => told.push(line) }),
+      images.prepare({ account, image, box: "machine", credential, progress: (line) => told.push(line) }),
   };
 }
 
@@ -141,7 +141,7 @@ test("proofs of two nodes at once are both kept", async () => {
   const { compute, store, clock, registry } = setup();
   registry.put(PUBLIC, "public");
   const nodes = [1, 2].map(() => new Images({ store, compute, clock }));
-  const ask = { account: "a", credential: CREDENTIAL, progress: () => {} };
+  const ask = { account: "a", box: "machine", credential: CREDENTIAL, progress: () => {} };
   await Promise.all([nodes[0]!.prepare({ ...ask, image: PRIVATE }), nodes[1]!.prepare({ ...ask, image: PUBLIC })]);
   registry.away = "connection refused";
   for (const image of [PRIVATE, PUBLIC]) await nodes[0]!.prepare({ ...ask, image });
@@ -175,6 +175,12 @@ test("a failing store refuses: what cannot be remembered is not brought", async 
   const store = new MemoryStore();
   const images = new Images({ store, compute, clock });
   store.commit = () => Promise.reject(new Error("the disk is full"));
-  const prepared = images.prepare({ account: "a", image: PRIVATE, credential: CREDENTIAL, progress: () => {} });
+  const prepared = images.prepare({
+    account: "a",
+    image: PRIVATE,
+    box: "machine",
+    credential: CREDENTIAL,
+    progress: () => {},
+  });
   await expect(prepared).rejects.toThrow("the disk is full");
 });

@@ -27,6 +27,8 @@ export const LOOKUP_MS = 10_000;
 
 export interface Wanted {
   image: string;
+  /** Where it will run. */
+  box: string;
   account: string;
   credential?: RegistryCredential | undefined;
   progress: (line: string) => void;
@@ -34,7 +36,7 @@ export interface Wanted {
 
 export interface ImagesParts {
   store: Store;
-  compute: Pick<Compute, "images" | "prepare">;
+  compute: Pick<Compute, "images" | "preparing">;
   clock: Clock;
 }
 
@@ -50,13 +52,13 @@ export class Images {
     this.#proofs = new Collection(parts.store, imageProofs);
   }
 
-  /** Resolves with what is to be started for the account, once it is on the machine. Throws StartRefused with the reason. */
+  /** Resolves with what is to be started for the account, once it is in the box where the driver can be asked for that. Throws StartRefused with the reason. */
   async prepare(wanted: Wanted): Promise<string> {
     const { compute } = this.#parts;
-    const { image, progress, credential } = wanted;
+    const { image, box, progress, credential } = wanted;
     const isOpen = (await compute.images.originOf(image)) === "operator";
     const exact = isOpen ? image : await this.#proved(wanted);
-    await compute.prepare(exact, progress, credential);
+    await compute.preparing?.prepare(exact, box, { progress, credential });
     return exact;
   }
 

@@ -3,7 +3,7 @@
 import type { Load, LoadDemand } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
-import type { Capabilities } from "../ports/compute/compute.ts";
+import type { Volumes } from "../ports/compute/volumes.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Drains } from "./drains.ts";
@@ -178,9 +178,9 @@ export class Machines {
   async #lookAt({ id, compute, site, runs }: MachinesParts["own"][number], now: number): Promise<void> {
     const boxes = await compute.capacity();
     const { dataCenter, isEverywhere } = site;
-    const volumes = volumesOf(compute.capabilities);
+    const volumes = volumesOf(compute.volumes);
     const place = { boxes, dataCenter, ...(isEverywhere && { isEverywhere }) };
-    const { groups } = compute.capabilities;
+    const groups = compute.networks !== undefined;
     const said = { ...place, ...(volumes && { volumes }), groups, ...(runs && { runs }) };
     const machine = { id, ...said };
     if (JSON.stringify(machine) !== JSON.stringify(this.#own.get(id))) {
@@ -210,9 +210,9 @@ const rollOf = (machines: Machine[]): Roll => ({
   ...{ machines, silent: new Map(), activeAt: new Map(), demand: new Map(), peers: [] },
 });
 
-function volumesOf({ volumes, sharedVolumes }: Capabilities): VolumeStorage | undefined {
+function volumesOf(volumes: Volumes | undefined): VolumeStorage | undefined {
   if (!volumes) return undefined;
-  return sharedVolumes ? "shared" : "own";
+  return volumes.shared ? "shared" : "own";
 }
 
 function demandAt(peers: readonly Peer[]): Map<string, LoadDemand> {

@@ -1,7 +1,9 @@
 /** Programs that are run in instances of this node's own machines, whose input counts as use of what the instance runs for. */
 import { Writable } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
+import { whyLacking } from "../ports/compute/abilities.ts";
 import type { ExecSpec, Execution } from "../ports/compute/execution.ts";
+import { ExecRefused } from "../ports/compute/refusal.ts";
 import type { OwnMachine } from "./own-machine.ts";
 import { StartGate, type StartLimits } from "./start-gate.ts";
 
@@ -43,7 +45,8 @@ export class OwnExecutions {
   async exec({ account, machine, instance, owner }: InstanceSite, spec: ExecSpec): Promise<Execution> {
     using _ = await this.#gate.enter(account, instance);
     const { compute } = this.#parts.own.find(({ id }) => id === machine)!;
-    return noticing(await compute.exec(instance, spec), () => this.#parts.used(owner)[Symbol.dispose]());
+    if (!compute.exec) throw new ExecRefused(whyLacking(compute, "exec"));
+    return noticing(await compute.exec.run(instance, spec), () => this.#parts.used(owner)[Symbol.dispose]());
   }
 }
 
@@ -72,7 +75,7 @@ function noticing(execution: Execution, notice: () => void): Execution {
   return {
     ...{ stdin, stdout, stderr, exit },
     resize: (size) => execution.resize(size),
-    signal: (name) => execution.signal(name),
+    ...(execution.signal && { signal: (name) => execution.signal!(name) }),
     close: () => execution.close(),
   };
 }

@@ -17,6 +17,8 @@ export interface Beginning {
   id: string;
   account: string;
   image: string;
+  /** Where it was given room. */
+  box: string;
   credential?: RegistryCredential | undefined;
   /** What else is said where the registry does not let it be pulled. */
   ifDenied?: string | undefined;
@@ -69,7 +71,8 @@ export class Starter {
       const spec = await beginning.spec();
       if (!spec || isOver()) return undefined;
       for (const { volume } of spec.mounts ?? []) await this.#parts.ensureVolume?.(volume);
-      const instance = await compute.start(id, { ...spec, image });
+      const credential = compute.preparing ? undefined : beginning.credential;
+      const instance = await compute.start(id, { ...spec, image, ...(credential && { credential }) });
       return { instance, times: { placed, prepared, created: clock.now() } };
     } finally {
       this.#progress.delete(id);
@@ -77,13 +80,13 @@ export class Starter {
   }
 
   /** The exact image that is to be started, once it is on the machine. */
-  async #prepare({ id, account, image, credential, ifDenied, say }: Beginning): Promise<string> {
+  async #prepare({ id, account, image, box, credential, ifDenied, say }: Beginning): Promise<string> {
     const progress = (line: string) => {
       this.#progress.set(id, line);
       say(`pulling image ${image}: ${line}`);
     };
     try {
-      return await this.#parts.images.prepare({ image, account, credential, progress });
+      return await this.#parts.images.prepare({ image, account, box, credential, progress });
     } catch (error) {
       if (!ifDenied || !(error instanceof ImageDenied)) throw error;
       throw new ImageDenied(`${error.message}: ${ifDenied}`, { cause: error });

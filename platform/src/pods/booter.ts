@@ -5,7 +5,9 @@ import type { Images } from "../machines/images.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import { type Beginning, Starter, type StarterParts } from "../machines/starter.ts";
-import { type Instance, type InstanceSpec, StartRefused } from "../ports/compute/compute.ts";
+import { whyLacking } from "../ports/compute/abilities.ts";
+import { isRepeatable } from "../ports/compute/again.ts";
+import { type Instance, type InstanceSpec, ONLY_BOX, StartRefused } from "../ports/compute/compute.ts";
 import { RangeTaken } from "../ports/compute/groups.ts";
 import { PortTaken } from "../ports/compute/publish.ts";
 import type { ClusterService } from "../resources/clusters/service.ts";
@@ -66,7 +68,7 @@ export class PodBooter {
     const hindrance = this.#ports.hindrance(pod);
     if (hindrance !== undefined) say(`its TCP ports are not reached from outside: ${hindrance}`);
     const access = await accessTo?.({ account, image, registry });
-    const beginning = { id: item.id, account, image, isOver, ...access, say };
+    const beginning = { id: item.id, account, image, box: item.doc.box ?? ONLY_BOX, isOver, ...access, say };
     return this.#begin(beginning, (avoid) => this.#make(item, avoid), pod.doc.cluster?.id);
   }
 
@@ -77,7 +79,9 @@ export class PodBooter {
     // A driver that cannot change the variables of what has run keeps the key of the first boot.
     await podKeys.removeOf(pod.id, [issued.id, item.doc.keyId]);
     await this.#store(pod);
-    return compute.again(item.id, await this.#specOf(pod, item, issued.key));
+    const spec = await this.#specOf(pod, item, issued.key);
+    if (!isRepeatable(compute.again, spec)) throw new StartRefused(whyLacking(compute, "again"));
+    return compute.again.start(item.id, spec);
   }
 
   /** A port of the machine, or a range of addresses, may be somebody else's by now, which only the start tells. */
@@ -131,7 +135,8 @@ export class PodBooter {
     const { clusters, compute } = this.#parts;
     const range = await clusters.rangeOf(cluster.id);
     if (range === undefined) throw new StartRefused(`its cluster ${cluster.id} is not there any more`);
-    return { range, link: compute.groupInterface(image) };
+    if (!compute.networks) throw new StartRefused(whyLacking(compute, "networks"));
+    return { range, link: compute.networks.interfaceOf(image) };
   }
 
   /** Its persistent folder is there, and as large as it is to be. */
@@ -139,6 +144,7 @@ export class PodBooter {
     const { compute } = this.#parts;
     const { persistent } = doc.mounts;
     if (!persistent) return;
+    if (!compute.volumes) throw new StartRefused(whyLacking(compute, "volumes"));
     const volume = { id: persistentVolume(id), sizeGb: persistent.size };
     await compute.volumes.create(volume);
     await compute.volumes.grow(volume.id, volume.sizeGb);

@@ -38,7 +38,7 @@ export class Clearing {
   async #removeOf(pod: string): Promise<boolean> {
     const { compute, logs, podKeys, portVisits } = this.#parts;
     try {
-      if (compute.capabilities.volumes) await compute.volumes.remove(persistentVolume(pod));
+      await compute.volumes?.remove(persistentVolume(pod));
     } catch (error) {
       if (error instanceof VolumeRefused) return false;
       throw error;

@@ -71,10 +71,11 @@ export class PodFigures {
   }
 
   async #measureOn({ id, compute }: OwnMachine, samples: Map<string, Sample>): Promise<void> {
-    if (!compute.capabilities.stats) return;
+    const metering = compute.stats;
+    if (!metering) return;
     const running = (await this.#parts.podRecords.ofMachine(id)).filter(({ doc }) => doc.state === "RUNNING");
     await eachOf(running, AT_ONCE, async (instance) => {
-      const stats = await compute.stats(instance.id);
+      const stats = await metering.of(instance.id);
       if (stats) samples.set(instance.id, this.#sampleOf(instance, stats));
     });
   }

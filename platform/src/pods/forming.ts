@@ -6,6 +6,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import { KIB } from "../kernel/operation.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
+import { whyLacking } from "../ports/compute/abilities.ts";
 import type { Compute } from "../ports/compute/compute.ts";
 import { ExecRefused } from "../ports/compute/refusal.ts";
 import { MOST_MEMBERS } from "../resources/clusters/model.ts";
@@ -93,7 +94,9 @@ export class Forming {
 
   async #run(instance: string, script: string, input: string): Promise<{ code: number | null; said: string }> {
     try {
-      const execution = await this.#parts.compute.exec(instance, { cmd: ["sh", "-c", script] });
+      const { compute } = this.#parts;
+      if (!compute.exec) return { code: null, said: whyLacking(compute, "exec") };
+      const execution = await compute.exec.run(instance, { cmd: ["sh", "-c", script] });
       execution.stdin.end(input);
       const { stdout, stderr, exit } = execution;
       const [said, errors, { code }] = await Promise.all([firstOf(stdout), firstOf(stderr), exit]);

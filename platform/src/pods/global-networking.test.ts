@@ -53,7 +53,7 @@ test("a change is true from the boot on that it brings", async () => {
 });
 
 test("a CPU Pod cannot have it, and none can where nothing keeps networks apart", async () => {
-  await using world = await setupPods({ machine: { ...MACHINE, capabilities: { groups: false } } });
+  await using world = await setupPods({ machine: { ...MACHINE, can: { networks: false } } });
   const create = async (body: object) => {
     const { status, json } = await world.call("POST", "/v2/pods", { body });
     return [status, json.detail];

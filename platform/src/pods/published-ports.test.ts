@@ -108,11 +108,11 @@ test.each(["65536/tcp", "69999/tcp", "70000/http"])("%s is refused", async (port
 });
 
 test("where nothing can be published it starts without, and its log says why", async () => {
-  await using world = await setupPods({ machine: { capabilities: { publish: false } } });
+  await using world = await setupPods({ machine: { can: { publishing: false } } });
   const { id } = await world.create(SSH_POD);
   expect(await world.pod(id)).toMatchObject({ status: "RUNNING", ssh: { direct: null } });
   expect(await outsideOf(world, id)).toEqual([]);
-  expect(await world.log(id)).toContain("[its TCP ports are not reached from outside: this driver does not do it]");
+  expect(await world.log(id)).toContain("[its TCP ports are not reached from outside: this driver publishes no ports]");
 });
 
 test("a port that is on record as another Pod's is refused to whoever comes later, from whichever node", async () => {

@@ -1,6 +1,7 @@
 /** The ports of one machine at which its Pods are reached: each is one Pod's until that Pod is gone. */
 import type { Random } from "../kernel/random.ts";
 import type { Site } from "../machines/own-machine.ts";
+import { whyLacking } from "../ports/compute/abilities.ts";
 import { type Compute, StartRefused } from "../ports/compute/compute.ts";
 import { freePorts, type PortRange } from "../ports/compute/publish.ts";
 import type { KeptPod } from "../resources/pods/model.ts";
@@ -28,8 +29,9 @@ export class PublishedPorts {
 
   /** Why the TCP ports that a Pod names are not reached from outside; undefined when they are, or it names none. */
   hindrance({ doc }: PodItem): string | undefined {
-    const publishing = this.#parts.compute.publishing(doc.image);
-    return named(doc).length > 0 && "cannot" in publishing ? publishing.cannot : undefined;
+    const { compute } = this.#parts;
+    const isReached = named(doc).length === 0 || compute.publishing?.rangeFor(doc.image) !== undefined;
+    return isReached ? undefined : whyLacking(compute, "publishing");
   }
 
   /**
@@ -39,9 +41,8 @@ export class PublishedPorts {
   async reserve(pod: PodItem, avoid: ReadonlySet<number>): Promise<Reserved> {
     const { machine, compute, site } = this.#parts;
     const wanted = named(pod.doc);
-    const publishing = compute.publishing(pod.doc.image);
-    if (wanted.length === 0 || "cannot" in publishing) return NONE;
-    const { range } = publishing;
+    const range = compute.publishing?.rangeFor(pod.doc.image);
+    if (wanted.length === 0 || !range) return NONE;
     const portsAt = { machine, ip: site.reachedAt ?? null };
     const { publicPorts: before, portsAt: where } = pod.doc;
     const isOwn = (port: number | undefined) => port !== undefined && isWithin(range, port) && !avoid.has(port);

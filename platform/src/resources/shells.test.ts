@@ -116,7 +116,7 @@ test("so does a worker that is frozen, and one that waits for room", async () =>
 });
 
 test("what a driver refuses comes with its words", async () => {
-  await using world = await setupPods({ machine: { capabilities: { exec: false } } });
+  await using world = await setupPods({ machine: { can: { exec: false } } });
   const { id } = await world.create();
   await expect(openIn(world, id)).rejects.toMatchObject({
     code: "wrong-state",

@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Images } from "../machines/images.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import { Starter, type StarterParts } from "../machines/starter.ts";
-import type { InstanceSpec } from "../ports/compute/compute.ts";
+import { type InstanceSpec, ONLY_BOX } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
@@ -61,7 +61,7 @@ export class Booter {
     workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
     let made: Made | undefined;
     const begun = await this.#starter.begin({
-      ...{ id: worker.id, account, image, isOver },
+      ...{ id: worker.id, account, image, isOver, box: worker.doc.box ?? ONLY_BOX },
       ...(await accessTo?.({ account, image, registry })),
       say: (line) => workerLog.say(worker, line),
       spec: async () => {

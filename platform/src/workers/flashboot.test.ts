@@ -54,7 +54,7 @@ describe("an idle worker", () => {
   });
 
   test("ends where the machine cannot freeze it, and its log says why", async () => {
-    await using world = await flashboot({ machine: { capabilities: { freeze: false } } });
+    await using world = await flashboot({ machine: { can: { freezing: false } } });
     await doneJob(world);
     await world.pass(5);
     expect(await world.compute.list()).toEqual([]);
@@ -159,11 +159,12 @@ describe("the next job", () => {
     await doneJob(world);
     const [worker] = world.running();
     const held = worker!.ask("GET job-take");
-    const { freeze } = world.compute;
+    const freezing = world.compute.freezing!;
+    const { freeze } = freezing;
     const slow = Promise.withResolvers<void>();
-    world.compute.freeze = async (id) => {
+    freezing.freeze = async (id) => {
       await slow.promise;
-      await freeze.call(world.compute, id);
+      await freeze(id);
     };
     await world.pass(3);
     const job = await world.submit();
@@ -192,10 +193,11 @@ describe("the next job", () => {
   test("is done by a worker that the machine takes long to thaw: its time to ask begins when it goes on", async () => {
     await using world = await flashboot();
     const worker = await frozenWorker(world);
-    const { thaw } = world.compute;
-    world.compute.thaw = async (id) => {
+    const freezing = world.compute.freezing!;
+    const { thaw } = freezing;
+    freezing.thaw = async (id) => {
       await sleep(world.clock, 12_000);
-      await thaw.call(world.compute, id);
+      await thaw(id);
     };
     const job = await world.submit();
     await world.pass(15);
@@ -301,7 +303,7 @@ describe("room", () => {
   });
 
   test("is counted by what a worker was given where nobody can tell what it holds", async () => {
-    await using world = await largeWorker(3072, { capabilities: { stats: false } });
+    await using world = await largeWorker(3072, { can: { stats: false } });
     expect(await world.compute.list()).toEqual([]);
   });
 
@@ -366,7 +368,7 @@ describe("after a crash of the server", () => {
     const worker = await frozenWorker(before);
     const job = await before.submit();
     await before.abandon();
-    await before.compute.thaw(worker.id);
+    await before.compute.freezing!.thaw(worker.id);
     const [item] = await before.services.workerRecords.all();
     if (item!.doc.state === "READY") await before.services.workerRecords.move(item!, "freeze");
     await using world = await before.crash();
@@ -382,7 +384,7 @@ describe("after a crash of the server", () => {
     await doneJob(before);
     const [worker] = before.running();
     await before.abandon();
-    await before.compute.freeze(worker!.id);
+    await before.compute.freezing!.freeze(worker!.id);
     await using world = await before.crash();
     await world.settle();
     await world.pass(1);

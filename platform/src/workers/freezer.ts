@@ -4,6 +4,7 @@ import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import { tellable } from "../kernel/tellable.ts";
+import { whyLacking } from "../ports/compute/abilities.ts";
 import type { Compute, InstanceState } from "../ports/compute/compute.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
 import { callOf } from "./call.ts";
@@ -118,7 +119,7 @@ export class Freezer {
   /** Puts on record what it holds now that it stands still; where nobody can tell, what it was given. */
   async #measure({ id, doc: { owner, memoryMb } }: WorkerItem): Promise<void> {
     const { compute, records, changed } = this.#parts;
-    const stats = await compute.stats(id).catch(() => undefined);
+    const stats = await compute.stats?.of(id).catch(() => undefined);
     const heldMb = stats?.memoryBytes === undefined ? memoryMb : Math.ceil(stats.memoryBytes / MB);
     for (let now = await records.find(id); now?.doc.state === "FROZEN"; now = await records.find(id))
       if (await records.update(now, { heldMb })) return changed(owner);
@@ -127,7 +128,9 @@ export class Freezer {
   /** False when it is busy again. */
   async #stop(worker: WorkerItem): Promise<boolean> {
     const { compute, desk, rotation } = this.#parts;
-    const stop = () => compute.freeze(worker.id);
+    const { freezing } = compute;
+    if (!freezing) throw new Error(whyLacking(compute, "freezing"));
+    const stop = () => freezing.freeze(worker.id);
     if (!rotation.has(worker.id)) return desk.withheld.freeze(callOf(worker), stop);
     if (!rotation.freeze(worker.id)) return false;
     await stop();
@@ -139,7 +142,7 @@ export class Freezer {
     const now = clock.now();
     this.#thawed.set(worker.id, { atMs: clock.monotonic(), frozenMs: now - (worker.doc.frozenAt ?? now) });
     desk.withheld.thaw(callOf(worker));
-    await compute.thaw(worker.id).catch((error: Error) => {
+    await compute.freezing?.thaw(worker.id).catch((error: Error) => {
       throw new CannotThaw(`could not be thawed: ${tellable(error)}`, { cause: error });
     });
     this.#frozen.delete(worker.id);

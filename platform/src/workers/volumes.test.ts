@@ -112,7 +112,7 @@ describe("its workers", () => {
 
   test("start once it is made, also when its machine could not make it before", async () => {
     await using world = await setupFleet();
-    const { volumes } = world.compute;
+    const volumes = world.compute.volumes!;
     const really = volumes.create.bind(volumes);
     volumes.create = () => Promise.reject(new Error("the disk is full"));
     const volume = await makeVolume(world);

@@ -32,7 +32,7 @@ async function openDocker(): Promise<OpenedCompute> {
     command: (steps) => ["node", "/conformance-program.mjs", JSON.stringify(steps)],
     folder: "/",
     disk: "",
-    reach: (outside) => reachAt(compute.linkHost, outside),
+    reach: (outside) => reachAt(compute.link.host, outside),
     smallestVolumeMb: 320,
     missingImage: "127.0.0.1:9/no/image:1",
     async reopen() {

@@ -2,23 +2,27 @@
 import { dirname } from "node:path";
 import type { Duplex } from "node:stream";
 import { pause } from "../../kernel/wait.ts";
+import type { Lacks } from "../../ports/compute/abilities.ts";
+import type { Again } from "../../ports/compute/again.ts";
 import {
   type Box,
-  type Capabilities,
   type Compute,
+  type Facts,
   type Instance,
   type InstanceSpec,
   type Mount,
   type Output,
-  type RegistryCredential,
   StartRefused,
 } from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
-import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
-import type { ImageFacts } from "../../ports/compute/images.ts";
+import type { Executing } from "../../ports/compute/execution.ts";
+import type { Freezing } from "../../ports/compute/freezing.ts";
+import type { Networks } from "../../ports/compute/groups.ts";
+import type { Bringing, ImageFacts, Preparing } from "../../ports/compute/images.ts";
+import type { Link } from "../../ports/compute/link.ts";
 import type { Published, Publishing } from "../../ports/compute/publish.ts";
 import { nothingLeft } from "../../ports/compute/refusal.ts";
-import type { Stats } from "../../ports/compute/stats.ts";
+import type { Metering, Stats } from "../../ports/compute/stats.ts";
 import { connectTo } from "../host/connection.ts";
 import { Isolation } from "../host/isolation.ts";
 import { VolumeFolders } from "../host/volume-folders.ts";
@@ -34,7 +38,7 @@ import {
 } from "./container.ts";
 import { ContainerNetwork } from "./container-network.ts";
 import { Containers, refusal, refusesDiskLimit } from "./containers.ts";
-import { capabilitiesOf, type DockerOptions } from "./docker-options.ts";
+import type { DockerOptions } from "./docker-options.ts";
 import { DockerStats } from "./docker-stats.ts";
 import { DockerWriters } from "./docker-writers.ts";
 import { Engine } from "./engine.ts";
@@ -42,7 +46,7 @@ import { EngineRefused } from "./engine-api.ts";
 import { boxOf } from "./engine-disk.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
 import { DockerExec } from "./exec.ts";
-import { GROUP_INTERFACE, GroupNetworks } from "./group-networks.ts";
+import { GROUP_INTERFACE, GroupNetworks, PODMAN } from "./group-networks.ts";
 import { lookUp, originOf } from "./image-lookup.ts";
 import { bringImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
@@ -57,6 +61,15 @@ const FIRST_ATTEMPT_MS = 5_000;
 export type { DockerOptions } from "./docker-options.ts";
 
 export class DockerCompute implements Compute {
+  readonly facts: Facts = { ownNetwork: true, sandbox: true, limits: true };
+  readonly lacks: Lacks = { networks: PODMAN };
+  readonly link: Link;
+  readonly preparing: Preparing = { prepare: (image, _, bringing) => this.#prepare(image, bringing) };
+  readonly again: Again = { freshEnv: false, start: (id, spec) => this.#startAgain(id, spec) };
+  readonly freezing: Freezing = { freeze: (id) => this.#freeze(id), thaw: (id) => this.#thaw(id) };
+  readonly exec: Executing;
+  readonly stats: Metering = { of: (id) => this.#statsOf(id) };
+  readonly publishing: Publishing = { rangeFor: () => this.#published.range };
   readonly images: ImageFacts = {
     originOf: async (image) => originOf(await this.#engine.find(), image),
     lookUp: async (image, lookup) => lookUp(await this.#engine.find(), image, lookup),
@@ -77,8 +90,6 @@ export class DockerCompute implements Compute {
   readonly #exec: DockerExec;
   readonly #stats: DockerStats;
   readonly #published: PublishedPorts;
-  readonly publishing = (): Publishing => ({ range: this.#published.range });
-  readonly groupInterface = () => GROUP_INTERFACE;
   #following: Promise<void> | undefined;
   #limitsDisk = true;
 
@@ -95,6 +106,13 @@ export class DockerCompute implements Compute {
     const { leave = "nobody", isOwners = async () => true } = options;
     const isolation = new Isolation({ leave, isOwners });
     this.#network = new ContainerNetwork({ ...options, engine: this.#engine, isolation });
+    const network = this.#network;
+    this.link = {
+      get host() {
+        return network.linkHost;
+      },
+      open: (port) => network.openLink(port),
+    };
     this.#devices = options.devices ?? new Devices([]);
     this.#devices.heldBy(() => this.#heldDevices());
     this.#groups = new GroupNetworks({ ...options, engine: this.#engine });
@@ -112,23 +130,19 @@ export class DockerCompute implements Compute {
     const kill = (id: string) => this.stop(id, 0);
     this.writers = new DockerWriters({ folder, data: dirname(folder), volumes: this.volumes, clock, engine, kill });
     this.#exec = new DockerExec(options.clock);
+    this.exec = {
+      run: async (id, spec) => {
+        const { api } = await this.#engine.find();
+        return this.#exec.exec(api, await (await this.#containers()).find(id), id, spec);
+      },
+    };
     this.#stats = new DockerStats(this.#devices.all, options.clock);
     this.#published = new PublishedPorts(options);
     this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
   }
 
-  get capabilities(): Capabilities {
-    return capabilitiesOf(this.#options, this.#engine.found?.podman === true);
-  }
-
-  /** The machine's address on the containers' network, known once the first image was prepared. */
-  get linkHost(): string {
-    return this.#network.linkHost;
-  }
-
-  /** Lets containers reach the server at this port of `linkHost`. */
-  openLink(port: number): Promise<void> {
-    return this.#network.openLink(port);
+  get networks(): Networks | undefined {
+    return this.#engine.found?.podman ? undefined : { interfaceOf: () => GROUP_INTERFACE };
   }
 
   /** Without an engine there is nothing to run containers on. */
@@ -138,7 +152,7 @@ export class DockerCompute implements Compute {
     return found ? [{ ...(await boxOf(found.info)), gpus: this.#devices.stock(), ceilings }] : [];
   }
 
-  async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
+  async #prepare(image: string, { progress, credential }: Bringing): Promise<void> {
     const { api } = await this.#engine.find();
     await this.#network.ensure();
     await bringImage(api, { image, progress, clock: this.#options.clock, credential });
@@ -161,7 +175,7 @@ export class DockerCompute implements Compute {
   }
 
   /** The same container, with the variables that it was made with: another one would not have what this one wrote. */
-  again(id: string, spec: InstanceSpec): Promise<Instance> {
+  #startAgain(id: string, spec: InstanceSpec): Promise<Instance> {
     return this.#starting.get(id) ?? this.#under(id, spec, () => this.#beginAgain(id, spec));
   }
 
@@ -310,23 +324,18 @@ export class DockerCompute implements Compute {
     });
   }
 
-  async freeze(id: string): Promise<void> {
+  async #freeze(id: string): Promise<void> {
     const container = await this.#known(id);
     await (await this.#containers()).pause(container);
     await this.#sight.look(container);
   }
 
-  async thaw(id: string): Promise<void> {
+  async #thaw(id: string): Promise<void> {
     // A job waits for it: an event tells the change, nobody looks first.
     await (await this.#containers()).unpause(await this.#known(id));
   }
 
-  async exec(id: string, spec: ExecSpec): Promise<Execution> {
-    const { api } = await this.#engine.find();
-    return this.#exec.exec(api, await (await this.#containers()).find(id), id, spec);
-  }
-
-  async stats(id: string): Promise<Stats | undefined> {
+  async #statsOf(id: string): Promise<Stats | undefined> {
     if (!(await this.#findIfAny())) return undefined;
     const container = await this.#known(id).catch(() => undefined);
     return container ? this.#stats.of((await this.#engine.find()).api, container) : undefined;

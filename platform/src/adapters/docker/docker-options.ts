@@ -1,7 +1,6 @@
-/** What the Docker driver is told, and what it can. */
+/** What the Docker driver is told. */
 import type { Clock } from "../../kernel/clock.ts";
 import type { Log } from "../../kernel/log.ts";
-import type { Capabilities } from "../../ports/compute/compute.ts";
 import type { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
@@ -35,23 +34,3 @@ export interface DockerOptions {
   /** Ends the workers some time after this process has ended, if no other has come. */
   watchdog?: { file: string; afterMs: number };
 }
-
-/** Whatever the engine is. */
-const CAPABILITIES: Omit<Capabilities, "groups" | "sharedVolumes" | "volumeSizes"> = {
-  freeze: true,
-  ownNetwork: true,
-  sandbox: true,
-  limits: true,
-  volumes: true,
-  freshEnv: false,
-  exec: true,
-  stats: true,
-  publish: true,
-};
-
-export const capabilitiesOf = ({ sharedVolumes, volumeImages }: DockerOptions, podman: boolean): Capabilities => ({
-  ...CAPABILITIES,
-  volumeSizes: volumeImages !== undefined,
-  sharedVolumes: sharedVolumes !== undefined,
-  groups: !podman,
-});

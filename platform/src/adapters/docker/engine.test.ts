@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Clock, FakeClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
-import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
+import { type InstanceSpec, ONLY_BOX, StartRefused } from "../../ports/compute/compute.ts";
 import { INTERNET_ALONE } from "../../ports/compute/egress.ts";
 import { containerName, label } from "./container.ts";
 import { DockerCompute } from "./docker-compute.ts";
@@ -60,7 +60,7 @@ test("without an engine there are no instances to list, stop or remove and no ca
   expect(await compute.capacity()).toEqual([]);
   await compute.stop("nobody", 0);
   await compute.remove("nobody");
-  const refused = compute.prepare("alpine", () => {});
+  const refused = compute.preparing.prepare("alpine", ONLY_BOX, { progress: () => {} });
   await expect(refused).rejects.toBeInstanceOf(StartRefused);
   await expect(refused).rejects.toThrow(/install one.*\/no\/docker\.sock.*no such socket.*\/no\/podman\.sock/);
 });
@@ -72,7 +72,9 @@ test("an engine that the settings name and that is away is an error, not an empt
 
 test("images that are switched off are refused as such", async () => {
   await using compute = await openAt([]);
-  await expect(compute.prepare("alpine", () => {})).rejects.toThrow("MILLRACE_DOCKER=off");
+  await expect(compute.preparing.prepare("alpine", ONLY_BOX, { progress: () => {} })).rejects.toThrow(
+    "MILLRACE_DOCKER=off",
+  );
   expect(await compute.list()).toEqual([]);
 });
 

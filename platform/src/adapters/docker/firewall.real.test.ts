@@ -45,10 +45,10 @@ test("containers reach the internet, names and the worker link, and nothing else
   const allowed = SPECIAL[3]!;
   const egress = { reachable: [`${allowed}/32` as const], doors: [], nameServers };
   await using world = await dockerWorld({ egress });
-  const { linkHost } = world.compute;
+  const linkHost = world.compute.link.host;
   await using link = await listen(linkHost);
   await using other = await listen("0.0.0.0");
-  await world.compute.openLink(link.port);
+  await world.compute.link.open(link.port);
   const far = [PUBLIC, ...SPECIAL].map((address) => `${address} ${PORT}`);
   const near = [`${linkHost} ${link.port}`, `${linkHost} ${other.port}`, `${beyond.neighbour} ${other.port}`];
   await world.compute.start("walled-asks", program(asks([...far, ...near])));
@@ -67,10 +67,10 @@ test("a member of a group reaches the internet and the worker link as others, an
   const nameServers = await nameServersOf();
   await using beyond = await anotherMachine([PUBLIC, ...SPECIAL, ...new Set([...nameServers, "8.8.8.8"])]);
   await using world = await dockerWorld({ egress: { ...INTERNET_ALONE, nameServers } });
-  const { linkHost } = world.compute;
+  const linkHost = world.compute.link.host;
   await using link = await listen(linkHost);
   await using other = await listen("0.0.0.0");
-  await world.compute.openLink(link.port);
+  await world.compute.link.open(link.port);
   const group = { id: "g", name: "node-0" };
   await world.compute.start("walled-member", { ...program("setInterval(() => {}, 1000)"), group });
   const [member] = await world.compute.list();
@@ -129,7 +129,7 @@ test("a published port is reached from another machine, and by no other containe
   await linesOf(world.compute, "open", { limit: 1 });
   expect(await beyond.ask(beyond.neighbour, outside)).toBe("reached");
   const { IPAddress } = (await world.inspect("open")).NetworkSettings.Networks[networkName(world.installation)];
-  const targets = [`${world.compute.linkHost} ${outside}`, `${beyond.neighbour} ${outside}`, `${IPAddress} 8080`];
+  const targets = [`${world.compute.link.host} ${outside}`, `${beyond.neighbour} ${outside}`, `${IPAddress} 8080`];
   await world.compute.start("neighbour", program(asks(targets, { names: false })));
   const { lines } = await linesOf(world.compute, "neighbour");
   expect(lines.filter((line) => line.endsWith("reached"))).toEqual([]);

@@ -14,7 +14,7 @@ import { type EngineApi, EngineRefused, isConflict } from "./engine-api.ts";
 export const groupBridges = (installation: string) =>
   `mg${createHash("sha256").update(installation).digest("hex").slice(0, 8)}`;
 
-const PODMAN = "with Podman a group cannot be kept apart from anybody else: use Docker";
+export const PODMAN = "with Podman a group cannot be kept apart from anybody else: use Docker";
 
 /** The engine joins it after the network of all containers. */
 export const GROUP_INTERFACE = "eth1";

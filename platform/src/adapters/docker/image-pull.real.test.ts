@@ -4,7 +4,7 @@ import { dockerSpec, dockerWorld, shell } from "../../../tests/docker-world.ts";
 import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";
 import { TEST_IMAGE } from "../../../tests/real-docker.ts";
 import { type RegistryCredential, StartRefused } from "../../ports/compute/compute.ts";
-import { linesOf } from "../../ports/compute/conformance-world.ts";
+import { bring, linesOf } from "../../ports/compute/conformance-world.ts";
 
 const asking = (credential?: RegistryCredential) => ({ credential, signal: new AbortController().signal });
 
@@ -13,7 +13,7 @@ test.concurrent("an image is pulled with the registry's password, tells its prog
   await using world = await dockerWorld();
   const told: string[] = [];
   const exact = await world.compute.images.lookUp(registry.image, asking(CREDENTIAL));
-  await world.compute.prepare(exact, (line) => told.push(line), CREDENTIAL);
+  await bring(world.compute, exact, { progress: (line) => told.push(line), credential: CREDENTIAL });
   expect(told.at(-1)).toMatch(/^done in [\d.]+ s$/);
   const { RepoTags, RepoDigests } = await world.api.call<{ RepoTags: string[]; RepoDigests: string[] }>(
     "GET",
@@ -29,7 +29,7 @@ test.concurrent("a registry that lets everybody in is asked without a password",
   await using registry = await startRegistry({ isPublic: true });
   await using world = await dockerWorld();
   const exact = await world.compute.images.lookUp(registry.image, asking());
-  await world.compute.prepare(exact, () => {});
+  await bring(world.compute, exact);
   await world.compute.start("public", dockerSpec([], { image: exact, cmd: [] }));
   expect((await linesOf(world.compute, "public")).lines).toEqual(["pulled"]);
 });
@@ -47,7 +47,7 @@ test.concurrent("without the password, or with a wrong one, a look is refused wi
 test.concurrent("what is no name of an image is refused, and is no way to another request", async () => {
   await using world = await dockerWorld();
   for (const image of ["Not/An/Image", "../containers/json?all=1", "a b"]) {
-    await expect(world.compute.prepare(image, () => {})).rejects.toBeInstanceOf(StartRefused);
+    await expect(bring(world.compute, image)).rejects.toBeInstanceOf(StartRefused);
     await expect(world.compute.images.lookUp(image, asking())).rejects.toBeInstanceOf(StartRefused);
   }
 });
@@ -63,7 +63,7 @@ test.concurrent("a name that the operator gives a pulled image is the operator's
   await using registry = await startRegistry();
   await using world = await dockerWorld();
   const exact = await world.compute.images.lookUp(registry.image, asking(CREDENTIAL));
-  await world.compute.prepare(exact, () => {}, CREDENTIAL);
+  await bring(world.compute, exact, { credential: CREDENTIAL });
   const repo = `${world.installation}/opened`;
   await world.api.call("POST", `/images/${exact}/tag`, { query: { repo, tag: "1" } });
   expect(await world.compute.images.originOf(`${repo}:1`)).toBe("operator");
@@ -73,6 +73,6 @@ test.concurrent("a name that the operator gives a pulled image is the operator's
 
 test.concurrent("nothing is told of an image that is there", async () => {
   await using world = await dockerWorld();
-  await world.compute.prepare(TEST_IMAGE, (line) => expect.fail(line));
+  await bring(world.compute, TEST_IMAGE, { progress: (line) => expect.fail(line) });
   await world.compute.start("there", shell("true"));
 });

@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { dockerSpec, dockerWorld, openDriver, shell } from "../../../tests/docker-world.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
-import { ended, found, linesOf } from "../../ports/compute/conformance-world.ts";
+import { bring, ended, found, linesOf } from "../../ports/compute/conformance-world.ts";
 import { runTool } from "../host/forker.ts";
 import { containerName, containerRequest, label } from "./container.ts";
 import { bridgeName, networkName } from "./network.ts";
@@ -67,11 +67,11 @@ test.concurrent("what the engine refuses is refused with its words, and leaves n
 test.concurrent("a container reaches the server at the link host", async () => {
   await using world = await dockerWorld();
   const server = createServer((_, response) => response.end("the worker link"));
-  server.listen(0, world.compute.linkHost);
+  server.listen(0, world.compute.link.host);
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
-  await world.compute.openLink(port);
-  await world.compute.start("caller", shell(`wget -q -O - http://${world.compute.linkHost}:${port}/`));
+  await world.compute.link.open(port);
+  await world.compute.start("caller", shell(`wget -q -O - http://${world.compute.link.host}:${port}/`));
   expect((await linesOf(world.compute, "caller")).lines).toEqual(["the worker link"]);
   server.close();
 });
@@ -89,13 +89,13 @@ test.concurrent("containers do not reach each other, while the server reaches bo
 test.concurrent("the bridge has a name for firewall rules, and a network that was pruned is made again", async () => {
   await using world = await dockerWorld();
   const name = networkName(world.installation);
-  const before = world.compute.linkHost;
+  const before = world.compute.link.host;
   expect((await world.api.call<{ Options: object }>("GET", `/networks/${name}`)).Options).toMatchObject({
     "com.docker.network.bridge.name": bridgeName(world.installation),
   });
   await world.api.call("DELETE", `/networks/${name}`);
-  await world.compute.prepare(STAYS.image, () => {});
-  expect(world.compute.linkHost).toBe(before);
+  await bring(world.compute, STAYS.image);
+  expect(world.compute.link.host).toBe(before);
   await world.compute.start("again", STAYS);
 });
 
@@ -115,7 +115,7 @@ test.concurrent("images that are prepared at the same time make one network, as 
   await using world = await dockerWorld({ log: { ...silentLog, warn: (fields) => warnings.push(fields) } });
   const name = networkName(world.installation);
   await world.api.call("DELETE", `/networks/${name}`);
-  await Promise.all(Array.from({ length: 5 }, () => world.compute.prepare(STAYS.image, () => {})));
+  await Promise.all(Array.from({ length: 5 }, () => bring(world.compute, STAYS.image)));
   expect(warnings).toEqual([]);
   const made = await world.api.call<object[]>("GET", "/networks", { query: { filters: { name: [`^${name}$`] } } });
   expect(made).toMatchObject([{ Options: { "com.docker.network.bridge.enable_icc": "false" } }]);
@@ -133,7 +133,7 @@ test.concurrent("containers of nobody and of another installation are not seen a
     await expect(world.compute.start(id, STAYS)).rejects.toThrow("not of this installation");
     await world.compute.stop(id, 0);
     await world.compute.remove(id);
-    await expect(world.compute.freeze(id)).rejects.toThrow(id);
+    await expect(world.compute.freezing!.freeze(id)).rejects.toThrow(id);
     expect((await linesOf(world.compute, id)).lines).toEqual([]);
     expect((await world.inspect(id)).State.Status).toBe("running");
   }

@@ -17,7 +17,7 @@ process.stdout.write("open\n");
 for await (const line of createInterface({ input: process.stdin })) {
   const { id, spec, exec } = JSON.parse(line);
   if (exec) {
-    const execution = await compute.exec(id, exec);
+    const execution = await compute.exec!.run(id, exec);
     execution.stdout.once("data", () => process.stdout.write(`running in ${id}\n`));
     continue;
   }

@@ -38,7 +38,7 @@ cut -d ' ' -f 4- /proc/self/mountinfo | sed 's/ master:[0-9]*//; s/ shared:[0-9]
 env | grep -v -E '^(PWD|OLDPWD|SHLVL|_)=' | sort`;
 
 async function inside(script: string, more: Partial<ExecSpec> = {}) {
-  const execution = await world.compute.exec(id, { cmd: ["sh", "-c", script], ...more });
+  const execution = await world.compute.exec!.run(id, { cmd: ["sh", "-c", script], ...more });
   const [out, , exit] = await Promise.all([text(execution.stdout), text(execution.stderr), execution.exit]);
   return { out: out.replaceAll("\r", ""), code: exit.code };
 }
@@ -95,7 +95,7 @@ test("its terminal is one of the instance's, and has a name there", async () => 
 });
 
 test("the keys of a terminal reach it: one that interrupts ends what runs", async () => {
-  const execution = await world.compute.exec(id, { cmd: ["sh", "-c", "echo up; sleep 600"], ...TERMINAL });
+  const execution = await world.compute.exec!.run(id, { cmd: ["sh", "-c", "echo up; sleep 600"], ...TERMINAL });
   for await (const chunk of execution.stdout.iterator({ destroyOnReturn: false }))
     if (String(chunk).includes("up")) break;
   execution.stdout.resume();
@@ -105,7 +105,7 @@ test("the keys of a terminal reach it: one that interrupts ends what runs", asyn
 
 test("values of its variables, and its command, are on no disk and in no command line of the machine", async () => {
   const secret = `value-${newId()}`;
-  const execution = await world.compute.exec(id, {
+  const execution = await world.compute.exec!.run(id, {
     cmd: ["sh", "-c", "echo up; exec sleep 600"],
     env: { KEY: secret },
   });

@@ -4,10 +4,12 @@ import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../kernel/background.ts";
 import { floating } from "../../kernel/floating.ts";
+import type { Lacks } from "../../ports/compute/abilities.ts";
+import type { Again } from "../../ports/compute/again.ts";
 import {
   type Box,
-  type Capabilities,
   type Compute,
+  type Facts,
   type Gpu,
   type Instance,
   type InstanceSpec,
@@ -15,11 +17,14 @@ import {
   StartRefused,
 } from "../../ports/compute/compute.ts";
 import { Devices } from "../../ports/compute/devices.ts";
-import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
-import { machinesOwn } from "../../ports/compute/images.ts";
+import type { Executing } from "../../ports/compute/execution.ts";
+import type { Freezing } from "../../ports/compute/freezing.ts";
+import type { Networks } from "../../ports/compute/groups.ts";
+import { machinesOwn, type Preparing } from "../../ports/compute/images.ts";
+import type { Link } from "../../ports/compute/link.ts";
 import { checkPublish, type Publishing } from "../../ports/compute/publish.ts";
 import { nothingLeft } from "../../ports/compute/refusal.ts";
-import type { Stats } from "../../ports/compute/stats.ts";
+import type { Metering } from "../../ports/compute/stats.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
 import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
@@ -29,9 +34,8 @@ import { checkFolderExists, findFolder, type HostFolder, refusalOf } from "./hos
 import { GROUP_INTERFACE, HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
 import type { HostOptions } from "./host-options.ts";
-import { capabilitiesOf, type HostParts, networkedOf, openParts } from "./host-parts.ts";
+import { factsOf, type HostParts, lacksOf, networkedOf, openParts } from "./host-parts.ts";
 import { HostPlaces, type Starting } from "./host-places.ts";
-import type { HostStats } from "./host-stats.ts";
 import { HostWriters } from "./host-writers.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import type { Isolation } from "./isolation.ts";
@@ -48,9 +52,21 @@ const LOOKS_PER_RENEWAL = 15;
 export type { HostOptions } from "./host-options.ts";
 
 export class HostCompute implements Compute {
-  readonly capabilities: Capabilities;
+  readonly facts: Facts;
+  readonly lacks: Lacks;
+  readonly link: Link;
+  readonly preparing: Preparing = { prepare: (image) => checkFolderExists(image) };
+  readonly again: Again = { freshEnv: true, start: (id, spec) => this.#startAgain(id, spec) };
+  readonly freezing: Freezing | undefined;
+  readonly networks: Networks | undefined;
+  readonly exec: Executing | undefined;
+  readonly stats: Metering | undefined;
+  readonly publishing: Publishing | undefined;
   readonly images = machinesOwn;
-  readonly volumes: VolumeFolders;
+  /** Undefined where programs see the machine's own files. */
+  readonly volumes: VolumeFolders | undefined;
+  /** What is kept on the machine, be it that no program of this driver can be given it. */
+  readonly volumeFolders: VolumeFolders;
   readonly writers: HostWriters;
   /** What holds volumes to their sizes, for the machine's other drivers too. */
   readonly volumeImages: VolumeImages | undefined;
@@ -62,7 +78,6 @@ export class HostCompute implements Compute {
   readonly #launcher: Launcher;
   readonly #watchdog: Watchdog;
   readonly #exec: HostExec;
-  readonly #stats: HostStats;
   readonly #scratches: Scratches;
   /** The machine's GPUs, which its other drivers give out too. */
   readonly devices: Devices;
@@ -92,16 +107,35 @@ export class HostCompute implements Compute {
     this.devices.heldBy(async () => this.#places.heldDevices());
     this.#watchdog = parts.watchdog;
     this.#exec = parts.exec;
-    this.#stats = parts.stats;
     this.#scratches = parts.scratches;
-    this.capabilities = capabilitiesOf(parts, options);
+    this.facts = factsOf(parts);
+    this.lacks = lacksOf(parts);
+    this.link = {
+      get host() {
+        return parts.network.linkHost;
+      },
+      open: (port) => parts.network.openLink(port),
+    };
+    this.freezing = parts.cgroups && {
+      freeze: async (id) => this.#known(id).freeze(),
+      thaw: async (id) => this.#known(id).thaw(),
+    };
+    this.networks = parts.network.groups && { interfaceOf: () => GROUP_INTERFACE };
+    this.exec =
+      parts.exec.cannot === undefined
+        ? { run: (id, spec) => this.#exec.exec(id, this.#instances.get(id), spec) }
+        : undefined;
+    this.stats = parts.cgroups && { of: (id) => parts.stats.of(this.#instances.get(id)) };
+    const { published } = parts.network;
+    this.publishing = published && { rangeFor: () => published.range };
     const { volumes: folder, sharedVolumes: shared, clock, log } = options;
     const usersOf = async (volume: string) => this.#places.usersOf(volume);
     const warn = (text: string) => log.warn({}, text);
     this.volumeImages = parts.images;
-    this.volumes = new VolumeFolders({ folder, shared, clock, usersOf, images: parts.images, warn });
+    this.volumeFolders = new VolumeFolders({ folder, shared, clock, usersOf, images: parts.images, warn });
     const { scratches, launcher } = parts;
-    const about = { instances: this.#instances, scratches, volumes: this.volumes, sandboxed: launcher.sandboxed };
+    this.volumes = launcher.sandboxed ? this.volumeFolders : undefined;
+    const about = { instances: this.#instances, scratches, volumes: this.volumeFolders, sandboxed: launcher.sandboxed };
     this.writers = new HostWriters({ ...options, ...about, volumesFolder: folder });
   }
 
@@ -111,19 +145,10 @@ export class HostCompute implements Compute {
     return compute;
   }
 
-  get linkHost(): string {
-    return this.#network.linkHost;
-  }
-
-  /** Lets instances reach the server at this port of `linkHost`. */
-  openLink(port: number): Promise<void> {
-    return this.#network.openLink(port);
-  }
-
   /** Finds every instance that a server before this one started, and removes what is left of those that are no more. */
   async #recover(): Promise<void> {
     const ids = await InstanceFolder.list(this.#options.folder);
-    await Promise.all([...ids.map((id) => this.#recoverOne(id)), this.volumes.sweep()]);
+    await Promise.all([...ids.map((id) => this.#recoverOne(id)), this.volumeFolders.sweep()]);
     const open = [...this.#instances.values()].filter(({ isEnded }) => !isEnded);
     const published = open.map(({ kept: { address = 0, published = [] } }) => [address, published] as const);
     await this.#network.published?.restore(new Map(published));
@@ -178,10 +203,6 @@ export class HostCompute implements Compute {
     return [await thisBox(this.#options.folder, this.devices, this.#cuda)];
   }
 
-  async prepare(image: string, _progress: (line: string) => void): Promise<void> {
-    await checkFolderExists(image);
-  }
-
   /**
    * Why the folder of an image is not given to programs of this account, as it is now, or nothing can be mounted at one of these paths. What
    * is not so here may be so on another machine.
@@ -207,7 +228,7 @@ export class HostCompute implements Compute {
     return known ? known.view() : this.#once(id, spec);
   }
 
-  async again(id: string, spec: InstanceSpec): Promise<Instance> {
+  async #startAgain(id: string, spec: InstanceSpec): Promise<Instance> {
     const known = this.#instances.get(id);
     if (!known) throw new StartRefused(nothingLeft(id));
     return known.isEnded ? this.#once(id, spec, known) : known.view();
@@ -223,18 +244,9 @@ export class HostCompute implements Compute {
     return done;
   }
 
-  publishing(): Publishing {
-    const { published } = this.#network;
-    return published ? { range: published.range } : { cannot: "instances share the machine's network" };
-  }
-
-  groupInterface(): string {
-    return GROUP_INTERFACE;
-  }
-
   async #begin(id: string, spec: InstanceSpec, given: readonly string[], before?: HostInstance): Promise<Instance> {
     const app = await this.#appOf(spec.image, spec.account);
-    checkPublish(spec.publish, this.publishing());
+    checkPublish(spec.publish, this.lacks.publishing);
     await this.#launcher.check(spec);
     const { place, group, published = [] } = await this.#places.choose(id, spec, before?.kept);
     const folder = this.#folderOf(id);
@@ -262,7 +274,7 @@ export class HostCompute implements Compute {
         cgroups,
         segment,
         devices,
-        volumes: this.volumes,
+        volumes: this.volumeFolders,
         scratches: this.#scratches,
         names: this.#groups.namesFile(group),
         enter,
@@ -340,23 +352,6 @@ export class HostCompute implements Compute {
     return this.#network.dial(networkedOf(instance), port).catch((error: Error) => {
       throw new Error(`port ${port} of ${id} cannot be reached: ${error.message}`, { cause: error });
     });
-  }
-
-  async freeze(id: string): Promise<void> {
-    if (!this.capabilities.freeze) throw new Error("without control groups nothing can be frozen");
-    await this.#known(id).freeze();
-  }
-
-  async thaw(id: string): Promise<void> {
-    await this.#known(id).thaw();
-  }
-
-  exec(id: string, spec: ExecSpec): Promise<Execution> {
-    return this.#exec.exec(id, this.#instances.get(id), spec);
-  }
-
-  stats(id: string): Promise<Stats | undefined> {
-    return this.#stats.of(this.#instances.get(id));
   }
 
   #known(id: string): HostInstance {

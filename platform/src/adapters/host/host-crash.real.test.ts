@@ -360,7 +360,7 @@ test("what a program wrote is kept when the server dies while it is started agai
   const next = await world.reopen();
   const reason = "the server ended while it was started again";
   expect(await next.list()).toMatchObject([{ id, state: "exited", exit: { reason } }]);
-  await next.again(id, spec);
+  await next.again.start(id, spec);
   await ended(next, id);
   expect((await linesOf(next, id)).lines).toEqual(["1", "2"]);
 });
@@ -376,7 +376,7 @@ test("the disk of what stays is held to its size, outlives a crash of its progra
   await ended(world.compute, id);
   const next = await world.reopen();
   await rmFile(world, id);
-  await next.again(id, spec);
+  await next.again.start(id, spec);
   await ended(next, id);
   const { lines } = await linesOf(next, id);
   expect([lines[0], lines.includes("2")]).toEqual(["1", true]);

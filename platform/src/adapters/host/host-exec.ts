@@ -32,8 +32,9 @@ export class HostExec {
     return new HostExec(await toolsOf(launcher, clock), cgroups);
   }
 
-  get isPossible(): boolean {
-    return !("cannot" in this.#tools);
+  /** Why nothing can be run; undefined where it can. */
+  get cannot(): string | undefined {
+    return "cannot" in this.#tools ? this.#tools.cannot : undefined;
   }
 
   exec(id: string, instance: HostInstance | undefined, spec: ExecSpec): Promise<Execution> {

@@ -42,10 +42,10 @@ async function listenAt(host: string) {
 
 test("a member reaches the worker link and no other port of the machine, as anybody else", async () => {
   await using world = await openHost();
-  const { linkHost } = world.compute;
+  const linkHost = world.compute.link.host;
   using link = await listenAt(linkHost);
   using other = await listenAt("0.0.0.0");
-  await world.compute.openLink(link.port);
+  await world.compute.link.open(link.port);
   const script = [link.port, other.port].map(
     (port) =>
       `await fetch("http://${linkHost}:${port}").then(() => console.log("reached"), () => console.log("refused"));`,

@@ -84,10 +84,10 @@ test("a published port is reached from another machine, which reaches nothing el
   await linesOf(strict.compute, id, { limit: 1 });
   expect(await beyond.ask(beyond.neighbour, outside)).toBe("hello");
   const { address } = JSON.parse(await readFile(join(strict.data, "instances", id, "spec.json"), "utf8"));
-  const own = strict.compute.linkHost.replace(/\d+$/, String(address));
+  const own = strict.compute.link.host.replace(/\d+$/, String(address));
   await beyond.ip(`route add ${own}/32 via ${beyond.neighbour}`);
   for (const port of [80, outside]) expect(await beyond.ask(own, port)).toBe("ECONNREFUSED");
-  const targets = [strict.compute.linkHost, beyond.neighbour].map((host) => [host, outside] as const);
+  const targets = [strict.compute.link.host, beyond.neighbour].map((host) => [host, outside] as const);
   const cmd = ["-e", asks(targets)];
   await strict.compute.start(neighbour, { ...specOf(strict, []), entrypoint: ["node"], cmd });
   expect((await linesOf(strict.compute, neighbour)).lines).toEqual(["ECONNREFUSED", "ECONNREFUSED"]);
@@ -114,7 +114,7 @@ test("other users of the machine do not reach in", async () => {
   await world.compute.start(id, specOf(world, [{ echoOn: 80 }], { ports: [80] }));
   await linesOf(world.compute, id, { limit: 1 });
   const { address } = JSON.parse(await readFile(join(world.data, "instances", id, "spec.json"), "utf8"));
-  const host = world.compute.linkHost.replace(/\d+$/, String(address));
+  const host = world.compute.link.host.replace(/\d+$/, String(address));
   const script = `require("node:net").connect(80, "${host}", () => process.exit(7)).on("error", () => process.exit(5))`;
   const codes = [0, 65_534].map(async (uid) => {
     const child = spawn(process.execPath, ["-e", script], { uid, gid: uid, cwd: "/", stdio: "ignore" });
@@ -265,12 +265,12 @@ async function linkServer({ compute, ...world }: HostWorld) {
         came.emit("one");
       }),
   );
-  await once(server.listen(0, compute.linkHost), "listening");
+  await once(server.listen(0, compute.link.host), "listening");
   const { port } = server.address() as AddressInfo;
-  await compute.openLink(port);
+  await compute.link.open(port);
   return {
     clientSpec(id: string) {
-      const script = `const socket = require("node:net").connect(${port}, "${compute.linkHost}"); socket.write("${id}"); socket.pipe(socket)`;
+      const script = `const socket = require("node:net").connect(${port}, "${compute.link.host}"); socket.write("${id}"); socket.pipe(socket)`;
       return { ...specOf({ compute, ...world }, []), entrypoint: ["node"], cmd: ["-e", script] };
     },
     async hasAll(ids: readonly string[]) {

@@ -1,7 +1,9 @@
 /** What the host driver is made of: each part opened as far as this machine lets it. */
 import { mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import type { Capabilities } from "../../ports/compute/compute.ts";
+import type { Lacks } from "../../ports/compute/abilities.ts";
+import type { Facts } from "../../ports/compute/compute.ts";
+import { SHARED_NETWORK } from "../../ports/compute/groups.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { cudaWith, type Device, findGpus } from "./gpus.ts";
 import { HostExec } from "./host-exec.ts";
@@ -80,22 +82,20 @@ export async function openParts(options: HostOptions): Promise<HostParts> {
 const usable = (images: VolumeImages | { cannot: string } | undefined) =>
   images && "cannot" in images ? undefined : images;
 
-export const capabilitiesOf = (
-  { cgroups, network, launcher, exec, images }: HostParts,
-  { sharedVolumes }: HostOptions,
-): Capabilities => ({
-  freeze: cgroups !== undefined,
+export const factsOf = ({ cgroups, network, launcher }: HostParts): Facts => ({
   limits: cgroups !== undefined,
   ownNetwork: network.own,
   sandbox: launcher.sandboxed,
-  volumes: launcher.sandboxed,
-  volumeSizes: images !== undefined,
-  freshEnv: true,
-  sharedVolumes: launcher.sandboxed && sharedVolumes !== undefined,
-  groups: network.groups !== undefined,
-  exec: exec.isPossible,
-  stats: cgroups !== undefined,
-  publish: network.published !== undefined,
+});
+
+const NO_CGROUPS = "this machine has no control groups for it";
+
+export const lacksOf = ({ cgroups, network, launcher, exec }: HostParts): Lacks => ({
+  ...(!cgroups && { freezing: NO_CGROUPS, stats: NO_CGROUPS }),
+  ...(!launcher.sandboxed && { volumes: "programs see the machine's own files here" }),
+  ...(!network.groups && { networks: SHARED_NETWORK }),
+  ...(!network.published && { publishing: "instances share the machine's network" }),
+  ...(exec.cannot !== undefined && { exec: exec.cannot }),
 });
 
 export const networkedOf = (instance: HostInstance): Networked => ({

@@ -10,7 +10,7 @@ test("programs are refused with what to install", async () => {
   await using world = await openHost({ bubblewrap });
   await expect(world.compute.start(newId(), specOf(world, []))).rejects.toThrow("apt-get install bubblewrap");
   expect(world.compute.isolation.warning).toContain("apt-get install bubblewrap");
-  expect(world.compute.capabilities).toMatchObject({ sandbox: false, ownNetwork: false });
+  expect(world.compute.facts).toMatchObject({ sandbox: false, ownNetwork: false });
 });
 
 test("programs that may run without a sandbox come with a warning that says what to install", async () => {

@@ -29,7 +29,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
   await chmod(join(app, "program.mjs"), 0o644);
   const open = (changed: Partial<HostOptions> = {}) => HostCompute.open({ ...hostDefaults(data), ...more, ...changed });
   let compute = await open();
-  const folder = compute.capabilities.sandbox ? APP : app;
+  const folder = compute.facts.sandbox ? APP : app;
   return {
     compute,
     data,
@@ -37,8 +37,8 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
     program: (steps) => ({ image: `host:${app}`, entrypoint: ["node"], cmd: ["program.mjs", JSON.stringify(steps)] }),
     command: (steps) => ["node", join(folder, "program.mjs"), JSON.stringify(steps)],
     folder,
-    disk: compute.capabilities.sandbox ? "/tmp" : app,
-    reach: (outside) => reachAt(compute.linkHost, outside),
+    disk: compute.facts.sandbox ? "/tmp" : app,
+    reach: (outside) => reachAt(compute.link.host, outside),
     smallestVolumeMb: 320,
     missingImage: "host:/nowhere/at/all",
     async reopen(changed) {
@@ -54,7 +54,7 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
       await compute[Symbol.asyncDispose]();
       compute = await open();
       for (const { id } of await compute.list()) await compute.remove(id);
-      for (const { id } of await compute.volumes.list()) await compute.volumes.remove(id);
+      for (const { id } of await compute.volumeFolders.list()) await compute.volumeFolders.remove(id);
       await compute[Symbol.asyncDispose]();
       await Promise.all([data, app].map((folder) => rm(folder, { recursive: true, force: true })));
     },

@@ -96,7 +96,7 @@ test("a driver that would show what no program may see does not open", async () 
 test("a volume is not mounted over what is shown, which is said of the image before it is started", async () => {
   await using place = await closedHome();
   await using world = await openHost({ readable: [place.venv] });
-  await world.compute.volumes.create({ id: "v1", sizeGb: 0.4 });
+  await world.compute.volumes!.create({ id: "v1", sizeGb: 0.4 });
   for (const path of [place.home, place.venv, join(place.venv, "x")]) {
     const start = world.compute.start(newId(), { ...specOf(world, []), mounts: [{ volume: "v1", path }] });
     await expect(start).rejects.toThrow(`nothing can be mounted at '${path}'`);

@@ -67,6 +67,8 @@ export class VolumeFolders implements Volumes {
   readonly #clock: Clock;
   readonly #changes = new OneAtATime();
   readonly #counts = new Map<string, Count>();
+  readonly sizes: boolean;
+  readonly shared: boolean;
   readonly usersOf: UsersOf;
 
   constructor({ folder, shared, clock, usersOf, images, warn = () => {} }: VolumeFoldersParts) {
@@ -74,6 +76,8 @@ export class VolumeFolders implements Volumes {
     this.#warn = warn;
     this.#own = folder;
     this.#shared = shared;
+    this.sizes = images !== undefined;
+    this.shared = shared !== undefined;
     this.#clock = clock;
     this.usersOf = usersOf;
   }

@@ -1,28 +1,30 @@
 /** What every Compute does about an instance that has ended and is started once more. */
 import { describe, expect, test } from "vitest";
 import { StartRefused } from "./compute.ts";
-import { ended, found, linesOf, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
+import { ended, found, linesOf, needs, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
 
 const POD = { kind: "pod", owner: "p1" } as const;
 
 export function againConformance(name: string, open: () => Promise<OpenedCompute>): void {
   describe.concurrent(`${name} starts again what has ended`, () => {
-    test("on the disk that it had, as often as it ends, and its log goes on", async () => {
+    test("on the disk that it had, as often as it ends, and its log goes on", async (context) => {
       await using world = await openWorld(open);
+      needs(context, world.compute, "again");
       const steps: Step[] = [{ count: `${world.disk}/boots` }, { exit: 3 }];
       const id = await world.start(steps, POD);
       await ended(world.compute, id);
       const { at, lines } = await linesOf(world.compute, id);
       for (const _ of [2, 3]) {
-        await world.compute.again(id, world.spec(steps, POD));
+        await world.compute.again!.start(id, world.spec(steps, POD));
         expect(await ended(world.compute, id)).toMatchObject({ code: 3 });
       }
       const rest = await linesOf(world.compute, id, { after: at });
       expect([lines, rest.lines]).toEqual([["1"], ["2", "3"]]);
     });
 
-    test("a new boot is told as one, and is found by the next process", async () => {
+    test("a new boot is told as one, and is found by the next process", async (context) => {
       await using world = await openWorld(open);
+      needs(context, world.compute, "again");
       const steps: Step[] = [{ count: `${world.disk}/boots` }, { stayUntilAsked: 4 }];
       const id = await world.start(steps, POD);
       const first = (await found(world.compute, id))!;
@@ -32,7 +34,7 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       const heard: string[] = [];
       world.compute.watch((instance) => heard.push(instance.state));
       await world.pass(10);
-      const again = await world.compute.again(id, world.spec(steps, POD));
+      const again = await world.compute.again!.start(id, world.spec(steps, POD));
       expect(again).toMatchObject({ id, ...POD, state: "running" });
       expect(again.startedAt).toBeGreaterThan(first.startedAt);
       await linesOf(world.compute, id, { limit: 2 });
@@ -43,43 +45,47 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       expect((await found(world.compute, id))?.exit).toMatchObject({ code: 4 });
     });
 
-    test("one that runs is left alone, and of several at once there is one boot", async () => {
+    test("one that runs is left alone, and of several at once there is one boot", async (context) => {
       await using world = await openWorld(open);
+      needs(context, world.compute, "again");
       const steps: Step[] = [{ count: `${world.disk}/boots` }, { stayUntilAsked: 0 }];
       const spec = world.spec(steps, POD);
       const id = await world.start(steps, POD);
       const running = await found(world.compute, id);
-      expect(await world.compute.again(id, spec)).toEqual(running);
+      expect(await world.compute.again!.start(id, spec)).toEqual(running);
       await linesOf(world.compute, id, { limit: 1 });
       await world.compute.stop(id, 10_000);
-      const all = await Promise.all([1, 2, 3].map(() => world.compute.again(id, spec)));
+      const all = await Promise.all([1, 2, 3].map(() => world.compute.again!.start(id, spec)));
       expect(new Set(all.map(({ startedAt }) => startedAt)).size).toBe(1);
       expect((await linesOf(world.compute, id, { limit: 2 })).lines).toEqual(["1", "2"]);
     });
 
-    test("with the variables of that boot where the driver can, else with those of the first", async () => {
+    test("with the variables of that boot where the driver can, else with those of the first", async (context) => {
       await using world = await openWorld(open);
+      needs(context, world.compute, "again");
       const steps: Step[] = [{ writeVariable: "TOKEN" }];
       const id = await world.start(steps, { ...POD, env: { TOKEN: "old" } });
       await ended(world.compute, id);
-      await world.compute.again(id, world.spec(steps, { ...POD, env: { TOKEN: "new" } }));
+      await world.compute.again!.start(id, world.spec(steps, { ...POD, env: { TOKEN: "new" } }));
       await ended(world.compute, id);
-      const second = world.compute.capabilities.freshEnv ? "new" : "old";
+      const second = world.compute.again!.freshEnv ? "new" : "old";
       expect((await linesOf(world.compute, id)).lines).toEqual(['"old"', `"${second}"`]);
     });
 
-    test("is refused where nothing is left of it", async () => {
+    test("is refused where nothing is left of it", async (context) => {
       await using world = await openWorld(open);
-      const refused = world.compute.again(newId(), world.spec([], POD));
+      needs(context, world.compute, "again");
+      const refused = world.compute.again!.start(newId(), world.spec([], POD));
       await expect(refused).rejects.toBeInstanceOf(StartRefused);
       const id = await world.start([], POD);
       await ended(world.compute, id);
       await world.compute.remove(id);
-      await expect(world.compute.again(id, world.spec([], POD))).rejects.toBeInstanceOf(StartRefused);
+      await expect(world.compute.again!.start(id, world.spec([], POD))).rejects.toBeInstanceOf(StartRefused);
     });
 
     test("is refused while others have its GPUs, and it stays ended as it was", async (context) => {
       await using world = await openWorld(open);
+      needs(context, world.compute, "again");
       const stock = (await world.compute.capacity())[0]!.gpus.find(({ count }) => count > 1);
       if (!stock) return context.skip("this driver has no two GPUs of one type here");
       const gpu = { type: stock.type, count: stock.count };
@@ -87,23 +93,26 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       await ended(world.compute, id);
       const before = await found(world.compute, id);
       const other = await world.start([{ stayUntilAsked: 0 }], { gpu });
-      await expect(world.compute.again(id, world.spec([{ exit: 5 }], { ...POD, gpu }))).rejects.toThrow(StartRefused);
+      await expect(world.compute.again!.start(id, world.spec([{ exit: 5 }], { ...POD, gpu }))).rejects.toThrow(
+        StartRefused,
+      );
       expect(await found(world.compute, id)).toEqual(before);
       await world.compute.remove(other);
-      await world.compute.again(id, world.spec([{ exit: 5 }], { ...POD, gpu }));
+      await world.compute.again!.start(id, world.spec([{ exit: 5 }], { ...POD, gpu }));
       expect(await ended(world.compute, id)).toMatchObject({ code: 5 });
     });
 
     test("it is reached at the ports where it was, and leaves nothing when it is removed", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.publish) return context.skip("this driver publishes no ports");
+      needs(context, world.compute, "again");
+      needs(context, world.compute, "publishing");
       const steps: Step[] = [{ echoOn: 8080 }];
       const more = { ...POD, ports: [8080], publish: [{ port: 8080 }] };
       const id = await world.start(steps, more);
       const { published } = (await found(world.compute, id))!;
       await linesOf(world.compute, id, { limit: 1 });
       await world.compute.stop(id, 10_000);
-      expect((await world.compute.again(id, world.spec(steps, more))).published).toEqual(published);
+      expect((await world.compute.again!.start(id, world.spec(steps, more))).published).toEqual(published);
       await linesOf(world.compute, id, { limit: 2 });
       (await world.compute.dial(id, 8080)).destroy();
       (await world.reach(published![0]!.outside)).destroy();

@@ -4,7 +4,7 @@ import { FakeClock } from "../../kernel/clock.ts";
 import { ByImage } from "./by-image.ts";
 import type { InstanceSpec } from "./compute.ts";
 import { type GpuStock, ONLY_BOX } from "./compute.ts";
-import { linesOf } from "./conformance-world.ts";
+import { bring, linesOf } from "./conformance-world.ts";
 import { FakeCompute, type FakeOptions } from "./fake-compute.ts";
 import { ExecRefused } from "./refusal.ts";
 
@@ -51,8 +51,8 @@ test("where the machine's own files are not run for an account, their images are
 test("an image is prepared where it will run", async () => {
   const { containers, both } = setup();
   containers.refuse("no engine");
-  await both.prepare("host:/srv/app", () => {});
-  await expect(both.prepare("alpine", () => {})).rejects.toThrow("no engine");
+  await bring(both, "host:/srv/app");
+  await expect(bring(both, "alpine")).rejects.toThrow("no engine");
 });
 
 test("each verb reaches the driver that has the instance, also in the next process of the server", async () => {
@@ -63,9 +63,9 @@ test("each verb reaches the driver that has the instance, also in the next proce
   before.containers.instance("c").listen(80, () => {});
   const containers = before.containers.restarted();
   const both = new ByImage({ host: before.host.restarted(), containers });
-  await both.freeze("c");
+  await both.freezing!.freeze("c");
   expect(containers.instance("c").view().state).toBe("frozen");
-  await both.thaw("c");
+  await both.freezing!.thaw("c");
   (await both.dial("c", 80)).destroy();
   await both.stop("c", 1_000);
   expect((await linesOf(both, "c")).lines).toEqual(["hello"]);
@@ -82,10 +82,10 @@ test("further programs run where the instance is, and its use is asked for there
     [containers, "c"],
   ] as const) {
     driver.instance(id).onExec = (program) => program.end({ code: 5 });
-    expect(await (await both.exec(id, { cmd: ["anything"] })).exit).toMatchObject({ code: 5 });
+    expect(await (await both.exec!.run(id, { cmd: ["anything"] })).exit).toMatchObject({ code: 5 });
   }
-  await expect(both.exec("unknown", { cmd: ["anything"] })).rejects.toThrow(ExecRefused);
-  expect(await both.stats("unknown")).toBeUndefined();
+  await expect(both.exec!.run("unknown", { cmd: ["anything"] })).rejects.toThrow(ExecRefused);
+  expect(await both.stats!.of("unknown")).toBeUndefined();
 });
 
 test("unknown instances are no error to stop, remove and read, and one to dial and freeze", async () => {
@@ -94,7 +94,7 @@ test("unknown instances are no error to stop, remove and read, and one to dial a
   await both.remove("unknown");
   expect((await linesOf(both, "unknown")).lines).toEqual([]);
   await expect(both.dial("unknown", 80)).rejects.toThrow("unknown");
-  await expect(both.freeze("unknown")).rejects.toThrow("unknown");
+  await expect(both.freezing!.freeze("unknown")).rejects.toThrow("unknown");
 });
 
 test("changes on both are told, until nobody listens", async () => {
@@ -139,31 +139,44 @@ test("the machine counts once, and so do devices that both know", async () => {
 test("volumes are the same for both, and one that either of them uses stays", async () => {
   const storage = new Map();
   const { containers, both } = setup({ host: { storage }, containers: { storage } });
-  await both.volumes.create({ id: "v", sizeGb: 1 });
+  await both.volumes!.create({ id: "v", sizeGb: 1 });
   const mounts = [{ volume: "v", path: "/workspace" }];
   await both.start("h", { ...spec("host"), mounts });
   await both.start("c", { ...spec("alpine"), mounts });
   await both.remove("h");
-  await expect(both.volumes.remove("v")).rejects.toThrow("mounted by c");
-  expect(await both.volumes.usersOf("v")).toEqual(["c"]);
+  await expect(both.volumes!.remove("v")).rejects.toThrow("mounted by c");
+  expect(await both.volumes!.usersOf("v")).toEqual(["c"]);
   await containers.stop("c", 0);
-  await both.volumes.grow("v", 2);
-  expect(await both.volumes.list()).toEqual([{ id: "v", sizeGb: 2, sizeEnforced: true }]);
-  expect(await both.volumes.usage("v")).toEqual({ sizeGb: 2, usedBytes: 0 });
-  await both.volumes.remove("v");
-  expect(await containers.volumes.list()).toEqual([]);
+  await both.volumes!.grow("v", 2);
+  expect(await both.volumes!.list()).toEqual([{ id: "v", sizeGb: 2, sizeEnforced: true }]);
+  expect(await both.volumes!.usage("v")).toEqual({ sizeGb: 2, usedBytes: 0 });
+  await both.volumes!.remove("v");
+  expect(await containers.volumes!.list()).toEqual([]);
 });
 
 test("volumes are those of the driver that has some", async () => {
-  const { containers, both } = setup({ host: { capabilities: { volumes: false } } });
-  await both.volumes.create({ id: "v", sizeGb: 1 });
-  expect(await containers.volumes.list()).toEqual([{ id: "v", sizeGb: 1, sizeEnforced: true }]);
+  const { containers, both } = setup({ host: { can: { volumes: false } } });
+  await both.volumes!.create({ id: "v", sizeGb: 1 });
+  expect(await containers.volumes!.list()).toEqual([{ id: "v", sizeGb: 1, sizeEnforced: true }]);
 });
 
-test("it can what both can, and says which driver can more", () => {
-  const { containers, both } = setup({ host: { capabilities: { freeze: false } } });
-  expect(both.capabilities).toEqual({ ...containers.capabilities, freeze: false });
+test("it can what either can, and an instance of the other is told why not; networks are for both", async () => {
+  const { containers, both } = setup({ host: { can: { freezing: false, exec: false, networks: false } } });
+  await both.start("h", spec("host"));
+  await both.start("c", spec("alpine"));
+  await both.freezing!.freeze("c");
+  await expect(both.freezing!.freeze("h")).rejects.toThrow("this driver cannot freeze");
+  await expect(both.exec!.run("h", { cmd: ["true"] })).rejects.toThrow(ExecRefused);
+  expect(both.networks).toBeUndefined();
   expect(both.driverOf("alpine")).toBe(containers);
-  expect(both.driverOf("alpine").linkHost).toBe("172.17.0.1");
-  expect(both.linkHost).toBe("127.0.0.1");
+  expect(both.driverOf("alpine").link!.host).toBe("172.17.0.1");
+  expect(both.link!.host).toBe("127.0.0.1");
+});
+
+test("it lacks what neither can", () => {
+  const [host, containers] = [1, 2].map(() => ({
+    can: { freezing: false, again: false, stats: false, writers: false },
+  }));
+  const { both } = setup({ host: host!, containers: containers! });
+  expect([both.freezing, both.again, both.stats, both.writers]).toEqual([undefined, undefined, undefined, undefined]);
 });

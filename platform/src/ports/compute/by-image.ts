@@ -1,21 +1,25 @@
 /** A driver made of two: images that name the machine's own file system run on one, all others on the other. */
 import type { Duplex } from "node:stream";
+import { type Ability, type Lacks, whyLacking } from "./abilities.ts";
+import type { Again } from "./again.ts";
 import {
   type Box,
-  type Capabilities,
   type Compute,
+  type Facts,
   type Instance,
   type InstanceSpec,
   ONLY_BOX,
   type Output,
-  type RegistryCredential,
   StartRefused,
 } from "./compute.ts";
-import type { ExecSpec, Execution } from "./execution.ts";
-import type { ImageFacts } from "./images.ts";
+import type { Executing } from "./execution.ts";
+import type { Freezing } from "./freezing.ts";
+import type { Networks } from "./groups.ts";
+import type { ImageFacts, Preparing } from "./images.ts";
+import type { Link } from "./link.ts";
 import type { Publishing } from "./publish.ts";
 import { ExecRefused, nothingLeft } from "./refusal.ts";
-import type { Stats } from "./stats.ts";
+import type { Metering } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
 import { type DiskWriters, writersOf } from "./writers.ts";
 
@@ -32,7 +36,7 @@ export interface Drivers {
 export class ByImage implements Compute {
   readonly #drivers: Drivers;
   readonly #both: readonly Compute[];
-  readonly writers: DiskWriters;
+  readonly writers: DiskWriters | undefined;
   /** Which driver has an instance; those of an earlier process are found by asking. */
   readonly #places = new Map<string, Compute>();
 
@@ -47,17 +51,20 @@ export class ByImage implements Compute {
     return isHostImage(image) ? this.#drivers.host : this.#drivers.containers;
   }
 
-  /** What both can. */
-  get capabilities(): Capabilities {
+  /** What is so of both. */
+  get facts(): Facts {
     const { host, containers } = this.#drivers;
-    const both = (ability: keyof Capabilities) => host.capabilities[ability] && containers.capabilities[ability];
-    const names = Object.keys(host.capabilities) as (keyof Capabilities)[];
-    return Object.fromEntries(names.map((name) => [name, both(name)])) as unknown as Capabilities;
+    const both = (fact: keyof Facts) => host.facts[fact] && containers.facts[fact];
+    return { ownNetwork: both("ownNetwork"), sandbox: both("sandbox"), limits: both("limits") };
   }
 
-  /** The one of the machine's own programs; for an image ask its driver. */
-  get linkHost(): string {
-    return this.#drivers.host.linkHost;
+  get lacks(): Lacks {
+    return { ...this.#drivers.containers.lacks, ...this.#drivers.host.lacks };
+  }
+
+  /** That of the machine's own programs; for an image ask its driver. */
+  get link(): Link | undefined {
+    return this.#drivers.host.link;
   }
 
   /** Both stand on the same machine, so nothing is added up. */
@@ -80,12 +87,12 @@ export class ByImage implements Compute {
   }
 
   /** Both see the same ones, so one of them makes and removes them, for the instances of both. */
-  get volumes(): Volumes {
-    const [first, second] = this.#both.toSorted(
-      (a, b) => Number(b.capabilities.volumes) - Number(a.capabilities.volumes),
-    );
-    const [own, other] = [first!.volumes, second!.volumes];
+  get volumes(): Volumes | undefined {
+    const [own, other] = this.#both.flatMap(({ volumes = [] }) => volumes);
+    if (!own || !other) return own;
     return {
+      sizes: own.sizes && other.sizes,
+      shared: own.shared && other.shared,
       create: (volume) => own.create(volume),
       grow: (id, sizeGb) => own.grow(id, sizeGb),
       remove: (id) => own.remove(id, other.usersOf),
@@ -97,22 +104,75 @@ export class ByImage implements Compute {
     };
   }
 
-  publishing(image: string): Publishing {
-    return this.driverOf(image).publishing(image);
+  /** Where a member may be sent, whatever its image. */
+  get networks(): Networks | undefined {
+    if (!this.#both.every(({ networks }) => networks)) return undefined;
+    return { interfaceOf: (image) => this.driverOf(image).networks!.interfaceOf(image) };
   }
 
-  groupInterface(image: string): string {
-    return this.driverOf(image).groupInterface(image);
+  get publishing(): Publishing | undefined {
+    if (!this.#either("publishing")) return undefined;
+    return { rangeFor: (image) => this.driverOf(image).publishing?.rangeFor(image) };
+  }
+
+  get preparing(): Preparing | undefined {
+    if (!this.#either("preparing")) return undefined;
+    return {
+      prepare: async (image, box, bringing) => this.driverOf(image).preparing?.prepare(image, box, bringing),
+    };
+  }
+
+  get freezing(): Freezing | undefined {
+    if (!this.#either("freezing")) return undefined;
+    const of = async (id: string) => {
+      const driver = await this.#known(id);
+      if (!driver.freezing) throw new Error(whyLacking(driver, "freezing"));
+      return driver.freezing;
+    };
+    return { freeze: async (id) => (await of(id)).freeze(id), thaw: async (id) => (await of(id)).thaw(id) };
+  }
+
+  get again(): Again | undefined {
+    if (!this.#either("again")) return undefined;
+    const abilities = this.#both.flatMap(({ again = [] }) => again);
+    return {
+      freshEnv: abilities.every(({ freshEnv }) => freshEnv),
+      needsVolume: abilities.some(({ needsVolume }) => needsVolume),
+      start: async (id, spec) => {
+        const driver = await this.#placeOf(id);
+        if (!driver) throw new StartRefused(nothingLeft(id));
+        if (!driver.again) throw new StartRefused(whyLacking(driver, "again"));
+        return driver.again.start(id, spec);
+      },
+    };
+  }
+
+  get exec(): Executing | undefined {
+    if (!this.#either("exec")) return undefined;
+    return {
+      run: async (id, spec) => {
+        const driver = await this.#placeOf(id);
+        if (!driver) throw new ExecRefused(`no instance ${id}`);
+        if (!driver.exec) throw new ExecRefused(whyLacking(driver, "exec"));
+        return driver.exec.run(id, spec);
+      },
+    };
+  }
+
+  get stats(): Metering | undefined {
+    if (!this.#either("stats")) return undefined;
+    return { of: async (id) => (await this.#placeOf(id))?.stats?.of(id) };
+  }
+
+  /** One of them may have what the other lacks: what an instance can then be asked is told where it is. */
+  #either(ability: Ability): boolean {
+    return this.#both.some((driver) => driver[ability] !== undefined);
   }
 
   readonly images: ImageFacts = {
     originOf: (image) => this.driverOf(image).images.originOf(image),
     lookUp: (image, lookup) => this.driverOf(image).images.lookUp(image, lookup),
   };
-
-  async prepare(image: string, progress: (line: string) => void, credential?: RegistryCredential): Promise<void> {
-    await this.driverOf(image).prepare(image, progress, credential);
-  }
 
   /** An id belongs to one image for ever, so a second start finds the driver of the first. */
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
@@ -122,12 +182,6 @@ export class ByImage implements Compute {
     const instance = await driver.start(id, spec);
     this.#places.set(id, driver);
     return instance;
-  }
-
-  async again(id: string, spec: InstanceSpec): Promise<Instance> {
-    const place = await this.#placeOf(id);
-    if (!place) throw new StartRefused(nothingLeft(id));
-    return place.again(id, spec);
   }
 
   async stop(id: string, graceMs: number): Promise<void> {
@@ -161,24 +215,6 @@ export class ByImage implements Compute {
 
   async dial(id: string, port: number): Promise<Duplex> {
     return (await this.#known(id)).dial(id, port);
-  }
-
-  async freeze(id: string): Promise<void> {
-    await (await this.#known(id)).freeze(id);
-  }
-
-  async thaw(id: string): Promise<void> {
-    await (await this.#known(id)).thaw(id);
-  }
-
-  async exec(id: string, spec: ExecSpec): Promise<Execution> {
-    const place = await this.#placeOf(id);
-    if (!place) throw new ExecRefused(`no instance ${id}`);
-    return place.exec(id, spec);
-  }
-
-  async stats(id: string): Promise<Stats | undefined> {
-    return (await this.#placeOf(id))?.stats(id);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

@@ -2,8 +2,17 @@
 import { once } from "node:events";
 import { connect } from "node:net";
 import type { Duplex } from "node:stream";
-import { expect } from "vitest";
-import type { Compute, Exit, Instance, InstanceSpec, RegistryCredential } from "./compute.ts";
+import { expect, type TestContext } from "vitest";
+import { type Ability, whyLacking } from "./abilities.ts";
+import {
+  type Compute,
+  type Exit,
+  type Instance,
+  type InstanceSpec,
+  ONLY_BOX,
+  type RegistryCredential,
+} from "./compute.ts";
+import type { Bringing } from "./images.ts";
 
 /** One thing that the program of a test does; it does them in order and exits with 0 after the last. */
 export type Step =
@@ -133,6 +142,17 @@ export const ended = async (compute: Compute, id: string): Promise<Exit> =>
 
 export const found = async (compute: Compute, id: string) => (await compute.list()).find((one) => one.id === id);
 
+/** Brings an image to the first box, where the driver does not do so by itself. */
+export async function bring(compute: Compute, image: string, bringing: Partial<Bringing> = {}): Promise<void> {
+  const [box] = await compute.capacity();
+  await compute.preparing?.prepare(image, box?.id ?? ONLY_BOX, { progress: () => {}, ...bringing });
+}
+
+/** Skips a test for a driver that lacks one of these. */
+export function needs({ skip }: TestContext, compute: Compute, ...abilities: Ability[]): void {
+  for (const ability of abilities) if (!compute[ability]) skip(whyLacking(compute, ability));
+}
+
 /** All lines up to the end of the program, or the first `limit` of them. */
 export async function linesOf(
   compute: Compute,
@@ -176,7 +196,7 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
     async volume(sizeGb = 1) {
       const id = newId();
       volumes.push(id);
-      await compute.volumes.create({ id, sizeGb });
+      await compute.volumes!.create({ id, sizeGb });
       return id;
     },
     async start(steps: readonly Step[], more?: Partial<InstanceSpec>) {
@@ -186,7 +206,7 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
     },
     async [Symbol.asyncDispose]() {
       await Promise.all(ids.map((id) => compute.remove(id)));
-      await Promise.all(volumes.map((id) => compute.volumes.remove(id)));
+      await Promise.all(volumes.map((id) => compute.volumes!.remove(id)));
       const left = await Promise.all(ids.map((id) => opened.remains(id)));
       await opened[Symbol.asyncDispose]();
       expect(left.flat()).toEqual([]);

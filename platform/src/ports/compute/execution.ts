@@ -41,10 +41,16 @@ export interface Execution {
   readonly exit: Promise<Exit>;
   /** Tells the program that its terminal has another size. Nothing without a terminal, and once it has ended. */
   resize(size: TerminalSize): Promise<void>;
-  /** Sends the program, and none of those that it started, a signal. Nothing once it has ended. */
-  signal(name: NodeJS.Signals): Promise<void>;
+  /** Sends the program, and none of those that it started, a signal. Nothing once it has ended. Absent where the driver cannot. */
+  signal?(name: NodeJS.Signals): Promise<void>;
   /** The caller goes away. Safe to repeat. */
   close(): void;
+}
+
+/** The ability to run more programs inside an instance. */
+export interface Executing {
+  /** In an instance that runs. Throws ExecRefused. */
+  run(id: string, spec: ExecSpec): Promise<Execution>;
 }
 
 /** How long a program that was hung up may take to end. */

@@ -1,13 +1,15 @@
 /** The fake driver keeps the port's promises, and fails as it is told. */
+
 import type { Duplex } from "node:stream";
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
 import { computeConformance } from "./compute.conformance.ts";
-import { type Capabilities, type InstanceSpec, StartRefused } from "./compute.ts";
+import { type InstanceSpec, StartRefused } from "./compute.ts";
 import { FAKE_FOLDER, playExecution } from "./conformance-steps.ts";
 import { ended, found, linesOf, type OpenedCompute, type Step, type TestRegistry } from "./conformance-world.ts";
 import { type Behaviour, exitsAfter, FakeCompute } from "./fake-compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
+import type { FakeCan } from "./fake-options.ts";
 
 const echo = (connection: Duplex) => connection.pipe(connection);
 
@@ -41,7 +43,7 @@ function play(instance: FakeInstance, spec: InstanceSpec, compute: FakeCompute, 
   else if ("stayUntilAsked" in step) instance.onAsk = () => instance.exit({ code: step.stayUntilAsked });
   else if ("takeMemoryMb" in step && step.takeMemoryMb > spec.limits.memoryMb)
     instance.exit({ signal: "SIGKILL", reason: `out of memory: may use ${spec.limits.memoryMb} MB` });
-  else if ("save" in step && !volumes.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1))) {
+  else if ("save" in step && !volumes!.write(...volumeFile(spec, step.in), step.save.repeat(step.times ?? 1))) {
     if (step.isPatient) instance.after(PATIENCE_MS, () => play(instance, spec, compute, steps));
     else {
       instance.write("ENOSPC: no space left on device\n");
@@ -52,7 +54,7 @@ function play(instance: FakeInstance, spec: InstanceSpec, compute: FakeCompute, 
     if ("write" in step) instance.write(step.write.repeat(step.times ?? 1));
     if ("burnMs" in step) instance.uses = { ...instance.uses, cpuMs: step.burnMs };
     if ("takeMemoryMb" in step) instance.uses = { ...instance.uses, memoryBytes: step.takeMemoryMb * 1_048_576 };
-    if ("writeSaved" in step) instance.write(`${volumes.read(...volumeFile(spec, step.writeSaved)) ?? "nothing"}\n`);
+    if ("writeSaved" in step) instance.write(`${volumes!.read(...volumeFile(spec, step.writeSaved)) ?? "nothing"}\n`);
     if ("count" in step) {
       const times = Number(instance.disk.get(step.count) ?? 0) + 1;
       instance.disk.set(step.count, String(times));
@@ -84,10 +86,10 @@ function fakeRegistry({ registry }: FakeCompute): TestRegistry {
   };
 }
 
-async function openFake(capabilities: Partial<Capabilities> = {}): Promise<OpenedCompute> {
+async function openFake(can: Partial<FakeCan> = {}): Promise<OpenedCompute> {
   const clock = new FakeClock();
   const behaviour = playSteps(() => compute);
-  let compute = new FakeCompute(clock, { behaviour, capacity: { gpus: [GPUS] }, capabilities });
+  let compute = new FakeCompute(clock, { behaviour, capacity: { gpus: [GPUS] }, can });
   const refuseMissing = () =>
     compute.refuse((image) => (image === "missing" ? "there is no image 'missing'" : undefined));
   refuseMissing();
@@ -120,14 +122,20 @@ async function openFake(capabilities: Partial<Capabilities> = {}): Promise<Opene
 computeConformance("FakeCompute", openFake);
 computeConformance("FakeCompute without abilities", () =>
   openFake({
-    freeze: false,
+    preparing: false,
+    freezing: false,
+    again: false,
+    exec: false,
+    stats: false,
+    writers: false,
+    link: false,
     ownNetwork: false,
     sandbox: false,
     limits: false,
     volumes: false,
     volumeSizes: false,
-    groups: false,
-    publish: false,
+    networks: false,
+    publishing: false,
   }),
 );
 
@@ -186,10 +194,10 @@ test("a frozen program does what it had in mind after the thaw", async () => {
   const clock = new FakeClock();
   await using compute = new FakeCompute(clock, { behaviour: exitsAfter(1_000) });
   await compute.start("i", spec);
-  await compute.freeze("i");
+  await compute.freezing!.freeze("i");
   await clock.advance(2_000);
   expect(await found(compute, "i")).toMatchObject({ state: "frozen" });
-  await compute.thaw("i");
+  await compute.freezing!.thaw("i");
   expect(await found(compute, "i")).toMatchObject({ state: "exited" });
 });
 

@@ -1,25 +1,31 @@
 /** A compute driver in memory that does what it is told, failures included, for tests and for trying things out without a machine. */
 import type { Duplex } from "node:stream";
 import type { Clock } from "../../kernel/clock.ts";
+import { type Ability, type Lacks, whyLacking } from "./abilities.ts";
+import type { Again } from "./again.ts";
 import {
   type Box,
-  type Capabilities,
   type Compute,
+  type Facts,
   type Gpu,
   type Instance,
   type InstanceSpec,
-  ONLY_BOX,
   type Output,
   StartRefused,
 } from "./compute.ts";
 import { Devices } from "./devices.ts";
-import { checkExec, type ExecSpec, type Execution, Executions } from "./execution.ts";
+import { checkExec, type ExecSpec, type Executing, type Execution, Executions } from "./execution.ts";
+import { withoutSignals } from "./fake-execution.ts";
 import { chooseAddress, reachedIn } from "./fake-groups.ts";
 import { FakeInstance } from "./fake-instance.ts";
+import { type Behaviour, boxesOf, CAN, devicesOf, type FakeCan, type FakeOptions } from "./fake-options.ts";
 import { FakeRegistry } from "./fake-registry.ts";
 import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
+import type { Freezing } from "./freezing.ts";
+import { type Networks, SHARED_NETWORK } from "./groups.ts";
 import { parseReference } from "./image-reference.ts";
-import type { ImageFacts } from "./images.ts";
+import type { ImageFacts, Preparing } from "./images.ts";
+import type { Link } from "./link.ts";
 import {
   asBefore,
   checkPublish,
@@ -31,31 +37,11 @@ import {
   type Publishing,
 } from "./publish.ts";
 import { ExecRefused, nothingLeft } from "./refusal.ts";
-import type { Stats } from "./stats.ts";
+import type { Metering } from "./stats.ts";
+import { checkMounts } from "./volumes.ts";
 import type { DiskWriters } from "./writers.ts";
 
-/** What programs do when they are started: called once for each, and free to act on the instance later too. */
-export type Behaviour = (instance: FakeInstance, spec: InstanceSpec) => void;
-
-export interface FakeOptions {
-  /** Of its only box, or of several. */
-  capacity?: Partial<Box> | readonly Box[];
-  capabilities?: Partial<Capabilities>;
-  linkHost?: string;
-  behaviour?: Behaviour;
-  registry?: FakeRegistry;
-  /** What volumes hold; drivers of one machine share it. */
-  storage?: FakeStorage;
-  publishedPorts?: PortRange;
-}
-
-/** A program that writes these lines and exits this long after its start. */
-export function exitsAfter(afterMs: number, code = 0, lines: readonly string[] = []): Behaviour {
-  return (instance) => {
-    instance.write(...lines.map((line) => `${line}\n`));
-    instance.after(afterMs, () => instance.exit({ code }));
-  };
-}
+export { type Behaviour, exitsAfter, type FakeOptions } from "./fake-options.ts";
 
 type Verb =
   | "capacity"
@@ -72,16 +58,21 @@ type Verb =
   | "stats";
 
 export class FakeCompute implements Compute {
-  readonly capabilities: Capabilities;
-  readonly linkHost: string;
+  readonly facts: Facts;
+  readonly lacks: Lacks = { networks: SHARED_NETWORK };
+  readonly link: Link | undefined;
+  readonly preparing: Preparing | undefined;
+  readonly freezing: Freezing | undefined;
+  readonly again: Again | undefined;
+  readonly networks: Networks | undefined;
+  readonly exec: Executing | undefined;
+  readonly stats: Metering | undefined;
+  readonly publishing: Publishing | undefined;
+  readonly volumes: FakeVolumes | undefined;
+  /** Pods, with what they keep on their disks. */
+  readonly writers: DiskWriters | undefined;
   /** Images that a test put there are its own; every other name is one of the operator's. */
   readonly registry: FakeRegistry;
-  readonly volumes: FakeVolumes;
-  /** Pods, with what they keep on their disks. */
-  readonly writers: DiskWriters = {
-    list: async () => this.#running().flatMap((instance) => instance.asWriter()),
-    end: async (id, reason) => this.#instances.get(id)?.endFor(reason),
-  };
   readonly images: ImageFacts = {
     originOf: async (image) => (this.registry.has(parseReference(image)) ? "registry" : "operator"),
     lookUp: (image, lookup) => this.registry.lookUp(image, lookup),
@@ -97,6 +88,8 @@ export class FakeCompute implements Compute {
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
 
+  readonly #can: FakeCan;
+  readonly #linkHost: string;
   readonly #storage: FakeStorage;
   readonly #publishedPorts: PortRange;
   readonly #clock: Clock;
@@ -111,22 +104,10 @@ export class FakeCompute implements Compute {
 
   constructor(clock: Clock, options: FakeOptions = {}, instances = new Map<string, FakeInstance>()) {
     this.#clock = clock;
-    this.capabilities = {
-      freeze: true,
-      ownNetwork: true,
-      sandbox: true,
-      limits: true,
-      volumes: true,
-      volumeSizes: true,
-      sharedVolumes: false,
-      freshEnv: true,
-      groups: true,
-      exec: true,
-      stats: true,
-      publish: true,
-      ...options.capabilities,
-    };
-    this.linkHost = options.linkHost ?? "127.0.0.1";
+    this.#can = { ...CAN, ...options.can };
+    const { ownNetwork, sandbox, limits } = this.#can;
+    this.facts = { ownNetwork, sandbox, limits };
+    this.#linkHost = options.linkHost ?? "127.0.0.1";
     this.behaviour = options.behaviour ?? (() => {});
     this.registry = options.registry ?? new FakeRegistry();
     this.#boxes = boxesOf(options.capacity);
@@ -134,7 +115,21 @@ export class FakeCompute implements Compute {
     this.#devices = this.#newDevices();
     this.#storage = options.storage ?? new Map();
     this.#publishedPorts = options.publishedPorts ?? PUBLISHED_PORTS;
-    this.volumes = new FakeVolumes(this.#storage, this.capabilities, async (id) => this.#usersOf(id));
+    const able = <T>(ability: Ability, made: T): T | undefined => (this.#can[ability] ? made : undefined);
+    const { volumeSizes: sizes, sharedVolumes: shared, freshEnv } = this.#can;
+    this.link = able("link", { host: this.#linkHost, open: async () => {} });
+    this.preparing = able("preparing", { prepare: (image) => this.#prepare(image) });
+    this.freezing = able("freezing", { freeze: (id) => this.#freeze(id), thaw: (id) => this.#thaw(id) });
+    this.again = able("again", { freshEnv, start: (id, spec) => this.#startAgain(id, spec) });
+    this.networks = able("networks", { interfaceOf: () => "ens1" });
+    this.exec = able("exec", { run: (id, spec) => this.#exec(id, spec) });
+    this.stats = able("stats", { of: (id) => this.#stats(id) });
+    this.publishing = able("publishing", { rangeFor: () => this.#publishedPorts });
+    this.volumes = able("volumes", new FakeVolumes(this.#storage, { sizes, shared }, async (id) => this.#usersOf(id)));
+    this.writers = able("writers", {
+      list: async () => this.#running().flatMap((instance) => instance.asWriter()),
+      end: async (id, reason) => this.#instances.get(id)?.endFor(reason),
+    });
     for (const instance of instances.values()) instance.changed = () => this.#tell(instance);
   }
 
@@ -170,11 +165,12 @@ export class FakeCompute implements Compute {
 
   /** The driver of the server's next process, on the same machine. */
   restarted(options: FakeOptions = {}): FakeCompute {
-    const { capabilities, linkHost, behaviour, registry } = this;
+    const { behaviour, registry } = this;
+    const [can, linkHost] = [this.#can, this.#linkHost];
     return new FakeCompute(
       this.#clock,
       {
-        ...{ capacity: this.#boxes, capabilities, linkHost, behaviour, registry },
+        ...{ capacity: this.#boxes, can, linkHost, behaviour, registry },
         ...{ storage: this.#storage, publishedPorts: this.#publishedPorts, ...options },
       },
       this.#instances,
@@ -186,7 +182,7 @@ export class FakeCompute implements Compute {
     return this.#boxes.map((box) => ({ ...box }));
   }
 
-  async prepare(image: string, _progress: (line: string) => void): Promise<void> {
+  async #prepare(image: string): Promise<void> {
     this.#mayFail("prepare");
     const reason = this.#refusal?.(image) ?? this.registry.bring(image);
     if (reason !== undefined) throw new StartRefused(reason);
@@ -201,7 +197,7 @@ export class FakeCompute implements Compute {
     return starting;
   }
 
-  async again(id: string, spec: InstanceSpec): Promise<Instance> {
+  async #startAgain(id: string, spec: InstanceSpec): Promise<Instance> {
     this.#mayFail("again");
     const before = this.#instances.get(id);
     if (!before) throw new StartRefused(nothingLeft(id));
@@ -212,19 +208,20 @@ export class FakeCompute implements Compute {
   }
 
   async #begin(id: string, spec: InstanceSpec, before?: FakeInstance): Promise<Instance> {
-    const reason = this.#refusal?.(spec.image, spec) ?? this.registry.whyNotHere(spec.image);
+    const missing = () => (this.preparing ? this.registry.whyNotHere(spec.image) : this.registry.bring(spec.image));
+    const reason = this.#refusal?.(spec.image, spec) ?? missing();
     if (reason !== undefined) throw new StartRefused(reason);
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
     this.#checkBox(spec);
     this.#checkPorts(spec);
-    this.volumes.checkMounts(spec.mounts);
+    this.#checkMounts(spec);
     return this.#devices.give(id, spec.gpu, async (gpus) => this.#run(id, spec, gpus, before));
   }
 
   #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[], before?: FakeInstance): Instance {
     const others = this.#members().filter((one) => one !== before);
-    const address =
-      spec.group && (before?.address ?? chooseAddress(spec, others, this.usedRanges, this.capabilities.groups));
+    if (spec.group && !this.networks) throw new StartRefused(whyLacking(this, "networks"));
+    const address = spec.group && (before?.address ?? chooseAddress(spec, others, this.usedRanges));
     const published = this.#publish(asBefore(spec.publish, before?.published));
     const instance = new FakeInstance(id, spec, this.#clock, { gpus, address, published, before });
     instance.changed = () => this.#tell(instance);
@@ -241,10 +238,6 @@ export class FakeCompute implements Compute {
   /** Whether a program of this instance reaches a member of its group, by address or name, that listens there. */
   reaches(from: FakeInstance, host: string, port: number): boolean {
     return reachedIn(from, this.#members(), host)?.isListening(port) ?? false;
-  }
-
-  groupInterface(): string {
-    return "ens1";
   }
 
   #usersOf(volume: string): string[] {
@@ -264,23 +257,24 @@ export class FakeCompute implements Compute {
     return devices;
   }
 
+  #checkMounts({ mounts = [] }: InstanceSpec): void {
+    checkMounts(mounts);
+    if (mounts.length > 0 && !this.volumes) throw new StartRefused(whyLacking(this, "volumes"));
+    this.volumes?.checkMounts(mounts);
+  }
+
   #checkPorts({ ports }: InstanceSpec): void {
-    if (this.capabilities.ownNetwork) return;
+    if (this.facts.ownNetwork) return;
     const taken = this.#running().flatMap(({ spec }) => spec.ports);
     const port = ports.find((one) => taken.includes(one));
     if (port !== undefined) throw new StartRefused(`port ${port} is in use by another instance`);
   }
 
   #publish(publish: readonly Publish[]): readonly Published[] {
-    const publishing = this.publishing();
-    checkPublish(publish, publishing);
+    checkPublish(publish, this.publishing ? undefined : whyLacking(this, "publishing"));
     const used = this.#running().flatMap(({ published }) => published.map(({ outside }) => outside));
     const taken = new Set([...used, ...this.strangers]);
     return choosePorts(publish, this.#publishedPorts, { taken, from: 0 });
-  }
-
-  publishing(): Publishing {
-    return this.capabilities.publish ? { range: this.#publishedPorts } : { cannot: "this driver does not do it" };
   }
 
   /** A connection from outside to a port of the machine. Rejects when none of its instances is reached there. */
@@ -340,32 +334,30 @@ export class FakeCompute implements Compute {
     return instance.dial(port);
   }
 
-  async freeze(id: string): Promise<void> {
+  async #freeze(id: string): Promise<void> {
     this.#mayFail("freeze");
-    if (!this.capabilities.freeze) throw new Error("this driver cannot freeze");
     this.instance(id).freeze();
   }
 
-  async thaw(id: string): Promise<void> {
+  async #thaw(id: string): Promise<void> {
     this.#mayFail("thaw");
     this.instance(id).thaw();
   }
 
-  async exec(id: string, spec: ExecSpec): Promise<Execution> {
+  async #exec(id: string, spec: ExecSpec): Promise<Execution> {
     this.#mayFail("exec");
     return this.#executions.run(id, async () => {
       checkExec(spec);
-      if (!this.capabilities.exec) throw new ExecRefused("this driver runs no further programs");
       const instance = this.#instances.get(id);
       if (!instance) throw new ExecRefused(`no instance ${id}`);
-      return instance.exec(spec);
+      return this.#can.execSignals ? instance.exec(spec) : withoutSignals(instance.exec(spec));
     });
   }
 
-  async stats(id: string): Promise<Stats | undefined> {
+  async #stats(id: string) {
     this.#mayFail("stats");
     const instance = this.#instances.get(id);
-    if (!this.capabilities.stats || !instance || instance.exited) return undefined;
+    if (!instance || instance.exited) return undefined;
     return instance.stats(instance.gpus.map(({ id, virtual }) => ({ id, virtual })));
   }
 
@@ -384,16 +376,5 @@ export class FakeCompute implements Compute {
     for (const listener of [...this.#listeners]) listener(instance.view());
   }
 }
-
-function boxesOf(capacity: FakeOptions["capacity"] = {}): Box[] {
-  if (Array.isArray(capacity)) return [...capacity];
-  const box = { id: ONLY_BOX, vcpu: 64, memoryMb: 262_144, diskGb: 1_000, gpus: [], ceilings: false };
-  return [{ ...box, ...(capacity as Partial<Box>) }];
-}
-
-const devicesOf = (box: Box): Gpu[] =>
-  box.gpus.flatMap(({ type, count, virtual }) =>
-    Array.from({ length: count }, (_, n) => ({ id: `${box.id}/${type}/${n}`, type, virtual })),
-  );
 
 async function* nothing(): AsyncIterable<Output> {}

@@ -77,3 +77,10 @@ export class FakeExecution implements Execution {
     this.onHangUp();
   }
 }
+
+/** As of a driver that cannot send any. */
+export function withoutSignals(execution: Execution): Execution {
+  const { stdin, stdout, stderr, exit } = execution;
+  const { resize, close } = { resize: execution.resize.bind(execution), close: execution.close.bind(execution) };
+  return { stdin, stdout, stderr, exit, resize, close };
+}

@@ -1,8 +1,7 @@
 /** Groups of the fake driver: addresses that nobody really has. */
 import type { InstanceSpec } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
-import { checkFellows, checkMembership, groupKey, namesOf, RangeTaken, SHARED_NETWORK } from "./groups.ts";
-import { StartRefused } from "./refusal.ts";
+import { checkFellows, checkMembership, groupKey, namesOf, RangeTaken } from "./groups.ts";
 
 const keyOf = ({ account, group }: InstanceSpec) => group && groupKey(account, group);
 
@@ -11,10 +10,8 @@ export function chooseAddress(
   spec: InstanceSpec,
   members: readonly FakeInstance[],
   strangers: ReadonlySet<string>,
-  can: boolean,
 ): string {
   const group = spec.group!;
-  if (!can) throw new StartRefused(SHARED_NETWORK);
   checkMembership(group);
   const fellows = members.filter((one) => keyOf(one.spec) === keyOf(spec));
   checkFellows(

@@ -1,5 +1,5 @@
 /** The volumes of the fake driver: what programs keep there is a map of texts. */
-import type { Capabilities, Mount } from "./compute.ts";
+import type { Mount } from "./compute.ts";
 import { StartRefused } from "./refusal.ts";
 import {
   checkGrowth,
@@ -25,23 +25,24 @@ interface Kept extends Volume {
 /** What a machine holds, whichever process of the server looks at it. */
 export type FakeStorage = Map<string, Kept>;
 
-type Can = Pick<Capabilities, "volumes" | "volumeSizes" | "sharedVolumes">;
+type Kind = Pick<Volumes, "sizes" | "shared">;
 
 export class FakeVolumes implements Volumes {
   readonly #storage: FakeStorage;
-  readonly #can: Can;
+  readonly sizes: boolean;
+  readonly shared: boolean;
   readonly usersOf: UsersOf;
 
-  constructor(storage: FakeStorage, can: Can, usersOf: UsersOf) {
+  constructor(storage: FakeStorage, { sizes, shared }: Kind, usersOf: UsersOf) {
     this.#storage = storage;
-    this.#can = can;
+    this.sizes = sizes;
+    this.shared = shared;
     this.usersOf = usersOf;
   }
 
   async create(volume: Volume): Promise<void> {
-    if (!this.#can.volumes) throw new VolumeRefused("there are no volumes here");
     checkVolume(volume);
-    if (volume.shared && !this.#can.sharedVolumes) throw new VolumeRefused(NO_SHARED);
+    if (volume.shared && !this.shared) throw new VolumeRefused(NO_SHARED);
     if (!this.#storage.has(volume.id)) this.#storage.set(volume.id, { ...volume, files: new Map() });
   }
 
@@ -70,12 +71,11 @@ export class FakeVolumes implements Volumes {
 
   async find(id: string): Promise<FoundVolume | undefined> {
     const volume = this.#storage.get(id);
-    const sizeEnforced = this.#can.volumeSizes;
+    const sizeEnforced = this.sizes;
     return volume && { id, sizeGb: volume.sizeGb, ...(volume.shared && { shared: true }), sizeEnforced };
   }
 
   checkMounts(mounts: readonly Mount[] = []): void {
-    if (mounts.length > 0 && !this.#can.volumes) throw new StartRefused("there are no volumes here");
     checkMounts(mounts);
     const missing = mounts.find(({ volume }) => !this.#storage.has(volume));
     if (missing) throw new StartRefused(notHere(missing.volume));
@@ -85,7 +85,7 @@ export class FakeVolumes implements Volumes {
   write(id: string, file: string, text: string): boolean {
     const { files, sizeGb } = this.#known(id);
     const others = [...files].filter(([name]) => name !== file).map(([, kept]) => kept);
-    if (this.#can.volumeSizes && bytesOf([...others, text]) > sizeGb * GB) return false;
+    if (this.sizes && bytesOf([...others, text]) > sizeGb * GB) return false;
     files.set(file, text);
     return true;
   }

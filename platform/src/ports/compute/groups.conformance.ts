@@ -5,6 +5,7 @@ import {
   ended,
   found,
   linesOf,
+  needs,
   newId,
   type OpenedCompute,
   openWorld,
@@ -13,7 +14,6 @@ import {
 } from "./conformance-world.ts";
 import { RangeTaken } from "./groups.ts";
 
-const NO_GROUPS = "this driver has no groups";
 const PORT = 7_000;
 const LISTENS: Step[] = [{ echoOn: PORT }];
 const calls = (...hosts: string[]): Step[] => hosts.map((call) => ({ call, port: PORT }));
@@ -51,7 +51,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
   describe.concurrent(`${name} keeps groups`, () => {
     test("members reach each other by address and by name, also one that came later", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const group = newId();
       const early = await world.start([{ call: "node-1", port: PORT, isPatient: true }], within(group, "node-0"));
       const { address } = await listening(world, within(group, "node-1"));
@@ -62,7 +62,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("by their full names too, which nobody else knows", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const [id, fullNames] = [newId(), ["node-0.one.internal", "node-0.two.internal"]];
       await listening(world, { group: { id, name: "node-0", fullNames } });
       const asks = calls("node-0", ...fullNames);
@@ -72,7 +72,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("who is no member reaches none, of the same account, of another, or of a group with the same names", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const group = newId();
       const { address } = await listening(world, within(group, "node-0"));
       const strangers: Partial<InstanceSpec>[] = [
@@ -88,7 +88,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("members do not reach who is in no group, nor another group's", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const [one, two] = [newId(), newId()];
       const first = await listening(world, within(one, "node-0"));
       const second = await listening(world, within(two, "node-0"));
@@ -100,14 +100,14 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("the server reaches a member's ports as anybody else's", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const { id } = await listening(world, within(newId(), "node-0", { ports: [PORT] }));
       (await world.compute.dial(id, PORT)).destroy();
     });
 
     test("it goes on in the next process of the server, and with the last member it is gone", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const group = newId();
       const { id, address } = await listening(world, within(group, "node-0"));
       const compute = await world.reopen();
@@ -125,7 +125,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("one that has ended has no address, and its name is free once it is removed", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const group = newId();
       const id = await world.start([], within(group, "node-0"));
       await ended(world.compute, id);
@@ -136,7 +136,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("members have the addresses that were asked for, also when they are started again or anew", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const group = newId();
       const seat = (n: number, range: string) => ({
         group: { id: group, name: `node-${n}`, at: { range, address: range.replace("0/24", `${2 + n}`) } },
@@ -148,7 +148,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
       const crashes = world.id();
       await world.compute.start(crashes, spec);
       await ended(world.compute, crashes);
-      await world.compute.again(crashes, spec);
+      await world.compute.again!.start(crashes, spec);
       await ended(world.compute, crashes);
       await world.compute.remove(crashes);
       const { address } = await listening(world, seat(1, range));
@@ -158,7 +158,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("a range that is used, an address that is a member's, and another range than the group's are refused", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const [group, other] = [newId(), newId()];
       const stays: Step[] = [{ stayUntilAsked: 0 }];
       const at = (range: string, last: number) => ({ range, address: range.replace("0/24", `${last}`) });
@@ -175,7 +175,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("many members that start at once all find each other", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const group = newId();
       await listening(world, within(group, "node-0"));
       const names = ["node-1", "node-2", "node-3"];
@@ -185,7 +185,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("a second member of the same name is refused and leaves nothing", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.groups) return context.skip(NO_GROUPS);
+      needs(context, world.compute, "networks");
       const group = newId();
       await world.start([{ stayUntilAsked: 0 }], within(group, "node-0"));
       const id = world.id();
@@ -215,7 +215,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
 
     test("where instances share the machine's network, a member is refused with that reason", async (context) => {
       await using world = await openWorld(open);
-      if (world.compute.capabilities.groups) return context.skip("this driver has groups");
+      if (world.compute.networks) return context.skip("this driver has groups");
       const started = world.compute.start(world.id(), world.spec([], within(newId(), "node-0")));
       await expect(started).rejects.toThrow(/cannot be kept apart/);
     });

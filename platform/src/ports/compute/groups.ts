@@ -21,6 +21,12 @@ export interface GroupAddress {
   address: string;
 }
 
+/** The ability to give instances networks of their own, in which members reach each other by address and name, and which nobody else reaches. */
+export interface Networks {
+  /** What a member with this image sees its network as. */
+  interfaceOf(image: string): string;
+}
+
 /** A range of addresses that was wished for is used by something else on the machine. */
 export class RangeTaken extends StartRefused {
   readonly range: string;

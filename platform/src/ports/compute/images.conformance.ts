@@ -1,7 +1,7 @@
 /** What every Compute knows of images: whose word opens one, and what a registry says of it. */
 import { describe, expect, test } from "vitest";
 import { StartRefused } from "./compute.ts";
-import { linesOf, type OpenedCompute, openWorld } from "./conformance-world.ts";
+import { bring, linesOf, needs, type OpenedCompute, openWorld } from "./conformance-world.ts";
 import { ImageDenied, RegistryAway } from "./images.ts";
 
 const NO_REGISTRY = "images of this driver come from no registry";
@@ -25,13 +25,13 @@ export function imagesConformance(name: string, open: () => Promise<OpenedComput
       const exact = await compute.images.lookUp(image, { ...inTime(), credential });
       expect(exact).toMatch(/@sha256:[0-9a-f]{64}$/);
       const told: string[] = [];
-      await compute.prepare(exact, (line) => told.push(line), credential);
+      await bring(compute, exact, { progress: (line) => told.push(line), credential });
       const id = world.id();
-      await compute.start(id, { ...world.spec([]), ...registry.program(exact, "first") });
+      await compute.start(id, { ...world.spec([]), ...registry.program(exact, "first"), credential });
       expect((await linesOf(compute, id)).lines).toEqual(["first"]);
       for (const reference of [image, exact]) expect(await compute.images.originOf(reference)).toBe("registry");
       told.length = 0;
-      await compute.prepare(exact, (line) => told.push(line));
+      await bring(compute, exact, { progress: (line) => told.push(line) });
       expect(told).toEqual([]);
     });
 
@@ -39,8 +39,9 @@ export function imagesConformance(name: string, open: () => Promise<OpenedComput
       await using world = await openWorld(open);
       if (!world.openRegistry) return context.skip(NO_REGISTRY);
       await using registry = await world.openRegistry();
+      needs(context, world.compute, "preparing");
       const image = await registry.put("1", "first");
-      const prepared = world.compute.prepare(image, () => {}, registry.credential);
+      const prepared = bring(world.compute, image, { credential: registry.credential });
       await expect(prepared).rejects.toThrow(StartRefused);
     });
 
@@ -52,7 +53,7 @@ export function imagesConformance(name: string, open: () => Promise<OpenedComput
       const { credential } = registry;
       const image = await registry.put("1", "first");
       const exact = await images.lookUp(image, { ...inTime(), credential });
-      await world.compute.prepare(exact, () => {}, credential);
+      await bring(world.compute, exact, { credential });
       for (const wrong of [undefined, { ...credential, password: "a-wrong-guess" }])
         for (const reference of [image, exact]) {
           const refused = images.lookUp(reference, { ...inTime(), credential: wrong });
@@ -80,11 +81,11 @@ export function imagesConformance(name: string, open: () => Promise<OpenedComput
       const { credential } = registry;
       const image = await registry.put("1", "first");
       const before = await compute.images.lookUp(image, { ...inTime(), credential });
-      await compute.prepare(before, () => {}, credential);
+      await bring(compute, before, { credential });
       await registry.put("1", "second");
       const after = await compute.images.lookUp(image, { ...inTime(), credential });
       expect(after).not.toBe(before);
-      await compute.prepare(after, () => {}, credential);
+      await bring(compute, after, { credential });
       for (const [exact, line] of [
         [before, "first"],
         [after, "second"],

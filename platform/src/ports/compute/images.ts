@@ -19,6 +19,17 @@ export interface Lookup {
   signal: AbortSignal;
 }
 
+export interface Bringing {
+  progress: (line: string) => void;
+  credential?: RegistryCredential | undefined;
+}
+
+/** The ability to bring an image before the instance that needs it. */
+export interface Preparing {
+  /** Brings an exact image to the box where it will run, telling its progress. Nothing to do when one of that name is there. Throws StartRefused. */
+  prepare(image: string, box: string, bringing: Bringing): Promise<void>;
+}
+
 export interface ImageFacts {
   originOf(image: string): Promise<ImageOrigin>;
   /**

@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { Compute } from "./compute.ts";
-import { ended, found, linesOf, type OpenedCompute, openWorld, type Step, seen } from "./conformance-world.ts";
+import { ended, found, linesOf, needs, type OpenedCompute, openWorld, type Step, seen } from "./conformance-world.ts";
 
 /** A port of its own for each test: some drivers share the machine's network, and tests run beside each other. */
 const ports = (function* () {
@@ -44,7 +44,7 @@ export function placeConformance(name: string, open: () => Promise<OpenedCompute
       test("reaches each of two instances that listen on the same port", async (context) => {
         await using world = await openWorld(open);
         const port = newPort();
-        if (!world.compute.capabilities.ownNetwork) return context.skip("instances share the machine's network");
+        if (!world.compute.facts.ownNetwork) return context.skip("instances share the machine's network");
         const ids = await Promise.all([1, 2].map(() => world.start([{ echoOn: port }], { ports: [port] })));
         for (const id of ids) await linesOf(world.compute, id, { limit: 1 });
         await world.compute.stop(ids[0]!, 10_000);
@@ -55,7 +55,7 @@ export function placeConformance(name: string, open: () => Promise<OpenedCompute
       test("a port that is in use on a shared network is refused with the reason", async (context) => {
         await using world = await openWorld(open);
         const port = newPort();
-        if (world.compute.capabilities.ownNetwork) return context.skip("each instance has a network of its own");
+        if (world.compute.facts.ownNetwork) return context.skip("each instance has a network of its own");
         await world.start([{ echoOn: port + 2 }], { ports: [port + 2] });
         const second = world.compute.start(world.id(), world.spec([{ echoOn: port + 2 }], { ports: [port + 2] }));
         await expect(second).rejects.toThrow(String(port + 2));
@@ -66,27 +66,27 @@ export function placeConformance(name: string, open: () => Promise<OpenedCompute
       test("stands still until it is thawed, through a restart of the server too", async (context) => {
         await using world = await openWorld(open);
         const port = newPort();
-        if (!world.compute.capabilities.freeze) return context.skip("this driver cannot freeze");
+        needs(context, world.compute, "freezing");
         const id = await world.start([{ echoOn: port }], { ports: [port] });
         await linesOf(world.compute, id, { limit: 1 });
         const frozen = seen(world.compute, id, ({ state }) => state === "frozen");
-        await world.compute.freeze(id);
+        await world.compute.freezing!.freeze(id);
         await frozen;
         const compute = await world.reopen();
         expect(await found(compute, id)).toMatchObject({ state: "frozen" });
         const answer = echo(compute, id, port, "late");
-        await compute.thaw(id);
+        await compute.freezing!.thaw(id);
         expect(await answer).toBe("late");
         expect(await found(compute, id)).toMatchObject({ state: "running" });
       });
 
       test("can be stopped, and removed", async (context) => {
         await using world = await openWorld(open);
-        if (!world.compute.capabilities.freeze) return context.skip("this driver cannot freeze");
+        needs(context, world.compute, "freezing");
         const steps: Step[] = [{ write: "ready\n" }, { stayUntilAsked: 3 }];
         const [one, two] = [await world.start(steps), await world.start(steps)];
         for (const id of [one, two]) await linesOf(world.compute, id, { limit: 1 });
-        await Promise.all([world.compute.freeze(one), world.compute.freeze(two)]);
+        await Promise.all([world.compute.freezing!.freeze(one), world.compute.freezing!.freeze(two)]);
         await world.compute.stop(one, 10_000);
         expect((await found(world.compute, one))?.exit).toMatchObject({ code: 3 });
         await world.compute.remove(two);
@@ -96,7 +96,7 @@ export function placeConformance(name: string, open: () => Promise<OpenedCompute
 
     test("a program that wants more memory than it may have is ended, and the exit says so", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.limits) return context.skip("this driver cannot limit here");
+      if (!world.compute.facts.limits) return context.skip("this driver cannot limit here");
       const limits = { vcpu: 1, memoryMb: 128, diskGb: 1 };
       const id = await world.start([{ takeMemoryMb: 256 }, { write: "got it\n" }], { limits });
       const exit = await ended(world.compute, id);

@@ -1,17 +1,19 @@
 /** What every Compute does about ports that are to be reached from outside. */
+
 import { once } from "node:events";
 import { describe, expect, type TestContext, test } from "vitest";
+import { whyLacking } from "./abilities.ts";
 import { StartRefused } from "./compute.ts";
-import { found, linesOf, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
+import { found, linesOf, needs, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
 import { PortTaken } from "./publish.ts";
 
 const PORT = 8_080;
 
 async function openPublishing(context: TestContext, open: () => Promise<OpenedCompute>) {
   const world = await openWorld(open);
-  if (!world.compute.capabilities.publish) {
+  if (!world.compute.publishing) {
     await world[Symbol.asyncDispose]();
-    context.skip("this driver publishes nothing here");
+    context.skip(whyLacking(world.compute, "publishing"));
   }
   return world;
 }
@@ -87,12 +89,12 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
 
     test("of a frozen instance as well: who connects is answered after the thaw", async (context) => {
       await using world = await openPublishing(context, open);
-      if (!world.compute.capabilities.freeze) return context.skip("this driver cannot freeze");
+      needs(context, world.compute, "freezing");
       const { id, outside } = await startPublished(world);
-      await world.compute.freeze(id);
+      await world.compute.freezing!.freeze(id);
       expect((await found(world.compute, id))?.published).toEqual([{ inside: PORT, outside }]);
       const answer = echo(world, outside, "late");
-      await world.compute.thaw(id);
+      await world.compute.freezing!.thaw(id);
       expect(await answer).toBe("late");
     });
 
@@ -104,7 +106,6 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
 
     test("or refuses with the reason what cannot be published", async () => {
       await using world = await openWorld(open);
-      const { capabilities } = world.compute;
       const odd = [
         [{ port: 0 }],
         [{ port: 70_000 }],
@@ -115,7 +116,7 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
         ],
         [{ port: 80, outside: 1 }],
       ];
-      for (const publish of [...odd, ...(capabilities.publish ? [] : [[{ port: PORT }]])]) {
+      for (const publish of [...odd, ...(world.compute.publishing ? [] : [[{ port: PORT }]])]) {
         const id = world.id();
         const refused = world.compute.start(id, world.spec([], { publish }));
         await expect(refused).rejects.toThrow(StartRefused);

@@ -20,8 +20,11 @@ export interface PortRange {
   last: number;
 }
 
-/** Where ports of an instance can be published, or why that cannot be done. */
-export type Publishing = { range: PortRange } | { cannot: string };
+/** The ability to publish ports. */
+export interface Publishing {
+  /** Where those of instances of this image are published; undefined where no such instance can publish any. */
+  rangeFor(image: string): PortRange | undefined;
+}
 
 /** A port of the machine that was wished for is somebody else's. */
 export class PortTaken extends StartRefused {
@@ -48,9 +51,8 @@ export function halves({ first, last }: PortRange): [PortRange, PortRange] {
 export const MOST_PUBLISHED = 64;
 
 /** Refuses what no driver publishes, and everything where this one cannot. */
-export function checkPublish(publish: readonly Publish[] = [], publishing?: Publishing): void {
-  if (publish.length > 0 && publishing && "cannot" in publishing)
-    throw new StartRefused(`no port can be published here: ${publishing.cannot}`);
+export function checkPublish(publish: readonly Publish[] = [], cannot?: string): void {
+  if (publish.length > 0 && cannot !== undefined) throw new StartRefused(`no port can be published here: ${cannot}`);
   if (publish.length > MOST_PUBLISHED) throw new StartRefused(`at most ${MOST_PUBLISHED} ports can be published`);
   for (const [index, { port }] of publish.entries()) {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new StartRefused(`${port} is no port`);

@@ -1,6 +1,8 @@
 /** What every Compute says about what an instance uses. */
+
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, type TestContext, test } from "vitest";
+import { whyLacking } from "./abilities.ts";
 import { ended, found, linesOf, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
 import type { Stats } from "./stats.ts";
 
@@ -12,13 +14,13 @@ export function statsConformance(name: string, open: () => Promise<OpenedCompute
     /** An instance that has done these steps and stays. */
     async function openInstance(context: TestContext, steps: readonly Step[], more = {}) {
       const world = await openWorld(open);
-      if (!world.compute.capabilities.stats) {
+      if (!world.compute.stats) {
         await world[Symbol.asyncDispose]();
-        context.skip("this driver cannot tell here");
+        context.skip(whyLacking(world.compute, "stats"));
       }
       const id = await world.start([...steps, { write: "done\n" }, { stayUntilAsked: 0 }], { limits: LIMITS, ...more });
       await linesOf(world.compute, id, { limit: 1 });
-      const stats = async () => (await world.compute.stats(id))!;
+      const stats = async () => (await world.compute.stats!.of(id))!;
       return { world, id, stats, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
     }
 
@@ -44,8 +46,8 @@ export function statsConformance(name: string, open: () => Promise<OpenedCompute
     test("what it wrote to its own disk, as soon as that is known", async (context) => {
       await using instance = await openInstance(context, []);
       const { compute, disk, command } = instance.world;
-      if (!compute.capabilities.sandbox) return context.skip("its disk is the machine's");
-      const fill = await compute.exec(instance.id, { cmd: command([{ fillMb: 16, in: `${disk}/large` }]) });
+      if (!compute.facts.sandbox) return context.skip("its disk is the machine's");
+      const fill = await compute.exec!.run(instance.id, { cmd: command([{ fillMb: 16, in: `${disk}/large` }]) });
       expect(await fill.exit).toMatchObject({ code: 0 });
       let stats: Stats;
       do {
@@ -63,21 +65,21 @@ export function statsConformance(name: string, open: () => Promise<OpenedCompute
       if (!gpu) return context.skip("this driver has no made-up GPU here");
       const id = await instance.world.start([{ stayUntilAsked: 0 }], { gpu: { type: gpu.type, count: 1 } });
       const [device] = (await found(compute, id))!.devices!;
-      expect((await compute.stats(id))?.gpus).toEqual([{ id: device, virtual: true }]);
+      expect((await compute.stats!.of(id))?.gpus).toEqual([{ id: device, virtual: true }]);
       expect((await instance.stats()).gpus).toEqual([]);
     });
 
     test("of one that is frozen as well, and of one that has ended or never was nothing", async (context) => {
       await using instance = await openInstance(context, [{ burnMs: 100 }]);
       const { compute } = instance.world;
-      if (compute.capabilities.freeze) {
-        await compute.freeze(instance.id);
+      if (compute.freezing) {
+        await compute.freezing!.freeze(instance.id);
         expect((await instance.stats()).cpuMs).toBeGreaterThanOrEqual(100);
       }
       const gone = await instance.world.start([{ exit: 0 }]);
       await ended(compute, gone);
-      expect(await compute.stats(gone)).toBeUndefined();
-      expect(await compute.stats("unknown")).toBeUndefined();
+      expect(await compute.stats!.of(gone)).toBeUndefined();
+      expect(await compute.stats!.of("unknown")).toBeUndefined();
     });
   });
 }

@@ -1,5 +1,11 @@
 /** What an instance uses. */
 
+/** The ability to tell what instances use. */
+export interface Metering {
+  /** Undefined when it has ended or never was. Cheap enough to be asked for each second. */
+  of(id: string): Promise<Stats | undefined>;
+}
+
 /** What is not known is absent, and never 0. */
 export interface Stats {
   /** When it was so. */

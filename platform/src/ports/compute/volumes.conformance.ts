@@ -1,11 +1,10 @@
 /** What every Compute does about volumes: storage with a place and a size, which outlives instances. */
 import { describe, expect, test } from "vitest";
 import { StartRefused } from "./compute.ts";
-import { ended, found, linesOf, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
+import { ended, found, linesOf, needs, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
 import { isOver, VolumeRefused } from "./volumes.ts";
 
 const NO_SIZES = "this driver does not hold volumes to their sizes here";
-const NO_VOLUMES = "this driver has no volumes";
 const at = (volume: string, path = "/workspace") => ({ mounts: [{ volume, path }] });
 const MB = 1_048_576;
 
@@ -13,7 +12,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
   describe.concurrent(`${name} keeps volumes`, () => {
     test("one outlives the instance that wrote to it, and is the same for the next, wherever that one sees it", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      needs(context, world.compute, "volumes");
       const volume = await world.volume();
       const first = await world.start([{ save: "weights", in: "/workspace/model" }], at(volume));
       expect(await ended(world.compute, first)).toMatchObject({ code: 0 });
@@ -29,7 +28,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
 
     test("one is not seen by an instance that names another", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      needs(context, world.compute, "volumes");
       const first = await world.start([{ save: "mine", in: "/workspace/file" }], at(await world.volume()));
       await ended(world.compute, first);
       const second = await world.start([{ writeSaved: "/workspace/file" }], at(await world.volume()));
@@ -41,33 +40,33 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       const volume = newId();
       const started = world.compute.start(world.id(), world.spec([], at(volume)));
       await expect(started).rejects.toBeInstanceOf(StartRefused);
-      if (world.compute.capabilities.volumes)
-        await expect(started).rejects.toThrow(`volume ${volume} is not on this machine`);
-      expect(await world.compute.volumes.list()).toEqual([]);
+      if (world.compute.volumes) await expect(started).rejects.toThrow(`volume ${volume} is not on this machine`);
+      expect(await world.compute.volumes?.list()).toEqual(world.compute.volumes && []);
     });
 
     test("it is listed with its size, which only grows, also in the next process", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      needs(context, world.compute, "volumes");
       const id = await world.volume(10);
-      const listed = async () => (await world.compute.volumes.list()).find((one) => one.id === id);
-      await world.compute.volumes.create({ id, sizeGb: 99 });
-      const { volumeSizes: sizeEnforced } = world.compute.capabilities;
+      const listed = async () => (await world.compute.volumes!.list()).find((one) => one.id === id);
+      await world.compute.volumes!.create({ id, sizeGb: 99 });
+      const sizeEnforced = world.compute.volumes!.sizes;
       expect(await listed()).toEqual({ id, sizeGb: 10, sizeEnforced });
-      await world.compute.volumes.grow(id, 20);
-      await world.compute.volumes.grow(id, 20);
+      await world.compute.volumes!.grow(id, 20);
+      await world.compute.volumes!.grow(id, 20);
       await world.reopen();
       expect(await listed()).toEqual({ id, sizeGb: 20, sizeEnforced });
-      expect(await world.compute.volumes.find(id)).toEqual(await listed());
-      expect(await world.compute.volumes.find(newId())).toBeUndefined();
-      await expect(world.compute.volumes.grow(id, 19)).rejects.toThrow(/has 20 GB.*smaller/);
-      expect(await world.compute.volumes.usage(id)).toMatchObject({ sizeGb: 20 });
+      expect(await world.compute.volumes!.find(id)).toEqual(await listed());
+      expect(await world.compute.volumes!.find(newId())).toBeUndefined();
+      await expect(world.compute.volumes!.grow(id, 19)).rejects.toThrow(/has 20 GB.*smaller/);
+      expect(await world.compute.volumes!.usage(id)).toMatchObject({ sizeGb: 20 });
     });
 
     test("one on shared storage is refused where there is none", async (context) => {
       await using world = await openWorld(open);
-      const { volumes, capabilities } = world.compute;
-      if (capabilities.sharedVolumes) return context.skip("this driver has shared storage");
+      needs(context, world.compute, "volumes");
+      const volumes = world.compute.volumes!;
+      if (volumes.shared) return context.skip("this driver has shared storage");
       const made = volumes.create({ id: newId(), sizeGb: 1, shared: true });
       await expect(made).rejects.toBeInstanceOf(VolumeRefused);
       expect(await volumes.list()).toEqual([]);
@@ -75,12 +74,12 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
 
     test("its use is told, and where nothing holds it to its size, more than that too", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      needs(context, world.compute, "volumes");
       const id = await world.volume(2 / 1024);
       const writer = await world.start([{ save: "0", times: 3 * MB, in: "/workspace/large" }], at(id));
       const { code } = await ended(world.compute, writer);
-      const usage = await world.compute.volumes.usage(id);
-      if (world.compute.capabilities.volumeSizes) {
+      const usage = await world.compute.volumes!.usage(id);
+      if (world.compute.volumes!.sizes) {
         expect(code).not.toBe(0);
         expect(isOver(usage)).toBe(false);
       } else {
@@ -91,7 +90,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
 
     test("a writer past its size is told that no space is left, and nobody else notices anything", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumeSizes) return context.skip(NO_SIZES);
+      if (!world.compute.volumes?.sizes) return context.skip(NO_SIZES);
       const [full, beside] = [await world.volume(2 / 1024), await world.volume(2 / 1024)];
       const writer = await world.start([{ save: "0", times: 3 * MB, in: "/workspace/large" }], at(full));
       expect((await ended(world.compute, writer)).code).not.toBe(0);
@@ -102,14 +101,14 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
 
     test("one that grows has more room at once, also for a program that has it mounted", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumeSizes) return context.skip(NO_SIZES);
+      if (!world.compute.volumes?.sizes) return context.skip(NO_SIZES);
       const mb = world.smallestVolumeMb;
       const volume = await world.volume(mb / 1024);
       const file = { in: "/workspace/large", isPatient: true };
       const steps: Step[] = [{ write: "begun\n" }, { save: "0", times: mb * MB, ...file }, { write: "saved\n" }];
       const id = await world.start(steps, at(volume));
       await linesOf(world.compute, id, { limit: 1 });
-      await world.compute.volumes.grow(volume, (3 * mb) / 1024);
+      await world.compute.volumes!.grow(volume, (3 * mb) / 1024);
       await world.pass(1_000);
       expect(await ended(world.compute, id)).toMatchObject({ code: 0 });
       expect((await linesOf(world.compute, id)).lines).toEqual(["begun", "saved"]);
@@ -117,54 +116,55 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
 
     test("it is not removed while an instance that has not ended mounts it, also in the next process", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      needs(context, world.compute, "volumes");
       const volume = await world.volume();
       const steps: Step[] = [{ save: "here", in: "/workspace/file" }, { write: "ready\n" }, { stayUntilAsked: 0 }];
       const id = await world.start(steps, at(volume));
       await linesOf(world.compute, id, { limit: 1 });
       for (const look of [async () => world.compute, () => world.reopen()]) {
-        const { volumes } = await look();
+        const volumes = (await look()).volumes!;
         await expect(volumes.remove(volume)).rejects.toBeInstanceOf(VolumeRefused);
         await expect(volumes.remove(volume)).rejects.toThrow(id);
       }
       await world.compute.stop(id, 10_000);
-      await world.compute.volumes.remove(volume);
-      expect((await world.compute.volumes.list()).map((one) => one.id)).not.toContain(volume);
-      await expect(world.compute.volumes.usage(volume)).rejects.toBeInstanceOf(VolumeRefused);
+      await world.compute.volumes!.remove(volume);
+      expect((await world.compute.volumes!.list()).map((one) => one.id)).not.toContain(volume);
+      await expect(world.compute.volumes!.usage(volume)).rejects.toBeInstanceOf(VolumeRefused);
     });
 
     test("with one that is removed all that it held is gone, and unknown ones are no error", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      needs(context, world.compute, "volumes");
       const volume = await world.volume();
       await ended(world.compute, await world.start([{ save: "old", in: "/workspace/file" }], at(volume)));
-      await world.compute.volumes.remove(volume);
-      await world.compute.volumes.remove(volume);
-      await world.compute.volumes.create({ id: volume, sizeGb: 1 });
+      await world.compute.volumes!.remove(volume);
+      await world.compute.volumes!.remove(volume);
+      await world.compute.volumes!.create({ id: volume, sizeGb: 1 });
       const next = await world.start([{ writeSaved: "/workspace/file" }], at(volume));
       expect((await linesOf(world.compute, next)).lines).toEqual(["nothing"]);
     });
 
     test("a removal and a start at the same time never meet: one of them is refused", async (context) => {
       await using world = await openWorld(open);
-      if (!world.compute.capabilities.volumes) return context.skip(NO_VOLUMES);
+      needs(context, world.compute, "volumes");
       const volume = await world.volume();
       const id = world.id();
       const [started, removed] = await Promise.allSettled([
         world.compute.start(id, world.spec([{ stayUntilAsked: 0 }], at(volume))),
-        world.compute.volumes.remove(volume),
+        world.compute.volumes!.remove(volume),
       ]);
-      const isThere = (await world.compute.volumes.list()).some((one) => one.id === volume);
+      const isThere = (await world.compute.volumes!.list()).some((one) => one.id === volume);
       expect(isThere).toBe(removed.status === "rejected");
       expect((await found(world.compute, id)) !== undefined).toBe(started.status === "fulfilled");
       if (started.status === "fulfilled") expect(isThere).toBe(true);
     });
 
-    test.each(["../instances", "", "a/b", ".records", "x".repeat(65)])(
+    test.for(["../instances", "", "a/b", ".records", "x".repeat(65)])(
       "'%s' is no name of one, whatever is asked",
-      async (id) => {
+      async (id, context) => {
         await using world = await openWorld(open);
-        const { volumes } = world.compute;
+        needs(context, world.compute, "volumes");
+        const volumes = world.compute.volumes!;
         await expect(volumes.create({ id, sizeGb: 1 })).rejects.toBeInstanceOf(VolumeRefused);
         await expect(volumes.grow(id, 2)).rejects.toBeInstanceOf(VolumeRefused);
         await expect(volumes.usage(id)).rejects.toBeInstanceOf(VolumeRefused);
@@ -172,9 +172,10 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       },
     );
 
-    test.each([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a size of %d GB is refused", async (sizeGb) => {
+    test.for([0, -1, Number.NaN, Number.POSITIVE_INFINITY])("a size of %d GB is refused", async (sizeGb, context) => {
       await using world = await openWorld(open);
-      await expect(world.compute.volumes.create({ id: newId(), sizeGb })).rejects.toBeInstanceOf(VolumeRefused);
+      needs(context, world.compute, "volumes");
+      await expect(world.compute.volumes!.create({ id: newId(), sizeGb })).rejects.toBeInstanceOf(VolumeRefused);
     });
 
     test.each([

@@ -12,7 +12,7 @@ export interface Mount {
 export interface Volume {
   id: string;
   sizeGb: number;
-  /** On the storage that several machines have, and not on this one's disk. Only with `capabilities.sharedVolumes`. */
+  /** On the storage that several machines have, and not on this one's disk. Only where `Volumes.shared`. */
   shared?: boolean;
 }
 
@@ -28,8 +28,12 @@ export interface VolumeUsage {
   usedBytes?: number;
 }
 
-/** For machines with `capabilities.volumes`. */
+/** The ability to give programs volumes. */
 export interface Volumes {
+  /** Programs cannot write more to a volume than its size; without it what they wrote is told, and nothing stops them. */
+  readonly sizes: boolean;
+  /** There is storage that other machines have too. */
+  readonly shared: boolean;
   /** Idempotent by id: one that is there stays as it is. Throws VolumeRefused for a name or size that cannot be one. */
   create(volume: Volume): Promise<void>;
   /** Throws VolumeRefused where that would be less than it has, or where there is no such volume. */

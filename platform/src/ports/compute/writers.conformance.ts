@@ -1,6 +1,6 @@
 /** What every Compute does about instances that fill the disk of the data folder. */
 import { describe, expect, test } from "vitest";
-import { ended, found, linesOf, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
+import { ended, found, linesOf, needs, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
 
 const POD = { kind: "pod", owner: "p1" } as const;
 const REASON = "the server's disk is full: 3 MB are left";
@@ -9,30 +9,33 @@ export function writersConformance(name: string, open: () => Promise<OpenedCompu
   describe.concurrent(`${name} knows who writes`, () => {
     test("a Pod is among them while it runs, and not once it has ended", async (context) => {
       await using world = await openWorld(open);
+      needs(context, world.compute, "writers");
       const id = await world.start([{ stayUntilAsked: 0 }], POD);
-      const isListed = async () => (await world.compute.writers.list()).some((writer) => writer.id === id);
+      const isListed = async () => (await world.compute.writers!.list()).some((writer) => writer.id === id);
       if (!(await isListed())) return context.skip("this driver's disk is not that of the data folder");
       await world.compute.stop(id, 10_000);
       expect(await isListed()).toBe(false);
     });
 
-    test("one that is ended for it has the reason, for good, until it is started again", async () => {
+    test("one that is ended for it has the reason, for good, until it is started again", async (context) => {
       await using world = await openWorld(open);
+      needs(context, world.compute, "writers");
       const steps: Step[] = [{ count: `${world.disk}/boots` }, { stayWhateverIsAsked: true }];
       const id = await world.start(steps, POD);
       await linesOf(world.compute, id, { limit: 1 });
-      await world.compute.writers.end(id, REASON);
+      await world.compute.writers!.end(id, REASON);
       expect(await ended(world.compute, id)).toMatchObject({ code: null, reason: REASON, isFinal: true });
       const before = await found(world.compute, id);
-      await world.compute.writers.end(id, "another reason");
+      await world.compute.writers!.end(id, "another reason");
       expect(await found(world.compute, id)).toEqual(before);
-      await world.compute.again(id, world.spec(steps, POD));
+      await world.compute.again!.start(id, world.spec(steps, POD));
       expect((await found(world.compute, id))?.exit).toBeUndefined();
     });
 
-    test("one that never was is no error", async () => {
+    test("one that never was is no error", async (context) => {
       await using world = await openWorld(open);
-      await world.compute.writers.end(newId(), REASON);
+      needs(context, world.compute, "writers");
+      await world.compute.writers!.end(newId(), REASON);
     });
   });
 }

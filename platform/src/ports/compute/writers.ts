@@ -7,6 +7,7 @@ export interface DiskWriter {
   bytes?: number;
 }
 
+/** The ability to tell who writes there. */
 export interface DiskWriters {
   /** Cheap enough to be asked several times a second. */
   list(): Promise<DiskWriter[]>;
@@ -18,11 +19,13 @@ export interface DiskWriters {
 }
 
 /** Those of several drivers of one machine. */
-export function writersOf(drivers: readonly { readonly writers: DiskWriters }[]): DiskWriters {
+export function writersOf(drivers: readonly { readonly writers?: DiskWriters | undefined }[]): DiskWriters | undefined {
+  const all = drivers.flatMap(({ writers = [] }) => writers);
+  if (all.length === 0) return undefined;
   return {
-    list: async () => (await Promise.all(drivers.map(({ writers }) => writers.list()))).flat(),
+    list: async () => (await Promise.all(all.map((writers) => writers.list()))).flat(),
     async end(id, reason) {
-      await Promise.all(drivers.map(({ writers }) => writers.end(id, reason)));
+      await Promise.all(all.map((writers) => writers.end(id, reason)));
     },
   };
 }

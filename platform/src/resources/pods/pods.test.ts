@@ -96,12 +96,12 @@ test("any other end restarts it with back-off, and is an ERROR after the brake",
 test("terminating answers without a body, and nothing is left", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const { id } = await world.create({ ...GPU_POD, mounts: { persistent: { size: 10, path: "/workspace" } } });
-  expect(await world.compute.volumes.list()).toEqual([{ id: `pod-${id}`, sizeGb: 10, sizeEnforced: true }]);
+  expect(await world.compute.volumes!.list()).toEqual([{ id: `pod-${id}`, sizeGb: 10, sizeEnforced: true }]);
   const { status, text } = await world.act(id, "terminate");
   expect([status, text]).toEqual([204, ""]);
   expect((await world.call("GET", `/v2/pods/${id}`)).status).toBe(404);
   await world.pass(11);
-  expect([await world.compute.list(), await world.compute.volumes.list(), await world.log(id)]).toEqual([[], [], []]);
+  expect([await world.compute.list(), await world.compute.volumes!.list(), await world.log(id)]).toEqual([[], [], []]);
 });
 
 test("a change beyond the name restarts it, and says so; the name alone does not", async () => {
@@ -202,6 +202,6 @@ test("a network volume must be the account's and where the Pod may be, is told t
   });
   await world.act(id, "terminate");
   await world.pass(2);
-  expect((await world.compute.volumes.list()).map((one) => one.id)).toEqual([volume.json.id]);
+  expect((await world.compute.volumes!.list()).map((one) => one.id)).toEqual([volume.json.id]);
   expect((await world.call("DELETE", path)).status).toBe(204);
 });

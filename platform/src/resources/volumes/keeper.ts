@@ -75,13 +75,13 @@ export class VolumeKeeper implements AsyncDisposable {
   /** Machines of this node, and the storage that one of them shares with others. */
   #holders(): string[] {
     const { machines } = this.#parts;
-    const isShared = machines.some(({ compute }) => compute.capabilities.sharedVolumes);
+    const isShared = machines.some(({ compute }) => compute.volumes?.shared);
     return [...machines.map(({ id }) => holderOf(id)), ...(isShared ? [SHARED_STORAGE] : [])];
   }
 
   #storageOf(machine: string | null): Volumes | undefined {
     const isIt = ({ id, compute }: VolumeKeeperParts["machines"][number]) =>
-      machine === null ? compute.capabilities.sharedVolumes : id === machine;
+      machine === null ? compute.volumes?.shared : id === machine;
     return this.#parts.machines.find(isIt)?.compute.volumes;
   }
 

@@ -34,12 +34,12 @@ describe("create", () => {
     const id = expect.stringMatching(/^[a-z0-9]{14}$/);
     expect(status).toBe(201);
     expect(json).toEqual({ id, ...MODELS, type: "STANDARD", sizeEnforced: true });
-    expect(await s.compute.volumes.list()).toEqual([{ id: json.id, sizeGb: 50, sizeEnforced: true }]);
+    expect(await s.compute.volumes!.list()).toEqual([{ id: json.id, sizeGb: 50, sizeEnforced: true }]);
     expect((await s.world.call("GET", `${VOLUMES}/${json.id}`)).json).toEqual(json);
   });
 
   test("the record says where a size is not enforced", async () => {
-    await using s = await setup({ fake: { capabilities: { volumeSizes: false } } });
+    await using s = await setup({ fake: { can: { volumeSizes: false } } });
     expect((await create(s.world)).json).toMatchObject({ sizeEnforced: false });
   });
 
@@ -87,7 +87,7 @@ describe("create", () => {
   });
 
   test("400 on machines that can mount none", async () => {
-    await using s = await setup({ fake: { capabilities: { volumes: false } } });
+    await using s = await setup({ fake: { can: { volumes: false } } });
     const { status, json } = await create(s.world);
     expect([status, json.detail]).toEqual([400, expect.stringContaining("can mount no volumes")]);
   });
@@ -141,7 +141,7 @@ describe("update", () => {
     const id = await made(s.world);
     const { status, json } = await s.world.call("PATCH", `${VOLUMES}/${id}`, { body: { name: "data", size: 80 } });
     expect([status, json.name, json.size]).toEqual([200, "data", 80]);
-    expect(await s.compute.volumes.find(id)).toMatchObject({ sizeGb: 80 });
+    expect(await s.compute.volumes!.find(id)).toMatchObject({ sizeGb: 80 });
   });
 
   test("to the size that it has changes nothing; to a smaller one is refused", async () => {
@@ -181,11 +181,11 @@ describe("delete", () => {
   test("answers 204, and nothing of it is left on the machine or on record", async () => {
     await using s = await setup();
     const id = await made(s.world);
-    s.compute.volumes.write(id, "/file", "text");
+    s.compute.volumes!.write(id, "/file", "text");
     expect((await s.world.call("DELETE", `${VOLUMES}/${id}`)).status).toBe(204);
     expect((await s.world.call("GET", `${VOLUMES}/${id}`)).status).toBe(404);
     await s.world.clock.advance(5000);
-    expect(await s.compute.volumes.list()).toEqual([]);
+    expect(await s.compute.volumes!.list()).toEqual([]);
     expect(await s.world.store.list({ kind: "removed-network-volume", limit: 10 })).toEqual([]);
   });
 
@@ -195,10 +195,10 @@ describe("delete", () => {
     await s.compute.start("w", spec(id));
     expect((await s.world.call("DELETE", `${VOLUMES}/${id}`)).status).toBe(204);
     await s.world.clock.advance(5000);
-    expect(await s.compute.volumes.list()).toHaveLength(1);
+    expect(await s.compute.volumes!.list()).toHaveLength(1);
     await s.compute.remove("w");
     await s.world.clock.advance(5000);
-    expect(await s.compute.volumes.list()).toEqual([]);
+    expect(await s.compute.volumes!.list()).toEqual([]);
   });
 
   test("volumes go with their account, contents too", async () => {
@@ -209,31 +209,31 @@ describe("delete", () => {
     const stranger = (await s.world.services.accounts.list()).find(({ id }) => id !== s.world.owner.account)!;
     await s.world.services.accounts.delete(stranger.id);
     await s.world.clock.advance(5000);
-    expect((await s.compute.volumes.list()).map(({ id }) => id)).toEqual([kept]);
+    expect((await s.compute.volumes!.list()).map(({ id }) => id)).toEqual([kept]);
   });
 });
 
 describe("whatever ends the server in between", () => {
   test("a volume that is on record alone is made by the next", async () => {
     await using s = await setup();
-    s.compute.volumes.create = () => Promise.reject(new Error("the disk is full"));
+    s.compute.volumes!.create = () => Promise.reject(new Error("the disk is full"));
     const { status, json } = await create(s.world);
     expect([status, json.sizeEnforced]).toEqual([201, false]);
     await s.world.abandon();
     const compute = s.compute.restarted();
     await using next = await setupWorld({ store: s.world.store, found: s.world, compute: () => compute });
     await next.clock.advance(5000);
-    expect(await compute.volumes.list()).toEqual([{ id: json.id, sizeGb: 50, sizeEnforced: true }]);
+    expect(await compute.volumes!.list()).toEqual([{ id: json.id, sizeGb: 50, sizeEnforced: true }]);
     expect((await next.call("GET", `${VOLUMES}/${json.id}`)).json).toMatchObject({ sizeEnforced: true });
   });
 
   test("one whose contents are gone is not made anew", async () => {
     await using s = await setup();
     const id = await made(s.world);
-    await s.compute.volumes.remove(id);
+    await s.compute.volumes!.remove(id);
     await s.world.call("PATCH", `${VOLUMES}/${id}`, { body: { size: 60 } });
     await s.world.clock.advance(5000);
-    expect(await s.compute.volumes.list()).toEqual([]);
+    expect(await s.compute.volumes!.list()).toEqual([]);
     expect(s.world.logged.join("\n")).toContain("is not where it was made");
   });
 });
@@ -243,7 +243,7 @@ describe("with several nodes", () => {
   async function nodes({ shared = false } = {}) {
     const store = new MemoryStore();
     const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
-    const fake = { capabilities: { sharedVolumes: shared, volumeSizes: !shared } };
+    const fake = { can: { sharedVolumes: shared, volumeSizes: !shared } };
     const storage: FakeStorage = new Map();
     const first = await setup({ store, signals, machine: "first", fake: { ...fake, storage } });
     const larger = { ...fake, capacity: { diskGb: 5000 }, storage: shared ? storage : new Map() };
@@ -263,25 +263,25 @@ describe("with several nodes", () => {
     await using both = await nodes();
     const id = await made(both.first.world);
     await both.first.world.clock.advance(5000);
-    expect(await both.second.compute.volumes.list()).toEqual([{ id, sizeGb: 50, sizeEnforced: true }]);
+    expect(await both.second.compute.volumes!.list()).toEqual([{ id, sizeGb: 50, sizeEnforced: true }]);
     await both.first.world.call("PATCH", `${VOLUMES}/${id}`, { body: { size: 60 } });
     await both.first.world.clock.advance(5000);
-    expect(await both.second.compute.volumes.find(id)).toMatchObject({ sizeGb: 60 });
+    expect(await both.second.compute.volumes!.find(id)).toMatchObject({ sizeGb: 60 });
     expect((await both.first.world.call("GET", `${VOLUMES}/${id}`)).json.sizeEnforced).toBe(true);
     await both.first.world.call("DELETE", `${VOLUMES}/${id}`);
     await both.first.world.clock.advance(5000);
-    expect(await both.second.compute.volumes.list()).toEqual([]);
-    expect(await both.first.compute.volumes.list()).toEqual([]);
+    expect(await both.second.compute.volumes!.list()).toEqual([]);
+    expect(await both.first.compute.volumes!.list()).toEqual([]);
   });
 
   test("one on shared storage is made once, by whoever is first", async () => {
     await using both = await nodes({ shared: true });
     const id = await made(both.second.world);
     const found = { id, sizeGb: 50, shared: true, sizeEnforced: false };
-    expect(await both.first.compute.volumes.list()).toEqual([found]);
+    expect(await both.first.compute.volumes!.list()).toEqual([found]);
     await both.first.world.call("DELETE", `${VOLUMES}/${id}`);
     await both.first.world.clock.advance(5000);
-    expect(await both.second.compute.volumes.list()).toEqual([]);
+    expect(await both.second.compute.volumes!.list()).toEqual([]);
   });
 });
 

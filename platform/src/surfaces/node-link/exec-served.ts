@@ -79,7 +79,7 @@ class ServedExecution {
     if (kind === "stdin") execution.stdin.write(payload, () => this.#wire.taken("stdin", payload.length));
     else if (kind === "end") execution.stdin.end();
     else if (kind === "resize") this.#do(execution.resize(assertValid(size, jsonIn(payload)) as TerminalSize));
-    else if (kind === "signal") this.#do(execution.signal(signalIn(payload)));
+    else if (kind === "signal") this.#do(execution.signal?.(signalIn(payload)) ?? Promise.resolve());
   }
 
   /** What does not come of it, such as a signal to a program that has ended, is no reason to hang it up. */

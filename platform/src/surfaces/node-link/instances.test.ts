@@ -75,7 +75,7 @@ test("a program is asked for with all that belongs to it, talks both ways and te
   await resized;
   expect(sizes).toEqual([{ columns: 100, rows: 30 }]);
   program.onSignal = (name) => program.end({ code: name === "SIGTERM" ? 5 : 6 });
-  await execution.signal("SIGTERM");
+  await execution.signal!("SIGTERM");
   expect(await execution.exit).toMatchObject({ code: 5 });
 });
 
@@ -111,7 +111,7 @@ test("a program whose output nobody reads waits, and hears signals all the same;
   const told = new Promise((resolve) => {
     program.onSignal = resolve;
   });
-  await execution.signal("SIGUSR1");
+  await execution.signal!("SIGUSR1");
   expect(await told).toBe("SIGUSR1");
   program.input.resume();
   execution.stderr.resume();
@@ -143,7 +143,7 @@ test("an instance that ends ends it, on both nodes", async () => {
 test("what the driver refuses is refused with its reason", async () => {
   const { nodes, id, calls, peer } = await setup();
   await using _ = nodes;
-  await nodes.first.compute.freeze(id);
+  await nodes.first.compute.freezing!.freeze(id);
   await expect(calls.exec(peer, id, { cmd: ["x"] })).rejects.toThrow(ExecRefused);
   await expect(calls.exec(peer, id, { cmd: ["x"] })).rejects.toThrow("frozen");
   await expect(calls.exec(peer, id, { cmd: [] })).rejects.toThrow("no command");

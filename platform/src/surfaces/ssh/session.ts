@@ -122,6 +122,7 @@ export class SshSession {
   #signal(name: string): boolean {
     if (!this.#execution || !SIGNAL.test(name)) return false;
     if (this.#signals.spend(1, this.#parts.clock.monotonic()) > 0) return false;
+    if (!this.#execution.signal) return false;
     floating(this.#execution.signal(`SIG${name}` as NodeJS.Signals), () => {});
     return true;
   }

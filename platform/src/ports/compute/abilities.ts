@@ -1,0 +1,49 @@
+/** What drivers may be able to do beyond running programs: each ability is a small interface of its own, with a conformance suite of its own. */
+import type { Again } from "./again.ts";
+import type { Executing } from "./execution.ts";
+import type { Freezing } from "./freezing.ts";
+import type { Networks } from "./groups.ts";
+import type { Preparing } from "./images.ts";
+import type { Link } from "./link.ts";
+import type { Publishing } from "./publish.ts";
+import type { Metering } from "./stats.ts";
+import type { Volumes } from "./volumes.ts";
+import type { DiskWriters } from "./writers.ts";
+
+/** One that is absent is one that the driver lacks: nobody has to try. */
+export interface Abilities {
+  /** Without it the driver brings images by itself, once an instance is accepted, and tells how far it is there. */
+  readonly preparing?: Preparing | undefined;
+  readonly freezing?: Freezing | undefined;
+  readonly again?: Again | undefined;
+  readonly networks?: Networks | undefined;
+  readonly exec?: Executing | undefined;
+  readonly stats?: Metering | undefined;
+  readonly publishing?: Publishing | undefined;
+  readonly volumes?: Volumes | undefined;
+  /** Without it nothing that its instances write is on the disk of the data folder. */
+  readonly writers?: DiskWriters | undefined;
+  /** Without it workers must be told where they reach the server. */
+  readonly link?: Link | undefined;
+}
+
+export type Ability = keyof Abilities;
+
+/** Why abilities are lacking, in words for people, as far as the driver knows. */
+export type Lacks = Readonly<Partial<Record<Ability, string>>>;
+
+const WORDS: Record<Ability, string> = {
+  preparing: "this driver brings images by itself",
+  freezing: "this driver cannot freeze",
+  again: "this driver starts nothing again",
+  networks: "this driver has no networks of their own for instances",
+  exec: "this driver runs no further programs",
+  stats: "this driver cannot tell what instances use",
+  publishing: "this driver publishes no ports",
+  volumes: "this driver has no volumes",
+  writers: "this driver's disk is not that of the data folder",
+  link: "this driver's instances reach the server by other ways",
+};
+
+export const whyLacking = ({ lacks }: { readonly lacks?: Lacks | undefined }, ability: Ability): string =>
+  lacks?.[ability] ?? WORDS[ability];
