@@ -1,5 +1,5 @@
 /** The ability to start the program of an instance that has ended once more, on what it wrote to its own disk. */
-import type { Instance, InstanceSpec } from "./compute.ts";
+import type { Instance, InstanceSpec } from "./instance.ts";
 
 export interface Again {
   /** The program gets the variables of this boot; else those of its first. */

@@ -1,77 +1,15 @@
 /** The compute port: programs that run as instances on a machine or in a cluster, each known by an id that its owner chose. */
 import type { Duplex } from "node:stream";
 import type { Abilities, Lacks } from "./abilities.ts";
-import type { Exit } from "./exit.ts";
-import type { Membership } from "./groups.ts";
-import type { ImageFacts, RegistryCredential } from "./images.ts";
-import type { Publish, Published } from "./publish.ts";
-import type { Mount } from "./volumes.ts";
+import type { ImageFacts } from "./images.ts";
+import type { GpuWish, Instance, InstanceSpec } from "./instance.ts";
 
 export type { Exit } from "./exit.ts";
 
 export type { RegistryCredential } from "./images.ts";
+export type { GpuWish, Instance, InstanceKind, InstanceLimits, InstanceSpec, InstanceState } from "./instance.ts";
 export { StartRefused } from "./refusal.ts";
 export type { Mount } from "./volumes.ts";
-
-/** Workers end with the server that runs them; Pods and members of clusters stay. */
-export type InstanceKind = "worker" | "pod" | "member";
-
-export interface InstanceSpec {
-  kind: InstanceKind;
-  account: string;
-  /** The endpoint or Pod that it runs for. */
-  owner: string;
-  /** `host:/abs/dir`, or the reference of a container image. */
-  image: string;
-  /** What opens the registry of the image, for a driver that brings images by itself. */
-  credential?: RegistryCredential | undefined;
-  entrypoint: readonly string[];
-  cmd: readonly string[];
-  /** Complete and resolved: the driver adds only what the program's place needs, such as `PATH`. */
-  env: Readonly<Record<string, string>>;
-  limits: InstanceLimits;
-  /** GPUs that are this instance's alone; which devices they are is the driver's choice. */
-  gpu?: GpuWish;
-  /** The box of `capacity()` that it was given room on; a driver of a single box needs none. */
-  box?: string;
-  /** Ports that `dial` may reach. */
-  ports: readonly number[];
-  /** Ports that anybody reaches at the machine's addresses, where the driver has `publishing`. */
-  publish?: readonly Publish[];
-  /** Of volumes that are there, where the driver has `volumes`. */
-  mounts?: readonly Mount[];
-  /** Where the driver has `networks`. */
-  group?: Membership;
-}
-
-export interface InstanceLimits {
-  vcpu: number;
-  memoryMb: number;
-  diskGb: number;
-}
-
-export type InstanceState = "running" | "frozen" | "exited";
-
-export interface Instance {
-  id: string;
-  kind: InstanceKind;
-  owner: string;
-  state: InstanceState;
-  startedAt: number;
-  /** Where the other members of its group reach it, while it runs. */
-  address?: string;
-  exit?: Exit;
-  /** GPUs that it holds, by the names that the driver has for them; absent where it has none or the driver cannot tell. */
-  devices?: readonly string[];
-  /** Where what it publishes is reached: the same for as long as it has not ended. Absent when it publishes nothing. */
-  published?: readonly Published[];
-}
-
-/** So many GPUs of one type, as the catalog names it. */
-export interface GpuWish {
-  type: string;
-  count: number;
-}
 
 /** One device, as drivers that give out devices know it. */
 export interface Gpu {
