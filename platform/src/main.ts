@@ -1,4 +1,5 @@
 /** The composition root: reads settings, picks adapters, starts. With `storage.ts`, `installation.ts` and `this-machine.ts` of `composition`, all that knows concrete classes. */
+
 import type { AddressInfo } from "node:net";
 import pino from "pino";
 import manifest from "../package.json" with { type: "json" };
@@ -14,6 +15,8 @@ import { openSsh } from "./composition/ssh-port.ts";
 import { enter, findDamage, openLimits, openLogs, openQueue } from "./composition/storage.ts";
 import { lastingId, openHost, openMachine } from "./composition/this-machine.ts";
 import { countUnderWay, endingText } from "./composition/under-way.ts";
+import { Duties } from "./kernel/duties.ts";
+import { named } from "./kernel/failed.ts";
 import { floating } from "./kernel/floating.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
@@ -56,7 +59,10 @@ export interface RunningServer extends AsyncDisposable {
 }
 
 export async function serve(settings: Settings, given: Partial<Surroundings> = {}): Promise<RunningServer> {
-  const parts = { ...real, log: given.log ?? createLog(settings.logLevel), ...given };
+  const around = { ...real, log: given.log ?? createLog(settings.logLevel), ...given };
+  const duties = new Duties(around);
+  const { failed } = duties;
+  const parts = { ...around, duties, failed };
   await using opened = new AsyncDisposableStack();
   opened.use(await readCatalog(settings));
   let url = "";
@@ -75,9 +81,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
     opening,
     loadApp(),
   ]);
-  const logs = opened.use(
-    await openLogs(settings, (error) => parts.log.error({ err: error }, "a worker's log could not be written"), disk),
-  );
+  const logs = opened.use(await openLogs(settings, named(failed, "write logs"), disk));
   const found = await queue.find(suspects, parts.clock.now());
   const missing = suspects.filter((_, index) => found[index] === undefined);
   if (missing.length > 0) parts.log.error({}, missingText(missing));

@@ -1,6 +1,8 @@
 /** What the application stands on: its ports, the settings that concern it, and who of several nodes does a duty. */
+
 import type { Answered } from "../guards/perform.ts";
 import type { Post } from "../jobs/webhooks.ts";
+import type { Duties } from "../kernel/duties.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Room } from "../kernel/room.ts";
 import type { NodeIdentity } from "../machines/machines.ts";
@@ -34,6 +36,8 @@ export interface AppParts extends Surroundings {
   machines?: readonly OwnMachine[];
   /** Who this node is to others on the same store. */
   node: NodeIdentity;
+  /** The roll of background duties; made for the application where nobody else notes any. */
+  duties?: Duties;
   /** Why nothing new is taken on; undefined when all is well. */
   refusal?: () => string | undefined;
   /** Which images endpoints cannot have here. */

@@ -12,6 +12,8 @@ import { Sweeper } from "../jobs/sweeper.ts";
 import { Webhooks } from "../jobs/webhooks.ts";
 import { WorkerDesk } from "../jobs/worker-desk.ts";
 import { every } from "../kernel/background.ts";
+import { Duties } from "../kernel/duties.ts";
+import { named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import { problem } from "../kernel/problem.ts";
 import { Room } from "../kernel/room.ts";
@@ -104,11 +106,12 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   loadValidation();
   const { clock, log, logs, queue } = parts;
   const { payloadLimits } = settings;
-  const failed = (error: unknown) => log.error({ err: error }, "a background duty failed");
+  const { duties = new Duties(parts) } = parts;
+  const { failed } = duties;
   const authenticator = new Authenticator({ ...parts, failed, ...services });
   const { rateLimits: policy, anonymousLimits: anonymous } = settings;
   const limiter = new RateLimiter({ ...parts, policy, anonymous });
-  const doorkeeper = new Doorkeeper({ clock, most: settings.connections });
+  const doorkeeper = new Doorkeeper({ clock, failed, most: settings.connections });
   const { room = new Room({ clock, bytes: bodyMemory(settings.bodiesMb, payloadLimits) }) } = parts;
   const large = new LargeJson();
   const { audit } = services;
@@ -165,9 +168,19 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const logReaders = new LogReaders({ clock, most: settings.logReaders });
   const overruns = desk.overruns;
   const workers = new WorkerService({ ...parts, ...services, requests, elsewhere, overruns, silentSince });
-  const expiring = every(clock, HOUR_MS, (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS), failed);
-  const removing = every(clock, FINISH_REMOVALS_MS, () => services.removals.finishAll(), failed);
-  floating(removing.soon(), failed);
+  const expiring = every(
+    clock,
+    { name: "expire logs", everyMs: HOUR_MS },
+    (now) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS),
+    failed,
+  );
+  const removing = every(
+    clock,
+    { name: "finish removals", everyMs: FINISH_REMOVALS_MS },
+    () => services.removals.finishAll(),
+    failed,
+  );
+  floating(removing.soon(), named(failed, "finish removals"));
   const repricing = new Repricing({ ...parts, ...services, failed, mine: leaseOf("prices", parts) });
 
   const rest = restV2Surface(authenticator);
@@ -207,7 +220,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
   const otherInstances = node && new OtherInstances({ calls, peers });
   const shells = new Shells({ ...services, workers, own: executions, elsewhere: otherInstances });
   const terminals = new TerminalService({ ...services, shells, publicUrl: () => endpoints.publicUrl() });
-  const terminalSurface = new Terminals({ clock, log, doorkeeper, terminals });
+  const terminalSurface = new Terminals({ clock, log, failed, doorkeeper, terminals });
   const { sshAddress, connections } = settings;
   const sshAround = { own, shells, elsewhere: otherInstances, used, sshAddress, connections, failed };
   const ssh = openSshListener({ ...parts, ...services, ...sshAround });
@@ -261,7 +274,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     await fleet?.roll();
     return (await fleet?.machines.known()) ?? { nodes: [], machines: [] };
   };
-  const installation = new InstallationService({ ...services, known });
+  const installation = new InstallationService({ ...services, known, duties, node: parts.node.id });
   const offered = {
     ...services,
     installation,

@@ -1,6 +1,7 @@
 /** What reads and writes an installation's data, with or without a server around it: every service, once. */
 
 import type { Clock } from "../kernel/clock.ts";
+import type { Failed } from "../kernel/failed.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
 import { Drains } from "../machines/drains.ts";
@@ -42,6 +43,8 @@ export interface Surroundings {
   clock: Clock;
   random: Random;
   log: Log;
+  /** Hears of background duties; by default they are in the log. */
+  failed?: Failed;
 }
 
 /** What reads and writes an installation's data, with or without a server around it. */

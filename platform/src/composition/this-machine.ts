@@ -127,7 +127,7 @@ async function driversWith(
 
 export async function openHost(
   settings: Settings,
-  { clock, log }: Surroundings,
+  { clock, log, failed }: Surroundings,
   isOwners: IsOwners,
 ): Promise<HostCompute | undefined> {
   if (settings.compute === "none") return undefined;
@@ -136,6 +136,7 @@ export async function openHost(
     ...volumeFolders(settings),
     clock,
     log,
+    ...(failed && { failed }),
     gpus: settings.gpus,
     gpuTypes: gpuTypeIds(),
     onLoopback: isLoopback(settings.host),
@@ -172,7 +173,7 @@ async function openContainers(
   settings: Settings,
   installation: string,
   host: HostCompute,
-  { clock, log, isOwners }: Surroundings & { isOwners: IsOwners },
+  { clock, log, failed, isOwners }: Surroundings & { isOwners: IsOwners },
 ): Promise<DockerCompute> {
   const [box] = await host.capacity();
   return DockerCompute.open({
@@ -184,6 +185,7 @@ async function openContainers(
     publishedPorts: halves(settings.publishedPorts)[1],
     clock,
     log,
+    ...(failed && { failed }),
     devices: host.devices,
     leave: host.isolation.leave,
     isOwners,

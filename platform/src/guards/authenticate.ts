@@ -1,7 +1,9 @@
 /** Authentication: from the text of an Authorization header to the caller it stands for. */
+
 import { every } from "../kernel/background.ts";
 import type { Caller } from "../kernel/caller.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { KEY_SHAPE, keyDigest } from "../kernel/ids.ts";
 import { problem } from "../kernel/problem.ts";
 import { Remembered } from "../kernel/remembered.ts";
@@ -15,6 +17,7 @@ import type { PodKeys } from "../resources/pods/keys.ts";
 /** A key revoked by another process or node stops working within this time. */
 const REMEMBERED_MS = 1000;
 const NOTE_USES_EVERY_MS = 60_000;
+const NOTE_USES = "note when keys were used";
 
 interface Use {
   account: string;
@@ -32,12 +35,12 @@ export class Authenticator implements AsyncDisposable {
   /** Of programs: those of workers and of Pods. */
   readonly #programKeys: readonly Pick<WorkerKeys | PodKeys, "knownCaller" | "findCaller">[];
   readonly #accounts: Accounts;
-  readonly #failed: (error: unknown) => void;
+  readonly #failed: Failed;
 
   constructor(parts: {
     store: Store;
     clock: Clock;
-    failed: (error: unknown) => void;
+    failed: Failed;
     workerKeys: WorkerKeys;
     podKeys: PodKeys;
     accounts: Accounts;
@@ -50,7 +53,7 @@ export class Authenticator implements AsyncDisposable {
     this.#uses = new Collection(store, keyUses);
     this.#clock = clock;
     this.#known = new Remembered(clock, REMEMBERED_MS);
-    this.#noting = every(clock, NOTE_USES_EVERY_MS, () => this.noteUses(), failed);
+    this.#noting = every(clock, { name: NOTE_USES, everyMs: NOTE_USES_EVERY_MS }, () => this.noteUses(), failed);
   }
 
   /** `Authorization: Bearer <key>`, the only form that the REST surfaces take. */
@@ -94,7 +97,7 @@ export class Authenticator implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#noting[Symbol.asyncDispose]();
-    await this.noteUses().catch(this.#failed);
+    await this.noteUses().catch(named(this.#failed, NOTE_USES));
   }
 
   async #noteUse(id: string, account: string, at: number): Promise<void> {

@@ -1,5 +1,7 @@
 /** The job engine as its clients see it: submit, wait, read, cancel, retry, purge. */
+
 import type { Clock } from "../kernel/clock.ts";
+import type { Failed } from "../kernel/failed.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { jobId, jobIdParts } from "../kernel/ids.ts";
 import { type Problem, problem } from "../kernel/problem.ts";
@@ -52,7 +54,7 @@ export interface EngineParts {
   signals: Signals;
   clock: Clock;
   random: Random;
-  failed: (error: unknown) => void;
+  failed: Failed;
   /** A job came into the queue of this endpoint: the fleet may want to start a worker. On the way of every job. */
   wanted?: (endpoint: string) => void;
 }

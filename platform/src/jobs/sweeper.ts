@@ -1,6 +1,8 @@
 /** The sweeper repairs what crashed and removes what is over: one tick does everything that is due, and may be repeated. */
+
 import { every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import type { Failed } from "../kernel/failed.ts";
 import type { Queue } from "../ports/queue/queue.ts";
 import type { Engine } from "./engine.ts";
 
@@ -21,7 +23,7 @@ export class Sweeper implements AsyncDisposable {
     queue: Queue;
     engine: Engine;
     clock: Clock;
-    failed: (error: unknown) => void;
+    failed: Failed;
     mine?: (now: number) => Promise<boolean>;
   }) {
     this.#queue = parts.queue;
@@ -29,7 +31,7 @@ export class Sweeper implements AsyncDisposable {
     const { mine = async () => true } = parts;
     this.#ticking = every(
       parts.clock,
-      TICK_MS,
+      { name: "settle due jobs", everyMs: TICK_MS },
       async (now) => void ((await mine(now)) && (await this.tick(now))),
       parts.failed,
     );

@@ -2,6 +2,7 @@
 
 import { every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { wait } from "../kernel/wait.ts";
@@ -32,7 +33,7 @@ export class Waiters implements AsyncDisposable {
   readonly #signals: Signals;
   readonly #clock: Clock;
   readonly #look: (id: string) => Promise<Ended | undefined>;
-  readonly #failed: (error: unknown) => void;
+  readonly #failed: Failed;
   readonly #looking: AsyncDisposable | undefined;
 
   /** `look` reads a job that ended elsewhere; undefined while it has not ended. */
@@ -40,14 +41,19 @@ export class Waiters implements AsyncDisposable {
     signals: Signals;
     clock: Clock;
     look: (id: string) => Promise<Ended | undefined>;
-    failed: (error: unknown) => void;
+    failed: Failed;
   }) {
     this.#signals = parts.signals;
     this.#clock = parts.clock;
     this.#look = parts.look;
     this.#failed = parts.failed;
     if (!parts.signals.reliable)
-      this.#looking = every(parts.clock, LOOK_EVERY_MS, () => this.lookAgain(), parts.failed);
+      this.#looking = every(
+        parts.clock,
+        { name: "look for ended jobs", everyMs: LOOK_EVERY_MS },
+        () => this.lookAgain(),
+        parts.failed,
+      );
   }
 
   get size(): number {
@@ -66,7 +72,9 @@ export class Waiters implements AsyncDisposable {
     // Where every end is made in this process, the engine and the desk tell of it; with other nodes it is heard of by signals.
     const stopListening = this.#signals.reliable
       ? () => undefined
-      : this.#signals.listen(`ended:${id}`, () => floating(this.#lookAt(id), this.#failed));
+      : this.#signals.listen(`ended:${id}`, () =>
+          floating(this.#lookAt(id), named(this.#failed, "look for ended jobs")),
+        );
     const waiting = this.#waiting.get(id) ?? new Set();
     this.#waiting.set(id, waiting.add(heard));
     return { ended, leave };

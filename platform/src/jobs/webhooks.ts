@@ -1,6 +1,8 @@
 /** Webhooks: the outbox read and sent, three times at most, until each target has been told; accounts and targets take turns. */
+
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { MIB } from "../kernel/operation.ts";
@@ -23,6 +25,7 @@ export type Post = (
 
 /** Messages are sent when they are written; a look now and then finds those that are due again, or whose signal was lost. */
 const TICK_MS = 1000;
+const WEBHOOKS = "send webhooks";
 /** An account's turn is over after so many messages. */
 const A_TURN = 4;
 /** A look ends after so many turns: who has the duty, and who has something to tell, must be asked again. */
@@ -58,7 +61,7 @@ export interface WebhookParts {
   secret?: string;
   /** Of many nodes, the one that sends; asked at each look, and taken to hold until the next. */
   mine?: (now: number) => Promise<boolean>;
-  failed: (error: unknown) => void;
+  failed: Failed;
 }
 
 const findHere: FindInput = async (body) => inputBytes(body);
@@ -88,7 +91,7 @@ export class Webhooks implements AsyncDisposable {
       this.#isMine = await mine(now);
       if (this.#isMine) await this.tick(now);
     };
-    this.#ticking = every(parts.clock, TICK_MS, look, parts.failed);
+    this.#ticking = every(parts.clock, { name: WEBHOOKS, everyMs: TICK_MS }, look, parts.failed);
     this.#stopListening = parts.signals.listen("outbox", () => this.#hear());
   }
 
@@ -112,7 +115,7 @@ export class Webhooks implements AsyncDisposable {
   #hear(): void {
     if (!this.#isMine || this.#listed > MANY_ENDPOINTS) return;
     this.#heard = true;
-    floating(this.#ticking.soon(), this.#parts.failed);
+    floating(this.#ticking.soon(), named(this.#parts.failed, WEBHOOKS));
   }
 
   async #list(now: number): Promise<void> {
@@ -164,7 +167,7 @@ export class Webhooks implements AsyncDisposable {
       throw error;
     }
     const sending = this.#send(message, turn.account)
-      .catch(failed)
+      .catch(named(failed, WEBHOOKS))
       .finally(() => {
         this.#sending.delete(sending);
         ended();
@@ -176,7 +179,7 @@ export class Webhooks implements AsyncDisposable {
   /** The endpoint may have more for the target, and its account for others. */
   #goOn({ account, endpoint }: Turn): void {
     this.#rounds.add(account, endpoint);
-    if (this.#isMine) floating(this.#ticking.soon(), this.#parts.failed);
+    if (this.#isMine) floating(this.#ticking.soon(), named(this.#parts.failed, WEBHOOKS));
   }
 
   async #send({ job: id, url, tries }: Outgoing, account: string): Promise<void> {

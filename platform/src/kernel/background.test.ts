@@ -3,6 +3,8 @@ import { expect, test } from "vitest";
 import { every } from "./background.ts";
 import { FakeClock } from "./clock.ts";
 
+const each = (everyMs: number) => ({ name: "count ticks", everyMs });
+
 function setup() {
   const clock = new FakeClock(0);
   const ticks: number[] = [];
@@ -19,7 +21,7 @@ function slowTick() {
 
 test("a duty runs once per interval, first after one interval", async () => {
   const { clock, ticks, tick, failed } = setup();
-  await using _duty = every(clock, 100, tick, failed);
+  await using _duty = every(clock, each(100), tick, failed);
   await clock.advance(99);
   expect(ticks).toEqual([]);
   await clock.advance(201);
@@ -29,7 +31,7 @@ test("a duty runs once per interval, first after one interval", async () => {
 test("the interval counts from the end of a run, so runs never overlap", async () => {
   const { clock, failed } = setup();
   const { tick, ends } = slowTick();
-  const duty = every(clock, 100, tick, failed);
+  const duty = every(clock, each(100), tick, failed);
   await clock.advance(500);
   expect(ends).toHaveLength(1);
   ends[0]!();
@@ -49,7 +51,7 @@ test("a run that fails again and again is tried less often, up to a bound, until
     ticks.push(now);
     if (broken) throw new Error(`at ${now}`);
   };
-  await using _duty = every(clock, 4000, tick, failed);
+  await using _duty = every(clock, each(4000), tick, failed);
   await clock.advance(4000 + 4000 + 8000 + 10_000 + 10_000);
   expect(ticks).toEqual([4000, 8000, 16_000, 26_000, 36_000]);
   broken = false;
@@ -64,7 +66,7 @@ test("a duty that comes seldom is not tried more often because it fails", async 
     ticks.push(now);
     throw new Error("no");
   };
-  await using _duty = every(clock, 3_600_000, tick, failed);
+  await using _duty = every(clock, each(3_600_000), tick, failed);
   await clock.advance(3 * 3_600_000);
   expect(ticks).toHaveLength(3);
 });
@@ -73,7 +75,7 @@ test("a failing run is reported, and the next one comes all the same", async () 
   const { clock, ticks, failures, failed } = setup();
   await using _duty = every(
     clock,
-    100,
+    each(100),
     (now) => {
       ticks.push(now);
       throw new Error(`at ${now}`);
@@ -87,7 +89,7 @@ test("a failing run is reported, and the next one comes all the same", async () 
 
 test("soon runs the duty now, and the interval starts anew", async () => {
   const { clock, ticks, tick, failed } = setup();
-  await using duty = every(clock, 100, tick, failed);
+  await using duty = every(clock, each(100), tick, failed);
   await clock.advance(60);
   await duty.soon();
   expect(ticks).toEqual([60]);
@@ -99,7 +101,7 @@ test("soon runs the duty now, and the interval starts anew", async () => {
 test("soon during a run waits for it and runs once more, however many ask", async () => {
   const { clock, failed } = setup();
   const { tick, ends } = slowTick();
-  const duty = every(clock, 100, tick, failed);
+  const duty = every(clock, each(100), tick, failed);
   await clock.advance(100);
   const asked = Promise.all([duty.soon(), duty.soon(), duty.soon()]);
   await clock.advance(0);
@@ -115,7 +117,7 @@ test("soon during a run waits for it and runs once more, however many ask", asyn
 
 test("ending a duty leaves no timer", async () => {
   const { clock, ticks, tick, failed } = setup();
-  const duty = every(clock, 100, tick, failed);
+  const duty = every(clock, each(100), tick, failed);
   await duty[Symbol.asyncDispose]();
   expect(clock.waiting).toBe(0);
   await duty.soon();
@@ -126,7 +128,7 @@ test("ending a duty leaves no timer", async () => {
 test("ending a duty waits for the run in progress and drops one that was asked for", async () => {
   const { clock, failed } = setup();
   const { tick, ends } = slowTick();
-  const duty = every(clock, 100, tick, failed);
+  const duty = every(clock, each(100), tick, failed);
   await clock.advance(100);
   const asked = duty.soon();
   let ended = false;

@@ -1,5 +1,6 @@
 /** Background duties: each is a `tick(now)` that is safe to repeat; the loop around it is written once, here. */
 import type { Clock, Timer } from "./clock.ts";
+import { type Failed, named } from "./failed.ts";
 import { floating } from "./floating.ts";
 
 export interface Duty extends AsyncDisposable {
@@ -10,13 +11,20 @@ export interface Duty extends AsyncDisposable {
 /** A duty that fails again and again is tried less often, but never less than this. */
 const LONGEST_BACK_OFF_MS = 10_000;
 
-/** `failed` hears of each run that fails. */
+/** Its name stands in logs and before the operator: it says what is done, such as "end overdue jobs". */
+export interface DutyKind {
+  name: string;
+  everyMs: number;
+}
+
+/** `failed` hears of each run that fails, and its roll, if it has one, of every run. */
 export function every(
   clock: Clock,
-  intervalMs: number,
+  { name, everyMs: intervalMs }: DutyKind,
   tick: (now: number) => Promise<void> | void,
-  failed: (error: unknown) => void,
+  failed: Failed,
 ): Duty {
+  const notes = failed.roll?.enter(name, intervalMs);
   let timer: Timer | undefined;
   let running: Promise<void> | undefined;
   let disposed = false;
@@ -24,12 +32,15 @@ export function every(
 
   async function run(): Promise<void> {
     timer?.cancel();
+    notes?.began();
     try {
       await tick(clock.now());
       failures = 0;
+      notes?.went();
     } catch (error) {
       failures++;
-      failed(error);
+      if (notes) notes.failed(error);
+      else failed(error, name);
     }
     if (!disposed) startAfter(pauseMs());
   }
@@ -40,7 +51,7 @@ export function every(
   }
 
   function startAfter(delayMs: number): void {
-    timer = clock.after(delayMs, () => floating(start(), failed));
+    timer = clock.after(delayMs, () => floating(start(), named(failed, name)));
   }
 
   function start(): Promise<void> {
@@ -60,6 +71,7 @@ export function every(
       disposed = true;
       timer?.cancel();
       await running;
+      notes?.[Symbol.dispose]();
     },
   };
 }

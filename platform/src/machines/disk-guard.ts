@@ -1,6 +1,8 @@
 /** Keeps programs from taking the last room of the data folder's disk: whoever writes there while it runs short is ended, with the reason. */
+
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, failedTo } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
@@ -23,6 +25,7 @@ type Sizes = Map<string, number>;
 export interface DiskGuardParts {
   clock: Clock;
   log: Log;
+  failed?: Failed;
   writers: DiskWriters;
   /** Of the data folder's file system. */
   room: () => Promise<DiskRoom>;
@@ -45,8 +48,13 @@ export class DiskGuard implements AsyncDisposable {
   constructor(parts: DiskGuardParts) {
     this.#parts = parts;
     const { clock, log } = parts;
-    const failed = (error: unknown) => log.error({ err: error }, "looking after the room of the disk failed");
-    this.#duty = every(clock, LOOK_MS, () => this.#turn.run(() => this.#look()), failed);
+    const { failed = failedTo(log) } = parts;
+    this.#duty = every(
+      clock,
+      { name: "watch the room of the disk", everyMs: LOOK_MS },
+      () => this.#turn.run(() => this.#look()),
+      failed,
+    );
   }
 
   /** Why nothing is started; undefined while there is room. */

@@ -1,5 +1,7 @@
 /** The log of each instance: what its program writes, and what the platform says about it. */
+
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { LogPace } from "../machines/log-pace.ts";
 import type { Compute, Exit } from "../ports/compute/compute.ts";
 import type { Logs } from "../ports/logs/logs.ts";
@@ -24,7 +26,7 @@ export interface InstanceLogParts<T extends KeptInstance = KeptInstance> {
   compute: Compute;
   logs: Logs;
   clock: Clock;
-  failed: (error: unknown) => void;
+  failed: Failed;
   /** The stream that the lines of an instance are kept in. */
   streamOf: (instance: InstanceItem<T>) => string;
   /** Where a stream outlives what writes to it: what tells the output of one boot from that of the next, of words and dashes. */
@@ -35,7 +37,7 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
   readonly #compute: Compute;
   readonly #logs: Logs;
   readonly #clock: Clock;
-  readonly #failed: (error: unknown) => void;
+  readonly #failed: Failed;
   readonly #following = new Map<string, Following>();
   readonly #streamOf: InstanceLogParts<T>["streamOf"];
   readonly #bootOf: InstanceLogParts<T>["bootOf"];
@@ -55,7 +57,7 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
   follow(instance: InstanceItem<T>): void {
     if (this.#following.has(instance.id)) return;
     const stop = new AbortController();
-    const over = this.#collect(instance, stop.signal).catch(this.#failed);
+    const over = this.#collect(instance, stop.signal).catch(named(this.#failed, "collect what programs write"));
     this.#following.set(instance.id, { stop, over });
   }
 

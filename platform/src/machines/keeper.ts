@@ -1,5 +1,7 @@
 /** Keeps the instances of one kind on one machine as their records say: each step repeatable, one after the other for each instance. */
+
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { within } from "../kernel/wait.ts";
@@ -31,7 +33,7 @@ export interface KeeperParts<T extends KeptInstance> {
   compute: Compute;
   clock: Clock;
   log: Log;
-  failed: (error: unknown) => void;
+  failed: Failed;
   trade: Trade<T>;
   /** When a process before this one last said that its machine was there; undefined when none did. */
   seenBefore: () => number | undefined;
@@ -74,7 +76,7 @@ export class InstanceKeeper<T extends KeptInstance> {
     }
     const entry = { again: false, over: Promise.resolve() };
     entry.over = this.#rounds(id, entry)
-      .catch(this.#parts.failed)
+      .catch(named(this.#parts.failed, this.#duty))
       .finally(() => this.#tended.delete(id));
     this.#tended.set(id, entry);
     return entry.over;
@@ -153,12 +155,16 @@ export class InstanceKeeper<T extends KeptInstance> {
     } while (entry.again && !this.#closed);
   }
 
+  get #duty(): string {
+    return `tend instances of kind ${this.#parts.trade.kind}`;
+  }
+
   #noticed(instance: Instance): void {
     const { trade, failed } = this.#parts;
     if (instance.kind !== trade.kind || instance.state !== "exited") return;
     if (instance.exit) this.#exits.set(instance.id, instance.exit);
     trade.exited(instance);
-    floating(this.tend(instance.id), failed);
+    floating(this.tend(instance.id), named(failed, this.#duty));
   }
 }
 

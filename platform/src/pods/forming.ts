@@ -1,8 +1,10 @@
 /** Makes one cluster of its members where its type asks for it: starts Ray or Slurm on each of them whose image has the programs. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Readable } from "node:stream";
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import { KIB } from "../kernel/operation.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
@@ -19,7 +21,7 @@ export interface FormingParts {
   clock: Clock;
   podRecords: PodRecords;
   podLog: InstanceLog<KeptPodInstance>;
-  failed: (error: unknown) => void;
+  failed: Failed;
 }
 
 const scripts: Record<ClusterRole, string> = {
@@ -55,7 +57,7 @@ export class Forming {
     const { bootedAt } = item.doc;
     if (seat.role === null || this.#done.get(item.id) === bootedAt) return;
     this.#done.set(item.id, bootedAt);
-    floating(this.#form(item, seat, seat.role), this.#parts.failed);
+    floating(this.#form(item, seat, seat.role), named(this.#parts.failed, "form clusters"));
   }
 
   forget(instance: string): void {

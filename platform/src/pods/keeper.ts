@@ -1,6 +1,7 @@
 /** Keeps the Pods of one machine as their records say: boots them, starts them again when they fail, ends them. */
 
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { tellable } from "../kernel/tellable.ts";
@@ -16,7 +17,7 @@ import { Forming } from "./forming.ts";
 
 export interface PodKeeperParts extends PodBooterParts {
   log: Log;
-  failed: (error: unknown) => void;
+  failed: Failed;
   seenBefore: () => number | undefined;
   /** There may be room for others. */
   left: () => void;
@@ -64,7 +65,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   /** What time alone brings: those that are to be started again, and what was not done when it was to be. */
   async tick(): Promise<void> {
     for (const { id, doc } of (await this.own()).values())
-      if (doc.state !== "RUNNING") floating(this.tend(id), this.#parts.failed);
+      if (doc.state !== "RUNNING") floating(this.tend(id), named(this.#parts.failed, "tend Pods"));
   }
 
   /** Nothing is begun any more. What runs goes on: the next process finds it. */
@@ -282,7 +283,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   }
 
   #again(id: string): void {
-    floating(this.tend(id), this.#parts.failed);
+    floating(this.tend(id), named(this.#parts.failed, "tend Pods"));
   }
 
   async removed({ owner }: Instance): Promise<void> {

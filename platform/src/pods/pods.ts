@@ -1,6 +1,8 @@
 /** Makes Pods exist: finds places for those that wait, lets the keeper of each machine act, and ends those whose time has come. */
+
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
@@ -39,7 +41,7 @@ export interface PodsParts
   signals: Signals;
   clock: Clock;
   log: Log;
-  failed: (error: unknown) => void;
+  failed: Failed;
   machines: readonly OwnMachine[];
   pods: PodService;
   podRemains: PodRemains;
@@ -64,6 +66,7 @@ interface Crew {
 }
 
 const TICK_MS = 1000;
+const PLAN = "plan Pods";
 const COMPARE_MS = 10_000;
 /** Another node may have to act. */
 const WORK = "pods:work" as const;
@@ -99,7 +102,12 @@ export class Pods implements AsyncDisposable {
   /** What was left is taken up again, and what is to run is started. */
   start(): void {
     const { clock, failed } = this.#parts;
-    this.#ticking = every(clock, TICK_MS, (now) => this.#turns.run(() => this.#tick(now)), failed);
+    this.#ticking = every(
+      clock,
+      { name: PLAN, everyMs: TICK_MS },
+      (now) => this.#turns.run(() => this.#tick(now)),
+      failed,
+    );
     this.#soon();
   }
 
@@ -125,7 +133,7 @@ export class Pods implements AsyncDisposable {
     await this.#turns.over;
     let left = 0;
     for (const { keeper, podLog } of this.#crews.values()) {
-      await keeper.close().catch(this.#parts.failed);
+      await keeper.close().catch(named(this.#parts.failed, "close Pods"));
       await podLog[Symbol.asyncDispose]();
       left += (await keeper.own()).size;
     }
@@ -198,7 +206,7 @@ export class Pods implements AsyncDisposable {
   #act(instance: PodInstance | undefined): void {
     const crew = this.#crews.get(instance?.doc.machine ?? "");
     if (this.#isClosed) return;
-    if (instance && crew) floating(crew.keeper.tend(instance.id), this.#parts.failed);
+    if (instance && crew) floating(crew.keeper.tend(instance.id), named(this.#parts.failed, "tend Pods"));
     else if (instance) this.#parts.signals.emit(WORK);
     else this.#lookAgain();
   }
@@ -210,6 +218,6 @@ export class Pods implements AsyncDisposable {
   }
 
   #soon(): void {
-    if (this.#ticking && !this.#isClosed) floating(this.#ticking.soon(), this.#parts.failed);
+    if (this.#ticking && !this.#isClosed) floating(this.#ticking.soon(), named(this.#parts.failed, PLAN));
   }
 }

@@ -1,9 +1,11 @@
 /** The disk of the data folder: how much room it has, some that is held back for the worst, and whether the folder is still there. */
+
 import { readFileSync, rmSync } from "node:fs";
 import { open, rm, stat, statfs } from "node:fs/promises";
 import { join } from "node:path";
 import { type Duty, every } from "../kernel/background.ts";
 import { type Clock, sleep } from "../kernel/clock.ts";
+import { type Failed, failedTo } from "../kernel/failed.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
 
@@ -99,6 +101,7 @@ export type StandStill = () => Promise<boolean>;
 interface Parts {
   clock: Clock;
   log: Log;
+  failed?: Failed;
   random: Random;
 }
 
@@ -117,16 +120,16 @@ export class DataDisk implements Disk, AsyncDisposable {
   #standStill: StandStill = async () => false;
   #releasing: Promise<boolean> | undefined;
 
-  private constructor(folder: string, inode: number, { clock, log, random }: Parts) {
+  private constructor(folder: string, inode: number, { clock, log, random, failed = failedTo(log) }: Parts) {
     this.#folder = folder;
     this.#inode = inode;
     this.#log = log;
     this.#random = random;
     this.#duty = every(
       clock,
-      LOOK_MS,
+      { name: "watch the disk of the data folder", everyMs: LOOK_MS },
       () => this.#look(),
-      (error) => log.error({ err: error }, "the disk of the data folder cannot be looked at"),
+      failed,
     );
   }
 

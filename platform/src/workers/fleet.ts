@@ -1,11 +1,11 @@
 /** The fleet makes workers exist: it wakes for what happens, looks at everything once a second, and lets planner and keeper act. */
-
 import type { Balancer } from "../balancing/balancer.ts";
 import { holderName, workerOf } from "../jobs/holder.ts";
 import type { WorkerCall, WorkerDesk } from "../jobs/worker-desk.ts";
 import type { WorkerEvents } from "../jobs/worker-events.ts";
 import { type Duty, every } from "../kernel/background.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
@@ -47,7 +47,7 @@ export interface FleetParts
   clock: Clock;
   random: Random;
   log: Log;
-  failed: (error: unknown) => void;
+  failed: Failed;
   desk: WorkerDesk;
   balancer: Balancer;
   endpoints: EndpointService;
@@ -67,7 +67,7 @@ export interface FleetParts
   mine?: (now: number) => Promise<boolean>;
 }
 
-const TICK_MS = 1000;
+const PLANNING = { name: "plan workers", everyMs: 1000 };
 const COMPARE_MS = 10_000;
 
 export class Fleet implements WorkerEvents, AsyncDisposable {
@@ -154,7 +154,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   /** Workers can reach the server from now on: what was left is recovered, and what is missing is started. */
   start(): void {
     const { clock, failed } = this.#parts;
-    this.#ticking = every(clock, TICK_MS, (now) => this.#planning.run(() => this.#tick(now)), failed);
+    this.#ticking = every(clock, PLANNING, (now) => this.#planning.run(() => this.#tick(now)), failed);
     this.#background(this.#ticking?.soon());
   }
 
@@ -225,9 +225,10 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     for (const stop of this.#stopListening) stop();
     await this.#ticking?.[Symbol.asyncDispose]();
     await this.#planning.over;
-    await this.#tellOthers().catch(this.#parts.failed);
+    const failed = named(this.#parts.failed, "end workers");
+    await this.#tellOthers().catch(failed);
     // Whatever fails here must not keep the rest of the server from ending; workers that are left end without it.
-    await Promise.all(this.#keepers().map((keeper) => keeper.shutDown().catch(this.#parts.failed)));
+    await Promise.all(this.#keepers().map((keeper) => keeper.shutDown().catch(failed)));
     for (const { rotation } of this.#crews.values()) rotation[Symbol.dispose]();
     for (const { workerLog } of this.#crews.values()) await workerLog[Symbol.asyncDispose]();
   }
@@ -394,6 +395,6 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   #background(work: Promise<void> | undefined): void {
-    if (work) floating(work, this.#parts.failed);
+    if (work) floating(work, named(this.#parts.failed, PLANNING.name));
   }
 }

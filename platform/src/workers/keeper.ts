@@ -4,6 +4,7 @@ import { holderName } from "../jobs/holder.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import { eachOf } from "../kernel/bounded.ts";
 import { sleep } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { tellable } from "../kernel/tellable.ts";
@@ -32,7 +33,7 @@ export interface KeeperParts extends BooterParts {
   desk: WorkerDesk;
   rotation: Rotation;
   log: Log;
-  failed: (error: unknown) => void;
+  failed: Failed;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
   warmUps: FleetWarmUps;
   /** When a process before this one last said that its machine was there; undefined when none did. */
@@ -86,7 +87,7 @@ export class Keeper implements Trade<KeptWorker> {
   }
 
   #background(work: Promise<void>): void {
-    floating(work, this.#parts.failed);
+    floating(work, named(this.#parts.failed, "tend workers"));
   }
 
   /** Brings a worker to where its record says it is, now or right after what is being done with it. */

@@ -1,8 +1,10 @@
 /** Workers of load-balancing endpoints between their start and their end: health-checked, and in the balancer while they are well. */
+
 import type { Duplex } from "node:stream";
 import type { Balancer } from "../balancing/balancer.ts";
 import { HealthCheck } from "../balancing/health-check.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import { listeningOf } from "../resources/endpoints/listening.ts";
 
@@ -41,7 +43,7 @@ export interface RotationParts {
   balancer: Balancer;
   /** A connection to a port of a worker. */
   dial(worker: string, port: number): Promise<Duplex>;
-  failed: (error: unknown) => void;
+  failed: Failed;
 }
 
 interface Rotated {
@@ -129,7 +131,7 @@ export class Rotation implements Disposable {
       if (isBusy)
         floating(
           drained.then(() => this.#listener.drained(worker)),
-          this.#parts.failed,
+          named(this.#parts.failed, "drain workers"),
         );
     }
     return isBusy;

@@ -55,8 +55,8 @@ export class Server {
     const queue = server.#watched(embedded);
     server.#queue = plant.queue?.(queue) ?? queue;
     const signals = new MemorySignals();
-    const failed = (error: unknown) => {
-      if (!isProblem(error, "unavailable")) world.trace.broken(`a background duty failed: ${(error as Error).stack}`);
+    const failed = (error: unknown, duty: string) => {
+      if (!isProblem(error, "unavailable")) world.trace.broken(`the duty "${duty}" failed: ${(error as Error).stack}`);
     };
     const parts = {
       queue: server.#queue,

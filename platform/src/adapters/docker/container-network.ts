@@ -1,6 +1,8 @@
 /** The containers' network as the driver uses it: made when it is needed, with the rules around it, which are looked after. */
+
 import { type Duty, every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { type Failed, failedTo } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
@@ -21,6 +23,8 @@ export interface ContainerNetworkOptions {
   publishedPorts?: PortRange;
   clock: Clock;
   log: Log;
+  /** Hears of duties; by default they are in the log. */
+  failed?: Failed;
 }
 
 /** Somebody may have flushed the rules, or removed the network. */
@@ -116,12 +120,12 @@ export class ContainerNetwork implements AsyncDisposable {
   }
 
   #lookAfter(): void {
-    const { clock, log } = this.#options;
+    const { clock, log, failed = failedTo(log) } = this.#options;
     this.#duty ??= every(
       clock,
-      RENEW_MS,
+      { name: "renew the rules around containers", everyMs: RENEW_MS },
       () => this.renew(),
-      (error) => log.warn({ err: error }, "the rules around containers could not be looked after"),
+      failed,
     );
   }
 

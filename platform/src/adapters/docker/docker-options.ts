@@ -1,5 +1,6 @@
 /** What the Docker driver is told. */
 import type { Clock } from "../../kernel/clock.ts";
+import type { Failed } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
@@ -24,6 +25,8 @@ export interface DockerOptions {
   publishedPorts?: PortRange;
   clock: Clock;
   log: Log;
+  /** Hears of duties; by default they are in the log. */
+  failed?: Failed;
   /** The machine's, shared with its other drivers; none by default. */
   devices?: Devices;
   ceilings?: boolean;

@@ -3,6 +3,7 @@
 import { dirname, join } from "node:path";
 import type { Duplex } from "node:stream";
 import { type Duty, every } from "../../kernel/background.ts";
+import { type Failed, failedTo } from "../../kernel/failed.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Lacks } from "../../ports/compute/abilities.ts";
 import type { Again } from "../../ports/compute/again.ts";
@@ -47,6 +48,7 @@ import type { VolumeImages } from "./volume-images.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 const LOOK_MS = 2_000;
+const LOOK_AFTER = "look after programs of this machine";
 const LOOKS_PER_RENEWAL = 15;
 
 export type { HostOptions } from "./host-options.ts";
@@ -155,7 +157,7 @@ export class HostCompute implements Compute {
     for (const id of (await this.#cgroups?.list()) ?? []) if (!this.#instances.has(id)) await this.#clear(id);
     await this.#scratches.sweep((id) => this.#instances.has(id));
     await this.#groups.recover();
-    this.#duty = every(this.#options.clock, LOOK_MS, () => this.#look(), this.#failed);
+    this.#duty = every(this.#options.clock, { name: LOOK_AFTER, everyMs: LOOK_MS }, () => this.#look(), this.#reports);
     await this.#watchdog.ensure();
   }
 
@@ -183,7 +185,12 @@ export class HostCompute implements Compute {
     await this.#watchdog.ensure();
   }
 
-  #failed = (error: unknown) => this.#options.log.error({ err: error }, "looking after instances failed");
+  get #reports(): Failed {
+    const { log, failed = failedTo(log) } = this.#options;
+    return failed;
+  }
+
+  #failed = (error: unknown) => this.#reports(error, LOOK_AFTER);
 
   #folderOf = (id: string) => new InstanceFolder(join(this.#options.folder, id));
 

@@ -1,5 +1,7 @@
 /** What the host driver is told, and by what the parts of one data folder are named on the machine. */
+
 import { createHash } from "node:crypto";
+import type { Failed } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { GpuMode } from "./gpus.ts";
 import type { LauncherOptions } from "./launcher.ts";
@@ -12,6 +14,8 @@ export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation" |
   /** Storage for volumes that other machines have too. */
   sharedVolumes?: string | undefined;
   log: Log;
+  /** Hears of duties; by default they are in the log. */
+  failed?: Failed;
   gpus: GpuMode;
   /** Names of the catalog's GPU types. */
   gpuTypes: readonly string[];

@@ -103,7 +103,7 @@ export async function openConnection(
   }
   const looking = every(
     kind.clock,
-    LOOK_EVERY_MS,
+    { name: "see that PostgreSQL answers", everyMs: LOOK_EVERY_MS },
     async () => void (await query("SELECT 1")),
     () => {},
   );

@@ -278,7 +278,7 @@ describe("nothing acknowledged is without its entry", () => {
     const { status, json } = await world.call("POST", SECRETS, { body: { name: "token", value: "v" } });
     // What was done is done, and is written.
     expect(status).toBe(201);
-    expect(world.logged.join()).toContain("a background duty failed");
+    expect(world.logged.join()).toContain('"duty":"write audit entries"');
     store.beforeCommit = () => {};
     expect(await listed(world)).toMatchObject([{ outcome: "unknown", resource: { type: "secrets", id: json.id } }]);
   });

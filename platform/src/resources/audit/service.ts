@@ -1,5 +1,7 @@
 /** The audit log: writes down each change of an account together with the change, and shows what was written. */
+
 import { type Clock, turn } from "../../kernel/clock.ts";
+import { type Failed, named } from "../../kernel/failed.ts";
 import { orderedId } from "../../kernel/ids.ts";
 import { isProblem, type Meaning } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
@@ -63,7 +65,7 @@ export class AuditLog {
   readonly #entries: Collection<KeptAuditEntry>;
   readonly #parts: AuditParts;
   readonly #pace: RefusalPace;
-  #failed: (error: unknown) => void = () => {};
+  #failed: Failed = () => {};
 
   constructor(parts: AuditParts) {
     this.#parts = parts;
@@ -77,7 +79,7 @@ export class AuditLog {
   }
 
   /** Says who hears of an outcome that could not be written: what was done is done, and its entry is there. */
-  onFailure(failed: (error: unknown) => void): void {
+  onFailure(failed: Failed): void {
     this.#failed = failed;
   }
 
@@ -131,7 +133,9 @@ export class AuditLog {
     if (left === undefined) return;
     const unkept = left > 0 ? `; ${left} more refusals before it were not kept` : "";
     const doc: KeptAuditEntry = { ...docOf(deed), outcome: "refused", reason: `${reason}${unkept}` };
-    await this.#entries.insert({ ...newEntry(this.#parts, deed.account), doc }).catch(this.#failed);
+    await this.#entries
+      .insert({ ...newEntry(this.#parts, deed.account), doc })
+      .catch(named(this.#failed, "write audit entries"));
   }
 
   /**
@@ -161,7 +165,9 @@ export class AuditLog {
 
   /** What was done is done, and it is written that it began: a caller who was told of a failure would do it again. */
   async #settle(entry: Entry, set: Pick<KeptAuditEntry, "outcome" | "reason">, made?: string): Promise<void> {
-    await this.#entries.patch(entry, { ...withResource(entry.doc, made), ...set }).catch(this.#failed);
+    await this.#entries
+      .patch(entry, { ...withResource(entry.doc, made), ...set })
+      .catch(named(this.#failed, "write audit entries"));
   }
 }
 

@@ -1,7 +1,9 @@
 /** Keeps the audit log within its bounds: entries go when their time is over, and the oldest of an account that has too many. */
+
 import { type Duty, every } from "../../kernel/background.ts";
 import { type Clock, turn } from "../../kernel/clock.ts";
 import type { LastSeen } from "../../kernel/cursor.ts";
+import type { Failed } from "../../kernel/failed.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Collection, type Selected } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
@@ -13,7 +15,7 @@ export interface AuditSweeperParts {
   store: Store;
   clock: Clock;
   random: Random;
-  failed: (error: unknown) => void;
+  failed: Failed;
   /** Whether it is this node's turn. */
   mine?: ((now: number) => Promise<boolean>) | undefined;
   days: number;
@@ -41,7 +43,12 @@ export class AuditSweeper implements AsyncDisposable {
     this.#parts = parts;
     this.#entries = new Collection(parts.store, auditEntries);
     this.#accounts = new Collection(parts.store, accounts);
-    this.#sweeping = every(parts.clock, EVERY_MS, (now) => this.sweep(now), parts.failed);
+    this.#sweeping = every(
+      parts.clock,
+      { name: "expire audit entries", everyMs: EVERY_MS },
+      (now) => this.sweep(now),
+      parts.failed,
+    );
   }
 
   async sweep(now: number): Promise<void> {

@@ -1,8 +1,10 @@
 /** What happens to a finalized batch: its requests become jobs, page by page, and are counted when they have ended. Every step may be repeated. */
+
 import { type Engine, RETENTION_MS } from "../../jobs/engine.ts";
 import { shortening } from "../../jobs/moves.ts";
 import { every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { type Failed, named } from "../../kernel/failed.ts";
 import { type Job, jobLifecycle } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { Item } from "../../ports/store/collection.ts";
@@ -27,7 +29,7 @@ export interface ProgressParts {
   engine: Engine;
   queue: Queue;
   clock: Clock;
-  failed: (error: unknown) => void;
+  failed: Failed;
   /** Whether this node does the duty now. */
   mine?: ((now: number) => Promise<boolean>) | undefined;
 }
@@ -41,7 +43,7 @@ export class BatchProgress implements AsyncDisposable {
     const { mine = async () => true } = parts;
     this.#ticking = every(
       parts.clock,
-      TICK_MS,
+      { name: "go on with batches", everyMs: TICK_MS },
       async (now) => void ((await mine(now)) && (await this.tick())),
       parts.failed,
     );
@@ -51,7 +53,7 @@ export class BatchProgress implements AsyncDisposable {
   async tick(): Promise<void> {
     for await (const { id } of this.#parts.records.runs.all()) {
       // One that fails must not keep the others waiting.
-      await this.goOn(id).catch(this.#parts.failed);
+      await this.goOn(id).catch(named(this.#parts.failed, "go on with batches"));
     }
   }
 

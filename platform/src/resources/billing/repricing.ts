@@ -1,8 +1,10 @@
 /** Sees to it that prices hold from when they should: everything that is metered goes on at those of now. */
+
 import { installPrices } from "../../catalog/compute.ts";
 import { type Duty, every } from "../../kernel/background.ts";
 import { type Clock, turn } from "../../kernel/clock.ts";
 import type { Kept } from "../../kernel/document.ts";
+import { type Failed, named } from "../../kernel/failed.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import type { PriceBook } from "../../metering/price-book.ts";
@@ -20,13 +22,14 @@ export interface RepricingParts {
   instanceRecords: InstanceRecords;
   podRecords: PodRecords;
   volumes: NetworkVolumeService;
-  failed: (error: unknown) => void;
+  failed: Failed;
   /** Whether this node does it for all. */
   mine: ((now: number) => Promise<boolean>) | undefined;
 }
 
 /** Nodes learn of a change within this time, before it holds. */
 const LOOK_MS = 2000;
+const REPRICE = "apply changed prices";
 /** What was put on record as begun before a change, after it was walked over everything, is found by a second walk. */
 const ONCE_MORE_MS = 60_000;
 
@@ -50,8 +53,8 @@ export class Repricing implements AsyncDisposable {
     this.#spans = new Collection(parts.store, spans);
     this.#metered = new Collection(parts.store, metered);
     this.#walks = [parts.clock.now()];
-    this.#duty = every(parts.clock, LOOK_MS, (now) => this.#tick(now), parts.failed);
-    floating(this.#duty.soon(), parts.failed);
+    this.#duty = every(parts.clock, { name: REPRICE, everyMs: LOOK_MS }, (now) => this.#tick(now), parts.failed);
+    floating(this.#duty.soon(), named(parts.failed, REPRICE));
   }
 
   async #tick(now: number): Promise<void> {

@@ -7,6 +7,7 @@ import { MemorySignals } from "../../ports/signals/memory-signals.ts";
 
 type Called = Pick<PodWorld, "call">;
 const NODES = "/v2/installation/nodes";
+const DUTIES = "/v2/installation/duties";
 const MACHINES = "/v2/installation/machines";
 
 const nodesOf = async (world: Called) => (await world.call("GET", NODES)).json.nodes;
@@ -38,6 +39,18 @@ test("nodes and machines are listed with state, version, capacity, what is free 
   expect([instances, pagination]).toMatchObject([[instance], { hasNextPage: false }]);
 });
 
+test("every background duty is listed by its name, with its period, its last result and its last error", async () => {
+  await using world = await setupFleet();
+  await world.pass(2);
+  const { duties } = (await world.call("GET", DUTIES)).json;
+  const [planning] = duties.filter(({ name }: { name: string }) => name === "plan workers");
+  expect(planning).toMatchObject({ node: "machine", every: 1, lastResult: "GOOD", failuresInRow: 0, lastError: null });
+  expect(duties.map(({ name }: { name: string }) => name)).toEqual(
+    expect.arrayContaining(["plan Pods", "send webhooks"]),
+  );
+  expect(new Set(duties.map(({ name }: { name: string }) => name)).size).toBe(duties.length);
+});
+
 test("a page of them goes on where the one before ended", async () => {
   await using nodes = await setupPodNodes();
   const { first } = nodes;
@@ -62,7 +75,7 @@ test("nobody but the installation's owner sees or does any of it, and a refused 
   const { first } = nodes;
   const keys = [await first.strangersKey(), await first.newKey({ scopes: ["account:write"] })];
   for (const key of keys) {
-    for (const path of [NODES, MACHINES, `${MACHINES}/first/instances`]) {
+    for (const path of [NODES, DUTIES, MACHINES, `${MACHINES}/first/instances`]) {
       const { status, json } = await first.call("GET", path, { key });
       expect([status, json.detail]).toEqual([403, expect.stringContaining("installation's owner alone")]);
     }

@@ -23,6 +23,28 @@ export const InstallationNode = t.Object(
 );
 export type InstallationNode = Static<typeof InstallationNode>;
 
+export const dutyResults = ["GOOD", "FAILED"] as const;
+
+export const Duty = t.Object(
+  {
+    name: t.String({ description: "What is done, unique on its node." }),
+    node: t.String({ description: "Id of the node that does it: the one that answers." }),
+    every: nullable(t.Number({ description: "Seconds between two runs; null for work that follows an event." })),
+    runs: t.Integer({ description: "Runs since the node started. Work that follows an event is not counted." }),
+    running: t.Boolean({ description: "Whether it runs right now." }),
+    lastResult: nullable(oneOf(dutyResults, { description: "How the last run ended; null before the first end." })),
+    lastRunAt: nullable(dateTime("When the last run ended.")),
+    lastTook: nullable(t.Number({ description: "How long the last run took, in milliseconds." })),
+    failuresInRow: t.Integer({ description: "Failures since the last good run." }),
+    lastError: nullable(
+      t.String({ description: "Why it last failed, also when it ran well since; null if it never did." }),
+    ),
+    lastErrorAt: nullable(dateTime("When that was.")),
+  },
+  { $id: "Duty" },
+);
+export type Duty = Static<typeof Duty>;
+
 const amount = (description: string) => t.Number({ description });
 
 const capacity = t.Object({

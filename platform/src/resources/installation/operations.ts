@@ -2,28 +2,38 @@
 import { Pagination, pageQuery } from "../../kernel/cursor.ts";
 import type { Operations } from "../../kernel/operation.ts";
 import { closed, oneOf, t } from "../../kernel/schema.ts";
-import { InstallationMachine, InstallationNode, MachineInstance, machineActions } from "./model.ts";
+import { Duty, InstallationMachine, InstallationNode, MachineInstance, machineActions } from "./model.ts";
 
 const common = { tag: "Installation", status: 200, narrowed: "refused", who: "installation" } as const;
-const reads = { ...common, method: "GET", scope: "account:read", query: t.Object(pageQuery) } as const;
+const reads = { ...common, method: "GET", scope: "account:read" } as const;
+const lists = { ...reads, query: t.Object(pageQuery) } as const;
 
 export const installationOperations = {
   listInstallationNodes: {
-    ...reads,
+    ...lists,
     path: "/v2/installation/nodes",
     summary: "List nodes",
     description: "Newest first. Servers on the same database, those that are not heard of included.",
     out: t.Object({ nodes: t.Array(InstallationNode), pagination: Pagination }),
   },
-  listInstallationMachines: {
+  listDuties: {
     ...reads,
+    path: "/v2/installation/duties",
+    summary: "List background duties",
+    description:
+      "By name. What the node that answers does again and again, how the last run ended and why one failed. " +
+      "Work that follows an event is listed once it failed.",
+    out: t.Object({ duties: t.Array(Duty) }),
+  },
+  listInstallationMachines: {
+    ...lists,
     path: "/v2/installation/machines",
     summary: "List machines",
     description: "Newest first. What they have, what of that is free, and what runs there.",
     out: t.Object({ machines: t.Array(InstallationMachine), pagination: Pagination }),
   },
   listMachineInstances: {
-    ...reads,
+    ...lists,
     path: "/v2/installation/machines/{id}/instances",
     summary: "List what runs on a machine",
     description: "Newest first. Of a machine that is being drained, each that stays says why.",

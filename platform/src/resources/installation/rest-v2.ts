@@ -1,15 +1,17 @@
 /** Nodes and machines as REST v2 says them. */
 import { timestamp } from "../../kernel/clock.ts";
+import type { DutyStanding } from "../../kernel/duties.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { paged } from "../../kernel/paged.ts";
 import type { KnownNode } from "../../machines/known.ts";
 import type { Box } from "../../ports/compute/compute.ts";
-import type { InstallationMachine, InstallationNode, MachineInstance } from "./model.ts";
+import type { Duty, InstallationMachine, InstallationNode, MachineInstance } from "./model.ts";
 import type { installationOperations } from "./operations.ts";
 import type { InstallationService, Occupant, SeenMachine } from "./service.ts";
 
 export const installationHandlers = (service: InstallationService): Handlers<typeof installationOperations> => ({
   listInstallationNodes: ({ query }) => paged("nodes", query, (asked) => service.nodes(asked), shownNode),
+  listDuties: async () => ({ duties: service.duties().map((duty) => shownDuty(service.node, duty)) }),
   listInstallationMachines: ({ query }) => paged("machines", query, (asked) => service.machines(asked), shownMachine),
   listMachineInstances: ({ params, query }) =>
     paged(
@@ -26,6 +28,14 @@ const at = (ms: number | undefined) => (ms === undefined ? null : timestamp(ms))
 const shownNode = ({ id, seenAt, silence, version, url, machines }: KnownNode): InstallationNode => ({
   ...{ id, state: silence ? "SILENT" : "UP", silentSince: at(silence?.since), lastSeenAt: timestamp(seenAt) },
   ...{ version: version ?? null, url: url ?? null, machines: [...machines] },
+});
+
+const shownDuty = (node: string, { everyMs, last, lastError, ...duty }: DutyStanding): Duty => ({
+  ...{ name: duty.name, node, every: everyMs === undefined ? null : everyMs / 1000 },
+  ...{ runs: duty.runs, running: duty.isRunning },
+  ...{ lastResult: last ? (last.isGood ? "GOOD" : "FAILED") : lastError ? "FAILED" : null },
+  ...{ lastRunAt: at(last?.at), lastTook: last ? Math.round(last.tookMs) : null },
+  ...{ failuresInRow: duty.failuresInRow, lastError: lastError?.text ?? null, lastErrorAt: at(lastError?.at) },
 });
 
 function shownMachine({ machine, state, drainingSince, free, occupants, pods, workers }: SeenMachine) {

@@ -1,5 +1,6 @@
 /** The rules of what whoever runs the installation sees of nodes and machines, and of draining them. */
 import type { LastSeen } from "../../kernel/cursor.ts";
+import type { Duties, DutyStanding } from "../../kernel/duties.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Drains } from "../../machines/drains.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
@@ -17,6 +18,9 @@ export interface InstallationParts {
   drains: Drains;
   instanceRecords: InstanceRecords;
   podRecords: PodRecords;
+  duties: Duties;
+  /** Id of this node. */
+  node: string;
 }
 
 /** Something on a machine. */
@@ -46,6 +50,15 @@ export class InstallationService {
 
   constructor(parts: InstallationParts) {
     this.#parts = parts;
+  }
+
+  get node(): string {
+    return this.#parts.node;
+  }
+
+  /** Of this node. */
+  duties(): DutyStanding[] {
+    return this.#parts.duties.all();
   }
 
   async nodes(asked: Asked): Promise<{ items: KnownNode[]; next: LastSeen | undefined }> {

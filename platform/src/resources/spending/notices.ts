@@ -5,6 +5,7 @@ import type { Post } from "../../jobs/webhooks.ts";
 import { type Duty, every } from "../../kernel/background.ts";
 import { eachOf } from "../../kernel/bounded.ts";
 import { type Clock, timestamp } from "../../kernel/clock.ts";
+import type { Failed } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
 import { usdOf } from "../../kernel/money.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
@@ -21,7 +22,7 @@ export interface SpendNoticeParts {
   secret?: string | undefined;
   /** Whether it is this node's turn. */
   mine?: ((now: number) => Promise<boolean>) | undefined;
-  failed: (error: unknown) => void;
+  failed: Failed;
 }
 
 const LOOK_MS = 3000;
@@ -48,7 +49,12 @@ export class SpendNotices implements AsyncDisposable {
   constructor(parts: SpendNoticeParts) {
     this.#parts = parts;
     this.#notices = new Collection(parts.store, spendNotices);
-    this.#looking = every(parts.clock, LOOK_MS, (now) => this.look(now), parts.failed);
+    this.#looking = every(
+      parts.clock,
+      { name: "send spend notices", everyMs: LOOK_MS },
+      (now) => this.look(now),
+      parts.failed,
+    );
   }
 
   async look(now: number): Promise<void> {

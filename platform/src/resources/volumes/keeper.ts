@@ -1,6 +1,8 @@
 /** Makes the volumes of this node's machines what their records say: made, grown, and gone with all they held. Each step is safe to repeat. */
+
 import { type Duty, every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { type Failed, named } from "../../kernel/failed.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Log } from "../../kernel/log.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
@@ -19,12 +21,13 @@ export interface VolumeKeeperParts {
   signals: Signals;
   clock: Clock;
   log: Log;
-  failed: (error: unknown) => void;
+  failed: Failed;
   /** Instances of any machine that may have a volume mounted: one on shared storage has users that its driver cannot see. */
   mountedBy: (volume: string) => Promise<readonly string[]>;
 }
 
 const LOOK_MS = 5000;
+const KEEP = "keep volumes";
 const TOPIC = "fleet:volumes";
 
 export class VolumeKeeper implements AsyncDisposable {
@@ -36,16 +39,16 @@ export class VolumeKeeper implements AsyncDisposable {
   constructor(parts: VolumeKeeperParts) {
     this.#parts = parts;
     const { clock, signals, failed } = parts;
-    this.#looking = every(clock, LOOK_MS, () => this.#look(), failed);
-    this.#stopListening = signals.listen(TOPIC, () => floating(this.#looking.soon(), failed));
-    floating(this.#looking.soon(), failed);
+    this.#looking = every(clock, { name: KEEP, everyMs: LOOK_MS }, () => this.#look(), failed);
+    this.#stopListening = signals.listen(TOPIC, () => floating(this.#looking.soon(), named(failed, KEEP)));
+    floating(this.#looking.soon(), named(failed, KEEP));
   }
 
   /** Something is to be done about this volume: done before this resolves where it is on a machine of this node, else told to its node. */
   async tend(id: string): Promise<void> {
     const { records, signals, failed } = this.#parts;
     const item = await records.volumes.get(id);
-    if (item && this.#storageOf(item.doc.machine)) await this.ensure(id).catch(failed);
+    if (item && this.#storageOf(item.doc.machine)) await this.ensure(id).catch(named(failed, KEEP));
     else signals.emit(TOPIC);
   }
 
@@ -67,8 +70,9 @@ export class VolumeKeeper implements AsyncDisposable {
     for (const value of this.#holders()) {
       const key = { name: "due", value };
       // What fails for one must not keep the others waiting.
-      for await (const { id } of records.volumes.all({ key })) await this.ensure(id).catch(failed);
-      for await (const { id, doc } of records.removed.all({ key })) await this.#clear(id, doc.machine).catch(failed);
+      for await (const { id } of records.volumes.all({ key })) await this.ensure(id).catch(named(failed, KEEP));
+      for await (const { id, doc } of records.removed.all({ key }))
+        await this.#clear(id, doc.machine).catch(named(failed, KEEP));
     }
   }
 

@@ -1,8 +1,10 @@
 /** Who has how many of the server's connections: there is always one left for somebody else. */
+
 import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Failed } from "../../kernel/failed.ts";
 import { problem } from "../../kernel/problem.ts";
 import { refusalText } from "./refusal-text.ts";
 
@@ -44,6 +46,7 @@ export interface DoorkeeperParts {
   /** Connections at once, but for a moment. */
   most: number;
   clock: Clock;
+  failed?: Failed;
 }
 
 /**
@@ -57,13 +60,13 @@ export class Doorkeeper implements AsyncDisposable {
   readonly #looking: AsyncDisposable;
   #asking = 0;
 
-  constructor({ most, clock }: DoorkeeperParts) {
+  constructor({ most, clock, failed = () => {} }: DoorkeeperParts) {
     this.#most = most;
     this.#looking = every(
       clock,
-      UNREAD_MS,
+      { name: "close connections that nobody reads", everyMs: UNREAD_MS },
       () => this.#closeUnread(),
-      () => {},
+      failed,
     );
   }
 

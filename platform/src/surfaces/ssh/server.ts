@@ -1,8 +1,10 @@
 /** The SSH server: lets connections in, bounds them, and ends those whose Pod has ended. */
+
 import { createServer, type Server as NetServer, type Socket } from "node:net";
 import { LoginAttempts, partyOf } from "../../guards/login-attempts.ts";
 import { type Duty, every } from "../../kernel/background.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { type Failed, named } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
 import type { Random } from "../../kernel/random.ts";
 import { within } from "../../kernel/wait.ts";
@@ -21,7 +23,7 @@ export interface SshServerParts {
   door: PodDoor;
   /** Of those who are let in, at once. */
   connections: number;
-  failed: (error: unknown) => void;
+  failed: Failed;
 }
 
 /** From the connection to the login. */
@@ -84,7 +86,12 @@ export class SshServer implements AsyncDisposable {
     this.#listener = createServer((socket) => {
       if (this.#arrive(socket)) protocol.injectSocket(socket);
     });
-    this.#looking = every(parts.clock, LOOK_MS, () => this.#look(), parts.failed);
+    this.#looking = every(
+      parts.clock,
+      { name: "look after SSH connections", everyMs: LOOK_MS },
+      () => this.#look(),
+      parts.failed,
+    );
   }
 
   /** The port that it listens on. Rejects when it cannot. */
@@ -94,7 +101,7 @@ export class SshServer implements AsyncDisposable {
       listener.once("error", reject);
       listener.listen({ port, host }, () => {
         listener.off("error", reject);
-        listener.on("error", this.#parts.failed);
+        listener.on("error", named(this.#parts.failed, "listen for SSH"));
         const address = listener.address();
         resolve(typeof address === "object" && address ? address.port : port);
       });

@@ -1,6 +1,8 @@
 /** One session of a connection: a shell, a command or the transfer of files, with or without a terminal. */
+
 import { Allowance } from "../../kernel/allowance.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Failed } from "../../kernel/failed.ts";
 import { floating } from "../../kernel/floating.ts";
 import { resourceId } from "../../kernel/ids.ts";
 import { isProblem } from "../../kernel/problem.ts";
@@ -31,7 +33,7 @@ export interface SessionParts {
   /** What was refused on this connection and has not been said yet. */
   notices: string[];
   /** What was not foreseen. */
-  failed: (error: unknown) => void;
+  failed: Failed;
 }
 
 const MOST_VARIABLES = 64;
@@ -133,7 +135,7 @@ export class SshSession {
     this.#line = line;
     for (const words of this.#parts.notices.splice(0)) floating(line.say(words), () => {});
     floating(serve(line), (error) => {
-      this.#parts.failed(error);
+      this.#parts.failed(error, "serve SSH sessions");
       floating(line.say("an unexpected error occurred"), () => {});
       line.end(REFUSED);
       this.#hangUp();

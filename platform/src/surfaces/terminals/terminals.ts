@@ -1,10 +1,12 @@
 /** Terminals over WebSocket: whoever comes with a ticket is let in once, and out again when the key, the program or the server ends. */
+
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { type WebSocket, WebSocketServer } from "ws";
 import { every } from "../../kernel/background.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import { type Failed, failedTo } from "../../kernel/failed.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Log } from "../../kernel/log.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
@@ -24,6 +26,7 @@ export interface TerminalsParts {
   doorkeeper: Doorkeeper;
   clock: Clock;
   log: Log;
+  failed?: Failed;
 }
 
 /** Of one account, on this node. In one instance there are as many as its driver runs programs beside the instance's own. */
@@ -66,12 +69,11 @@ export class Terminals implements Ahead, AsyncDisposable {
 
   constructor(parts: TerminalsParts) {
     this.#parts = parts;
-    const { clock } = parts;
-    const failed = (error: unknown) => this.#failed(error);
+    const { clock, failed = failedTo(parts.log) } = parts;
     this.#duties = [
-      every(clock, LOOK_MS, () => this.#endRevoked(), failed),
-      every(clock, BEAT_MS, () => this.#beat(), failed),
-      every(clock, SWEEP_MS, () => parts.terminals.sweep(), failed),
+      every(clock, { name: "end terminals of revoked keys", everyMs: LOOK_MS }, () => this.#endRevoked(), failed),
+      every(clock, { name: "ping terminals", everyMs: BEAT_MS }, () => this.#beat(), failed),
+      every(clock, { name: "expire terminal tickets", everyMs: SWEEP_MS }, () => parts.terminals.sweep(), failed),
     ];
   }
 
