@@ -18,6 +18,10 @@ export const COMMAND_LINE = "command-line";
 
 export const isChange = ({ method }: Pick<Operation, "method">) => method !== "GET";
 
+/** Whether it says what something is from then on, which it may be already. */
+export const isUpdate = ({ method, path }: Pick<Operation, "method" | "path">) =>
+  method === "PATCH" || method === "PUT" || path.endsWith("/update");
+
 export function deedOf(
   { path, resource }: Pick<Operation, "path" | "resource">,
   caller: Caller,

@@ -3,7 +3,7 @@ import type { Caller } from "../kernel/caller.ts";
 import type { Call, Following, Handlers, Operation, Operations } from "../kernel/operation.ts";
 import { isProblem, problem } from "../kernel/problem.ts";
 import { assertValid, failures } from "../kernel/validate.ts";
-import { type Auditing, deedOf, isChange, madeBy, sentIn } from "./deeds.ts";
+import { type Auditing, deedOf, isChange, isUpdate, madeBy, sentIn } from "./deeds.ts";
 import { withInstead } from "./instead.ts";
 import { requireFields, requireOperation } from "./scopes.ts";
 
@@ -53,7 +53,7 @@ export function performer<O extends Operations>(
   };
 }
 
-/** What changes something is written down, and so is its refusal for a lack of rights. */
+/** What changes something is written down, and so is its refusal for a lack of rights. An update by what was so already changes nothing. */
 export async function perform(
   operation: Operation,
   handler: Handler,
@@ -68,7 +68,8 @@ export async function perform(
     if (isProblem(refusal, "not-allowed")) await audit.refused(deed, refusal.code);
     throw refusal;
   });
-  return audit.record({ ...deed, ...sentIn(operation, call.body) }, () => handler(call), { madeIn: madeBy(operation) });
+  const how = { madeIn: madeBy(operation), onlyChanges: isUpdate(operation) };
+  return audit.record({ ...deed, ...sentIn(operation, call.body) }, () => handler(call), how);
 }
 
 async function allowed(operation: Operation, caller: Caller, input: Input): Promise<Call> {

@@ -60,13 +60,13 @@ export class Names<T extends Claiming> {
     }
   }
 
-  /** What a change of name makes of the claim; nothing where that stays. */
+  /** What a change of name makes of the claim; nothing where the name stays, whoever else has it. */
   async renamed(
     { id, account, doc }: { id: string; account: string; doc: Claiming },
     { name, uniqueName }: Naming & { name: string | undefined },
   ): Promise<Pick<Claiming, "claimsName">> {
     const isAsked = this.#isAsked(uniqueName);
-    if (name === undefined || (name === doc.name && !isAsked)) return {};
+    if (name === undefined || name === doc.name) return {};
     await this.refuseTaken(account, { name, uniqueName, except: id });
     return isAsked === (doc.claimsName ?? false) ? {} : { claimsName: isAsked };
   }

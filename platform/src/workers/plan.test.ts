@@ -389,7 +389,8 @@ describe("machines that are silent or drained", () => {
 
   test("those that rest or end there take nobody's place", () => {
     const workers = [worker("c"), worker("d"), on("x", "FROZEN"), on("x", "DRAINING")];
-    expect(planned({ workers, silent: ["x"], jobs: { c: 1, d: 1 }, endpoint: min(2) })).toEqual([]);
+    const endpoint = { ...min(2), flashboot: "FLASHBOOT" as const };
+    expect(planned({ workers, silent: ["x"], jobs: { c: 1, d: 1 }, endpoint })).toEqual([]);
   });
 
   test("workers on a machine that is being drained end, and others take their place elsewhere", () => {

@@ -187,8 +187,10 @@ function thawSteps(
 
 /** Frozen workers whose time is over, and those that could not be thawed beside the others, the longest frozen first. */
 function letGoSteps(facts: Facts, current: readonly WorkerItem[], most: number): Step[] {
-  const { shelf, now } = facts;
+  const { shelf, now, endpoint } = facts;
   const frozen = frozenOf(facts, current);
+  if (endpoint.flashboot === "OFF")
+    return frozen.flatMap((worker) => endStep(facts, worker, "FlashBoot was switched off"));
   const over = frozen.filter((worker) => shelf.isOver(worker, now));
   const left = frozen.filter((worker) => !over.includes(worker));
   const tooMany = left.slice(0, Math.max(0, left.length - Math.max(0, most)));

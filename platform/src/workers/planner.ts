@@ -254,7 +254,9 @@ export class Planner {
         await records.update(step.worker, { reason: step.reason });
         return;
       case "freeze": {
-        const moved = await records.move(step.worker, "freeze", { frozenAt: clock.now(), reason: step.reason });
+        const keptLast = isKeptLast(endpoint.doc);
+        const set = { frozenAt: clock.now(), reason: step.reason, keptLast };
+        const moved = await records.move(step.worker, "freeze", set);
         if (moved) act(moved);
         return;
       }
@@ -301,7 +303,7 @@ export class Planner {
   #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: Counted): Promise<WorkerItem | undefined> {
     const { records, random, clock } = this.#parts;
     const { image, release, flashboot, template = null, createdBy = null, disk } = endpoint.doc;
-    const keptLast = flashboot === "PRIORITY_FLASHBOOT";
+    const keptLast = isKeptLast({ flashboot });
     const unknown = { keyId: null, startedAt: null, readyAt: null, failedAt: null };
     const worker = { id: resourceId(random), account: endpoint.account, createdAt: clock.now() };
     const doc = {
@@ -319,6 +321,9 @@ export class Planner {
     return records.insert({ ...worker, doc }, counted);
   }
 }
+
+/** By what the endpoint says when a worker is made, and again when it is frozen: that may have changed. */
+const isKeptLast = ({ flashboot }: Pick<KeptEndpoint, "flashboot">) => flashboot === "PRIORITY_FLASHBOOT";
 
 /** What `Room` begins with where there is none. */
 const NO_CAPACITY = "no capacity";

@@ -4,6 +4,7 @@ import type { Kept } from "../../kernel/document.ts";
 import { keyDigest, resourceId } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { isSame } from "../../kernel/same.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { Removals } from "../removals.ts";
@@ -81,7 +82,10 @@ export class Accounts {
 
   /** What a person wants to be told of, beside what they said before. */
   async setNotices({ user }: Pick<Owner, "user">, wanted: NonNullable<User["notices"]>): Promise<void> {
-    await this.#users.change(user, ({ doc }) => ({ set: { notices: { ...doc.notices, ...wanted } } }));
+    await this.#users.change(user, ({ doc }) => {
+      const notices = { ...doc.notices, ...wanted };
+      return isSame(wantedIn(notices), wantedIn(doc.notices)) ? undefined : { set: { notices } };
+    });
   }
 
   async hasOwnerKey({ account }: Owner): Promise<boolean> {
@@ -186,3 +190,9 @@ export class Accounts {
     }
   }
 }
+
+/** Those that are wanted: who was never asked wants none. */
+const wantedIn = (notices: User["notices"] = {}) =>
+  Object.entries(notices)
+    .flatMap(([name, is]) => (is ? [name] : []))
+    .sort();

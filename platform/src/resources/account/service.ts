@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { apiKeyText, keyDigest, newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { isSame } from "../../kernel/same.ts";
 import { mayGrant } from "../../kernel/scope.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import type { Bound, Store } from "../../ports/store/store.ts";
@@ -50,6 +51,7 @@ export class AccountService {
   }
 
   async setSshKeys({ account }: Pick<Caller, "account">, keys: string[]): Promise<void> {
+    if (isSame(keys, await this.sshKeys({ account }))) return;
     await this.#sshKeys.put({ id: account, account, createdAt: this.#clock.now(), doc: { keys } });
   }
 

@@ -67,6 +67,9 @@ describe("every operation that changes something", () => {
   });
 });
 
+/** Each is another change. */
+const KEYS = [1, 2].map((n) => `ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJ${n}`);
+
 /** In every text that a body may say freely. */
 const MARK = "never-to-be-kept";
 
@@ -86,12 +89,13 @@ describe("what is kept", () => {
     expect(await listed(world)).toEqual([]);
   });
 
-  test("what was so already, and was answered with success", async () => {
+  test("nor is an update by what was so already, though it is answered with success", async () => {
     await using world = await worldWithMachine();
     const { id } = (await world.call("POST", "/v2/templates", { body: { name: "t", image: "busybox" } })).json;
-    expect((await world.call("PATCH", `/v2/templates/${id}`, { body: { name: "t" } })).status).toBe(200);
-    const entries = await listed(world, `?resource=${id}`);
-    expect(entries.map(({ operation }) => operation)).toEqual(["updateTemplate", "createTemplate"]);
+    const named = (name: string) => world.call("PATCH", `/v2/templates/${id}`, { body: { name } });
+    const operations = async () => (await listed(world, `?resource=${id}`)).map(({ operation }) => operation);
+    expect([(await named("t")).status, await operations()]).toEqual([200, ["createTemplate"]]);
+    expect([(await named("u")).status, await operations()]).toEqual([200, ["updateTemplate", "createTemplate"]]);
   });
 
   test("a refusal for a lack of rights that only the operation itself sees, once", async () => {
@@ -146,7 +150,7 @@ describe("what is kept", () => {
       await world.call("DELETE", `${SECRETS}/${id}`, { key });
     expect((await listed(world)).map(({ resource }) => resource?.id)).toEqual(["short", null]);
     await world.call("PUT", "/v2/account/ssh-keys", {
-      body: { keys: [] },
+      body: { keys: [KEYS[0]] },
       headers: { "user-agent": "x".repeat(3000) },
     });
     expect((await listed(world))[0]!.userAgent).toHaveLength(200);
@@ -331,7 +335,7 @@ describe("it stays within its bounds", () => {
 
   async function many(world: World, count: number) {
     for (let n = 0; n < count; n++) {
-      await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [] } });
+      await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [KEYS[n % 2]] } });
       await world.clock.advance(1000);
     }
   }
@@ -351,7 +355,7 @@ describe("it stays within its bounds", () => {
   test("an account that has too many loses its oldest, and a line says so; others keep theirs", async () => {
     await using world = await setup({ rateLimits: "off" });
     const stranger = await world.strangersKey();
-    await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [] }, key: stranger });
+    await world.call("PUT", "/v2/account/ssh-keys", { body: { keys: [KEYS[0]] }, key: stranger });
     await many(world, 25);
     const before = await listed(world);
     const failed = (error: unknown) => expect.unreachable(String(error));

@@ -90,7 +90,7 @@ export class ClusterService {
   }
 
   rename(caller: Caller, id: string, name: string): Promise<ClusterItem> {
-    return this.#clusters.changeOwned(caller, id, () => ({ set: { name } }));
+    return this.#clusters.changeOwned(caller, id, ({ doc }) => (doc.name === name ? undefined : { set: { name } }));
   }
 
   /** Gone for callers at once; its members are ended before the answer, or after a crash by the next server. */

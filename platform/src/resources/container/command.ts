@@ -1,6 +1,7 @@
 /** The start command of a container, which may be given in two ways and is shown in both. */
 import parseArgv from "string-argv";
 import { problem } from "../../kernel/problem.ts";
+import { isSame } from "../../kernel/same.ts";
 
 export type Command = { args: string; entrypoint: string[]; cmd: string[] };
 
@@ -12,12 +13,18 @@ interface GivenCommand {
 
 const NOTHING: Command = { args: "", entrypoint: [], cmd: [] };
 
-/** One command from either form; both together must say the same. A request that says nothing of it leaves the one before. */
+/**
+ * One command from either form; both together must say the same. A request that says nothing of it leaves the one before, and so does one whose
+ * lists are those that it has: its text may be a line, of which the lists are another form.
+ */
 export function commandOf(given: GivenCommand, { args, entrypoint, cmd }: Command = NOTHING): Command {
   const before = { args, entrypoint, cmd };
   const byList = given.entrypoint !== undefined || given.cmd !== undefined;
   const listed = { entrypoint: given.entrypoint ?? before.entrypoint, cmd: given.cmd ?? before.cmd };
-  if (given.args === undefined) return byList ? { args: encodeCommand(listed), ...listed } : before;
+  if (given.args === undefined) {
+    if (!byList || isSame(listed, { entrypoint, cmd })) return before;
+    return { args: encodeCommand(listed), ...listed };
+  }
   const parsed = parseArgs(given.args);
   if (byList && encodeCommand(listed) !== encodeCommand(parsed)) {
     throw problem("rule-broken", "'args' and 'entrypoint'/'cmd' describe different commands; send one of them.");

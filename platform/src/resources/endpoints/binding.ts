@@ -1,4 +1,5 @@
 /** Whether an endpoint follows its template: what binds it, what ends that, and which template it then shows. */
+import { isSame } from "../../kernel/same.ts";
 import { KEPT_CONTAINER } from "../container/model.ts";
 import type { EndpointTerms } from "./fields.ts";
 import type { KeptEndpoint } from "./model.ts";
@@ -28,8 +29,6 @@ export function bindingAfter(before: KeptEndpoint, set: Partial<KeptEndpoint>, b
   if (bound.follows) return bound;
   if (!before.follows) return {};
   const after = { ...before, ...set };
-  const stays = [...KEPT_CONTAINER, "template" as const].every(
-    (field) => JSON.stringify(after[field]) === JSON.stringify(before[field]),
-  );
+  const stays = [...KEPT_CONTAINER, "template" as const].every((field) => isSame(after[field], before[field]));
   return stays ? {} : { follows: false };
 }

@@ -168,7 +168,6 @@ describe("releases", () => {
       { ports: ["80/http"] },
       { cpu: [{ id: "cpu3g", vcpuCount: 2 }] },
       { dataCenterIds: ["US-CA-1"] },
-      { flashboot: "FLASHBOOT" },
     ];
     const releases: number[] = [];
     for (const change of changes) {
@@ -181,6 +180,7 @@ describe("releases", () => {
   test("what applies at once, or changes nothing, makes none", async () => {
     await using at = await endpoint();
     await at.patch({ workers: { max: 7 }, scaling: { type: "QUEUE_DELAY", queueDelay: 9 }, timeout: 5000, name: "m" });
+    await at.patch({ flashboot: "FLASHBOOT" });
     await at.patch({ image: CPU.image, cpu: CPU.cpu, env: {} });
     expect(await at.release()).toBe(1);
   });

@@ -129,12 +129,11 @@ describe("a change", () => {
     const change = (body: object) => there.call(method, `${ENDPOINTS}/${made.id}${end}`, { body });
     expect((await change({ workersMax: 9 })).json).toEqual({ ...made, workersMax: 9 });
     expect((await change({ name: "n", scalerValue: 7, flashboot: false })).json).toMatchObject({
-      name: "n",
-      version: 1,
+      ...{ name: "n", flashboot: false, version: 0 },
     });
     expect((await change({ gpuTypeIds: ["NVIDIA A40"] })).json).toMatchObject({
       gpuTypeIds: ["NVIDIA A40"],
-      version: 2,
+      version: 1,
     });
     expect((await change({ computeType: "CPU", cpuFlavorIds: ["cpu3c"] })).json).toMatchObject({ computeType: "GPU" });
     expect((await change({})).status).toBe(200);

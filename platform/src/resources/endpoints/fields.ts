@@ -4,6 +4,7 @@ import { isDataCenter } from "../../catalog/compute.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
+import { changedIn, isEmpty, isSame } from "../../kernel/same.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
 import { DEFAULT_DISK_GB } from "../container/model.ts";
@@ -41,7 +42,6 @@ const RELEASED = [
   "cpu",
   "dataCenterIds",
   "networkVolumes",
-  "flashboot",
 ] as const;
 
 /** What one has of which nothing was said. */
@@ -94,7 +94,7 @@ export function updated(before: KeptEndpoint, body: EndpointTerms): Partial<Kept
     ...(templateId === undefined ? {} : { template: templateId }),
   };
   const after = checked({ ...before, ...set });
-  const changed = RELEASED.some((field) => JSON.stringify(after[field]) !== JSON.stringify(before[field]));
+  const changed = RELEASED.some((field) => !isSame(after[field], before[field]));
   return changed ? { ...set, release: before.release + 1 } : set;
 }
 
@@ -133,9 +133,13 @@ export function refuseNewSecrets({ endpoints }: Caller, before: KeptEndpoint, { 
   );
 }
 
-export function changesNothing(before: KeptEndpoint, set: Partial<KeptEndpoint>): boolean {
-  const fields = Object.keys(set) as (keyof KeptEndpoint)[];
-  return fields.every((field) => JSON.stringify(set[field]) === JSON.stringify(before[field]));
+/** The name of the template that it shows, where it is said as it is, changes nothing by itself. */
+export function changesNothing(
+  before: KeptEndpoint,
+  set: Partial<KeptEndpoint>,
+  { templateName }: { templateName?: string | undefined } = {},
+): boolean {
+  return isEmpty(changedIn({ volumePlaces: [], ...before, ...(templateName !== undefined && { templateName }) }, set));
 }
 
 /** What no worker could start with. A text with a secret in it is judged when that is known, at the boot. */

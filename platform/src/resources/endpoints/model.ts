@@ -58,14 +58,11 @@ const gpuRequest = closed({
     }),
   ),
   ...cudaFields,
-  minCudaVersion: t.Optional(
-    t.String({
-      maxLength: 16,
-      default: "",
-      pattern: "^(\\d+\\.\\d+)?$",
-      description: "Least CUDA version; empty clears it.",
-    }),
-  ),
+  minCudaVersion: t.Optional({
+    ...nullable(t.String({ maxLength: 16, pattern: "^(\\d+\\.\\d+)?$" })),
+    default: "",
+    description: "Least CUDA version; the empty text, or null as it is shown, clears it.",
+  }),
 });
 
 const shownGpu = t.Object({

@@ -1,5 +1,6 @@
 /** The own container of an endpoint that follows no template, seen and edited as if it were one: nothing of it is kept twice. */
 import { problem } from "../../kernel/problem.ts";
+import { isSame } from "../../kernel/same.ts";
 import { KEPT_CONTAINER, type KeptContainer } from "../container/model.ts";
 import { bareTemplate, type TemplateTerms, updated } from "../templates/fields.ts";
 import type { SeenTemplate } from "../templates/followers.ts";
@@ -24,7 +25,7 @@ export function termsOfOwn(item: Seen, terms: TemplateTerms): EndpointTerms {
   const { doc: before } = ownTemplate(item);
   const after = { ...before, ...updated(before, terms) };
   const lost = (Object.keys(after) as (keyof KeptTemplate)[]).find(
-    (field) => !isKept(field) && JSON.stringify(after[field]) !== JSON.stringify(before[field]),
+    (field) => !isKept(field) && !isSame(after[field], before[field]),
   );
   if (lost !== undefined) {
     const whose = `This template is the own configuration of endpoint '${item.doc.name}' (${item.id})`;

@@ -6,6 +6,7 @@ import type { Call, Handlers } from "../../kernel/operation.ts";
 import { paged } from "../../kernel/paged.ts";
 import { problem } from "../../kernel/problem.ts";
 import { recordFrom } from "../../kernel/resource.ts";
+import { isSame } from "../../kernel/same.ts";
 import { registryId } from "../container/command.ts";
 import type { GpuTerms } from "./compute.ts";
 import type { EndpointTerms } from "./fields.ts";
@@ -31,9 +32,9 @@ export function endpointHandlers(endpoints: EndpointService): Handlers<Operation
     },
     getEndpoint: async ({ caller, params }) => shown(await endpoints.own(caller, params.id!)),
     async updateEndpoint({ caller, params, body }) {
-      if (body.workers?.idleTimeout !== undefined)
-        refuseIdleTimeout(body, (await endpoints.own(caller, params.id!)).doc);
-      return shown(await endpoints.update(caller, params.id!, termsFrom(body)));
+      const { doc } = await endpoints.own(caller, params.id!);
+      refuseIdleTimeout(body, doc);
+      return shown(await endpoints.update(caller, params.id!, termsFrom(withoutShownPools(body, doc))));
     },
     deleteEndpoint: ({ caller, params }) => endpoints.remove(caller, params.id!),
   };
@@ -64,7 +65,8 @@ function termsFrom({ gpu, registry, ...plain }: Body): EndpointTerms {
   };
 }
 
-function gpuTerms({ id, pools, excludedTypes, ...plain }: GpuRequest): GpuTerms {
+function gpuTerms({ id, pools, excludedTypes, minCudaVersion, ...others }: GpuRequest): GpuTerms {
+  const plain = { ...others, ...(minCudaVersion !== undefined && { minCudaVersion: minCudaVersion ?? "" }) };
   if (id !== undefined && (pools || excludedTypes))
     throw problem("rule-broken", "'gpu.id' stands alone: it cannot be combined with 'gpu.pools'.");
   if (!pools && excludedTypes) throw missingPools("$.gpu: 'excludedTypes' needs 'pools' beside it");
@@ -83,6 +85,18 @@ function typesIn(pools: readonly string[], excludedTypes: readonly string[] = []
 
 function unknownPool(pool: string): never {
   throw problem("rule-broken", `There is no GPU pool '${pool}'; there are ${poolIds().join(", ")}.`);
+}
+
+/** Types have an order of their own, of which pools say less: who sends back the pools that were shown leaves the types. */
+function withoutShownPools({ gpu, ...others }: Body, before: KeptEndpoint): Body {
+  if (!gpu || !before.gpu || !gpu.pools) return { ...others, ...(gpu && { gpu }) };
+  const { pools, excludedTypes = [] } = shownGpu(before.gpu);
+  const { pools: said, excludedTypes: excluded = [], ...plain } = gpu;
+  const isShown = isSame(
+    [said, new Set(excluded).size, excluded.toSorted()],
+    [pools, excludedTypes.length, excludedTypes.toSorted()],
+  );
+  return { ...others, gpu: isShown ? plain : gpu };
 }
 
 const missingPools = (error: string) => problem("invalid", "Request validation failed.", { errors: [error] });

@@ -2,7 +2,7 @@
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
-import { problem } from "../../kernel/problem.ts";
+import { isProblem, problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
@@ -172,12 +172,28 @@ export class EndpointService {
         ...usingTemplate,
         ...(await this.#volumes.using(item.account, set.networkVolumes)),
       ];
-      isChanged = !changesNothing(item.doc, set);
+      isChanged = !changesNothing(item.doc, set, { templateName: await this.#templateNameOf(caller, item, set) });
       const made = { at: this.#clock.now(), user: caller.user };
       return isChanged ? { set, also: [...using, ...this.#releases.ofChange(item, set, made)] } : undefined;
     });
     if (isChanged) this.wasChanged(changed.id);
     return changed;
+  }
+
+  /** What the template is called that it shows, for who says so; undefined where nobody does. */
+  async #templateNameOf(
+    caller: Caller,
+    { doc }: EndpointItem,
+    { templateName: said }: Partial<KeptEndpoint>,
+  ): Promise<string | undefined> {
+    if (said === undefined) return undefined;
+    if (!doc.follows || !doc.template) return doc.templateName ?? doc.name;
+    try {
+      return (await this.#templates.visible(caller, doc.template)).doc.name;
+    } catch (error) {
+      if (isProblem(error, "not-found")) return undefined;
+      throw error;
+    }
   }
 
   /** The terms with where the volumes are that they name. Throws for one that is not the account's. */

@@ -2,6 +2,7 @@
 import { gpuType, isDataCenter, poolOfType } from "../../catalog/compute.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
+import { changedIn } from "../../kernel/same.ts";
 import { MOST_PUBLISHED } from "../../ports/compute/publish.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
@@ -134,10 +135,9 @@ export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
   };
   const after = checked({ ...before, ...set });
   if (terms.image !== undefined || mounts) refuse(mountMistakes(after));
-  const names = Object.keys(set) as (keyof PodConfig)[];
-  const changed = names.filter((name) => JSON.stringify(set[name]) !== JSON.stringify(before[name]));
-  const kept = Object.fromEntries(changed.map((name) => [name, set[name]])) as Partial<PodConfig>;
-  return { set: kept, reboots: changed.filter((name) => !IN_PLACE.includes(name)) };
+  const changed = changedIn<PodConfig>(before, set);
+  const names = Object.keys(changed) as (keyof PodConfig)[];
+  return { set: changed, reboots: names.filter((name) => !IN_PLACE.includes(name)) };
 }
 
 /** The password of its notebook, which was made for it. */

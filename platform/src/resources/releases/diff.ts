@@ -1,4 +1,5 @@
 /** What differs between two releases of an endpoint, in the names that public clients know. */
+import { isSame } from "../../kernel/same.ts";
 import { endpointDialect } from "../endpoints/flat.ts";
 import type { KeptEndpoint } from "../endpoints/model.ts";
 import type { ReleaseChange } from "./model.ts";
@@ -20,5 +21,5 @@ const fields = Object.entries(endpointDialect.fields).map(([name, { read }]) => 
 export function releaseDiff(before: KeptEndpoint, after: KeptEndpoint): ReleaseChange[] {
   return fields
     .map(({ field, of }) => ({ field, old: of(before) ?? null, new: of(after) ?? null }))
-    .filter((change) => JSON.stringify(change.old) !== JSON.stringify(change.new));
+    .filter((change) => !isSame(change.old, change.new));
 }

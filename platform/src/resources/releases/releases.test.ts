@@ -60,7 +60,13 @@ describe("what a change says", () => {
     ],
     [{ gpu: { minCudaVersion: "12.4" } }, [{ field: "minCudaVersion", old: null, new: "12.4" }]],
     [{ dataCenterIds: ["EU-RO-1"] }, [{ field: "locations", old: [], new: ["EU-RO-1"] }]],
-    [{ flashboot: "FLASHBOOT" }, [{ field: "flashBootType", old: "OFF", new: "FLASHBOOT" }]],
+    [
+      { flashboot: "FLASHBOOT", disk: 30 },
+      [
+        { field: "template.containerDiskInGb", old: 20, new: 30 },
+        { field: "flashBootType", old: "OFF", new: "FLASHBOOT" },
+      ],
+    ],
     [
       { image: "busybox:2", workers: { max: 9 } },
       [

@@ -123,7 +123,10 @@ export class SecretService {
   }
 
   #describe(secret: SecretItem, description: string): Promise<SecretItem> {
-    return this.#secrets.changeOwned(secret, secret.id, () => ({ set: { description: description || null } }));
+    const said = description || null;
+    return this.#secrets.changeOwned(secret, secret.id, ({ doc }) =>
+      doc.description === said ? undefined : { set: { description: said } },
+    );
   }
 }
 

@@ -9,16 +9,23 @@ import type { SpendBook, Standing } from "./service.ts";
 export const spendingHandlers = (spending: SpendBook): Handlers<typeof spendingOperations> => ({
   getAccount: async ({ caller }) => shown(await spending.standing(caller.account)),
   async updateAccount({ caller, body: { spendLimit, spendWebhook } }) {
+    const { terms } = await spending.standing(caller.account);
+    // Who sends back what is shown of it leaves the rest of it, too.
+    const isShown = spendWebhook === shownWebhook(terms);
     await spending.update(caller, {
       ...(spendLimit !== undefined && { limit: nanosOf(spendLimit) }),
-      ...(spendWebhook !== undefined && { webhook: spendWebhook }),
+      ...(spendWebhook !== undefined && !isShown && { webhook: spendWebhook }),
     });
     return shown(await spending.standing(caller.account));
   },
 });
 
+/** The rest of it may hold a token. */
+const shownWebhook = ({ webhook }: Standing["terms"]): string | null =>
+  webhook === undefined ? null : new URL(webhook).origin;
+
 export function shown({ id, name, spent, balance, terms, refusal }: Standing): AccountRecord {
-  const { limit = 0, most = 0, webhook } = terms;
+  const { limit = 0, most = 0 } = terms;
   return {
     id,
     name,
@@ -26,8 +33,7 @@ export function shown({ id, name, spent, balance, terms, refusal }: Standing): A
     spentThisMonth: usdOf(spent),
     spendLimit: usdOf(limit),
     spendLimitMost: usdOf(most),
-    // The rest of it may hold a token.
-    spendWebhook: webhook === undefined ? null : new URL(webhook).origin,
+    spendWebhook: shownWebhook(terms),
     refusal: refusal?.sentence ?? null,
   };
 }

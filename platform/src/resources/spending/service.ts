@@ -6,6 +6,7 @@ import { type Clock, timestamp } from "../../kernel/clock.ts";
 import { MOST_USD, moneyText, nanosOf, usdOf } from "../../kernel/money.ts";
 import { problem } from "../../kernel/problem.ts";
 import { Remembered } from "../../kernel/remembered.ts";
+import { isSame } from "../../kernel/same.ts";
 import { Costs } from "../../metering/cost.ts";
 import { type Asked, RunningCosts, StillReading } from "../../metering/running-cost.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
@@ -228,7 +229,10 @@ export class SpendBook {
   }
 
   async #change(account: string, decide: (item: Item<Account>) => Spending | Promise<Spending>): Promise<void> {
-    const changed = await this.#accounts.change(account, async (item) => ({ set: { spending: await decide(item) } }));
+    const changed = await this.#accounts.change(account, async (item) => {
+      const spending = await decide(item);
+      return isSame(spending, item.doc.spending ?? {}) ? undefined : { set: { spending } };
+    });
     this.#terms.delete(account);
     if (!changed) throw problem("not-found", "account not found");
   }

@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { changedIn, isEmpty } from "../../kernel/same.ts";
 import { Collection, type Item, type Page, type PageAsked, type RecordParts } from "../../ports/store/collection.ts";
 import { type Write, WriteRefused } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
@@ -100,12 +101,13 @@ export class TemplateService {
       let roll: Roll | undefined;
       const changed = await this.#templates.changeOwned(caller, id, async (item) => {
         if (terms.registry) await this.#parts.registries.get(caller, terms.registry);
-        const set = updated(item.doc, terms);
+        const set = changedIn(item.doc, updated(item.doc, terms));
         const after = { ...item, doc: { ...item.doc, ...set } };
         if (isMountedOtherwise(item.doc, after.doc))
           await refuseImage(this.#refusesImage, after.doc.image, caller.account, mountPaths(after.doc.mounts));
         roll = rolls && saysContainer(terms) ? await this.#rolling(caller, after) : undefined;
-        return { set, also: roll?.writes ?? [] };
+        const also = roll?.writes ?? [];
+        return isEmpty(set) && also.length === 0 ? undefined : { set, also };
       });
       roll?.written();
       return await this.#asItIs(changed);

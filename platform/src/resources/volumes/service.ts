@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { changedIn, isEmpty } from "../../kernel/same.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { Machine } from "../../machines/place.ts";
 import type { PricesInTime } from "../../metering/prices.ts";
@@ -136,16 +137,20 @@ export class NetworkVolumeService {
 
   async update(caller: Caller, id: string, set: VolumeChange, naming: Naming = {}): Promise<VolumeItem> {
     const { volumes } = this.records;
-    const claim = (item: VolumeItem) => this.#names.renamed(item, { name: set.name, ...naming });
-    if (set.size === undefined)
-      return this.records.changeOwned(caller, id, async (item) => ({ set: { ...set, ...(await claim(item)) } }));
-    const more = set.size - (await volumes.owned(caller, id)).doc.size;
+    const changed = async (item: VolumeItem) => {
+      const claim = await this.#names.renamed(item, { name: set.name, ...naming });
+      const said = changedIn(item.doc, { ...grown(item.doc, set), ...claim });
+      return isEmpty(said) ? undefined : { set: said };
+    };
+    const before = (await volumes.owned(caller, id)).doc;
+    const more = (set.size ?? before.size) - before.size;
+    if (more === 0) return this.records.changeOwned(caller, id, changed);
     if (more > 0) await this.#spending.assert(caller.account, caller.key);
     const grow = (within: Bound[]) =>
-      this.records.changeOwned(caller, id, async (item) => ({
-        set: { ...grown(item.doc, set), ...(await claim(item)) },
-        within,
-      }));
+      this.records.changeOwned(caller, id, async (item) => {
+        const decision = await changed(item);
+        return decision && { ...decision, within };
+      });
     return this.#settled(await this.#quotas.withinAll(caller.account, [this.#gb(caller.account, more)], grow));
   }
 

@@ -6,6 +6,7 @@ import { MIB } from "../../kernel/operation.ts";
 import { restV1Operations } from "../rest-v1/operations.ts";
 
 const SSH_KEYS = "/v2/account/ssh-keys";
+const A_KEY = { keys: ["ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIOMqqnkVzrm0SdG6UOoqKLsabgH5C9okWi0dh2l9GKJl"] };
 const SECRETS = "/v2/account/secrets";
 
 describe("a request with several faults is refused for the first in the pipeline's order", () => {
@@ -143,7 +144,7 @@ describe("an unforeseen fault", () => {
     store.beforeCommit = () => {
       throw new TypeError("kaboom in /srv/internal.ts", { cause: new Error("the deeper reason") });
     };
-    const { status, json, headers } = await world.call("PUT", SSH_KEYS, { body: { keys: [] } });
+    const { status, json, headers } = await world.call("PUT", SSH_KEYS, { body: A_KEY });
     const id = headers.get("x-request-id")!;
     expect([status, json]).toEqual([
       500,
@@ -167,8 +168,8 @@ describe("an unforeseen fault", () => {
       store.beforeCommit = () => {};
       throw new Error("kaboom");
     };
-    expect((await world.call("PUT", SSH_KEYS, { body: { keys: [] } })).status).toBe(500);
-    expect((await world.call("PUT", SSH_KEYS, { body: { keys: [] } })).status).toBe(200);
+    expect((await world.call("PUT", SSH_KEYS, { body: A_KEY })).status).toBe(500);
+    expect((await world.call("PUT", SSH_KEYS, { body: A_KEY })).status).toBe(200);
   });
 });
 
@@ -198,7 +199,7 @@ describe("the log", () => {
     await world.call("GET", `${SECRETS}?api_key=${key}`);
     await world.call("GET", `/nothing?api_key=${key}`);
     await world.call("GET", SECRETS, { key: null, headers: { authorization: key } });
-    await world.call("PUT", `${SSH_KEYS}?api_key=${key}`, { body: { keys: [] } });
+    await world.call("PUT", `${SSH_KEYS}?api_key=${key}`, { body: A_KEY });
     await world.call("POST", SECRETS, { body: `{"value": "${key}"`, headers: { "x-api-key": key } });
     expect(world.logged.length).toBeGreaterThanOrEqual(5);
     expect(world.logged.join("\n")).not.toContain(key);
