@@ -1,7 +1,7 @@
 /** `millrace prices`: what things cost in an installation, now and from a moment on. */
 import { installedCatalog, installPrices } from "@millrace/platform/catalog/compute.ts";
 import { priceSetsFrom } from "@millrace/platform/catalog/price-changes.ts";
-import { cpuPriceIn, gpuPriceIn } from "@millrace/platform/catalog/prices.ts";
+import { cpuPriceIn, gpuPriceIn, spotPriceIn } from "@millrace/platform/catalog/prices.ts";
 import { realClock, timestamp } from "@millrace/platform/kernel/clock.ts";
 import { PriceBook } from "@millrace/platform/metering/price-book.ts";
 import { readCatalog } from "@millrace/platform/settings/operator-catalog.ts";
@@ -68,7 +68,11 @@ function setPrices(): Command {
 function pricesNow() {
   const catalog = installedCatalog();
   const gpus = [...catalog.gpus.values()].map(({ id, price: { secure, community, cluster } }) => {
-    return { id, secure, community, cluster, serverless: gpuPriceIn(catalog, "worker", id) };
+    const spot = {
+      secureSpot: spotPriceIn(catalog, id, "SECURE"),
+      communitySpot: spotPriceIn(catalog, id, "COMMUNITY"),
+    };
+    return { id, secure, community, cluster, ...spot, serverless: gpuPriceIn(catalog, "worker", id) };
   });
   const cpus = [...catalog.cpus.keys()].map((id) => {
     return { id, pod: cpuPriceIn(catalog, id), serverless: cpuPriceIn(catalog, id, "worker") };

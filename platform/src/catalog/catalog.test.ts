@@ -33,10 +33,22 @@ test("our own is in its shape", () => {
   expect(catalogFrom("{}")).toEqual(standardCatalog());
 });
 
-test("by default every data center offers both types of volumes, STANDARD first", () => {
-  for (const id of standardCatalog().dataCenters.keys())
-    expect(volumeTypesOf(id)).toEqual(["STANDARD", "HIGH_PERFORMANCE"]);
-  expect(volumeTypesOf("MOON-1")).toEqual([]);
+test("our data centers offer STANDARD volumes or none; one of which an operator says nothing offers both types", () => {
+  expect([volumeTypesOf("US-KS-2"), volumeTypesOf("EU-RO-1")]).toEqual([["STANDARD"], ["STANDARD"]]);
+  expect([volumeTypesOf("US-CA-1"), volumeTypesOf("MOON-1")]).toEqual([[], []]);
+  const offering = [...standardCatalog().dataCenters.keys()].filter((id) => volumeTypesOf(id).length > 0);
+  expect(offering).toHaveLength(26);
+  const own = catalogFrom('{"dataCenters": {"EU-BER-1": {}}}').dataCenters.get("EU-BER-1");
+  expect(own?.networkVolumeTypes).toEqual(["STANDARD", "HIGH_PERFORMANCE"]);
+});
+
+test("the smaller A100 is there, between the types beside it", () => {
+  const [small, large] = ["NVIDIA A100-SXM4-40GB", "NVIDIA A100-SXM4-80GB"].map(
+    (id) => standardCatalog().gpus.get(id)!,
+  );
+  expect(small).toMatchObject({ name: "A100 SXM 40GB", memory: 40, manufacturer: "NVIDIA", pool: null });
+  expect(small!.price.secure).toBeLessThan(large!.price.secure);
+  expect(typesOfPool("NVIDIA A100-SXM4-40GB")).toEqual(["NVIDIA A100-SXM4-40GB"]);
 });
 
 test("the example of the documentation works, and everybody reads it once it is installed", async () => {

@@ -1,6 +1,6 @@
 /** What the catalog of this installation says, for everything that asks it: types, flavors, data centers and what they cost. */
 import { type Catalog, type CpuFlavor, type DataCenter, type GpuType, standardCatalog } from "./catalog.ts";
-import { cpuPriceIn, gpuPriceIn } from "./prices.ts";
+import { cpuPriceIn, gpuPriceIn, type PricedKind, spotPriceIn } from "./prices.ts";
 import type { Cloud, VolumeType } from "./words.ts";
 
 export type { CpuFlavor, DataCenter, GpuType } from "./catalog.ts";
@@ -64,6 +64,18 @@ export const volumeTypesOf = (id: string): readonly VolumeType[] => dataCenter(i
 /** Where an instance is that may be anywhere, on a machine that stands everywhere. */
 export const homeDataCenter = (): string => catalog.home;
 
+/**
+ * How many GPUs of a type a Pod may have in a cloud: none where the community cloud does not offer it. A secure cloud has its machines' own
+ * types too, whatever the catalog offers there, as many as there are.
+ */
+export function mostSold(id: string, cloud: Cloud): number {
+  const known = gpuType(id);
+  if (!known) return Number.POSITIVE_INFINITY;
+  const { secure, community, maxCount } = known;
+  if (cloud === "COMMUNITY") return community ? maxCount.community : 0;
+  return secure ? maxCount.secure : Number.POSITIVE_INFINITY;
+}
+
 /** The memory of one GPU of a type. */
 export const gpuMemoryGb = (type: string): number | undefined => gpuType(type)?.memory;
 
@@ -73,12 +85,14 @@ export const gpuShare = (type: string): { vcpu: number; memoryGb: number } | und
 /** What one GPU of a type costs, in USD per hour; nothing for a type that the catalog does not know. */
 export const gpuPrice = {
   pod: (type: string, cloud?: Cloud): number => gpuPriceIn(catalog, "pod", type, cloud),
+  /** Of a Pod that gives way, where it bids nothing; the least that it may bid. */
+  spot: (type: string, cloud?: Cloud): number => spotPriceIn(catalog, type, cloud),
   member: (type: string): number => gpuPriceIn(catalog, "member", type),
   worker: (type: string): number => gpuPriceIn(catalog, "worker", type),
 };
 
 /** USD per hour for each vCPU of a flavor, its memory included. */
-export const cpuPrice = (flavor: string, kind?: keyof typeof gpuPrice): number => cpuPriceIn(catalog, flavor, kind);
+export const cpuPrice = (flavor: string, kind?: PricedKind): number => cpuPriceIn(catalog, flavor, kind);
 
 /** USD per GB and month. */
 export const storagePrice = (): Catalog["storage"] => catalog.storage;

@@ -13,7 +13,7 @@ export type PriceSet = {
 /** Nothing here costs more by the hour, or by the GB and month. */
 const MOST = 1_000_000;
 /** Names of prices as they are set, and as the catalog keeps them. */
-const GPU_PRICES = ["secure", "community", "cluster"] as const;
+const GPU_PRICES = ["secure", "community", "cluster", "secureSpot", "communitySpot"] as const;
 const CPU_PRICES = { pod: "securePerVcpu", serverless: "serverlessPerVcpu" } as const;
 const STORAGE_PRICES = [
   "containerDiskPerGbMonth",

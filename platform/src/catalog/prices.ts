@@ -15,6 +15,13 @@ export function gpuPriceIn(catalog: Catalog, kind: PricedKind, type: string, clo
   return catalog.pools.get(catalog.gpus.get(type)?.pool ?? type)?.price ?? (secure || community);
 }
 
+/** Of one GPU of a Pod that gives way, by the hour: the least that is bid for it. Where there is no such price, and never above it, that of others. */
+export function spotPriceIn(catalog: Catalog, type: string, cloud: Cloud = "SECURE"): number {
+  const { secureSpot, communitySpot } = catalog.gpus.get(type)?.price ?? {};
+  const standard = gpuPriceIn(catalog, "pod", type, cloud);
+  return Math.min(standard, (cloud === "SECURE" ? secureSpot : communitySpot) ?? standard);
+}
+
 /** Of one vCPU by the hour, its memory included. */
 export function cpuPriceIn(catalog: Catalog, flavor: string, kind: PricedKind = "pod"): number {
   const { securePerVcpu = 0, serverlessPerVcpu = 0 } = catalog.cpus.get(flavor)?.price ?? {};

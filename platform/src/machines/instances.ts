@@ -74,9 +74,21 @@ export const isUnheard = ({ unheard }: KeptInstance): boolean => unheard?.until 
 export const payable: WhatOf<KeptInstance> = ({ id, doc }) => {
   const phase = phaseOf(doc);
   if (!phase || isUnheard(doc)) return undefined;
-  const { cluster, createdBy = null, gpuType, gpuCount, flavor, vcpu, memoryMb, dataCenter, image, cloud } = doc;
+  const {
+    cluster,
+    createdBy = null,
+    gpuType,
+    gpuCount,
+    flavor,
+    vcpu,
+    memoryMb,
+    dataCenter,
+    image,
+    cloud,
+    yields,
+  } = doc;
   const diskGb = doc.containerGb ?? doc.diskGb;
-  const has = { gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, ...(cloud && { cloud }) };
+  const has = { gpuType, gpuCount, flavor, vcpu, memoryMb, diskGb, ...(cloud && { cloud }), ...(yields && { yields }) };
   const kind: SpanKind = cluster === undefined ? doc.kind : "member";
   const whose = { instance: id, kind, owner: cluster ?? doc.owner, createdBy };
   const about = { ...whose, dataCenter, image, template: doc.template ?? null };

@@ -26,7 +26,7 @@ export interface Terms {
   groups?: boolean;
 }
 
-/** A type with the share of the machine that goes with each device, and with how much of that it will not do. */
+/** A type with the share of the machine that goes with each device by the catalog, and what has to go with each at least. */
 export type GpuChoice = Share & { type: string; least?: Share };
 
 /** The first of the choices that fits somewhere. */

@@ -219,6 +219,36 @@ describe("a gang", () => {
   });
 });
 
+describe("what has to go with each GPU at least", () => {
+  const needing = (count: number, vcpu: number, memoryGb: number): Need => ({
+    ...SMALL,
+    ...{ kind: "gpu", count },
+    types: [{ type: A40, vcpu: 8, memoryMb: 48 * 1024, least: { vcpu, memoryMb: memoryGb * 1024 } }],
+  });
+  const REASON = "no capacity: needs 1x NVIDIA A40, 2 of 2 free, but none with";
+
+  test("is a part of the machine that is large enough", () => {
+    const room = () => new Room([machine("m", { a40: 2, vcpu: 32, memoryMb: 256 * 1024 })]);
+    expect(room().take(needing(1, 16, 128))).toMatchObject({ vcpu: 16, memoryMb: 128 * 1024 });
+    expect(room().take(needing(1, 17, 0))).toEqual({ reason: `${REASON} 17 vCPU for each GPU` });
+    expect(room().take(needing(1, 17, 129))).toEqual({ reason: `${REASON} 17 vCPU and 129 GB for each GPU` });
+  });
+
+  test("beside made-up GPUs is what the catalog says of machines with that type, on however small a box", () => {
+    const room = () => new Room([machine("laptop", { a40: 2, vcpu: 2, memoryMb: 4096, ceilings: true })]);
+    expect(room().take(needing(2, 8, 48))).toMatchObject({ gpuCount: 2, vcpu: 2, memoryMb: 4096 });
+    expect(room().take(needing(1, 0, 49))).toEqual({ reason: `${REASON} 49 GB for each GPU` });
+    expect(room().take(needing(1, 9, 0))).toEqual({ reason: `${REASON} 9 vCPU for each GPU` });
+    expect([room().fitting(needing(1, 8, 48)), room().fitting(needing(1, 9, 48))]).toEqual([2, 0]);
+  });
+
+  test("beside made-up GPUs is whatever the box itself has, where that is more", () => {
+    const room = new Room([machine("large", { a40: 2, vcpu: 64, memoryMb: 512 * 1024, ceilings: true })]);
+    expect(room.take(needing(1, 64, 512))).toMatchObject({ vcpu: 64, memoryMb: 512 * 1024 });
+    expect(room.take(needing(2, 64, 0))).toHaveProperty("reason");
+  });
+});
+
 describe("a machine that stands in every data center", () => {
   const room = () => new Room([machine("m", { isEverywhere: true })]);
   const placed = (dataCenters: string[]) => (room().take({ ...cpu(2), dataCenters }) as Place).dataCenter;

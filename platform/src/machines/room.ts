@@ -2,6 +2,7 @@
 import type { Box } from "../ports/compute/compute.ts";
 import type { Need, Share } from "./need.ts";
 import { type Free, freeGpus, type Machine, type NoRoom, type Place } from "./place.ts";
+import { hasLeast, shareWith } from "./shares.ts";
 import { shortageOf } from "./shortage.ts";
 import { misfitOf } from "./terms.ts";
 
@@ -114,14 +115,13 @@ export class Room {
       return undefined;
     }
     const { count } = need;
-    for (const { type, least, ...each } of need.types) {
-      const hasRoom = (one: Free) => {
-        const share = shareWith(each, count, one);
-        return freeGpus(one, type) >= count && fits(share, one) && (!least || suffices(share, least, count));
-      };
+    for (const choice of need.types) {
+      const { type } = choice;
+      const hasRoom = (one: Free) =>
+        freeGpus(one, type) >= count && fits(shareWith(choice, count, one), one) && hasLeast(choice, count, one);
       const free = roomiest(fitting, hasRoom);
       if (!free) continue;
-      return placeIn(free, need, shareWith(each, count, free), { flavor: null, gpuType: type, gpuCount: count });
+      return placeIn(free, need, shareWith(choice, count, free), { flavor: null, gpuType: type, gpuCount: count });
     }
     return undefined;
   }
@@ -150,33 +150,15 @@ function placeIn(
   return { ...where, ...granted(share, box), diskGb: keepsDisk ? diskGb : 0, ...what };
 }
 
-/**
- * What goes with devices: what the catalog says, but no more than their part of this box. The catalog describes the machines of
- * others; a box with a large GPU and few cores must still run its workers.
- */
-function shareWith(each: Share, count: number, { box }: Free): Share {
-  const asked = { vcpu: each.vcpu * count, memoryMb: each.memoryMb * count };
-  if (box.ceilings) return asked;
-  const part = count / box.gpus.reduce((sum, stock) => sum + stock.count, 0);
-  return {
-    vcpu: Math.min(asked.vcpu, Math.max(1, Math.floor(box.vcpu * part))),
-    memoryMb: Math.min(asked.memoryMb, Math.floor(box.memoryMb * part)),
-  };
-}
-
-const suffices = (share: Share, least: Share, count: number) =>
-  share.vcpu >= least.vcpu * count && share.memoryMb >= least.memoryMb * count;
-
 const fits = (share: Share, { box, vcpu, memoryMb }: Free) =>
   box.ceilings || (share.vcpu <= vcpu && share.memoryMb <= memoryMb);
 
 function timesIn(free: Free, need: Need): number {
   if (need.kind === "cpu") return timesOf(need.flavors[0]!, free);
-  const { type, least, ...each } = need.types[0]!;
-  const ofDevices = Math.floor(freeGpus(free, type) / need.count);
-  const share = shareWith(each, need.count, free);
-  if (ofDevices === 0 || (least && !suffices(share, least, need.count))) return 0;
-  return Math.min(ofDevices, timesOf(share, free));
+  const choice = need.types[0]!;
+  const ofDevices = Math.floor(freeGpus(free, choice.type) / need.count);
+  if (ofDevices === 0 || !hasLeast(choice, need.count, free)) return 0;
+  return Math.min(ofDevices, timesOf(shareWith(choice, need.count, free), free));
 }
 
 const timesOf = (share: Share, { box, vcpu, memoryMb }: Free) =>

@@ -1,6 +1,7 @@
 /** What is said when an instance finds no room: what it needs, and how much of that there is. */
 import type { Need, Share } from "./need.ts";
 import { type Free, freeGpus } from "./place.ts";
+import { hasLeast } from "./shares.ts";
 import { misfitOf } from "./terms.ts";
 
 export function shortageOf(need: Need, boxes: readonly Free[]): string {
@@ -23,7 +24,18 @@ function shortOfGpus({ count, types }: Extract<Need, { kind: "gpu" }>, boxes: re
   const short = `needs ${count}x ${oneOf(types.map(({ type }) => type))}, ${free} of ${total} free`;
   if (free < count) return short;
   const most = Math.max(...inBoxes);
-  return most < count ? `${short}, but not on one machine` : `${short}, but too little CPU or memory beside them`;
+  if (most < count) return `${short}, but not on one machine`;
+  const withThem = boxes.filter((one) => types.some(({ type }) => freeGpus(one, type) >= count));
+  const { least } = types[0]!;
+  return least && !withThem.some((one) => types.some((choice) => hasLeast(choice, count, one)))
+    ? `${short}, but none with ${leastText(least)} for each GPU`
+    : `${short}, but too little CPU or memory beside them`;
+}
+
+/** Nothing is said of what nobody asks for. */
+function leastText({ vcpu, memoryMb }: Share): string {
+  const said = [vcpu > 0 ? `${vcpu} vCPU` : undefined, memoryMb > 0 ? gb(memoryMb) : undefined];
+  return said.filter((one) => one !== undefined).join(" and ");
 }
 
 function shortOfCpu({ vcpu, memoryMb }: Share, boxes: readonly Free[]): string {

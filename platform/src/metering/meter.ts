@@ -155,5 +155,5 @@ const kept = ({ since: _, ...what }: Payable & { since?: number }): Payable => w
 /** Whether two cost the same at any prices, and are billed to the same owner. */
 function isSame(a: Payable, b: Payable): boolean {
   const names = ["kind", "owner", "gpuType", "gpuCount", "flavor", "vcpu", "diskGb", "persistentGb", "tier"] as const;
-  return names.every((name) => a[name] === b[name]);
+  return names.every((name) => a[name] === b[name]) && a.yields?.bid === b.yields?.bid;
 }

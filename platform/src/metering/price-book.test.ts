@@ -87,8 +87,12 @@ test.each([
 
 test.each([
   ["moon", "secure=1", "the catalog has no GPU type, pool or CPU flavor 'moon'"],
-  [A40, "", "say which price: secure, community, cluster, serverless"],
-  [A40, "moon=1", `'${A40}' has no price 'moon'; it has secure, community, cluster, serverless`],
+  [A40, "", "say which price: secure, community, cluster, secureSpot, communitySpot, serverless"],
+  [
+    A40,
+    "moon=1",
+    `'${A40}' has no price 'moon'; it has secure, community, cluster, secureSpot, communitySpot, serverless`,
+  ],
   [A40, "constructor=1", "has no price 'constructor'"],
   [A40, "secure", "secure must be USD from 0 to 1000000"],
   [A40, "secure=-1", "secure must be USD"],

@@ -1,8 +1,16 @@
 /** What an instance or storage costs: from the catalog's prices to whole numbers of 1e-9 USD, so that sums are exact. */
 import type { Catalog } from "../catalog/catalog.ts";
 import { installedCatalog } from "../catalog/compute.ts";
-import { cpuPriceIn, FIRST_TB_GB, gpuPriceIn, podStoragePricesIn, volumePricesIn } from "../catalog/prices.ts";
-import type { Payable, Price } from "./span.ts";
+import {
+  cpuPriceIn,
+  FIRST_TB_GB,
+  gpuPriceIn,
+  type PricedKind,
+  podStoragePricesIn,
+  spotPriceIn,
+  volumePricesIn,
+} from "../catalog/prices.ts";
+import type { Having, Payable, Price } from "./span.ts";
 
 /** The prices in force at each moment. */
 export interface PricesInTime {
@@ -21,14 +29,19 @@ export function priceOf(what: Payable, catalog: Catalog): Price {
   if (kind === "volume") return { ...NOTHING, storage: volumeStorage(what, catalog) };
   if (phase === "used" || phase === "kept") return { ...NOTHING, storage: podStorage(what, catalog) };
   // With a GPU its share of CPU and memory comes along.
-  const { gpuType, gpuCount, flavor, vcpu, diskGb, cloud } = what;
+  const { gpuType, gpuCount, flavor, vcpu, diskGb } = what;
   return {
-    gpu: gpuType === null ? 0 : nano(gpuPriceIn(catalog, kind, gpuType, cloud) * gpuCount),
+    gpu: gpuType === null ? 0 : nano(eachGpu(catalog, kind, gpuType, what) * gpuCount),
     cpu: gpuType !== null || flavor === null ? 0 : nano(cpuPriceIn(catalog, flavor, kind) * vcpu),
     disk: 0,
     // The disk of a Pod outlives its instances, and has spans of its own.
     storage: kind === "worker" ? nano(catalog.storage.containerDiskPerGbMonth * diskGb) : 0,
   };
+}
+
+/** One that gives way pays what it bids, or the price of those that do. */
+function eachGpu(catalog: Catalog, kind: PricedKind, type: string, { cloud, yields }: Having): number {
+  return yields ? yields.bid || spotPriceIn(catalog, type, cloud) : gpuPriceIn(catalog, kind, type, cloud);
 }
 
 const NOTHING: Price = { gpu: 0, cpu: 0, disk: 0, storage: 0 };

@@ -26,6 +26,8 @@ export type Having = {
   tier?: VolumeType;
   /** In which a Pod was asked for; the secure one where nothing is said. */
   cloud?: Cloud;
+  /** What a Pod that gives way to others bids for each GPU by the hour; 0 where it bids nothing. Absent for one that does not give way. */
+  yields?: { bid: number };
 };
 
 /** What is paid for of something on record. */

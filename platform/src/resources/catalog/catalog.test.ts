@@ -1,6 +1,7 @@
 /** The catalog: what is in it, every filter, and what is free now on the machines that are there. */
 import { describe, expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
+import { dataOf } from "../../../tests/graphql.ts";
 import { setup } from "../../../tests/world.ts";
 import type { Box } from "../../ports/compute/compute.ts";
 
@@ -32,7 +33,7 @@ describe("GPU types", () => {
   test("are listed with prices and pools, and without what is free where nobody asks for that", async () => {
     await using world = await setup();
     const { status, json } = await world.call("GET", GPUS);
-    expect([status, json.gpus.length]).toEqual([200, 49]);
+    expect([status, json.gpus.length]).toEqual([200, 50]);
     expect(json.gpus.find(({ id }: { id: string }) => id === "NVIDIA GeForce RTX 4090")).toEqual({
       ...{ id: "NVIDIA GeForce RTX 4090", name: "RTX 4090", pool: "ADA_24", manufacturer: "NVIDIA", memory: 24 },
       ...{ secure: true, community: true, price: { secure: 0.74, community: 0.34, serverless: 1.116 } },
@@ -201,8 +202,9 @@ describe("data centers", () => {
     await using world = await setup();
     expect((await world.call("GET", `${CENTERS}/US-KS-2`)).json).toEqual({
       ...{ id: "US-KS-2", name: "US Kansas 2", region: "NORTH_AMERICA", globalNetwork: true },
-      ...{ networkVolumeTypes: ["STANDARD", "HIGH_PERFORMANCE"], compliance: [] },
+      ...{ networkVolumeTypes: ["STANDARD"], compliance: [] },
     });
+    expect((await world.call("GET", `${CENTERS}/US-CA-1`)).json.networkVolumeTypes).toEqual([]);
     expect((await world.call("GET", `${CENTERS}/MOON-1`)).status).toBe(404);
   });
 
@@ -210,7 +212,8 @@ describe("data centers", () => {
     expect(await idsFor("regions=OCEANIA,ASIA")).toEqual(["AP-IN-1", "AP-IN-2", "AP-JP-1", "SEA-SG-1", "OC-AU-1"]);
     expect(await idsFor("regions=OCEANIA,ASIA&globalNetwork=true")).toEqual(["OC-AU-1"]);
     expect(await idsFor("regions=OCEANIA&globalNetwork=false")).toEqual([]);
-    expect(await idsFor("networkVolumeTypes=STANDARD,HIGH_PERFORMANCE")).toHaveLength(50);
+    expect(await idsFor("networkVolumeTypes=STANDARD")).toHaveLength(26);
+    expect(await idsFor("networkVolumeTypes=STANDARD,HIGH_PERFORMANCE")).toEqual([]);
     expect(await idsFor("compliance=GDPR")).toEqual([]);
   });
 
@@ -251,4 +254,22 @@ test("every key that may read the catalog reads it, one that is narrowed to endp
   expect((await world.call("GET", GPUS, { key: narrowed })).status).toBe(200);
   const other = await world.newKey({ scopes: ["pods:write"] });
   expect((await world.call("GET", GPUS, { key: other })).status).toBe(403);
+});
+
+test("what a cloud does not sell to Pods, or not so many of at once, is free for nobody there", async () => {
+  const gpus = [{ type: "NVIDIA L4", count: 64, virtual: true }];
+  await using world = await withMachine({ gpus, ceilings: true });
+  const free = async (query: string) => {
+    const path = `/v2/catalog/gpus/NVIDIA%20L4?include=AVAILABILITY&${query}`;
+    return (await world.call("GET", path)).json.availability;
+  };
+  expect(await free("product=POD")).toBe("HIGH");
+  expect(await free("product=POD&cloud=COMMUNITY")).toBe("NONE");
+  expect([await free("product=POD&count=10"), await free("product=POD&count=11")]).toEqual(["MEDIUM", "NONE"]);
+  expect(await free("product=POD,SERVERLESS&cloud=COMMUNITY")).toBe("HIGH");
+  const price = `{ gpuTypes(input: {id: "NVIDIA L4"}) { lowestPrice(input: {gpuCount: 11}) { uninterruptablePrice stockStatus } } }`;
+  expect((await dataOf(world, price)).gpuTypes[0].lowestPrice).toEqual({
+    uninterruptablePrice: null,
+    stockStatus: null,
+  });
 });

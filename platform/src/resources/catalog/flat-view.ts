@@ -11,6 +11,7 @@ import {
   gpuType,
   gpuTypeIds,
   gpuTypes,
+  mostSold,
   poolIds,
   typesOfPool,
 } from "../../catalog/compute.ts";
@@ -77,7 +78,7 @@ export type LowestPrice = ReturnType<typeof priceOf>;
 
 function priceOf(type: GpuType, { availability, installed }: GpuOffer, { count, isSecure }: PriceAsk) {
   const { total, free, most, mostFree } = installed;
-  const unit = total >= count && most >= count ? unitPrice(type, isSecure) : undefined;
+  const unit = total >= count && most >= count ? unitPrice(type, count, isSecure) : undefined;
   if (!unit) return { gpuName: type.name, gpuTypeId: type.id, stockStatus: null, totalCount: total };
   const { vcpu, memoryGb } = type.share;
   return {
@@ -92,19 +93,22 @@ function priceOf(type: GpuType, { availability, installed }: GpuOffer, { count, 
     rentedCount: total - free,
     rentalPercentage: total === 0 ? 0 : rounded((total - free) / total),
     maxUnreservedGpuCount: mostFree,
-    availableGpuCounts: Array.from({ length: mostFree }, (_, i) => i + 1),
+    availableGpuCounts: Array.from({ length: Math.min(mostFree, unit.most) }, (_, i) => i + 1),
     supportPublicIp: true,
   };
 }
 
-/** Where a type has no price for Pods that may be interrupted, they cost what others cost. */
-function unitPrice({ id, secure, community, price }: GpuType, isSecure: boolean | undefined) {
+/** Of a cloud that sells so many at once: the cheaper one, where nothing is said. */
+function unitPrice({ id, secure, community }: GpuType, count: number, isSecure: boolean | undefined) {
   const choices = [
-    { there: secure && isSecure !== false, onDemand: gpuPrice.pod(id, "SECURE"), spot: price.secureSpot },
-    { there: community && isSecure !== true, onDemand: gpuPrice.pod(id, "COMMUNITY"), spot: price.communitySpot },
+    { there: secure && isSecure !== false, cloud: "SECURE" as const },
+    { there: community && isSecure !== true, cloud: "COMMUNITY" as const },
   ];
-  const [cheapest] = choices.filter(({ there }) => there).toSorted((a, b) => a.onDemand - b.onDemand);
-  return cheapest && { onDemand: cheapest.onDemand, spot: cheapest.spot ?? cheapest.onDemand };
+  const sold = choices.flatMap(({ there, cloud }) => {
+    const most = mostSold(id, cloud);
+    return there && most >= count ? [{ most, onDemand: gpuPrice.pod(id, cloud), spot: gpuPrice.spot(id, cloud) }] : [];
+  });
+  return sold.toSorted((a, b) => a.onDemand - b.onDemand)[0];
 }
 
 /** Sums of prices as people write them, without what binary fractions add. */

@@ -21,7 +21,10 @@ const gpuQuery = t.Object({
     t.Integer({ minimum: 1, maximum: 1000, description: "GPUs of one instance; 1 by default. With `include` only." }),
   ),
   cloud: t.Optional(
-    oneOf(clouds, { description: "With `include` only. The machines of this installation are in both." }),
+    oneOf(clouds, {
+      description:
+        "With `include` only, `SECURE` by default: what Pods may have there. The machines of this installation are in both.",
+    }),
   ),
   countryCodes: textsLike(
     "^[A-Z]{2}$",

@@ -10,7 +10,9 @@ import {
   gpuPrice,
   gpuType,
   gpuTypes,
+  mostSold,
 } from "../../catalog/compute.ts";
+import type { Cloud } from "../../catalog/words.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { CpuType, DataCenter as ShownDataCenter, GpuType as ShownGpuType } from "./model.ts";
@@ -23,9 +25,9 @@ type CpuQuery = Call<Operations["listCpuTypes"]>["query"];
 type DataCenterQuery = Call<Operations["listDataCenters"]>["query"];
 
 export function catalogHandlers(catalog: CatalogService): Handlers<Operations> {
-  const gpus = async (types: readonly GpuType[], ask: GpuAsk | undefined) => {
+  const gpus = async (types: readonly GpuType[], ask: AskedGpus | undefined) => {
     const supplies = ask && (await catalog.gpus(types, ask));
-    return types.map((type, i) => ({ type, supply: supplies?.[i] }));
+    return types.map((type, i) => ({ type, supply: supplies?.[i] && soldOf(type, ask!, supplies[i]) }));
   };
   const cpus = async (flavors: readonly CpuFlavor[], query: CpuQuery) => {
     const supplies = isAsked(query, ["vcpuCount"]) ? await catalog.cpus(flavors, query.vcpuCount) : undefined;
@@ -77,14 +79,25 @@ function isAsked<Q extends { include?: unknown; product?: readonly string[] }>(q
   return false;
 }
 
-function gpuAsk(query: GpuQuery): GpuAsk | undefined {
-  const { count = 1, countryCodes, cudaVersions, minCudaVersion } = query;
+type AskedGpus = GpuAsk & { cloud?: Cloud };
+
+function gpuAsk(query: GpuQuery): AskedGpus | undefined {
+  const { count = 1, cloud = "SECURE", countryCodes, cudaVersions, minCudaVersion } = query;
   const isMeant = isAsked(query, ["count", "cloud", "countryCodes", "cudaVersions", "minCudaVersion"]);
   if (cudaVersions && minCudaVersion !== undefined)
     throw problem("rule-broken", "'cudaVersions' and 'minCudaVersion' exclude each other; send one of them.");
   if (!isMeant) return undefined;
   const cuda = cudaVersions ? { oneOf: cudaVersions } : minCudaVersion ? { atLeast: minCudaVersion } : undefined;
-  return { count, ...(cuda && { cuda }), ...(countryCodes && { countryCodes }) };
+  // Clouds sell Pods; workers and clusters have none.
+  const isForPods = query.product?.every((product) => product === "POD");
+  return { count, ...(cuda && { cuda }), ...(countryCodes && { countryCodes }), ...(isForPods && { cloud }) };
+}
+
+/** What the cloud that is asked for does not sell is free for nobody there. */
+function soldOf({ id }: GpuType, { cloud, count }: AskedGpus, supply: GpuSupply): GpuSupply {
+  if (cloud === undefined || mostSold(id, cloud) >= count) return supply;
+  const none = { availability: "NONE" } as const;
+  return { ...supply, ...none, dataCenters: supply.dataCenters.map((center) => ({ ...center, ...none })) };
 }
 
 function shownGpu(type: GpuType, supply: GpuSupply | undefined): ShownGpuType {

@@ -4,6 +4,7 @@ import type { Availability } from "../../catalog/words.ts";
 import type { Need } from "../../machines/need.ts";
 import { freeGpus, type Machine, type Place } from "../../machines/place.ts";
 import { Room } from "../../machines/room.ts";
+import { hasLeastOfAny } from "../../machines/shares.ts";
 import { compareVersions, standsIn } from "../../machines/terms.ts";
 import type { Box } from "../../ports/compute/compute.ts";
 
@@ -64,7 +65,8 @@ export class Stock {
 
   /** Of all boxes that suit the wish, whatever is taken of them. */
   installed(type: GpuType, wish: GpuWish): Installed {
-    const boxes = this.#room.suiting(needOf(type, { ...wish, diskGb: 0 })).filter((one) => isMeant(one, wish));
+    const need = needOf(type, { ...wish, diskGb: 0 });
+    const boxes = this.#room.suiting(need).filter((one) => isMeant(one, wish) && hasLeastOfAny(need, one));
     const counts = boxes.map((free) => ({
       all: stockIn(free.box, type.id)?.count ?? 0,
       free: freeGpus(free, type.id),
@@ -137,9 +139,8 @@ const stockIn = ({ gpus }: Box, type: string) => gpus.find((stock) => stock.type
 
 function needOf({ id: type, share }: GpuType, { count, cuda, dataCenters, least, diskGb = 0, groups }: GpuWish): Need {
   const each = { vcpu: (least?.vcpu ?? 0) / count, memoryMb: ((least?.memoryGb ?? 0) * MB_PER_GB) / count };
-  const vcpu = Math.max(share.vcpu, each.vcpu);
-  const memoryMb = Math.max(share.memoryGb * MB_PER_GB, each.memoryMb);
-  const types = [{ type, vcpu, memoryMb, ...(least && { least: each }) }];
+  const byCatalog = { vcpu: share.vcpu, memoryMb: share.memoryGb * MB_PER_GB };
+  const types = [{ type, ...byCatalog, ...(least && { least: each }) }];
   return { kind: "gpu", count, types, diskGb, ...(cuda && { cuda }), ...terms(dataCenters), ...(groups && { groups }) };
 }
 

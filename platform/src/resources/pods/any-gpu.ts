@@ -4,8 +4,8 @@ import type { Cloud } from "../../catalog/words.ts";
 import { MOST_ITEMS } from "../endpoints/model.ts";
 
 /** The cheapest first. What a secure cloud does not offer comes last: somebody's own machine may have nothing else. */
-export function anyGpuType(cloud: Cloud = "SECURE"): string[] {
-  const price = ({ id }: GpuType) => gpuPrice.pod(id, cloud);
+export function anyGpuType(cloud: Cloud = "SECURE", givesWay = false): string[] {
+  const price = ({ id }: GpuType) => gpuPrice[givesWay ? "spot" : "pod"](id, cloud);
   const cheapest = gpuTypes().toSorted((a, b) => price(a) - price(b));
   const offered = cheapest.filter((type) => isOffered(type, cloud));
   const others = cloud === "SECURE" ? cheapest.filter((type) => !isOffered(type, cloud)) : [];

@@ -8,6 +8,10 @@ export function billedTo(id: string, { cluster }: { cluster?: { id: string } | u
   return cluster ? ({ kind: "member", owner: cluster.id } as const) : ({ kind: "pod", owner: id } as const);
 }
 
+/** What one that gives way bids; it pays that, or the price of those that do. */
+export const yieldsOf = ({ interruptible, bidPerGpu }: Pick<KeptPod, "interruptible" | "bidPerGpu">) =>
+  interruptible ? { yields: { bid: bidPerGpu ?? 0 } } : {};
+
 const NO_PROGRAM = { gpuType: null, gpuCount: 0, flavor: null, vcpu: 0, memoryMb: 0 } as const;
 
 /** Used while it has a place on a machine, be it only about to start there; kept while it has none. */

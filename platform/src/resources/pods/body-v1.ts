@@ -5,6 +5,7 @@ import { containerFrom } from "../container/face-v1.ts";
 import { anyOfSize } from "../container/instance-ids.ts";
 import { v1Defaults } from "../v1-defaults.ts";
 import { anyGpuType } from "./any-gpu.ts";
+import { defaultDiskGb } from "./disk-limit.ts";
 import type { PodTerms } from "./fields.ts";
 import type { KeptPod } from "./model.ts";
 import { podShapes } from "./operations-v1.ts";
@@ -21,7 +22,8 @@ export function newPodTerms(body: Flat): PodTerms {
   const isCpu = isOnCpus(said);
   const stored = storageIn(said, isCpu);
   const flat = { ...defaultsFor(said, isCpu), ...(isCpu ? cpusIn(stored) : gpusIn(stored)) };
-  return { ...podShapes.created(flat), ...commandIn(said) };
+  const { disk, ...terms } = podShapes.created(flat);
+  return { ...terms, ...diskIn(said, disk, terms.cpu), ...commandIn(said) };
 }
 
 /** What is not sent stays as it is. */
@@ -53,6 +55,12 @@ function defaultsFor({ templateId }: Flat, isCpu: boolean): Flat {
   return { name, containerDiskInGb, volumeMountPath, ports: [...ports], ...(!isCpu && { volumeInGb }) };
 }
 
+/** The default of this API is larger than what small Pods without GPUs may have. */
+function diskIn({ containerDiskInGb }: Flat, disk: number | undefined, cpu: PodTerms["cpu"]): Pick<PodTerms, "disk"> {
+  if (disk === undefined) return {};
+  return { disk: containerDiskInGb === undefined && cpu ? defaultDiskGb(disk, cpu) : disk };
+}
+
 /** None is said by 0. What clients send for a Pod without GPUs by default is not meant: such a Pod has none. */
 function storageIn({ volumeInGb, ...said }: Flat, isCpu: boolean): Flat {
   const isUnmeant = isCpu && volumeInGb === defaults.volumeInGb;
@@ -69,7 +77,7 @@ function cpusIn({ cpuFlavorIds, instanceIds, vcpuCount = defaults.vcpuCount, ...
 }
 
 function gpusIn({ gpuTypeId, gpuTypeIds: types, gpuCount = defaults.gpuCount, ...said }: Flat): Flat {
-  const any = () => anyGpuType(said.cloudType as Cloud | undefined);
+  const any = () => anyGpuType(said.cloudType as Cloud | undefined, said.interruptible === true);
   const named = listIn(types).length > 0 ? listIn(types) : gpuTypeId === undefined ? any() : [gpuTypeId];
   return { ...said, gpuCount, gpuTypeIds: named, instanceIds: undefined };
 }

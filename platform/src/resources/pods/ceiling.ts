@@ -35,4 +35,4 @@ export function refuseDearer(choices: readonly { price: number }[], mostPerHour:
 }
 
 /** Products of prices with the digits that money has. */
-const usd = (amount: number) => Math.round(amount * 1e9) / 1e9;
+export const usd = (amount: number) => Math.round(amount * 1e9) / 1e9;

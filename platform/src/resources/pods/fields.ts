@@ -1,5 +1,5 @@
 /** What the terms of a caller make of a Pod, and which of them it cannot have. */
-import { gpuType, isDataCenter, poolOfType } from "../../catalog/compute.ts";
+import { isDataCenter, mostSold, poolOfType } from "../../catalog/compute.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
 import { changedIn } from "../../kernel/same.ts";
@@ -8,6 +8,8 @@ import { commandOf } from "../container/command.ts";
 import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
 import { DEFAULT_DISK_GB } from "../container/model.ts";
 import { cpuFrom } from "../endpoints/compute.ts";
+import { refuseLowBid } from "./bids.ts";
+import { diskOnCpus } from "./disk-limit.ts";
 import type { KeptPod, PodGpu } from "./model.ts";
 
 /** What a caller gives of a Pod, whichever surface it comes through. */
@@ -82,7 +84,8 @@ const unsaid = () => ({
   bidPerGpu: null,
 });
 
-export function created(terms: PodTerms): PodConfig {
+/** What these terms make, of which the caller said some and a template the rest. */
+export function created(terms: PodTerms, said: PodTerms = terms): PodConfig {
   const { gpu, cpu, args, entrypoint, cmd, mounts = {}, templateId, ...plain } = terms;
   const { name, image } = plain;
   if (name === undefined) throw missing("name");
@@ -101,7 +104,8 @@ export function created(terms: PodTerms): PodConfig {
     template: templateId ?? null,
   });
   refuse(mountMistakes(config));
-  return config;
+  refuseLowBid(config);
+  return { ...config, ...diskOnCpus(config, said.disk !== undefined) };
 }
 
 /** Fields that apply without a new boot. */
@@ -115,6 +119,8 @@ const IN_PLACE: readonly (keyof PodConfig)[] = [
   "interruptible",
   "template",
   "mountPath",
+  // Fewer flavors will do for a larger disk, and the one that it has is among them.
+  "cpu",
 ];
 
 /** What changes, and which of it takes a new boot to be true. */
@@ -123,7 +129,7 @@ export interface PodUpdate {
   reboots: string[];
 }
 
-export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
+export function updated(before: KeptPod, terms: PodTerms, said: PodTerms = terms): PodUpdate {
   const { args, entrypoint, cmd, mounts, templateId, env, gpu: _, cpu: __, ...plain } = terms;
   refuse(containerMistakes(terms, { symmetric: true }));
   const set: Partial<PodConfig> = {
@@ -132,6 +138,7 @@ export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
     ...commandOf({ args, entrypoint, cmd }, before),
     ...(mounts && { mounts: mountsAfter(before.mounts, mounts) }),
     ...(templateId !== undefined && { template: templateId }),
+    ...(terms.disk !== before.disk && diskAfter(before, terms, said)),
   };
   const after = checked({ ...before, ...set });
   if (terms.image !== undefined || mounts) refuse(mountMistakes(after));
@@ -139,6 +146,10 @@ export function updated(before: KeptPod, terms: PodTerms): PodUpdate {
   const names = Object.keys(changed) as (keyof PodConfig)[];
   return { set: changed, reboots: names.filter((name) => !IN_PLACE.includes(name)) };
 }
+
+/** One that is larger than it may be by now stays so until somebody changes it. */
+const diskAfter = (before: KeptPod, { disk }: PodTerms, said: PodTerms): Partial<PodConfig> =>
+  disk === undefined ? {} : diskOnCpus({ ...before, disk }, said.disk !== undefined);
 
 /** The password of its notebook, which was made for it. */
 export const JUPYTER_PASSWORD = "JUPYTER_PASSWORD";
@@ -183,17 +194,12 @@ function gpuFrom({ types: named, count = 1, ...rest }: NonNullable<PodTerms["gpu
   return { types, count, allowedCudaVersions, minCudaVersion, minRamPerGpu, minVcpuPerGpu };
 }
 
-/** Those of which a cloud sells so many at once. A secure cloud sells its machines' own types too, whatever the catalog offers there. */
-function soldIn(cloud: KeptPod["cloud"], types: readonly string[], count: number): string[] {
-  const mostOf = (type: string) => {
-    const { secure = true, community = true, maxCount } = gpuType(type) ?? {};
-    if (cloud === "COMMUNITY") return community ? (maxCount?.community ?? count) : 0;
-    return secure ? (maxCount?.secure ?? count) : count;
-  };
-  const sold = types.filter((type) => mostOf(type) >= count);
+/** Those of which a cloud sells so many at once. */
+export function soldIn(cloud: KeptPod["cloud"], types: readonly string[], count: number): string[] {
+  const sold = types.filter((type) => mostSold(type, cloud) >= count);
   if (sold.length > 0) return sold;
   const [type = ""] = types;
-  const most = mostOf(type);
+  const most = mostSold(type, cloud);
   throw problem(
     "rule-broken",
     most === 0

@@ -29,8 +29,6 @@ export type KeptPodInstance = KeptInstance & {
   boots: number;
   /** When its program was last started, be it again. */
   bootedAt: number | null;
-  /** What a Pod that gives way to others bids; absent for one that does not. */
-  yields?: { bid: number };
   /** How long its program may take to end itself. */
   graceMs?: number;
 };

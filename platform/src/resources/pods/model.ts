@@ -290,7 +290,7 @@ export type KeptPod = (KeptContainer & Charged & Claiming) & {
   /** When it is stopped, and when it is terminated, by itself. */
   stopAfter: number | null;
   terminateAfter: number | null;
-  /** Gives way to others; what it bids for each GPU in USD per hour is kept for those who ask. */
+  /** Gives way to others, and pays for each GPU and hour what it bids in USD; where it bids nothing, the price of those that give way. */
   interruptible: boolean;
   bidPerGpu: number | null;
 

@@ -1,9 +1,10 @@
 /** What a Pod needs of a machine. */
-import { cpuFlavors, dataCenters, gpuShare } from "../../catalog/compute.ts";
+import { cpuFlavors, dataCenters, gpuShare, mostSold } from "../../catalog/compute.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Need, Terms } from "../../machines/need.ts";
 import { isHostImage } from "../../ports/compute/by-image.ts";
 import type { VolumePlace } from "../volumes/service.ts";
+import { isEnough } from "./bids.ts";
 import type { KeptPod, PodGpu } from "./model.ts";
 
 const MB_PER_GB = 1024;
@@ -11,7 +12,8 @@ const MB_PER_GB = 1024;
 const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
 
 type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | "countryCodes" | "mounts" | "last"> &
-  Partial<Pick<KeptPod, "globalNetworking" | "cluster" | "withoutGpu">>;
+  Partial<Pick<KeptPod, "globalNetworking" | "cluster" | "withoutGpu">> &
+  Pick<KeptPod, "cloud" | "interruptible" | "bidPerGpu">;
 
 /** A Pod keeps its disk to itself, and stays with what it has stored. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
@@ -27,7 +29,7 @@ export function needOf(pod: Needy, volume?: VolumePlace): Need {
     ...((pod.globalNetworking || pod.cluster) && { groups: true }),
   };
   if (gpu && withoutGpu) return { ...terms, kind: "cpu", flavors: [leastFlavor()] };
-  if (gpu) return gpuNeed(terms, gpu);
+  if (gpu) return gpuNeed(terms, gpu, typesFor(pod, gpu));
   const flavors = cpu.map(({ id, vcpuCount, memory }) => ({ id, vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));
   return { ...terms, kind: "cpu", flavors };
 }
@@ -48,12 +50,19 @@ function leastFlavor() {
   return { id, vcpu: minVcpu, memoryMb: minVcpu * ramGbPerVcpu * MB_PER_GB };
 }
 
-function gpuNeed(terms: Terms, gpu: PodGpu): Need {
-  const types = gpu.types.map((type) => {
+/** Those that it may have so many of for what it pays; all of them where prices or limits have left none since it was made. */
+function typesFor(pod: Needy, { types, count }: PodGpu): readonly string[] {
+  const sold = types.filter((type) => mostSold(type, pod.cloud) >= count && isEnough(pod, type));
+  return sold.length > 0 ? sold : types;
+}
+
+function gpuNeed(terms: Terms, gpu: PodGpu, sold: readonly string[]): Need {
+  const { minVcpuPerGpu: vcpu, minRamPerGpu: ramGb } = gpu;
+  const isAsked = vcpu !== null || ramGb !== null;
+  const least = isAsked ? { least: { vcpu: vcpu ?? 0, memoryMb: (ramGb ?? 0) * MB_PER_GB } } : {};
+  const types = sold.map((type) => {
     const share = gpuShare(type) ?? SOME_SHARE;
-    const least = { vcpu: gpu.minVcpuPerGpu ?? 0, memoryMb: (gpu.minRamPerGpu ?? 0) * MB_PER_GB };
-    const vcpu = Math.max(share.vcpu, least.vcpu);
-    return { type, vcpu, memoryMb: Math.max(share.memoryGb * MB_PER_GB, least.memoryMb), least };
+    return { type, vcpu: share.vcpu, memoryMb: share.memoryGb * MB_PER_GB, ...least };
   });
   const cuda = { atLeast: gpu.minCudaVersion, oneOf: gpu.allowedCudaVersions };
   return { ...terms, cuda, kind: "gpu", count: gpu.count, types };

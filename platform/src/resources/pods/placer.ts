@@ -14,6 +14,7 @@ import type { RegistryService } from "../registries/service.ts";
 import type { SpendBook } from "../spending/service.ts";
 import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
+import { yieldsOf } from "./billed.ts";
 import { refusalOf } from "./held.ts";
 import type { KeptPodInstance, PodInstance } from "./instance.ts";
 import type { KeptPod, LastPlace } from "./model.ts";
@@ -170,10 +171,9 @@ function newInstance({ id, doc }: Pick<NewPod, "id" | "doc">, place: Place): Kep
   const about = { kind: "pod", owner: id, image: doc.image, template: doc.template, state: "PLACED" } as const;
   const { createdBy = null, cloud } = doc;
   const nothingYet = { createdBy, cloud, keyId: null, boots: 0, bootedAt: null, startedAt: null, reason: null };
-  const yields = doc.interruptible ? { yields: { bid: doc.bidPerGpu ?? 0 } } : {};
   const volumes = doc.mounts.network?.map(({ volumeId }) => volumeId);
   const member = doc.cluster && { cluster: doc.cluster.id };
-  return { ...NOWHERE, ...place, ...about, ...nothingYet, ...yields, ...(volumes && { volumes }), ...member };
+  return { ...NOWHERE, ...place, ...about, ...nothingYet, ...yieldsOf(doc), ...(volumes && { volumes }), ...member };
 }
 
 function lastPlace(place: Place, machines: readonly Machine[]): LastPlace {

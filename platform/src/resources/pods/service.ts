@@ -143,7 +143,7 @@ export class PodService {
 
   /** What the terms make of a new Pod, with the template that they name, if it may be so. */
   async #checked(caller: Caller, terms: PodTerms, most = POD_BYTES): Promise<PodConfig> {
-    const config = created(await this.#copied(caller, terms, "new-pod", most));
+    const config = created(await this.#copied(caller, terms, "new-pod", most), terms);
     await this.#parts.spending.assert(caller.account, caller.key);
     await refuseImage(this.#refusesImage, config.image, caller.account, mountPaths(config.mounts));
     await this.#parts.registries.using(caller.account, config.registry);
@@ -184,7 +184,7 @@ export class PodService {
     const terms = await this.#copied(caller, asked, "change");
     await refuseImage(this.#refusesImage, terms.image, caller.account);
     return this.#change(caller, id, async (pod, instance) => {
-      const { set: changed, reboots } = updated(pod.doc, terms);
+      const { set: changed, reboots } = updated(pod.doc, terms, asked);
       if (Object.keys(changed).length === 0) return undefined;
       const after = { ...pod.doc, ...changed };
       if (isMountedOtherwise(pod.doc, after))

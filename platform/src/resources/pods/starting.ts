@@ -1,5 +1,7 @@
 /** How a Pod can be started: waiting for room or not, with other GPUs than before, or anew. */
 import { problem } from "../../kernel/problem.ts";
+import { refuseLowBid } from "./bids.ts";
+import { soldIn } from "./fields.ts";
 import type { KeptPod } from "./model.ts";
 
 /** How a Pod is started. */
@@ -8,14 +10,26 @@ export interface Starting {
   waits?: boolean;
   /** GPUs that it is to have from now on; with 0 it runs without them until it is started again. */
   gpuCount?: number | undefined;
+  /** What it bids for each GPU from now on; only of one that gives way. */
+  bidPerGpu?: number | undefined;
   /** Whether what is asked for is a container anew, which a lock keeps it from. */
   isReset?: boolean;
 }
 
-/** What becomes of its GPUs by that. */
-export function gpusFor({ gpu }: KeptPod, { gpuCount }: Starting): Partial<KeptPod> {
-  if (!gpu) return {};
-  return { withoutGpu: gpuCount === 0, ...(gpuCount && { gpu: { ...gpu, count: gpuCount } }) };
+/** What becomes of its GPUs by that, and of what it pays for them. */
+export function gpusFor(pod: KeptPod, { gpuCount, bidPerGpu }: Starting): Partial<KeptPod> {
+  const { gpu, cloud } = pod;
+  const bid = bidPerGpu === undefined ? {} : bidFor(pod, bidPerGpu);
+  if (!gpu) return bid;
+  if (gpuCount && gpuCount !== gpu.count) soldIn(cloud, gpu.types, gpuCount);
+  return { withoutGpu: gpuCount === 0, ...(gpuCount && { gpu: { ...gpu, count: gpuCount } }), ...bid };
+}
+
+function bidFor(pod: KeptPod, bidPerGpu: number): Partial<KeptPod> {
+  if (!pod.interruptible)
+    throw problem("rule-broken", "This Pod gives way to nobody, and bids nothing: start it without 'bidPerGpu'.");
+  refuseLowBid({ ...pod, bidPerGpu });
+  return { bidPerGpu };
 }
 
 export function refuseLocked({ locked }: KeptPod, deed: string): void {

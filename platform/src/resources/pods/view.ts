@@ -8,7 +8,7 @@ import { priceOf } from "../../metering/prices.ts";
 import { HOURS_PER_MONTH } from "../../metering/reckoning.ts";
 import type { Price } from "../../metering/span.ts";
 import { sshUser } from "../ssh/logins.ts";
-import { podStorage } from "./billed.ts";
+import { podStorage, yieldsOf } from "./billed.ts";
 import { type KeptPod, type PodAction, type PodStatus, podActions, podLifecycle } from "./model.ts";
 import { type PodPort, portsOf } from "./ports.ts";
 import type { PodItem } from "./records.ts";
@@ -172,7 +172,10 @@ function actionsOf({ status, locked, cluster }: KeptPod): PodAction[] {
 function computeCost(pod: PodItem): number {
   const { instance, last } = pod.doc;
   if (instance === null || !last) return 0;
-  const { gpu, cpu } = priceOf({ ...podStorage(pod)!, ...last, phase: "running" }, installedCatalog());
+  const { gpu, cpu } = priceOf(
+    { ...podStorage(pod)!, ...last, ...yieldsOf(pod.doc), phase: "running" },
+    installedCatalog(),
+  );
   return (gpu + cpu) / NANO;
 }
 

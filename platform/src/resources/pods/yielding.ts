@@ -1,4 +1,5 @@
 /** Pods that give way: those that their owners made interruptible end when others need their place. */
+import { gpuPrice } from "../../catalog/compute.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { placeOf } from "../../machines/instances.ts";
 import type { Need } from "../../machines/need.ts";
@@ -65,6 +66,8 @@ function fewest(group: readonly PodInstance[], room: Room, need: Need): (readonl
   return [];
 }
 
-/** Who bids least goes first; of those that bid the same, the last that came. */
-const byBid = (a: PodInstance, b: PodInstance) =>
-  (a.doc.yields?.bid ?? 0) - (b.doc.yields?.bid ?? 0) || b.createdAt - a.createdAt;
+/** Who pays least for a GPU goes first; of those that pay the same, the last that came. */
+const byBid = (a: PodInstance, b: PodInstance) => paidBy(a) - paidBy(b) || b.createdAt - a.createdAt;
+
+const paidBy = ({ doc: { yields, gpuType, cloud } }: PodInstance): number =>
+  yields?.bid || (gpuType === null ? 0 : gpuPrice.spot(gpuType, cloud));

@@ -1,6 +1,8 @@
 /** Network volumes as records: made, listed, grown and deleted, each by those who may. */
 import { describe, expect, test } from "vitest";
 import { InterceptedStore, setup as setupWorld, type World, type WorldOptions } from "../../../tests/world.ts";
+import { catalogFrom } from "../../catalog/catalog.ts";
+import { installCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { spans } from "../../metering/span.ts";
 import { FakeCompute, type FakeOptions } from "../../ports/compute/fake-compute.ts";
@@ -47,11 +49,23 @@ describe("create", () => {
     await using s = await setup();
     const first = await made(s.world);
     await s.world.clock.advance(1);
-    const second = await made(s.world, { ...MODELS, type: "HIGH_PERFORMANCE" });
+    const second = await made(s.world, { ...MODELS, type: "STANDARD" });
     const { json } = await s.world.call("GET", VOLUMES);
     expect(Object.keys(json)).toEqual(["networkVolumes"]);
     expect(json.networkVolumes.map(({ id }: { id: string }) => id)).toEqual([second, first]);
-    expect(json.networkVolumes[0].type).toBe("HIGH_PERFORMANCE");
+  });
+
+  test("a tier is had where the data center offers it, and the refusal says what is offered", async () => {
+    await using s = await setup();
+    const fast = { ...MODELS, type: "HIGH_PERFORMANCE" };
+    const { status, json } = await create(s.world, fast);
+    expect([status, json.detail]).toEqual([400, "Data center 'EU-RO-1' offers STANDARD, not HIGH_PERFORMANCE."]);
+    const none = await create(s.world, { ...MODELS, dataCenter: "US-CA-1" });
+    expect([none.status, none.json.detail]).toEqual([400, expect.stringContaining("offers no network volumes")]);
+    const both = { dataCenters: { "EU-RO-1": { networkVolumeTypes: ["HIGH_PERFORMANCE", "STANDARD"] } } };
+    using _ = installCatalog(catalogFrom(JSON.stringify(both)));
+    expect((await create(s.world, fast)).json).toMatchObject({ type: "HIGH_PERFORMANCE" });
+    expect((await create(s.world)).json).toMatchObject({ type: "HIGH_PERFORMANCE" });
   });
 
   test.each([

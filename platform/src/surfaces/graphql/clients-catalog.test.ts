@@ -81,7 +81,7 @@ describe("runpodctl", () => {
         ...{ minMemory: expect.any(Number), minVcpu: expect.any(Number) },
       },
     ]);
-    expect(rows).toHaveLength(49);
+    expect(rows).toHaveLength(50);
   });
 
   test("gpu list: types, and data centers with what is free there", async () => {

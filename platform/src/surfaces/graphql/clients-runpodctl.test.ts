@@ -129,7 +129,7 @@ test("create pod, the older command: empty texts and a list that is null mean no
 test("a spot Pod is resumed by a bid", async () => {
   await using world = await setupPods({ machine: TWO_GPUS });
   const rent = `mutation { podRentInterruptable(input: {
-    name: "spot", imageName: "host:/app", gpuTypeId: "NVIDIA A40", gpuCount: 1, bidPerGpu: 0.2, cloudType: SECURE
+    name: "spot", imageName: "host:/app", gpuTypeId: "NVIDIA A40", gpuCount: 1, bidPerGpu: 0.28, cloudType: SECURE
   }) { id podType } }`;
   const { podRentInterruptable: made } = await told(world, rent);
   expect(made.podType).toBe("INTERRUPTABLE");

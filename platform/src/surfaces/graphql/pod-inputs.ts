@@ -1,8 +1,10 @@
 /** What inputs of GraphQL say of a Pod, in the names of the flat dialect. */
+import type { Cloud } from "../../catalog/words.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { compareVersions } from "../../machines/terms.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
 import { anyWithAtLeast, DEFAULT_VCPUS } from "../../resources/container/instance-ids.ts";
+import { anyCloud } from "../../resources/pods/any-cloud.ts";
 import { anyGpuType } from "../../resources/pods/any-gpu.ts";
 import { podDialect } from "../../resources/pods/flat.ts";
 import { given } from "./fields.ts";
@@ -90,7 +92,8 @@ function gpusOf(said: Said): Flat {
     instanceIds: undefined,
     ...(types.length > 0 && { gpuTypeIds: types }),
     // So many of any.
-    ...(types.length === 0 && isMore(gpuCount) && { gpuTypeIds: anyGpuType(cloudOf(said)) }),
+    ...(types.length === 0 &&
+      isMore(gpuCount) && { gpuTypeIds: anyGpuType(cloudOf(said), said.bidPerGpu !== undefined) }),
     ...(isMore(minMemoryInGb) && { minRAMPerGPU: each(minMemoryInGb) }),
     ...(isMore(minVcpuCount) && { minVCPUPerGPU: each(minVcpuCount) }),
     ...cudaOf(said),
@@ -114,8 +117,15 @@ const namesIn = (list: unknown): unknown[] =>
   Array.isArray(list) ? list.filter((name) => name !== null && name !== "") : [];
 
 /** `ALL` leaves the choice to us. */
-const cloudOf = ({ cloudType }: Said) =>
-  cloudType === "ALL" ? undefined : (cloudType as Parameters<typeof anyGpuType>[0]);
+const cloudOf = (said: Said): Cloud | undefined =>
+  said.cloudType === "ALL" ? anyCloud(payingIn(said)) : (said.cloudType as Cloud | undefined);
+
+const payingIn = ({ gpuTypeId, gpuTypeIdList, gpuCount = 1, bidPerGpu, deployCost }: Said) => ({
+  types: namesIn([gpuTypeId ?? null, ...namesIn(gpuTypeIdList)]) as string[],
+  count: gpuCount as number,
+  bidPerGpu: bidPerGpu as number | undefined,
+  mostPerHour: isMore(deployCost) ? (deployCost as number) : undefined,
+});
 
 const placeOf = ({ dataCenterId, countryCode, ...said }: Said): Flat => ({
   cloudType: cloudOf(said),

@@ -135,12 +135,7 @@ export const podMutations = {
     words: podWords,
     params: podIdOf,
     body: starting,
-    async answer(call, context) {
-      const row = await resumed(call, context);
-      const { caller, params, body } = call;
-      if (body.bidPerGpu === undefined) return row;
-      return rowOf(await context.services.pods.update(caller, params.id!, { bidPerGpu: body.bidPerGpu }), context);
-    },
+    answer: (call, context) => resumed(call, context),
     literal: literally("no-capacity", NO_FREE_GPUS),
   },
   podTerminate: {
@@ -158,7 +153,7 @@ async function resumed(
   { caller, params, body }: Parameters<OperationField["answer"]>[0],
   context: GraphContext,
 ): Promise<PodRow> {
-  const { gpuCount } = body as { gpuCount?: number };
-  const how = { waits: false, ...(gpuCount !== undefined && { gpuCount }) };
+  const { gpuCount, bidPerGpu } = body as { gpuCount?: number; bidPerGpu?: number };
+  const how = { waits: false, gpuCount, bidPerGpu };
   return rowOf((await context.services.pods.act(caller, params.id!, "start", how))!, context);
 }

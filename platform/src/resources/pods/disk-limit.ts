@@ -1,0 +1,35 @@
+/** How large the container disk of a Pod without GPUs may be: so many GB for each vCPU, as its flavor says. */
+import { cpuFlavor } from "../../catalog/compute.ts";
+import { problem } from "../../kernel/problem.ts";
+import type { KeptPod, PodCpu } from "./model.ts";
+
+type Size = Pick<PodCpu[number], "id" | "vcpuCount">;
+type OnCpus = Pick<KeptPod, "disk"> & Partial<Pick<KeptPod, "cpu" | "last">>;
+
+/** Of one size of a flavor; whatever is asked for of one that the catalog does not know. */
+export const mostDiskGb = ({ id, vcpuCount }: Size): number =>
+  vcpuCount * (cpuFlavor(id)?.diskGbPerVcpu ?? Number.POSITIVE_INFINITY);
+
+/** What nobody asked for is no larger than every one of the flavors allows. */
+export const defaultDiskGb = (disk: number, sizes: readonly Size[]): number => Math.min(disk, ...sizes.map(mostDiskGb));
+
+/** The disk and the flavors that go together: those that allow what was asked for, or the disk that all of them allow. */
+export function diskOnCpus({ disk, cpu, last }: OnCpus, isAsked: boolean): Pick<KeptPod, "disk"> & { cpu?: PodCpu } {
+  if (!cpu) return { disk };
+  if (!isAsked) return { disk: defaultDiskGb(disk, cpu), cpu };
+  const allowing = cpu.filter((size) => disk <= mostDiskGb(size));
+  // One that was placed keeps its flavor.
+  const meant = cpu.filter(({ id }) => id === last?.flavor);
+  const needed = meant.length > 0 ? meant : cpu;
+  if (!needed.some((size) => allowing.includes(size))) throw tooLarge(disk, needed);
+  return { disk, cpu: allowing };
+}
+
+function tooLarge(disk: number, sizes: readonly Size[]) {
+  const largest = sizes.reduce((best, next) => (mostDiskGb(next) > mostDiskGb(best) ? next : best));
+  const { id, vcpuCount } = largest;
+  return problem(
+    "rule-broken",
+    `'disk' is ${disk} GB, and a Pod with ${vcpuCount} vCPUs of '${id}' has ${mostDiskGb(largest)} GB at most.`,
+  );
+}
