@@ -1,5 +1,4 @@
 /** What inputs of GraphQL say of a Pod, in the names of the flat dialect. */
-import type { Cloud } from "../../catalog/words.ts";
 import type { Flat } from "../../kernel/flat.ts";
 import { compareVersions } from "../../machines/terms.ts";
 import { envFrom, portsFrom } from "../../resources/container/forms.ts";
@@ -10,6 +9,7 @@ import { podDialect } from "../../resources/pods/flat.ts";
 import { given } from "./fields.ts";
 
 type Said = Readonly<Record<string, unknown>>;
+type Cloud = NonNullable<ReturnType<typeof anyCloud>>;
 
 /** Clients send these empty where they have nothing to say. */
 const EMPTY_IS_NOTHING = [
