@@ -20,6 +20,7 @@ import { named } from "./kernel/failed.ts";
 import { floating } from "./kernel/floating.ts";
 import type { Log } from "./kernel/log.ts";
 import { MIB } from "./kernel/operation.ts";
+import { hideFolder } from "./kernel/tellable.ts";
 import { DiskGuard } from "./machines/disk-guard.ts";
 import { DataDisk, roomIn } from "./ports/disk.ts";
 import { readCatalog } from "./settings/operator-catalog.ts";
@@ -69,6 +70,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   await makeDataFolder(settings);
   const presence = await enter(settings, parts, opened);
   const disk = opened.use(await DataDisk.open(settings.data, parts));
+  hideFolder(settings.data);
   const suspects = await findDamage(settings, parts.clock.now(), (text) => parts.log.error({}, text));
   const isOwners = async (account: string): Promise<boolean> => installation.accounts.isFirst(account);
   const opening = openTogether(opened, [

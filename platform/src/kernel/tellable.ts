@@ -1,5 +1,6 @@
 /** Errors as reasons that accounts read: what the system says of the server's own files and programs names folders that are nobody's business. */
-import { basename } from "node:path";
+import { realpathSync } from "node:fs";
+import { basename, resolve } from "node:path";
 
 interface SystemError extends Error {
   code?: string | number;
@@ -8,13 +9,48 @@ interface SystemError extends Error {
   cmd?: string;
 }
 
-/** What the server itself says is told as it is; of the system's errors, what went wrong and not where. */
+/** Folders of this server, the longest first: one process has the same ones whoever asks. */
+const hidden: string[] = [];
+
+/** From now on no reason and no line of an account's log names this folder, or what is in it. */
+export function hideFolder(folder: string): void {
+  const whole = resolve(folder);
+  for (const name of new Set([whole, realOf(whole)])) if (name !== "/" && !hidden.includes(name)) hidden.push(name);
+  hidden.sort((a, b) => b.length - a.length);
+}
+
+function realOf(folder: string): string {
+  try {
+    return realpathSync(folder);
+  } catch {
+    return folder;
+  }
+}
+
+const DATA_FOLDER = "the server's data folder";
+
+/** A text without the places of the server's own files. Others' paths, such as a mount of a program, stay. */
+export function withoutPlaces(text: string): string {
+  let told = text;
+  for (const folder of hidden) {
+    if (!told.includes(folder)) continue;
+    const at = `${escaped(folder)}(?![\\w.-])`;
+    // In quotes a name may have spaces; without, it ends at the next.
+    const quoted = `(['"\`])${at}(?:/(?:(?!\\1).)*)?\\1`;
+    told = told.replaceAll(new RegExp(`${quoted}|${at}(?:/[^\\s'"\`,;:)]*)?`, "g"), DATA_FOLDER);
+  }
+  return told;
+}
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
+
+/** What the server itself says is told without the places of its files; of the system's errors, what went wrong and not where. */
 export function tellable(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
+  if (!(error instanceof Error)) return withoutPlaces(String(error));
   const { code, syscall, cmd, message } = error as SystemError;
   if (cmd !== undefined) return `the server's program '${basename(cmd.split(" ", 1)[0]!)}' failed (${code})`;
   // "ENOENT: no such file or directory, open '/srv/…'"
   if (syscall !== undefined)
     return /^(E[A-Z0-9]+: [^,]+),/.exec(message)?.[1] ?? `${code} (${syscall.split(" ", 1)[0]})`;
-  return message;
+  return withoutPlaces(message);
 }

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
+import { withoutPlaces } from "../kernel/tellable.ts";
 import { LogPace } from "../machines/log-pace.ts";
 import type { Compute, Exit } from "../ports/compute/compute.ts";
 import type { Logs } from "../ports/logs/logs.ts";
@@ -63,7 +64,9 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
 
   /** A line of the platform's own. */
   say(instance: InstanceItem<T>, line: string): void {
-    this.#logs.append(this.#streamOf(instance), [{ source: "system", ts: this.#clock.now(), line }]);
+    this.#logs.append(this.#streamOf(instance), [
+      { source: "system", ts: this.#clock.now(), line: withoutPlaces(line) },
+    ]);
   }
 
   /** The program has ended: resolves once all of its lines are kept. */

@@ -100,6 +100,8 @@ export class PodKeeper implements Trade<KeptPodInstance> {
       const instance = await this.#booter.boot(item, pod, () => this.#instances.isClosed);
       if (instance) await this.#runs(item, instance);
     } catch (error) {
+      // What accounts are told of it is less: it names no places.
+      this.#parts.log.warn({ err: error, pod: pod.id }, "a Pod could not be started");
       await this.#fail(item, tellable(error));
     }
   }

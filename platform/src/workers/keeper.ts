@@ -232,6 +232,7 @@ export class Keeper implements Trade<KeptWorker> {
       const booted = await this.#booter.boot(worker, endpoint, () => this.#instances.isClosed);
       if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
+      this.#parts.log.warn({ err: error, worker: worker.id }, "a worker could not be started");
       await this.#fail(worker, `${BOOT_FAILED}${tellable(error)}`);
     }
   }
