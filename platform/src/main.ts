@@ -128,10 +128,9 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   await here.openLinks(app, url);
   const workerUrl = settings.workerUrl ?? settings.publicUrl ?? url;
   opened.use(await announce(settings.data, { url, workerUrl }));
-  app.fleet?.start();
-  app.pods?.start();
-  // Without a fleet there are no Pods. Nobody waits for it: whatever goes wrong is logged.
-  if (app.fleet) floating(openSsh(settings, app.ssh, parts.log), () => {});
+  app.start();
+  // Nobody waits for it: whatever goes wrong is logged.
+  if (app.runsPods) floating(openSsh(settings, app.ssh, parts.log), () => {});
   const running = opened.move();
   const computes = here.machines.map(({ compute }) => compute);
   const ending = async () => endingText(await countUnderWay(queue, computes));

@@ -20,7 +20,7 @@ export function promisesLetGo(files: SourceFile[]): string[] {
 }
 
 const LISTENING =
-  /\b(on|once|addListener|prependListener|addEventListener|after|listen|onChange|setTimeout|setInterval|setImmediate|queueMicrotask|nextTick|soon)\(\s*(?:[^\s,()]+\s*,\s*)?async\b/g;
+  /\b(on|once|addListener|prependListener|addEventListener|after|listen|hear|setTimeout|setInterval|setImmediate|queueMicrotask|nextTick|soon)\(\s*(?:[^\s,()]+\s*,\s*)?async\b/g;
 
 /** Whoever calls a listener or a timer's action does not look at what it returns. */
 export function asyncListeners(files: SourceFile[]): string[] {

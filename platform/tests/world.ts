@@ -207,8 +207,7 @@ export async function setup({
   });
   noteCalls(app.http.server);
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
-  app.fleet?.start();
-  app.pods?.start();
+  app.start();
 
   async function newKey({ of = owner, scopes = ["all"], ...rest }: KeyOptions = {}): Promise<string> {
     return (await services.account.issueKey(of, { scopes, ...rest })).key;

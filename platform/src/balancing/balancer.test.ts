@@ -9,11 +9,10 @@ const EP = "endpoint";
 
 function setup() {
   const clock = new FakeClock();
-  const balancer = new Balancer({ clock });
   const rose: number[] = [];
-  balancer.onDemand((endpoint) => {
-    const { waiting, inFlight } = balancer.demand(endpoint);
-    rose.push(waiting + inFlight);
+  const balancer: Balancer = new Balancer({
+    clock,
+    rose: (endpoint) => rose.push(balancer.demand(endpoint).waiting + balancer.demand(endpoint).inFlight),
   });
   const backend = (worker: string) => ({ worker, dial: () => Promise.reject(new Error("not dialled here")) });
   const acquire = (asking: Partial<Asking> & { to?: string } = {}) =>
@@ -157,9 +156,8 @@ describe("waiting for a worker", () => {
     ["the fleet's reason comes first", async () => "paused: max workers is 0", "paused: max workers is 0"],
     ["that the store is away is the reason", () => Promise.reject(away), away.message],
   ])("%s", async (_, why, told) => {
-    const { clock, balancer, acquire } = setup();
-    balancer.explainedBy(why);
-    const refused = expect(acquire()).rejects.toThrow(told);
+    const { clock, acquire } = setup();
+    const refused = expect(acquire({ why })).rejects.toThrow(told);
     await clock.advance(120_000);
     await refused;
   });

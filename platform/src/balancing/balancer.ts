@@ -43,6 +43,8 @@ export interface Asking {
   affinity?: Affinity | undefined;
   /** Whether nobody waits for the answer any more. */
   gone?: Gone;
+  /** Why the endpoint has no worker, asked when it has waited for one in vain. */
+  why?: (endpoint: string) => Promise<string | undefined>;
   /** Since when it has waited, on the monotonic clock, when a worker refused it before; without it, since now. */
   since?: number;
 }
@@ -55,32 +57,26 @@ export interface Occupation {
   idleSince: number | undefined;
 }
 
+export interface BalancerParts {
+  clock: Clock;
+  /** Told when the load asks for more workers than there are, so that the fleet need not look to see it. */
+  rose?: (endpoint: string) => void;
+  /** Told when a worker of this node begins or ceases to take requests, so that other nodes can be told. */
+  changed?: () => void;
+}
+
 export class Balancer implements Disposable {
   readonly #clock: Clock;
   readonly #groups = new Map<string, Group>();
-  #rose: (endpoint: string) => void = () => {};
-  #changed: () => void = () => {};
-  #why: (endpoint: string) => Promise<string | undefined> = async () => undefined;
+  readonly #rose: (endpoint: string) => void;
+  readonly #changed: () => void;
   #uses = 0;
   #closed = false;
 
-  constructor({ clock }: { clock: Clock }) {
+  constructor({ clock, rose = () => {}, changed = () => {} }: BalancerParts) {
     this.#clock = clock;
-  }
-
-  /** Calls back when the load asks for more workers than there are, so that the fleet need not look to see it. */
-  onDemand(rose: (endpoint: string) => void): void {
     this.#rose = rose;
-  }
-
-  /** Calls back when a worker of this node begins or ceases to take requests, so that other nodes can be told. */
-  onChange(changed: () => void): void {
     this.#changed = changed;
-  }
-
-  /** Lets the fleet say why an endpoint has no worker. */
-  explainedBy(why: (endpoint: string) => Promise<string | undefined>): void {
-    this.#why = why;
   }
 
   /** Endpoints with workers or with requests. */
@@ -272,7 +268,7 @@ export class Balancer implements Disposable {
     this.#settle(endpoint, group);
     if (outcome === "left") throw problem("abandoned", "the client went away");
     if (outcome !== "late") throw outcome.refusal;
-    throw insists ? this.#tooLate(group, affinity.worker) : await this.#noWorkers(endpoint, group);
+    throw insists ? this.#tooLate(group, affinity.worker) : await noWorkers(group, asking.why?.(endpoint));
   }
 
   #slot(endpoint: string, group: Group, member: Member, { lent = false } = {}): Slot {
@@ -332,19 +328,6 @@ export class Balancer implements Disposable {
     if (!isElsewhere) this.#changed();
   }
 
-  async #noWorkers(endpoint: string, group: Group): Promise<Problem> {
-    const told = await this.#why(endpoint).catch((error: unknown) =>
-      isProblem(error, "unavailable") ? error : undefined,
-    );
-    // A store that is away is why: no worker comes before it is back.
-    if (isProblem(told)) return told;
-    const why = [told, ...accounts(group)].filter(Boolean).join("; ");
-    const waited = `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes`;
-    return problem("no-capacity", `${waited}: ${why || "none is running"}`, {
-      word: "no workers available",
-    });
-  }
-
   #tooLate(group: Group, worker: string): Problem {
     const why = group.members.get(worker)?.reason ?? "it is busy";
     const waited = `worker ${worker} was not ready within ${WAIT_FOR_ONE_MS / 60_000} minutes`;
@@ -363,6 +346,17 @@ export class Balancer implements Disposable {
   #forgetIfEmpty(endpoint: string, { members, waiting, inFlight }: Group): void {
     if (members.size === 0 && waiting.size === 0 && inFlight === 0) this.#groups.delete(endpoint);
   }
+}
+
+async function noWorkers(group: Group, why: Promise<string | undefined> | undefined): Promise<Problem> {
+  const told = await why?.catch((error: unknown) => (isProblem(error, "unavailable") ? error : undefined));
+  // A store that is away is why: no worker comes before it is back.
+  if (isProblem(told)) return told;
+  const reason = [told, ...accounts(group)].filter(Boolean).join("; ");
+  const waited = `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes`;
+  return problem("no-capacity", `${waited}: ${reason || "none is running"}`, {
+    word: "no workers available",
+  });
 }
 
 const stopping = () => problem("unavailable", "the server is stopping", { reason: "server-ending" });

@@ -29,4 +29,32 @@ export interface WorkerEvents {
   stuck(call: WorkerCall): void;
 }
 
+/** Told by the desk, and heard by whoever keeps workers, who is made after the desk. */
+export class WorkerNews implements WorkerEvents {
+  readonly #listeners = new Set<WorkerEvents>();
+
+  hear(listener: WorkerEvents): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  heard(call: WorkerCall): void {
+    for (const listener of this.#listeners) listener.heard(call);
+  }
+
+  unfit(call: WorkerCall, reason: string): void {
+    for (const listener of this.#listeners) listener.unfit(call, reason);
+  }
+
+  tired(call: WorkerCall): void {
+    for (const listener of this.#listeners) listener.tired(call);
+  }
+
+  stuck(call: WorkerCall): void {
+    for (const listener of this.#listeners) listener.stuck(call);
+  }
+}
+
 export const nobodyKeepsWorkers: WorkerEvents = { heard() {}, unfit() {}, tired() {}, stuck() {} };

@@ -31,7 +31,7 @@ export interface InstanceLogParts<T extends KeptInstance = KeptInstance> {
   /** The stream that the lines of an instance are kept in. */
   streamOf: (instance: InstanceItem<T>) => string;
   /** Where a stream outlives what writes to it: what tells the output of one boot from that of the next, of words and dashes. */
-  bootOf?: (instance: InstanceItem<T>) => string;
+  bootOf?: (instance: InstanceItem<T>) => string | undefined;
 }
 
 export class InstanceLog<T extends KeptInstance = KeptInstance> {

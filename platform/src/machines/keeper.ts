@@ -1,5 +1,4 @@
-/** Keeps the instances of one kind on one machine as their records say: each step repeatable, one after the other for each instance. */
-
+/** Keeps the instances of one machine as their records say: each step repeatable, one after the other for each instance. */
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
@@ -8,8 +7,8 @@ import { within } from "../kernel/wait.ts";
 import type { Compute, Exit, Instance, InstanceKind } from "../ports/compute/compute.ts";
 import type { InstanceItem, KeptInstance } from "./instances.ts";
 
-/** What a kind does with its instances, as the keeper finds them. */
-export interface Trade<T extends KeptInstance> {
+/** What a trade does with its instances on one machine, as the keeper finds them. */
+export interface Hand<T extends KeptInstance = KeptInstance> {
   readonly kind: InstanceKind;
   /** Those on record for this machine. */
   own(): Promise<Map<string, InstanceItem<T>>>;
@@ -27,14 +26,17 @@ export interface Trade<T extends KeptInstance> {
   vanished(item: InstanceItem<T>, lastSeenAt: number | undefined): Promise<void>;
   /** Something of an instance that nobody has a record of was removed. */
   removed(instance: Instance): Promise<void>;
+  /** The server ends, and nothing is begun any more. */
+  close(): Promise<void>;
 }
 
-export interface KeeperParts<T extends KeptInstance> {
+export interface KeeperParts {
   compute: Compute;
   clock: Clock;
   log: Log;
   failed: Failed;
-  trade: Trade<T>;
+  /** A hand of each trade, which may ask the keeper for what they need. */
+  hire: (keeper: Keeper) => readonly Hand[];
   /** When a process before this one last said that its machine was there; undefined when none did. */
   seenBefore: () => number | undefined;
 }
@@ -42,8 +44,9 @@ export interface KeeperParts<T extends KeptInstance> {
 /** A stop that does not end by then is not waited for. */
 const STOP_LIMIT_MS = 15_000;
 
-export class InstanceKeeper<T extends KeptInstance> {
-  readonly #parts: KeeperParts<T>;
+export class Keeper {
+  readonly #parts: KeeperParts;
+  readonly #hands: ReadonlyMap<InstanceKind, Hand>;
   /** Work on one instance, one step after the other; a second wish while it goes on is one more round. */
   readonly #tended = new Map<string, { over: Promise<void>; again: boolean }>();
   readonly #exits = new Map<string, Exit>();
@@ -53,8 +56,9 @@ export class InstanceKeeper<T extends KeptInstance> {
   #recovered = false;
   #closed = false;
 
-  constructor(parts: KeeperParts<T>) {
+  constructor(parts: KeeperParts) {
     this.#parts = parts;
+    this.#hands = new Map(parts.hire(this).map((hand) => [hand.kind, hand]));
     this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
   }
 
@@ -68,15 +72,15 @@ export class InstanceKeeper<T extends KeptInstance> {
   }
 
   /** Brings an instance to where its record says it is, now or right after what is being done with it. */
-  tend(id: string): Promise<void> {
+  tend(kind: InstanceKind, id: string): Promise<void> {
     const tended = this.#tended.get(id);
     if (tended) {
       tended.again = true;
       return tended.over;
     }
     const entry = { again: false, over: Promise.resolve() };
-    entry.over = this.#rounds(id, entry)
-      .catch(named(this.#parts.failed, this.#duty))
+    entry.over = this.#rounds(this.#handFor(kind), id, entry)
+      .catch(named(this.#parts.failed, dutyOf(kind)))
       .finally(() => this.#tended.delete(id));
     this.#tended.set(id, entry);
     return entry.over;
@@ -87,18 +91,21 @@ export class InstanceKeeper<T extends KeptInstance> {
    * ended. At the start this is the recovery from whatever ended the process before.
    */
   async compare(): Promise<void> {
-    const { compute, trade } = this.#parts;
-    // Read on both sides of the list: one that began or ended meanwhile is neither without a record nor without a program.
-    const before = await trade.own();
-    const running = (await compute.list()).filter(({ kind }) => kind === trade.kind);
-    const after = await trade.own();
-    for (const instance of running) await this.#compareWith(after.get(instance.id), instance);
+    for (const hand of this.#hands.values()) await this.#compareOf(hand);
     this.#recovered = true;
+  }
+
+  async #compareOf(hand: Hand): Promise<void> {
+    // Read on both sides of the list: one that began or ended meanwhile is neither without a record nor without a program.
+    const before = await hand.own();
+    const running = (await this.#parts.compute.list()).filter(({ kind }) => kind === hand.kind);
+    const after = await hand.own();
+    for (const instance of running) await this.#compareWith(hand, after.get(instance.id), instance);
     const listed = new Set(running.map(({ id }) => id));
     for (const item of before.values()) {
       const isThere = listed.has(item.id) || !after.has(item.id) || this.#tended.has(item.id);
       if (hasProgram(item) && !isThere)
-        await trade.vanished(item, this.#seenAt.get(item.id) ?? this.#parts.seenBefore());
+        await hand.vanished(item, this.#seenAt.get(item.id) ?? this.#parts.seenBefore());
     }
   }
 
@@ -113,7 +120,7 @@ export class InstanceKeeper<T extends KeptInstance> {
     const { id, kind, owner } = instance;
     this.#parts.log.warn({ owner, instance: id }, `a ${kind} without a record was removed`);
     await this.#parts.compute.remove(id);
-    await this.#parts.trade.removed(instance);
+    await this.#handFor(kind).removed(instance);
   }
 
   forget(id: string): void {
@@ -121,10 +128,15 @@ export class InstanceKeeper<T extends KeptInstance> {
     this.#seenAt.delete(id);
   }
 
-  /** Nothing new is begun. */
-  close(): void {
+  /** Nothing new is begun. Whatever fails here must not keep the rest of the server from ending. */
+  async close(): Promise<void> {
     this.#closed = true;
     this.#stopWatching();
+    await Promise.all(
+      [...this.#hands.values()].map((hand) =>
+        hand.close().catch(named(this.#parts.failed, `close instances of kind ${hand.kind}`)),
+      ),
+    );
   }
 
   /** Resolves when nothing is being done with any of them. */
@@ -132,40 +144,40 @@ export class InstanceKeeper<T extends KeptInstance> {
     await Promise.all([...this.#tended.values()].map(({ over }) => over));
   }
 
-  async #compareWith(item: InstanceItem<T> | undefined, instance: Instance): Promise<void> {
-    const { trade, clock } = this.#parts;
-    if (instance.state !== "exited") this.#seenAt.set(instance.id, clock.now());
+  async #compareWith(hand: Hand, item: InstanceItem | undefined, instance: Instance): Promise<void> {
+    if (instance.state !== "exited") this.#seenAt.set(instance.id, this.#parts.clock.now());
     if (this.#tended.has(instance.id)) return;
     if (!item || item.doc.state === "FAILED") await this.removeUnknown(instance);
     else if (instance.state === "exited") this.#noticed(instance);
-    else if (item.doc.state === "PLACED") await trade.adopt(item, instance);
-    else await trade.takeUp(item, instance, !this.#recovered);
+    else if (item.doc.state === "PLACED") await hand.adopt(item, instance);
+    else await hand.takeUp(item, instance, !this.#recovered);
   }
 
-  async #rounds(id: string, entry: { again: boolean }): Promise<void> {
-    const { trade } = this.#parts;
+  async #rounds(hand: Hand, id: string, entry: { again: boolean }): Promise<void> {
     do {
       entry.again = false;
-      const item = (await trade.own()).get(id);
-      if (item) await trade.round(item);
+      const item = (await hand.own()).get(id);
+      if (item) await hand.round(item);
       else {
         this.forget(id);
-        trade.forget(id);
+        hand.forget(id);
       }
     } while (entry.again && !this.#closed);
   }
 
-  get #duty(): string {
-    return `tend instances of kind ${this.#parts.trade.kind}`;
+  #noticed(instance: Instance): void {
+    const hand = this.#hands.get(instance.kind);
+    if (!hand || instance.state !== "exited") return;
+    if (instance.exit) this.#exits.set(instance.id, instance.exit);
+    hand.exited(instance);
+    floating(this.tend(instance.kind, instance.id), named(this.#parts.failed, dutyOf(instance.kind)));
   }
 
-  #noticed(instance: Instance): void {
-    const { trade, failed } = this.#parts;
-    if (instance.kind !== trade.kind || instance.state !== "exited") return;
-    if (instance.exit) this.#exits.set(instance.id, instance.exit);
-    trade.exited(instance);
-    floating(this.tend(instance.id), named(failed, this.#duty));
+  #handFor(kind: InstanceKind): Hand {
+    return this.#hands.get(kind)!;
   }
 }
+
+const dutyOf = (kind: InstanceKind) => `tend instances of kind ${kind}`;
 
 const hasProgram = ({ doc }: InstanceItem) => doc.startedAt !== null && doc.state !== "FAILED";

@@ -1,8 +1,6 @@
-/** The machines that run instances: this node's own, and those of other nodes as they last said. */
-
+/** The roll of machines that run instances: this node's own, and those of other nodes as they last said. */
 import type { Load, LoadDemand } from "../balancing/balanced-group.ts";
 import type { Clock } from "../kernel/clock.ts";
-import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Volumes } from "../ports/compute/volumes.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
@@ -12,8 +10,6 @@ import { EVERYONE, type KeptMachine, type KeptNode, machines, nodes, removeOldSi
 import type { OwnMachine } from "./own-machine.ts";
 import type { Machine, VolumeStorage } from "./place.ts";
 import { type Silence, Silences } from "./silences.ts";
-
-const BEAT_MS = 5000;
 
 /** Who is there, and when workers were last active, as far as other nodes must be asked for it. */
 export interface Roll {
@@ -57,14 +53,8 @@ export interface MachinesParts {
   /** What this node runs instances on. */
   own: readonly Pick<OwnMachine, "id" | "compute" | "site" | "runs">[];
   drains: Pick<Drains, "all">;
-  /** This process is all there is: nobody else must be told or asked. */
+  /** This process is all there is: nobody else must be asked. */
   alone: boolean;
-  /** Whether anything runs here that is metered: then it is kept on record how long that is known to be true. */
-  isMetered: () => Promise<boolean>;
-  /** When workers of this node were last active. */
-  activity: () => Promise<Record<string, number>>;
-  /** What this node's balancer has. */
-  loads: () => Record<string, Load>;
   /** Told of the other nodes whenever they were looked at. */
   heard: (peers: readonly Peer[]) => void;
 }
@@ -74,12 +64,9 @@ export class Machines {
   readonly #nodes: Collection<KeptNode>;
   readonly #parts: MachinesParts;
   readonly #own = new Map<string, Machine>();
-  #saidAt = Number.NEGATIVE_INFINITY;
-  #saidLoads = "";
+  #ready: Promise<void> | undefined;
   /** When the process before this one last said that the node was there; undefined when there was none. */
   seenBefore: number | undefined;
-  /** One word after the other: of two at once the store would refuse one. */
-  readonly #saying = new OneAtATime();
   readonly silences: Silences;
 
   constructor(parts: MachinesParts) {
@@ -89,29 +76,32 @@ export class Machines {
     this.#nodes = new Collection(parts.store, nodes);
   }
 
-  async prepare(): Promise<void> {
+  /** Once, before anything else: this node's own machines are looked at, and what was said of it before is known. */
+  prepared(): Promise<void> {
+    this.#ready ??= this.#prepare().catch((error) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #prepare(): Promise<void> {
+    const { store, node, clock } = this.#parts;
     await this.#machines.prepare();
     await this.#nodes.prepare();
-    await removeOldSightings(this.#parts.store);
-    this.seenBefore = (await this.#nodes.get(this.#parts.node.id))?.doc.seenAt;
+    await removeOldSightings(store);
+    this.seenBefore = (await this.#nodes.get(node.id))?.doc.seenAt;
+    await this.look(clock.now());
   }
 
-  /** Looks at this node's own machines, and says that they are there. What has changed for others is said without waiting for the beat. */
-  async beat(now: number): Promise<void> {
-    if (this.#parts.clock.monotonic() - this.#saidAt < BEAT_MS) await this.tell(now);
-    else await this.#saying.run(() => this.#beat(now));
+  /** Looks at this node's own machines. What has changed of them is on record for others. */
+  async look(now: number): Promise<void> {
+    for (const machine of this.#parts.own) await this.#lookAt(machine, now);
   }
 
-  /** Says what this node's balancer has, unless that was said; true when it is news. */
-  tell(now: number): Promise<boolean> {
-    return this.#saying.run(async () => {
-      if (this.#parts.alone || JSON.stringify(this.#parts.loads()) === this.#saidLoads) return false;
-      await this.#say(now);
-      return true;
-    });
-  }
-
+  /** Those that are there, of this node and of others, and the other nodes that were heard of lately. */
   async roll(): Promise<Roll> {
+    await this.prepared();
     try {
       const draining = await this.#parts.drains.all();
       const marked = (machine: Machine): Machine =>
@@ -168,13 +158,6 @@ export class Machines {
     return [{ id, ...said }];
   }
 
-  async #beat(now: number): Promise<void> {
-    const { own, alone, clock } = this.#parts;
-    for (const machine of own) await this.#lookAt(machine, now);
-    if (!alone || (await this.#parts.isMetered())) await this.#say(now);
-    this.#saidAt = clock.monotonic();
-  }
-
   async #lookAt({ id, compute, site, runs }: MachinesParts["own"][number], now: number): Promise<void> {
     const boxes = await compute.capacity();
     const { dataCenter, isEverywhere } = site;
@@ -188,21 +171,6 @@ export class Machines {
       await this.#machines.put({ id, account: EVERYONE, createdAt: now, doc });
     }
     this.#own.set(id, machine);
-  }
-
-  async #say(now: number): Promise<void> {
-    const { activity, loads, node, own } = this.#parts;
-    const said = {
-      seenAt: now,
-      machines: own.map(({ id }) => id),
-      url: node.url(),
-      workerUrl: node.workerUrl(),
-      ...(node.version !== undefined && { version: node.version }),
-      activeAt: await activity(),
-      loads: loads(),
-    };
-    await this.#nodes.put({ id: node.id, account: EVERYONE, createdAt: now, doc: said });
-    this.#saidLoads = JSON.stringify(said.loads);
   }
 }
 

@@ -1,10 +1,9 @@
 /** Boots the Pods of one machine: image, storage, key, variables, program, each on record before the next. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Random } from "../kernel/random.ts";
-import type { Images } from "../machines/images.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
-import { type Beginning, Starter, type StarterParts } from "../machines/starter.ts";
+import type { Beginning, Starter } from "../machines/starter.ts";
 import { whyLacking } from "../ports/compute/abilities.ts";
 import { isRepeatable } from "../ports/compute/again.ts";
 import { type Instance, type InstanceSpec, ONLY_BOX, StartRefused } from "../ports/compute/compute.ts";
@@ -23,13 +22,13 @@ import { PublishedPorts } from "./published-ports.ts";
 /** How many ports or ranges that it would get may turn out to be somebody else's. */
 const MOST_STRANGERS = 20;
 
-export interface PodBooterParts extends Omit<OwnMachine, "id">, Pick<StarterParts, "ensureVolume"> {
+export interface PodBooterParts extends Omit<OwnMachine, "id"> {
   machine: string;
+  starter: Starter;
   random: Random;
   podRecords: PodRecords;
   podKeys: PodKeys;
   podLog: InstanceLog<KeptPodInstance>;
-  images: Images;
   clock: Clock;
   reveal: Reveal;
   /** What opens the registry of a Pod's image, at this moment; nothing by default. */
@@ -40,22 +39,11 @@ export interface PodBooterParts extends Omit<OwnMachine, "id">, Pick<StarterPart
 
 export class PodBooter {
   readonly #parts: PodBooterParts;
-  readonly #starter: Starter;
   readonly #ports: PublishedPorts;
 
   constructor(parts: PodBooterParts) {
     this.#parts = parts;
-    this.#starter = new Starter(parts);
     this.#ports = new PublishedPorts(parts);
-  }
-
-  /** A start that has not begun never does. */
-  giveUp(instance: string): void {
-    this.#starter.giveUp(instance);
-  }
-
-  progressOf(instance: string): string | undefined {
-    return this.#starter.progressOf(instance);
   }
 
   /** Rejects when there is no program in the end; undefined when nothing was started, since it is not wanted so any more. */
@@ -93,7 +81,7 @@ export class PodBooter {
     const avoid = new Set<number>();
     for (let tries = 0; ; tries++) {
       try {
-        return (await this.#starter.begin({ ...beginning, spec: () => make(avoid) }))?.instance;
+        return (await this.#parts.starter.begin({ ...beginning, spec: () => make(avoid) }))?.instance;
       } catch (error) {
         if (tries >= MOST_STRANGERS) throw error;
         if (error instanceof PortTaken) avoid.add(error.outside);

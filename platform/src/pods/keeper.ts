@@ -1,24 +1,26 @@
-/** Keeps the Pods of one machine as their records say: boots them, starts them again when they fail, ends them. */
+/** What the keeper of a machine does with Pods: boots them, starts them again when they fail, ends them, and clears what they left. */
 
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
+import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { tellable } from "../kernel/tellable.ts";
 import { exitText, type InstanceLog, LAST_LINES } from "../machines/instance-log.ts";
-import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
+import type { Hand, Keeper } from "../machines/keeper.ts";
 import { type Exit, type Instance, StartRefused } from "../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
 import { type PodStatus, podLifecycle } from "../resources/pods/model.ts";
 import type { PodItem, PodRecords } from "../resources/pods/records.ts";
 import { PodBooter, type PodBooterParts } from "./booter.ts";
 import { afterCrash, MOST_RESTARTS } from "./brake.ts";
+import { Clearing, type ClearingParts } from "./clearing.ts";
 import { Forming } from "./forming.ts";
 
-export interface PodKeeperParts extends PodBooterParts {
+export interface PodHandParts extends PodBooterParts, ClearingParts {
+  keeper: Keeper;
   log: Log;
   failed: Failed;
-  seenBefore: () => number | undefined;
   /** There may be room for others. */
   left: () => void;
 }
@@ -27,18 +29,21 @@ const STOP_GRACE_MS = 10_000;
 /** For a boot afresh somebody waits. */
 const RESTART_GRACE_MS = 5000;
 
-export class PodKeeper implements Trade<KeptPodInstance> {
+export class PodHand implements Hand<KeptPodInstance> {
   readonly kind = "pod";
-  readonly #parts: PodKeeperParts;
-  readonly #instances: InstanceKeeper<KeptPodInstance>;
+  readonly #parts: PodHandParts;
+  readonly #keeper: Keeper;
   readonly #booter: PodBooter;
   readonly #forming: Forming;
+  readonly #clearing: Clearing;
+  readonly #clearings = new OneAtATime();
 
-  constructor(parts: PodKeeperParts) {
+  constructor(parts: PodHandParts) {
     this.#parts = parts;
+    this.#keeper = parts.keeper;
     this.#booter = new PodBooter(parts);
     this.#forming = new Forming(parts);
-    this.#instances = new InstanceKeeper({ ...parts, trade: this });
+    this.#clearing = new Clearing(parts);
   }
 
   get #records(): PodRecords {
@@ -49,17 +54,8 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     return this.#parts.podLog;
   }
 
-  /** What was last said of the image that an instance waits for. */
-  progressOf(instance: string): string | undefined {
-    return this.#booter.progressOf(instance);
-  }
-
   tend(id: string): Promise<void> {
-    return this.#instances.tend(id);
-  }
-
-  compare(): Promise<void> {
-    return this.#instances.compare();
+    return this.#keeper.tend(this.kind, id);
   }
 
   /** What time alone brings: those that are to be started again, and what was not done when it was to be. */
@@ -68,12 +64,21 @@ export class PodKeeper implements Trade<KeptPodInstance> {
       if (doc.state !== "RUNNING") floating(this.tend(id), named(this.#parts.failed, "tend Pods"));
   }
 
-  /** Nothing is begun any more. What runs goes on: the next process finds it. */
+  /** Removes what Pods that are gone have left on the machine. */
+  clear(): Promise<void> {
+    return this.#clearings.run(async () => {
+      if (!this.#keeper.isClosed) await this.#clearing.clear();
+    });
+  }
+
+  /** What runs goes on: the next process finds it. */
   async close(): Promise<void> {
-    this.#instances.close();
     this.#forming.close();
-    for (const id of (await this.own()).keys()) this.#booter.giveUp(id);
-    await this.#instances.settled();
+    for (const id of (await this.own()).keys()) this.#parts.starter.giveUp(id);
+    await this.#clearings.over;
+    await this.#keeper.settled();
+    const { size } = await this.own();
+    if (size > 0) this.#parts.log.info({ pods: size }, "Pods go on running without the server");
   }
 
   async own(): Promise<Map<string, PodInstance>> {
@@ -85,9 +90,9 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     const pod = await this.#records.pods.get(item.doc.owner);
     const { state } = item.doc;
     if (pod?.doc.instance !== item.id || state === "ENDING") return this.#end(item, pod);
-    const exit = this.#instances.exitOf(item.id);
+    const exit = this.#keeper.exitOf(item.id);
     if (exit && (state === "RUNNING" || state === "PLACED")) return this.#ended(item, pod, exit);
-    if (this.#instances.isClosed) return;
+    if (this.#keeper.isClosed) return;
     if (state === "RESTARTING") return this.#bootAfresh(item);
     if (state === "CRASHED" && isDue(pod, this.#parts.clock)) return this.#bootAgain(item, pod);
     if (state === "PLACED") return this.#boot(item, pod);
@@ -97,7 +102,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     const hindrance = this.#parts.refusal?.();
     if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
     try {
-      const instance = await this.#booter.boot(item, pod, () => this.#instances.isClosed);
+      const instance = await this.#booter.boot(item, pod, () => this.#keeper.isClosed);
       if (instance) await this.#runs(item, instance);
     } catch (error) {
       // What accounts are told of it is less: it names no places.
@@ -113,7 +118,7 @@ export class PodKeeper implements Trade<KeptPodInstance> {
     const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
     this.#log.say(item, `starting again${times}`);
     // Of the end before it nothing more is to be said.
-    this.#instances.forget(item.id);
+    this.#keeper.forget(item.id);
     try {
       await this.#revived(item, await this.#booter.again(item, pod));
     } catch (error) {
@@ -133,10 +138,10 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   }
 
   async #bootAfresh(item: PodInstance): Promise<void> {
-    const at = await this.#instances.end(item.id, RESTART_GRACE_MS);
+    const at = await this.#keeper.end(item.id, RESTART_GRACE_MS);
     await this.#parts.compute.remove(item.id);
     await this.#log.ended(item);
-    this.#instances.forget(item.id);
+    this.#keeper.forget(item.id);
     await this.#records.change(item.doc.owner, (_, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== item.doc.state) return undefined;
       return { set: {}, instance: { move: "clear", set: { startedAt: null }, metered: { at } } };
@@ -239,8 +244,8 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   /** Stops it, leaves nothing of it on the machine but what it stored, and gives its place back. */
   async #end(item: PodInstance, pod: PodItem | undefined): Promise<void> {
     const { compute, podKeys, left } = this.#parts;
-    this.#booter.giveUp(item.id);
-    const at = await this.#instances.end(item.id, item.doc.graceMs ?? STOP_GRACE_MS);
+    this.#parts.starter.giveUp(item.id);
+    const at = await this.#keeper.end(item.id, item.doc.graceMs ?? STOP_GRACE_MS);
     await compute.remove(item.id);
     await this.#log.ended(item);
     if (pod) this.#log.say(item, `ended: ${pod.doc.reason ?? "it is not wanted any more"}`);
@@ -251,9 +256,9 @@ export class PodKeeper implements Trade<KeptPodInstance> {
   }
 
   forget(id: string): void {
-    this.#instances.forget(id);
+    this.#keeper.forget(id);
     this.#forming.forget(id);
-    this.#booter.giveUp(id);
+    this.#parts.starter.giveUp(id);
   }
 
   exited(): void {}

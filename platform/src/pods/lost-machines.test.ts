@@ -13,7 +13,7 @@ async function withLostPod(body: object = CPU_POD) {
   const [here, there] = sidesOf(nodes, id);
   const { doc } = (await there.services.podRecords.pods.get(id))!;
   expect(await there.pod(id)).toMatchObject({ status: "RUNNING", statusReason: null });
-  const heardAt = async () => (await there.app.fleet!.machines.lastSeen(doc.last!.machine))!;
+  const heardAt = async () => (await there.app.machines.lastSeen(doc.last!.machine))!;
   return { here, there, id, machine: doc.last!.machine, heardAt };
 }
 

@@ -1,8 +1,7 @@
 /** Boots workers of one machine: image, key, variables, program, each on record before the next. */
 import type { Clock } from "../kernel/clock.ts";
-import type { Images } from "../machines/images.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
-import { Starter, type StarterParts } from "../machines/starter.ts";
+import type { Starter } from "../machines/starter.ts";
 import { type InstanceSpec, ONLY_BOX } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
@@ -14,13 +13,13 @@ import { instanceSpec } from "./boot.ts";
 import { StartTimes } from "./start-times.ts";
 import type { WorkerLog } from "./worker-log.ts";
 
-export interface BooterParts extends Omit<OwnMachine, "id">, Pick<StarterParts, "ensureVolume"> {
+export interface BooterParts extends Omit<OwnMachine, "id"> {
+  starter: Starter;
   keys: WorkerKeys;
   records: WorkerRecords;
   workerLog: WorkerLog;
   clock: Clock;
   reveal: Reveal;
-  images: Images;
   /** What opens the registry of an endpoint's image, at this moment; nothing by default. */
   accessTo?: (pull: Pull) => Promise<PullAccess>;
 }
@@ -35,32 +34,20 @@ export interface Booted {
 
 export class Booter {
   readonly #parts: BooterParts;
-  readonly #starter: Starter;
   readonly times = new StartTimes();
 
   constructor(parts: BooterParts) {
     this.#parts = parts;
-    this.#starter = new Starter(parts);
-  }
-
-  /** A start of this worker that has not begun never does. */
-  giveUp(worker: string): void {
-    this.#starter.giveUp(worker);
-  }
-
-  /** What was last said of the image that a worker waits for. */
-  progressOf(worker: string): string | undefined {
-    return this.#starter.progressOf(worker);
   }
 
   /** Rejects when there is no program in the end. Undefined when nothing was started, since `isOver` or another node has the worker. */
   async boot(worker: WorkerItem, endpoint: Item<KeptEndpoint>, isOver: () => boolean): Promise<Booted | undefined> {
-    const { workerLog, records, accessTo } = this.#parts;
+    const { workerLog, records, accessTo, starter } = this.#parts;
     const { account } = endpoint;
     const { image, registry } = endpoint.doc;
     workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
     let made: Made | undefined;
-    const begun = await this.#starter.begin({
+    const begun = await starter.begin({
       ...{ id: worker.id, account, image, isOver, box: worker.doc.box ?? ONLY_BOX },
       ...(await accessTo?.({ account, image, registry })),
       say: (line) => workerLog.say(worker, line),

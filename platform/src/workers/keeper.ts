@@ -1,4 +1,4 @@
-/** What only workers need of their keeping on one machine: boots with a key, jobs and health, freezing, failures that count. */
+/** What the keeper of a machine does with workers: boots with a key, jobs and health, freezing, failures that count. */
 
 import { holderName } from "../jobs/holder.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
@@ -9,7 +9,7 @@ import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { tellable } from "../kernel/tellable.ts";
 import { exitText } from "../machines/instance-log.ts";
-import { InstanceKeeper, type Trade } from "../machines/keeper.ts";
+import type { Hand, Keeper } from "../machines/keeper.ts";
 import type { Instance } from "../ports/compute/compute.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
@@ -23,21 +23,19 @@ import { CannotThaw, Freezer } from "./freezer.ts";
 import { Hindrances } from "./hindrances.ts";
 import { Patience } from "./patience.ts";
 import type { WorkerItem } from "./plan.ts";
-import type { Rotation } from "./rotation.ts";
+import { Rotation, type RotationParts } from "./rotation.ts";
 import { BOOT_FAILED } from "./wait-sentence.ts";
 import type { FleetWarmUps } from "./warm-ups.ts";
 import { withoutItsWords } from "./worker-log.ts";
 
-export interface KeeperParts extends BooterParts {
+export interface WorkerHandParts extends BooterParts, Pick<RotationParts, "balancer"> {
   machine: string;
+  keeper: Keeper;
   desk: WorkerDesk;
-  rotation: Rotation;
   log: Log;
   failed: Failed;
   endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
   warmUps: FleetWarmUps;
-  /** When a process before this one last said that its machine was there; undefined when none did. */
-  seenBefore: () => number | undefined;
   /** Something happened to a worker of this endpoint: it may need another. */
   changed: (endpoint: string) => void;
 }
@@ -54,10 +52,11 @@ const ENDS_AT_ONCE = 64;
 const LAST_JOB_MS = 5000;
 const LOOK_MS = 100;
 
-export class Keeper implements Trade<KeptWorker> {
+export class WorkerHand implements Hand<KeptWorker> {
   readonly kind = "worker";
-  readonly #parts: KeeperParts;
-  readonly #instances: InstanceKeeper<KeptWorker>;
+  readonly #parts: WorkerHandParts;
+  readonly #keeper: Keeper;
+  readonly #rotation: Rotation;
   readonly #booter: Booter;
   readonly #freezer: Freezer;
   readonly #patience: Patience;
@@ -66,24 +65,24 @@ export class Keeper implements Trade<KeptWorker> {
   /** Those that are being ended here, whatever their records say of them until that is done. */
   readonly #ending = new Set<string>();
 
-  constructor(parts: KeeperParts) {
+  constructor(parts: WorkerHandParts) {
     this.#parts = parts;
-    this.#booter = new Booter(parts);
-    this.#freezer = new Freezer({ ...parts, goesOn: (worker) => this.#join(worker) });
-    this.#patience = new Patience({ ...parts, freezer: this.#freezer });
-    this.#hindrances = new Hindrances(parts);
-    this.#instances = new InstanceKeeper({ ...parts, trade: this });
-    parts.rotation.tell({
-      ready: (id) => this.#background(this.answered(id)),
-      failed: (id, reason) => this.#background(this.giveUp(id, reason)),
-      drained: (id) => this.#background(this.tend(id)),
-      ailing: (id) => this.#background(this.#lookAt(id)),
+    this.#keeper = parts.keeper;
+    this.#rotation = new Rotation({
+      ...parts,
+      dial: (worker, port) => parts.compute.dial(worker, port),
+      told: {
+        ready: (id) => this.#background(this.answered(id)),
+        failed: (id, reason) => this.#background(this.giveUp(id, reason)),
+        drained: (id) => this.#background(this.tend(id)),
+        ailing: (id) => this.#background(this.#lookAt(id)),
+      },
     });
-  }
-
-  /** What was last said of the image that a worker waits for. */
-  progressOf(worker: string): string | undefined {
-    return this.#booter.progressOf(worker);
+    const rotation = this.#rotation;
+    this.#booter = new Booter(parts);
+    this.#freezer = new Freezer({ ...parts, rotation, goesOn: (worker) => this.#join(worker) });
+    this.#patience = new Patience({ ...parts, freezer: this.#freezer });
+    this.#hindrances = new Hindrances({ ...parts, rotation });
   }
 
   #background(work: Promise<void>): void {
@@ -92,11 +91,7 @@ export class Keeper implements Trade<KeptWorker> {
 
   /** Brings a worker to where its record says it is, now or right after what is being done with it. */
   tend(id: string): Promise<void> {
-    return this.#instances.tend(id);
-  }
-
-  compare(): Promise<void> {
-    return this.#instances.compare();
+    return this.#keeper.tend(this.kind, id);
   }
 
   /** A job waits for this frozen worker. Should the server end before that is on record, the next one puts it right. */
@@ -115,7 +110,7 @@ export class Keeper implements Trade<KeptWorker> {
       if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker))
         this.#background(this.tend(id));
       // Load-balanced ones do not ask: their health is asked for.
-      const isAsked = this.#parts.rotation.has(id);
+      const isAsked = this.#rotation.has(id);
       const holder = heard.get(id);
       if (doc.state === "STARTING" && !isAsked && holder) await this.answered(id);
       const silentMs = isAsked ? 0 : this.#patience.silentMs(worker, now, holder);
@@ -156,11 +151,11 @@ export class Keeper implements Trade<KeptWorker> {
   async #fail(worker: WorkerItem, reason: string, how = "failed"): Promise<void> {
     const { id } = worker;
     if (!workerLifecycle.can(worker.doc.state, "fail")) return this.forget(id);
-    const { workerLog, records, clock, changed, log, rotation } = this.#parts;
-    const isBalanced = rotation.has(id);
+    const { workerLog, records, clock, changed, log } = this.#parts;
+    const isBalanced = this.#rotation.has(id);
     workerLog.say(worker, `failed: ${reason}`);
     log.warn({ endpoint: worker.doc.owner, worker: id, reason: withoutItsWords(reason) }, "a worker failed");
-    const endedAt = this.#instances.exitOf(id)?.at;
+    const endedAt = this.#keeper.exitOf(id)?.at;
     await this.#clear(worker, how);
     const failedAt = clock.now();
     const { readyAt, hindrance } = worker.doc;
@@ -179,16 +174,16 @@ export class Keeper implements Trade<KeptWorker> {
     const own = [...(await this.own()).values()].filter(({ doc }) => ofEndpoint(doc.owner));
     await eachOf(own, ENDS_AT_ONCE, (worker) => this.#end(worker, { graceMs: DELETED_GRACE_MS }));
     const left = (await compute.list()).filter(({ kind, owner }) => kind === "worker" && ofEndpoint(owner));
-    await eachOf(left, ENDS_AT_ONCE, (instance) => this.#instances.removeUnknown(instance));
+    await eachOf(left, ENDS_AT_ONCE, (instance) => this.#keeper.removeUnknown(instance));
   }
 
-  /** Nothing more is begun; each worker gets a moment for the jobs it has, which else go back, and ends. */
-  async shutDown(): Promise<void> {
-    this.#instances.close();
+  /** Each worker gets a moment for the jobs it has, which else go back, and ends. */
+  async close(): Promise<void> {
     await Promise.all([...(await this.own()).values()].map((worker) => this.#endGently(worker)));
-    await this.#instances.settled();
+    await this.#keeper.settled();
     // What a boot that was under way has left.
     await this.endAll();
+    this.#rotation[Symbol.dispose]();
   }
 
   async #endGently(worker: WorkerItem): Promise<void> {
@@ -199,14 +194,14 @@ export class Keeper implements Trade<KeptWorker> {
   }
 
   async round(worker: WorkerItem): Promise<void> {
-    const exit = this.#instances.exitOf(worker.id);
+    const exit = this.#keeper.exitOf(worker.id);
     // Its program ends because it was told to, which is no failure.
     if (this.#ending.has(worker.id)) return;
     const reason = this.#givenUp.get(worker.id);
     if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
     if (exit) return this.#failed(worker, exitText(exit));
     if (reason !== undefined) return this.#fail(worker, reason);
-    if (this.#instances.isClosed) return;
+    if (this.#keeper.isClosed) return;
     if (worker.doc.state === "PLACED") return this.#boot(worker);
     if (worker.doc.state === "STARTING" && worker.doc.warmUp) return this.answered(worker.id);
     try {
@@ -229,7 +224,7 @@ export class Keeper implements Trade<KeptWorker> {
     // Of an older release, or of no endpoint any more: the plan ends it.
     if (endpoint?.doc.release !== worker.doc.release) return;
     try {
-      const booted = await this.#booter.boot(worker, endpoint, () => this.#instances.isClosed);
+      const booted = await this.#booter.boot(worker, endpoint, () => this.#keeper.isClosed);
       if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
       this.#parts.log.warn({ err: error, worker: worker.id }, "a worker could not be started");
@@ -238,10 +233,11 @@ export class Keeper implements Trade<KeptWorker> {
   }
 
   async #runs({ started, keyed, env }: Booted, endpoint: Item<KeptEndpoint>): Promise<void> {
-    const { workerLog, rotation, desk } = this.#parts;
+    const { workerLog, desk } = this.#parts;
     if (started) {
       workerLog.follow(started);
-      if (endpoint.doc.type === "LOAD_BALANCER") rotation.join({ endpoint: endpoint.id, worker: started.id, env });
+      if (endpoint.doc.type === "LOAD_BALANCER")
+        this.#rotation.join({ endpoint: endpoint.id, worker: started.id, env });
     } else if (!(await this.#find(keyed.id))) await this.#clear(keyed, "was not wanted any more");
     // A quick one has asked before its start was on record.
     if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
@@ -260,16 +256,16 @@ export class Keeper implements Trade<KeptWorker> {
   async #follow(worker: WorkerItem): Promise<void> {
     this.#parts.workerLog.follow(worker);
     const isAsked = worker.doc.state === "STARTING" || worker.doc.state === "READY";
-    if (isAsked && !this.#parts.rotation.has(worker.id)) await this.#join(worker);
+    if (isAsked && !this.#rotation.has(worker.id)) await this.#join(worker);
   }
 
   /** Where requests go to its endpoint's workers, it gets some as soon as it is well. */
   async #join(worker: WorkerItem): Promise<void> {
-    const { rotation, endpoint: endpointOf, reveal } = this.#parts;
+    const { endpoint: endpointOf, reveal } = this.#parts;
     const endpoint = await endpointOf(worker.doc.owner);
     if (endpoint?.doc.type !== "LOAD_BALANCER") return;
     const env = await resolveEnv(endpoint.account, endpoint.doc.env, reveal);
-    rotation.join({ endpoint: endpoint.id, worker: worker.id, env, wasReady: worker.doc.state === "READY" });
+    this.#rotation.join({ endpoint: endpoint.id, worker: worker.id, env, wasReady: worker.doc.state === "READY" });
   }
 
   async #lookAt(id: string): Promise<void> {
@@ -279,8 +275,8 @@ export class Keeper implements Trade<KeptWorker> {
 
   /** Whether it has anything to end, of which it gets no more. */
   async #isBusy(worker: WorkerItem): Promise<boolean> {
-    const { rotation, desk } = this.#parts;
-    return rotation.has(worker.id) ? rotation.drain(worker.id) : desk.drain(callOf(worker));
+    const isAsked = this.#rotation.has(worker.id);
+    return isAsked ? this.#rotation.drain(worker.id) : this.#parts.desk.drain(callOf(worker));
   }
 
   async #finish(worker: WorkerItem, hasExited: boolean): Promise<void> {
@@ -296,7 +292,7 @@ export class Keeper implements Trade<KeptWorker> {
     const { records, changed } = this.#parts;
     this.#ending.add(worker.id);
     try {
-      const at = await this.#instances.end(worker.id, graceMs);
+      const at = await this.#keeper.end(worker.id, graceMs);
       await this.#clear(worker, "was ended", orderly);
       await records.remove(worker.id, { at });
     } finally {
@@ -308,8 +304,8 @@ export class Keeper implements Trade<KeptWorker> {
 
   /** Nothing of it runs or counts any more: its program, its hold on jobs, its key. */
   async #clear(worker: WorkerItem, how: string, orderly = false): Promise<void> {
-    const { compute, desk, keys, workerLog, rotation } = this.#parts;
-    rotation.leave(worker.id, how);
+    const { compute, desk, keys, workerLog } = this.#parts;
+    this.#rotation.leave(worker.id, how);
     await compute.remove(worker.id);
     await workerLog.ended(worker);
     await desk.ended(callOf(worker), how, orderly);
@@ -319,8 +315,8 @@ export class Keeper implements Trade<KeptWorker> {
   }
 
   forget(id: string): void {
-    this.#instances.forget(id);
-    this.#booter.giveUp(id);
+    this.#keeper.forget(id);
+    this.#parts.starter.giveUp(id);
     this.#givenUp.delete(id);
     for (const known of [this.#booter.times, this.#freezer, this.#patience]) known.forget(id);
   }
@@ -339,7 +335,7 @@ export class Keeper implements Trade<KeptWorker> {
 
   /** Requests that wait for its answer are told at once, and how it ended. */
   exited({ id, exit }: Instance): void {
-    this.#parts.rotation.leave(id, exit ? exitText(exit) : "ended");
+    this.#rotation.leave(id, exit ? exitText(exit) : "ended");
   }
 
   async own(): Promise<Map<string, WorkerItem>> {

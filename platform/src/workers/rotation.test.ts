@@ -6,7 +6,7 @@ import { Balancer } from "../balancing/balancer.ts";
 import { FakeClock } from "../kernel/clock.ts";
 import { FakeCompute } from "../ports/compute/fake-compute.ts";
 import { listeningOf } from "../resources/endpoints/listening.ts";
-import { Rotation } from "./rotation.ts";
+import { Rotation, type RotationListener } from "./rotation.ts";
 
 const EP = "endpoint";
 
@@ -15,7 +15,14 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   const compute = new FakeCompute(clock);
   const balancer = new Balancer({ clock });
   const failed = (error: unknown) => expect.fail(String(error));
-  const rotation = new Rotation({ clock, balancer, failed, dial: (worker, port) => compute.dial(worker, port) });
+  const heard: string[] = [];
+  const told: RotationListener = {
+    ready: (worker) => heard.push(`${worker} ready`),
+    failed: (worker, reason) => heard.push(`${worker} failed: ${reason}`),
+    drained: (worker) => heard.push(`${worker} drained`),
+    ailing: () => undefined,
+  };
+  const rotation = new Rotation({ clock, balancer, failed, told, dial: (worker, port) => compute.dial(worker, port) });
   const probes: string[] = [];
   let health = 200;
   const answer: RequestListener = ({ method, url }, response) => {
@@ -28,13 +35,6 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   await compute.start("w", { kind: "worker", ...spec });
   const instance = compute.instance("w");
   const listen = (port: number) => instance.listen(port, (connection) => server.emit("connection", connection));
-  const heard: string[] = [];
-  rotation.tell({
-    ready: (worker) => heard.push(`${worker} ready`),
-    failed: (worker, reason) => heard.push(`${worker} failed: ${reason}`),
-    drained: (worker) => heard.push(`${worker} drained`),
-    ailing: () => undefined,
-  });
   const join = () => rotation.join({ endpoint: EP, worker: "w", env });
   /** Lets what was asked be answered: HTTP takes several turns of the event loop. */
   return {

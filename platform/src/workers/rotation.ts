@@ -44,6 +44,7 @@ export interface RotationParts {
   /** A connection to a port of a worker. */
   dial(worker: string, port: number): Promise<Duplex>;
   failed: Failed;
+  told: RotationListener;
 }
 
 interface Rotated {
@@ -57,14 +58,9 @@ interface Rotated {
 export class Rotation implements Disposable {
   readonly #parts: RotationParts;
   readonly #rotated = new Map<string, Rotated>();
-  #listener: RotationListener = { ready() {}, failed() {}, drained() {}, ailing() {} };
 
   constructor(parts: RotationParts) {
     this.#parts = parts;
-  }
-
-  tell(listener: RotationListener): void {
-    this.#listener = listener;
   }
 
   has(worker: string): boolean {
@@ -86,7 +82,7 @@ export class Rotation implements Disposable {
         ready: () => {
           balancer.ready(endpoint, worker);
           this.#note(worker, null);
-          if (!known) this.#listener.ready(worker);
+          if (!known) this.#parts.told.ready(worker);
           known = true;
         },
         ailing: (reason, { wasReady, isOnItsWay }) => {
@@ -95,7 +91,7 @@ export class Rotation implements Disposable {
         },
         failed: (reason) => {
           balancer.doubt(endpoint, worker, reason);
-          this.#listener.failed(worker, reason);
+          this.#parts.told.failed(worker, reason);
         },
       },
       wasReady ? "ailing" : "starting",
@@ -114,7 +110,7 @@ export class Rotation implements Disposable {
     const before = rotated.ailment;
     const isSameKind = before && now && before.isOnItsWay === now.isOnItsWay;
     rotated.ailment = isSameKind ? { ...now, sinceMs: before.sinceMs } : now;
-    if (before?.reason !== now?.reason) this.#listener.ailing(worker);
+    if (before?.reason !== now?.reason) this.#parts.told.ailing(worker);
   }
 
   /** It gets no more requests; true while it has some. */
@@ -130,7 +126,7 @@ export class Rotation implements Disposable {
       const drained = balancer.drain(endpoint, worker);
       if (isBusy)
         floating(
-          drained.then(() => this.#listener.drained(worker)),
+          drained.then(() => this.#parts.told.drained(worker)),
           named(this.#parts.failed, "drain workers"),
         );
     }

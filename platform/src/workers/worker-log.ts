@@ -1,11 +1,8 @@
-/** The logs of workers, and what of a worker's end may be told to others. */
-import { InstanceLog, type InstanceLogParts, LAST_LINES } from "../machines/instance-log.ts";
-import { workerLog } from "../resources/workers/model.ts";
+/** The log of workers, and what of a worker's end may be told to others. */
+import { type InstanceLog, LAST_LINES } from "../machines/instance-log.ts";
+import type { KeptWorker } from "../resources/workers/model.ts";
 
-export type WorkerLog = InstanceLog;
-
-export const workerLogWith = (parts: Omit<InstanceLogParts, "streamOf">): WorkerLog =>
-  new InstanceLog({ ...parts, streamOf: ({ id, doc }) => workerLog(doc.owner, id) });
+export type WorkerLog = InstanceLog<KeptWorker>;
 
 /** After these comes what the program said. */
 const ITS_WORDS = [LAST_LINES, "warm-up failed: ", "not fit to work: "];

@@ -293,11 +293,9 @@ describe("a hostile page in the path form", () => {
 describe("from zero workers", () => {
   test("the first request waits for the worker that it calls for", async () => {
     await using world = await setupBalanced();
-    const rose: string[] = [];
-    world.app.balancer.onDemand((endpoint) => rose.push(endpoint));
     const first = world.ask("POST", "/predict", { body: "x" });
     await world.clock.armed(WAIT_FOR_ANY_MS);
-    expect(rose).toEqual([world.endpoint]);
+    expect(world.app.balancer.demand(world.endpoint).waiting).toBe(1);
     world.worker("w1", mirror, { ready: false });
     world.app.balancer.ready(world.endpoint, "w1");
     expect((await first).json).toMatchObject({ url: "/predict", body: "x" });
@@ -305,14 +303,18 @@ describe("from zero workers", () => {
 
   test("after 2 minutes it is told that there are no workers, and why", async () => {
     await using world = await setupBalanced();
-    world.app.balancer.explainedBy(async () => "crash loop: exit 7");
+    world.worker("w1", mirror, { ready: false });
+    world.app.balancer.doubt(world.endpoint, "w1", "its health check is answered with 500");
     const first = world.ask("GET", "/x");
     await world.clock.armed(WAIT_FOR_ANY_MS);
     await world.clock.advance(WAIT_FOR_ANY_MS);
     const { status, json } = await first;
     expect([status, json]).toEqual([
       400,
-      { error: "no workers available", message: "no worker was ready within 2 minutes: crash loop: exit 7" },
+      {
+        error: "no workers available",
+        message: "no worker was ready within 2 minutes: worker w1: its health check is answered with 500",
+      },
     ]);
   });
 

@@ -30,6 +30,8 @@ export interface ProxyParts {
   endpoints: EndpointService;
   balancer: Balancer;
   clock: Clock;
+  /** Why an endpoint has no worker. */
+  whyNoWorker?: ((endpoint: string) => Promise<string | undefined>) | undefined;
   /** `<endpoint id>.<domain>` leads to an endpoint. */
   domain?: string | undefined;
 }
@@ -105,7 +107,7 @@ export class EndpointProxy implements Ahead {
   }
 
   #serve(address: Address, request: Request, reply: Reply, pass: (passing: Passing) => Promise<void>): Promise<Reply> {
-    const { pipeline, surface, clock } = this.#parts;
+    const { pipeline, surface, clock, whyNoWorker } = this.#parts;
     return pipeline.answer(surface, request, reply, async (caller) => {
       const endpoint = await this.#admit(caller, address);
       refuseTooLarge(request, LIMITS.bodyBytes);
@@ -114,6 +116,7 @@ export class EndpointProxy implements Ahead {
         affinity: parseAffinity(affinityIn(request)),
         gone: new ClientGone(reply),
         since: clock.monotonic(),
+        ...(whyNoWorker && { why: whyNoWorker }),
       };
       const passing = { ...way(address, endpoint, request), request, response: reply.raw, own: reply.headers, clock };
       await this.#untilAccepted(address.endpoint, asking, (slot) => {

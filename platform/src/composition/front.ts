@@ -1,0 +1,27 @@
+/** The front of a server, which every request passes: who asks, how often, with how much, and how that is answered. */
+import { Authenticator } from "../guards/authenticate.ts";
+import { RateLimiter } from "../guards/rate-limit.ts";
+import { Room } from "../kernel/room.ts";
+import { bodyMemory } from "../surfaces/http/body-memory.ts";
+import { Doorkeeper } from "../surfaces/http/doorkeeper.ts";
+import { Pipeline } from "../surfaces/http/pipeline.ts";
+import { LargeJson } from "../surfaces/invoke/large-json.ts";
+import type { Ground } from "./ground.ts";
+import type { Services } from "./services.ts";
+
+export type Front = ReturnType<typeof openFront>;
+
+export function openFront(ground: Ground, services: Services) {
+  const { clock, settings } = ground;
+  const { rateLimits: policy, anonymousLimits: anonymous, bodiesMb, payloadLimits, connections } = settings;
+  services.audit.onFailure(ground.failed);
+  for (const service of [services.endpoints, services.pods, services.templates])
+    if (ground.refusesImage) service.refuseImages(ground.refusesImage);
+  const authenticator = new Authenticator({ ...ground, ...services });
+  const limiter = new RateLimiter({ ...ground, policy, anonymous });
+  const doorkeeper = new Doorkeeper({ ...ground, most: connections });
+  const { room = new Room({ clock, bytes: bodyMemory(bodiesMb, payloadLimits) }) } = ground;
+  const large = new LargeJson();
+  const pipeline = new Pipeline({ ...ground, limiter, audit: services.audit, doorkeeper, room, large });
+  return { authenticator, doorkeeper, room, large, pipeline };
+}

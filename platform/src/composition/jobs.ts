@@ -1,0 +1,48 @@
+/** The job engine and what belongs to it: the desk of workers, batches, results, streams and webhooks. */
+import { Engine } from "../jobs/engine.ts";
+import { Outputs } from "../jobs/outputs.ts";
+import { recordPieces } from "../jobs/record.ts";
+import { Streams } from "../jobs/stream.ts";
+import { Sweeper } from "../jobs/sweeper.ts";
+import { nobodyWarmsUp } from "../jobs/warm-up.ts";
+import { Webhooks } from "../jobs/webhooks.ts";
+import { WorkerDesk } from "../jobs/worker-desk.ts";
+import { BatchProgress } from "../resources/batches/progress.ts";
+import { BatchService } from "../resources/batches/service.ts";
+import { EndpointBook } from "../workers/endpoint-book.ts";
+import { FleetWarmUps } from "../workers/warm-ups.ts";
+import { leaseOf } from "./app-parts.ts";
+import type { Bells } from "./bells.ts";
+import type { Front } from "./front.ts";
+import type { Ground } from "./ground.ts";
+import type { Roll } from "./roll.ts";
+import type { Services } from "./services.ts";
+
+export type Jobs = ReturnType<typeof openJobs>;
+
+export function openJobs(ground: Ground, services: Services, bells: Bells, { isKept }: Roll, { large, room }: Front) {
+  const { clock, queue, failed, settings } = ground;
+  const { endpoints, workerRecords, batchRecords } = services;
+  const engine = new Engine({ ...ground, wanted: bells.wanted.ring });
+  const book = new EndpointBook({ endpoints, clock });
+  const endpoint = (id: string) => book.find(id);
+  const warmUps = new FleetWarmUps({ records: workerRecords, clock, endpoint, act: bells.toDo.ring });
+  const told = { events: bells.news, warmUps: isKept ? warmUps : nobodyWarmsUp };
+  const desk = new WorkerDesk({ ...ground, ...told, waiters: engine.waiters });
+  const sweeper = new Sweeper({ queue, engine, clock, failed, mine: leaseOf("sweeper", ground) });
+  const batching = { queue, engine, clock, failed, records: batchRecords };
+  const progress = new BatchProgress({ ...batching, mine: leaseOf("batches", ground) });
+  const batches = new BatchService({ ...ground, engine, records: batchRecords, progress });
+  const outputs = new Outputs({ ...ground, engine, urlOf: (id) => endpoints.urlOf(id) });
+  const streams = new Streams({ ...ground, engine, outputs, readOutput: (result, ask) => large.output(result, ask) });
+  const webhooks = new Webhooks({
+    ...ground,
+    room,
+    secret: settings.webhookSecret,
+    record: (reading) => recordPieces({ ...reading, link: outputs.link(reading.job) }),
+    findInput: (body, id) => large.input(body, id),
+    accountOf: async (id) => (await endpoints.find(id))?.account,
+    mine: leaseOf("webhooks", ground),
+  });
+  return { engine, book, warmUps, desk, sweeper, progress, batches, outputs, streams, webhooks };
+}

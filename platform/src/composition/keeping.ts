@@ -1,0 +1,90 @@
+/** Everything that makes workers and Pods exist: the two trades, the house that keeps their instances, and who plans for each. */
+import { House } from "../machines/house.ts";
+import { PodFigures } from "../pods/figures.ts";
+import { Pods } from "../pods/pods.ts";
+import { PortUses } from "../pods/port-uses.ts";
+import { PodTrade } from "../pods/trade.ts";
+import { PodPlacer } from "../resources/pods/placer.ts";
+import { Yielding } from "../resources/pods/yielding.ts";
+import type { Pull } from "../resources/registries/service.ts";
+import { Activity } from "../workers/activity.ts";
+import { Fleet } from "../workers/fleet.ts";
+import { WorkerTrade } from "../workers/trade.ts";
+import { leaseOf } from "./app-parts.ts";
+import type { Bells } from "./bells.ts";
+import type { Ground } from "./ground.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Roll } from "./roll.ts";
+import type { Services } from "./services.ts";
+
+export type Keeping = ReturnType<typeof openKeeping>;
+
+export function openKeeping(ground: Ground, services: Services, bells: Bells, roll: Roll, jobs: Jobs) {
+  const { clock } = ground;
+  const { machines, own, balancer, silentSince, isKept, machinesThere } = roll;
+  const { toDo, freed } = bells;
+  const given = {
+    ...ground,
+    ...services,
+    reveal: (account: string, name: string) => services.secrets.reveal(account, name),
+    accessTo: (pull: Pull) => services.registries.accessTo(pull),
+  };
+  const ofWorkers = { ...jobs, balancer, records: services.workerRecords, keys: services.workerKeys };
+  const workers = new WorkerTrade({
+    ...given,
+    ...ofWorkers,
+    endpoint: (id) => jobs.book.find(id),
+    changed: bells.lacking.ring,
+  });
+  const yielding = new Yielding({
+    ...given,
+    machines: machinesThere,
+    stop: (...ending) => services.pods.stopFor(...ending),
+  });
+  const placer = new PodPlacer({ ...given, machines: machinesThere, yielding });
+  const portUses = new PortUses(clock);
+  const figures = new PodFigures({ ...given, machines: own });
+  const podTrade = new PodTrade({
+    ...{ ...given, silentSince, figures, freed },
+    portUsedAt: (pod) => portUses.usedAt(pod),
+    sshKeysOf: (account) => services.account.sshKeys({ account }),
+  });
+  const activity = new Activity({ ...ofWorkers, own, clock });
+  const house = new House({
+    ...{ ...given, machines, own, toDo, trades: [workers, podTrade] },
+    ensureVolume: (id) => services.volumes.ensure(id),
+    activity: () => activity.here(),
+    loads: () => balancer.loads(),
+  });
+  const { frozenS, frozenMb } = ground.settings;
+  const planning = { ...given, machines, house, toDo, freed, silentSince };
+  const fleet = isKept
+    ? new Fleet({
+        ...{ ...planning, ...ofWorkers, trade: workers, activity, bells },
+        frozen: { forMs: frozenS * 1000, memoryMb: frozenMb },
+        makeRoom: (need, whom) => yielding.makeRoom(need, whom),
+        mine: leaseOf("fleet", ground),
+      })
+    : undefined;
+  if (isKept) services.pods.placeWith(placer);
+  services.endpoints.onChange(bells.changed.ring);
+  services.pods.onChange((instance) => (instance ? toDo.ring(instance) : freed.ring()));
+  const pods = isKept ? new Pods({ ...planning, placer, mine: leaseOf("pods", ground) }) : undefined;
+  return {
+    house,
+    figures,
+    portUses,
+    fleet,
+    start(): void {
+      if (!isKept) return;
+      house.start();
+      fleet?.start();
+      pods?.start();
+    },
+    /** Nothing new is planned, and then nothing more is begun; workers end, and Pods go on. */
+    async close(): Promise<void> {
+      await Promise.all([fleet?.close(), pods?.close()]);
+      await house.close();
+    },
+  };
+}

@@ -1,0 +1,43 @@
+/** Who is there: the machines of this node and of others, how those are reached, and where requests may go. */
+import { Balancer } from "../balancing/balancer.ts";
+import type { Drains } from "../machines/drains.ts";
+import { Machines } from "../machines/machines.ts";
+import { NodeCalls } from "../surfaces/node-link/calls.ts";
+import { OtherInstances } from "../surfaces/node-link/other-instances.ts";
+import { OtherLogs } from "../surfaces/node-link/other-logs.ts";
+import { NodePasses } from "../surfaces/node-link/pass.ts";
+import { Elsewhere } from "../workers/elsewhere.ts";
+import { identityIn } from "./app-parts.ts";
+import type { Bells } from "./bells.ts";
+import type { Ground } from "./ground.ts";
+
+export type Roll = ReturnType<typeof openRoll>;
+
+export function openRoll(ground: Ground, { drains }: { drains: Drains }, bells: Bells) {
+  const { clock, machines: own = [], alone } = ground;
+  const balancer = new Balancer({ clock, rose: bells.lacking.ring, changed: bells.loads.ring });
+  const passes = new NodePasses(ground);
+  const calls = new NodeCalls({ clock, passes });
+  const others = new Elsewhere({ balancer, reach: (peer, endpoint, worker) => calls.dial(peer, endpoint, worker) });
+  const machines = new Machines({ ...ground, drains, own, heard: (peers) => others.learn(peers) });
+  const peers = async () => (await machines.roll()).peers;
+  const node = identityIn(ground);
+  const here = own.map(({ id }) => id);
+  return {
+    balancer,
+    machines,
+    silentSince: machines.silences.since,
+    own,
+    /** The ids of this node's own machines. */
+    here,
+    /** A process that is all there is, and has no machine, keeps no instances; one of many plans for the machines of others too. */
+    isKept: own.length > 0 || !alone,
+    machinesThere: async () => (await machines.roll()).machines,
+    peers,
+    /** Who this node is to others, and how those are reached; undefined where it is all there is. */
+    node,
+    passes,
+    otherLogs: node && new OtherLogs({ here, calls, peers }),
+    otherInstances: node && new OtherInstances({ calls, peers }),
+  };
+}

@@ -1,0 +1,149 @@
+/** The surfaces of a server: each way in, mounted on the listeners that clients, workers and other nodes reach. */
+import { InvokeLimiter } from "../guards/invoke-limits.ts";
+import { problem } from "../kernel/problem.ts";
+import { CatalogService } from "../resources/catalog/service.ts";
+import { InstallationService } from "../resources/installation/service.ts";
+import { ReleaseService } from "../resources/releases/service.ts";
+import { mountGraphql } from "../surfaces/graphql/surface.ts";
+import { mountProbes, Readiness } from "../surfaces/http/probes.ts";
+import type { Answering } from "../surfaces/http/reply.ts";
+import { Router } from "../surfaces/http/router.ts";
+import { type Ahead, HttpServer, inTurn } from "../surfaces/http/server.ts";
+import { CrossOrigin } from "../surfaces/invoke/cors.ts";
+import { mountInvoke } from "../surfaces/invoke/routes.ts";
+import { invokeSurface } from "../surfaces/invoke/surface.ts";
+import { EndpointProxy } from "../surfaces/proxy/proxy.ts";
+import { restV1Resources } from "../surfaces/rest-v1/resources.ts";
+import { mountRetired } from "../surfaces/rest-v1/retirement.ts";
+import { mountRestV1, restV1Surface } from "../surfaces/rest-v1/routes.ts";
+import { mountDocs } from "../surfaces/rest-v2/docs.ts";
+import { restResources } from "../surfaces/rest-v2/resources.ts";
+import { mountRestV2, restV2Surface } from "../surfaces/rest-v2/routes.ts";
+import { LinkListener } from "../surfaces/worker-link/link-listener.ts";
+import { mountWorkerLink } from "../surfaces/worker-link/routes.ts";
+import type { Access } from "./access.ts";
+import type { Front } from "./front.ts";
+import type { Ground } from "./ground.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Keeping } from "./keeping.ts";
+import type { Roll } from "./roll.ts";
+import type { Services } from "./services.ts";
+
+interface Behind {
+  ground: Ground;
+  services: Services;
+  roll: Roll;
+  jobs: Jobs;
+  keeping: Keeping;
+  access: Access;
+  front: Front;
+}
+
+export function openSurfaces(behind: Behind) {
+  const { ground, front, access } = behind;
+  const { clock, log } = ground;
+  const { doorkeeper } = front;
+  const invoking = openInvocation(behind);
+  const { proxy, crossOrigin, unknown, mountInvocation } = invoking;
+  const mountRest = restOf(behind);
+  const readiness = new Readiness(ground);
+  // First: on the hosts of a Pod and of S3 nothing else is served.
+  const last = crossOrigin ? inTurn(crossOrigin.preflights, proxy) : proxy;
+  const ahead = inTurn(access.podProxy, inTurn(access.s3, inTurn(access.terminalSurface, last)));
+  const serverWith = (first: Ahead): HttpServer => {
+    const router = mountRest((one) => mountProbes(one, () => readiness.isReady()));
+    mountInvocation(router);
+    return new HttpServer({ clock, log, doorkeeper, router, unknown, ahead: first });
+  };
+  const { nodeLink, instanceLink } = access;
+  const http = serverWith(nodeLink && instanceLink ? inTurn(inTurn(ahead, nodeLink), instanceLink) : ahead);
+  const workerLink = new LinkListener(() => serverWith(ahead), log);
+  return { http, workerLink, readiness, proxy };
+}
+
+/** Invocation, by jobs and by requests to load-balanced workers, and what workers say. */
+function openInvocation({ ground, services, roll, jobs, keeping, access, front }: Behind) {
+  const { clock, queue, settings } = ground;
+  const { endpoints, workerKeys } = services;
+  const { pipeline, authenticator, large, doorkeeper, room } = front;
+  const { corsOrigins, domain, payloadLimits } = settings;
+  const { desk } = jobs;
+  const { fleet } = keeping;
+  const crossOrigin = corsOrigins === undefined ? undefined : new CrossOrigin(corsOrigins, domain);
+  const surface = invokeSurface(authenticator, crossOrigin && ((origin) => crossOrigin.headers(origin)));
+  const whyNoWorker = fleet && ((id: string) => fleet.whyNoWorker(id));
+  const proxy = new EndpointProxy({ ...ground, ...roll, pipeline, surface, endpoints, domain, whyNoWorker });
+  const invoking = {
+    ...{ ...jobs, pipeline, surface, queue, endpoints, clock, fleet },
+    workers: access.workers,
+    reader: { ...ground, large, limits: payloadLimits },
+    streamStandard: settings.stream,
+    staleReports: (endpoint: string) => desk.staleReports(endpoint),
+    limiter: invokeLimiter(ground),
+  };
+  const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };
+  const link = { ...ground, desk, keys: workerKeys, large, doorkeeper, room, ...limits };
+  return {
+    proxy,
+    crossOrigin,
+    unknown:
+      (why: unknown): Answering =>
+      (request, reply) =>
+        pipeline.answer(surface, request, reply, () => Promise.reject(why)),
+    mountInvocation(router: Router): void {
+      mountInvoke(router, invoking);
+      mountWorkerLink(router, link);
+    },
+  };
+}
+
+/** REST v2, REST v1 and GraphQL, on a router that has what `first` puts there. */
+function restOf({ ground, services, roll, access, front }: Behind): (first: (router: Router) => void) => Router {
+  const { clock, settings } = ground;
+  const { pipeline, authenticator } = front;
+  const { machines, machinesThere } = roll;
+  const { instanceRecords } = services;
+  const known = async () => {
+    // Looked at first: who is silent is known from then on.
+    await machines.roll();
+    return machines.known();
+  };
+  const offered = {
+    ...services,
+    ...access,
+    authenticator,
+    installation: new InstallationService({ ...services, known, duties: ground.duties, node: ground.node.id }),
+    releases: new ReleaseService({ ...services, ...access }),
+    catalog: new CatalogService({ clock, machines: machinesThere, instances: () => instanceRecords.all() }),
+  };
+  const surface = restV2Surface(authenticator);
+  const surfaceV1 = restV1Surface(authenticator);
+  const resources = [...restResources(offered), ...(ground.resources ?? [])];
+  const v1 = settings.restV1 !== "off" && restV1Resources(offered);
+  const graphql = {
+    ...{ pipeline, authenticator, clock, services: offered },
+    introspection: settings.graphqlIntrospection === "on",
+    fault: (error: unknown) => pipeline.noteFault(error),
+  };
+  const invalidPath = problem("unreadable", "The request path is not valid.");
+  const badPath: Answering = (request, reply) =>
+    pipeline.refuse(request.url.startsWith("/v1/") ? surfaceV1 : surface, invalidPath, request, reply);
+  return (first) => {
+    const router = new Router({ badPath });
+    first(router);
+    mountDocs(router, { restV1: v1 !== false });
+    mountGraphql(router, graphql);
+    mountRestV2(router, { pipeline, surface, resources, publicUrl: settings.publicUrl });
+    if (v1) mountRestV1(router, { pipeline, surface: surfaceV1, resources: v1 });
+    else mountRetired(router);
+    return router;
+  };
+}
+
+function invokeLimiter({ clock, queue, settings: { invokeLimits: policy } }: Ground): InvokeLimiter | undefined {
+  const facts = async (endpoint: string) => {
+    const [{ inQueue }, workers] = await Promise.all([queue.counts(endpoint), queue.holders(endpoint)]);
+    return { inQueue, workers: workers.length };
+  };
+  return policy && new InvokeLimiter({ policy, clock, facts });
+}

@@ -1,0 +1,47 @@
+/** What a server does by itself again and again: it removes, expires, prices, tells and makes what is due. */
+
+import { every } from "../kernel/background.ts";
+import { named } from "../kernel/failed.ts";
+import { floating } from "../kernel/floating.ts";
+import { AuditSweeper } from "../resources/audit/sweeper.ts";
+import { Repricing } from "../resources/billing/repricing.ts";
+import { endpointRemovers } from "../resources/removers.ts";
+import { SpendNotices } from "../resources/spending/notices.ts";
+import { keepVolumes } from "../resources/volumes/keeper.ts";
+import { WORKER_LOGS } from "../resources/workers/model.ts";
+import { leaseOf } from "./app-parts.ts";
+import type { Ground } from "./ground.ts";
+import type { Jobs } from "./jobs.ts";
+import type { Keeping } from "./keeping.ts";
+import type { Roll } from "./roll.ts";
+import type { Services } from "./services.ts";
+
+const HOUR_MS = 3_600_000;
+const DAY_MS = 24 * HOUR_MS;
+const EXPIRING = { name: "expire logs", everyMs: HOUR_MS };
+/** So soon the jobs of an account deleted from the command line are gone. */
+const REMOVING = { name: "finish removals", everyMs: 5000 };
+
+/** In the order in which they end. */
+export function openUpkeep(
+  ground: Ground,
+  services: Services,
+  { machinesThere }: Roll,
+  { engine }: Jobs,
+  { fleet }: Keeping,
+): AsyncDisposable[] {
+  const { clock, logs, failed, settings } = ground;
+  const { removals } = services;
+  removals.register("endpoint", endpointRemovers({ ...services, workers: fleet, jobs: engine, logs }));
+  const auditing = { ...ground, days: settings.auditDays ?? 90, mine: leaseOf("audit", ground) };
+  const notices = { ...ground, ...services, secret: settings.webhookSecret, mine: leaseOf("spending", ground) };
+  const auditSweeper = new AuditSweeper(auditing);
+  const spendNotices = new SpendNotices(notices);
+  const volumes = keepVolumes({ ...ground, ...services, machinesThere });
+  const expire = (now: number) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS);
+  const expiring = every(clock, EXPIRING, expire, failed);
+  const removing = every(clock, REMOVING, () => removals.finishAll(), failed);
+  floating(removing.soon(), named(failed, REMOVING.name));
+  const repricing = new Repricing({ ...ground, ...services, mine: leaseOf("prices", ground) });
+  return [volumes, repricing, removing, expiring, auditSweeper, spendNotices];
+}

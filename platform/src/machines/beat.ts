@@ -1,0 +1,96 @@
+/** The beat of a node: every few seconds it looks at its machines and says that it is there, and at once what its balancer has. */
+import type { Load } from "../balancing/balanced-group.ts";
+import type { Clock } from "../kernel/clock.ts";
+import { OneAtATime } from "../kernel/one-at-a-time.ts";
+import { Collection } from "../ports/store/collection.ts";
+import type { Store } from "../ports/store/store.ts";
+import type { InstanceRecords } from "./instance-records.ts";
+import type { Machines, NodeIdentity } from "./machines.ts";
+import { EVERYONE, type KeptNode, nodes } from "./nodes.ts";
+import type { OwnMachine } from "./own-machine.ts";
+
+const BEAT_MS = 5000;
+
+export interface BeatParts {
+  store: Store;
+  clock: Clock;
+  node: NodeIdentity;
+  own: readonly Pick<OwnMachine, "id">[];
+  machines: Pick<Machines, "look">;
+  instanceRecords: InstanceRecords;
+  /** This process is all there is: nobody else must be told. */
+  alone: boolean;
+  /** When workers of this node were last active. */
+  activity: () => Promise<Record<string, number>>;
+  /** What this node's balancer has. */
+  loads: () => Record<string, Load>;
+}
+
+export class Beat {
+  readonly #parts: BeatParts;
+  readonly #nodes: Collection<KeptNode>;
+  #saidAt = Number.NEGATIVE_INFINITY;
+  #saidLoads = "";
+  #isLeaving = false;
+  /** One word after the other: of two at once the store would refuse one. */
+  readonly #saying = new OneAtATime();
+
+  constructor(parts: BeatParts) {
+    this.#parts = parts;
+    this.#nodes = new Collection(parts.store, nodes);
+  }
+
+  /** What has changed for others is said without waiting for the next one. */
+  async beat(now: number): Promise<void> {
+    if (this.#parts.clock.monotonic() - this.#saidAt < BEAT_MS) await this.tell(now);
+    else await this.#saying.run(() => this.#beat(now));
+  }
+
+  /** Says what this node's balancer has, unless that was said; true when it is news. */
+  tell(now: number): Promise<boolean> {
+    return this.#saying.run(async () => {
+      if (this.#parts.alone || JSON.stringify(this.#loads()) === this.#saidLoads) return false;
+      await this.#say(now);
+      return true;
+    });
+  }
+
+  /** A node that ends says so first: nobody is sent to it any more. */
+  leave(now: number): Promise<boolean> {
+    this.#isLeaving = true;
+    return this.tell(now);
+  }
+
+  #loads(): Record<string, Load> {
+    return this.#isLeaving ? {} : this.#parts.loads();
+  }
+
+  async #beat(now: number): Promise<void> {
+    const { alone, clock, machines } = this.#parts;
+    await machines.look(now);
+    if (!alone || (await this.#isMetered())) await this.#say(now);
+    this.#saidAt = clock.monotonic();
+  }
+
+  /** Where anything runs here that is metered, it is kept on record how long that is known to be true. */
+  async #isMetered(): Promise<boolean> {
+    const { instanceRecords, own } = this.#parts;
+    const isHere = (machine: string | null) => own.some(({ id }) => id === machine);
+    return (await instanceRecords.all()).some(({ doc }) => doc.span && isHere(doc.machine));
+  }
+
+  async #say(now: number): Promise<void> {
+    const { activity, node, own } = this.#parts;
+    const said = {
+      seenAt: now,
+      machines: own.map(({ id }) => id),
+      url: node.url(),
+      workerUrl: node.workerUrl(),
+      ...(node.version !== undefined && { version: node.version }),
+      activeAt: await activity(),
+      loads: this.#loads(),
+    };
+    await this.#nodes.put({ id: node.id, account: EVERYONE, createdAt: now, doc: said });
+    this.#saidLoads = JSON.stringify(said.loads);
+  }
+}

@@ -1,0 +1,78 @@
+/** Those who look after one machine of this node: keeper, images, log and starter, which all trades share, and a hand of each trade. */
+
+import type { Clock } from "../kernel/clock.ts";
+import type { Failed } from "../kernel/failed.ts";
+import type { Log } from "../kernel/log.ts";
+import type { InstanceKind } from "../ports/compute/compute.ts";
+import type { Logs } from "../ports/logs/logs.ts";
+import type { Store } from "../ports/store/store.ts";
+import { Images } from "./images.ts";
+import { InstanceLog } from "./instance-log.ts";
+import type { InstanceItem, KeptInstance } from "./instances.ts";
+import { type Hand, Keeper } from "./keeper.ts";
+import type { OwnMachine } from "./own-machine.ts";
+import { Starter, type StarterParts } from "./starter.ts";
+
+/** What a hand works with on its machine. */
+export interface Tools<T extends KeptInstance = KeptInstance> {
+  machine: OwnMachine;
+  starter: Starter;
+  lines: InstanceLog<T>;
+  keeper: Keeper;
+}
+
+/** What the platform runs instances for: each kind of them is one trade. */
+export interface Trade<T extends KeptInstance = KeptInstance> {
+  readonly kind: InstanceKind;
+  /** The stream that the lines of an instance are kept in. */
+  streamOf(item: InstanceItem<T>): string;
+  /** Where a stream outlives what writes to it: what tells the output of one boot from that of the next, of words and dashes. */
+  bootOf?(item: InstanceItem<T>): string;
+  /** Who does its work on a machine, once for each. */
+  handOn(tools: Tools<T>): Hand<T>;
+  /** What time alone brings to its instances on the machines of this node. */
+  tick(now: number): Promise<void>;
+}
+
+export interface CrewParts extends Pick<StarterParts, "ensureVolume"> {
+  store: Store;
+  logs: Logs;
+  clock: Clock;
+  log: Log;
+  failed: Failed;
+  trades: readonly Trade[];
+  /** When a process before this one last said that its machine was there; undefined when none did. */
+  seenBefore: () => number | undefined;
+}
+
+export class Crew implements AsyncDisposable {
+  readonly keeper: Keeper;
+  readonly #starter: Starter;
+  readonly #lines: InstanceLog;
+
+  constructor(machine: OwnMachine, parts: CrewParts) {
+    const { compute } = machine;
+    const trades = new Map(parts.trades.map((trade) => [trade.kind, trade]));
+    const tradeOf = ({ doc }: InstanceItem) => trades.get(doc.kind)!;
+    this.#lines = new InstanceLog({
+      ...{ ...parts, compute },
+      streamOf: (item) => tradeOf(item).streamOf(item),
+      bootOf: (item) => tradeOf(item).bootOf?.(item),
+    });
+    this.#starter = new Starter({ ...parts, compute, images: new Images({ ...parts, compute }) });
+    const tools = { machine, starter: this.#starter, lines: this.#lines };
+    const hire = (keeper: Keeper) => parts.trades.map((trade) => trade.handOn({ ...tools, keeper }));
+    this.keeper = new Keeper({ ...parts, compute, hire });
+  }
+
+  /** What was last said of the image that an instance waits for. */
+  progressOf(instance: string): string | undefined {
+    return this.#starter.progressOf(instance);
+  }
+
+  /** Nothing new is begun; each trade ends what ends with the server. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.keeper.close();
+    await this.#lines[Symbol.asyncDispose]();
+  }
+}

@@ -1,0 +1,142 @@
+/** The house of a node's machines: beats for them, keeps their instances by a crew on each, and tells other nodes what theirs have to do. */
+
+import { type Duty, every } from "../kernel/background.ts";
+import type { Bell } from "../kernel/bell.ts";
+import { named } from "../kernel/failed.ts";
+import { floating } from "../kernel/floating.ts";
+import { OneAtATime } from "../kernel/one-at-a-time.ts";
+import type { Signals } from "../ports/signals/signals.ts";
+import { Beat, type BeatParts } from "./beat.ts";
+import { Crew, type CrewParts } from "./crew.ts";
+import type { InstanceItem } from "./instances.ts";
+import type { Machines } from "./machines.ts";
+import type { OwnMachine } from "./own-machine.ts";
+
+export interface HouseParts extends BeatParts, Omit<CrewParts, "seenBefore"> {
+  machines: Machines;
+  own: readonly OwnMachine[];
+  signals: Signals;
+  /** Rung with every instance whose record its machine must act on. */
+  toDo: Bell<InstanceItem>;
+}
+
+const KEEPING = { name: "keep machines", everyMs: 1000 };
+const COMPARE_MS = 10_000;
+
+export class House implements AsyncDisposable {
+  readonly #parts: HouseParts;
+  readonly #beat: Beat;
+  readonly #crews: ReadonlyMap<string, Crew>;
+  readonly #turns = new OneAtATime();
+  readonly #stopListening: (() => void)[];
+  #ticking: Duty | undefined;
+  #ready: Promise<void> | undefined;
+  #comparedAt = Number.NEGATIVE_INFINITY;
+  #isClosed = false;
+
+  constructor(parts: HouseParts) {
+    this.#parts = parts;
+    const { own, machines, signals, toDo } = parts;
+    this.#beat = new Beat(parts);
+    const crewParts = { ...parts, seenBefore: () => machines.seenBefore };
+    this.#crews = new Map(own.map((machine) => [machine.id, new Crew(machine, crewParts)]));
+    this.#stopListening = [
+      toDo.hear((item) => this.#act(item)),
+      ...own.map(({ id }) => signals.listen(`fleet:${id}`, () => this.#soon())),
+    ];
+  }
+
+  /** Instances can reach the server from now on: what was left is recovered. */
+  start(): void {
+    const { clock, failed } = this.#parts;
+    this.#ticking = every(clock, KEEPING, (now) => this.#turns.run(() => this.#tick(now)), failed);
+    this.#soon();
+  }
+
+  /** Once, before anything is planned: what was left by the process before is taken up again or removed. */
+  prepared(): Promise<void> {
+    this.#ready ??= this.#recover().catch((error) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  /** Resolves when the look is over that is under way, so that a plan is made on what it finds. */
+  async looked(): Promise<void> {
+    await this.prepared();
+    await this.#turns.over;
+  }
+
+  isHere(machine: string): boolean {
+    return this.#crews.has(machine);
+  }
+
+  /** What was last said of the image that an instance of this node waits for. */
+  progressOf(instance: string): string | undefined {
+    for (const crew of this.#crews.values()) {
+      const line = crew.progressOf(instance);
+      if (line !== undefined) return line;
+    }
+    return undefined;
+  }
+
+  /** Why nothing new is begun on one of the machines here. */
+  refusal(): string | undefined {
+    return this.#parts.own.map((machine) => machine.refusal?.()).find((reason) => reason !== undefined);
+  }
+
+  /** Tells other nodes what the balancer of this one has; true when it is news. */
+  tell(): Promise<boolean> {
+    return this.#beat.tell(this.#parts.clock.now());
+  }
+
+  /** Nothing new is begun. Workers end with the server, and Pods go on without it. */
+  async close(): Promise<void> {
+    const { signals, clock, failed } = this.#parts;
+    this.#isClosed = true;
+    for (const stop of this.#stopListening) stop();
+    await this.#ticking?.[Symbol.asyncDispose]();
+    await this.#turns.over;
+    if (await this.#beat.leave(clock.now()).catch(named(failed, "leave other nodes"))) signals.emit("fleet:loads");
+    await Promise.all([...this.#crews.values()].map((crew) => crew[Symbol.asyncDispose]()));
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #tick(now: number): Promise<void> {
+    await this.prepared();
+    await this.#beat.beat(now);
+    await this.#compare();
+    // One that fails keeps no other from its work.
+    const ticks = await Promise.allSettled(this.#parts.trades.map((trade) => trade.tick(now)));
+    for (const tick of ticks) if (tick.status === "rejected") throw tick.reason;
+  }
+
+  async #recover(): Promise<void> {
+    const { machines, clock } = this.#parts;
+    await machines.prepared();
+    await this.#beat.beat(clock.now());
+    await this.#compare();
+  }
+
+  async #compare(): Promise<void> {
+    const now = this.#parts.clock.monotonic();
+    if (now - this.#comparedAt < COMPARE_MS) return;
+    for (const { keeper } of this.#crews.values()) await keeper.compare();
+    this.#comparedAt = now;
+  }
+
+  #act({ id, doc }: InstanceItem): void {
+    if (this.#isClosed) return;
+    const crew = this.#crews.get(doc.machine ?? "");
+    if (crew) floating(crew.keeper.tend(doc.kind, id), named(this.#parts.failed, KEEPING.name));
+    else if (doc.machine !== null) this.#parts.signals.emit(`fleet:${doc.machine}`);
+  }
+
+  #soon(): void {
+    if (this.#ticking && !this.#isClosed) floating(this.#ticking.soon(), named(this.#parts.failed, KEEPING.name));
+  }
+}
