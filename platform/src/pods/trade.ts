@@ -8,8 +8,8 @@ import type { OwnMachine } from "../machines/own-machine.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
 import { podLog } from "../resources/pods/model.ts";
 import type { PodFigures } from "./figures.ts";
+import { PodHand, type PodHandParts } from "./hand.ts";
 import { type IdleParts, IdleStop } from "./idle.ts";
-import { PodHand, type PodHandParts } from "./keeper.ts";
 import { Unheard, type UnheardParts } from "./unheard.ts";
 
 /** What a hand knows of its machine. */

@@ -4,7 +4,7 @@ import type { Tools, Trade } from "../machines/crew.ts";
 import type { Queue } from "../ports/queue/queue.ts";
 import { type KeptWorker, workerLog } from "../resources/workers/model.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
-import { WorkerHand, type WorkerHandParts } from "./keeper.ts";
+import { WorkerHand, type WorkerHandParts } from "./hand.ts";
 
 export interface WorkerTradeParts extends Omit<WorkerHandParts, keyof OfMachine> {
   queue: Queue;
