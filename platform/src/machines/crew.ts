@@ -3,6 +3,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Failed } from "../kernel/failed.ts";
 import type { Log } from "../kernel/log.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { InstanceKind } from "../ports/compute/compute.ts";
 import type { Logs } from "../ports/logs/logs.ts";
 import type { Store } from "../ports/store/store.ts";
@@ -65,8 +66,8 @@ export class Crew implements AsyncDisposable {
     this.keeper = new Keeper({ ...parts, compute, hire });
   }
 
-  /** What was last said of the image that an instance waits for. */
-  progressOf(instance: string): string | undefined {
+  /** How far the image is that an instance waits for. */
+  progressOf(instance: string): Reason | undefined {
     return this.#starter.progressOf(instance);
   }
 

@@ -5,6 +5,7 @@ import type { Bell } from "../kernel/bell.ts";
 import { named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import { Beat, type BeatParts } from "./beat.ts";
 import { Crew, type CrewParts } from "./crew.ts";
@@ -72,11 +73,11 @@ export class House implements AsyncDisposable {
     return this.#crews.has(machine);
   }
 
-  /** What was last said of the image that an instance of this node waits for. */
-  progressOf(instance: string): string | undefined {
+  /** How far the image is that an instance of this node waits for. */
+  progressOf(instance: string): Reason | undefined {
     for (const crew of this.#crews.values()) {
-      const line = crew.progressOf(instance);
-      if (line !== undefined) return line;
+      const progress = crew.progressOf(instance);
+      if (progress !== undefined) return progress;
     }
     return undefined;
   }

@@ -3,7 +3,7 @@ import type { Clock } from "../kernel/clock.ts";
 import type { Kept } from "../kernel/document.ts";
 import { type Compute, type RegistryCredential, StartRefused } from "../ports/compute/compute.ts";
 import { exactly, type ImageReference, parseReference } from "../ports/compute/image-reference.ts";
-import { ImageDenied, RegistryAway } from "../ports/compute/images.ts";
+import { type Bringing, ImageDenied, RegistryAway } from "../ports/compute/images.ts";
 import { Collection, type Decision } from "../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../ports/store/store.ts";
 
@@ -25,13 +25,13 @@ export const MOST_PROOFS = 256;
 /** A registry that has not answered by then is away: somebody waits for a worker. */
 export const LOOKUP_MS = 10_000;
 
-export interface Wanted {
+export interface Wanted extends Bringing {
   image: string;
   /** Where it will run. */
   box: string;
   account: string;
-  credential?: RegistryCredential | undefined;
-  progress: (line: string) => void;
+  /** Its registry is being asked. */
+  asking?: () => void;
 }
 
 export interface ImagesParts {
@@ -55,10 +55,10 @@ export class Images {
   /** Resolves with what is to be started for the account, once it is in the box where the driver can be asked for that. Throws StartRefused with the reason. */
   async prepare(wanted: Wanted): Promise<string> {
     const { compute } = this.#parts;
-    const { image, box, progress, credential } = wanted;
+    const { image, box, progress, arrived, credential } = wanted;
     const isOpen = (await compute.images.originOf(image)) === "operator";
     const exact = isOpen ? image : await this.#proved(wanted);
-    await compute.preparing?.prepare(exact, box, { progress, credential });
+    await compute.preparing?.prepare(exact, box, { progress, arrived, credential });
     return exact;
   }
 
@@ -68,6 +68,7 @@ export class Images {
     if (reference.digest !== undefined && (await this.#remembered(wanted.account, reference)) !== undefined)
       return exactly(reference, reference.digest);
     try {
+      wanted.asking?.();
       const exact = await this.#ask(wanted);
       const { digest } = parseReference(exact);
       // Before anything is brought: what is on the machine and on no record would be nobody's.

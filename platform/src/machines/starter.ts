@@ -1,8 +1,10 @@
 /** Starts instances of one machine: the image first, then, in turns, the program. The same for every kind. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { Compute, Instance, InstanceSpec, RegistryCredential } from "../ports/compute/compute.ts";
 import { ImageDenied } from "../ports/compute/images.ts";
 import type { Images } from "./images.ts";
+import { Pulls } from "./pulls.ts";
 import { StartGate, startLimits } from "./start-gate.ts";
 
 export interface StarterParts {
@@ -38,12 +40,13 @@ export interface Begun {
 
 export class Starter {
   readonly #parts: StarterParts;
-  readonly #progress = new Map<string, string>();
+  readonly #pulls: Pulls;
   readonly #gate: StartGate;
   #vcpu: number | undefined;
 
   constructor(parts: StarterParts) {
     this.#parts = parts;
+    this.#pulls = new Pulls(parts.clock);
     this.#gate = new StartGate(parts.clock, () => startLimits(this.#vcpu ?? 1));
   }
 
@@ -52,9 +55,9 @@ export class Starter {
     this.#gate.giveUp(id);
   }
 
-  /** What was last said of the image that an instance waits for. */
-  progressOf(id: string): string | undefined {
-    return this.#progress.get(id);
+  /** How far the image is that an instance waits for. */
+  progressOf(id: string): Reason | undefined {
+    return this.#pulls.reasonOf(id);
   }
 
   /** Rejects when there is no program in the end. Undefined when nothing was started, since it was not to be any more. */
@@ -62,34 +65,33 @@ export class Starter {
     const { compute, clock } = this.#parts;
     const { id, account, isOver } = beginning;
     const placed = clock.now();
-    try {
-      const image = await this.#prepare(beginning);
-      this.#vcpu ??= sum((await compute.capacity()).map(({ vcpu }) => vcpu));
-      using turn = await this.#gate.enter(account, id);
-      if (!turn || isOver()) return undefined;
-      const prepared = clock.now();
-      const spec = await beginning.spec();
-      if (!spec || isOver()) return undefined;
-      for (const { volume } of spec.mounts ?? []) await this.#parts.ensureVolume?.(volume);
-      const credential = compute.preparing ? undefined : beginning.credential;
-      const instance = await compute.start(id, { ...spec, image, ...(credential && { credential }) });
-      return { instance, times: { placed, prepared, created: clock.now() } };
-    } finally {
-      this.#progress.delete(id);
-    }
+    const image = await this.#prepare(beginning);
+    this.#vcpu ??= sum((await compute.capacity()).map(({ vcpu }) => vcpu));
+    using turn = await this.#gate.enter(account, id);
+    if (!turn || isOver()) return undefined;
+    const prepared = clock.now();
+    const spec = await beginning.spec();
+    if (!spec || isOver()) return undefined;
+    for (const { volume } of spec.mounts ?? []) await this.#parts.ensureVolume?.(volume);
+    const credential = compute.preparing ? undefined : beginning.credential;
+    const instance = await compute.start(id, { ...spec, image, ...(credential && { credential }) });
+    return { instance, times: { placed, prepared, created: clock.now() } };
   }
 
   /** The exact image that is to be started, once it is on the machine. */
   async #prepare({ id, account, image, box, credential, ifDenied, say }: Beginning): Promise<string> {
+    const pull = this.#pulls.follow(id, image);
     const progress = (line: string) => {
-      this.#progress.set(id, line);
+      pull.progress(line);
       say(`pulling image ${image}: ${line}`);
     };
     try {
-      return await this.#parts.images.prepare({ image, account, box, credential, progress });
+      return await this.#parts.images.prepare({ ...pull, image, account, box, credential, progress });
     } catch (error) {
       if (!ifDenied || !(error instanceof ImageDenied)) throw error;
       throw new ImageDenied(`${error.message}: ${ifDenied}`, { cause: error });
+    } finally {
+      this.#pulls.end(id);
     }
   }
 }

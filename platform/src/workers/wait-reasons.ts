@@ -3,6 +3,7 @@ import { workerOf } from "../jobs/holder.ts";
 import { isSilent } from "../jobs/silence.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { SilentSince } from "../machines/silences.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
@@ -15,8 +16,8 @@ export interface WaitReasonParts {
   clock: Clock;
   log: Log;
   refusal: () => string | undefined;
-  /** What was last said of the image that a worker of this machine waits for. */
-  progressOf: (worker: string) => string | undefined;
+  /** How far the image is that a worker of this machine waits for. */
+  progressOf: (worker: string) => Reason | undefined;
   silentSince: SilentSince;
 }
 
@@ -53,8 +54,8 @@ export class WaitReasons {
 
   /** Undefined when nothing waits any more. */
   say(endpoint: string, reason: string | undefined): void {
-    // Seconds that pass are no news.
-    const news = reason?.replace(/\d+ s\b/g, "");
+    // Seconds that pass and bytes that come are no news.
+    const news = reason?.replace(/[\d.]+ (s|MB)\b/g, "");
     if (news === this.#said.get(endpoint)) return;
     if (news === undefined) this.#said.delete(endpoint);
     else this.#said.set(endpoint, news);

@@ -1,10 +1,12 @@
 /** What a waiting job is told about the workers of its endpoint. */
 import { expect, test } from "vitest";
+import { because } from "../kernel/reason.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
 import type { WorkerItem } from "./plan.ts";
 import { type WaitFacts, waitSentence } from "./wait-sentence.ts";
 
 const NOW = 1_000_000;
+const PULLING = because("pulling-image", { image: "vllm:1", progress: "4 of 9 layers" });
 
 function worker(state: KeptWorker["state"], changes: Partial<KeptWorker> = {}, ageS = 3): WorkerItem {
   const doc = { release: 1, state, image: "vllm:1", reason: null, failedAt: null, ...changes } as KeptWorker;
@@ -37,7 +39,7 @@ test.each<[string | undefined, Partial<WaitFacts>, number?]>([
   ["worker starting (3 s)", { workers: [worker("STARTING")] }],
   ["worker warming up (2 s)", { workers: [worker("STARTING", { warmUp: { since: NOW - 2000, givenAt: NOW } })] }],
   ["worker starting (9 s)", { workers: [worker("STARTING"), worker("PLACED", {}, 9)] }],
-  ["pulling image vllm:1: 4 of 9 layers", { workers: [worker("PLACED")], progressOf: () => "4 of 9 layers" }],
+  ["pulling image vllm:1: 4 of 9 layers", { workers: [worker("PLACED")], progressOf: () => PULLING }],
   ["no capacity: needs …", { workers: [worker("WANTED", { reason: "no capacity: needs …" })] }],
   ["all 3 workers busy (max 3)", { live: 3, busy: 3 }],
   ["the only worker is busy (max 1)", { live: 1, busy: 1 }, 1],

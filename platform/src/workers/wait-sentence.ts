@@ -1,6 +1,7 @@
 /** Why a job waits, as far as workers are the reason: one sentence from the records of an endpoint's workers. */
 import { silentWorkers } from "../jobs/silence.ts";
 import { oneOfIdle } from "../jobs/wait-reason.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { SilentSince } from "../machines/silences.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { hindranceFrom } from "../resources/workers/hindrance.ts";
@@ -13,8 +14,8 @@ export interface WaitFacts {
   /** Workers that were heard of lately and that nothing keeps from taking work, and how many of them have a job. */
   live: number;
   busy: number;
-  /** What was last said of an image on its way to the machine of a worker. */
-  progressOf: (worker: string) => string | undefined;
+  /** How far an image is on its way to the machine of a worker. */
+  progressOf: (worker: string) => Reason | undefined;
   silentSince: SilentSince;
   /** Only jobs wait that start no workers. */
   onlyLowPriority: boolean;
@@ -112,7 +113,7 @@ function startIn({ progressOf, now, silentSince }: WaitFacts, workers: readonly 
   if (starting.length === 0) return undefined;
   const first = starting.reduce((oldest, next) => (next.createdAt < oldest.createdAt ? next : oldest));
   const progress = first.doc.state === "PLACED" ? progressOf(first.id) : undefined;
-  if (progress !== undefined) return `pulling image ${first.doc.image}: ${progress}`;
+  if (progress !== undefined) return progress.text;
   const warming = starting.find(({ doc }) => doc.warmUp)?.doc.warmUp;
   if (warming) return `worker warming up (${Math.max(0, Math.round((now - warming.since) / 1000))} s)`;
   return `worker starting (${Math.max(0, Math.round((now - first.createdAt) / 1000))} s)`;

@@ -152,10 +152,10 @@ export class DockerCompute implements Compute {
     return found ? [{ ...(await boxOf(found.info)), gpus: this.#devices.stock(), ceilings }] : [];
   }
 
-  async #prepare(image: string, { progress, credential }: Bringing): Promise<void> {
+  async #prepare(image: string, bringing: Bringing): Promise<void> {
     const { api } = await this.#engine.find();
     await this.#network.ensure();
-    await bringImage(api, { image, progress, clock: this.#options.clock, credential });
+    await bringImage(api, { ...bringing, image, clock: this.#options.clock });
   }
 
   start(id: string, spec: InstanceSpec): Promise<Instance> {

@@ -1,7 +1,9 @@
 /** Brings an image to the engine, telling how far it is at a rate that people can read. */
 import type { Clock } from "../../kernel/clock.ts";
-import { type RegistryCredential, StartRefused } from "../../ports/compute/compute.ts";
+import { megabytes } from "../../kernel/reasons/workers.ts";
+import { StartRefused } from "../../ports/compute/compute.ts";
 import { parseReference } from "../../ports/compute/image-reference.ts";
+import type { Arrived, Bringing } from "../../ports/compute/images.ts";
 import { type EngineApi, EngineRefused, linesIn } from "./engine-api.ts";
 import { authHeaders, findImage, without } from "./image-lookup.ts";
 
@@ -14,12 +16,11 @@ interface Report {
 }
 
 const TELL_EVERY_MS = 2_000;
-const MB = 1_000_000;
+/** What the engine says of a layer that it has. */
+const LOADED = new Set(["Verifying Checksum", "Download complete", "Extracting", "Pull complete", "Already exists"]);
 
-export interface Pull {
+export interface Pull extends Bringing {
   image: string;
-  progress: (line: string) => void;
-  credential?: RegistryCredential | undefined;
   clock: Clock;
 }
 
@@ -31,7 +32,8 @@ export async function bringImage(api: EngineApi, pull: Pull): Promise<void> {
   await pullImage(api, pull);
 }
 
-export async function pullImage(api: EngineApi, { image, progress, credential, clock }: Pull): Promise<void> {
+export async function pullImage(api: EngineApi, pull: Pull): Promise<void> {
+  const { image, progress, arrived, credential, clock } = pull;
   const startedAt = clock.monotonic();
   progress("asking the registry");
   try {
@@ -45,6 +47,7 @@ export async function pullImage(api: EngineApi, { image, progress, credential, c
       const report = JSON.parse(line) as Report;
       if (report.error !== undefined) throw new EngineRefused(500, report.error);
       layers.hear(report);
+      arrived?.(layers.arrived());
       if (clock.monotonic() - toldAt < TELL_EVERY_MS) continue;
       toldAt = clock.monotonic();
       progress(layers.summary());
@@ -63,17 +66,32 @@ class Layers {
   readonly #bytes = new Map<string, { current: number; total: number }>();
   readonly #seen = new Set<string>();
   readonly #done = new Set<string>();
+  /** Those of which the registry has nothing more to send. */
+  readonly #loaded = new Set<string>();
 
   hear({ id, status = "", progressDetail: { current = 0, total = 0 } = {} }: Report): void {
     if (id === undefined || status.startsWith("Pulling from")) return;
     this.#seen.add(id);
     if (status === "Pull complete" || status === "Already exists") this.#done.add(id);
     if (status === "Downloading") this.#bytes.set(id, { current, total });
+    if (LOADED.has(status)) this.#load(id);
+  }
+
+  /** The last piece of a layer is not reported as a number. */
+  #load(id: string): void {
+    this.#loaded.add(id);
+    const { total } = this.#bytes.get(id) ?? { total: 0 };
+    this.#bytes.set(id, { current: total, total });
+  }
+
+  arrived(): Arrived {
+    const sum = (part: "current" | "total") => [...this.#bytes.values()].reduce((all, one) => all + one[part], 0);
+    const isAll = this.#seen.size > 0 && this.#loaded.size === this.#seen.size;
+    return { bytes: sum("current"), total: sum("total"), isAll };
   }
 
   summary(): string {
-    const sum = (part: "current" | "total") => [...this.#bytes.values()].reduce((all, one) => all + one[part], 0);
-    const loaded = `${Math.round(sum("current") / MB)} MB of ${Math.round(sum("total") / MB)} MB`;
-    return `${this.#done.size} of ${this.#seen.size} layers, ${loaded}`;
+    const { bytes, total } = this.arrived();
+    return `${this.#done.size} of ${this.#seen.size} layers, ${megabytes(bytes)} of ${megabytes(total)}`;
   }
 }

@@ -10,11 +10,6 @@ const fixed = (sentence: string, means: string, remedy: string) => worded({ mean
 export const podReasons = {
   "about-to-start": fixed("about to be started", "The Pod has a place, or is looked for one.", "Wait."),
   "program-starting": fixed("its program is being started", "The program of the Pod is being started.", "Wait."),
-  "pod-pulling-image": worded<{ progress: string }>({
-    means: "The machine is pulling the image of the Pod.",
-    remedy: "Wait. Smaller images are there sooner.",
-    text: ({ progress }) => `pulling its image: ${progress}`,
-  }),
   "restarts-for-change": worded<{ fields: string }>({
     means: "A field was changed that takes a restart.",
     remedy: "Wait.",

@@ -96,10 +96,16 @@ export const waitReasons = {
     remedy: LOOK,
     text: (_, about) => after("worker failed", about),
   }),
-  "pulling-image": worded<{ image: string; progress: string }>({
-    means: "The machine is pulling the image.",
+  "pulling-image": worded<{ image: string; progress?: string; seconds?: number } & Sizes>({
+    means: "The machine is pulling the image. The facts `bytes` and `totalBytes` say how far it is.",
     remedy: "Wait. Smaller images are there sooner.",
-    text: ({ image, progress }) => `pulling image ${image}: ${progress}`,
+    text: ({ image, progress, seconds, ...sizes }) => `pulling image ${image}: ${pullText(progress, seconds, sizes)}`,
+  }),
+  "registry-slow": worded<{ image: string; seconds: number } & Sizes>({
+    means: "The machine is pulling the image, and its registry has sent nothing for some seconds.",
+    remedy: "Wait. Check the registry and the way to it if it stays.",
+    text: ({ image, seconds, ...sizes }) =>
+      `pulling image ${image}: ${prefixed(sizesText(sizes), "; ")}the registry has sent nothing for ${seconds} s`,
   }),
   "worker-starting": worded<{ seconds: number }>({
     means: "A worker is being started.",
@@ -112,5 +118,24 @@ export const waitReasons = {
     text: ({ seconds }) => `worker warming up (${seconds} s)`,
   }),
 } as const satisfies Record<string, Entry>;
+
+/** What came of an image, and how large the part of it is whose size is known. */
+type Sizes = { bytes?: number; totalBytes?: number };
+
+const MB = 1_000_000;
+
+export const megabytes = (bytes: number) => `${Number((bytes / MB).toFixed(bytes < 10 * MB ? 1 : 0))} MB`;
+
+/** `12 MB of 80 MB after 42 s`. */
+function pullText(progress = "", seconds = 0, sizes: Sizes): string {
+  const known = sizesText(sizes);
+  if (known === undefined) return seconds > 0 ? `${progress} (${seconds} s)` : progress;
+  return `${known} after ${seconds} s${progress && `, ${progress}`}`;
+}
+
+const prefixed = (text: string | undefined, between: string) => (text === undefined ? "" : `${text}${between}`);
+
+const sizesText = ({ bytes, totalBytes }: Sizes) =>
+  bytes === undefined || totalBytes === undefined ? undefined : `${megabytes(bytes)} of ${megabytes(totalBytes)}`;
 
 export const countOf = (workers: number) => `${workers} ${workers === 1 ? "worker" : "workers"}`;

@@ -24,7 +24,7 @@ import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import type { Freezing } from "./freezing.ts";
 import { type Networks, SHARED_NETWORK } from "./groups.ts";
 import { parseReference } from "./image-reference.ts";
-import type { ImageFacts, Preparing } from "./images.ts";
+import type { Bringing, ImageFacts, Preparing } from "./images.ts";
 import type { Link } from "./link.ts";
 import {
   asBefore,
@@ -118,7 +118,7 @@ export class FakeCompute implements Compute {
     const able = <T>(ability: Ability, made: T): T | undefined => (this.#can[ability] ? made : undefined);
     const { volumeSizes: sizes, sharedVolumes: shared, freshEnv } = this.#can;
     this.link = able("link", { host: this.#linkHost, open: async () => {} });
-    this.preparing = able("preparing", { prepare: (image) => this.#prepare(image) });
+    this.preparing = able("preparing", { prepare: (image, _, bringing) => this.#prepare(image, bringing) });
     this.freezing = able("freezing", { freeze: (id) => this.#freeze(id), thaw: (id) => this.#thaw(id) });
     this.again = able("again", { freshEnv, start: (id, spec) => this.#startAgain(id, spec) });
     this.networks = able("networks", { interfaceOf: () => "ens1" });
@@ -182,8 +182,9 @@ export class FakeCompute implements Compute {
     return this.#boxes.map((box) => ({ ...box }));
   }
 
-  async #prepare(image: string): Promise<void> {
+  async #prepare(image: string, bringing: Bringing): Promise<void> {
     this.#mayFail("prepare");
+    await this.registry.send(image, bringing);
     const reason = this.#refusal?.(image) ?? this.registry.bring(image);
     if (reason !== undefined) throw new StartRefused(reason);
   }

@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { type RegistryCredential, StartRefused } from "./compute.ts";
 import { exactly, type ImageReference, parseReference } from "./image-reference.ts";
-import { ImageDenied, type Lookup, RegistryAway } from "./images.ts";
+import { type Bringing, ImageDenied, type Lookup, RegistryAway } from "./images.ts";
 
 interface Repository {
   credential: RegistryCredential | undefined;
@@ -15,6 +15,8 @@ export class FakeRegistry {
   away: string | undefined;
   /** While true it takes questions and answers none. */
   silent = false;
+  /** What it does at a pull until all is sent; everything comes at once by default. */
+  pace: ((bringing: Bringing) => Promise<void>) | undefined;
   /** Every reference that was asked for, in order. */
   readonly asked: string[] = [];
   /** What was brought to the machine of the driver. */
@@ -36,6 +38,11 @@ export class FakeRegistry {
 
   has({ repository }: ImageReference): boolean {
     return this.#repositories.has(repository);
+  }
+
+  /** Sends an image that the machine does not have. */
+  async send(image: string, bringing: Bringing): Promise<void> {
+    if (this.has(parseReference(image)) && !this.#here.has(image)) await this.pace?.(bringing);
   }
 
   /** The machine has this exact image from now on. Returns why that cannot be. */

@@ -19,8 +19,18 @@ export interface Lookup {
   signal: AbortSignal;
 }
 
+/** What of an image came from its registry; the total is that of the layers whose sizes are known by now. */
+export interface Arrived {
+  bytes: number;
+  total: number;
+  /** The registry has nothing more to send: the rest is work of the machine. */
+  isAll: boolean;
+}
+
 export interface Bringing {
   progress: (line: string) => void;
+  /** Told at every piece: a registry that sends nothing is known by the silence. */
+  arrived?: ((arrived: Arrived) => void) | undefined;
   credential?: RegistryCredential | undefined;
 }
 

@@ -2,6 +2,7 @@
 
 import { installedCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
+import type { Reason } from "../../kernel/reason.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { type SilentSince, silenceOf } from "../../machines/silences.ts";
 import { priceOf } from "../../metering/prices.ts";
@@ -35,7 +36,7 @@ export interface ViewParts {
   silentSince?: SilentSince;
   instances?: Pick<InstanceRecords, "rememberedOf">;
   /** What is being done for an instance that does not run yet. */
-  progressOf?: (instance: string) => string | undefined;
+  progressOf?: (instance: string) => Reason | undefined;
   figuresOf?: (instance: string) => Figures | undefined;
   /** Where an HTTP port of a Pod is reached. */
   urlOf?: (pod: string, port: number) => string;
@@ -121,7 +122,7 @@ export class PodViews {
 
   #reason({ instance, status, reason }: KeptPod): string {
     const progress = instance === null || status === "EXITED" ? undefined : this.#parts.progressOf?.(instance);
-    return (progress === undefined ? reason : `pulling its image: ${progress}`) ?? "";
+    return progress?.text ?? reason ?? "";
   }
 
   /** From its first machine on: what it is when one comes is said there. */
