@@ -36,6 +36,8 @@ const sent: [string, object, string][] = [
   ["pods", { ...POD, volumeInGb: 20 }, "; write 'mounts': {\"persistent\""],
   ["pods", { ...POD, networkVolumeId: "v" }, "; write 'mounts': {\"network\""],
   ["pods", { ...POD, template: "t" }, "; write 'templateId'"],
+  ["pods", { ...POD, dataCenterId: "EU-RO-1" }, "; write 'dataCenterIds', a list"],
+  ["network-volumes", { name: "v", size: 10, dataCenterId: "EU-RO-1" }, "; write 'dataCenter'"],
   ["templates", { ...TEMPLATE, isServerless: true }, "; write 'serverless'"],
   ["templates", { ...TEMPLATE, templateId: "t" }, "; write 'id' of the template in the path"],
 ];

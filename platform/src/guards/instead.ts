@@ -1,6 +1,6 @@
 /** What to write instead of what a body of REST v2 cannot say: the words of older APIs and of clients that were written for them. */
 
-type Kind = "pods" | "serverless" | "templates" | "clusters";
+type Kind = "pods" | "serverless" | "templates" | "clusters" | "network-volumes";
 
 interface Hint {
   /** What to write, in each kind of thing that can say it. */
@@ -24,6 +24,7 @@ const COMPUTE = "'gpu' or 'cpu', which says it by itself";
 const SCALING = '\'scaling\': {"type": "QUEUE_DELAY", "queueDelay": 4} or {"type": "REQUEST_COUNT", "requestCount": 4}';
 const IDLE = "'workers.idleTimeout', in seconds";
 const AT_THE_TOP = "'templateId' at the top of the body";
+const SEVERAL_PLACES = "'dataCenterIds', a list";
 const NO_GPUS = "'cpu' in place of 'gpu' for compute without GPUs";
 
 const to = (instead: Hint["instead"], of?: Hint["of"]): Hint => ({ instead, ...(of && { of }) });
@@ -59,7 +60,11 @@ const HINTS: Readonly<Record<string, Hint>> = {
   "$.vcpuCount": to(CPU),
   "$.computeType": to({ pods: COMPUTE, serverless: COMPUTE }),
   "$.cloudType": to({ pods: "'cloud'" }),
-  "$.dataCenterId": to("'dataCenterIds', a list"),
+  "$.dataCenterId": to({
+    ...{ pods: SEVERAL_PLACES, serverless: SEVERAL_PLACES, clusters: SEVERAL_PLACES },
+    "network-volumes": "'dataCenter'",
+  }),
+  "$.dataCenterIds": to({ "network-volumes": "'dataCenter', of one data center" }),
   "$.workersMin": to({ serverless: "'workers.min'" }),
   "$.workersMax": to({ serverless: "'workers.max'" }),
   "$.idleTimeout": to({ serverless: IDLE }),
