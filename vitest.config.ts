@@ -9,6 +9,11 @@ const compiled = { NODE_COMPILE_CACHE: fileURLToPath(new URL("./node_modules/.ca
 const PROMISES = ["serve", "crash", "fleet", "pod-promise", "public-clients"].map(
   (name) => `platform/tests/${name}.real.test.ts`,
 );
+/** What workers, Pods and clusters do, on a driver that is a cluster of boxes and begins programs late. */
+const WALKS = [
+  "platform/src/{workers,pods,machines}/*.test.ts",
+  "platform/src/resources/{pods,clusters,volumes,workers,terminals}/*.test.ts",
+];
 const DOCKER_TESTS = ["platform/src/adapters/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
 
 /** Only what hangs takes so long, also on a machine that does much else. Less than what the test command takes for a sign that a stage hangs. */
@@ -17,7 +22,7 @@ const hanging = { testTimeout: HANGS_MS, hookTimeout: HANGS_MS };
 /** They wait for servers, disks and real time more than they compute, though not so much that twice as many would be done sooner. */
 const real = { isolate: false, maxWorkers: availableParallelism() + 1, env: compiled, ...hanging };
 
-// Six projects: `fast` needs nothing installed and takes minutes; `simulation` runs many seeded worlds of the job engine, which takes half
+// Seven projects: `fast` needs nothing installed and takes minutes; `cluster` is a part of it on another machine; `simulation` runs many seeded worlds of the job engine, which takes half
 // of one; `apart` changes modules, which must be its own; `promises` starts real servers and needs no root; `real` starts PostgreSQL and
 // other real parts, and needs root for most of them; `docker` starts a Docker engine, see scripts/test-docker.sh.
 export default defineConfig({
@@ -32,6 +37,16 @@ export default defineConfig({
           exclude: ["**/*.real.test.ts"],
           // Files share the modules that a process has already loaded: to load them anew for each took half of the time. Tests therefore
           // keep what they change to themselves.
+          isolate: false,
+          maxWorkers: availableParallelism(),
+          ...hanging,
+        },
+      },
+      {
+        test: {
+          name: "cluster",
+          include: WALKS,
+          env: { MILLRACE_TEST_MACHINE: "cluster" },
           isolate: false,
           maxWorkers: availableParallelism(),
           ...hanging,

@@ -24,7 +24,7 @@ const QUICK: readonly Line[] = [
     stage("openapi", "redocly", "lint", "openapi.json", "openapi-invoke.json", "openapi-v1.json"),
     vitest("simulation", "simulation", "apart"),
   ],
-  [vitest("fast tests", "fast")],
+  [vitest("fast tests", "fast", "cluster")],
   [triedAgain(vitest("promises", "promises"))],
 ];
 const REST: readonly Line[] = [

@@ -1,7 +1,8 @@
 /** A world in which the server keeps workers on a machine that a test plays, each speaking the public worker protocol over HTTP. */
-import { FakeCompute, type FakeOptions } from "../src/ports/compute/fake-compute.ts";
+import type { FakeCompute, FakeOptions } from "../src/ports/compute/fake-compute.ts";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
 import type { KeptWorker } from "../src/resources/workers/model.ts";
+import { openFakeMachine } from "./fake-machine.ts";
 import { idle } from "./idle.ts";
 import { type Answer, type CallOptions, call, setup, type World, type WorldOptions } from "./world.ts";
 
@@ -55,7 +56,7 @@ export async function setupFleet({ endpoint = {}, machine, ...options }: FleetOp
     ...options,
     machine: machine?.name,
     compute: (clock) => {
-      compute = new FakeCompute(clock, machine);
+      compute = openFakeMachine(clock, machine);
       noteStarts(compute, started);
       return compute;
     },
@@ -118,7 +119,7 @@ function fleetWorld(world: World, compute: FakeCompute, endpoint: string, starte
     async crash() {
       await world.abandon();
       const left = compute.restarted();
-      const known = (await left.list()).map(({ id }) => id);
+      const known = (await left.list()).filter(({ state }) => state !== "pending").map(({ id }) => id);
       noteStarts(left, known);
       const next = await setup({ store: world.store, found: world, compute: () => left });
       const again = fleetWorld(next, left, endpoint, known);

@@ -1,7 +1,8 @@
 /** A world in which the server keeps Pods on a machine that a test plays. */
-import { FakeCompute, type FakeOptions } from "../src/ports/compute/fake-compute.ts";
+import type { FakeCompute, FakeOptions } from "../src/ports/compute/fake-compute.ts";
 import type { FakeInstance } from "../src/ports/compute/fake-instance.ts";
 import { podLog } from "../src/resources/pods/model.ts";
+import { openFakeMachine } from "./fake-machine.ts";
 import { endWith, instanceOf, noteStarts } from "./fleet-world.ts";
 import { idle } from "./idle.ts";
 import { type Answer, setup, type World, type WorldOptions } from "./world.ts";
@@ -65,7 +66,7 @@ export async function setupPods({ machine, ...options }: PodWorldOptions = {}): 
     ...options,
     machine: machine?.name,
     compute: (clock) => {
-      compute = new FakeCompute(clock, machine);
+      compute = openFakeMachine(clock, machine);
       noteStarts(compute, started);
       return compute;
     },
@@ -121,7 +122,7 @@ function podWorld(world: World, compute: FakeCompute, started: string[], options
       if (rebooted) await world.clock.advance(60_000);
       const bootedAt = rebooted && world.clock.now();
       const left = compute.restarted();
-      const known = (await left.list()).map(({ id }) => id);
+      const known = (await left.list()).filter(({ state }) => state !== "pending").map(({ id }) => id);
       noteStarts(left, known);
       const { machine, ...same } = options;
       const found = { store: world.store, found: world, compute: () => left, bootedAt, machine: machine?.name };

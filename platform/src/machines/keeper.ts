@@ -4,7 +4,7 @@ import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { within } from "../kernel/wait.ts";
-import type { Compute, Exit, Instance, InstanceKind } from "../ports/compute/compute.ts";
+import { type Compute, type Exit, type Instance, type InstanceKind, StartRefused } from "../ports/compute/compute.ts";
 import type { InstanceItem, KeptInstance } from "./instances.ts";
 
 /** What a trade does with its instances on one machine, as the keeper finds them. */
@@ -18,7 +18,9 @@ export interface Hand<T extends KeptInstance = KeptInstance> {
   forget(id: string): void;
   /** Its program has ended unasked; a round follows. */
   exited(instance: Instance): void;
-  /** Its program was started by a process that could not say so any more. */
+  /** The driver has accepted it and waits for this before it begins it. */
+  waits(item: InstanceItem<T>, whatFor: string): Promise<void>;
+  /** Its program runs, which was not on record: it began late, or a process that started it could not say so any more. */
   adopt(item: InstanceItem<T>, instance: Instance): Promise<void>;
   /** It runs as its record says, from before this process, or this one has known it for long. */
   takeUp(item: InstanceItem<T>, instance: Instance, isRecovery: boolean): Promise<void>;
@@ -50,6 +52,11 @@ export class Keeper {
   /** Work on one instance, one step after the other; a second wish while it goes on is one more round. */
   readonly #tended = new Map<string, { over: Promise<void>; again: boolean }>();
   readonly #exits = new Map<string, Exit>();
+  /** Those that the driver has accepted and not begun, with its last word on each. */
+  readonly #pending = new Map<string, Instance>();
+  /** Those that began after they had been pending: their records are behind. */
+  readonly #begun = new Map<string, Instance>();
+  readonly #refusals = new Map<string, StartRefused>();
   /** When each program was last seen to run: should it vanish, nothing after that is paid for. */
   readonly #seenAt = new Map<string, number>();
   readonly #stopWatching: () => void;
@@ -69,6 +76,19 @@ export class Keeper {
   /** How its program ended, if it has. */
   exitOf(id: string): Exit | undefined {
     return this.#exits.get(id);
+  }
+
+  /** Why the driver that had accepted it will never begin it. */
+  refusalOf(id: string): StartRefused | undefined {
+    return this.#refusals.get(id);
+  }
+
+  /** The driver has accepted it, and perhaps told more of it since. */
+  async accepted({ id }: Instance): Promise<void> {
+    const now = (await this.#parts.compute.list()).find((one) => one.id === id);
+    if (!now) return;
+    if (now.state === "running") this.#begun.set(id, now);
+    this.#noticed(now);
   }
 
   /** Brings an instance to where its record says it is, now or right after what is being done with it. */
@@ -104,6 +124,8 @@ export class Keeper {
     const listed = new Set(running.map(({ id }) => id));
     for (const item of before.values()) {
       const isThere = listed.has(item.id) || !after.has(item.id) || this.#tended.has(item.id);
+      if (!isThere && this.#pending.delete(item.id))
+        floating(this.tend(hand.kind, item.id), named(this.#parts.failed, dutyOf(hand.kind)));
       if (hasProgram(item) && !isThere)
         await hand.vanished(item, this.#seenAt.get(item.id) ?? this.#parts.seenBefore());
     }
@@ -124,8 +146,7 @@ export class Keeper {
   }
 
   forget(id: string): void {
-    this.#exits.delete(id);
-    this.#seenAt.delete(id);
+    for (const known of [this.#exits, this.#seenAt, this.#pending, this.#begun, this.#refusals]) known.delete(id);
   }
 
   /** Nothing new is begun. Whatever fails here must not keep the rest of the server from ending. */
@@ -145,10 +166,10 @@ export class Keeper {
   }
 
   async #compareWith(hand: Hand, item: InstanceItem | undefined, instance: Instance): Promise<void> {
-    if (instance.state !== "exited") this.#seenAt.set(instance.id, this.#parts.clock.now());
+    if (isBegun(instance)) this.#seenAt.set(instance.id, this.#parts.clock.now());
     if (this.#tended.has(instance.id)) return;
     if (!item || item.doc.state === "FAILED") await this.removeUnknown(instance);
-    else if (instance.state === "exited") this.#noticed(instance);
+    else if (!isBegun(instance)) this.#noticed(instance);
     else if (item.doc.state === "PLACED") await hand.adopt(item, instance);
     else await hand.takeUp(item, instance, !this.#recovered);
   }
@@ -157,7 +178,7 @@ export class Keeper {
     do {
       entry.again = false;
       const item = (await hand.own()).get(id);
-      if (item) await hand.round(item);
+      if (item) await this.#round(hand, item);
       else {
         this.forget(id);
         hand.forget(id);
@@ -167,10 +188,30 @@ export class Keeper {
 
   #noticed(instance: Instance): void {
     const hand = this.#hands.get(instance.kind);
-    if (!hand || instance.state !== "exited") return;
-    if (instance.exit) this.#exits.set(instance.id, instance.exit);
-    hand.exited(instance);
-    floating(this.tend(instance.kind, instance.id), named(this.#parts.failed, dutyOf(instance.kind)));
+    if (!hand) return;
+    const { id, kind, state } = instance;
+    const hasWaited = this.#pending.delete(id);
+    if (state === "pending") this.#pending.set(id, instance);
+    if (state === "running" && hasWaited) this.#begun.set(id, instance);
+    if (state === "refused")
+      this.#refusals.set(id, instance.refusal ?? new StartRefused("its driver does not say why"));
+    if (state === "exited") {
+      if (instance.exit) this.#exits.set(id, instance.exit);
+      hand.exited(instance);
+    }
+    if (state !== "frozen" && (state !== "running" || this.#begun.has(id)))
+      floating(this.tend(kind, id), named(this.#parts.failed, dutyOf(kind)));
+  }
+
+  /** One that is pending is left alone, unless it is wanted otherwise by now. */
+  async #round(hand: Hand, item: InstanceItem): Promise<void> {
+    const isAboutToBegin = ABOUT_TO_BEGIN.includes(item.doc.state);
+    const begun = this.#begun.get(item.id);
+    this.#begun.delete(item.id);
+    if (isAboutToBegin && begun) return hand.adopt(item, begun);
+    const pending = this.#pending.get(item.id);
+    if (!isAboutToBegin || !pending) return hand.round(item);
+    if (pending.waitsFor !== undefined) await hand.waits(item, pending.waitsFor);
   }
 
   #handFor(kind: InstanceKind): Hand {
@@ -179,5 +220,10 @@ export class Keeper {
 }
 
 const dutyOf = (kind: InstanceKind) => `tend instances of kind ${kind}`;
+
+/** States of records whose program the driver may have accepted and not begun. */
+const ABOUT_TO_BEGIN: readonly string[] = ["PLACED", "CRASHED"];
+
+const isBegun = ({ state }: Instance) => state === "running" || state === "frozen";
 
 const hasProgram = ({ doc }: InstanceItem) => doc.startedAt !== null && doc.state !== "FAILED";

@@ -6,6 +6,9 @@ import { hasLeast, shareWith } from "./shares.ts";
 import { shortageOf } from "./shortage.ts";
 import { misfitOf } from "./terms.ts";
 
+/** How a reason begins when nothing has room. */
+export const NO_CAPACITY = "no capacity: ";
+
 /** What is free on all machines. Every place that is taken from it is no longer free for the next. */
 export class Room {
   readonly #boxes: Free[];

@@ -22,6 +22,8 @@ import { PublishedPorts } from "./published-ports.ts";
 /** How many ports or ranges that it would get may turn out to be somebody else's. */
 const MOST_STRANGERS = 20;
 
+const NOTHING: ReadonlySet<number> = new Set();
+
 export interface PodBooterParts extends Omit<OwnMachine, "id"> {
   machine: string;
   starter: Starter;
@@ -40,10 +42,17 @@ export interface PodBooterParts extends Omit<OwnMachine, "id"> {
 export class PodBooter {
   readonly #parts: PodBooterParts;
   readonly #ports: PublishedPorts;
+  /** What was found to be somebody else's, by the instance that was refused for it. */
+  readonly #avoid = new Map<string, { ports: Set<number>; tries: number }>();
 
   constructor(parts: PodBooterParts) {
     this.#parts = parts;
     this.#ports = new PublishedPorts(parts);
+  }
+
+  /** What was in the way of it is of no matter any more. */
+  forget(instance: string): void {
+    this.#avoid.delete(instance);
   }
 
   /** Rejects when there is no program in the end; undefined when nothing was started, since it is not wanted so any more. */
@@ -57,7 +66,22 @@ export class PodBooter {
     if (hindrance !== undefined) say(`its TCP ports are not reached from outside: ${hindrance}`);
     const access = await accessTo?.({ account, image, registry });
     const beginning = { id: item.id, account, image, box: item.doc.box ?? ONLY_BOX, isOver, ...access, say };
-    return this.#begin(beginning, (avoid) => this.#make(item, avoid), pod.doc.cluster?.id);
+    return this.#begin(beginning, item, pod);
+  }
+
+  /**
+   * Whether another try may help where this was in the way: a port of the machine, or a range of addresses, is somebody else's, which only the
+   * start tells. The next one has another.
+   */
+  async isAvoidable(item: PodInstance, cluster: string | undefined, error: unknown): Promise<boolean> {
+    const avoid = this.#avoid.get(item.id) ?? { ports: new Set<number>(), tries: 0 };
+    this.#avoid.set(item.id, avoid);
+    if (avoid.tries++ >= MOST_STRANGERS) return false;
+    if (error instanceof PortTaken) avoid.ports.add(error.outside);
+    else if (error instanceof RangeTaken && cluster) await this.#parts.clusters.leaveRange(cluster, error.range);
+    else return false;
+    this.#parts.podLog.say(item, `${error.message} by somebody else: it gets another one`);
+    return true;
   }
 
   /** Starts what has ended once more, on the disk that it had. Throws StartRefused where nothing of it is left. */
@@ -72,34 +96,24 @@ export class PodBooter {
     return compute.again.start(item.id, spec);
   }
 
-  /** A port of the machine, or a range of addresses, may be somebody else's by now, which only the start tells. */
-  async #begin(
-    beginning: Omit<Beginning, "spec">,
-    make: (avoid: ReadonlySet<number>) => Promise<InstanceSpec | undefined>,
-    cluster?: string,
-  ): Promise<Instance | undefined> {
-    const avoid = new Set<number>();
-    for (let tries = 0; ; tries++) {
+  async #begin(beginning: Omit<Beginning, "spec">, item: PodInstance, pod: PodItem): Promise<Instance | undefined> {
+    for (;;) {
       try {
-        return (await this.#parts.starter.begin({ ...beginning, spec: () => make(avoid) }))?.instance;
+        return (await this.#parts.starter.begin({ ...beginning, spec: () => this.#make(item) }))?.instance;
       } catch (error) {
-        if (tries >= MOST_STRANGERS) throw error;
-        if (error instanceof PortTaken) avoid.add(error.outside);
-        else if (error instanceof RangeTaken && cluster) await this.#parts.clusters.leaveRange(cluster, error.range);
-        else throw error;
-        beginning.say(`${error.message} by somebody else: it gets another one`);
+        if (!(await this.isAvoidable(item, pod.doc.cluster?.id, error))) throw error;
       }
     }
   }
 
   /** The key and the ports are on record before anything runs with them. */
-  async #make(item: PodInstance, avoid: ReadonlySet<number>): Promise<InstanceSpec | undefined> {
+  async #make(item: PodInstance): Promise<InstanceSpec | undefined> {
     const { podKeys, podRecords, clock } = this.#parts;
     const issued = await podKeys.issue(item.account, item.doc.owner);
     const pod = await podRecords.change(item.doc.owner, async (pod, instance) => {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
       const status = podLifecycle.next(pod.doc.status, "boot");
-      const ports = await this.#ports.reserve(pod, avoid);
+      const ports = await this.#ports.reserve(pod, this.#avoid.get(item.id)?.ports ?? NOTHING);
       const set = { status, reason: "its program is being started", lastStatusChange: clock.now(), ...ports };
       return { set, instance: { move: "keep", set: { keyId: issued.id } } };
     });

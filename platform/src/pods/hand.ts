@@ -8,7 +8,8 @@ import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import { tellable } from "../kernel/tellable.ts";
 import { exitText, type InstanceLog, LAST_LINES } from "../machines/instance-log.ts";
 import type { Hand, Keeper } from "../machines/keeper.ts";
-import { type Exit, type Instance, StartRefused } from "../ports/compute/compute.ts";
+import { NO_CAPACITY } from "../machines/room.ts";
+import { type Exit, type Instance, PlaceGone, StartRefused } from "../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
 import { type PodStatus, podLifecycle } from "../resources/pods/model.ts";
 import type { PodItem, PodRecords } from "../resources/pods/records.ts";
@@ -26,6 +27,8 @@ export interface PodHandParts extends PodBooterParts, ClearingParts {
 }
 
 const STOP_GRACE_MS = 10_000;
+/** One whose room turned out to be none is not placed again at once: the driver would only say so again. */
+const PLACE_AGAIN_MS = 10_000;
 /** For a boot afresh somebody waits. */
 const RESTART_GRACE_MS = 5000;
 
@@ -92,7 +95,10 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (pod?.doc.instance !== item.id || state === "ENDING") return this.#end(item, pod);
     const exit = this.#keeper.exitOf(item.id);
     if (exit && (state === "RUNNING" || state === "PLACED")) return this.#ended(item, pod, exit);
+    const refusal = this.#keeper.refusalOf(item.id);
+    if (refusal && state === "PLACED") return this.#refused(item, pod, refusal);
     if (this.#keeper.isClosed) return;
+    if (refusal && state === "CRASHED") return this.#anew(item, refusal);
     if (state === "RESTARTING") return this.#bootAfresh(item);
     if (state === "CRASHED" && isDue(pod, this.#parts.clock)) return this.#bootAgain(item, pod);
     if (state === "PLACED") return this.#boot(item, pod);
@@ -103,12 +109,40 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
     try {
       const instance = await this.#booter.boot(item, pod, () => this.#keeper.isClosed);
-      if (instance) await this.#runs(item, instance);
+      if (instance?.state === "running") await this.#runs(item, instance);
+      else if (instance) await this.#keeper.accepted(instance);
     } catch (error) {
       // What accounts are told of it is less: it names no places.
       this.#parts.log.warn({ err: error, pod: pod.id }, "a Pod could not be started");
-      await this.#fail(item, tellable(error));
+      await this.#cannotBegin(item, error);
     }
+  }
+
+  /** By the driver that had accepted it. */
+  async #refused(item: PodInstance, pod: PodItem, refusal: StartRefused): Promise<void> {
+    if (!(await this.#booter.isAvoidable(item, pod.doc.cluster?.id, refusal))) return this.#cannotBegin(item, refusal);
+    await this.#parts.compute.remove(item.id);
+    this.#keeper.forget(item.id);
+    this.#again(item.id);
+  }
+
+  async #cannotBegin(item: PodInstance, error: unknown): Promise<void> {
+    if (!(error instanceof PlaceGone)) return this.#fail(item, tellable(error));
+    await this.#unplace(item, `${NO_CAPACITY}${error.message}`, { againInMs: PLACE_AGAIN_MS });
+  }
+
+  /** The Pod waits for room as it did before it had some. What it stored on its machine is there when it comes back. */
+  async #unplace(item: PodInstance, reason: string, { at, againInMs = 0 }: { at?: number; againInMs?: number }) {
+    const { clock } = this.#parts;
+    this.#log.say(item, reason);
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "unplace")) return undefined;
+      const status = podLifecycle.next(pod.doc.status, "unplace");
+      const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() + againInMs };
+      const set = { status, reason, lastStatusChange: clock.now(), instance: null, crashes };
+      return { set, instance: { move: "end", metered: { at } } };
+    });
+    this.#again(item.id);
   }
 
   /** The disk that it had goes on; where nothing of it is left, it begins with a new one. */
@@ -120,12 +154,19 @@ export class PodHand implements Hand<KeptPodInstance> {
     // Of the end before it nothing more is to be said.
     this.#keeper.forget(item.id);
     try {
-      await this.#revived(item, await this.#booter.again(item, pod));
+      const instance = await this.#booter.again(item, pod);
+      if (instance.state === "running") await this.#revived(item, instance);
+      else await this.#keeper.accepted(instance);
     } catch (error) {
       if (!(error instanceof StartRefused)) return this.#fail(item, tellable(error));
-      this.#log.say(item, `begins with a new container disk: ${error.message}`);
-      await this.#bootAfresh(item);
+      await this.#anew(item, error);
     }
+  }
+
+  async #anew(item: PodInstance, refusal: StartRefused): Promise<void> {
+    if (refusal instanceof PlaceGone) return this.#cannotBegin(item, refusal);
+    this.#log.say(item, `begins with a new container disk: ${refusal.message}`);
+    await this.#bootAfresh(item);
   }
 
   async #revived(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
@@ -186,6 +227,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     // Programs are asked to end when their machine is switched off, and many then say that all went well.
     if (exit.at < bootedAt) return this.vanished(item, exit.at);
     const how = exitText(exit);
+    if (exit.isLost) return this.#unplace(item, `lost its place: ${exit.reason ?? how}`, { at: exit.at });
     if (exit.code === 0) return this.#close(item, "end", `its program ended by itself (${how})`, exit.at);
     // A member of a cluster is started again all the same, once there is room: nobody could start it alone.
     if (exit.isFinal && !pod.doc.cluster) return this.#fail(item, exit.reason ?? how, exit.at);
@@ -257,14 +299,21 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   forget(id: string): void {
     this.#keeper.forget(id);
+    this.#booter.forget(id);
     this.#forming.forget(id);
     this.#parts.starter.giveUp(id);
   }
 
   exited(): void {}
 
+  async waits(item: PodInstance, reason: string): Promise<void> {
+    const pod = await this.#records.pods.get(item.doc.owner);
+    if (pod?.doc.instance === item.id) await this.#waitFor(pod, reason);
+  }
+
   async adopt(item: PodInstance, instance: Instance): Promise<void> {
-    await this.#runs(item, instance);
+    if (item.doc.state === "CRASHED") await this.#revived(item, instance);
+    else await this.#runs(item, instance);
   }
 
   async takeUp(item: PodInstance): Promise<void> {

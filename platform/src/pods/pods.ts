@@ -87,7 +87,8 @@ export class Pods implements AsyncDisposable {
   async #placeWaiting(): Promise<void> {
     const waiting: PodItem[] = [];
     for await (const pod of this.#parts.podRecords.pods.all({ key: { name: "status", value: "PROVISIONING" } }))
-      if (pod.doc.instance === null) waiting.push(pod);
+      if (pod.doc.instance === null && (pod.doc.crashes?.startsAgainAt ?? 0) <= this.#parts.clock.now())
+        waiting.push(pod);
     for (const pod of waiting.toSorted((a, b) => a.doc.lastStatusChange - b.doc.lastStatusChange))
       await this.#place(pod);
   }

@@ -2,7 +2,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Starter } from "../machines/starter.ts";
-import { type InstanceSpec, ONLY_BOX } from "../ports/compute/compute.ts";
+import { type Instance, type InstanceSpec, ONLY_BOX } from "../ports/compute/compute.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
@@ -26,6 +26,8 @@ export interface BooterParts extends Omit<OwnMachine, "id"> {
 
 /** A program that runs. */
 export interface Booted {
+  /** It was accepted by the driver, which has not begun it; what becomes of it is told later. */
+  accepted?: Instance;
   /** As it is on record; undefined when somebody changed the record first, and decides what becomes of both. */
   started: WorkerItem | undefined;
   keyed: WorkerItem;
@@ -58,9 +60,11 @@ export class Booter {
     });
     if (!begun || !made) return undefined;
     this.times.note(worker.id, begun.times);
+    const booted = { keyed: made.keyed, env: made.spec.env };
+    if (begun.instance.state !== "running") return { ...booted, started: undefined, accepted: begun.instance };
     const { startedAt, devices } = begun.instance;
     const started = await records.move(made.keyed, "start", { startedAt, ...(devices && { devices }) });
-    return { started, keyed: made.keyed, env: made.spec.env };
+    return { ...booted, started };
   }
 
   /** The key is on record before anything runs with it. */

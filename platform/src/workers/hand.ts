@@ -9,8 +9,10 @@ import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { tellable } from "../kernel/tellable.ts";
 import { exitText } from "../machines/instance-log.ts";
+import { NOWHERE } from "../machines/instances.ts";
 import type { Hand, Keeper } from "../machines/keeper.ts";
-import type { Instance } from "../ports/compute/compute.ts";
+import { NO_CAPACITY } from "../machines/room.ts";
+import { type Exit, type Instance, PlaceGone } from "../ports/compute/compute.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
@@ -42,6 +44,8 @@ export interface WorkerHandParts extends BooterParts, Pick<RotationParts, "balan
 
 /** Nobody pays for a program that never came to work. */
 const FAILED_START = "failed start";
+/** One whose room turned out to be none is not placed again at once: the driver would only say so again. */
+const PLACE_AGAIN_MS = 10_000;
 /** A worker without jobs needs no longer to end itself. */
 const STOP_GRACE_MS = 5000;
 /** Nor does one whose jobs are gone, for which somebody waits. */
@@ -199,7 +203,10 @@ export class WorkerHand implements Hand<KeptWorker> {
     if (this.#ending.has(worker.id)) return;
     const reason = this.#givenUp.get(worker.id);
     if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
+    if (exit?.isLost) return this.#lost(worker, exit);
     if (exit) return this.#failed(worker, exitText(exit));
+    const refusal = this.#keeper.refusalOf(worker.id);
+    if (refusal && worker.doc.state === "PLACED") return this.#cannotBegin(worker, refusal);
     if (reason !== undefined) return this.#fail(worker, reason);
     if (this.#keeper.isClosed) return;
     if (worker.doc.state === "PLACED") return this.#boot(worker);
@@ -225,11 +232,30 @@ export class WorkerHand implements Hand<KeptWorker> {
     if (endpoint?.doc.release !== worker.doc.release) return;
     try {
       const booted = await this.#booter.boot(worker, endpoint, () => this.#keeper.isClosed);
-      if (booted) await this.#runs(booted, endpoint);
+      if (booted?.accepted) await this.#keeper.accepted(booted.accepted);
+      else if (booted) await this.#runs(booted, endpoint);
     } catch (error) {
       this.#parts.log.warn({ err: error, worker: worker.id }, "a worker could not be started");
-      await this.#fail(worker, `${BOOT_FAILED}${tellable(error)}`);
+      await this.#cannotBegin(worker, error);
     }
+  }
+
+  async #cannotBegin(worker: WorkerItem, error: unknown): Promise<void> {
+    if (error instanceof PlaceGone) await this.#unplace(worker, error.message);
+    else await this.#fail(worker, `${BOOT_FAILED}${tellable(error)}`);
+  }
+
+  /** Where there seemed to be room there is none: it waits for some as it did before. */
+  async #unplace(worker: WorkerItem, why: string): Promise<void> {
+    const { records, clock, changed, workerLog } = this.#parts;
+    const reason = `${NO_CAPACITY}${why}`;
+    workerLog.say(worker, reason);
+    await this.#clear(worker, "found no room");
+    await records.insist(worker, "unplace", {
+      ...NOWHERE,
+      ...{ reason, keyId: null, placeableAt: clock.now() + PLACE_AGAIN_MS },
+    });
+    changed(worker.doc.owner);
   }
 
   async #runs({ started, keyed, env }: Booted, endpoint: Item<KeptEndpoint>): Promise<void> {
@@ -243,9 +269,20 @@ export class WorkerHand implements Hand<KeptWorker> {
     if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
   }
 
+  async waits(worker: WorkerItem, reason: string): Promise<void> {
+    if (reason === worker.doc.reason) return;
+    this.#parts.workerLog.say(worker, reason);
+    await this.#parts.records.update(worker, { reason });
+  }
+
   async adopt(worker: WorkerItem, { startedAt, devices }: Instance): Promise<void> {
-    const started = await this.#parts.records.move(worker, "start", { startedAt, ...(devices && { devices }) });
+    const { records, desk } = this.#parts;
+    this.#booter.times.began(worker.id, startedAt);
+    const set = { startedAt, reason: null, ...(devices && { devices }) };
+    const started = await records.move(worker, "start", set);
     if (started) await this.#follow(started);
+    // A quick one has asked before its start was on record.
+    if (started && desk.activeAt(callOf(worker).worker) !== undefined) await this.answered(worker.id);
   }
 
   async takeUp(worker: WorkerItem, { state }: Instance, isRecovery: boolean): Promise<void> {
@@ -323,6 +360,14 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   async removed({ id, owner }: Instance): Promise<void> {
     await this.#parts.desk.ended({ endpoint: owner, worker: holderName(owner, id) });
+  }
+
+  /** Its place was taken from it: another one is started where there is room. */
+  async #lost(worker: WorkerItem, exit: Exit): Promise<void> {
+    this.#parts.workerLog.say(worker, `ended: ${exit.reason ?? "its place was taken from it"}`);
+    await this.#clear(worker, exitText(exit));
+    await this.#parts.records.remove(worker.id, { at: exit.at });
+    this.#parts.changed(worker.doc.owner);
   }
 
   /** With its machine, or before this process began. That says nothing about its release. */

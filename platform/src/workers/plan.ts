@@ -269,7 +269,7 @@ function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: numbe
 /** Workers that wait for room get it, or the reason of now. */
 function placeSteps(facts: Facts, current: readonly WorkerItem[]): Step[] {
   return current
-    .filter(({ doc }) => doc.state === "WANTED")
+    .filter(({ doc }) => doc.state === "WANTED" && (doc.placeableAt ?? 0) <= facts.now)
     .flatMap((worker): Step[] => {
       const found = findPlace(facts);
       if (found.place) return [{ do: "place", worker, place: found.place }];

@@ -14,6 +14,12 @@ export class StartTimes {
     this.#times.set(id, times);
   }
 
+  /** Its program began later than the driver had accepted it. */
+  began(id: string, created: number): void {
+    const times = this.#times.get(id);
+    if (times) this.#times.set(id, { ...times, created });
+  }
+
   forget(id: string): void {
     this.#times.delete(id);
   }

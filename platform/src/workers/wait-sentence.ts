@@ -114,6 +114,7 @@ function startIn({ progressOf, now, silentSince }: WaitFacts, workers: readonly 
   const first = starting.reduce((oldest, next) => (next.createdAt < oldest.createdAt ? next : oldest));
   const progress = first.doc.state === "PLACED" ? progressOf(first.id) : undefined;
   if (progress !== undefined) return progress.text;
+  if (first.doc.state === "PLACED" && first.doc.reason !== null) return first.doc.reason;
   const warming = starting.find(({ doc }) => doc.warmUp)?.doc.warmUp;
   if (warming) return `worker warming up (${Math.max(0, Math.round((now - warming.since) / 1000))} s)`;
   return `worker starting (${Math.max(0, Math.round((now - first.createdAt) / 1000))} s)`;

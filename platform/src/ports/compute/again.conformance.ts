@@ -1,7 +1,17 @@
 /** What every Compute does about an instance that has ended and is started once more. */
 import { describe, expect, test } from "vitest";
 import { StartRefused } from "./compute.ts";
-import { ended, found, linesOf, needs, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
+import {
+  againOn,
+  ended,
+  found,
+  linesOf,
+  needs,
+  newId,
+  type OpenedCompute,
+  openWorld,
+  type Step,
+} from "./conformance-world.ts";
 
 const POD = { kind: "pod", owner: "p1" } as const;
 
@@ -15,7 +25,7 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       await ended(world.compute, id);
       const { at, lines } = await linesOf(world.compute, id);
       for (const _ of [2, 3]) {
-        await world.compute.again!.start(id, world.spec(steps, POD));
+        await againOn(world.compute, id, world.spec(steps, POD));
         expect(await ended(world.compute, id)).toMatchObject({ code: 3 });
       }
       const rest = await linesOf(world.compute, id, { after: at });
@@ -32,9 +42,9 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       await world.compute.stop(id, 10_000);
       await world.reopen();
       const heard: string[] = [];
-      world.compute.watch((instance) => heard.push(instance.state));
+      world.compute.watch(({ state }) => state !== "pending" && heard.push(state));
       await world.pass(10);
-      const again = await world.compute.again!.start(id, world.spec(steps, POD));
+      const again = await againOn(world.compute, id, world.spec(steps, POD));
       expect(again).toMatchObject({ id, ...POD, state: "running" });
       expect(again.startedAt).toBeGreaterThan(first.startedAt);
       await linesOf(world.compute, id, { limit: 2 });
@@ -52,10 +62,10 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       const spec = world.spec(steps, POD);
       const id = await world.start(steps, POD);
       const running = await found(world.compute, id);
-      expect(await world.compute.again!.start(id, spec)).toEqual(running);
+      expect(await againOn(world.compute, id, spec)).toEqual(running);
       await linesOf(world.compute, id, { limit: 1 });
       await world.compute.stop(id, 10_000);
-      const all = await Promise.all([1, 2, 3].map(() => world.compute.again!.start(id, spec)));
+      const all = await Promise.all([1, 2, 3].map(() => againOn(world.compute, id, spec)));
       expect(new Set(all.map(({ startedAt }) => startedAt)).size).toBe(1);
       expect((await linesOf(world.compute, id, { limit: 2 })).lines).toEqual(["1", "2"]);
     });
@@ -66,7 +76,7 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       const steps: Step[] = [{ writeVariable: "TOKEN" }];
       const id = await world.start(steps, { ...POD, env: { TOKEN: "old" } });
       await ended(world.compute, id);
-      await world.compute.again!.start(id, world.spec(steps, { ...POD, env: { TOKEN: "new" } }));
+      await againOn(world.compute, id, world.spec(steps, { ...POD, env: { TOKEN: "new" } }));
       await ended(world.compute, id);
       const second = world.compute.again!.freshEnv ? "new" : "old";
       expect((await linesOf(world.compute, id)).lines).toEqual(['"old"', `"${second}"`]);
@@ -75,12 +85,12 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
     test("is refused where nothing is left of it", async (context) => {
       await using world = await openWorld(open);
       needs(context, world.compute, "again");
-      const refused = world.compute.again!.start(newId(), world.spec([], POD));
+      const refused = againOn(world.compute, newId(), world.spec([], POD));
       await expect(refused).rejects.toBeInstanceOf(StartRefused);
       const id = await world.start([], POD);
       await ended(world.compute, id);
       await world.compute.remove(id);
-      await expect(world.compute.again!.start(id, world.spec([], POD))).rejects.toBeInstanceOf(StartRefused);
+      await expect(againOn(world.compute, id, world.spec([], POD))).rejects.toBeInstanceOf(StartRefused);
     });
 
     test("is refused while others have its GPUs, and it stays ended as it was", async (context) => {
@@ -93,12 +103,12 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       await ended(world.compute, id);
       const before = await found(world.compute, id);
       const other = await world.start([{ stayUntilAsked: 0 }], { gpu });
-      await expect(world.compute.again!.start(id, world.spec([{ exit: 5 }], { ...POD, gpu }))).rejects.toThrow(
+      await expect(againOn(world.compute, id, world.spec([{ exit: 5 }], { ...POD, gpu }))).rejects.toThrow(
         StartRefused,
       );
       expect(await found(world.compute, id)).toEqual(before);
       await world.compute.remove(other);
-      await world.compute.again!.start(id, world.spec([{ exit: 5 }], { ...POD, gpu }));
+      await againOn(world.compute, id, world.spec([{ exit: 5 }], { ...POD, gpu }));
       expect(await ended(world.compute, id)).toMatchObject({ code: 5 });
     });
 
@@ -112,7 +122,7 @@ export function againConformance(name: string, open: () => Promise<OpenedCompute
       const { published } = (await found(world.compute, id))!;
       await linesOf(world.compute, id, { limit: 1 });
       await world.compute.stop(id, 10_000);
-      expect((await world.compute.again!.start(id, world.spec(steps, more))).published).toEqual(published);
+      expect((await againOn(world.compute, id, world.spec(steps, more))).published).toEqual(published);
       await linesOf(world.compute, id, { limit: 2 });
       (await world.compute.dial(id, 8080)).destroy();
       (await world.reach(published![0]!.outside)).destroy();

@@ -2,7 +2,16 @@
 import { describe, expect, test } from "vitest";
 import { againConformance } from "./again.conformance.ts";
 import { type Compute, type InstanceSpec, LONGEST_LINE, StartRefused } from "./compute.ts";
-import { bring, ended, found, linesOf, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
+import {
+  bring,
+  ended,
+  found,
+  linesOf,
+  type OpenedCompute,
+  openWorld,
+  startOn,
+  type World,
+} from "./conformance-world.ts";
 import { execConformance } from "./exec.conformance.ts";
 import { groupsConformance } from "./groups.conformance.ts";
 import { imagesConformance } from "./images.conformance.ts";
@@ -20,7 +29,11 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
     test("a started instance runs and is listed with what it is for", async () => {
       await using world = await openWorld(open);
       const id = world.id();
-      const instance = await world.compute.start(id, world.spec([{ stayUntilAsked: 0 }], { kind: "pod", owner: "p1" }));
+      const instance = await startOn(
+        world.compute,
+        id,
+        world.spec([{ stayUntilAsked: 0 }], { kind: "pod", owner: "p1" }),
+      );
       expect(instance).toMatchObject({ id, kind: "pod", owner: "p1", state: "running" });
       expect(await found(world.compute, id)).toEqual(instance);
     });
@@ -29,9 +42,9 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
       await using world = await openWorld(open);
       const id = world.id();
       const spec = world.spec([{ write: "ran\n" }]);
-      const instances = await Promise.all([1, 2, 3].map(() => world.compute.start(id, spec)));
+      const instances = await Promise.all([1, 2, 3].map(() => startOn(world.compute, id, spec)));
       await ended(world.compute, id);
-      const again = await world.compute.start(id, spec);
+      const again = await startOn(world.compute, id, spec);
       expect(again.state).toBe("exited");
       expect(again.startedAt).toBe(instances[0]!.startedAt);
       expect((await linesOf(world.compute, id)).lines).toEqual(["ran"]);
@@ -56,7 +69,9 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
     test("a listener that stopped hears nothing more", async () => {
       await using world = await openWorld(open);
       const heard: string[] = [];
-      const stop = world.compute.watch(({ id, state }) => heard.push(`${id} ${state}`));
+      const stop = world.compute.watch(({ id, state }) => {
+        if (state !== "pending") heard.push(`${id} ${state}`);
+      });
       const first = await world.start([{ exit: 0 }]);
       await ended(world.compute, first);
       stop();
@@ -164,7 +179,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
         await ended(world.compute, id);
         await world.compute.remove(id);
         await world.compute.remove(id);
-        await world.compute.start(id, world.spec([{ write: "second\n" }]));
+        await startOn(world.compute, id, world.spec([{ write: "second\n" }]));
         expect((await linesOf(world.compute, id)).lines).toEqual(["second"]);
       });
 
@@ -202,7 +217,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
         await using world = await openWorld(open);
         const id = await world.start([{ write: "ran\n" }, { stayUntilAsked: 0 }]);
         const compute = await world.reopen();
-        await compute.start(id, world.spec([{ write: "ran\n" }, { stayUntilAsked: 0 }]));
+        await startOn(compute, id, world.spec([{ write: "ran\n" }, { stayUntilAsked: 0 }]));
         expect((await linesOf(compute, id, { limit: 1 })).lines).toEqual(["ran"]);
         await compute.stop(id, 10_000);
         expect((await linesOf(compute, id)).lines).toEqual(["ran"]);
@@ -212,7 +227,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
     describe("a start is refused with the reason, and leaves nothing", () => {
       async function refused(world: World, spec: InstanceSpec): Promise<string> {
         const id = world.id();
-        const refusal = await world.compute.start(id, spec).then(
+        const refusal = await startOn(world.compute, id, spec).then(
           () => undefined,
           (error: unknown) => error,
         );

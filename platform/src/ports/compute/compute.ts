@@ -8,7 +8,7 @@ export type { Exit } from "./exit.ts";
 
 export type { RegistryCredential } from "./images.ts";
 export type { GpuWish, Instance, InstanceKind, InstanceLimits, InstanceSpec, InstanceState } from "./instance.ts";
-export { StartRefused } from "./refusal.ts";
+export { PlaceGone, StartRefused } from "./refusal.ts";
 export type { Mount } from "./volumes.ts";
 
 /** One device, as drivers that give out devices know it. */
@@ -73,8 +73,9 @@ export interface Compute extends Abilities, AsyncDisposable {
   /** What is known of images. Who may run one is decided above. */
   readonly images: ImageFacts;
   /**
-   * Idempotent by id: a second start of an instance that runs or has ended changes nothing. Throws StartRefused, and then nothing of it
-   * remains; also when not as many GPUs are free as it asks for, or it asks for what needs an ability that the driver lacks.
+   * Idempotent by id: a second start of an instance that is pending, runs or has ended changes nothing. A driver may accept one before it knows
+   * whether there is room: it resolves as pending then, and what becomes of it is told to watchers. Throws StartRefused, and then nothing of it
+   * remains; PlaceGone where its box is gone; also when not as many GPUs are free as it asks for, or it asks for what needs an ability that the driver lacks.
    */
   start(id: string, spec: InstanceSpec): Promise<Instance>;
   /** Asks the program to end, and ends it after the grace. Resolves when it has ended; unknown and ended ones are no error. */

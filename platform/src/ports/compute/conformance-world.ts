@@ -142,6 +142,23 @@ export const ended = async (compute: Compute, id: string): Promise<Exit> =>
 
 export const found = async (compute: Compute, id: string) => (await compute.list()).find((one) => one.id === id);
 
+/** Resolves when it has begun, also where the driver accepts it first; rejects when it is refused, be it late. */
+export const startOn = (compute: Compute, id: string, spec: InstanceSpec): Promise<Instance> =>
+  begun(compute, compute.start(id, spec));
+
+export const againOn = (compute: Compute, id: string, spec: InstanceSpec): Promise<Instance> =>
+  begun(compute, compute.again!.start(id, spec));
+
+async function begun(compute: Compute, starting: Promise<Instance>): Promise<Instance> {
+  const instance = await starting;
+  if (instance.state !== "pending") return instance;
+  const now = await seen(compute, instance.id, ({ state }) => state !== "pending");
+  if (now.state !== "refused") return now;
+  // Of one that is started again what was there before stays.
+  if ((await found(compute, now.id))?.state === "refused") await compute.remove(now.id);
+  throw now.refusal!;
+}
+
 /** Brings an image to the first box, where the driver does not do so by itself. */
 export async function bring(compute: Compute, image: string, bringing: Partial<Bringing> = {}): Promise<void> {
   const [box] = await compute.capacity();
@@ -201,7 +218,7 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
     },
     async start(steps: readonly Step[], more?: Partial<InstanceSpec>) {
       const id = this.id();
-      await compute.start(id, specOf(opened, steps, more));
+      await startOn(compute, id, specOf(opened, steps, more));
       return id;
     },
     async [Symbol.asyncDispose]() {

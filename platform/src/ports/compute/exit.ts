@@ -6,6 +6,8 @@ export interface Exit {
   at: number;
   /** What the driver knows beyond that, such as `out of memory: used 512 MB of 512 MB`. */
   reason?: string;
+  /** Its place was taken from it, as by the loss of its box or by something more important: the program did nothing wrong. */
+  isLost?: true;
   /** The platform ended it for what it did: started as it was, it would do so again. */
   isFinal?: true;
 }

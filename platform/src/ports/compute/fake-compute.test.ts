@@ -86,10 +86,10 @@ function fakeRegistry({ registry }: FakeCompute): TestRegistry {
   };
 }
 
-async function openFake(can: Partial<FakeCan> = {}): Promise<OpenedCompute> {
+async function openFake(can: Partial<FakeCan> = {}, isCluster = false): Promise<OpenedCompute> {
   const clock = new FakeClock();
   const behaviour = playSteps(() => compute);
-  let compute = new FakeCompute(clock, { behaviour, capacity: { gpus: [GPUS] }, can });
+  let compute = new FakeCompute(clock, { behaviour, capacity: { gpus: [GPUS] }, can, isCluster });
   const refuseMissing = () =>
     compute.refuse((image) => (image === "missing" ? "there is no image 'missing'" : undefined));
   refuseMissing();
@@ -119,7 +119,8 @@ async function openFake(can: Partial<FakeCan> = {}): Promise<OpenedCompute> {
   };
 }
 
-computeConformance("FakeCompute", openFake);
+computeConformance("FakeCompute", () => openFake());
+computeConformance("FakeCompute as a cluster", () => openFake({}, true));
 computeConformance("FakeCompute without abilities", () =>
   openFake({
     preparing: false,

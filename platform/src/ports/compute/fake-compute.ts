@@ -18,7 +18,8 @@ import { checkExec, type ExecSpec, type Executing, type Execution, Executions } 
 import { withoutSignals } from "./fake-execution.ts";
 import { chooseAddress, reachedIn } from "./fake-groups.ts";
 import { FakeInstance } from "./fake-instance.ts";
-import { type Behaviour, boxesOf, CAN, devicesOf, type FakeCan, type FakeOptions } from "./fake-options.ts";
+import { type Behaviour, boxesOf, CAN, devicesOf, type FakeCan, type FakeOptions, type Verb } from "./fake-options.ts";
+import { FakeQueue } from "./fake-queue.ts";
 import { FakeRegistry } from "./fake-registry.ts";
 import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import type { Freezing } from "./freezing.ts";
@@ -36,26 +37,11 @@ import {
   type Published,
   type Publishing,
 } from "./publish.ts";
-import { ExecRefused, nothingLeft } from "./refusal.ts";
+import { ExecRefused, nothingLeft, PlaceGone } from "./refusal.ts";
 import type { Metering } from "./stats.ts";
-import { checkMounts } from "./volumes.ts";
 import type { DiskWriters } from "./writers.ts";
 
 export { type Behaviour, exitsAfter, type FakeOptions } from "./fake-options.ts";
-
-type Verb =
-  | "capacity"
-  | "prepare"
-  | "start"
-  | "again"
-  | "stop"
-  | "remove"
-  | "list"
-  | "dial"
-  | "freeze"
-  | "thaw"
-  | "exec"
-  | "stats";
 
 export class FakeCompute implements Compute {
   readonly facts: Facts;
@@ -88,6 +74,9 @@ export class FakeCompute implements Compute {
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
 
+  /** What it has accepted and not begun, where it plays a cluster. */
+  readonly queue: FakeQueue;
+  readonly #isCluster: boolean;
   readonly #can: FakeCan;
   readonly #linkHost: string;
   readonly #storage: FakeStorage;
@@ -104,7 +93,11 @@ export class FakeCompute implements Compute {
 
   constructor(clock: Clock, options: FakeOptions = {}, instances = new Map<string, FakeInstance>()) {
     this.#clock = clock;
-    this.#can = { ...CAN, ...options.can };
+    this.#isCluster = options.isCluster ?? false;
+    this.#can = { ...CAN, preparing: !this.#isCluster, ...options.can };
+    const begin = (id: string, spec: InstanceSpec) => this.#begin(id, spec, this.#instances.get(id));
+    const hasEnded = (id: string) => this.#instances.has(id);
+    this.queue = new FakeQueue({ clock, begin, hasEnded, tell: (instance) => this.#tellAll(instance) });
     const { ownNetwork, sandbox, limits } = this.#can;
     this.facts = { ownNetwork, sandbox, limits };
     this.#linkHost = options.linkHost ?? "127.0.0.1";
@@ -144,9 +137,9 @@ export class FakeCompute implements Compute {
     else this.#failures.delete(verb);
   }
 
-  /** What the machine has from now on. Instances that run keep what they have. */
+  /** What the machine, or its first box, has from now on. Instances that run keep what they have. */
   resize(capacity: Partial<Box>): void {
-    this.#boxes = this.#boxes.map((box) => ({ ...box, ...capacity }));
+    this.#boxes = this.#boxes.map((box, index) => (index === 0 ? { ...box, ...capacity } : box));
     this.#devices = this.#newDevices();
   }
 
@@ -163,18 +156,33 @@ export class FakeCompute implements Compute {
     this.#instances.delete(id);
   }
 
+  /** Its place is taken from it: by what is more important, or by the cluster itself. */
+  evict(id: string, reason: string): void {
+    this.instance(id).exit({ signal: "SIGKILL", isLost: true, reason });
+  }
+
+  /** One of its boxes is gone, with all that ran there. */
+  loseBox(box: string): void {
+    this.#boxes = this.#boxes.filter(({ id }) => id !== box);
+    this.#devices = this.#newDevices();
+    for (const instance of this.#running())
+      if (instance.spec.box === box) this.evict(instance.id, `box ${box} is lost`);
+  }
+
   /** The driver of the server's next process, on the same machine. */
   restarted(options: FakeOptions = {}): FakeCompute {
     const { behaviour, registry } = this;
-    const [can, linkHost] = [this.#can, this.#linkHost];
-    return new FakeCompute(
+    const [can, linkHost, isCluster] = [this.#can, this.#linkHost, this.#isCluster];
+    const next = new FakeCompute(
       this.#clock,
       {
-        ...{ capacity: this.#boxes, can, linkHost, behaviour, registry },
+        ...{ capacity: this.#boxes, can, linkHost, isCluster, behaviour, registry },
         ...{ storage: this.#storage, publishedPorts: this.#publishedPorts, ...options },
       },
       this.#instances,
     );
+    next.queue.takeOver(this.queue);
+    return next;
   }
 
   async capacity(): Promise<Box[]> {
@@ -191,8 +199,9 @@ export class FakeCompute implements Compute {
 
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
     this.#mayFail("start");
-    const known = this.#instances.get(id);
-    if (known) return known.view();
+    const known = this.queue.view(id) ?? this.#instances.get(id)?.view();
+    if (known) return known;
+    if (this.#isCluster) return this.queue.accept(id, spec);
     const starting = this.#starting.get(id) ?? this.#begin(id, spec).finally(() => this.#starting.delete(id));
     this.#starting.set(id, starting);
     return starting;
@@ -203,19 +212,23 @@ export class FakeCompute implements Compute {
     const before = this.#instances.get(id);
     if (!before) throw new StartRefused(nothingLeft(id));
     if (!before.exited) return before.view();
+    if (this.#isCluster) return this.queue.view(id) ?? this.queue.accept(id, spec);
     const starting = this.#starting.get(id) ?? this.#begin(id, spec, before).finally(() => this.#starting.delete(id));
     this.#starting.set(id, starting);
     return starting;
   }
 
   async #begin(id: string, spec: InstanceSpec, before?: FakeInstance): Promise<Instance> {
+    if (!this.preparing) this.#mayFail("prepare");
     const missing = () => (this.preparing ? this.registry.whyNotHere(spec.image) : this.registry.bring(spec.image));
     const reason = this.#refusal?.(spec.image, spec) ?? missing();
     if (reason !== undefined) throw new StartRefused(reason);
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
+    if (this.#isCluster && this.queue.view(id)?.state !== "pending") throw new StartRefused("nobody wants it any more");
     this.#checkBox(spec);
     this.#checkPorts(spec);
-    this.#checkMounts(spec);
+    if (spec.mounts?.length && !this.volumes) throw new StartRefused(whyLacking(this, "volumes"));
+    this.volumes?.checkMounts(spec.mounts);
     return this.#devices.give(id, spec.gpu, async (gpus) => this.#run(id, spec, gpus, before));
   }
 
@@ -227,6 +240,7 @@ export class FakeCompute implements Compute {
     const instance = new FakeInstance(id, spec, this.#clock, { gpus, address, published, before });
     instance.changed = () => this.#tell(instance);
     this.#instances.set(id, instance);
+    this.queue.drop(id);
     this.#tell(instance);
     this.behaviour(instance, spec);
     return instance.view();
@@ -243,12 +257,11 @@ export class FakeCompute implements Compute {
 
   #usersOf(volume: string): string[] {
     const users = this.#running().filter(({ spec }) => spec.mounts?.some((mount) => mount.volume === volume));
-    return users.map(({ id }) => id);
+    return [...users.map(({ id }) => id), ...this.queue.usersOf(volume)];
   }
 
   #checkBox({ box }: InstanceSpec): void {
-    if (box !== undefined && !this.#boxes.some(({ id }) => id === box))
-      throw new StartRefused(`there is no box ${box}`);
+    if (box !== undefined && !this.#boxes.some(({ id }) => id === box)) throw new PlaceGone(`there is no box ${box}`);
   }
 
   /** Devices of all boxes; those of one box cannot be told from another's here, where nothing is held but numbers. */
@@ -256,12 +269,6 @@ export class FakeCompute implements Compute {
     const devices = new Devices(this.#boxes.flatMap(devicesOf));
     devices.heldBy(async () => this.#running().flatMap((instance) => instance.devices));
     return devices;
-  }
-
-  #checkMounts({ mounts = [] }: InstanceSpec): void {
-    checkMounts(mounts);
-    if (mounts.length > 0 && !this.volumes) throw new StartRefused(whyLacking(this, "volumes"));
-    this.volumes?.checkMounts(mounts);
   }
 
   #checkPorts({ ports }: InstanceSpec): void {
@@ -293,6 +300,7 @@ export class FakeCompute implements Compute {
 
   async stop(id: string, graceMs: number): Promise<void> {
     this.#mayFail("stop");
+    this.queue.stop(id);
     const instance = this.#instances.get(id);
     if (!instance || instance.exited) return;
     if (this.hangsOnStop) return new Promise(() => {});
@@ -306,6 +314,7 @@ export class FakeCompute implements Compute {
   async remove(id: string): Promise<void> {
     this.#mayFail("remove");
     await this.#starting.get(id)?.catch(() => {});
+    this.queue.drop(id);
     const instance = this.#instances.get(id);
     this.#instances.delete(id);
     instance?.exit({ signal: "SIGKILL" });
@@ -314,7 +323,9 @@ export class FakeCompute implements Compute {
 
   async list(): Promise<Instance[]> {
     this.#mayFail("list");
-    return [...this.#instances.values()].map((instance) => instance.view());
+    const views = [...[...this.#instances.values()].map((instance) => instance.view()), ...this.queue.views()];
+    // What is accepted to be started again is told of, and not what ended before.
+    return [...new Map(views.map((view) => [view.id, view])).values()];
   }
 
   watch(listener: (instance: Instance) => void): () => void {
@@ -373,8 +384,11 @@ export class FakeCompute implements Compute {
   }
 
   #tell(instance: FakeInstance): void {
-    if (!this.#instances.has(instance.id)) return;
-    for (const listener of [...this.#listeners]) listener(instance.view());
+    if (this.#instances.has(instance.id)) this.#tellAll(instance.view());
+  }
+
+  #tellAll(instance: Instance): void {
+    for (const listener of [...this.#listeners]) listener(instance);
   }
 }
 

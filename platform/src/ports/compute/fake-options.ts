@@ -40,6 +40,8 @@ export interface FakeOptions {
   can?: Partial<FakeCan>;
   linkHost?: string;
   behaviour?: Behaviour;
+  /** It plays a cluster: it accepts starts, brings images by itself, and begins programs later. */
+  isCluster?: boolean;
   registry?: FakeRegistry;
   /** What volumes hold; drivers of one machine share it. */
   storage?: FakeStorage;
@@ -64,3 +66,18 @@ export const devicesOf = (box: Box): Gpu[] =>
   box.gpus.flatMap(({ type, count, virtual }) =>
     Array.from({ length: count }, (_, n) => ({ id: `${box.id}/${type}/${n}`, type, virtual })),
   );
+
+/** What can be made to fail. */
+export type Verb =
+  | "capacity"
+  | "prepare"
+  | "start"
+  | "again"
+  | "stop"
+  | "remove"
+  | "list"
+  | "dial"
+  | "freeze"
+  | "thaw"
+  | "exec"
+  | "stats";

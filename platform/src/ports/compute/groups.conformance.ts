@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { type InstanceSpec, StartRefused } from "./compute.ts";
 import {
+  againOn,
   ended,
   found,
   linesOf,
@@ -10,6 +11,7 @@ import {
   type OpenedCompute,
   openWorld,
   type Step,
+  startOn,
   type World,
 } from "./conformance-world.ts";
 import { RangeTaken } from "./groups.ts";
@@ -146,9 +148,9 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
       expect((await found(world.compute, id))!.address).toBe(range.replace("0/24", "2"));
       const spec = world.spec([{ exit: 3 }], seat(1, range));
       const crashes = world.id();
-      await world.compute.start(crashes, spec);
+      await startOn(world.compute, crashes, spec);
       await ended(world.compute, crashes);
-      await world.compute.again!.start(crashes, spec);
+      await againOn(world.compute, crashes, spec);
       await ended(world.compute, crashes);
       await world.compute.remove(crashes);
       const { address } = await listening(world, seat(1, range));
@@ -167,7 +169,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
         more: { group: { id: group, name: "node-0", at: at(range, 2) } },
       }));
       const start = (id: string, wished: string, last: number) =>
-        world.compute.start(world.id(), world.spec(stays, { group: { id, name: "node-1", at: at(wished, last) } }));
+        startOn(world.compute, world.id(), world.spec(stays, { group: { id, name: "node-1", at: at(wished, last) } }));
       await expect(start(other, range, 2)).rejects.toThrow(RangeTaken);
       await expect(start(group, range, 2)).rejects.toThrow(/node-0 of group .* has the address .* already/);
       await expect(start(group, "10.255.255.0/24", 3)).rejects.toThrow(`group ${group} has the range ${range}`);
@@ -189,7 +191,7 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
       const group = newId();
       await world.start([{ stayUntilAsked: 0 }], within(group, "node-0"));
       const id = world.id();
-      const second = world.compute.start(id, world.spec([], within(group, "node-0")));
+      const second = startOn(world.compute, id, world.spec([], within(group, "node-0")));
       await expect(second).rejects.toThrow(StartRefused);
       await expect(second).rejects.toThrow(/has a member node-0 already/);
       expect(await world.remains(id)).toEqual([]);
@@ -209,14 +211,14 @@ export function groupsConformance(name: string, open: () => Promise<OpenedComput
       ["the machine's end", { id: "g", name: "node-0", at: { range: "10.1.2.0/24", address: "10.1.2.1" } }],
     ])("%s is refused with the reason, and leaves no group", async (_, group) => {
       await using world = await openWorld(open);
-      await expect(world.compute.start(world.id(), world.spec([], { group }))).rejects.toThrow(StartRefused);
+      await expect(startOn(world.compute, world.id(), world.spec([], { group }))).rejects.toThrow(StartRefused);
       expect(await world.groupsLeft()).toEqual([]);
     });
 
     test("where instances share the machine's network, a member is refused with that reason", async (context) => {
       await using world = await openWorld(open);
       if (world.compute.networks) return context.skip("this driver has groups");
-      const started = world.compute.start(world.id(), world.spec([], within(newId(), "node-0")));
+      const started = startOn(world.compute, world.id(), world.spec([], within(newId(), "node-0")));
       await expect(started).rejects.toThrow(/cannot be kept apart/);
     });
   });

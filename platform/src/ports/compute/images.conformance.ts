@@ -1,7 +1,7 @@
 /** What every Compute knows of images: whose word opens one, and what a registry says of it. */
 import { describe, expect, test } from "vitest";
 import { StartRefused } from "./compute.ts";
-import { bring, linesOf, needs, type OpenedCompute, openWorld } from "./conformance-world.ts";
+import { bring, linesOf, needs, type OpenedCompute, openWorld, startOn } from "./conformance-world.ts";
 import { ImageDenied, RegistryAway } from "./images.ts";
 
 const NO_REGISTRY = "images of this driver come from no registry";
@@ -27,7 +27,7 @@ export function imagesConformance(name: string, open: () => Promise<OpenedComput
       const told: string[] = [];
       await bring(compute, exact, { progress: (line) => told.push(line), credential });
       const id = world.id();
-      await compute.start(id, { ...world.spec([]), ...registry.program(exact, "first"), credential });
+      await startOn(compute, id, { ...world.spec([]), ...registry.program(exact, "first"), credential });
       expect((await linesOf(compute, id)).lines).toEqual(["first"]);
       for (const reference of [image, exact]) expect(await compute.images.originOf(reference)).toBe("registry");
       told.length = 0;
@@ -91,7 +91,7 @@ export function imagesConformance(name: string, open: () => Promise<OpenedComput
         [after, "second"],
       ] as const) {
         const id = world.id();
-        await compute.start(id, { ...world.spec([]), ...registry.program(exact, line) });
+        await startOn(compute, id, { ...world.spec([]), ...registry.program(exact, line) });
         expect((await linesOf(compute, id)).lines).toEqual([line]);
       }
     });

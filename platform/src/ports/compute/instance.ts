@@ -3,6 +3,7 @@ import type { Exit } from "./exit.ts";
 import type { Membership } from "./groups.ts";
 import type { RegistryCredential } from "./images.ts";
 import type { Publish, Published } from "./publish.ts";
+import type { StartRefused } from "./refusal.ts";
 import type { Mount } from "./volumes.ts";
 
 /** Workers end with the server that runs them; Pods and members of clusters stay. */
@@ -42,14 +43,26 @@ export interface InstanceLimits {
   diskGb: number;
 }
 
-export type InstanceState = "running" | "frozen" | "exited";
+/**
+ * pending: the driver has accepted it and not begun: it looks for room, or brings the image. refused: it accepted it, and will never begin it.
+ * Drivers that know at once what there is room for have neither: their starts resolve with a program that runs, or are refused.
+ */
+export type InstanceState = "pending" | "running" | "frozen" | "exited" | "refused";
 
 export interface Instance {
   id: string;
   kind: InstanceKind;
   owner: string;
   state: InstanceState;
+  /** When its program was begun; while it is pending or refused, when it was accepted. */
   startedAt: number;
+  /** Of one that is pending: what it waits for, in words for people. */
+  waitsFor?: string;
+  /**
+   * Of one that is refused: what its start would have been refused with, had it been known then. It stays refused until it is removed; one that
+   * was to be started again is told as refused, and has ended as before.
+   */
+  refusal?: StartRefused;
   /** Where the other members of its group reach it, while it runs. */
   address?: string;
   exit?: Exit;

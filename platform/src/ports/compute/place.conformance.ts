@@ -2,7 +2,17 @@
 import { once } from "node:events";
 import { describe, expect, test } from "vitest";
 import type { Compute } from "./compute.ts";
-import { ended, found, linesOf, needs, type OpenedCompute, openWorld, type Step, seen } from "./conformance-world.ts";
+import {
+  ended,
+  found,
+  linesOf,
+  needs,
+  type OpenedCompute,
+  openWorld,
+  type Step,
+  seen,
+  startOn,
+} from "./conformance-world.ts";
 
 /** A port of its own for each test: some drivers share the machine's network, and tests run beside each other. */
 const ports = (function* () {
@@ -57,7 +67,7 @@ export function placeConformance(name: string, open: () => Promise<OpenedCompute
         const port = newPort();
         if (world.compute.facts.ownNetwork) return context.skip("each instance has a network of its own");
         await world.start([{ echoOn: port + 2 }], { ports: [port + 2] });
-        const second = world.compute.start(world.id(), world.spec([{ echoOn: port + 2 }], { ports: [port + 2] }));
+        const second = startOn(world.compute, world.id(), world.spec([{ echoOn: port + 2 }], { ports: [port + 2] }));
         await expect(second).rejects.toThrow(String(port + 2));
       });
     });

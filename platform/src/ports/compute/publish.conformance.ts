@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { describe, expect, type TestContext, test } from "vitest";
 import { whyLacking } from "./abilities.ts";
 import { StartRefused } from "./compute.ts";
-import { found, linesOf, needs, type OpenedCompute, openWorld, type World } from "./conformance-world.ts";
+import { found, linesOf, needs, type OpenedCompute, openWorld, startOn, type World } from "./conformance-world.ts";
 import { PortTaken } from "./publish.ts";
 
 const PORT = 8_080;
@@ -21,7 +21,7 @@ async function openPublishing(context: TestContext, open: () => Promise<OpenedCo
 /** An instance that listens, and where it is reached. */
 async function startPublished(world: World, port = PORT) {
   const id = world.id();
-  const instance = await world.compute.start(id, world.spec([{ echoOn: port }], { publish: [{ port }] }));
+  const instance = await startOn(world.compute, id, world.spec([{ echoOn: port }], { publish: [{ port }] }));
   await linesOf(world.compute, id, { limit: 1 });
   expect(instance.published).toEqual([{ inside: port, outside: expect.any(Number) }]);
   return { id, outside: instance.published![0]!.outside };
@@ -74,7 +74,7 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
       const first = await startPublished(world);
       const { outside } = first;
       const wishing = (id: string) =>
-        world.compute.start(id, world.spec([{ echoOn: PORT }], { publish: [{ port: PORT, outside }] }));
+        startOn(world.compute, id, world.spec([{ echoOn: PORT }], { publish: [{ port: PORT, outside }] }));
       const refused = world.id();
       const second = wishing(refused);
       await expect(second).rejects.toThrow(PortTaken);
@@ -100,7 +100,7 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
 
     test("and none for an instance that asks for none", async () => {
       await using world = await openWorld(open);
-      const instance = await world.compute.start(world.id(), world.spec([{ stayUntilAsked: 0 }]));
+      const instance = await startOn(world.compute, world.id(), world.spec([{ stayUntilAsked: 0 }]));
       expect(instance).not.toHaveProperty("published");
     });
 
@@ -118,7 +118,7 @@ export function publishConformance(name: string, open: () => Promise<OpenedCompu
       ];
       for (const publish of [...odd, ...(world.compute.publishing ? [] : [[{ port: PORT }]])]) {
         const id = world.id();
-        const refused = world.compute.start(id, world.spec([], { publish }));
+        const refused = startOn(world.compute, id, world.spec([], { publish }));
         await expect(refused).rejects.toThrow(StartRefused);
         expect([await found(world.compute, id), await world.remains(id)]).toEqual([undefined, []]);
       }

@@ -3,6 +3,9 @@
 /** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
 export class StartRefused extends Error {}
 
+/** The box that it was given room in is not there any more, or its room is not: elsewhere it may start. */
+export class PlaceGone extends StartRefused {}
+
 /** No program can be run beside that of an instance, or not this one. */
 export class ExecRefused extends Error {}
 

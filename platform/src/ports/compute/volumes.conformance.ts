@@ -1,7 +1,17 @@
 /** What every Compute does about volumes: storage with a place and a size, which outlives instances. */
 import { describe, expect, test } from "vitest";
 import { StartRefused } from "./compute.ts";
-import { ended, found, linesOf, needs, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
+import {
+  ended,
+  found,
+  linesOf,
+  needs,
+  newId,
+  type OpenedCompute,
+  openWorld,
+  type Step,
+  startOn,
+} from "./conformance-world.ts";
 import { isOver, VolumeRefused } from "./volumes.ts";
 
 const NO_SIZES = "this driver does not hold volumes to their sizes here";
@@ -38,7 +48,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
     test("a start that mounts one which is not there is refused and says so, and makes none", async () => {
       await using world = await openWorld(open);
       const volume = newId();
-      const started = world.compute.start(world.id(), world.spec([], at(volume)));
+      const started = startOn(world.compute, world.id(), world.spec([], at(volume)));
       await expect(started).rejects.toBeInstanceOf(StartRefused);
       if (world.compute.volumes) await expect(started).rejects.toThrow(`volume ${volume} is not on this machine`);
       expect(await world.compute.volumes?.list()).toEqual(world.compute.volumes && []);
@@ -150,7 +160,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       const volume = await world.volume();
       const id = world.id();
       const [started, removed] = await Promise.allSettled([
-        world.compute.start(id, world.spec([{ stayUntilAsked: 0 }], at(volume))),
+        startOn(world.compute, id, world.spec([{ stayUntilAsked: 0 }], at(volume))),
         world.compute.volumes!.remove(volume),
       ]);
       const isThere = (await world.compute.volumes!.list()).some((one) => one.id === volume);
@@ -186,7 +196,7 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       ["a part of the system", { volume: "v", path: "/proc/sys" }],
     ])("a mount is refused with the reason for %s", async (_, mount) => {
       await using world = await openWorld(open);
-      const refused = world.compute.start(world.id(), world.spec([], { mounts: [mount] }));
+      const refused = startOn(world.compute, world.id(), world.spec([], { mounts: [mount] }));
       await expect(refused).rejects.toThrow(StartRefused);
     });
   });

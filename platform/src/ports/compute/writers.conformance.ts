@@ -1,6 +1,16 @@
 /** What every Compute does about instances that fill the disk of the data folder. */
 import { describe, expect, test } from "vitest";
-import { ended, found, linesOf, needs, newId, type OpenedCompute, openWorld, type Step } from "./conformance-world.ts";
+import {
+  againOn,
+  ended,
+  found,
+  linesOf,
+  needs,
+  newId,
+  type OpenedCompute,
+  openWorld,
+  type Step,
+} from "./conformance-world.ts";
 
 const POD = { kind: "pod", owner: "p1" } as const;
 const REASON = "the server's disk is full: 3 MB are left";
@@ -28,7 +38,7 @@ export function writersConformance(name: string, open: () => Promise<OpenedCompu
       const before = await found(world.compute, id);
       await world.compute.writers!.end(id, "another reason");
       expect(await found(world.compute, id)).toEqual(before);
-      await world.compute.again!.start(id, world.spec(steps, POD));
+      await againOn(world.compute, id, world.spec(steps, POD));
       expect((await found(world.compute, id))?.exit).toBeUndefined();
     });
 

@@ -27,10 +27,14 @@ export type PodAction = (typeof podActions)[number];
  * PROVISIONING: it waits for room, or its image is being brought. STARTING: its program is about to run, for the first time or again after
  * it failed. RUNNING: its program runs. EXITED: it was stopped, gave way, or its program ended well. ERROR: it cannot run as it is.
  */
-export const podLifecycle = lifecycle<PodStatus, PodAction | "boot" | "run" | "crash" | "end" | "fail" | "yield">(
+export const podLifecycle = lifecycle<
+  PodStatus,
+  PodAction | "boot" | "run" | "unplace" | "crash" | "end" | "fail" | "yield"
+>(
   {
     boot: { from: ["PROVISIONING", "STARTING"], to: "STARTING" },
     run: { from: ["PROVISIONING", "STARTING"], to: "RUNNING" },
+    unplace: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "PROVISIONING" },
     crash: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "STARTING" },
     end: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "EXITED" },
     fail: { from: ["PROVISIONING", "STARTING", "RUNNING"], to: "ERROR" },

@@ -15,10 +15,11 @@ type Needy = Pick<KeptPod, "gpu" | "cpu" | "disk" | "image" | "dataCenterIds" | 
   Partial<Pick<KeptPod, "globalNetworking" | "cluster" | "withoutGpu">> &
   Pick<KeptPod, "cloud" | "interruptible" | "bidPerGpu">;
 
-/** A Pod keeps its disk to itself, and stays with what it has stored. */
+/** A Pod keeps its disk to itself, and stays with what it has stored and with the members of its cluster. */
 export function needOf(pod: Needy, volume?: VolumePlace): Need {
   const { gpu, withoutGpu, cpu = [], disk, image, mounts, last } = pod;
-  const home = mounts.persistent && last ? last.machine : volume?.machine;
+  const stays = mounts.persistent !== undefined || pod.cluster !== undefined;
+  const home = stays && last ? last.machine : volume?.machine;
   const terms: Terms = {
     diskGb: disk + (mounts.persistent?.size ?? 0),
     keepsDisk: true,

@@ -1,11 +1,12 @@
 /** Network volumes as records: made, listed, grown and deleted, each by those who may. */
 import { describe, expect, test } from "vitest";
+import { openFakeMachine } from "../../../tests/fake-machine.ts";
 import { InterceptedStore, setup as setupWorld, type World, type WorldOptions } from "../../../tests/world.ts";
 import { catalogFrom } from "../../catalog/catalog.ts";
 import { installCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { spans } from "../../metering/span.ts";
-import { FakeCompute, type FakeOptions } from "../../ports/compute/fake-compute.ts";
+import type { FakeCompute, FakeOptions } from "../../ports/compute/fake-compute.ts";
 import type { FakeStorage } from "../../ports/compute/fake-volumes.ts";
 import { MemorySignals } from "../../ports/signals/memory-signals.ts";
 import { Collection } from "../../ports/store/collection.ts";
@@ -19,7 +20,7 @@ const UNKNOWN = "aaaaaaaaaaaaaa";
 async function setup(options: WorldOptions & { fake?: FakeOptions } = {}) {
   let compute!: FakeCompute;
   const make = (clock: Clock) => {
-    compute = new FakeCompute(clock, options.fake);
+    compute = openFakeMachine(clock, options.fake);
     return compute;
   };
   const world = await setupWorld({ compute: make, ...options });

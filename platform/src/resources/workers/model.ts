@@ -9,10 +9,11 @@ import type { KeptInstance } from "../../machines/instances.ts";
  * more and ends with what it has. FAILED: it could not begin, or ended unasked. GONE: nothing of it is left.
  */
 export type WorkerState = "WANTED" | "PLACED" | "STARTING" | "READY" | "FROZEN" | "DRAINING" | "FAILED" | "GONE";
-export type WorkerMove = "place" | "start" | "answer" | "freeze" | "thaw" | "drain" | "fail" | "end";
+export type WorkerMove = "place" | "unplace" | "start" | "answer" | "freeze" | "thaw" | "drain" | "fail" | "end";
 
 export const workerLifecycle = lifecycle<WorkerState, WorkerMove>({
   place: { from: ["WANTED"], to: "PLACED" },
+  unplace: { from: ["PLACED"], to: "WANTED" },
   start: { from: ["PLACED"], to: "STARTING" },
   answer: { from: ["STARTING"], to: "READY" },
   freeze: { from: ["READY"], to: "FROZEN" },
@@ -53,6 +54,8 @@ export type KeptWorker = KeptInstance & {
   state: WorkerState;
   /** Id of the keys with which it reaches its own routes and calls endpoints. */
   keyId: string | null;
+  /** Not before then is it given a place again. */
+  placeableAt?: number;
   /** When it first asked for work. */
   readyAt: number | null;
   failedAt: number | null;

@@ -1,0 +1,215 @@
+/** Workers and Pods on a driver that is a cluster: it begins late, waits for room, pulls slowly, takes places back and loses boxes. */
+import { describe, expect, test } from "vitest";
+import { setupFleet } from "../../tests/fleet-world.ts";
+import { CPU_POD, GPU_POD, setupPods } from "../../tests/pod-world.ts";
+import type { Box } from "../ports/compute/compute.ts";
+import type { FakeOptions } from "../ports/compute/fake-compute.ts";
+import { PlaceGone, StartRefused } from "../ports/compute/refusal.ts";
+
+const box = (id: string): Box => ({ id, vcpu: 4, memoryMb: 65_536, diskGb: 500, gpus: [], ceilings: false });
+const gpuBox = (id: string): Box => ({
+  ...box(id),
+  vcpu: 32,
+  gpus: [{ type: "NVIDIA A40", count: 1, virtual: false }],
+});
+const CLUSTER: FakeOptions = { isCluster: true, capacity: ["east", "west", "north"].map(box) };
+const FULL = "0 of 3 boxes have 2 free processors";
+
+describe("a worker", () => {
+  const withJob = async () => {
+    const world = await setupFleet({ machine: CLUSTER });
+    const submit = async () => {
+      const job = await world.submit();
+      await world.settle();
+      return job;
+    };
+    return { world, submit, [Symbol.asyncDispose]: () => world[Symbol.asyncDispose]() };
+  };
+
+  test("that the cluster has no room for yet is initialising, says what it waits for, and begins when there is some", async () => {
+    await using s = await withJob();
+    s.world.compute.queue.holdFor(FULL);
+    const job = await s.submit();
+    expect(await s.world.records()).toMatchObject([{ state: "PLACED", startedAt: null, reason: FULL }]);
+    expect((await s.world.status(job)).waitReason).toContain(FULL);
+    await s.world.pass(30);
+    expect(s.world.started).toEqual([]);
+    s.world.compute.queue.holdFor(undefined);
+    await s.world.settle();
+    expect((await s.world.running()[0]!.take())?.id).toBe(job);
+    expect(await s.world.records()).toMatchObject([{ state: "READY", reason: null }]);
+  });
+
+  test("whose image the cluster pulls slowly says so", async () => {
+    await using s = await withJob();
+    s.world.compute.queue.pullMs = 20_000;
+    const job = await s.submit();
+    await s.world.pass(5);
+    expect((await s.world.status(job)).waitReason).toBe("pulling image host:/app");
+    await s.world.pass(16);
+    expect((await s.world.running()[0]!.take())?.id).toBe(job);
+  });
+
+  test("that finds no room in the end is throttled with the reason, and is tried again some seconds later", async () => {
+    await using s = await withJob();
+    s.world.compute.queue.holdFor(FULL);
+    const job = await s.submit();
+    s.world.compute.queue.refuseAll(new PlaceGone("nothing was free within 10 min"));
+    await s.world.settle();
+    const reason = "no capacity: nothing was free within 10 min";
+    expect(await s.world.records()).toMatchObject([{ state: "WANTED", machine: null, box: null, reason, keyId: null }]);
+    expect((await s.world.status(job)).waitReason).toContain(reason);
+    expect(await s.world.compute.list()).toEqual([]);
+    s.world.compute.queue.holdFor(undefined);
+    await s.world.pass(5);
+    expect(s.world.started).toEqual([]);
+    await s.world.pass(6);
+    expect((await s.world.running()[0]!.take())?.id).toBe(job);
+  });
+
+  test("that is refused for itself has failed, as if it had been at once", async () => {
+    await using s = await withJob();
+    s.world.compute.queue.holdFor(FULL);
+    await s.submit();
+    s.world.compute.queue.refuseAll(new StartRefused("no such image"));
+    await s.world.settle();
+    expect(await s.world.records()).toMatchObject([{ state: "FAILED", reason: "boot failed: no such image" }]);
+  });
+
+  test("that waits when the server crashes is not started twice, and begins with the key that it has", async () => {
+    await using s = await withJob();
+    s.world.compute.queue.holdFor(FULL);
+    const job = await s.submit();
+    const next = await s.world.crash();
+    await next.pass(12);
+    expect(next.started).toEqual([]);
+    next.compute.queue.holdFor(undefined);
+    await next.settle();
+    expect(next.started).toHaveLength(1);
+    expect((await next.running()[0]!.take())?.id).toBe(job);
+    await next[Symbol.asyncDispose]();
+  });
+
+  test("that waits is ended when nobody needs it any more", async () => {
+    await using s = await withJob();
+    s.world.compute.queue.holdFor(FULL);
+    await s.submit();
+    await s.world.call("DELETE", `/v2/serverless/${s.world.endpoint}`);
+    await s.world.pass(2);
+    expect([await s.world.records(), await s.world.compute.list()]).toEqual([[], []]);
+  });
+
+  test.each([
+    [
+      "evicted",
+      (world: { compute: { evict(id: string, why: string): void } }, id: string) =>
+        world.compute.evict(id, "evicted: its box runs out of memory"),
+    ],
+    [
+      "preempted",
+      (world: { compute: { evict(id: string, why: string): void } }, id: string) =>
+        world.compute.evict(id, "preempted by a more important program"),
+    ],
+  ])("that is %s loses no job: another one does it, and no failure is counted", async (_, take) => {
+    await using s = await withJob();
+    const job = await s.submit();
+    const [first] = s.world.running();
+    expect((await first!.take())?.id).toBe(job);
+    take(s.world, first!.id);
+    await s.world.settle();
+    expect((await s.world.records()).map(({ state }) => state)).not.toContain("FAILED");
+    const [second] = s.world.running();
+    expect((await second!.take())?.id).toBe(job);
+    expect(await second!.done(job)).toBe(200);
+  });
+
+  test("of a box that is lost is started in another box", async () => {
+    await using s = await withJob();
+    const job = await s.submit();
+    const [first] = s.world.running();
+    const { box: lost } = (await s.world.record(first!.id))!;
+    s.world.compute.loseBox(lost!);
+    // Its machine is looked at every few seconds: until then it may be given the box once more.
+    await s.world.pass(16);
+    const [second] = s.world.running();
+    expect((await s.world.record(second!.id))!.box).not.toBe(lost);
+    expect((await second!.take())?.id).toBe(job);
+  });
+});
+
+describe("a Pod", () => {
+  test("that the cluster has no room for yet is STARTING, with what it waits for, and then runs", async () => {
+    await using world = await setupPods({ machine: CLUSTER });
+    world.compute.queue.holdFor(FULL);
+    const { id } = await world.create();
+    await world.pass(30);
+    expect(await world.pod(id)).toMatchObject({ status: "STARTING", statusReason: FULL });
+    world.compute.queue.holdFor(undefined);
+    await world.settle();
+    expect(await world.pod(id)).toMatchObject({ status: "RUNNING", statusReason: null });
+  });
+
+  test("that finds no room in the end waits for some, with the reason, and gets it", async () => {
+    await using world = await setupPods({ machine: CLUSTER });
+    world.compute.queue.holdFor(FULL);
+    const { id } = await world.create();
+    world.compute.queue.refuseAll(new PlaceGone("nothing was free within 10 min"));
+    world.compute.queue.holdFor(undefined);
+    await world.pass(2);
+    const statusReason = "no capacity: nothing was free within 10 min";
+    expect(await world.pod(id)).toMatchObject({ status: "PROVISIONING", statusReason });
+    await world.pass(10);
+    expect(await world.pod(id)).toMatchObject({ status: "RUNNING" });
+  });
+
+  test("that waits can be stopped and deleted, and leaves nothing", async () => {
+    await using world = await setupPods({ machine: CLUSTER });
+    world.compute.queue.holdFor(FULL);
+    const [one, two] = [await world.create(), await world.create()];
+    expect((await world.act(one.id, "stop")).json.status).toBe("EXITED");
+    expect((await world.call("DELETE", `/v2/pods/${two.id}`)).status).toBe(204);
+    await world.pass(2);
+    expect(await world.compute.list()).toEqual([]);
+  });
+
+  test("that waits when the server crashes begins once, under the next one", async () => {
+    await using world = await setupPods({ machine: CLUSTER });
+    world.compute.queue.holdFor(FULL);
+    const { id } = await world.create();
+    await using next = await world.crash();
+    await next.pass(12);
+    expect(await next.pod(id)).toMatchObject({ status: "STARTING", statusReason: FULL });
+    next.compute.queue.holdFor(undefined);
+    await next.settle();
+    expect([(await next.pod(id)).status, next.started.length]).toEqual(["RUNNING", 1]);
+  });
+
+  test("that loses its place is started in another box, with what it stored, and counts no crash", async () => {
+    await using world = await setupPods({ machine: { ...CLUSTER, capacity: ["east", "west"].map(gpuBox) } });
+    const mounts = { persistent: { size: 10, path: "/workspace" } };
+    const { id } = await world.create({ ...GPU_POD, mounts });
+    const [first] = world.running();
+    const lost = first!.spec.box!;
+    world.compute.loseBox(lost);
+    await world.pass(16);
+    expect(await world.pod(id)).toMatchObject({ status: "RUNNING", statusReason: null });
+    const [second] = world.running();
+    expect(second!.spec.box).not.toBe(lost);
+    expect(second!.spec.mounts).toEqual(first!.spec.mounts);
+    expect(await world.log(id)).toContain(`[lost its place: box ${lost} is lost]`);
+  });
+
+  test("that is preempted where there is no other room waits for some", async () => {
+    await using world = await setupPods({ machine: { ...CLUSTER, capacity: [box("east")] } });
+    const { id } = await world.create({ ...CPU_POD, cpu: { id: "cpu3c", vcpuCount: 4 } });
+    world.compute.resize({ vcpu: 2 });
+    await world.pass(6);
+    world.compute.evict(world.running()[0]!.id, "preempted by a more important program");
+    await world.pass(8);
+    expect(await world.pod(id)).toMatchObject({ status: "PROVISIONING" });
+    expect((await world.pod(id)).statusReason).toMatch(/^no capacity: needs 4 vCPU/);
+    world.compute.resize({ vcpu: 4 });
+    await world.pass(8);
+    expect(await world.pod(id)).toMatchObject({ status: "RUNNING" });
+  });
+});
