@@ -3,6 +3,7 @@ import { request } from "node:http";
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
+import { withoutPlaces } from "../kernel/places.ts";
 import { connection } from "./connection.ts";
 import {
   GIVE_UP_MS,
@@ -97,7 +98,7 @@ async function probe(watched: Watched, clock: Clock): Promise<Probed> {
   try {
     return { status: await ask(watched, clock, over.signal) };
   } catch (error) {
-    return { failure: (error as Error).message };
+    return { failure: withoutPlaces((error as Error).message) };
   } finally {
     timer.cancel();
     over.abort();

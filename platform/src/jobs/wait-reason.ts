@@ -1,4 +1,5 @@
 /** Why a job waits, in one sentence: from the fleet, or else as far as the queue itself can tell. */
+import { withPlacesHidden } from "../kernel/reason.ts";
 import type { Job } from "../ports/queue/job.ts";
 import type { Counts, HolderState } from "../ports/queue/queue.ts";
 import { isSilent, silentMs, silentWorkers } from "./silence.ts";
@@ -11,7 +12,7 @@ export function waitReason(
   now: number,
 ): string {
   const sentence = ofWorkers ?? whoCouldTakeIt(inQueue, holders, now);
-  return job.reason === undefined ? sentence : `${sentence}; last attempt: ${job.reason}`;
+  return withPlacesHidden(job.reason === undefined ? sentence : `${sentence}; last attempt: ${job.reason}`);
 }
 
 function whoCouldTakeIt(inQueue: number, known: readonly HolderState[], now: number): string {

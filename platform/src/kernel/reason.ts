@@ -1,4 +1,5 @@
 /** Reasons are data: a code that programs decide by, a text that people read, and the facts it is made from. */
+import { withoutPlaces } from "./places.ts";
 import type { Facts } from "./reasons/entry.ts";
 import { placeReasons } from "./reasons/places.ts";
 import { podReasons } from "./reasons/pods.ts";
@@ -95,6 +96,12 @@ export const fromText = (text: string): Reason => reasonOf("unspecified", text, 
 export const upcastReason = (kept: unknown): Reason | null =>
   typeof kept === "string" ? fromText(kept) : ((kept ?? null) as Reason | null);
 
+/** As accounts may see it, whoever recorded it and when: without the places of the server's own files. */
+export function withPlacesHidden<R extends Reason | string | null | undefined>(reason: R): R {
+  if (typeof reason === "string") return withoutPlaces(reason) as R;
+  return (reason && reasonOf(reason.code, reason.text, reason.facts, reason.plain)) as R;
+}
+
 export const isReasonCode = (code: string): code is ReasonCode => Object.hasOwn(catalogue, code);
 
 /** Whether there never was a program that could have failed. */
@@ -104,12 +111,12 @@ function reasonOf(code: ReasonCode, text: string, facts: Facts = {}, plain?: str
   const known = Object.entries(facts).filter(([, value]) => value !== undefined);
   const bounded = known.map(([name, value]) => [
     name,
-    typeof value === "string" ? value.slice(0, LONGEST_FACT) : value,
+    typeof value === "string" ? withoutPlaces(value).slice(0, LONGEST_FACT) : value,
   ]);
   return {
     code,
-    text: text.slice(0, LONGEST_TEXT),
+    text: withoutPlaces(text).slice(0, LONGEST_TEXT),
     ...(known.length > 0 && { facts: Object.fromEntries(bounded) }),
-    ...(plain !== undefined && plain !== text && { plain: plain.slice(0, LONGEST_TEXT) }),
+    ...(plain !== undefined && plain !== text && { plain: withoutPlaces(plain).slice(0, LONGEST_TEXT) }),
   };
 }

@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { hideFolder, tellable, withoutPlaces } from "./tellable.ts";
+import { withoutPlaces } from "./places.ts";
+import { hideFolder, tellable } from "./tellable.ts";
 
 const failureOf = (work: Promise<unknown>) => work.then(() => undefined, tellable);
 

@@ -1,6 +1,7 @@
 /** Errors as reasons that accounts read: what the system says of the server's own files and programs names folders that are nobody's business. */
 import { realpathSync } from "node:fs";
 import { basename, resolve } from "node:path";
+import { hidePlace, withoutPlaces } from "./places.ts";
 
 interface SystemError extends Error {
   code?: string | number;
@@ -9,14 +10,10 @@ interface SystemError extends Error {
   cmd?: string;
 }
 
-/** Folders of this server, the longest first: one process has the same ones whoever asks. */
-const hidden: string[] = [];
-
 /** From now on no reason and no line of an account's log names this folder, or what is in it. */
 export function hideFolder(folder: string): void {
   const whole = resolve(folder);
-  for (const name of new Set([whole, realOf(whole)])) if (name !== "/" && !hidden.includes(name)) hidden.push(name);
-  hidden.sort((a, b) => b.length - a.length);
+  for (const name of [whole, realOf(whole)]) hidePlace(name);
 }
 
 function realOf(folder: string): string {
@@ -26,23 +23,6 @@ function realOf(folder: string): string {
     return folder;
   }
 }
-
-const DATA_FOLDER = "the server's data folder";
-
-/** A text without the places of the server's own files. Others' paths, such as a mount of a program, stay. */
-export function withoutPlaces(text: string): string {
-  let told = text;
-  for (const folder of hidden) {
-    if (!told.includes(folder)) continue;
-    const at = `${escaped(folder)}(?![\\w.-])`;
-    // In quotes a name may have spaces; without, it ends at the next.
-    const quoted = `(['"\`])${at}(?:/(?:(?!\\1).)*)?\\1`;
-    told = told.replaceAll(new RegExp(`${quoted}|${at}(?:/[^\\s'"\`,;:)]*)?`, "g"), DATA_FOLDER);
-  }
-  return told;
-}
-
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 
 /** What the server itself says is told without the places of its files; of the system's errors, what went wrong and not where. */
 export function tellable(error: unknown): string {

@@ -2,7 +2,7 @@
 
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
-import { withoutPlaces } from "../kernel/tellable.ts";
+import { withoutPlaces } from "../kernel/places.ts";
 import { LogPace } from "../machines/log-pace.ts";
 import type { Compute, Exit } from "../ports/compute/compute.ts";
 import type { Logs } from "../ports/logs/logs.ts";

@@ -3,7 +3,7 @@ import { workerOf } from "../jobs/holder.ts";
 import { isSilent } from "../jobs/silence.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
-import type { Reason } from "../kernel/reason.ts";
+import { type Reason, withPlacesHidden } from "../kernel/reason.ts";
 import type { SilentSince } from "../machines/silences.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
@@ -39,7 +39,7 @@ export class WaitReasons {
     const { silentSince } = this.#parts;
     const heldUp = new Set(workers.filter((worker) => isHeldUp(worker, silentSince)).map(({ id }) => id));
     const serving = [...jobsOf].filter(([worker]) => !heldUp.has(worker));
-    return waitSentence({
+    const sentence = waitSentence({
       endpoint: doc,
       workers,
       live: serving.length,
@@ -50,6 +50,7 @@ export class WaitReasons {
       refusal: this.#parts.refusal(),
       now: this.#parts.clock.now(),
     });
+    return withPlacesHidden(sentence);
   }
 
   /** Undefined when nothing waits any more. */

@@ -1,7 +1,7 @@
 /** The records of Pods and of their instances: whatever is to be true of both is one commit. */
 
 import type { Clock } from "../../kernel/clock.ts";
-import { withoutPlaces } from "../../kernel/tellable.ts";
+import { withPlacesHidden } from "../../kernel/reason.ts";
 import type { Allocator, Judge, Wish } from "../../machines/allocator.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import type { NoRoom, Place } from "../../machines/place.ts";
@@ -174,7 +174,7 @@ export class PodRecords {
 
   /** The Pod's own write comes first; the spans of its disks go along. */
   #patching(pod: PodItem, said: Partial<KeptPod>, metered: Metered = {}): Write[] {
-    const set = { ...said, ...(said.reason && { reason: withoutPlaces(said.reason) }) };
+    const set = { ...said, ...(said.reason && { reason: withPlacesHidden(said.reason) }) };
     const { doc, writes } = this.#meter.move(pod, { ...pod.doc, ...set }, this.#clock.now(), metered);
     const { span = null, spans } = doc;
     return [this.pods.patching(pod, { ...set, ...(spans !== undefined && { span, spans }) }), ...writes];

@@ -2,7 +2,7 @@
 
 import { installedCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import type { Reason } from "../../kernel/reason.ts";
+import { type Reason, withPlacesHidden } from "../../kernel/reason.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { type SilentSince, silenceOf } from "../../machines/silences.ts";
 import { priceOf } from "../../metering/prices.ts";
@@ -97,7 +97,9 @@ export class PodViews {
     const status = silence && CLAIMS.includes(doc.status) ? "STARTING" : doc.status;
     return {
       status,
-      statusReason: silence ? waitsFor(doc, silence) : status === "RUNNING" ? null : this.#reason(doc),
+      statusReason: withPlacesHidden(
+        silence ? waitsFor(doc, silence) : status === "RUNNING" ? null : this.#reason(doc),
+      ),
       actions: actionsOf(doc),
       cost: silence ? 0 : computeCost(pod),
       ssh: { proxy: this.#sshProxy(pod), direct: status === "RUNNING" ? sshOf(doc) : null },

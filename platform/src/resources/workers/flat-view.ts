@@ -1,6 +1,7 @@
 /** A worker as REST v1 and GraphQL show it: what it has of its machine, in the words in which a Pod says it. */
 import { cpuPrice, dataCenter, gpuPrice, gpuType } from "../../catalog/compute.ts";
 import { dateText, timestamp } from "../../kernel/clock.ts";
+import { withPlacesHidden } from "../../kernel/reason.ts";
 import { type FlatMachine, type FlatPod, flatCpuType } from "../pods/flat-view.ts";
 import type { KeptWorker, WorkerState } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
@@ -14,7 +15,7 @@ export const hasEnded = ({ doc }: WorkerItem): boolean => ENDED.includes(doc.sta
 export function flatWorker(worker: WorkerItem, loss: string | undefined): Omit<FlatPod, "podType"> {
   const { id, createdAt, doc } = worker;
   const { machine, gpuType: type, gpuCount, flavor, vcpu, memoryMb, startedAt } = doc;
-  const reason = loss ?? doc.reason;
+  const reason = withPlacesHidden(loss ?? doc.reason);
   const isOver = hasEnded(worker);
   const costPerHr = machine === null || isOver ? 0 : costOf(doc);
   const at = dateText(startedAt ?? createdAt);

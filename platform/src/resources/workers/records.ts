@@ -1,4 +1,5 @@
 /** The records of workers, as the fleet reads and writes them: instances of one kind, moved by the worker's lifecycle. */
+import { withPlacesHidden } from "../../kernel/reason.ts";
 import type { Counted, InstanceRecords, NewInstance } from "../../machines/instance-records.ts";
 import type { InstanceItem, KeptInstance } from "../../machines/instances.ts";
 import type { Place } from "../../machines/place.ts";
@@ -45,7 +46,7 @@ export class WorkerRecords {
 
   /** Undefined when somebody else took the room since it was counted. */
   async insert(worker: NewInstance<KeptWorker>, counted: Pick<Counted, "taking">): Promise<WorkerItem | undefined> {
-    return (await this.instances.insert([worker], counted))?.[0];
+    return (await this.instances.insert([{ ...worker, doc: tellableIn(worker.doc) }], counted))?.[0];
   }
 
   /** Gives a worker that waits its place, on the same terms. */
@@ -62,7 +63,11 @@ export class WorkerRecords {
    * The worker after this move, or undefined when somebody changed or removed it first; a move that the table lacks is refused.
    */
   move(item: WorkerItem, move: WorkerMove, set: Set = {}, metered?: Metered): Promise<WorkerItem | undefined> {
-    return this.instances.patch(item, { ...set, state: workerLifecycle.next(item.doc.state, move) }, metered);
+    return this.instances.patch(
+      item,
+      { ...tellableIn(set), state: workerLifecycle.next(item.doc.state, move) },
+      metered,
+    );
   }
 
   /** Makes a move however often somebody else changes the record first, as long as there is the move; undefined when there is not. */
@@ -77,13 +82,23 @@ export class WorkerRecords {
 
   /** Changes what is known of a worker that stays in its state, on the same terms as `move`. */
   update(item: WorkerItem, set: Set): Promise<WorkerItem | undefined> {
-    return this.instances.patch<KeptWorker>(item, set);
+    return this.instances.patch<KeptWorker>(item, tellableIn(set));
   }
 
   /** One that is already gone is no error. */
   remove(id: string, metered?: Metered): Promise<void> {
     return this.instances.remove(id, metered);
   }
+}
+
+/** Why it is as it is, as accounts may read it. */
+function tellableIn<S extends Set>(set: S): S {
+  const { reason, hindrance } = set;
+  return {
+    ...set,
+    ...(reason && { reason: withPlacesHidden(reason) }),
+    ...(hindrance && { hindrance: { ...hindrance, reason: withPlacesHidden(hindrance.reason) } }),
+  };
 }
 
 const isWorker = (item: InstanceItem<KeptInstance>): item is WorkerItem => item.doc.kind === "worker";

@@ -1,5 +1,6 @@
 /** How the workers of an endpoint stand: one answer for lists, health, metrics and logs. */
 import { timestamp } from "../../kernel/clock.ts";
+import { withPlacesHidden } from "../../kernel/reason.ts";
 import type { SilentSince } from "../../machines/silences.ts";
 import { hindranceFrom, shownHindrance } from "./hindrance.ts";
 import type { Hindrance, Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
@@ -101,7 +102,7 @@ function shown(
     dataCenterId: doc.dataCenter ?? null,
     uptimeSeconds: startedAt === null ? null : Math.max(0, Math.floor((now - startedAt) / 1000)),
     startedAt: startedAt === null ? null : timestamp(startedAt),
-    reason: reason ?? doc.reason,
+    reason: withPlacesHidden(reason ?? doc.reason),
   };
 }
 
@@ -109,6 +110,6 @@ function shown(
 function handMade(id: string, { status, reason }: Standing): Worker {
   return {
     ...{ id, status, isStale: false, gpuCount: 0, version: null, image: null, gpuTypeId: null, dataCenterId: null },
-    ...{ uptimeSeconds: null, startedAt: null, reason },
+    ...{ uptimeSeconds: null, startedAt: null, reason: withPlacesHidden(reason) },
   };
 }
