@@ -109,6 +109,9 @@ async function inWholeInstallation<T>(
   const settings = placeSettings(options);
   await refuseNoInstallation(settings);
   await using installation = await openInstallation(settings, { thread: false });
+  // They say what goes with an account.
+  const { openServices } = await import("@millrace/platform/composition/services.ts");
+  await openServices(installation);
   return await work(installation, () => finishRemovals(settings, installation));
 }
 

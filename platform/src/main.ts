@@ -119,7 +119,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   const post = createPost({ allowPrivate, reachable: settings.reachable ?? [] });
   const ports = { store, vault, limits, queue, signals, alone, logs, post, refusal, ...here, node };
   const connections = settings.connections ?? connectionsWithin(descriptorLimit());
-  const app: App = opened.use(createApp({ ...parts, ...ports }, installation, { ...settings, connections }));
+  const app: App = opened.use(await createApp({ ...parts, ...ports }, installation, { ...settings, connections }));
   await app.http.listen({ port: settings.port, host: settings.host }).catch((error: unknown) => {
     throw listenTrouble(error, settings);
   });

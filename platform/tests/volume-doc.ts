@@ -14,8 +14,9 @@ const box = { id: ONLY_BOX, vcpu: 8, memoryMb: 8192, diskGb: 1000, gpus: [], cei
 const machine: Machine = { id: "m1", boxes: [box], dataCenter: "EU-RO-1", volumes: "own" };
 
 /** From now on there is a machine in EU-RO-1 for volumes. */
-export function giveVolumesAPlace({ services }: World): void {
-  services.volumes.placedOn(async () => [machine]);
+export function giveVolumesAPlace({ app }: World): void {
+  const nobody = { silent: new Map(), activeAt: new Map(), demand: new Map(), peers: [] };
+  app.machines.roll = async () => ({ ...nobody, machines: [machine] });
 }
 
 /** One that this endpoint has. */

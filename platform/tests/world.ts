@@ -1,14 +1,16 @@
 /** A whole server in one process for surface tests: real sockets, everything behind them fake and repeatable. */
+
 import { connect } from "node:net";
 import { EnvelopeVault } from "../src/adapters/crypto/envelope-vault.ts";
 import { createPost } from "../src/adapters/http/webhook-post.ts";
 import { type App, type AppSettings, createApp } from "../src/composition/app.ts";
-import { openServices, type Services } from "../src/composition/services.ts";
+import { openBooks, type Services } from "../src/composition/services.ts";
 import { parseInvokeLimits } from "../src/guards/invoke-policy.ts";
 import type { Answered } from "../src/guards/perform.ts";
 import { parsePolicy } from "../src/guards/rate-policy.ts";
 import { parsePayloadLimits } from "../src/jobs/payload-limits.ts";
 import type { Clock } from "../src/kernel/clock.ts";
+import { failedTo } from "../src/kernel/failed.ts";
 import type { Log } from "../src/kernel/log.ts";
 import { SeededRandom } from "../src/kernel/random.ts";
 import { Room } from "../src/kernel/room.ts";
@@ -165,9 +167,9 @@ export async function setup({
     ...(bootedAt !== undefined && { bootedAt }),
   };
   const life = mortal(clock, logs, signals);
-  const given = { store, vault, clock, random, publicUrl: () => publicUrl, quotas, uniqueNames };
-  const services = await openServices(given);
-  const owner = await services.accounts.firstOwner();
+  const given = { store, vault, clock, random, publicUrl: () => publicUrl, quotas, uniqueNames, failed: failedTo(log) };
+  const books = await openBooks(given);
+  const owner = await books.accounts.firstOwner();
   const limits = new MemoryLimits();
   const room = new Room({ clock, bytes: bodiesMb * 1024 * 1024 });
   const parts = {
@@ -188,7 +190,7 @@ export async function setup({
     node: { id, version: "0.0.0-test", url: () => url, workerUrl: () => url },
     ...life.parts,
   };
-  const app = createApp(parts, services, {
+  const app = await createApp(parts, books, {
     rateLimits: parsePolicy(rateLimits),
     anonymousLimits: parsePolicy(anonymousLimits),
     graphqlIntrospection,
@@ -205,6 +207,7 @@ export async function setup({
     corsOrigins: corsOrigins === undefined ? undefined : parseOrigins(corsOrigins),
     invokeLimits: parseInvokeLimits(invokeLimits),
   });
+  const { services } = app;
   noteCalls(app.http.server);
   url = await app.http.listen({ port: 0, host: "127.0.0.1" });
   app.start();

@@ -3,7 +3,6 @@ import { OwnExecutions } from "../machines/own-executions.ts";
 import { LogReaders } from "../resources/logs/readers.ts";
 import { PodAddresses } from "../resources/pods/addresses.ts";
 import { PortLinks } from "../resources/pods/links.ts";
-import { podLogs } from "../resources/pods/logs.ts";
 import { PodViews } from "../resources/pods/view.ts";
 import { Shells } from "../resources/shells.ts";
 import { TerminalService } from "../resources/terminals/service.ts";
@@ -35,11 +34,10 @@ export function openAccess(
   { house, figures, portUses }: Keeping,
   { authenticator, pipeline, doorkeeper }: Front,
 ) {
-  const { clock, log, settings, logs } = ground;
+  const { clock, log, settings } = ground;
   const { own, balancer, silentSince, node, passes, here, otherLogs, otherInstances } = roll;
   const { endpoints, instanceRecords: instances } = services;
   const { domain, sshAddress, connections } = settings;
-  services.pods.readLogsWith(podLogs(logs, otherLogs));
   const workers = new WorkerService({
     ...{ ...ground, ...services, silentSince, elsewhere: otherLogs, overruns: desk.overruns },
     requests: (endpoint) => balancer.requestsOf(endpoint),

@@ -1,5 +1,6 @@
 /** The services of accounts and their keys: a command that needs no others loads no others. */
 import type { Clock } from "../kernel/clock.ts";
+import type { Failed } from "../kernel/failed.ts";
 import type { Random } from "../kernel/random.ts";
 import type { CompanionStore } from "../ports/store/companion-store.ts";
 import { Accounts } from "../resources/account/accounts.ts";
@@ -15,6 +16,8 @@ export interface ServiceParts {
   clock: Clock;
   random: Random;
   quotas?: Quotas;
+  /** Hears of what fails after it was done; nobody by default. */
+  failed?: Failed | undefined;
 }
 
 export interface AccountServices {

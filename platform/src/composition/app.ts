@@ -3,19 +3,22 @@ import type { Balancer } from "../balancing/balancer.ts";
 import type { Engine } from "../jobs/engine.ts";
 import { loadValidation } from "../kernel/validate.ts";
 import type { Machines } from "../machines/machines.ts";
+import { podLogs } from "../resources/pods/logs.ts";
 import type { Shells } from "../resources/shells.ts";
+import { VolumeCare } from "../resources/volumes/care.ts";
+import type { VolumeUpkeep } from "../resources/volumes/service.ts";
 import { closeServer, type HttpServer } from "../surfaces/http/server.ts";
 import type { SshListener } from "../surfaces/ssh/listener.ts";
 import type { LinkListener } from "../surfaces/worker-link/link-listener.ts";
 import { openAccess } from "./access.ts";
 import type { AppParts, AppSettings } from "./app-parts.ts";
-import { makeBells } from "./bells.ts";
+import { type Bells, makeBells } from "./bells.ts";
 import { openFront } from "./front.ts";
-import { groundOf } from "./ground.ts";
+import { type Ground, groundOf } from "./ground.ts";
 import { openJobs } from "./jobs.ts";
 import { openKeeping } from "./keeping.ts";
-import { openRoll } from "./roll.ts";
-import type { Services } from "./services.ts";
+import { openRoll, type Roll } from "./roll.ts";
+import { type Around, type Books, openServices, type Services } from "./services.ts";
 import { openSurfaces } from "./surfaces.ts";
 import { openUpkeep } from "./upkeep.ts";
 
@@ -30,6 +33,7 @@ export interface App extends AsyncDisposable {
   /** Whether anything runs Pods, here or on another node. */
   runsPods: boolean;
   machines: Machines;
+  services: Services;
   engine: Engine;
   balancer: Balancer;
   /** Programs that people run in Pods and workers, for whatever surface lets them in. */
@@ -38,16 +42,18 @@ export interface App extends AsyncDisposable {
   ssh: SshListener;
 }
 
-export function createApp(parts: AppParts, services: Services, settings: AppSettings): App {
+export async function createApp(parts: AppParts, books: Books, settings: AppSettings): Promise<App> {
   // Now, so that the first request does not wait for it.
   loadValidation();
   const ground = groundOf(parts, settings);
   const bells = makeBells();
-  const roll = openRoll(ground, services, bells);
+  const roll = openRoll(ground, books, bells);
+  const volumeCare = careForVolumes(ground, books, roll);
+  const services = await openServices(books, around(ground, bells, roll, volumeCare));
   const front = openFront(ground, services);
   const jobs = openJobs(ground, services, bells, roll, front);
   const keeping = openKeeping(ground, services, bells, roll, jobs);
-  const upkeep = openUpkeep(ground, services, roll, jobs, keeping);
+  const upkeep = openUpkeep(ground, services, jobs, keeping);
   const access = openAccess(ground, services, roll, jobs, keeping, front);
   const surfaces = openSurfaces({ ground, services, roll, jobs, keeping, access, front });
   return {
@@ -56,6 +62,7 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
     start: () => keeping.start(),
     runsPods: roll.isKept,
     machines: roll.machines,
+    services,
     engine: jobs.engine,
     balancer: roll.balancer,
     shells: access.shells,
@@ -80,9 +87,28 @@ export function createApp(parts: AppParts, services: Services, settings: AppSett
       await front.doorkeeper[Symbol.asyncDispose]();
       roll.balancer[Symbol.dispose]();
       const { webhooks, progress, sweeper } = jobs;
-      for (const duty of [...upkeep, webhooks, progress, sweeper]) await duty[Symbol.asyncDispose]();
+      for (const duty of [volumeCare, ...upkeep, webhooks, progress, sweeper]) await duty[Symbol.asyncDispose]();
       await front.authenticator[Symbol.asyncDispose]();
       await front.large[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** Makes the volumes of this node's machines what their records say. */
+function careForVolumes(ground: Ground, { volumeRecords, instanceRecords }: Books, { own }: Roll): VolumeCare {
+  const mountedBy = (volume: string) => instanceRecords.mounting(volume);
+  return new VolumeCare({ ...ground, machines: own, mountedBy, records: volumeRecords });
+}
+
+/** What the services of a server are told and tell. */
+function around(ground: Ground, bells: Bells, roll: Roll, volumeUpkeep: VolumeUpkeep): Around {
+  return {
+    machines: roll.machinesThere,
+    runsPods: roll.isKept,
+    refusesImage: ground.refusesImage ?? (async () => undefined),
+    readPodLog: podLogs(ground.logs, roll.otherLogs),
+    volumeUpkeep,
+    endpointChanged: bells.changed.ring,
+    podChanged: (instance) => (instance ? bells.toDo.ring(instance) : bells.freed.ring()),
   };
 }

@@ -14,9 +14,6 @@ export type Front = ReturnType<typeof openFront>;
 export function openFront(ground: Ground, services: Services) {
   const { clock, settings } = ground;
   const { rateLimits: policy, anonymousLimits: anonymous, bodiesMb, payloadLimits, connections } = settings;
-  services.audit.onFailure(ground.failed);
-  for (const service of [services.endpoints, services.pods, services.templates])
-    if (ground.refusesImage) service.refuseImages(ground.refusesImage);
   const authenticator = new Authenticator({ ...ground, ...services });
   const limiter = new RateLimiter({ ...ground, policy, anonymous });
   const doorkeeper = new Doorkeeper({ ...ground, most: connections });

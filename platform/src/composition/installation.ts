@@ -17,7 +17,7 @@ import type { Rewrapped } from "../resources/secrets/master-keys.ts";
 import { type Settings, settingsFrom, withoutSecrets } from "../settings/settings.ts";
 import type { ServiceParts } from "./account-services.ts";
 import { announced } from "./server-address.ts";
-import type { Services, Surroundings } from "./services.ts";
+import type { Books, Surroundings } from "./services.ts";
 import { findDamage, lockAlone, openLogs, openQueue, openStore, orTrouble, type Presence } from "./storage.ts";
 
 export const masterKeyFile = (settings: Settings) => join(settings.data, "master-key");
@@ -81,7 +81,7 @@ export async function makeDataFolder({ data }: Settings): Promise<void> {
   await orTrouble(make, ({ folderTrouble }, error) => folderTrouble(error, data));
 }
 
-export interface Installation extends Services, AsyncDisposable {
+export interface Installation extends Books, AsyncDisposable {
   store: Store;
   vault: Vault;
 }
@@ -102,7 +102,7 @@ export async function openInstallation(
   await makeDataFolder(settings);
   if (!disk) await lookForDamage(settings);
   await using opened = new AsyncDisposableStack();
-  const [store, { openServices }] = await Promise.all([
+  const [store, { openBooks }] = await Promise.all([
     openStore(settings, { thread, disk: disk ?? commandDisk(settings.data), say }),
     loadServices(),
   ]);
@@ -115,12 +115,12 @@ export async function openInstallation(
   const vault = new EnvelopeVault(keys, parts.random, () => presence?.assertHeld());
   const uniqueNames = settings.uniqueNames !== "off";
   // Damage shows at the first page that is read, not when the file is opened.
-  const services = await orTrouble(
-    () => openServices({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames }),
+  const books = await orTrouble(
+    () => openBooks({ ...parts, store, vault, publicUrl, quotas: quotasIn(settings), uniqueNames }),
     ({ sqliteTrouble }, error) => sqliteTrouble(error, join(settings.data, "store.db")),
   );
   const kept = opened.move();
-  return { store, vault, ...services, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { store, vault, ...books, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
 /** The records of an installation and what services of them stand on, for a command that makes just those services that it needs. */

@@ -4,8 +4,6 @@ import { PodFigures } from "../pods/figures.ts";
 import { Pods } from "../pods/pods.ts";
 import { PortUses } from "../pods/port-uses.ts";
 import { PodTrade } from "../pods/trade.ts";
-import { PodPlacer } from "../resources/pods/placer.ts";
-import { Yielding } from "../resources/pods/yielding.ts";
 import type { Pull } from "../resources/registries/service.ts";
 import { Activity } from "../workers/activity.ts";
 import { Fleet } from "../workers/fleet.ts";
@@ -21,7 +19,7 @@ export type Keeping = ReturnType<typeof openKeeping>;
 
 export function openKeeping(ground: Ground, services: Services, bells: Bells, roll: Roll, jobs: Jobs) {
   const { clock } = ground;
-  const { machines, own, balancer, silentSince, isKept, machinesThere } = roll;
+  const { machines, own, balancer, silentSince, isKept } = roll;
   const { toDo, freed } = bells;
   const given = {
     ...ground,
@@ -36,12 +34,6 @@ export function openKeeping(ground: Ground, services: Services, bells: Bells, ro
     endpoint: (id) => jobs.book.find(id),
     changed: bells.lacking.ring,
   });
-  const yielding = new Yielding({
-    ...given,
-    machines: machinesThere,
-    stop: (...ending) => services.pods.stopFor(...ending),
-  });
-  const placer = new PodPlacer({ ...given, machines: machinesThere, yielding });
   const portUses = new PortUses(clock);
   const figures = new PodFigures({ ...given, machines: own });
   const podTrade = new PodTrade({
@@ -62,14 +54,12 @@ export function openKeeping(ground: Ground, services: Services, bells: Bells, ro
     ? new Fleet({
         ...{ ...planning, ...ofWorkers, trade: workers, activity, bells },
         frozen: { forMs: frozenS * 1000, memoryMb: frozenMb },
-        makeRoom: (need, whom) => yielding.makeRoom(need, whom),
+        makeRoom: (need, whom) => services.yielding.makeRoom(need, whom),
         mine: leaseOf("fleet", ground),
       })
     : undefined;
-  if (isKept) services.pods.placeWith(placer);
-  services.endpoints.onChange(bells.changed.ring);
-  services.pods.onChange((instance) => (instance ? toDo.ring(instance) : freed.ring()));
-  const pods = isKept ? new Pods({ ...planning, placer, mine: leaseOf("pods", ground) }) : undefined;
+  const { placer } = services;
+  const pods = placer ? new Pods({ ...planning, placer, mine: leaseOf("pods", ground) }) : undefined;
   return {
     house,
     figures,

@@ -1,11 +1,13 @@
-/** What reads and writes an installation's data, with or without a server around it: every service, once. */
+/** What reads and writes an installation's data, with or without a server around it: its books, and every service, once. */
 
 import type { Clock } from "../kernel/clock.ts";
 import type { Failed } from "../kernel/failed.ts";
 import type { Log } from "../kernel/log.ts";
+import { problem } from "../kernel/problem.ts";
 import type { Random } from "../kernel/random.ts";
 import { Drains } from "../machines/drains.ts";
 import { InstanceRecords } from "../machines/instance-records.ts";
+import type { Machine } from "../machines/place.ts";
 import { Costs } from "../metering/cost.ts";
 import { PriceBook } from "../metering/price-book.ts";
 import { CompanionStore } from "../ports/store/companion-store.ts";
@@ -16,13 +18,19 @@ import { BatchRecords } from "../resources/batches/records.ts";
 import { BillingService } from "../resources/billing/service.ts";
 import { ClusterService } from "../resources/clusters/service.ts";
 import { EndpointFollowers } from "../resources/endpoints/followers.ts";
+import type { RefusesImage } from "../resources/endpoints/images.ts";
 import { EndpointService } from "../resources/endpoints/service.ts";
 import { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import { PodEndings } from "../resources/pods/endings.ts";
+import type { PodInstance } from "../resources/pods/instance.ts";
 import { PodKeys } from "../resources/pods/keys.ts";
+import type { ReadPodLog } from "../resources/pods/logs.ts";
+import { PodPlacer } from "../resources/pods/placer.ts";
 import { PodRecords } from "../resources/pods/records.ts";
 import { PodRemains } from "../resources/pods/remains.ts";
 import { PodService } from "../resources/pods/service.ts";
 import { PortVisits } from "../resources/pods/visits.ts";
+import { Yielding } from "../resources/pods/yielding.ts";
 import { RegistryService } from "../resources/registries/service.ts";
 import { ReleaseRecords } from "../resources/releases/records.ts";
 import { accountRemovers, clusterRemovers } from "../resources/removers.ts";
@@ -35,9 +43,10 @@ import { TemplateService } from "../resources/templates/service.ts";
 import { TerminalTickets } from "../resources/terminals/tickets.ts";
 import { usersOf } from "../resources/users.ts";
 import { Uses } from "../resources/uses.ts";
-import { NetworkVolumeService } from "../resources/volumes/service.ts";
+import { VolumeRecords } from "../resources/volumes/records.ts";
+import { NetworkVolumeService, type VolumeUpkeep } from "../resources/volumes/service.ts";
 import { WorkerRecords } from "../resources/workers/records.ts";
-import { type AccountServices, makeAccountServices, prepareAll } from "./account-services.ts";
+import { type AccountServices, makeAccountServices, prepareAll, type ServiceParts } from "./account-services.ts";
 
 export interface Surroundings {
   clock: Clock;
@@ -47,16 +56,17 @@ export interface Surroundings {
   failed?: Failed;
 }
 
-/** What reads and writes an installation's data, with or without a server around it. */
-export interface Services extends AccountServices {
+/** What is kept of an installation, and the services that need no machines. */
+export interface Books extends AccountServices {
+  /** What services are made with. */
+  parts: ServiceParts & { vault: Vault; publicUrl?: () => string; uniqueNames?: boolean };
+  uses: Uses;
   spending: SpendBook;
   secrets: SecretService;
   registries: RegistryService;
-  templates: TemplateService;
   s3Keys: S3KeyService;
   masterKeys: MasterKeys;
   sshHostKey: SshHostKey;
-  endpoints: EndpointService;
   workerKeys: WorkerKeys;
   instanceRecords: InstanceRecords;
   drains: Drains;
@@ -64,19 +74,55 @@ export interface Services extends AccountServices {
   podRecords: PodRecords;
   podKeys: PodKeys;
   podRemains: PodRemains;
-  clusters: ClusterService;
   portVisits: PortVisits;
   terminalTickets: TerminalTickets;
-  pods: PodService;
   releaseRecords: ReleaseRecords;
   batchRecords: BatchRecords;
-  volumes: NetworkVolumeService;
+  volumeRecords: VolumeRecords;
   costs: Costs;
   prices: PriceBook;
   billing: BillingService;
 }
 
-export async function openServices(
+/** What a server has around its services; commands have nothing. */
+export interface Around {
+  /** Machines that are there. */
+  machines: () => Promise<readonly Machine[]>;
+  /** Whether any of them runs Pods. */
+  runsPods: boolean;
+  refusesImage: RefusesImage;
+  readPodLog: ReadPodLog;
+  volumeUpkeep: VolumeUpkeep;
+  endpointChanged: (endpoint: string) => void;
+  podChanged: (instance: PodInstance | undefined) => void;
+}
+
+/** All that reads and writes an installation's data. */
+export interface Services extends Books {
+  volumes: NetworkVolumeService;
+  templates: TemplateService;
+  endpoints: EndpointService;
+  endings: PodEndings;
+  yielding: Yielding;
+  /** Undefined where nothing runs Pods. */
+  placer: PodPlacer | undefined;
+  pods: PodService;
+  clusters: ClusterService;
+}
+
+const nobodyAround: Around = {
+  machines: async () => [],
+  runsPods: false,
+  refusesImage: async () => undefined,
+  readPodLog: async () => {
+    throw problem("not-found", "nothing keeps logs here");
+  },
+  volumeUpkeep: { tend: async () => {}, ensure: async () => {} },
+  endpointChanged: () => {},
+  podChanged: () => {},
+};
+
+export async function openBooks(
   given: Omit<Surroundings, "log"> & {
     store: Store;
     vault: Vault;
@@ -84,73 +130,64 @@ export async function openServices(
     quotas?: Quotas;
     uniqueNames?: boolean;
   },
-): Promise<Services> {
+): Promise<Books> {
   const parts = { ...given, store: new CompanionStore(given.store) };
   const ofAccounts = makeAccountServices(parts);
-  const { accounts, audit, quotas, removals } = ofAccounts;
+  const { quotas } = ofAccounts;
   const prices = new PriceBook(parts);
-  const releaseRecords = new ReleaseRecords(parts);
-  const spending = new SpendBook(parts);
   const secrets = new SecretService({ ...parts, quotas });
   const uses = new Uses();
   const registries = new RegistryService({ ...parts, quotas, uses });
-  const isOwners = (account: string) => accounts.isFirst(account);
-  const templates = new TemplateService({ ...parts, quotas, uses, registries, isOwners });
-  const volumes = new NetworkVolumeService({ ...parts, quotas, spending, uses, prices });
   const s3Keys = new S3KeyService({ ...parts, quotas });
   const sshHostKey = new SshHostKey(parts);
   const batchRecords = new BatchRecords(parts);
-  const instanceRecords = new InstanceRecords({
-    ...parts,
-    prices,
-    boundsHeld: (account) => quotas.boundsHeld(account),
-  });
-  const podRecords = new PodRecords({ ...parts, instances: instanceRecords, prices });
-  const podRemains = new PodRemains(parts);
-  const pods = new PodService({
-    ...parts,
-    podRecords,
-    podRemains,
-    quotas,
-    spending,
-    audit,
-    registries,
-    templates,
-    volumes,
-  });
-  const endpoints = new EndpointService({ ...parts, quotas, removals, releaseRecords, registries, templates, volumes });
-  templates.followedBy(new EndpointFollowers({ ...parts, endpoints, releaseRecords, registries }));
-  const services = {
+  const boundsHeld = (account: string) => quotas.boundsHeld(account);
+  const instanceRecords = new InstanceRecords({ ...parts, prices, boundsHeld });
+  const books = {
     ...ofAccounts,
-    releaseRecords,
-    spending,
+    releaseRecords: new ReleaseRecords(parts),
+    spending: new SpendBook(parts),
     secrets,
     registries,
-    templates,
     s3Keys,
     sshHostKey,
     masterKeys: new MasterKeys({ ...parts, secrets, registries, s3Keys, sshHostKey, batchRecords }),
-    endpoints,
     workerKeys: new WorkerKeys(parts),
     instanceRecords,
     drains: new Drains(parts),
     workerRecords: new WorkerRecords({ ...parts, instances: instanceRecords }),
-    podRecords,
+    podRecords: new PodRecords({ ...parts, instances: instanceRecords, prices }),
     podKeys: new PodKeys(parts),
-    podRemains,
+    podRemains: new PodRemains(parts),
     portVisits: new PortVisits(parts),
-    pods,
-    clusters: new ClusterService({ ...parts, pods, podRecords, removals }),
     terminalTickets: new TerminalTickets(parts),
     batchRecords,
-    volumes,
+    volumeRecords: new VolumeRecords({ ...parts, prices }),
     costs: new Costs(parts),
     prices,
     billing: new BillingService(parts),
   };
-  removals.register("account", accountRemovers(services));
+  await prepareAll(books);
+  return { ...books, parts, uses };
+}
+
+/** The services on top of the books, with what is around them. */
+export async function openServices(books: Books, around: Around = nobodyAround): Promise<Services> {
+  const given = { ...books.parts, ...books, ...around };
+  const { accounts, removals, uses } = books;
+  const volumes = new NetworkVolumeService(given);
+  const templates = new TemplateService({ ...given, isOwners: (account) => accounts.isFirst(account) });
+  const endpoints = new EndpointService({ ...given, templates, volumes });
+  templates.followedBy(new EndpointFollowers({ ...given, endpoints }));
+  const endings = new PodEndings(given);
+  const yielding = new Yielding({ ...given, stop: (...ending) => endings.stopFor(...ending) });
+  const placer = around.runsPods ? new PodPlacer({ ...given, yielding, templates, volumes }) : undefined;
+  const pods = new PodService({ ...given, endings, placer, templates, volumes });
+  const clusters = new ClusterService({ ...given, pods });
+  removals.register("account", accountRemovers({ endpoints, pods, volumes }));
   removals.register("cluster", clusterRemovers(pods));
-  for (const used of ["registry", "template", "network volume"] as const) uses.register(used, usersOf(used, services));
-  await prepareAll(services);
-  return services;
+  const using = { ...books, endpoints };
+  for (const used of ["registry", "template", "network volume"] as const) uses.register(used, usersOf(used, using));
+  await prepareAll({ templates, endpoints, pods, clusters });
+  return { ...books, volumes, templates, endpoints, endings, yielding, placer, pods, clusters };
 }

@@ -7,13 +7,11 @@ import { AuditSweeper } from "../resources/audit/sweeper.ts";
 import { Repricing } from "../resources/billing/repricing.ts";
 import { endpointRemovers } from "../resources/removers.ts";
 import { SpendNotices } from "../resources/spending/notices.ts";
-import { keepVolumes } from "../resources/volumes/keeper.ts";
 import { WORKER_LOGS } from "../resources/workers/model.ts";
 import { leaseOf } from "./app-parts.ts";
 import type { Ground } from "./ground.ts";
 import type { Jobs } from "./jobs.ts";
 import type { Keeping } from "./keeping.ts";
-import type { Roll } from "./roll.ts";
 import type { Services } from "./services.ts";
 
 const HOUR_MS = 3_600_000;
@@ -26,7 +24,6 @@ const REMOVING = { name: "finish removals", everyMs: 5000 };
 export function openUpkeep(
   ground: Ground,
   services: Services,
-  { machinesThere }: Roll,
   { engine }: Jobs,
   { fleet }: Keeping,
 ): AsyncDisposable[] {
@@ -37,11 +34,10 @@ export function openUpkeep(
   const notices = { ...ground, ...services, secret: settings.webhookSecret, mine: leaseOf("spending", ground) };
   const auditSweeper = new AuditSweeper(auditing);
   const spendNotices = new SpendNotices(notices);
-  const volumes = keepVolumes({ ...ground, ...services, machinesThere });
   const expire = (now: number) => logs.expire(WORKER_LOGS, now - settings.logDays * DAY_MS);
   const expiring = every(clock, EXPIRING, expire, failed);
   const removing = every(clock, REMOVING, () => removals.finishAll(), failed);
   floating(removing.soon(), named(failed, REMOVING.name));
   const repricing = new Repricing({ ...ground, ...services, mine: leaseOf("prices", ground) });
-  return [volumes, repricing, removing, expiring, auditSweeper, spendNotices];
+  return [repricing, removing, expiring, auditSweeper, spendNotices];
 }

@@ -1,13 +1,13 @@
 /** Stops Pods that give way on machines that are being drained. Each look is safe to repeat. */
 import type { Drains } from "../machines/drains.ts";
+import type { PodEndings } from "../resources/pods/endings.ts";
 import { staysFor } from "../resources/pods/leaving.ts";
 import type { PodRecords } from "../resources/pods/records.ts";
-import type { PodService } from "../resources/pods/service.ts";
 
 export interface DrainingParts {
   drains: Pick<Drains, "all">;
   podRecords: PodRecords;
-  pods: Pick<PodService, "stopFor">;
+  endings: Pick<PodEndings, "stopFor">;
 }
 
 const GRACE_MS = 10_000;
@@ -20,14 +20,14 @@ export class Draining {
   }
 
   async look(): Promise<void> {
-    const { drains, podRecords, pods } = this.#parts;
+    const { drains, podRecords, endings } = this.#parts;
     const draining = await drains.all();
     if (draining.size === 0) return;
     for (const instance of await podRecords.allInstances()) {
       const { machine, owner } = instance.doc;
       if (machine === null || !draining.has(machine)) continue;
       if (staysFor(instance, await podRecords.pods.get(owner)) === undefined)
-        await pods.stopFor(owner, `interrupted: machine ${machine} is being drained`, GRACE_MS);
+        await endings.stopFor(owner, `interrupted: machine ${machine} is being drained`, GRACE_MS);
     }
   }
 }

@@ -1,13 +1,13 @@
 /** Stops Pods that nobody has used for as long as their owner allows. */
 import type { Clock } from "../kernel/clock.ts";
+import type { PodEndings } from "../resources/pods/endings.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import type { PodItem, PodRecords } from "../resources/pods/records.ts";
-import type { PodService } from "../resources/pods/service.ts";
 import type { PodFigures } from "./figures.ts";
 
 export interface IdleParts {
   clock: Clock;
-  pods: PodService;
+  endings: PodEndings;
   podRecords: PodRecords;
   figures: PodFigures;
   /** When somebody last used a port of a Pod through the proxy; undefined when nobody did. */
@@ -35,11 +35,15 @@ export class IdleStop {
   }
 
   async #lookAt({ id, doc }: PodItem, instance: PodInstance): Promise<void> {
-    const { clock, figures, portUsedAt, pods } = this.#parts;
+    const { clock, figures, portUsedAt, endings } = this.#parts;
     const usedAt = figures.usedAt(instance.id);
     if (usedAt === undefined || doc.idleTimeout === null || doc.locked) return;
     const lastAt = Math.max(usedAt, portUsedAt?.(id) ?? 0);
     if (clock.now() - lastAt < doc.idleTimeout * 1000) return;
-    await pods.stopFor(id, `stopped: no use of CPU, GPU, HTTP ports or terminals for ${doc.idleTimeout} s`, GRACE_MS);
+    await endings.stopFor(
+      id,
+      `stopped: no use of CPU, GPU, HTTP ports or terminals for ${doc.idleTimeout} s`,
+      GRACE_MS,
+    );
   }
 }

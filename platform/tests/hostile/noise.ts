@@ -2,6 +2,7 @@
 import { cp, mkdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { openServices } from "../../src/composition/services.ts";
 import { openInstallation } from "../../src/main.ts";
 import { settingsFrom } from "../../src/settings/settings.ts";
 import { Requests } from "./requests/campaign.ts";
@@ -18,10 +19,11 @@ export async function noiseOf({ server, data }: Stage, seed: number): Promise<Re
   await cp(APP, join(apps, "small-app.mjs"));
   await using installation = await openInstallation(settingsFrom({ MILLRACE_DATA: data }), { thread: false });
   const place = await placeOf(server.url, data, installation);
-  const { accounts, account } = installation;
+  const services = await openServices(installation);
+  const { accounts, account } = services;
   const person = async (name: string) => {
     const { key } = await account.issueKey(await accounts.create(name, `${name}@localhost`), { scopes: ["all"] });
-    return settle(place, name, key, apps, installation);
+    return settle(place, name, key, apps, services);
   };
   const people = [await person("noise"), await person("noise-too")] as const;
   return new Requests({ place, people, seeds: [seed], together: TOGETHER, pauseMs: PAUSE_MS });

@@ -47,6 +47,8 @@ export interface AuditParts {
   store: CompanionStore;
   clock: Clock;
   random: Random;
+  /** Hears of an outcome that could not be written: what was done is done, and its entry is there. */
+  failed?: Failed;
 }
 
 const FIELDS = 64;
@@ -65,10 +67,11 @@ export class AuditLog {
   readonly #entries: Collection<KeptAuditEntry>;
   readonly #parts: AuditParts;
   readonly #pace: RefusalPace;
-  #failed: Failed = () => {};
+  readonly #failed: Failed;
 
   constructor(parts: AuditParts) {
     this.#parts = parts;
+    this.#failed = parts.failed ?? (() => {});
     this.#store = parts.store;
     this.#entries = new Collection(parts.store, auditEntries);
     this.#pace = new RefusalPace(parts.clock);
@@ -76,11 +79,6 @@ export class AuditLog {
 
   async prepare(): Promise<void> {
     await this.#entries.prepare();
-  }
-
-  /** Says who hears of an outcome that could not be written: what was done is done, and its entry is there. */
-  onFailure(failed: Failed): void {
-    this.#failed = failed;
   }
 
   get entries(): Collection<KeptAuditEntry> {

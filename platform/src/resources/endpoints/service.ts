@@ -47,10 +47,10 @@ export class EndpointService {
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #publicUrl: () => string;
-  readonly #changed: ((id: string) => void)[] = [];
+  readonly #changed: (id: string) => void;
   readonly #remembered: Remembered<EndpointItem>;
 
-  #refusesImage: RefusesImage = async () => undefined;
+  readonly #refusesImage: RefusesImage;
 
   readonly #types = new Map<string, EndpointType>();
 
@@ -64,8 +64,14 @@ export class EndpointService {
       templates: TemplateService;
       uniqueNames?: boolean;
       publicUrl?: () => string;
+      /** Which images are refused here, and why. */
+      refusesImage: RefusesImage;
+      /** Told of every endpoint that was made or changed here. */
+      endpointChanged: (id: string) => void;
     },
   ) {
+    this.#refusesImage = parts.refusesImage;
+    this.#changed = parts.endpointChanged;
     this.#store = parts.store;
     this.#endpoints = new Collection(parts.store, endpoints);
     const { random, uniqueNames: isKept = true } = parts;
@@ -84,16 +90,6 @@ export class EndpointService {
 
   prepare(): Promise<void> {
     return this.#endpoints.prepare();
-  }
-
-  /** Told of every endpoint that was made or changed here. */
-  onChange(changed: (id: string) => void): void {
-    this.#changed.push(changed);
-  }
-
-  /** Says which images are refused here, and why. */
-  refuseImages(refuses: RefusesImage): void {
-    this.#refusesImage = refuses;
   }
 
   /** Every endpoint of every account. */
@@ -234,7 +230,7 @@ export class EndpointService {
   /** To be called for each that was written here, by whoever wrote it. */
   wasChanged(id: string): void {
     this.#remembered.delete(id);
-    for (const changed of this.#changed) changed(id);
+    this.#changed(id);
   }
 
   /** Workers that are always kept: those that jobs ask for beyond them wait for the quota. */

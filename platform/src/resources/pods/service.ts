@@ -9,7 +9,6 @@ import type { LogLine } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
 import type { Bound, Write } from "../../ports/store/store.ts";
 import type { QuotaBook } from "../account/quotas.ts";
-import type { AuditLog } from "../audit/service.ts";
 import { isMountedOtherwise, mountPaths } from "../container/mistakes.ts";
 import { type RefusesImage, refuseImage } from "../endpoints/images.ts";
 import { Names, type Naming, withSuffix } from "../names.ts";
@@ -19,6 +18,7 @@ import { type Copying, withTemplate } from "../templates/copy.ts";
 import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
 import { affordable, type Ceiling } from "./ceiling.ts";
+import { type PodEndings, STOP_GRACE_MS } from "./endings.ts";
 import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
 import type { PodInstance } from "./instance.ts";
 import type { PodLogAsked, ReadPodLog } from "./logs.ts";
@@ -32,35 +32,33 @@ import {
   podLifecycle,
 } from "./model.ts";
 import type { PodPlacer } from "./placer.ts";
-import type { PodChange, PodDecision, PodItem, PodRecords } from "./records.ts";
-import type { PodRemains } from "./remains.ts";
+import type { PodDecision, PodItem, PodRecords } from "./records.ts";
 import { gpusFor, refuseLocked, type Starting } from "./starting.ts";
 
 export interface PodServiceParts {
   clock: Clock;
   random: Random;
   podRecords: PodRecords;
-  podRemains: PodRemains;
   quotas: QuotaBook;
   spending: Pick<SpendBook, "assert">;
   uniqueNames?: boolean | undefined;
-  audit: Pick<AuditLog, "record">;
+  endings: PodEndings;
+  /** Where Pods find room; without it there is none. */
+  placer: PodPlacer | undefined;
+  /** Where the logs of Pods are. */
+  readPodLog: ReadPodLog;
+  /** Which images are refused here, and why. */
+  refusesImage: RefusesImage;
+  /** Told of every instance that has something to do, or that there may be room for a Pod that waits. */
+  podChanged: (instance: PodInstance | undefined) => void;
   volumes: NetworkVolumeService;
   registries: RegistryService;
   templates: TemplateService;
 }
 
-const STOP_GRACE_MS = 10_000;
-
 export class PodService {
   readonly #parts: PodServiceParts;
-  readonly #changed: ((instance: PodInstance | undefined) => void)[] = [];
   readonly #names: Names<KeptPod>;
-  #placer: PodPlacer | undefined;
-  #refusesImage: RefusesImage = async () => undefined;
-  #readLog: ReadPodLog = async () => {
-    throw problem("not-found", "nothing keeps logs here");
-  };
 
   constructor(parts: PodServiceParts) {
     this.#parts = parts;
@@ -69,26 +67,6 @@ export class PodService {
   }
 
   async prepare(): Promise<void> {}
-
-  /** Says where Pods find room; without it there is none. */
-  placeWith(placer: PodPlacer): void {
-    this.#placer = placer;
-  }
-
-  /** Says where the logs of Pods are. */
-  readLogsWith(read: ReadPodLog): void {
-    this.#readLog = read;
-  }
-
-  /** Says which images are refused here, and why. */
-  refuseImages(refuses: RefusesImage): void {
-    this.#refusesImage = refuses;
-  }
-
-  /** Told of every instance that has something to do, or that there may be room for a Pod that waits. */
-  onChange(changed: (instance: PodInstance | undefined) => void): void {
-    this.#changed.push(changed);
-  }
 
   /** Members of clusters are left out, unless they are asked for. */
   list(
@@ -105,7 +83,7 @@ export class PodService {
 
   /** The lines of a Pod's log, from where the query says, and on as they come. */
   async logs(caller: Caller, asked: PodLogAsked): Promise<AsyncIterable<LogLine[]>> {
-    return this.#readLog(await this.own(caller, asked.pod), asked);
+    return this.#parts.readPodLog(await this.own(caller, asked.pod), asked);
   }
 
   /** There is a place for it before it is said to be there. */
@@ -145,7 +123,7 @@ export class PodService {
   async #checked(caller: Caller, terms: PodTerms, most = POD_BYTES): Promise<PodConfig> {
     const config = created(await this.#copied(caller, terms, "new-pod", most), terms);
     await this.#parts.spending.assert(caller.account, caller.key);
-    await refuseImage(this.#refusesImage, config.image, caller.account, mountPaths(config.mounts));
+    await refuseImage(this.#parts.refusesImage, config.image, caller.account, mountPaths(config.mounts));
     await this.#parts.registries.using(caller.account, config.registry);
     await this.#refuseVolumesElsewhere(caller.account, config);
     return withJupyter(config, this.#parts.random);
@@ -171,10 +149,10 @@ export class PodService {
     amount: number,
     place: (placer: PodPlacer, within: readonly Bound[]) => Promise<readonly PodInstance[] | NoRoom>,
   ): Promise<void> {
-    const { quotas, podRecords } = this.#parts;
+    const { quotas, podRecords, placer } = this.#parts;
     const pods = { name: "pods", of: [podRecords.pods.held({ account })], amount } as const;
     const placed = await quotas.withinAll(account, [pods], async (within) =>
-      this.#placer ? place(this.#placer, within) : { reason: "nothing runs Pods here" },
+      placer ? place(placer, within) : { reason: "nothing runs Pods here" },
     );
     if ("reason" in placed) throw problem("no-capacity", sentence(placed.reason));
     for (const instance of placed) this.#tell(instance);
@@ -182,13 +160,13 @@ export class PodService {
 
   async update(caller: Caller, id: string, asked: PodTerms, naming: Naming = {}): Promise<PodItem> {
     const terms = await this.#copied(caller, asked, "change");
-    await refuseImage(this.#refusesImage, terms.image, caller.account);
+    await refuseImage(this.#parts.refusesImage, terms.image, caller.account);
     return this.#change(caller, id, async (pod, instance) => {
       const { set: changed, reboots } = updated(pod.doc, terms, asked);
       if (Object.keys(changed).length === 0) return undefined;
       const after = { ...pod.doc, ...changed };
       if (isMountedOtherwise(pod.doc, after))
-        await refuseImage(this.#refusesImage, after.image, pod.account, mountPaths(after.mounts));
+        await refuseImage(this.#parts.refusesImage, after.image, pod.account, mountPaths(after.mounts));
       const set = { ...changed, ...(await this.#names.renamed(pod, { name: changed.name, ...naming })) };
       const { registries, templates } = this.#parts;
       const also = [
@@ -237,7 +215,7 @@ export class PodService {
       const next = podLifecycle.next(doc.status, action);
       if (action !== "stop") await this.#parts.spending.assert(account, caller.key, doc.createdBy);
       if (action === "stop" || how.isReset) refuseLocked(doc, action === "stop" ? "stop" : "reset");
-      if (action === "stop") return this.ending("EXITED", "stopped by its owner", STOP_GRACE_MS);
+      if (action === "stop") return this.#parts.endings.ending("EXITED", "stopped by its owner", STOP_GRACE_MS);
       if (action === "restart") return { set: this.#moved(next, "restarts: its owner asked for it"), ...restarting };
       return { set: { ...this.#moved(next, "about to be started"), crashes: null, ...gpusFor(doc, how) } };
     });
@@ -259,7 +237,7 @@ export class PodService {
     if ((await this.#parts.podRecords.instancesOf(id)).length > 0)
       return (await this.act(caller, id, "start", { ...how, waits: true }))!;
     const isReady = ({ doc }: PodItem) => podLifecycle.can(doc.status, "start");
-    const placed = await this.#placer?.place(pod, { set: { crashes: null, ...gpusFor(pod.doc, how) }, isReady });
+    const placed = await this.#parts.placer?.place(pod, { set: { crashes: null, ...gpusFor(pod.doc, how) }, isReady });
     if (!placed || "reason" in placed)
       throw problem("no-capacity", sentence(placed?.reason ?? "somebody else started or ended it at this moment"));
     this.#tell(placed);
@@ -268,57 +246,24 @@ export class PodService {
 
   /** Gone for callers at once; its program ends, and what it stored is removed, by the node of its machine. */
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.#change(caller, id, (pod) => this.#goneFor(pod, "terminated by its owner"));
+    await this.#change(caller, id, (pod) => this.#parts.endings.gone(pod, "terminated by its owner"));
   }
 
   /** Their cluster is gone. */
   async removeMembers(cluster: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ key: { name: "cluster", value: cluster } }))
-      await this.#change(undefined, id, (pod) => this.#goneFor(pod, "its cluster was deleted"));
+      await this.#change(undefined, id, (pod) => this.#parts.endings.gone(pod, "its cluster was deleted"));
   }
 
   /** An account is about to go, and its Pods with it. */
   async removeAccount(account: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ account }))
-      await this.#change(undefined, id, (pod) => this.#goneFor(pod, "its account went"));
-  }
-
-  /** Without anybody's asking for it; a Pod that is gone already is no error. */
-  async terminate(id: string, reason: string): Promise<void> {
-    await this.#changeUnasked(id, "terminate", reason, (pod) => this.#goneFor(pod, reason));
+      await this.#change(undefined, id, (pod) => this.#parts.endings.gone(pod, "its account went"));
   }
 
   /** Without its owner's asking for it: undefined when it does not run any more. */
-  async stopFor(id: string, reason: string, graceMs: number): Promise<PodItem | undefined> {
-    return this.#changeUnasked(id, "stop", reason, ({ doc }) =>
-      podLifecycle.can(doc.status, "yield") ? this.ending("EXITED", reason, graceMs) : undefined,
-    );
-  }
-
-  /** Its owner finds in the audit log that nobody of the account did it. */
-  async #changeUnasked(
-    id: string,
-    action: PodAction,
-    reason: string,
-    decide: PodDecision,
-  ): Promise<PodItem | undefined> {
-    const { podRecords, audit } = this.#parts;
-    const account = (await podRecords.pods.get(id))?.account;
-    if (account === undefined) return undefined;
-    const actor = { type: "system" } as const;
-    const deed = { account, actor, operation: "podAction", action, resource: { type: "pods", id }, reason };
-    return audit.record(deed, () => this.#change(undefined, id, decide), { onlyChanges: true });
-  }
-
-  #goneFor(pod: PodItem, reason: string): PodChange {
-    const also = this.#parts.podRemains.leaving(pod);
-    return { ...this.ending("TERMINATED", reason, STOP_GRACE_MS), remove: true, also };
-  }
-
-  /** What becomes of a Pod that ends for now, or for good. */
-  ending(status: KeptPod["status"], reason: string, graceMs: number): PodChange {
-    const set = { ...this.#moved(status, reason), instance: null, crashes: null };
-    return { set, instance: { move: "end", set: { graceMs } } };
+  stopFor(id: string, reason: string, graceMs: number): Promise<PodItem | undefined> {
+    return this.#parts.endings.stopFor(id, reason, graceMs);
   }
 
   #moved(status: KeptPod["status"], reason: string) {
@@ -328,7 +273,7 @@ export class PodService {
   /** One that was told to start has its place at once where there is room; else it waits, and says for what. */
   async #placed(pod: PodItem): Promise<PodItem> {
     const { podRecords } = this.#parts;
-    const placed = await this.#placer?.place(pod);
+    const placed = await this.#parts.placer?.place(pod);
     if (placed && "reason" in placed) {
       const { reason } = placed;
       const waiting = await podRecords.change(pod.id, ({ doc }) =>
@@ -356,7 +301,7 @@ export class PodService {
   }
 
   #tell(instance: PodInstance | undefined): void {
-    for (const changed of this.#changed) changed(instance);
+    this.#parts.podChanged(instance);
   }
 }
 

@@ -66,11 +66,12 @@ describe("official templates", () => {
   });
 
   test("of this machine's files are listed for those who may run them, and readable by all", async () => {
-    await using world = await setup();
-    const owner = world.owner.account;
-    world.services.templates.refuseImages(async (image, account) =>
-      image.startsWith("host:") && account !== owner ? { code: "not-allowed", reason: "no" } : undefined,
-    );
+    let owner = "";
+    await using world = await setup({
+      refusesImage: async (image, account) =>
+        image.startsWith("host:") && account !== owner ? { code: "not-allowed", reason: "no" } : undefined,
+    });
+    owner = world.owner.account;
     const key = await world.strangersKey();
     expect((await listed(world)).some(isHost)).toBe(true);
     const others = await listed(world, "official", key);

@@ -26,6 +26,8 @@ export interface TemplateParts extends RecordParts {
   registries: RegistryService;
   /** Whether an account is that of the installation's owner. */
   isOwners: (account: string) => Promise<boolean>;
+  /** Which images are refused here, and why. */
+  refusesImage: RefusesImage;
 }
 
 const PUBLIC_AT_MOST = 100;
@@ -38,9 +40,8 @@ export class TemplateService {
   readonly #templates: Collection<KeptTemplate>;
   readonly #parts: { clock: Clock; random: Random } & Pick<
     TemplateParts,
-    "quotas" | "uses" | "registries" | "isOwners"
+    "quotas" | "uses" | "registries" | "isOwners" | "refusesImage"
   >;
-  #refusesImage: RefusesImage = async () => undefined;
   #followers: Followers = noFollowers;
 
   constructor(parts: TemplateParts) {
@@ -50,11 +51,6 @@ export class TemplateService {
 
   prepare(): Promise<void> {
     return this.#templates.prepare();
-  }
-
-  /** Says which images are refused here, and why. */
-  refuseImages(refuses: RefusesImage): void {
-    this.#refusesImage = refuses;
   }
 
   /** Says what follows templates here. */
@@ -76,7 +72,7 @@ export class TemplateService {
   async create({ account }: Caller, terms: Parameters<typeof created>[0]): Promise<TemplateItem> {
     const { registries, quotas } = this.#parts;
     const doc = created(terms);
-    await refuseImage(this.#refusesImage, doc.image, account, mountPaths(doc.mounts));
+    await refuseImage(this.#parts.refusesImage, doc.image, account, mountPaths(doc.mounts));
     if (doc.registry !== null) await registries.get({ account }, doc.registry);
     const item = { ...newRecord(this.#parts, account), doc };
     const held = [this.#templates.held({ account })];
@@ -94,7 +90,7 @@ export class TemplateService {
     terms: TemplateTerms,
     { rolls = false }: { rolls?: boolean } = {},
   ): Promise<SeenTemplate> {
-    await refuseImage(this.#refusesImage, terms.image, caller.account);
+    await refuseImage(this.#parts.refusesImage, terms.image, caller.account);
     const own = rolls && !(await this.#templates.get(id)) && (await this.#followers.changeOwn(caller, id, terms));
     if (own) return own;
     try {
@@ -104,7 +100,7 @@ export class TemplateService {
         const set = changedIn(item.doc, updated(item.doc, terms));
         const after = { ...item, doc: { ...item.doc, ...set } };
         if (isMountedOtherwise(item.doc, after.doc))
-          await refuseImage(this.#refusesImage, after.doc.image, caller.account, mountPaths(after.doc.mounts));
+          await refuseImage(this.#parts.refusesImage, after.doc.image, caller.account, mountPaths(after.doc.mounts));
         roll = rolls && saysContainer(terms) ? await this.#rolling(caller, after) : undefined;
         const also = roll?.writes ?? [];
         return isEmpty(set) && also.length === 0 ? undefined : { set, also };
@@ -153,7 +149,7 @@ export class TemplateService {
     const found: SeenTemplate[] = [];
     for await (const item of this.#from(source, account)) {
       if (found.length === PUBLIC_AT_MOST) break;
-      if (!(await this.#refusesImage(item.doc.image, account))) found.push(item);
+      if (!(await this.#parts.refusesImage(item.doc.image, account))) found.push(item);
     }
     return found;
   }

@@ -7,7 +7,6 @@ import type { Random } from "../../kernel/random.ts";
 import { changedIn, isEmpty } from "../../kernel/same.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { Machine } from "../../machines/place.ts";
-import type { PricesInTime } from "../../metering/prices.ts";
 import type { RecordParts } from "../../ports/store/collection.ts";
 import type { Bound, Write } from "../../ports/store/store.ts";
 import type { Amount, QuotaBook } from "../account/quotas.ts";
@@ -15,7 +14,7 @@ import { Names, type Naming } from "../names.ts";
 import type { SpendBook } from "../spending/service.ts";
 import type { Uses } from "../uses.ts";
 import type { KeptNetworkVolume, NetworkVolume } from "./model.ts";
-import { type VolumeItem, VolumeRecords } from "./records.ts";
+import type { VolumeItem, VolumeRecords } from "./records.ts";
 import { siteFor, tierIn } from "./siting.ts";
 
 export type { VolumeItem } from "./records.ts";
@@ -31,7 +30,7 @@ export interface VolumePlace {
   machine?: string;
 }
 
-interface Keeping {
+export interface VolumeUpkeep {
   /** Something is to be done about a volume; resolves when it is where that is this node's. */
   tend(id: string): Promise<void>;
   ensure(id: string): Promise<void>;
@@ -47,8 +46,8 @@ export class NetworkVolumeService {
   readonly #quotas: QuotaBook;
   readonly #names: Names<KeptNetworkVolume>;
   readonly #spending: Pick<SpendBook, "assert">;
-  #machines: () => Promise<readonly Machine[]> = async () => [];
-  #keeping: Keeping = { tend: async () => {}, ensure: async () => {} };
+  readonly #machines: () => Promise<readonly Machine[]>;
+  readonly #upkeep: VolumeUpkeep;
 
   constructor(
     parts: RecordParts & {
@@ -56,13 +55,19 @@ export class NetworkVolumeService {
       quotas: QuotaBook;
       spending: Pick<SpendBook, "assert">;
       uniqueNames?: boolean | undefined;
-      prices?: PricesInTime | undefined;
+      volumeRecords: VolumeRecords;
+      /** Where volumes can be. */
+      machines: () => Promise<readonly Machine[]>;
+      /** Who makes volumes what their records say. */
+      volumeUpkeep: VolumeUpkeep;
     },
   ) {
     this.#spending = parts.spending;
     this.#uses = parts.uses;
     this.#quotas = parts.quotas;
-    this.records = new VolumeRecords(parts);
+    this.records = parts.volumeRecords;
+    this.#machines = parts.machines;
+    this.#upkeep = parts.volumeUpkeep;
     const { random, uniqueNames: isKept = true } = parts;
     this.#names = new Names({ named: this.records.volumes, called: "network volume", random, isKept });
     this.#clock = parts.clock;
@@ -73,19 +78,9 @@ export class NetworkVolumeService {
     return this.records.prepare();
   }
 
-  /** Where volumes can be. */
-  placedOn(machines: () => Promise<readonly Machine[]>): void {
-    this.#machines = machines;
-  }
-
-  /** Who makes volumes what their records say. */
-  keptBy(keeping: Keeping): void {
-    this.#keeping = keeping;
-  }
-
   /** Before a program of this node mounts it: it is there, as its record says. */
   ensure(id: string): Promise<void> {
-    return this.#keeping.ensure(id);
+    return this.#upkeep.ensure(id);
   }
 
   /** The newest first. */
@@ -160,7 +155,7 @@ export class NetworkVolumeService {
       await this.#uses.refuseWhileUsed("network volume", item);
       return { remove: true, also: [this.records.marking(id, item.doc.machine)] };
     });
-    await this.#keeping.tend(id);
+    await this.#upkeep.tend(id);
   }
 
   /** An account is about to go: the contents of its volumes go with it, now or when a server of their machine next runs. */
@@ -178,7 +173,7 @@ export class NetworkVolumeService {
 
   /** As it is once its machine has done what it can at once; where that is another node's, it follows. */
   async #settled(item: VolumeItem): Promise<VolumeItem> {
-    await this.#keeping.tend(item.id);
+    await this.#upkeep.tend(item.id);
     return (await this.records.volumes.get(item.id)) ?? item;
   }
 }

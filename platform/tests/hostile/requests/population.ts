@@ -1,6 +1,7 @@
 /** Two accounts and what they own, made through the API: the ids that requests are about, and a ledger of what was acknowledged. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Services } from "../../../src/composition/services.ts";
 import { realClock, stay } from "../../../src/kernel/clock.ts";
 import { realRandom } from "../../../src/kernel/random.ts";
 import type { Installation } from "../../../src/main.ts";
@@ -59,7 +60,7 @@ export async function settle(
   name: string,
   key: string,
   folder: string,
-  { endpoints, workerKeys }: Installation,
+  { endpoints, workerKeys }: Pick<Services, "endpoints" | "workerKeys">,
 ): Promise<Person> {
   const mark = `seen-${name}-${token()}`;
   const hiddenMark = `hidden-${name}-${token()}`;

@@ -2,6 +2,7 @@
 import { chmod, cp, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { openServices } from "../../../src/composition/services.ts";
 import { openInstallation } from "../../../src/main.ts";
 import { settingsFrom } from "../../../src/settings/settings.ts";
 import { ownerKey, type Server, startServer, temporaryFolder } from "../../process.ts";
@@ -44,9 +45,10 @@ export async function openWorld(databaseUrl: string | undefined): Promise<World>
   const place = await placeOf(server.url, data, installation);
   const stranger = await installation.accounts.create("stranger", "stranger@localhost");
   const strangersKey = (await installation.account.issueKey(stranger, { scopes: ["all"] })).key;
+  const services = await openServices(installation);
   const people = [
-    await settle(place, "owner", await ownerKey(data), apps, installation),
-    await settle(place, "stranger", strangersKey, apps, installation),
+    await settle(place, "owner", await ownerKey(data), apps, services),
+    await settle(place, "stranger", strangersKey, apps, services),
   ] as const;
   const kept = opened.move();
   return { server, place, people, [Symbol.asyncDispose]: () => kept.disposeAsync() };

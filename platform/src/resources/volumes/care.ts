@@ -6,16 +6,14 @@ import { type Failed, named } from "../../kernel/failed.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Log } from "../../kernel/log.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
-import type { InstanceRecords } from "../../machines/instance-records.ts";
 import type { OwnMachine } from "../../machines/own-machine.ts";
-import type { Machine } from "../../machines/place.ts";
 import { VolumeRefused, type Volumes } from "../../ports/compute/volumes.ts";
 import type { Signals } from "../../ports/signals/signals.ts";
 import { holderOf, SHARED_STORAGE } from "./model.ts";
 import type { VolumeRecords } from "./records.ts";
-import type { NetworkVolumeService, VolumeItem } from "./service.ts";
+import type { VolumeItem, VolumeUpkeep } from "./service.ts";
 
-export interface VolumeKeeperParts {
+export interface VolumeCareParts {
   records: VolumeRecords;
   machines: readonly Pick<OwnMachine, "id" | "compute">[];
   signals: Signals;
@@ -30,13 +28,13 @@ const LOOK_MS = 5000;
 const KEEP = "keep volumes";
 const TOPIC = "fleet:volumes";
 
-export class VolumeKeeper implements AsyncDisposable {
-  readonly #parts: VolumeKeeperParts;
+export class VolumeCare implements VolumeUpkeep, AsyncDisposable {
+  readonly #parts: VolumeCareParts;
   readonly #turns = new OneAtATimeEach();
   readonly #looking: Duty;
   readonly #stopListening: () => void;
 
-  constructor(parts: VolumeKeeperParts) {
+  constructor(parts: VolumeCareParts) {
     this.#parts = parts;
     const { clock, signals, failed } = parts;
     this.#looking = every(clock, { name: KEEP, everyMs: LOOK_MS }, () => this.#look(), failed);
@@ -84,7 +82,7 @@ export class VolumeKeeper implements AsyncDisposable {
   }
 
   #storageOf(machine: string | null): Volumes | undefined {
-    const isIt = ({ id, compute }: VolumeKeeperParts["machines"][number]) =>
+    const isIt = ({ id, compute }: VolumeCareParts["machines"][number]) =>
       machine === null ? compute.volumes?.shared : id === machine;
     return this.#parts.machines.find(isIt)?.compute.volumes;
   }
@@ -121,22 +119,4 @@ export class VolumeKeeper implements AsyncDisposable {
 
 function lost(id: string): never {
   throw new Error(`network volume ${id} is not where it was made: its disk or shared folder may not be mounted`);
-}
-
-interface KeepingParts extends Omit<VolumeKeeperParts, "records" | "mountedBy" | "machines"> {
-  machines?: VolumeKeeperParts["machines"];
-  volumes: NetworkVolumeService;
-  instanceRecords: InstanceRecords;
-  /** The machines of all nodes. */
-  machinesThere: () => Promise<readonly Machine[]>;
-}
-
-/** The service with those that it asks and tells. */
-export function keepVolumes(parts: KeepingParts): VolumeKeeper {
-  const { volumes, instanceRecords, machinesThere, machines = [] } = parts;
-  const mountedBy = (volume: string) => instanceRecords.mounting(volume);
-  const keeper = new VolumeKeeper({ ...parts, machines, mountedBy, records: volumes.records });
-  volumes.placedOn(machinesThere);
-  volumes.keptBy(keeper);
-  return keeper;
 }
