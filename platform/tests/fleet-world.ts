@@ -45,18 +45,25 @@ export interface FleetWorld extends World {
 export interface FleetOptions extends Omit<WorldOptions, "compute" | "machine"> {
   /** What the first endpoint is made from, or its id when it is there. */
   endpoint?: object | string;
+  /** The driver of another node on the same machine, which this one names too. */
+  beside?: FakeCompute;
   /** What the machine has and does; a name where there are several. */
   machine?: FakeOptions & { name?: string };
 }
 
-export async function setupFleet({ endpoint = {}, machine, ...options }: FleetOptions = {}): Promise<FleetWorld> {
+export async function setupFleet({
+  endpoint = {},
+  machine,
+  beside,
+  ...options
+}: FleetOptions = {}): Promise<FleetWorld> {
   let compute!: FakeCompute;
   const started: string[] = [];
   const world = await setup({
     ...options,
     machine: machine?.name,
     compute: (clock) => {
-      compute = openFakeMachine(clock, machine);
+      compute = beside?.peer() ?? openFakeMachine(clock, machine);
       noteStarts(compute, started);
       return compute;
     },

@@ -106,6 +106,8 @@ export interface WorldOptions {
   found?: Pick<World, "clock" | "random" | "queue" | "logs">;
   /** The name of its machine. */
   machine?: string;
+  /** The name of the node, where it is another one than that of its machine. */
+  nodeName?: string;
   /** When that was last switched on. */
   bootedAt?: number;
   frozenS?: number;
@@ -150,6 +152,7 @@ export async function setup({
   frozenMb,
   quotas,
   uniqueNames = true,
+  nodeName,
   resources,
   buckets,
   startsAt,
@@ -187,7 +190,7 @@ export async function setup({
     buckets,
     ...(refusesImage && { refusesImage }),
     resources: resources?.({ store, clock, random }),
-    node: { id, version: "0.0.0-test", url: () => url, workerUrl: () => url },
+    node: { id: nodeName ?? id, version: "0.0.0-test", url: () => url, workerUrl: () => url },
     ...life.parts,
   };
   const app = await createApp(parts, books, {

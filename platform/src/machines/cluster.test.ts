@@ -1,10 +1,12 @@
 /** Workers and Pods on a driver that is a cluster: it begins late, waits for room, pulls slowly, takes places back and loses boxes. */
 import { describe, expect, test } from "vitest";
-import { setupFleet } from "../../tests/fleet-world.ts";
+import { type FleetWorld, setupFleet } from "../../tests/fleet-world.ts";
 import { CPU_POD, GPU_POD, setupPods } from "../../tests/pod-world.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { FakeOptions } from "../ports/compute/fake-compute.ts";
 import { PlaceGone, StartRefused } from "../ports/compute/refusal.ts";
+import { MemoryLogs } from "../ports/logs/memory-logs.ts";
+import { MemorySignals } from "../ports/signals/memory-signals.ts";
 
 const box = (id: string): Box => ({ id, vcpu: 4, memoryMb: 65_536, diskGb: 500, gpus: [], ceilings: false });
 const gpuBox = (id: string): Box => ({
@@ -211,5 +213,53 @@ describe("a Pod", () => {
     world.compute.resize({ vcpu: 4 });
     await world.pass(8);
     expect(await world.pod(id)).toMatchObject({ status: "RUNNING" });
+  });
+});
+
+describe("a cluster that two nodes name", () => {
+  async function twoNodes() {
+    const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
+    const machine = { ...CLUSTER, name: "cluster" };
+    const first = await setupFleet({ signals, machine, nodeName: "node-a" });
+    const found = { ...first, logs: new MemoryLogs() };
+    const second = await setupFleet({
+      ...{ signals, machine, found, store: first.store, endpoint: first.endpoint, nodeName: "node-b" },
+      beside: first.compute,
+    });
+    await first.pass(6);
+    return { first, second };
+  }
+
+  const machinesOf = async (world: FleetWorld) =>
+    (await world.call("GET", "/v2/installation/machines")).json.machines as { id: string; node: string }[];
+
+  test("counts once, and one of them holds it and starts what is needed, once", async () => {
+    const { first, second } = await twoNodes();
+    for (const world of [first, second]) {
+      const roll = await world.app.machines.roll();
+      expect(roll.machines.map(({ id, boxes }) => [id, boxes.length])).toEqual([["cluster", 3]]);
+    }
+    expect(await machinesOf(second)).toMatchObject([{ id: "cluster", node: "node-a" }]);
+    const job = await second.submit();
+    await first.pass(3);
+    expect(first.started).toHaveLength(1);
+    expect((await first.running()[0]!.take())?.id).toBe(job);
+    await second[Symbol.asyncDispose]();
+    await first[Symbol.asyncDispose]();
+  });
+
+  test("is taken over when its node dies: what runs goes on, nothing is started twice, and nothing is lost", async () => {
+    const { first, second } = await twoNodes();
+    const job = await first.submit();
+    await first.pass(2);
+    const [program] = first.running();
+    expect((await program!.take())?.id).toBe(job);
+    await first.abandon();
+    await second.pass(14);
+    expect(await machinesOf(second)).toMatchObject([{ id: "cluster", node: "node-b" }]);
+    expect((await second.app.machines.roll()).machines.map(({ id }) => id)).toEqual(["cluster"]);
+    expect((await second.compute.list()).map(({ id, state }) => [id, state])).toEqual([[program!.id, "running"]]);
+    expect(await second.records()).toMatchObject([{ state: "READY", machine: "cluster" }]);
+    await second[Symbol.asyncDispose]();
   });
 });

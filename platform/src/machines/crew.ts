@@ -42,6 +42,8 @@ export interface CrewParts extends Pick<StarterParts, "ensureVolume"> {
   log: Log;
   failed: Failed;
   trades: readonly Trade[];
+  /** Whether this node holds a machine that other nodes may name too. */
+  isHeld: (machine: string) => boolean;
   /** When a process before this one last said that its machine was there; undefined when none did. */
   seenBefore: () => number | undefined;
 }
@@ -63,7 +65,7 @@ export class Crew implements AsyncDisposable {
     this.#starter = new Starter({ ...parts, compute, images: new Images({ ...parts, compute }) });
     const tools = { machine, starter: this.#starter, lines: this.#lines };
     const hire = (keeper: Keeper) => parts.trades.map((trade) => trade.handOn({ ...tools, keeper }));
-    this.keeper = new Keeper({ ...parts, compute, hire });
+    this.keeper = new Keeper({ ...parts, compute, hire, isHeld: () => parts.isHeld(machine.id) });
   }
 
   /** How far the image is that an instance waits for. */

@@ -13,7 +13,7 @@ import type { InstanceItem } from "./instances.ts";
 import type { Machines } from "./machines.ts";
 import type { OwnMachine } from "./own-machine.ts";
 
-export interface HouseParts extends BeatParts, Omit<CrewParts, "seenBefore"> {
+export interface HouseParts extends BeatParts, Omit<CrewParts, "seenBefore" | "isHeld"> {
   machines: Machines;
   own: readonly OwnMachine[];
   signals: Signals;
@@ -39,7 +39,8 @@ export class House implements AsyncDisposable {
     this.#parts = parts;
     const { own, machines, signals, toDo } = parts;
     this.#beat = new Beat(parts);
-    const crewParts = { ...parts, seenBefore: () => machines.seenBefore };
+    const isHeld = (machine: string) => machines.holds.has(machine);
+    const crewParts = { ...parts, seenBefore: () => machines.seenBefore, isHeld };
     this.#crews = new Map(own.map((machine) => [machine.id, new Crew(machine, crewParts)]));
     this.#stopListening = [
       toDo.hear((item) => this.#act(item)),
@@ -70,7 +71,7 @@ export class House implements AsyncDisposable {
   }
 
   isHere(machine: string): boolean {
-    return this.#crews.has(machine);
+    return this.#crews.has(machine) && this.#parts.machines.holds.has(machine);
   }
 
   /** How far the image is that an instance of this node waits for. */
@@ -101,6 +102,7 @@ export class House implements AsyncDisposable {
     await this.#turns.over;
     if (await this.#beat.leave(clock.now()).catch(named(failed, "leave other nodes"))) signals.emit("fleet:loads");
     await Promise.all([...this.#crews.values()].map((crew) => crew[Symbol.asyncDispose]()));
+    await this.#parts.machines.holds.release().catch(named(failed, "let go of machines"));
   }
 
   [Symbol.asyncDispose](): Promise<void> {
@@ -109,6 +111,7 @@ export class House implements AsyncDisposable {
 
   async #tick(now: number): Promise<void> {
     await this.prepared();
+    if (await this.#parts.machines.hold(now)) this.#comparedAt = Number.NEGATIVE_INFINITY;
     await this.#beat.beat(now);
     await this.#compare();
     // One that fails keeps no other from its work.
@@ -132,7 +135,7 @@ export class House implements AsyncDisposable {
 
   #act({ id, doc }: InstanceItem): void {
     if (this.#isClosed) return;
-    const crew = this.#crews.get(doc.machine ?? "");
+    const crew = this.isHere(doc.machine ?? "") ? this.#crews.get(doc.machine!) : undefined;
     if (crew) floating(crew.keeper.tend(doc.kind, id), named(this.#parts.failed, KEEPING.name));
     else if (doc.machine !== null) this.#parts.signals.emit(`fleet:${doc.machine}`);
   }

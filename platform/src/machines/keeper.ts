@@ -39,6 +39,8 @@ export interface KeeperParts {
   failed: Failed;
   /** A hand of each trade, which may ask the keeper for what they need. */
   hire: (keeper: Keeper) => readonly Hand[];
+  /** Nothing is done with what is there while another node holds the machine. */
+  isHeld: () => boolean;
   /** When a process before this one last said that its machine was there; undefined when none did. */
   seenBefore: () => number | undefined;
 }
@@ -69,6 +71,11 @@ export class Keeper {
     this.#stopWatching = parts.compute.watch((instance) => this.#noticed(instance));
   }
 
+  /** Whether this node may act on what is there. */
+  get isHeld(): boolean {
+    return this.#parts.isHeld();
+  }
+
   get isClosed(): boolean {
     return this.#closed;
   }
@@ -92,7 +99,8 @@ export class Keeper {
   }
 
   /** Brings an instance to where its record says it is, now or right after what is being done with it. */
-  tend(kind: InstanceKind, id: string): Promise<void> {
+  async tend(kind: InstanceKind, id: string): Promise<void> {
+    if (!this.isHeld) return;
     const tended = this.#tended.get(id);
     if (tended) {
       tended.again = true;
@@ -111,6 +119,8 @@ export class Keeper {
    * ended. At the start this is the recovery from whatever ended the process before.
    */
   async compare(): Promise<void> {
+    this.#recovered &&= this.isHeld;
+    if (!this.isHeld) return;
     for (const hand of this.#hands.values()) await this.#compareOf(hand);
     this.#recovered = true;
   }
@@ -140,6 +150,7 @@ export class Keeper {
 
   async removeUnknown(instance: Instance): Promise<void> {
     const { id, kind, owner } = instance;
+    if (!this.isHeld) return;
     this.#parts.log.warn({ owner, instance: id }, `a ${kind} without a record was removed`);
     await this.#parts.compute.remove(id);
     await this.#handFor(kind).removed(instance);

@@ -5,6 +5,7 @@ import type { Volumes } from "../ports/compute/volumes.ts";
 import { Collection } from "../ports/store/collection.ts";
 import type { Store } from "../ports/store/store.ts";
 import type { Drains } from "./drains.ts";
+import { Holds } from "./holds.ts";
 import { type Known, knownIn } from "./known.ts";
 import { EVERYONE, type KeptMachine, type KeptNode, machines, nodes, removeOldSightings } from "./nodes.ts";
 import type { OwnMachine } from "./own-machine.ts";
@@ -68,9 +69,12 @@ export class Machines {
   /** When the process before this one last said that the node was there; undefined when there was none. */
   seenBefore: number | undefined;
   readonly silences: Silences;
+  readonly holds: Holds;
 
   constructor(parts: MachinesParts) {
     this.#parts = parts;
+    const { node, own } = parts;
+    this.holds = new Holds({ ...parts, holder: node.id, named: own.map(({ id }) => id) });
     this.silences = new Silences(parts);
     this.#machines = new Collection(parts.store, machines);
     this.#nodes = new Collection(parts.store, nodes);
@@ -91,12 +95,22 @@ export class Machines {
     await this.#nodes.prepare();
     await removeOldSightings(store);
     this.seenBefore = (await this.#nodes.get(node.id))?.doc.seenAt;
+    await this.hold(clock.now());
     await this.look(clock.now());
+  }
+
+  /** Holds those of this node's machines that no other node holds. True when one was gained: what is there is not known yet. */
+  async hold(now: number): Promise<boolean> {
+    const gained = await this.holds.renew(now);
+    for (const machine of this.#parts.own) if (gained.includes(machine.id)) await this.#lookAt(machine, now);
+    return gained.length > 0;
   }
 
   /** Looks at this node's own machines. What has changed of them is on record for others. */
   async look(now: number): Promise<void> {
-    for (const machine of this.#parts.own) await this.#lookAt(machine, now);
+    for (const machine of this.#parts.own)
+      if (this.holds.has(machine.id)) await this.#lookAt(machine, now);
+      else this.#own.delete(machine.id);
   }
 
   /** Those that are there, of this node and of others, and the other nodes that were heard of lately. */
@@ -106,7 +120,7 @@ export class Machines {
       const draining = await this.#parts.drains.all();
       const marked = (machine: Machine): Machine =>
         draining.has(machine.id) ? { ...machine, isDraining: true } : machine;
-      const mine = [...this.#own.values()];
+      const mine = [...this.#own.values()].filter(({ id }) => this.holds.has(id));
       const roll = this.#parts.alone ? rollOf(mine) : await this.#rollOfAll(mine);
       return { ...roll, machines: roll.machines.map(marked) };
     } catch (error) {
@@ -141,7 +155,9 @@ export class Machines {
       if (silence) for (const machine of there) silent.set(machine.id, silence);
       else others.push(...there);
       if (silence?.isGone) continue;
-      const { url, seenAt, machines, loads = {} } = doc;
+      const { url, seenAt, loads = {} } = doc;
+      // Of those that several nodes name, one holds each.
+      const machines = there.map((machine) => machine.id);
       peers.push({ id, url, seenAt, isSilent: silence !== undefined, machines, loads });
       for (const [worker, at] of Object.entries(doc.activeAt)) activeAt.set(worker, at);
     }

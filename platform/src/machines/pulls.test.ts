@@ -27,7 +27,7 @@ function slowRegistry() {
 
 test("a job's wait reason has the bytes and the seconds, then the silence of the registry, then neither", async () => {
   const { registry, send, finish } = slowRegistry();
-  await using world = await setupFleet({ machine: { registry }, endpoint: { image: IMAGE } });
+  await using world = await setupFleet({ machine: { registry, can: { preparing: true } }, endpoint: { image: IMAGE } });
   const job = await world.submit();
   await world.settle();
   const reason = async () => (await world.status(job)).waitReason;
@@ -51,7 +51,7 @@ test("a job's wait reason has the bytes and the seconds, then the silence of the
 
 test("a Pod's status reason says the same", async () => {
   const { registry, send, finish } = slowRegistry();
-  await using world = await setupPods({ machine: { registry } });
+  await using world = await setupPods({ machine: { registry, can: { preparing: true } } });
   const { id } = await world.create({ ...CPU_POD, image: IMAGE });
   send(1.26 * MB, 3 * MB);
   await world.pass(5);
@@ -68,7 +68,7 @@ test("a Pod's status reason says the same", async () => {
 test("a registry that does not answer the first question is told of too", async () => {
   const { registry } = slowRegistry();
   registry.silent = true;
-  await using world = await setupFleet({ machine: { registry }, endpoint: { image: IMAGE } });
+  await using world = await setupFleet({ machine: { registry, can: { preparing: true } }, endpoint: { image: IMAGE } });
   const job = await world.submit();
   await world.settle();
   await world.pass(6);

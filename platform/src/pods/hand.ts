@@ -84,8 +84,13 @@ export class PodHand implements Hand<KeptPodInstance> {
     if (size > 0) this.#parts.log.info({ pods: size }, "Pods go on running without the server");
   }
 
+  /** Whether this node may act on what is there. */
+  get isHeld(): boolean {
+    return this.#keeper.isHeld;
+  }
+
   async own(): Promise<Map<string, PodInstance>> {
-    const own = await this.#records.ofMachine(this.#parts.machine);
+    const own = this.#keeper.isHeld ? await this.#records.ofMachine(this.#parts.machine) : [];
     return new Map(own.map((item) => [item.id, item]));
   }
 

@@ -64,7 +64,7 @@ export class PodTrade implements Trade<KeptPodInstance> {
       this.#clearedAt = nowMs;
     }
     // After what has ended meanwhile was found: that is not metered again.
-    for (const machine of this.#hands.keys()) await this.#unheard.heardAgain(machine);
+    for (const [machine, hand] of this.#hands) if (hand.isHeld) await this.#unheard.heardAgain(machine);
     for (const hand of this.#hands.values()) await hand.tick();
     if (await this.#parts.figures.measure()) await this.#idle.look();
   }

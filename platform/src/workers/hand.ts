@@ -384,7 +384,8 @@ export class WorkerHand implements Hand<KeptWorker> {
   }
 
   async own(): Promise<Map<string, WorkerItem>> {
-    return new Map((await this.#parts.records.ofMachine(this.#parts.machine)).map((worker) => [worker.id, worker]));
+    const own = this.#keeper.isHeld ? await this.#parts.records.ofMachine(this.#parts.machine) : [];
+    return new Map(own.map((worker) => [worker.id, worker]));
   }
 
   async #find(id: string): Promise<WorkerItem | undefined> {

@@ -75,10 +75,10 @@ export class FakeCompute implements Compute {
   hangsOnStop = false;
 
   /** What it has accepted and not begun, where it plays a cluster. */
-  readonly queue: FakeQueue;
+  queue: FakeQueue;
   readonly #isCluster: boolean;
   readonly #can: FakeCan;
-  readonly #linkHost: string;
+  readonly #options: FakeOptions;
   readonly #storage: FakeStorage;
   readonly #publishedPorts: PortRange;
   readonly #clock: Clock;
@@ -86,7 +86,7 @@ export class FakeCompute implements Compute {
   #devices: Devices;
   readonly #instances: Map<string, FakeInstance>;
   readonly #starting = new Map<string, Promise<Instance>>();
-  readonly #listeners = new Set<(instance: Instance) => void>();
+  #listeners = new Set<(instance: Instance) => void>();
   readonly #executions = new Executions();
   readonly #failures = new Map<Verb, Error>();
   #refusal: ((image: string, spec?: InstanceSpec) => string | undefined) | undefined;
@@ -96,11 +96,11 @@ export class FakeCompute implements Compute {
     this.#isCluster = options.isCluster ?? false;
     this.#can = { ...CAN, preparing: !this.#isCluster, ...options.can };
     const begin = (id: string, spec: InstanceSpec) => this.#begin(id, spec, this.#instances.get(id));
-    const hasEnded = (id: string) => this.#instances.has(id);
-    this.queue = new FakeQueue({ clock, begin, hasEnded, tell: (instance) => this.#tellAll(instance) });
+    const tell = (instance: Instance) => this.#tellAll(instance);
+    this.queue = new FakeQueue({ clock, begin, tell, hasEnded: (id) => this.#instances.has(id) });
     const { ownNetwork, sandbox, limits } = this.#can;
     this.facts = { ownNetwork, sandbox, limits };
-    this.#linkHost = options.linkHost ?? "127.0.0.1";
+    this.#options = options;
     this.behaviour = options.behaviour ?? (() => {});
     this.registry = options.registry ?? new FakeRegistry();
     this.#boxes = boxesOf(options.capacity);
@@ -110,7 +110,7 @@ export class FakeCompute implements Compute {
     this.#publishedPorts = options.publishedPorts ?? PUBLISHED_PORTS;
     const able = <T>(ability: Ability, made: T): T | undefined => (this.#can[ability] ? made : undefined);
     const { volumeSizes: sizes, sharedVolumes: shared, freshEnv } = this.#can;
-    this.link = able("link", { host: this.#linkHost, open: async () => {} });
+    this.link = able("link", { host: options.linkHost ?? "127.0.0.1", open: async () => {} });
     this.preparing = able("preparing", { prepare: (image, _, bringing) => this.#prepare(image, bringing) });
     this.freezing = able("freezing", { freeze: (id) => this.#freeze(id), thaw: (id) => this.#thaw(id) });
     this.again = able("again", { freshEnv, start: (id, spec) => this.#startAgain(id, spec) });
@@ -169,20 +169,24 @@ export class FakeCompute implements Compute {
       if (instance.spec.box === box) this.evict(instance.id, `box ${box} is lost`);
   }
 
+  /** The driver of another node, which names the same cluster at the same time. */
+  peer(): FakeCompute {
+    const next = this.#next({});
+    next.#listeners = this.#listeners;
+    next.queue = this.queue;
+    return next;
+  }
+
   /** The driver of the server's next process, on the same machine. */
   restarted(options: FakeOptions = {}): FakeCompute {
-    const { behaviour, registry } = this;
-    const [can, linkHost, isCluster] = [this.#can, this.#linkHost, this.#isCluster];
-    const next = new FakeCompute(
-      this.#clock,
-      {
-        ...{ capacity: this.#boxes, can, linkHost, isCluster, behaviour, registry },
-        ...{ storage: this.#storage, publishedPorts: this.#publishedPorts, ...options },
-      },
-      this.#instances,
-    );
+    const next = this.#next(options);
     next.queue.takeOver(this.queue);
     return next;
+  }
+
+  #next(options: FakeOptions): FakeCompute {
+    const now = { behaviour: this.behaviour, registry: this.registry, capacity: this.#boxes, storage: this.#storage };
+    return new FakeCompute(this.#clock, { ...this.#options, ...now, ...options }, this.#instances);
   }
 
   async capacity(): Promise<Box[]> {
