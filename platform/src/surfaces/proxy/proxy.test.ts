@@ -1,8 +1,9 @@
 /** Requests to a load-balancing endpoint: who may make them, where they go, and what comes back when all goes well. */
 import { once } from "node:events";
 import type { RequestListener } from "node:http";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { setupBalanced } from "../../../tests/balanced-world.ts";
+import { Authenticator } from "../../guards/authenticate.ts";
 
 const UNKNOWN = "aaaaaaaaaaaaaa";
 const WAIT_FOR_ANY_MS = 120_000;
@@ -288,6 +289,15 @@ describe("a hostile page in the path form", () => {
     const { status, headers } = await world.ask("GET", "/page");
     expect([status, headers.get("content-security-policy")]).toEqual([500, "sandbox allow-scripts allow-forms"]);
   });
+});
+
+test("a request in the path form is authenticated once, and its endpoint is found once", async () => {
+  await using world = await setupBalanced();
+  world.worker("w1", mirror);
+  using keys = vi.spyOn(Authenticator.prototype, "key");
+  using finds = vi.spyOn(world.services.endpoints, "ownForInvocation");
+  expect((await world.ask("GET", "/x")).status).toBe(200);
+  expect([keys.mock.calls.length, finds.mock.calls.length]).toEqual([1, 1]);
 });
 
 describe("from zero workers", () => {

@@ -9,7 +9,7 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { EndpointType, KeptEndpoint } from "../../resources/endpoints/model.ts";
-import type { EndpointService } from "../../resources/endpoints/service.ts";
+import type { EndpointItem, EndpointService } from "../../resources/endpoints/service.ts";
 import { refuseTooLarge } from "../http/body.ts";
 import { ClientGone } from "../http/gone.ts";
 import type { Pipeline } from "../http/pipeline.ts";
@@ -44,6 +44,12 @@ const LIMITS: Limits = { bodyBytes: 30 * MIB, ms: 330_000, until: "end" };
 /** An endpoint with this in its environment gets the caller's `Authorization` header too. */
 const KEEPS_AUTHORIZATION = "MILLRACE_FORWARD_AUTH";
 
+/** Who asks, and for what, where that was found out before the request is answered. */
+interface Known {
+  caller?: Caller;
+  item?: EndpointItem;
+}
+
 export class EndpointProxy implements Ahead {
   readonly #parts: ProxyParts;
   readonly #upgrades = new Upgrades();
@@ -76,27 +82,28 @@ export class EndpointProxy implements Ahead {
     this.#upgrades.close();
   }
 
-  #answering(address: Address): Answering {
-    return (request, reply) => this.#serve(address, request, reply, forward);
+  #answering(address: Address, known?: Known): Answering {
+    return (request, reply) => this.#serve(address, request, reply, forward, known);
   }
 
   #ifBalanced(type: EndpointType | undefined, address: Address, request: Request) {
     if (type !== "LOAD_BALANCER") return undefined;
-    return this.#mayKnow(address, request).then((may) => (may ? this.#answering(address) : undefined));
+    return this.#whoMayKnow(address, request).then((known) => known && this.#answering(address, known));
   }
 
   /**
    * Others must not learn that there is such an endpoint: their requests are left to the routes, and get whatever a request to one
-   * that does not exist would get there.
+   * that does not exist would get there. What is found out here is not asked for again.
    */
-  async #mayKnow({ endpoint }: Address, request: Request): Promise<boolean> {
+  async #whoMayKnow({ endpoint }: Address, request: Request): Promise<Known | undefined> {
     const { surface, endpoints } = this.#parts;
     try {
-      await endpoints.ownForInvocation(await surface.authenticate(request), endpoint);
-      return true;
+      const caller = await surface.authenticate(request);
+      return { caller, item: await endpoints.ownForInvocation(caller, endpoint) };
     } catch (error) {
-      if (isProblem(error, "unauthenticated") || isProblem(error, "not-found")) return false;
-      if (isProblem(error, "not-allowed")) return true;
+      if (isProblem(error, "unauthenticated") || isProblem(error, "not-found")) return undefined;
+      // Refused once more, where refusals are answered.
+      if (isProblem(error, "not-allowed")) return {};
       // Nobody knows whether it is there.
       throw error;
     }
@@ -106,10 +113,17 @@ export class EndpointProxy implements Ahead {
     return addressOf(url, headers.host, this.#parts.domain);
   }
 
-  #serve(address: Address, request: Request, reply: Reply, pass: (passing: Passing) => Promise<void>): Promise<Reply> {
+  #serve(
+    address: Address,
+    request: Request,
+    reply: Reply,
+    pass: (passing: Passing) => Promise<void>,
+    { caller: known, item }: Known = {},
+  ): Promise<Reply> {
     const { pipeline, surface, clock, whyNoWorker } = this.#parts;
-    return pipeline.answer(surface, request, reply, async (caller) => {
-      const endpoint = await this.#admit(caller, address);
+    const recognising = known ? { ...surface, authenticate: () => known } : surface;
+    return pipeline.answer(recognising, request, reply, async (caller) => {
+      const endpoint = await this.#admit(caller, address, item);
       refuseTooLarge(request, LIMITS.bodyBytes);
       const asking = {
         perWorker: endpoint.scaling.type === "REQUEST_COUNT" ? endpoint.scaling.requestCount : 1,
@@ -150,8 +164,8 @@ export class EndpointProxy implements Ahead {
   }
 
   /** The guards of invocation, and nothing of an endpoint to those whom they turn away. */
-  async #admit(caller: Caller, { endpoint, form }: Address): Promise<KeptEndpoint> {
-    const { doc } = await this.#parts.endpoints.ownForInvocation(caller, endpoint);
+  async #admit(caller: Caller, { endpoint, form }: Address, known?: EndpointItem): Promise<KeptEndpoint> {
+    const { doc } = known ?? (await this.#parts.endpoints.ownForInvocation(caller, endpoint));
     requireScope(caller, "serverless:invoke");
     if (doc.type === "LOAD_BALANCER") return doc;
     const where = form === "host" ? `call it at /v2/${endpoint}/run` : "it takes no WebSockets";
