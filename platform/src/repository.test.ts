@@ -1,5 +1,5 @@
 /** Rules of the repository that would otherwise be requests: each is checked on the tree, and each is shown to be able to fail. */
-import { readdirSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { libraries } from "../tests/repository-libraries.ts";
@@ -74,6 +74,22 @@ test("the tree was read", () => {
 
 test("imports point from surfaces to the kernel, never upwards", () => {
   expect(wrongDirections(files, mayImport)).toEqual([]);
+});
+
+test("the README's map has a line for each part of the platform, and for nothing else", () => {
+  const map = readFileSync(join(root, "README.md"), "utf8").matchAll(/^\| `platform\/src\/([\w.-]+)` \|/gm);
+  expect([...map].map(([, part]) => part).sort()).toEqual(Object.keys(mayImport).sort());
+});
+
+test("the arrows of CONTRIBUTING.md are those of the table: who stands below imports nobody above", () => {
+  const arrows = /`(surfaces -> [^`]*)`/.exec(readFileSync(join(root, "CONTRIBUTING.md"), "utf8"))![1]!;
+  const floors = arrows.split(" -> ").map((floor) => floor.split(", ") as (keyof typeof mayImport)[]);
+  const wrong = floors.flatMap((floor, at) => {
+    const above: string[] = floors.slice(0, at).flat();
+    return floor.flatMap((part) => mayImport[part].filter((to) => above.includes(to)).map((to) => `${part} -> ${to}`));
+  });
+  expect(floors.length).toBeGreaterThan(4);
+  expect(wrong).toEqual([]);
 });
 
 test("only main.ts and tests know an adapter", () => {
