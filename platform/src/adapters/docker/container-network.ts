@@ -7,7 +7,7 @@ import type { Log } from "../../kernel/log.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import { type PortRange, PUBLISHED_PORTS } from "../../ports/compute/publish.ts";
-import type { Isolation } from "../host/isolation.ts";
+import type { Isolation } from "../machine/isolation.ts";
 import type { Engine } from "./engine.ts";
 import { Firewall, type Wall } from "./firewall.ts";
 import { groupBridges } from "./group-networks.ts";

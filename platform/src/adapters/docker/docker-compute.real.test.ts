@@ -8,7 +8,7 @@ import { stay } from "../../kernel/clock.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
 import { type OpenedCompute, reachAt, type TestRegistry } from "../../ports/compute/conformance-world.ts";
 import { Devices } from "../../ports/compute/devices.ts";
-import { VolumeImages } from "../host/volume-images.ts";
+import { VolumeImages } from "../machine/volume-images.ts";
 import { containerName, label } from "./container.ts";
 import { EngineApi } from "./engine-api.ts";
 

@@ -23,9 +23,9 @@ import type { Link } from "../../ports/compute/link.ts";
 import type { Published, Publishing } from "../../ports/compute/publish.ts";
 import { nothingLeft } from "../../ports/compute/refusal.ts";
 import type { Metering, Stats } from "../../ports/compute/stats.ts";
-import { connectTo } from "../host/connection.ts";
-import { Isolation } from "../host/isolation.ts";
-import { VolumeFolders } from "../host/volume-folders.ts";
+import { connectTo } from "../machine/connection.ts";
+import { Isolation } from "../machine/isolation.ts";
+import { VolumeFolders } from "../machine/volume-folders.ts";
 import {
   type Container,
   type ContainerPlace,

@@ -5,8 +5,8 @@ import type { Log } from "../../kernel/log.ts";
 import type { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
-import type { Leave } from "../host/isolation.ts";
-import type { VolumeImages } from "../host/volume-images.ts";
+import type { Leave } from "../machine/isolation.ts";
+import type { VolumeImages } from "../machine/volume-images.ts";
 
 export interface DockerOptions {
   /** Where to look for the engine, see `engineAddresses`. */

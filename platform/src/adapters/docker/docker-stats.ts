@@ -3,7 +3,7 @@ import { type Clock, parseTimestamp } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
 import type { Gpu } from "../../ports/compute/compute.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
-import { GpuMeter } from "../host/gpu-meter.ts";
+import { GpuMeter } from "../machine/gpu-meter.ts";
 import { gpusOf, type Labels } from "./container.ts";
 import { type EngineApi, EngineRefused, isNotFound } from "./engine-api.ts";
 

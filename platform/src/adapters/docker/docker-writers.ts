@@ -2,7 +2,7 @@
 import { stat } from "node:fs/promises";
 import type { Clock } from "../../kernel/clock.ts";
 import type { DiskWriter, DiskWriters } from "../../ports/compute/writers.ts";
-import type { VolumeFolders } from "../host/volume-folders.ts";
+import type { VolumeFolders } from "../machine/volume-folders.ts";
 import { label, volumesOf } from "./container.ts";
 import type { Containers, Listed } from "./containers.ts";
 

@@ -2,10 +2,10 @@
 import type { Log } from "../../kernel/log.ts";
 import { type Egress, egressRules, ingressRules, publishedRules, serviceRules } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
-import { runTool } from "../host/forker.ts";
-import type { Isolation } from "../host/isolation.ts";
-import { isLink } from "../host/links.ts";
-import { find } from "../host/tools.ts";
+import { runTool } from "../machine/forker.ts";
+import type { Isolation } from "../machine/isolation.ts";
+import { isLink } from "../machine/links.ts";
+import { find } from "../machine/tools.ts";
 
 export interface Wall {
   bridge: string;

@@ -7,7 +7,7 @@ import { dockerSpec, dockerWorld, openDriver, shell } from "../../../tests/docke
 import { silentLog } from "../../kernel/log.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { bring, ended, found, linesOf } from "../../ports/compute/conformance-world.ts";
-import { runTool } from "../host/forker.ts";
+import { runTool } from "../machine/forker.ts";
 import { containerName, containerRequest, label } from "./container.ts";
 import { bridgeName, networkName } from "./network.ts";
 

@@ -10,7 +10,7 @@ import {
   type Publish,
   type Published,
 } from "../../ports/compute/publish.ts";
-import { listenersSeenBy } from "../host/listeners.ts";
+import { listenersSeenBy } from "../machine/listeners.ts";
 import { publishedOf } from "./container.ts";
 import type { Containers } from "./containers.ts";
 import { EngineRefused } from "./engine-api.ts";

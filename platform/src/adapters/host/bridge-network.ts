@@ -8,16 +8,16 @@ import { addressOf, parseSubnet, type Subnet, subnetText } from "../../kernel/su
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { type Egress, egressRules, ingressRules, publishedRules, serviceRules } from "../../ports/compute/egress.ts";
 import { type PortRange, PUBLISHED_PORTS } from "../../ports/compute/publish.ts";
-import { connectTo } from "./connection.ts";
+import { connectTo } from "../machine/connection.ts";
+import { runTool } from "../machine/forker.ts";
+import { hardwareAddressIn, isLink, linkNames } from "../machine/links.ts";
+import { listenersSeenBy } from "../machine/listeners.ts";
+import { find } from "../machine/tools.ts";
 import { Dialer } from "./dialer.ts";
-import { runTool } from "./forker.ts";
 import { GroupBridges, type GroupMember } from "./group-bridges.ts";
-import { hardwareAddressIn, isLink, linkNames } from "./links.ts";
-import { listenersSeenBy } from "./listeners.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { PublishedPorts } from "./published-ports.ts";
 import { chooseSubnet, FIRST_INSTANCE, GATEWAY, LAST_INSTANCE, routedSubnets } from "./subnet.ts";
-import { find } from "./tools.ts";
 
 const NETWORK_SCRIPT = join(import.meta.dirname, "network.sh");
 const LINK_PATIENCE_MS = 2_000;

@@ -1,6 +1,6 @@
 /** What keeps programs apart from the machine. */
-import { runTool } from "./forker.ts";
-import { find } from "./tools.ts";
+import { runTool } from "../machine/forker.ts";
+import { find } from "../machine/tools.ts";
 
 export interface Bubblewrap {
   file: string;

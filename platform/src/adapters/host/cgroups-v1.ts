@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import type { InstanceLimits } from "../../ports/compute/compute.ts";
+import { numbersIn, sendSignal } from "../machine/processes.ts";
 import {
   foldersIn,
   makeFolder,
@@ -15,7 +16,6 @@ import {
   writeIfThere,
 } from "./cgroup-files.ts";
 import { type CgroupPlace, type Cgroups, MOST_PROCESSES, numberIn, type Usage, usageFrom } from "./cgroups.ts";
-import { numbersIn, sendSignal } from "./processes.ts";
 
 const CONTROLLERS = ["memory", "cpu", "pids", "freezer"] as const;
 type Controller = (typeof CONTROLLERS)[number];

@@ -6,8 +6,8 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
+import { TOOL_ENVIRONMENT } from "../machine/tools.ts";
 import type { Answer, Ask } from "./dialer-process.ts";
-import { TOOL_ENVIRONMENT } from "./tools.ts";
 
 const PROGRAM = join(import.meta.dirname, "dialer-process.ts");
 /** Until its process ends for want of use; it takes 45 MB. */

@@ -1,6 +1,6 @@
 /** A server reduced to its driver, as a process of its own that a test can kill: starts what each line of its input says. */
 import { createInterface } from "node:readline";
-import { large } from "./forker.ts";
+import { large } from "../machine/forker.ts";
 import { HostCompute } from "./host-compute.ts";
 import { hostDefaults } from "./host-world.ts";
 

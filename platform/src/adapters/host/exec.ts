@@ -6,11 +6,11 @@ import { join } from "node:path";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import type { ExecSpec } from "../../ports/compute/execution.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
-import { Descriptors } from "./descriptors.ts";
+import { Descriptors } from "../machine/descriptors.ts";
+import { type Identity, inheritedDescriptors, isAlive, readProcess } from "../machine/processes.ts";
+import { TOOL_ENVIRONMENT } from "../machine/tools.ts";
 import { HostExecution } from "./host-execution.ts";
-import { type Identity, inheritedDescriptors, isAlive, readProcess } from "./processes.ts";
 import { dropTo, enterSandbox, environmentText, isInstanceUser, NAMESPACES, quoted } from "./sandbox.ts";
-import { TOOL_ENVIRONMENT } from "./tools.ts";
 
 /** What the programs of one driver have in common. */
 export interface ExecTools {

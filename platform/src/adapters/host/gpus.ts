@@ -1,8 +1,8 @@
 /** The GPUs of this machine, or made-up ones where there are none and any client's request should work all the same. */
 import { readdir, readFile } from "node:fs/promises";
 import type { Gpu } from "../../ports/compute/compute.ts";
-import { runTool } from "./forker.ts";
-import { find } from "./tools.ts";
+import { runTool } from "../machine/forker.ts";
+import { find } from "../machine/tools.ts";
 
 export type GpuMode = "auto" | "virtual" | "none";
 

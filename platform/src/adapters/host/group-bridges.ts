@@ -12,8 +12,8 @@ import {
   namesOf,
   RangeTaken,
 } from "../../ports/compute/groups.ts";
-import { runTool } from "./forker.ts";
-import { isLink, linkNames } from "./links.ts";
+import { runTool } from "../machine/forker.ts";
+import { isLink, linkNames } from "../machine/links.ts";
 import { chooseSubnet } from "./subnet.ts";
 
 /** What is kept of a member with its instance. */

@@ -27,6 +27,9 @@ import { checkPublish, type Publishing } from "../../ports/compute/publish.ts";
 import { nothingLeft } from "../../ports/compute/refusal.ts";
 import type { Metering } from "../../ports/compute/stats.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
+import type { Isolation } from "../machine/isolation.ts";
+import { VolumeFolders } from "../machine/volume-folders.ts";
+import type { VolumeImages } from "../machine/volume-images.ts";
 import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
 import type { Device } from "./gpus.ts";
@@ -39,12 +42,9 @@ import { factsOf, type HostParts, lacksOf, networkedOf, openParts } from "./host
 import { HostPlaces, type Starting } from "./host-places.ts";
 import { HostWriters } from "./host-writers.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
-import type { Isolation } from "./isolation.ts";
 import { type Launcher, launchedFrom } from "./launcher.ts";
 import type { InstanceNetwork } from "./network.ts";
 import type { Scratches } from "./scratches.ts";
-import { VolumeFolders } from "./volume-folders.ts";
-import type { VolumeImages } from "./volume-images.ts";
 import type { Watchdog } from "./watchdog.ts";
 
 const LOOK_MS = 2_000;

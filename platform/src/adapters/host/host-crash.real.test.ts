@@ -10,14 +10,14 @@ import { realClock, sleep, stay } from "../../kernel/clock.ts";
 import { realRandom, SeededRandom } from "../../kernel/random.ts";
 import type { InstanceKind } from "../../ports/compute/compute.ts";
 import { ended, found, linesOf, newId, reachAt, specOf } from "../../ports/compute/conformance-world.ts";
-import { runTool } from "./forker.ts";
+import { runTool } from "../machine/forker.ts";
+import { type Identity, isAlive, numbersIn, parseStat, sendSignal } from "../machine/processes.ts";
 import { LAUNCH } from "./host-instance.ts";
 import { keyOf } from "./host-options.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
 import { InstanceFolder, keptFrom } from "./instance-folder.ts";
 import { launchedFrom } from "./launcher.ts";
 import { missingForTests } from "./machine.ts";
-import { type Identity, isAlive, numbersIn, parseStat, sendSignal } from "./processes.ts";
 import { foldersBelow } from "./remains.ts";
 
 const seed = Number(process.env.MILLRACE_TEST_SEED ?? Buffer.from(realRandom.bytes(4)).readUInt32LE());

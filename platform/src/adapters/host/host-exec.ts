@@ -4,12 +4,12 @@ import { floating } from "../../kernel/floating.ts";
 import { checkExec, type ExecSpec, type Execution, Executions } from "../../ports/compute/execution.ts";
 import { APP } from "../../ports/compute/mount-paths.ts";
 import { ExecRefused } from "../../ports/compute/refusal.ts";
+import { folderIn } from "../machine/host-image.ts";
+import { find } from "../machine/tools.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { type ExecTools, execInside } from "./exec.ts";
-import { folderIn } from "./host-image.ts";
 import type { HostInstance } from "./host-instance.ts";
 import type { Launcher } from "./launcher.ts";
-import { find } from "./tools.ts";
 
 export interface HostExecParts {
   launcher: Launcher;

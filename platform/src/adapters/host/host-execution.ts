@@ -5,8 +5,8 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { checkSize, type Execution, type TerminalSize } from "../../ports/compute/execution.ts";
 import type { Exit } from "../../ports/compute/exit.ts";
+import { childrenOf, commandOf, readProcess, sendSignal } from "../machine/processes.ts";
 import { exitFrom } from "./instance-folder.ts";
-import { childrenOf, commandOf, readProcess, sendSignal } from "./processes.ts";
 
 const LOOK_AGAIN_MS = 3;
 /** After which a program that looks like the shell before it is taken for the program. */

@@ -4,8 +4,8 @@ import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { parseMounts } from "../machine/mounts.ts";
 import { checkFolderExists, type FolderRules, findFolder, MissingFolder, refusalOf } from "./host-folder.ts";
-import { parseMounts } from "./mounts.ts";
 
 interface Place extends AsyncDisposable {
   path: string;

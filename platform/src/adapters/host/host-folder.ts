@@ -3,8 +3,8 @@ import { opendir, realpath, stat } from "node:fs/promises";
 import { dirname, join, normalize } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
-import { folderIn, isInside } from "./host-image.ts";
-import { kernelMountIn } from "./mounts.ts";
+import { folderIn, isInside } from "../machine/host-image.ts";
+import { kernelMountIn } from "../machine/mounts.ts";
 
 export interface FolderRules {
   /** The data folder, of which no program may see anything. */

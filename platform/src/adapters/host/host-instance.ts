@@ -7,10 +7,6 @@ import { floating } from "../../kernel/floating.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Exit, Instance, InstanceState, Output } from "../../ports/compute/compute.ts";
 import { DISK_IS_FULL } from "../../ports/disk.ts";
-import type { Cgroups } from "./cgroups.ts";
-import { memberAddress } from "./group-bridges.ts";
-import { EXIT, type InstanceFolder, type KeptInstance } from "./instance-folder.ts";
-import { isSegment, OutputReader, parsePosition } from "./output-file.ts";
 import {
   childrenOf,
   commandOf,
@@ -22,7 +18,11 @@ import {
   sendSignal,
   withCommand,
   withVariable,
-} from "./processes.ts";
+} from "../machine/processes.ts";
+import type { Cgroups } from "./cgroups.ts";
+import { memberAddress } from "./group-bridges.ts";
+import { EXIT, type InstanceFolder, type KeptInstance } from "./instance-folder.ts";
+import { isSegment, OutputReader, parsePosition } from "./output-file.ts";
 
 const LOOK_AGAIN_MS = 3;
 /** How a program is found in the sandbox: bubblewrap is the first process there, and starts it as the second. */

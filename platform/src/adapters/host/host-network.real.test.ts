@@ -11,11 +11,11 @@ import { DriverProcess, leftWorld } from "../../../tests/driver-world.ts";
 import { realClock } from "../../kernel/clock.ts";
 import { realRandom } from "../../kernel/random.ts";
 import { ended, linesOf, newId, specOf } from "../../ports/compute/conformance-world.ts";
+import { runTool } from "../machine/forker.ts";
+import { hardwareAddressIn } from "../machine/links.ts";
 import { BridgeNetwork, bridgeName } from "./bridge-network.ts";
-import { runTool } from "./forker.ts";
 import { keyOf } from "./host-options.ts";
 import { type HostWorld, openHost } from "./host-world.ts";
-import { hardwareAddressIn } from "./links.ts";
 import { missingForTests } from "./machine.ts";
 
 const missing = await missingForTests();

@@ -3,13 +3,13 @@ import { spawnSync } from "node:child_process";
 import { describe, expect, test } from "vitest";
 import { addressOf, overlap, parseSubnet, subnetText } from "../../kernel/subnet.ts";
 import { LONGEST_LINE, StartRefused } from "../../ports/compute/compute.ts";
+import { folderIn, isInside } from "../machine/host-image.ts";
+import { parseListeners } from "../machine/listeners.ts";
+import { parseStat } from "../machine/processes.ts";
 import { ruleset } from "./bridge-network.ts";
 import { findGpus, parseCuda, parseNvidia, typeOf } from "./gpus.ts";
-import { folderIn, isInside } from "./host-image.ts";
 import { exitFrom } from "./instance-folder.ts";
-import { parseListeners } from "./listeners.ts";
 import { cutLines, parsePosition, segmentWithin, shareOf } from "./output-file.ts";
-import { parseStat } from "./processes.ts";
 import {
   environmentText,
   reachableNameServers,

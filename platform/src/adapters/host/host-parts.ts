@@ -4,20 +4,20 @@ import { dirname, join } from "node:path";
 import type { Lacks } from "../../ports/compute/abilities.ts";
 import type { Facts } from "../../ports/compute/compute.ts";
 import { SHARED_NETWORK } from "../../ports/compute/groups.ts";
+import { Isolation } from "../machine/isolation.ts";
+import { VolumeImages } from "../machine/volume-images.ts";
 import type { Cgroups } from "./cgroups.ts";
 import { cudaWith, type Device, findGpus } from "./gpus.ts";
 import { HostExec } from "./host-exec.ts";
 import type { HostInstance } from "./host-instance.ts";
 import { type HostOptions, keyOf } from "./host-options.ts";
 import { HostStats } from "./host-stats.ts";
-import { Isolation } from "./isolation.ts";
 import { Launcher } from "./launcher.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { openCgroups, thisProcess } from "./open-cgroups.ts";
 import { openNetwork } from "./open-network.ts";
 import { openReadable } from "./readable-folders.ts";
 import { DISKS, Scratches } from "./scratches.ts";
-import { VolumeImages } from "./volume-images.ts";
 import { Watchdog } from "./watchdog.ts";
 
 export interface HostParts {

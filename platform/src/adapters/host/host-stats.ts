@@ -2,12 +2,12 @@
 import { stat, statfs } from "node:fs/promises";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Stats } from "../../ports/compute/stats.ts";
+import { GpuMeter } from "../machine/gpu-meter.ts";
+import { type Identity, isAlive } from "../machine/processes.ts";
 import type { Cgroups } from "./cgroups.ts";
-import { GpuMeter } from "./gpu-meter.ts";
 import type { Device } from "./gpus.ts";
 import type { HostInstance } from "./host-instance.ts";
 import type { Launcher } from "./launcher.ts";
-import { type Identity, isAlive } from "./processes.ts";
 
 const MIB = 1_048_576;
 /** All that a program in the sandbox can write to and that is its own. */

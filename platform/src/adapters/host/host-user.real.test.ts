@@ -9,9 +9,9 @@ import { beforeEach, expect, test } from "vitest";
 import { realClock, sleep } from "../../kernel/clock.ts";
 import type { InstanceSpec } from "../../ports/compute/compute.ts";
 import { newId, specOf } from "../../ports/compute/conformance-world.ts";
+import { sendSignal } from "../machine/processes.ts";
 import { openHost } from "./host-world.ts";
 import { missingForTests } from "./machine.ts";
-import { sendSignal } from "./processes.ts";
 
 const NOBODY = 65_534;
 const missing = await missingForTests();

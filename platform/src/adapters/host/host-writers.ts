@@ -3,10 +3,10 @@ import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import type { DiskWriter, DiskWriters } from "../../ports/compute/writers.ts";
+import type { VolumeFolders } from "../machine/volume-folders.ts";
 import type { HostInstance } from "./host-instance.ts";
 import { isSegment } from "./output-file.ts";
 import type { Scratches } from "./scratches.ts";
-import type { VolumeFolders } from "./volume-folders.ts";
 
 /** What `stat` counts in. */
 const BLOCK = 512;

@@ -6,8 +6,8 @@ import { replacePrivately } from "../../kernel/private-file.ts";
 import type { Exit, InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
 import type { Published } from "../../ports/compute/publish.ts";
 import { hasRoom, isFull } from "../../ports/disk.ts";
+import { type Identity, parseStat } from "../machine/processes.ts";
 import type { GroupPlace } from "./group-bridges.ts";
-import { type Identity, parseStat } from "./processes.ts";
 
 /** A specification as it is kept. Variables are secrets; their names alone say what the program was given. */
 export interface KeptInstance {

@@ -4,16 +4,19 @@ import { rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstanceSpec, StartRefused } from "../../ports/compute/compute.ts";
 import { HOST_RESERVED } from "../../ports/compute/mount-paths.ts";
+import { removeNamed } from "../machine/descriptors.ts";
+import { start } from "../machine/forker.ts";
+import type { Isolation } from "../machine/isolation.ts";
+import { type Identity, identityOf, withCommand } from "../machine/processes.ts";
+import type { Given, Program, Started } from "../machine/start-program.ts";
+import { TOOL_ENVIRONMENT } from "../machine/tools.ts";
+import type { VolumeFolders } from "../machine/volume-folders.ts";
 import { type Bubblewrap, findBubblewrap } from "./bubblewrap.ts";
-import { removeNamed } from "./descriptors.ts";
-import { start } from "./forker.ts";
 import type { Device } from "./gpus.ts";
 import type { HostFolder } from "./host-folder.ts";
 import { LAUNCH, MARK } from "./host-instance.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
-import type { Isolation } from "./isolation.ts";
 import { plainLibrary } from "./library.ts";
-import { type Identity, identityOf, withCommand } from "./processes.ts";
 import { refusedOver, type ShownFolder } from "./readable-folders.ts";
 import {
   dropTo,
@@ -31,10 +34,7 @@ import {
 } from "./sandbox.ts";
 import type { Scratches } from "./scratches.ts";
 import { isFiltered, seccompFilter } from "./seccomp.ts";
-import type { Given, Program, Started } from "./start-program.ts";
-import { TOOL_ENVIRONMENT } from "./tools.ts";
 import { unseenProgram } from "./unseen-program.ts";
-import type { VolumeFolders } from "./volume-folders.ts";
 
 /** Descriptors that `launch.sh` hands on; `network.sh` takes 5 for itself, and `launch.sh` 9. */
 const VARIABLES_FD = 3;

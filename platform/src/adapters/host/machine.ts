@@ -1,5 +1,5 @@
 /** What tests of the host driver need of the machine. */
-import { find } from "./tools.ts";
+import { find } from "../machine/tools.ts";
 
 /** Why the whole of the driver cannot be tried here, or undefined. `npm test` installs what is missing where it may. */
 export async function missingForTests(): Promise<string | undefined> {

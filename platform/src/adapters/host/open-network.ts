@@ -3,8 +3,8 @@ import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
+import type { Isolation } from "../machine/isolation.ts";
 import { BridgeNetwork } from "./bridge-network.ts";
-import type { Isolation } from "./isolation.ts";
 import type { InstanceNetwork } from "./network.ts";
 import { SharedNetwork } from "./shared-network.ts";
 

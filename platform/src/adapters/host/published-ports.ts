@@ -1,8 +1,8 @@
 /** Ports of the machine that lead to instances on its bridge: rules of the kernel, which go on while no server runs. */
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { choosePorts, type PortRange, type Publish, type Published } from "../../ports/compute/publish.ts";
-import { runTool } from "./forker.ts";
-import { listenersSeenBy } from "./listeners.ts";
+import { runTool } from "../machine/forker.ts";
+import { listenersSeenBy } from "../machine/listeners.ts";
 
 export interface PublishedOptions {
   nft: string;

@@ -3,11 +3,11 @@ import { chmod, copyFile, mkdir, mkdtemp, realpath, rm, symlink, writeFile } fro
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { ended, linesOf, newId, specOf } from "../../ports/compute/conformance-world.ts";
-import { runTool } from "./forker.ts";
+import { runTool } from "../machine/forker.ts";
+import { find } from "../machine/tools.ts";
 import { HostCompute, type HostOptions } from "./host-compute.ts";
 import { hostDefaults, openHost } from "./host-world.ts";
 import { missingForTests } from "./machine.ts";
-import { find } from "./tools.ts";
 
 /** Not in `/tmp`, of which every program has its own. */
 const BASE = await realpath(join(import.meta.dirname, "../../../../node_modules"));

@@ -3,8 +3,8 @@ import { readdir, stat } from "node:fs/promises";
 import { normalize } from "node:path";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import { APP, SYSTEM_FOLDERS } from "../../ports/compute/mount-paths.ts";
+import { isInside } from "../machine/host-image.ts";
 import { existing, type HostFolder, refuseData, refuseDisguised, socketIn } from "./host-folder.ts";
-import { isInside } from "./host-image.ts";
 import { OURS } from "./sandbox.ts";
 
 export interface ReadableRules {

@@ -1,7 +1,7 @@
 /** Looks over the machine for what is left of an instance: for tests. */
 import { readdir, readFile, readlink } from "node:fs/promises";
 import { join } from "node:path";
-import { linkNames } from "./links.ts";
+import { linkNames } from "../machine/links.ts";
 
 /** Processes, control groups, links, mounts and files that have to do with an instance, in words. */
 export async function remainsOf(id: string, data: string): Promise<string[]> {

@@ -3,9 +3,9 @@ import { chmod, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { DISK_IS_FULL, isFull, roomIn } from "../../ports/disk.ts";
+import type { VolumeImages } from "../machine/volume-images.ts";
 import { grantedBytes } from "./disk-grant.ts";
 import type { InstanceFolder } from "./instance-folder.ts";
-import type { VolumeImages } from "./volume-images.ts";
 
 /** Beside the instances' folders; names that begin with a dot are the driver's. */
 export const DISKS = ".disks";

@@ -3,8 +3,8 @@ import { readdir, readlink } from "node:fs/promises";
 import type { Duplex } from "node:stream";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
-import { connectTo } from "./connection.ts";
-import { listenersSeenBy } from "./listeners.ts";
+import { connectTo } from "../machine/connection.ts";
+import { listenersSeenBy } from "../machine/listeners.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 
 async function socketsOf(pid: number): Promise<string[]> {

@@ -2,7 +2,7 @@
 import { access, constants, lstat, open, readlink, stat } from "node:fs/promises";
 import { basename, dirname, join, normalize, resolve } from "node:path";
 import { APP } from "../../ports/compute/mount-paths.ts";
-import { isInside } from "./host-image.ts";
+import { isInside } from "../machine/host-image.ts";
 import { ALWAYS_SHOWN, SETTING, type ShownFolder } from "./readable-folders.ts";
 import { OURS } from "./sandbox.ts";
 

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { realClock, stay } from "../../kernel/clock.ts";
-import { withGroup } from "./processes.ts";
+import { withGroup } from "../machine/processes.ts";
 import { Watchdog } from "./watchdog.ts";
 
 const SCRIPT = join(import.meta.dirname, "watchdog.sh");

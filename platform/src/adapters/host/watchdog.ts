@@ -4,8 +4,8 @@ import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
-import { isAlive, parseStat, sendSignal, withGroup } from "./processes.ts";
-import { TOOL_ENVIRONMENT } from "./tools.ts";
+import { isAlive, parseStat, sendSignal, withGroup } from "../machine/processes.ts";
+import { TOOL_ENVIRONMENT } from "../machine/tools.ts";
 
 const END_PATIENCE_MS = 5_000;
 const LOOK_AGAIN_MS = 5;
