@@ -10,7 +10,7 @@ import type { KeptWorker, WorkerState } from "../resources/workers/model.ts";
 import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, isProven } from "./brake.ts";
 import { needsOf } from "./need.ts";
 import {
-  type Crew,
+  type Headcount,
   idleTimeoutOf,
   idleTooLong,
   type ScalingPolicy,
@@ -135,10 +135,10 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
   const { workload, now } = facts;
   const byHand = startedByHand(facts);
   const policy = policyOf(facts.endpoint, byHand.length);
-  const crew = crewOf(facts, current, byHand);
-  const have = crew.starting + crew.ready;
-  const wanted = wantedWorkers(policy, workload, crew, now);
-  const thaws = thawSteps(facts, current, all, { policy, crew, wanted });
+  const headcount = headcountOf(facts, current, byHand);
+  const have = headcount.starting + headcount.ready;
+  const wanted = wantedWorkers(policy, workload, headcount, now);
+  const thaws = thawSteps(facts, current, all, { policy, headcount, wanted });
   const more = [...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
   const missing = wanted - have - thaws.length;
   const surplus = have + current.filter((worker) => isHindered(worker, facts)).length - policy.max;
@@ -165,7 +165,7 @@ function thawSteps(
   facts: Facts,
   current: readonly WorkerItem[],
   all: readonly WorkerItem[],
-  { policy, crew, wanted }: { policy: ScalingPolicy; crew: Crew; wanted: number },
+  { policy, headcount, wanted }: { policy: ScalingPolicy; headcount: Headcount; wanted: number },
 ): Step[] {
   const { endpoint, workload, shelf, called, share } = facts;
   if (facts.unpaid !== undefined) return [];
@@ -173,7 +173,7 @@ function thawSteps(
   const first = frozen.filter(({ id }) => called.includes(id));
   // Those that wait for room are not on their way, and not needed when a frozen one can take their place.
   const unplaced = current.filter(({ doc }) => doc.state === "WANTED").length;
-  const coming = { ...crew, starting: crew.starting - unplaced };
+  const coming = { ...headcount, starting: headcount.starting - unplaced };
   const needed = Math.max(wanted - coming.starting - coming.ready, unattendedJobs(policy, workload, coming));
   const count = Math.min(Math.max(needed, first.length), endpoint.workers.max - (livingOf(facts, all) - unplaced));
   const order = [...first, ...frozen.filter((worker) => !first.includes(worker))];
@@ -235,7 +235,7 @@ function isHindered(worker: WorkerItem, { now, silentSince }: Facts): boolean {
   return hindrance.kind !== "overrun" || now - hindrance.since >= STOPPING_MS;
 }
 
-function crewOf(facts: Facts, current: readonly WorkerItem[], byHand: readonly number[]): Crew {
+function headcountOf(facts: Facts, current: readonly WorkerItem[], byHand: readonly number[]): Headcount {
   const { jobsOf } = facts;
   const free = current.filter((worker) => !isHindered(worker, facts));
   const starting = free.filter(({ doc }) => STARTING.includes(doc.state)).length;

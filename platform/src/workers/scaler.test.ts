@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { SeededRandom } from "../kernel/random.ts";
 import type { Scaling } from "../resources/endpoints/model.ts";
 import {
-  type Crew,
+  type Headcount,
   type Idle,
   idleTimeoutOf,
   idleTooLong,
@@ -14,7 +14,7 @@ import {
 
 const BY_DELAY: Scaling = { type: "QUEUE_DELAY", queueDelay: 4 };
 const BY_COUNT: Scaling = { type: "REQUEST_COUNT", requestCount: 4 };
-const NOBODY: Crew = { starting: 0, ready: 0, idle: 0 };
+const NOBODY: Headcount = { starting: 0, ready: 0, idle: 0 };
 const NOTHING: Workload = { waiting: 0, lowPriorityWaiting: 0, inProgress: 0, waitingSince: [] };
 const NOW = 100_000;
 
@@ -171,7 +171,7 @@ class Trace {
   #scale(): void {
     const ready = this.#workers.filter(({ readyAt }) => readyAt <= this.#now);
     const idle = ready.flatMap(({ id, idleSince }) => (idleSince === undefined ? [] : [{ id, since: idleSince }]));
-    const crew = { starting: this.#workers.length - ready.length, ready: ready.length, idle: idle.length };
+    const headcount = { starting: this.#workers.length - ready.length, ready: ready.length, idle: idle.length };
     const workload = {
       waiting: this.#waiting.length,
       lowPriorityWaiting: 0,
@@ -180,8 +180,8 @@ class Trace {
     };
     const ends = new Set(idleTooLong(idle, this.#workers.length, this.policy, workload, this.#now));
     this.#workers = this.#workers.filter(({ id }) => !ends.has(id));
-    const wanted = wantedWorkers(this.policy, workload, crew, this.#now);
-    for (let have = crew.starting + crew.ready; have < wanted; have++) {
+    const wanted = wantedWorkers(this.policy, workload, headcount, this.#now);
+    for (let have = headcount.starting + headcount.ready; have < wanted; have++) {
       const readyAt = this.#now + this.bootS * 1000;
       this.#workers.push({ id: `w${this.starts++}`, readyAt, busyUntil: undefined, idleSince: undefined });
     }

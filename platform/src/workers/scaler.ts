@@ -1,4 +1,4 @@
-/** How many workers an endpoint should have, and which idle ones it can do without: pure decisions on queue and crew. */
+/** How many workers an endpoint should have, and which idle ones it can do without: pure decisions on queue and headcount. */
 import type { EndpointType, Scaling } from "../resources/endpoints/model.ts";
 
 export interface ScalingPolicy {
@@ -17,7 +17,7 @@ export interface Workload {
   waitingSince: readonly number[];
 }
 
-export interface Crew {
+export interface Headcount {
   /** On their way: they will take a job each as soon as they are there. */
   starting: number;
   /** Those that ask for work or have some. */
@@ -37,13 +37,13 @@ export function idleTimeoutOf(idleTimeoutS: number, scaling: Scaling, type: Endp
 export function wantedWorkers(
   { min, max, scaling }: ScalingPolicy,
   workload: Workload,
-  crew: Crew,
+  headcount: Headcount,
   now: number,
 ): number {
-  const have = crew.starting + crew.ready;
+  const have = headcount.starting + headcount.ready;
   const wanted =
     scaling.type === "QUEUE_DELAY"
-      ? have + missingForDelay(scaling.queueDelay * 1000, workload, crew, now)
+      ? have + missingForDelay(scaling.queueDelay * 1000, workload, headcount, now)
       : Math.max(have, Math.ceil((workload.waiting + workload.inProgress) / scaling.requestCount));
   return Math.min(max, Math.max(min, wanted));
 }
@@ -52,14 +52,23 @@ export function wantedWorkers(
  * The first job at zero workers gets one at once. After that, one more for every job that has waited too long and that nobody who
  * is idle or on the way will take.
  */
-function missingForDelay(delayMs: number, workload: Workload, { starting, ready, idle }: Crew, now: number): number {
+function missingForDelay(
+  delayMs: number,
+  workload: Workload,
+  { starting, ready, idle }: Headcount,
+  now: number,
+): number {
   const overdue = workload.waitingSince.filter((since) => now - since >= delayMs).length;
   const missing = Math.max(0, overdue - starting - idle);
   return workload.waiting > 0 && starting + ready === 0 ? Math.max(1, missing) : missing;
 }
 
 /** Jobs that nobody who is idle or on the way will take: reason enough to thaw a worker, long before one is started. */
-export function unattendedJobs({ scaling }: ScalingPolicy, { waiting }: Workload, { starting, idle }: Crew): number {
+export function unattendedJobs(
+  { scaling }: ScalingPolicy,
+  { waiting }: Workload,
+  { starting, idle }: Headcount,
+): number {
   return scaling.type === "QUEUE_DELAY" ? Math.max(0, waiting - starting - idle) : 0;
 }
 
