@@ -93,7 +93,7 @@ export async function serve(settings: Settings, given: Partial<Surroundings> = {
   presence?.onReturn(() => masterKeys.check());
   // Where workers are on record elsewhere, their start alone needs this disk, and says so.
   let guard: DiskGuard | undefined;
-  const refusal = () => (settings.databaseUrl ? undefined : disk.refusal) ?? guard?.refusal;
+  const refusal = () => (settings.databaseUrl ? undefined : disk.reason) ?? guard?.refusal;
   const here = await openMachine(settings, host, {
     ...parts,
     accounts: installation.accounts,

@@ -1,7 +1,9 @@
 /** Which worker a request goes to, how long it waits for one, and what the scaler is told meanwhile. */
+
 import { describe, expect, test } from "vitest";
 import { FakeClock, turn } from "../kernel/clock.ts";
 import { problem } from "../kernel/problem.ts";
+import { because } from "../kernel/reason.ts";
 import { parseAffinity } from "./affinity.ts";
 import { type Asking, Balancer, type Slot } from "./balancer.ts";
 
@@ -153,7 +155,7 @@ describe("waiting for a worker", () => {
 
   const away = problem("unavailable", "The database did not answer in time.");
   test.each([
-    ["the fleet's reason comes first", async () => "paused: max workers is 0", "paused: max workers is 0"],
+    ["the fleet's reason comes first", async () => because("paused"), "paused: max workers is 0"],
     ["that the store is away is the reason", () => Promise.reject(away), away.message],
   ])("%s", async (_, why, told) => {
     const { clock, acquire } = setup();

@@ -2,6 +2,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import type { Gone } from "../kernel/gone.ts";
 import { isProblem, type Problem, problem } from "../kernel/problem.ts";
+import type { Reason } from "../kernel/reason.ts";
 import { wait } from "../kernel/wait.ts";
 import type { Affinity } from "./affinity.ts";
 import {
@@ -44,7 +45,7 @@ export interface Asking {
   /** Whether nobody waits for the answer any more. */
   gone?: Gone;
   /** Why the endpoint has no worker, asked when it has waited for one in vain. */
-  why?: (endpoint: string) => Promise<string | undefined>;
+  why?: (endpoint: string) => Promise<Reason | undefined>;
   /** Since when it has waited, on the monotonic clock, when a worker refused it before; without it, since now. */
   since?: number;
 }
@@ -348,14 +349,15 @@ export class Balancer implements Disposable {
   }
 }
 
-async function noWorkers(group: Group, why: Promise<string | undefined> | undefined): Promise<Problem> {
+async function noWorkers(group: Group, why: Promise<Reason | undefined> | undefined): Promise<Problem> {
   const told = await why?.catch((error: unknown) => (isProblem(error, "unavailable") ? error : undefined));
   // A store that is away is why: no worker comes before it is back.
   if (isProblem(told)) return told;
-  const reason = [told, ...accounts(group)].filter(Boolean).join("; ");
+  const reason = [told?.text, ...accounts(group)].filter(Boolean).join("; ");
   const waited = `no worker was ready within ${WAIT_FOR_ANY_MS / 60_000} minutes`;
   return problem("no-capacity", `${waited}: ${reason || "none is running"}`, {
     word: "no workers available",
+    ...(told && { reason: told.code }),
   });
 }
 

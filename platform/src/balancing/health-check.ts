@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
 import { withoutPlaces } from "../kernel/places.ts";
+import { because, type Reason } from "../kernel/reason.ts";
 import { connection } from "./connection.ts";
 import {
   GIVE_UP_MS,
@@ -29,7 +30,7 @@ export interface HealthListener {
   /** It is not ready, for this reason. Told after every check that does not find it so. */
   ailing(reason: string, told: { wasReady: boolean; isOnItsWay: boolean }): void;
   /** It was not well for so long that it never will be; it is asked no more. */
-  failed(reason: string): void;
+  failed(reason: Reason): void;
 }
 
 export class HealthCheck implements Disposable {
@@ -87,7 +88,7 @@ export class HealthCheck implements Disposable {
     if (phase === "ready" && before.phase !== "ready") this.#listener.ready();
     else if (isGivenUp(this.#health, now)) {
       this[Symbol.dispose]();
-      this.#listener.failed(`not healthy for ${GIVE_UP_MS / 60_000} minutes: ${said}`);
+      this.#listener.failed(because("never-healthy", { minutes: GIVE_UP_MS / 60_000, check: said }));
     } else if (phase !== "ready") this.#listener.ailing(said, { wasReady: phase === "ailing", isOnItsWay });
   }
 }

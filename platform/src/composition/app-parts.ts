@@ -4,6 +4,7 @@ import type { Answered } from "../guards/perform.ts";
 import type { Post } from "../jobs/webhooks.ts";
 import type { Duties } from "../kernel/duties.ts";
 import { resourceId } from "../kernel/ids.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { Room } from "../kernel/room.ts";
 import type { NodeIdentity } from "../machines/machines.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
@@ -39,7 +40,7 @@ export interface AppParts extends Surroundings {
   /** The roll of background duties; made for the application where nobody else notes any. */
   duties?: Duties;
   /** Why nothing new is taken on; undefined when all is well. */
-  refusal?: () => string | undefined;
+  refusal?: () => Reason | undefined;
   /** Which images endpoints cannot have here. */
   refusesImage?: RefusesImage;
   /** What is on a volume of a machine of this node, for S3 clients. */

@@ -14,6 +14,7 @@ import { ifNotThere } from "../kernel/not-there.ts";
 import { MIB } from "../kernel/operation.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "../kernel/private-file.ts";
 import type { Random } from "../kernel/random.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { OwnMachine, Site } from "../machines/own-machine.ts";
 import { ByImage, isHostImage } from "../ports/compute/by-image.ts";
 import { doorsOf, type Egress, nameServersOf } from "../ports/compute/egress.ts";
@@ -34,7 +35,7 @@ export interface MachineParts extends Surroundings {
   accounts: Accounts;
   isOwners: IsOwners;
   /** Why nothing new is begun here. */
-  refusal: () => string | undefined;
+  refusal: () => Reason | undefined;
   opened: AsyncDisposableStack;
 }
 

@@ -113,6 +113,7 @@ const recordFields = {
   error: t.Optional(t.String({ description: "Why it failed." })),
   retries: t.Optional(count("Runs beyond the first.")),
   waitReason: t.Optional(t.String({ description: "Why a job that is IN_QUEUE waits." })),
+  waitReasonCode: t.Optional(text("The code of `waitReason`, for programs: docs/reasons.md.")),
   webhookDeliveries: t.Optional(
     t.Array(WebhookDelivery, { description: "What became of the messages about its end." }),
   ),
@@ -202,6 +203,7 @@ export const Health = t.Object(
     }),
     workers: WorkerCounts,
     waitReason: t.Optional(t.String({ description: "Why jobs wait, while some do." })),
+    waitReasonCode: t.Optional(text("The code of `waitReason`, for programs: docs/reasons.md.")),
   },
   { $id: "Health" },
 );

@@ -35,7 +35,12 @@ const DONE = {
   status: "COMPLETED",
   workerId: "s9r7nncgz75spn",
 };
-const WAITING = { id: JOB, status: "IN_QUEUE", waitReason: "all 3 workers busy (max 3)" };
+const WAITING = {
+  id: JOB,
+  status: "IN_QUEUE",
+  waitReason: "all 3 workers busy (max 3)",
+  waitReasonCode: "workers-busy",
+};
 const CHUNKS = [{ output: "hel", metrics: { stream_index: 1 } }];
 
 const idempotent = t.Object({

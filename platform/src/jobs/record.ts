@@ -1,6 +1,7 @@
 /** A job as clients read it: the stored result spliced with what the service knows, nothing read and written anew. */
 
 import { timestamp } from "../kernel/clock.ts";
+import type { Reason } from "../kernel/reason.ts";
 import { type Delivery, type Job, jobLifecycle, type Payload } from "../ports/queue/job.ts";
 import { workerOf } from "./holder.ts";
 import type { OutputLink } from "./outputs.ts";
@@ -9,7 +10,7 @@ export interface Shown {
   job: Job;
   result?: Payload;
   progress?: string;
-  waitReason?: string;
+  waitReason?: Reason;
   /** What stands in the place of an output that is too long for the record. */
   link?: OutputLink;
 }
@@ -44,11 +45,14 @@ function ownFields({ job, result, waitReason, link }: Shown): Record<string, unk
     id,
     ...(retried > 0 ? { retries: retried } : {}),
     status: state,
-    ...(waitReason === undefined ? {} : { waitReason }),
+    ...(waitReason === undefined ? {} : shownWait(waitReason)),
     ...(job.deliveries === undefined ? {} : { webhookDeliveries: job.deliveries.map(shownDelivery) }),
     ...(delayed && holder !== undefined ? { workerId: workerOf(holder) } : {}),
   };
 }
+
+/** Why it waits, for people and for programs. */
+export const shownWait = ({ text, code }: Reason) => ({ waitReason: text, waitReasonCode: code });
 
 const shownDelivery = ({ at, ...delivery }: Delivery) => ({ ...delivery, at: timestamp(at) });
 

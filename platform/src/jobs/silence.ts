@@ -1,5 +1,6 @@
 /** Silence: how long nothing was heard of a worker, and from when on that means something. */
 import { type Clock, type Timer, timestamp } from "../kernel/clock.ts";
+import { type Reason, saying } from "../kernel/reason.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 
 /** A worker is lost when nothing was heard of it for this long. */
@@ -18,15 +19,19 @@ export const isSilent = (holder: Pick<HolderState, "leftMs">): boolean => silent
 
 const seconds = (ms: number) => `${Math.round(ms / 1000)} s`;
 
-export const silenceText = (ms: number, now: number): string =>
+const silenceText = (ms: number, now: number): string =>
   `silent for ${seconds(ms)} (last heard of ${timestamp(now - ms)})`;
 
+export const silenceReason = (ms: number, now: number): Reason =>
+  saying("worker-silent", silenceText(ms, now), { seconds: Math.round(ms / 1000) });
+
 /** How many workers are silent, and for how long; undefined when none is. */
-export function silentWorkers(ms: readonly number[], now: number): string | undefined {
+export function silentWorkers(ms: readonly number[], now: number): Reason | undefined {
   if (ms.length === 0) return undefined;
   const longest = Math.max(...ms);
-  if (ms.length === 1) return `1 worker ${silenceText(longest, now)}`;
-  return `${ms.length} workers silent, the longest for ${seconds(longest)} (last heard of ${timestamp(now - longest)})`;
+  const many = `${ms.length} workers silent, the longest for ${seconds(longest)} (last heard of ${timestamp(now - longest)})`;
+  const text = ms.length === 1 ? `1 worker ${silenceText(longest, now)}` : many;
+  return saying("worker-silent", text, { workers: ms.length, seconds: Math.round(longest / 1000) });
 }
 
 /** Says again and again that a worker is alive, from the time that its question has to wait until it is answered. */

@@ -1,5 +1,5 @@
-/** Why a job waits, in one sentence: from the fleet, or else as far as the queue itself can tell. */
-import { withPlacesHidden } from "../kernel/reason.ts";
+/** Why a job waits: as the fleet says, or else as far as the queue itself can tell. */
+import { adding, because, type Reason, reworded, together, withPlacesHidden } from "../kernel/reason.ts";
 import type { Job } from "../ports/queue/job.ts";
 import type { Counts, HolderState } from "../ports/queue/queue.ts";
 import { isSilent, silentMs, silentWorkers } from "./silence.ts";
@@ -8,23 +8,25 @@ export function waitReason(
   job: Job,
   { inQueue }: Counts,
   holders: readonly HolderState[],
-  ofWorkers: string | undefined,
+  ofWorkers: Reason | undefined,
   now: number,
-): string {
-  const sentence = ofWorkers ?? whoCouldTakeIt(inQueue, holders, now);
-  return withPlacesHidden(job.reason === undefined ? sentence : `${sentence}; last attempt: ${job.reason}`);
+): Reason {
+  const reason = ofWorkers ?? whoCouldTakeIt(inQueue, holders, now);
+  return withPlacesHidden(job.reason === undefined ? reason : adding(reason, `; last attempt: ${job.reason}`));
 }
 
-function whoCouldTakeIt(inQueue: number, known: readonly HolderState[], now: number): string {
+function whoCouldTakeIt(inQueue: number, known: readonly HolderState[], now: number): Reason {
   const waiting = inQueue === 1 ? "1 job in the queue" : `${inQueue} jobs in the queue`;
   const holders = known.filter((holder) => !isSilent(holder));
   const silent = silentWorkers(known.filter(isSilent).map(silentMs), now);
-  if (holders.length === 0) return `${silent ?? "no worker is connected"} (${waiting})`;
-  const more = silent === undefined ? "" : `; ${silent}`;
-  const busy = holders.filter(({ jobs }) => jobs > 0).length;
-  if (busy === holders.length)
-    return `${holders.length === 1 ? "the only worker is" : `all ${holders.length} workers`} busy${more} (${waiting})`;
-  return `waiting for ${oneOfIdle(holders.length - busy)} to ask for it${more} (${waiting})`;
+  const found = holders.length === 0 ? (silent ?? because("no-worker")) : beside(whoHasTime(holders), silent);
+  return reworded(found, (text) => `${text} (${waiting})`);
 }
 
-export const oneOfIdle = (count: number) => (count === 1 ? "the idle worker" : `one of ${count} idle workers`);
+function whoHasTime(holders: readonly HolderState[]): Reason {
+  const busy = holders.filter(({ jobs }) => jobs > 0).length;
+  if (busy === holders.length) return because("workers-busy", { workers: busy });
+  return because("waits-for-ask", { idle: holders.length - busy });
+}
+
+const beside = (reason: Reason, silent: Reason | undefined) => (silent ? together([reason, silent], reason) : reason);

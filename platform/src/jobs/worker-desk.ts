@@ -246,7 +246,7 @@ export class WorkerDesk {
     await this.#queue.retire(worker);
   }
 
-  async unfit(call: WorkerCall, reason: string): Promise<void> {
+  async unfit(...[call, reason]: Parameters<WorkerEvents["unfit"]>): Promise<void> {
     await this.ended(call, "said that it is not fit");
     this.#events.unfit(call, reason);
   }

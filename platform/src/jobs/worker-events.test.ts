@@ -1,12 +1,14 @@
 /** What the desk tells of workers, and how a worker is let go. */
+
 import { expect, test } from "vitest";
 import { here, jobWorld, report, submission, worker } from "../../tests/engine-world.ts";
+import { because, type Reason } from "../kernel/reason.ts";
 import type { WorkerCall } from "./worker-desk.ts";
 
 async function world() {
   const told: string[] = [];
-  const tell = (what: string) => (call: WorkerCall, reason?: string) =>
-    void told.push([what, call.worker, reason].filter(Boolean).join(" "));
+  const tell = (what: string) => (call: WorkerCall, reason?: Reason) =>
+    void told.push([what, call.worker, reason?.text].filter(Boolean).join(" "));
   const events = { heard: tell("heard"), unfit: tell("unfit"), tired: tell("tired"), stuck: tell("stuck") };
   return { told, ...(await jobWorld({ events })) };
 }
@@ -30,8 +32,8 @@ test("a result that asks for a fresh worker, and a worker that is not fit, are t
   const { id } = await engine.submit(submission());
   await desk.take(w, now);
   await desk.report(w, [report(id, '{"output":1,"stopPod":true}')]);
-  await desk.unfit(w, "no memory");
-  expect(told).toEqual(["heard ep/w", "tired ep/w", "unfit ep/w no memory"]);
+  await desk.unfit(w, because("not-fit", {}, "no memory"));
+  expect(told).toEqual(["heard ep/w", "tired ep/w", "unfit ep/w not fit to work: no memory"]);
 });
 
 test("a drained worker's polls are answered at once, and it gets nothing more", async () => {

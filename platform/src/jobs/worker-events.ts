@@ -1,5 +1,7 @@
 /** What the desk hears of workers beyond their jobs, for the fleet. */
+
 import type { Gone } from "../kernel/gone.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { Admit } from "../kernel/room.ts";
 
 export interface WorkerCall {
@@ -22,7 +24,7 @@ export interface WorkerEvents {
   /** It spoke to this node for the first time, or for the first time after its thaw. */
   heard(call: WorkerCall): void;
   /** It says itself that it cannot work. */
-  unfit(call: WorkerCall, reason: string): void;
+  unfit(call: WorkerCall, reason: Reason): void;
   /** It asks to be replaced once it is done. */
   tired(call: WorkerCall): void;
   /** It was told to stop jobs a while ago and is still busy with them, and with nothing else. */
@@ -44,7 +46,7 @@ export class WorkerNews implements WorkerEvents {
     for (const listener of this.#listeners) listener.heard(call);
   }
 
-  unfit(call: WorkerCall, reason: string): void {
+  unfit(call: WorkerCall, reason: Reason): void {
     for (const listener of this.#listeners) listener.unfit(call, reason);
   }
 

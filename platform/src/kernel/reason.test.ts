@@ -2,6 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { meanings, problem } from "./problem.ts";
 import {
+  adding,
   because,
   isReasonCode,
   isStartReason,
@@ -52,8 +53,8 @@ describe("a reason", () => {
   });
 
   test("tells others nothing of what a program said, however it is wrapped", () => {
-    const ended = because("program-ended", { how: "exit 7" }, "the password is x");
-    expect(ended.text).toBe("exit 7, last lines: the password is x");
+    const ended = adding(because("program-ended", { how: "exit 7" }), ", last lines: the password is x");
+    expect(because("not-fit", {}, "the password is x")).toMatchObject({ plain: "not fit to work" });
     const loop = because("crash-loop", { cause: ended.code, failures: 3 }, ended);
     const longer = together([because("paused"), reworded(loop, (text) => `(${text})`)], loop);
     expect(longer.text).toBe("paused: max workers is 0; (crash loop: exit 7, last lines: the password is x)");

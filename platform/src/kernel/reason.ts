@@ -33,7 +33,8 @@ const catalogue = { ...worded, ...startReasons, ...refusalReasons, ...older };
 export type ReasonCode = keyof typeof catalogue;
 type Worded = typeof worded;
 export type WordedCode = keyof Worded;
-type FactsOf<C extends WordedCode> = Parameters<Worded[C]["text"]>[0];
+type FactsOf<C extends WordedCode> = OrNone<Parameters<Worded[C]["text"]>[0]>;
+type OrNone<F> = [F] extends [never] ? Record<never, never> : F;
 /** The facts that cannot be left out. */
 type Needed<F> = { [K in keyof F]-?: Record<never, never> extends Pick<F, K> ? never : K }[keyof F];
 
@@ -76,6 +77,11 @@ export function reworded({ code, text, facts, plain }: Reason, how: (text: strin
   return reasonOf(code, how(text), facts, plain === undefined ? undefined : how(plain));
 }
 
+/** The same reason, followed by what a program said. */
+export function adding(reason: Reason, words: string): Reason {
+  return reasonOf(reason.code, `${reason.text}${words}`, reason.facts, plainText(reason));
+}
+
 /** Several at once: one sentence after the other, and the code of the one that says most. */
 export function together(reasons: readonly Reason[], leading: Reason): Reason {
   const text = reasons.map((one) => one.text).join("; ");
@@ -85,7 +91,6 @@ export function together(reasons: readonly Reason[], leading: Reason): Reason {
 /** What may be told to others than its account. */
 export const plainText = ({ text, plain }: Reason): string => plain ?? text;
 
-/** For records and comparisons: the time that passes is no news. */
 export const isSameReason = (one: Reason | null | undefined, other: Reason | null | undefined): boolean =>
   one?.code === other?.code && one?.text === other?.text;
 
@@ -97,9 +102,19 @@ export const upcastReason = (kept: unknown): Reason | null =>
   typeof kept === "string" ? fromText(kept) : ((kept ?? null) as Reason | null);
 
 /** As accounts may see it, whoever recorded it and when: without the places of the server's own files. */
-export function withPlacesHidden<R extends Reason | string | null | undefined>(reason: R): R {
-  if (typeof reason === "string") return withoutPlaces(reason) as R;
+export function withPlacesHidden<R extends Reason | null | undefined>(reason: R): R {
   return (reason && reasonOf(reason.code, reason.text, reason.facts, reason.plain)) as R;
+}
+
+/** What sets a reason apart from the one before it: seconds that pass and bytes that come are no news. */
+export function newsIn({ code, facts = {} }: Reason): string {
+  const { seconds: _, bytes: _bytes, progress: _progress, ...others } = facts;
+  return JSON.stringify([code, others]);
+}
+
+/** The reason of a start that failed. What nobody foresaw, or what is no reason of a start, is a failed boot. */
+export function startReason(code: ReasonCode | undefined, text: string): Reason {
+  return reasonOf(code !== undefined && Object.hasOwn(startReasons, code) ? code : "boot-failed", text);
 }
 
 export const isReasonCode = (code: string): code is ReasonCode => Object.hasOwn(catalogue, code);

@@ -32,7 +32,7 @@ describe("a worker", () => {
     await using s = await withJob();
     s.world.compute.queue.holdFor(FULL);
     const job = await s.submit();
-    expect(await s.world.records()).toMatchObject([{ state: "PLACED", startedAt: null, reason: FULL }]);
+    expect(await s.world.records()).toMatchObject([{ state: "PLACED", startedAt: null, reason: { text: FULL } }]);
     expect((await s.world.status(job)).waitReason).toContain(FULL);
     await s.world.pass(30);
     expect(s.world.started).toEqual([]);
@@ -58,9 +58,10 @@ describe("a worker", () => {
     const job = await s.submit();
     s.world.compute.queue.refuseAll(new PlaceGone("nothing was free within 10 min"));
     await s.world.settle();
-    const reason = "no capacity: nothing was free within 10 min";
+    const text = "no capacity: nothing was free within 10 min";
+    const reason = { code: "no-capacity", text };
     expect(await s.world.records()).toMatchObject([{ state: "WANTED", machine: null, box: null, reason, keyId: null }]);
-    expect((await s.world.status(job)).waitReason).toContain(reason);
+    expect(await s.world.status(job)).toMatchObject({ waitReason: text, waitReasonCode: "no-capacity" });
     expect(await s.world.compute.list()).toEqual([]);
     s.world.compute.queue.holdFor(undefined);
     await s.world.pass(5);
@@ -75,7 +76,9 @@ describe("a worker", () => {
     await s.submit();
     s.world.compute.queue.refuseAll(new StartRefused("no such image"));
     await s.world.settle();
-    expect(await s.world.records()).toMatchObject([{ state: "FAILED", reason: "boot failed: no such image" }]);
+    expect(await s.world.records()).toMatchObject([
+      { state: "FAILED", reason: { text: "boot failed: no such image" } },
+    ]);
   });
 
   test("that waits when the server crashes is not started twice, and begins with the key that it has", async () => {

@@ -86,7 +86,7 @@ test("of several the one that wrote most is ended first, and the others only whi
   await world.look(250);
   await world.look(1000);
   expect([...world.ended.keys()]).toEqual(["most"]);
-  expect(world.guard.refusal).toBeUndefined();
+  expect(world.guard.refusal?.text).toBeUndefined();
 });
 
 test("when there is no time for that all that write are ended at once, also while an end takes long", async () => {
@@ -112,10 +112,10 @@ test("a disk that somebody else fills ends nobody who does not write, and starts
   await world.look();
   expect(await world.guard.standStill()).toBe(false);
   expect(world.ended.size).toBe(0);
-  expect(world.guard.refusal).toMatch(/^the server's disk is full: 10 MB of 100 GB are left/);
+  expect(world.guard.refusal?.text).toMatch(/^the server's disk is full: 10 MB of 100 GB are left/);
   world.fill(10 * GB);
   await world.look();
-  expect(world.guard.refusal).toBeUndefined();
+  expect(world.guard.refusal?.text).toBeUndefined();
 });
 
 test("records that find no room stop whoever wrote lately, also one that cannot write any more since the disk is full", async () => {

@@ -6,6 +6,7 @@ import { type Failed, failedTo } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
+import { type Reason, saying } from "../kernel/reason.ts";
 import type { DiskWriter, DiskWriters } from "../ports/compute/writers.ts";
 import { DISK_IS_FULL, type DiskRoom, marginOf } from "../ports/disk.ts";
 
@@ -58,8 +59,9 @@ export class DiskGuard implements AsyncDisposable {
   }
 
   /** Why nothing is started; undefined while there is room. */
-  get refusal(): string | undefined {
-    return this.#short && `${DISK_IS_FULL}: ${leftText(this.#short)}; nothing is started until there is room`;
+  get refusal(): Reason | undefined {
+    if (!this.#short) return undefined;
+    return saying("disk-full", `${DISK_IS_FULL}: ${leftText(this.#short)}; nothing is started until there is room`);
   }
 
   /**

@@ -84,7 +84,7 @@ export class House implements AsyncDisposable {
   }
 
   /** Why nothing new is begun on one of the machines here. */
-  refusal(): string | undefined {
+  refusal(): Reason | undefined {
     return this.#parts.own.map((machine) => machine.refusal?.()).find((reason) => reason !== undefined);
   }
 

@@ -3,6 +3,7 @@
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { withoutPlaces } from "../kernel/places.ts";
+import { adding, because, type Reason, reworded } from "../kernel/reason.ts";
 import { LogPace } from "../machines/log-pace.ts";
 import type { Compute, Exit } from "../ports/compute/compute.ts";
 import type { Logs } from "../ports/logs/logs.ts";
@@ -14,7 +15,7 @@ interface Following {
 }
 
 /** What the words of a program begin with in a reason. */
-export const LAST_LINES = ", last lines: ";
+const LAST_LINES = ", last lines: ";
 /** How long the last words of a program that has ended are waited for: an engine that has much to do takes seconds to give them out. */
 const LAST_WORDS_MS = 10_000;
 const READ_LINES = 40;
@@ -79,14 +80,14 @@ export class InstanceLog<T extends KeptInstance = KeptInstance> {
     this.#following.delete(id);
   }
 
-  /** How the program ended, with its last lines, for people. */
-  async ending(instance: InstanceItem<T>, how: string): Promise<string> {
+  /** How the program ended, with its last lines. */
+  async ending(instance: InstanceItem<T>, how: Reason): Promise<Reason> {
     const last = await this.#logs.read(this.#streamOf(instance), { from: { tail: READ_LINES }, source: "container" });
     const lines = last.map(({ line }) => line.trim()).filter((line) => line !== "" && !STACK_FRAME.test(line));
     const text = lines.slice(-SHOWN_LINES);
     return text.length === 0
-      ? `${how}, it wrote nothing`
-      : `${how}${LAST_LINES}${text.join(" | ").slice(-SHOWN_OF_LINES)}`;
+      ? reworded(how, (said) => `${said}, it wrote nothing`)
+      : adding(how, `${LAST_LINES}${text.join(" | ").slice(-SHOWN_OF_LINES)}`);
   }
 
   /** Its owner is gone, and with it all that was ever said about its instances. */
@@ -127,6 +128,8 @@ function positionIn(position: string | undefined, boot: string | undefined): str
 
 const lossOf = (bytes: number) =>
   `${bytes} bytes of output were dropped: they came faster than they could be read, and only so much is kept`;
+
+export const exitReason = (exit: Exit): Reason => because(exit.cause ?? "program-ended", { how: exitText(exit) });
 
 export function exitText({ code, signal, reason }: Exit): string {
   const how = code === null ? `ended by ${signal ?? "a signal"}` : `exit ${code}`;

@@ -1,5 +1,6 @@
 /** The record of every instance, whatever its kind: for whom it runs, what it has of which machine, and since when it is metered. */
-import type { Kept } from "../kernel/document.ts";
+import type { Document, Kept } from "../kernel/document.ts";
+import { type Reason, upcastReason } from "../kernel/reason.ts";
 import type { WhatOf } from "../metering/meter.ts";
 import type { Meterable, Phase, SpanKind } from "../metering/span.ts";
 import type { Item } from "../ports/store/collection.ts";
@@ -32,8 +33,8 @@ export type KeptInstance = Placing &
     devices?: readonly string[];
     /** Network volumes that it mounts. */
     volumes?: readonly string[];
-    /** Why it is where it is, in words for people. */
-    reason: string | null;
+    /** Why it is where it is. */
+    reason: Reason | null;
     /** When its machine was last not heard of: nothing is paid for from then until it is heard of again. */
     unheard?: { since: number; until: number | null };
   };
@@ -42,9 +43,20 @@ export type InstanceItem<T extends KeptInstance = KeptInstance> = Item<T>;
 
 export const instances: Kept<KeptInstance> = {
   kind: "instance",
-  v: 1,
+  v: 2,
+  upcasts: { 1: withReasons },
   listed: ({ kind, owner, machine }) => ({ kind, owner, machine: machine ?? undefined }),
 };
+
+/** Older releases kept reasons as texts alone: that of an instance, and that of what hinders a worker. */
+function withReasons(old: Document): Document {
+  const { reason, hindrance } = old as { reason?: unknown; hindrance?: { reason?: unknown } | null };
+  return {
+    ...old,
+    reason: upcastReason(reason),
+    ...(hindrance && { hindrance: { ...hindrance, reason: upcastReason(hindrance.reason) } }),
+  };
+}
 
 /** States in which nothing of an instance is left on its machine. */
 const GONE: readonly string[] = ["FAILED", "GONE", "EXITED"];

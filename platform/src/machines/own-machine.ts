@@ -1,4 +1,5 @@
 /** A machine that a node runs instances on, and what it tells them of it. */
+import type { Reason } from "../kernel/reason.ts";
 import type { Compute } from "../ports/compute/compute.ts";
 import type { Runs } from "./need.ts";
 
@@ -25,5 +26,5 @@ export interface OwnMachine {
   /** When it was last switched on, as far as that is known: what ended before did not end by itself. */
   bootedAt?: number;
   /** Why nothing new is begun here, such as a full disk; undefined when nothing is in the way. */
-  refusal?: () => string | undefined;
+  refusal?: () => Reason | undefined;
 }

@@ -1,4 +1,5 @@
 /** Machines with their boxes, and what an instance has of one. */
+import type { Reason } from "../kernel/reason.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { Runs, Share } from "./need.ts";
 
@@ -35,9 +36,9 @@ export interface Place extends Share {
   gpuCount: number;
 }
 
-/** A reason, as people read it. */
+/** Why there is no place. */
 export interface NoRoom {
-  reason: string;
+  reason: Reason;
 }
 
 /** What is free in one box. */

@@ -1,13 +1,11 @@
 /** Which box of which machine has room for an instance: GPU types and CPU flavors in the order in which its owner prefers them. */
+import { because, type Reason } from "../kernel/reason.ts";
 import type { Box } from "../ports/compute/compute.ts";
 import type { Need, Share } from "./need.ts";
 import { type Free, freeGpus, type Machine, type NoRoom, type Place } from "./place.ts";
 import { hasLeast, shareWith } from "./shares.ts";
-import { shortageOf } from "./shortage.ts";
+import { type Shortage, shortageOf } from "./shortage.ts";
 import { misfitOf } from "./terms.ts";
-
-/** How a reason begins when nothing has room. */
-export const NO_CAPACITY = "no capacity: ";
 
 /** What is free on all machines. Every place that is taken from it is no longer free for the next. */
 export class Room {
@@ -22,7 +20,7 @@ export class Room {
   take(need: Need): Place | NoRoom {
     const place = this.#find(need);
     if (place) this.reserve(place);
-    return place ?? { reason: `no capacity: ${shortageOf(need, this.#boxes)}` };
+    return place ?? { reason: because("no-capacity", { ...shortageOf(need, this.#boxes) }) };
   }
 
   /** The place of the first of these that finds one, else why the first does not. */
@@ -42,9 +40,9 @@ export class Room {
     for (const need of needs) {
       const place = this.take(need);
       if ("reason" in place) {
+        const shortage = shortageOf(need, this.#boxes);
         for (const one of places) this.release(one);
-        const found = places.length === 0 ? "" : `${places.length} of ${needs.length} would find room: `;
-        return { reason: place.reason.replace("no capacity: ", `no capacity: ${found}`) };
+        return places.length === 0 ? place : { reason: shortBeside(places.length, needs, shortage) };
       }
       places.push(place);
     }
@@ -61,7 +59,8 @@ export class Room {
     const spread = this.takeAll(needs);
     if ("reason" in spread) return spread;
     for (const place of spread) this.release(place);
-    return { reason: `no capacity: there is room for all ${needs.length}, but not on one machine` };
+    const need = `there is room for all ${needs.length}, but not on one machine`;
+    return { reason: because("no-capacity", { need, lacks: "one-machine" }) };
   }
 
   /** How many instances with this need would find room now beside each other, by the first of its choices. */
@@ -129,6 +128,10 @@ export class Room {
     return undefined;
   }
 }
+
+/** Some of them found room, and the next one did not. */
+const shortBeside = (fitting: number, needs: readonly Need[], shortage: Shortage): Reason =>
+  because("no-capacity", { ...shortage, fitting, wanted: needs.length });
 
 /** Spreads instances: a machine that dies takes as few of them along as can be. */
 function roomiest(boxes: readonly Free[], suits: (free: Free) => boolean): Free | undefined {

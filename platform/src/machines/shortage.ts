@@ -4,17 +4,26 @@ import { type Free, freeGpus } from "./place.ts";
 import { hasLeast } from "./shares.ts";
 import { misfitOf } from "./terms.ts";
 
-export function shortageOf(need: Need, boxes: readonly Free[]): string {
-  if (boxes.length === 0) return "no machine is there to run workers";
+export interface Shortage {
+  /** What is short, for programs. */
+  lacks: string;
+  need: string;
+}
+
+export function shortageOf(need: Need, boxes: readonly Free[]): Shortage {
+  if (boxes.length === 0) return { lacks: "machine", need: "no machine is there to run workers" };
   const fitting = boxes.filter((free) => misfitOf(need, free) === undefined);
-  if (fitting.length === 0) return misfitText(need, boxes);
-  return need.kind === "cpu" ? shortOfCpu(need.flavors[0]!, fitting) : shortOfGpus(need, fitting);
+  if (fitting.length === 0) return bestMisfit(need, boxes);
+  return need.kind === "cpu"
+    ? { lacks: "cpu", need: shortOfCpu(need.flavors[0]!, fitting) }
+    : { lacks: "gpu", need: shortOfGpus(need, fitting) };
 }
 
 /** Of several reasons that of the box that meets most terms: the others are about machines that were never meant. */
-function misfitText(need: Need, boxes: readonly Free[]): string {
+function bestMisfit(need: Need, boxes: readonly Free[]): Shortage {
   const misfits = boxes.map((free) => misfitOf(need, free)!);
-  return misfits.reduce((best, next) => (next.met > best.met ? next : best)).reason;
+  const { lacks, need: lack } = misfits.reduce((best, next) => (next.met > best.met ? next : best));
+  return { lacks, need: lack };
 }
 
 function shortOfGpus({ count, types }: Extract<Need, { kind: "gpu" }>, boxes: readonly Free[]): string {

@@ -1,5 +1,6 @@
 /** Which nodes, and with them which machines, are silent: as this node sees it, by its own clock. */
 import { type Clock, timestamp } from "../kernel/clock.ts";
+import { because, type Reason } from "../kernel/reason.ts";
 
 /**
  * After this long nothing that runs on the machines of a node is counted on. A node speaks every 5 s, and the others look once a
@@ -21,9 +22,9 @@ export interface Silence {
 /** Since when a machine is silent; undefined while it is heard of, and for none. */
 export type SilentSince = (machine: string | null) => number | undefined;
 
-/** As people read it. */
-export const silenceOf = (machine: string, since: number): string =>
-  `machine ${machine}, which is not heard of since ${timestamp(since)}`;
+/** Why nobody knows what runs there. */
+export const silenceOf = (machine: string, since: number): Reason =>
+  because("machine-silent", { machine, since: timestamp(since) });
 
 export class Silences {
   readonly #clock: Clock;

@@ -5,14 +5,16 @@ import type { Free } from "./place.ts";
 export interface Misfit {
   /** How many of the terms it met before this one. */
   met: number;
-  reason: string;
+  /** What it lacks, for programs, and in words. */
+  lacks: string;
+  need: string;
 }
 
 /** Why nothing with this need can be there, by the first of its terms that is not met; undefined when all are. */
 export function misfitOf(need: Need, free: Free): Misfit | undefined {
-  for (const [met, term] of TERMS.entries()) {
-    const reason = term(need, free);
-    if (reason !== undefined) return { met, reason };
+  for (const [met, [lacks, term]] of TERMS.entries()) {
+    const lack = term(need, free);
+    if (lack !== undefined) return { met, lacks, need: lack };
   }
   return undefined;
 }
@@ -28,31 +30,55 @@ const real =
   (need, free) =>
     free.box.ceilings ? undefined : term(need, free);
 
-const TERMS: readonly Term[] = [
-  (need, { machine }) =>
-    need.machine === undefined || need.machine === machine.id ? undefined : `must be on machine ${need.machine}`,
-  (_, { machine }) =>
-    machine.isDraining ? `machine ${machine.id} is being drained: nothing new starts there` : undefined,
-  ({ runs }, { machine }) =>
-    !runs || !machine.runs || machine.runs.includes(runs) ? undefined : `needs a machine that runs ${runs} images`,
-  ({ volumes }, { machine }) =>
-    !volumes || machine.volumes === "shared" || (volumes === "any" && machine.volumes)
-      ? undefined
-      : `needs a machine that mounts ${volumes === "shared" ? "the shared volumes" : "volumes"}`,
-  ({ groups }, { machine }) =>
-    !groups || machine.groups
-      ? undefined
-      : "needs a machine that gives Pods a network of their own, for `globalNetworking` and for clusters",
-  ({ dataCenters = [] }, free) =>
-    dataCenters.length === 0 || dataCenters.some((id) => standsIn(free, id))
-      ? undefined
-      : `needs a machine in ${dataCenters.join(" or ")}, not in ${free.machine.dataCenter}`,
-  real(({ kind, cuda }, { box }) =>
-    kind === "cpu" || !cuda || hasCuda(cuda, box.cuda) ? undefined : `needs ${cudaText(cuda)}, not ${box.cuda}`,
-  ),
-  real(({ diskGb: needed }, { diskGb }) =>
-    needed <= diskGb ? undefined : `needs ${needed} GB of disk, at most ${Math.max(0, diskGb)} GB free on a machine`,
-  ),
+const TERMS: readonly (readonly [lacks: string, term: Term])[] = [
+  [
+    "machine",
+    (need, { machine }) =>
+      need.machine === undefined || need.machine === machine.id ? undefined : `must be on machine ${need.machine}`,
+  ],
+  [
+    "undrained-machine",
+    (_, { machine }) =>
+      machine.isDraining ? `machine ${machine.id} is being drained: nothing new starts there` : undefined,
+  ],
+  [
+    "driver",
+    ({ runs }, { machine }) =>
+      !runs || !machine.runs || machine.runs.includes(runs) ? undefined : `needs a machine that runs ${runs} images`,
+  ],
+  [
+    "volumes",
+    ({ volumes }, { machine }) =>
+      !volumes || machine.volumes === "shared" || (volumes === "any" && machine.volumes)
+        ? undefined
+        : `needs a machine that mounts ${volumes === "shared" ? "the shared volumes" : "volumes"}`,
+  ],
+  [
+    "network",
+    ({ groups }, { machine }) =>
+      !groups || machine.groups
+        ? undefined
+        : "needs a machine that gives Pods a network of their own, for `globalNetworking` and for clusters",
+  ],
+  [
+    "data-center",
+    ({ dataCenters = [] }, free) =>
+      dataCenters.length === 0 || dataCenters.some((id) => standsIn(free, id))
+        ? undefined
+        : `needs a machine in ${dataCenters.join(" or ")}, not in ${free.machine.dataCenter}`,
+  ],
+  [
+    "cuda",
+    real(({ kind, cuda }, { box }) =>
+      kind === "cpu" || !cuda || hasCuda(cuda, box.cuda) ? undefined : `needs ${cudaText(cuda)}, not ${box.cuda}`,
+    ),
+  ],
+  [
+    "disk",
+    real(({ diskGb: needed }, { diskGb }) =>
+      needed <= diskGb ? undefined : `needs ${needed} GB of disk, at most ${Math.max(0, diskGb)} GB free on a machine`,
+    ),
+  ],
 ];
 
 /** A driver that cannot tell its CUDA is believed to suit: the program will say so where it does not. */

@@ -7,7 +7,7 @@ import { setupPods } from "../../tests/pod-world.ts";
 import { putWorker, workerDoc } from "../../tests/worker-doc.ts";
 import { HealthCheck } from "../balancing/health-check.ts";
 import { FakeClock } from "../kernel/clock.ts";
-import { because, saying, withPlacesHidden } from "../kernel/reason.ts";
+import { because, type Reason, saying, withPlacesHidden } from "../kernel/reason.ts";
 import { hideFolder } from "../kernel/tellable.ts";
 import { StartRefused } from "../ports/compute/compute.ts";
 import { exitsAfter } from "../ports/compute/fake-options.ts";
@@ -74,13 +74,13 @@ test("what a health check says of a worker that is not reached is told without t
   const clock = new FakeClock();
   const dial = () => Promise.reject(new Error(`connect EACCES ${DATA}/instances/x/socket`));
   const { promise: said, resolve } = Promise.withResolvers<string>();
-  const listener = { ready: () => {}, failed: resolve, ailing: resolve };
+  const listener = { ready: () => {}, failed: ({ text }: Reason) => resolve(text), ailing: resolve };
   using _check = new HealthCheck(clock, { dial, healthPort: 80, healthPath: "/ping" }, listener);
   expect(await said).toBe("GET /ping on port 80: connect EACCES the server's data folder");
 });
 
 describe("what was recorded earlier", () => {
-  const reason = "boot failed: cannot write /srv/an-earlier-place/disk";
+  const reason = saying("boot-failed", "boot failed: cannot write /srv/an-earlier-place/disk");
 
   test("of workers, jobs and Pods is shown without the folder", async () => {
     await using world = await setupJobs();

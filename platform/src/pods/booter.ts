@@ -1,6 +1,7 @@
 /** Boots the Pods of one machine: image, storage, key, variables, program, each on record before the next. */
 import type { Clock } from "../kernel/clock.ts";
 import type { Random } from "../kernel/random.ts";
+import { because } from "../kernel/reason.ts";
 import type { InstanceLog } from "../machines/instance-log.ts";
 import type { OwnMachine } from "../machines/own-machine.ts";
 import type { Beginning, Starter } from "../machines/starter.ts";
@@ -114,7 +115,7 @@ export class PodBooter {
       if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
       const status = podLifecycle.next(pod.doc.status, "boot");
       const ports = await this.#ports.reserve(pod, this.#avoid.get(item.id)?.ports ?? NOTHING);
-      const set = { status, reason: "its program is being started", lastStatusChange: clock.now(), ...ports };
+      const set = { status, reason: because("program-starting"), lastStatusChange: clock.now(), ...ports };
       return { set, instance: { move: "keep", set: { keyId: issued.id } } };
     });
     const instance = pod && (await podRecords.instanceOf(pod));
@@ -136,7 +137,8 @@ export class PodBooter {
     if (!cluster) return undefined;
     const { clusters, compute } = this.#parts;
     const range = await clusters.rangeOf(cluster.id);
-    if (range === undefined) throw new StartRefused(`its cluster ${cluster.id} is not there any more`);
+    if (range === undefined)
+      throw new StartRefused(`its cluster ${cluster.id} is not there any more`, { reason: "cluster-gone" });
     if (!compute.networks) throw new StartRefused(whyLacking(compute, "networks"));
     return { range, link: compute.networks.interfaceOf(image) };
   }

@@ -1,4 +1,5 @@
 /** Stops Pods that give way on machines that are being drained. Each look is safe to repeat. */
+import { because, reworded } from "../kernel/reason.ts";
 import type { Drains } from "../machines/drains.ts";
 import type { PodEndings } from "../resources/pods/endings.ts";
 import { staysFor } from "../resources/pods/leaving.ts";
@@ -27,7 +28,10 @@ export class Draining {
       const { machine, owner } = instance.doc;
       if (machine === null || !draining.has(machine)) continue;
       if (staysFor(instance, await podRecords.pods.get(owner)) === undefined)
-        await endings.stopFor(owner, `interrupted: machine ${machine} is being drained`, GRACE_MS);
+        await endings.stopFor(owner, interruptedBy(machine), GRACE_MS);
     }
   }
 }
+
+const interruptedBy = (machine: string) =>
+  reworded(because("machine-drained", { machine }), (text) => `interrupted: ${text}`);

@@ -5,10 +5,10 @@ import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
-import { tellable } from "../kernel/tellable.ts";
-import { exitText, type InstanceLog, LAST_LINES } from "../machines/instance-log.ts";
+import { because, isSameReason, plainText, type Reason, reworded, saying } from "../kernel/reason.ts";
+import { failedStart } from "../machines/failed-start.ts";
+import { exitReason, exitText, type InstanceLog } from "../machines/instance-log.ts";
 import type { Hand, Keeper } from "../machines/keeper.ts";
-import { NO_CAPACITY } from "../machines/room.ts";
 import { type Exit, type Instance, PlaceGone, StartRefused } from "../ports/compute/compute.ts";
 import type { KeptPodInstance, PodInstance } from "../resources/pods/instance.ts";
 import { type PodStatus, podLifecycle } from "../resources/pods/model.ts";
@@ -132,14 +132,15 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 
   async #cannotBegin(item: PodInstance, error: unknown): Promise<void> {
-    if (!(error instanceof PlaceGone)) return this.#fail(item, tellable(error));
-    await this.#unplace(item, `${NO_CAPACITY}${error.message}`, { againInMs: PLACE_AGAIN_MS });
+    if (!(error instanceof PlaceGone)) return this.#fail(item, failedStart(error));
+    const reason = because("no-capacity", { need: error.message, lacks: "place" });
+    await this.#unplace(item, reason, { againInMs: PLACE_AGAIN_MS });
   }
 
   /** The Pod waits for room as it did before it had some. What it stored on its machine is there when it comes back. */
-  async #unplace(item: PodInstance, reason: string, { at, againInMs = 0 }: { at?: number; againInMs?: number }) {
+  async #unplace(item: PodInstance, reason: Reason, { at, againInMs = 0 }: { at?: number; againInMs?: number }) {
     const { clock } = this.#parts;
-    this.#log.say(item, reason);
+    this.#log.say(item, reason.text);
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "unplace")) return undefined;
       const status = podLifecycle.next(pod.doc.status, "unplace");
@@ -163,7 +164,7 @@ export class PodHand implements Hand<KeptPodInstance> {
       if (instance.state === "running") await this.#revived(item, instance);
       else await this.#keeper.accepted(instance);
     } catch (error) {
-      if (!(error instanceof StartRefused)) return this.#fail(item, tellable(error));
+      if (!(error instanceof StartRefused)) return this.#fail(item, failedStart(error));
       await this.#anew(item, error);
     }
   }
@@ -231,17 +232,31 @@ export class PodHand implements Hand<KeptPodInstance> {
     const { bootedAt = Number.NEGATIVE_INFINITY } = this.#parts;
     // Programs are asked to end when their machine is switched off, and many then say that all went well.
     if (exit.at < bootedAt) return this.vanished(item, exit.at);
-    const how = exitText(exit);
-    if (exit.isLost) return this.#unplace(item, `lost its place: ${exit.reason ?? how}`, { at: exit.at });
-    if (exit.code === 0) return this.#close(item, "end", `its program ended by itself (${how})`, exit.at);
+    const how = exitReason(exit);
+    if (exit.isLost)
+      return this.#unplace(
+        item,
+        because(
+          "place-lost",
+          {},
+          reworded(how, (text) => exit.reason ?? text),
+        ),
+        { at: exit.at },
+      );
+    if (exit.code === 0) return this.#close(item, "end", because("pod-ended", { how: exitText(exit) }), exit.at);
     // A member of a cluster is started again all the same, once there is room: nobody could start it alone.
-    if (exit.isFinal && !pod.doc.cluster) return this.#fail(item, exit.reason ?? how, exit.at);
+    if (exit.isFinal && !pod.doc.cluster)
+      return this.#fail(
+        item,
+        reworded(how, (text) => exit.reason ?? text),
+        exit.at,
+      );
     const ending = await this.#log.ending(item, how);
     await this.#crashed(item, ending, exit.at);
-    this.#parts.log.warn({ pod: pod.id, reason: ending.split(LAST_LINES)[0] }, "the program of a Pod failed");
+    this.#parts.log.warn({ pod: pod.id, code: ending.code, reason: plainText(ending) }, "the program of a Pod failed");
   }
 
-  async #crashed(item: PodInstance, reason: string, at: number): Promise<void> {
+  async #crashed(item: PodInstance, reason: Reason, at: number): Promise<void> {
     const { clock } = this.#parts;
     let isOver = false;
     await this.#records.change(item.doc.owner, (pod, instance) => {
@@ -253,24 +268,30 @@ export class PodHand implements Hand<KeptPodInstance> {
       isOver = crashes === undefined;
       if (!crashes) return undefined;
       const seconds = Math.ceil((crashes.startsAgainAt - clock.now()) / 1000);
-      const text = `${reason}; starts again in ${seconds} s${isMember ? "" : ` (${crashes.count} of ${MOST_RESTARTS})`}`;
-      this.#log.say(item, `failed: ${text}`);
+      const times = isMember ? "" : ` (${crashes.count} of ${MOST_RESTARTS})`;
+      const again = reworded(reason, (text) => `${text}; starts again in ${seconds} s${times}`);
+      this.#log.say(item, `failed: ${again.text}`);
       return {
-        set: { status: "STARTING", reason: text, lastStatusChange: clock.now(), crashes },
+        set: { status: "STARTING", reason: again, lastStatusChange: clock.now(), crashes },
         // Nothing is paid for while nothing runs: its next start begins anew.
         instance: { move: "crash", set: { startedAt: null }, metered: { at } },
       };
     });
-    if (isOver) await this.#fail(item, `crash loop: ${reason}; started ${MOST_RESTARTS} times again`);
+    if (!isOver) return;
+    const loop = because("crash-loop", { cause: reason.code, failures: MOST_RESTARTS }, reason);
+    await this.#fail(
+      item,
+      reworded(loop, (text) => `${text}; started ${MOST_RESTARTS} times again`),
+    );
   }
 
-  async #fail(item: PodInstance, reason: string, at?: number): Promise<void> {
-    this.#log.say(item, `failed: ${reason}`);
+  async #fail(item: PodInstance, reason: Reason, at?: number): Promise<void> {
+    this.#log.say(item, `failed: ${reason.text}`);
     await this.#close(item, "fail", reason, at);
   }
 
   /** The Pod has an end for now, and its place is given back. */
-  async #close(item: PodInstance, move: "end" | "fail", reason: string, at?: number): Promise<void> {
+  async #close(item: PodInstance, move: "end" | "fail", reason: Reason, at?: number): Promise<void> {
     const { clock } = this.#parts;
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, move)) return undefined;
@@ -281,8 +302,8 @@ export class PodHand implements Hand<KeptPodInstance> {
     this.#again(item.id);
   }
 
-  async #waitFor(pod: PodItem, reason: string): Promise<void> {
-    if (pod.doc.reason === reason) return;
+  async #waitFor(pod: PodItem, reason: Reason): Promise<void> {
+    if (isSameReason(pod.doc.reason, reason)) return;
     await this.#records.change(pod.id, ({ doc }) =>
       doc.instance === pod.doc.instance ? { set: { reason } } : undefined,
     );
@@ -295,7 +316,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     const at = await this.#keeper.end(item.id, item.doc.graceMs ?? STOP_GRACE_MS);
     await compute.remove(item.id);
     await this.#log.ended(item);
-    if (pod) this.#log.say(item, `ended: ${pod.doc.reason ?? "it is not wanted any more"}`);
+    if (pod) this.#log.say(item, `ended: ${(pod.doc.reason ?? because("unwanted")).text}`);
     if (!pod || pod.doc.instance === null) await podKeys.removeOf(item.doc.owner);
     await this.#records.instances.remove(item.id, { at });
     this.forget(item.id);
@@ -313,7 +334,7 @@ export class PodHand implements Hand<KeptPodInstance> {
 
   async waits(item: PodInstance, reason: string): Promise<void> {
     const pod = await this.#records.pods.get(item.doc.owner);
-    if (pod?.doc.instance === item.id) await this.#waitFor(pod, reason);
+    if (pod?.doc.instance === item.id) await this.#waitFor(pod, saying("driver-waits", reason));
   }
 
   async adopt(item: PodInstance, instance: Instance): Promise<void> {
@@ -331,7 +352,7 @@ export class PodHand implements Hand<KeptPodInstance> {
   async vanished(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
     const { clock } = this.#parts;
     if (item.doc.state !== "RUNNING") return this.#again(item.id);
-    const reason = "its machine was away, or its program was ended from outside; it is started again";
+    const reason = because("machine-was-away");
     await this.#records.change(item.doc.owner, (pod, instance) => {
       if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
       const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() };
@@ -339,7 +360,7 @@ export class PodHand implements Hand<KeptPodInstance> {
       // Nothing is paid for while nobody knows that it runs: its next start begins anew.
       return { set, instance: { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } };
     });
-    this.#log.say(item, reason);
+    this.#log.say(item, reason.text);
     this.#again(item.id);
   }
 

@@ -1,5 +1,7 @@
 /** Stops Pods that nobody has used for as long as their owner allows. */
+
 import type { Clock } from "../kernel/clock.ts";
+import { because } from "../kernel/reason.ts";
 import type { PodEndings } from "../resources/pods/endings.ts";
 import type { PodInstance } from "../resources/pods/instance.ts";
 import type { PodItem, PodRecords } from "../resources/pods/records.ts";
@@ -40,10 +42,6 @@ export class IdleStop {
     if (usedAt === undefined || doc.idleTimeout === null || doc.locked) return;
     const lastAt = Math.max(usedAt, portUsedAt?.(id) ?? 0);
     if (clock.now() - lastAt < doc.idleTimeout * 1000) return;
-    await endings.stopFor(
-      id,
-      `stopped: no use of CPU, GPU, HTTP ports or terminals for ${doc.idleTimeout} s`,
-      GRACE_MS,
-    );
+    await endings.stopFor(id, because("idle-stopped", { seconds: doc.idleTimeout! }), GRACE_MS);
   }
 }

@@ -6,6 +6,7 @@ import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
+import { isSameReason } from "../kernel/reason.ts";
 import type { House } from "../machines/house.ts";
 import type { InstanceItem } from "../machines/instances.ts";
 import type { SilentSince } from "../machines/silences.ts";
@@ -98,7 +99,7 @@ export class Pods implements AsyncDisposable {
     if (!placed) return;
     if (!("reason" in placed)) return this.#parts.toDo.ring(placed);
     const { reason } = placed;
-    if (reason === pod.doc.reason) return;
+    if (isSameReason(reason, pod.doc.reason)) return;
     await this.#parts.podRecords.change(pod.id, ({ doc }) =>
       doc.status === "PROVISIONING" && doc.instance === null ? { set: { reason } } : undefined,
     );

@@ -1,5 +1,5 @@
 /** Pods that are to be stopped or terminated at a time that their owner gave. */
-
+import { because } from "../kernel/reason.ts";
 import type { PodEndings } from "../resources/pods/endings.ts";
 import type { PodRecords } from "../resources/pods/records.ts";
 
@@ -17,7 +17,7 @@ export class Timers {
   async act(now: number): Promise<void> {
     for await (const { id, doc } of this.#records.pods.all({ key: { name: "timed", value: "yes" } })) {
       const { terminateAfter, stopAfter, locked } = doc;
-      if (terminateAfter !== null && terminateAfter <= now) await this.#endings.terminate(id, "its time was over");
+      if (terminateAfter !== null && terminateAfter <= now) await this.#endings.terminate(id, because("time-over"));
       // One that is locked stays until it is not.
       else if (stopAfter !== null && stopAfter <= now && !locked) await this.#stop(id);
     }
@@ -25,7 +25,7 @@ export class Timers {
 
   /** The time is used up: a start afterwards is for good. */
   async #stop(id: string): Promise<void> {
-    await this.#endings.stopFor(id, "stopped at the time that its owner gave", GRACE_MS);
+    await this.#endings.stopFor(id, because("stop-time-reached"), GRACE_MS);
     await this.#records.change(id, ({ doc }) => (doc.stopAfter === null ? undefined : { set: { stopAfter: null } }));
   }
 }

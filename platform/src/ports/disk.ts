@@ -8,6 +8,7 @@ import { type Clock, sleep } from "../kernel/clock.ts";
 import { type Failed, failedTo } from "../kernel/failed.ts";
 import type { Log } from "../kernel/log.ts";
 import type { Random } from "../kernel/random.ts";
+import { type Reason, saying } from "../kernel/reason.ts";
 
 /** `database or disk is full`, as SQLite says it. */
 const SQLITE_FULL = 13;
@@ -149,6 +150,12 @@ export class DataDisk implements Disk, AsyncDisposable {
   get refusal(): string | undefined {
     if (this.#isGone) return FOLDER_IS_GONE;
     return this.#isHeld && !this.#releasing ? undefined : DISK_IS_FULL;
+  }
+
+  /** The same, for those who wait until it can. */
+  get reason(): Reason | undefined {
+    const { refusal } = this;
+    return refusal === undefined ? undefined : saying(this.#isGone ? "data-folder-gone" : "disk-full", refusal);
   }
 
   /** From now on programs are stopped before the last room is given to records: they would take it first. */

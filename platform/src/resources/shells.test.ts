@@ -105,7 +105,7 @@ test("so does a worker that is frozen, and one that waits for room", async () =>
     shells.find(callerIn(world), { endpoint: world.endpoint, worker }).catch((error) => [error.code, error.detail]);
   const all = await world.services.workerRecords.all();
   const waits = all.find(({ doc }) => doc.state === "WANTED")!;
-  expect(await why(waits.id)).toEqual(["wrong-state", `Worker ${waits.id} is WANTED: ${waits.doc.reason}.`]);
+  expect(await why(waits.id)).toEqual(["wrong-state", `Worker ${waits.id} is WANTED: ${waits.doc.reason!.text}.`]);
   const runs = all.find(({ id }) => id !== waits.id)!;
   const ready = (await world.services.workerRecords.move(runs, "answer"))!;
   await world.services.workerRecords.move(ready, "freeze");

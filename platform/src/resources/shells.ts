@@ -1,6 +1,8 @@
 /** Programs that people run in their Pods and workers, wherever those are: on a machine of this node, or of another one. */
+
 import type { Caller } from "../kernel/caller.ts";
 import { isProblem, type Problem, problem } from "../kernel/problem.ts";
+import type { Reason } from "../kernel/reason.ts";
 import { phaseOf } from "../machines/instances.ts";
 import type { InstanceSite, OwnExecutions } from "../machines/own-executions.ts";
 import { checkExec, type ExecSpec, type Execution } from "../ports/compute/execution.ts";
@@ -113,8 +115,8 @@ export function reasonOf({ code, reason }: Exit, [program]: readonly string[]): 
 
 const nameOf = (place: ShellPlace) => ("pod" in place ? `Pod ${place.pod}` : `Worker ${place.worker}`);
 
-function notRunning(place: ShellPlace, state: string, reason: string | null): Problem {
-  return problem("wrong-state", `${nameOf(place)} is ${state}${reason === null ? "" : `: ${reason}`}.`, {
+function notRunning(place: ShellPlace, state: string, reason: Reason | null): Problem {
+  return problem("wrong-state", `${nameOf(place)} is ${state}${reason === null ? "" : `: ${reason.text}`}.`, {
     reason: "not-running",
   });
 }

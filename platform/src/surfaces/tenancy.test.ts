@@ -1,4 +1,5 @@
 /** Two accounts: a walk over every route with the ids of the one and the keys of the other, which must find nothing. */
+
 import { describe, expect, test } from "vitest";
 import { type BalancedWorld, setupBalanced } from "../../tests/balanced-world.ts";
 import { putCluster } from "../../tests/cluster-doc.ts";
@@ -8,6 +9,7 @@ import { putWorker, workerDoc } from "../../tests/worker-doc.ts";
 import type { Answer } from "../../tests/world.ts";
 import { operations } from "../contract.ts";
 import type { Operation } from "../kernel/operation.ts";
+import { saying } from "../kernel/reason.ts";
 import { workerLog } from "../resources/workers/model.ts";
 import { restV1Operations } from "./rest-v1/operations.ts";
 
@@ -167,7 +169,7 @@ async function setup() {
 /** A worker with a record and a log. */
 async function makeWorker(world: BalancedWorld, endpoint: string): Promise<string> {
   const id = "thisisaworker1";
-  const doc = workerDoc({ owner: endpoint, image: PRIVATE, reason: PRIVATE });
+  const doc = workerDoc({ owner: endpoint, image: PRIVATE, reason: saying("program-ended", PRIVATE) });
   const { account } = world.owner;
   await putWorker(world.services.workerRecords, { id, account, createdAt: 0, doc });
   world.logs.append(workerLog(endpoint, id), [{ source: "container", ts: 1, line: PRIVATE }]);

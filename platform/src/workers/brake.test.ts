@@ -1,5 +1,7 @@
 /** How fast a release that keeps failing is started again. */
+
 import { expect, test } from "vitest";
+import { because, type Reason, saying } from "../kernel/reason.ts";
 import { brakeOf, FAILURES_THAT_COUNT, type Failure } from "./brake.ts";
 
 /** Failures as they come when every start fails at once, for so many minutes. */
@@ -9,7 +11,7 @@ function startsOver(minutes: number): number[] {
   for (let now = 0; now < minutes * 60_000; now += 100) {
     if ((brakeOf(failures)?.until ?? 0) > now) continue;
     starts.push(now);
-    failures = [...failures, { at: now, reason: "exit 7" }].slice(-FAILURES_THAT_COUNT);
+    failures = [...failures, { at: now, reason: saying("program-ended", "exit 7") }].slice(-FAILURES_THAT_COUNT);
   }
   return starts;
 }
@@ -30,14 +32,15 @@ test("a loop that never ends costs one start a minute", () => {
 
 test("the newest failure gives the reason", () => {
   const failures = [
-    { at: 5, reason: "new" },
-    { at: 1, reason: "old" },
+    { at: 5, reason: saying("program-ended", "new") },
+    { at: 1, reason: saying("program-ended", "old") },
   ];
-  expect(brakeOf(failures)).toEqual({ until: 2005, failures: 2, reason: "new" });
+  expect(brakeOf(failures)).toEqual({ until: 2005, failures: 2, reason: failures[0]!.reason });
 });
 
 test("a full disk brakes nothing for longer than a moment, however often it stood in the way", () => {
-  const reason = "could not be started: the server's disk is full";
-  const failures = Array.from({ length: 8 }, (_, n) => ({ at: n * 1000, reason }));
-  expect(brakeOf(failures)?.until).toBe(8000);
+  const untilWith = (reason: Reason) => brakeOf(Array.from({ length: 8 }, (_, n) => ({ at: n * 1000, reason })))?.until;
+  expect(untilWith(saying("disk-full", "any words"))).toBe(8000);
+  expect(untilWith(because("filled-disk", { how: "any words" }))).toBe(8000);
+  expect(untilWith(saying("program-ended", "the server's disk is full"))).toBe(7000 + 60_000);
 });

@@ -12,6 +12,7 @@ import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
 import { OneAtATime } from "../kernel/one-at-a-time.ts";
 import type { Random } from "../kernel/random.ts";
+import { because, type Reason } from "../kernel/reason.ts";
 import type { House } from "../machines/house.ts";
 import type { InstanceItem } from "../machines/instances.ts";
 import type { Machines } from "../machines/machines.ts";
@@ -134,7 +135,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     this.#background(this.#parts.trade.answered(workerOf(worker)));
   }
 
-  unfit({ worker }: WorkerCall, reason: string): void {
+  unfit({ worker }: WorkerCall, reason: Reason): void {
     this.#background(this.#parts.trade.giveUp(workerOf(worker), reason));
   }
 
@@ -143,11 +144,11 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
     const id = workerOf(call.worker);
     const { desk, records } = this.#parts;
     if (records.instances.isRemembered(id)) this.#background(desk.drain(call).then(() => {}));
-    this.#background(this.#planner.drain(id, "its handler asked for a fresh worker"));
+    this.#background(this.#planner.drain(id, because("refresh-asked")));
   }
 
   stuck({ worker }: WorkerCall): void {
-    this.#background(this.#planner.drain(workerOf(worker), "it does not stop a job that is no longer its own"));
+    this.#background(this.#planner.drain(workerOf(worker), because("does-not-stop")));
   }
 
   #wanted(endpoint: string): void {
@@ -168,21 +169,21 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   /** Why a job of this endpoint waits, when workers are the reason. */
-  async waitSentence(
+  async waitReason(
     endpoint: string,
     holders: readonly HolderState[],
     onlyLowPriority: boolean,
-  ): Promise<string | undefined> {
+  ): Promise<Reason | undefined> {
     const item = await this.#parts.endpoints.find(endpoint);
     const workers = await this.#parts.records.ofEndpoint(endpoint);
-    return item && this.#reasons.sentence(item, workers, jobsOf(holders), onlyLowPriority);
+    return item && this.#reasons.of(item, workers, jobsOf(holders), onlyLowPriority);
   }
 
   /** Why a request to a load-balancing endpoint finds no worker. */
-  async whyNoWorker(id: string): Promise<string | undefined> {
+  async whyNoWorker(id: string): Promise<Reason | undefined> {
     const endpoint = await this.#parts.endpoints.find(id);
     const workers = await this.#parts.records.ofEndpoint(id);
-    return endpoint && this.#reasons.sentence(endpoint, workers, new Map(), false);
+    return endpoint && this.#reasons.of(endpoint, workers, new Map(), false);
   }
 
   /** Nothing new is planned. Workers end with the house that keeps them. */
@@ -278,7 +279,7 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
         // Where nodes do not know of each other's idle workers, the tick decides whether a job needs one more.
         isThawable: this.#parts.alone && isThawable(endpoint.doc, own),
       });
-      this.#reasons.say(endpoint.id, isWaiting ? this.#reasons.sentence(endpoint, own, live, onlyLow) : undefined);
+      this.#reasons.say(endpoint.id, isWaiting ? this.#reasons.of(endpoint, own, live, onlyLow) : undefined);
     }
   }
 

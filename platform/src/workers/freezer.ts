@@ -3,6 +3,7 @@
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { floating } from "../kernel/floating.ts";
+import { because, type Reason, reworded, saying } from "../kernel/reason.ts";
 import { tellable } from "../kernel/tellable.ts";
 import { whyLacking } from "../ports/compute/abilities.ts";
 import type { Compute, InstanceState } from "../ports/compute/compute.ts";
@@ -24,7 +25,14 @@ export interface FreezerParts {
 }
 
 /** The program stands still and cannot be made to go on. */
-export class CannotThaw extends Error {}
+export class CannotThaw extends Error {
+  readonly reason: Reason;
+
+  constructor(reason: Reason, options: ErrorOptions) {
+    super(reason.text, options);
+    this.reason = reason;
+  }
+}
 
 /** A worker that has neither asked for work nor been found well so long after its thaw never will. */
 const THAW_LIMIT_MS = 10_000;
@@ -88,10 +96,10 @@ export class Freezer {
   }
 
   /** Why it is to be ended, when it was thawed and does not come to itself. */
-  overdue(id: string): string | undefined {
+  overdue(id: string): Reason | undefined {
     const wentOnAtMs = this.#thawed.get(id)?.wentOnAtMs;
     const isOverdue = wentOnAtMs !== undefined && this.#parts.clock.monotonic() - wentOnAtMs >= THAW_LIMIT_MS;
-    return isOverdue ? `not heard of within ${THAW_LIMIT_MS / 1000} s of its thaw` : undefined;
+    return isOverdue ? because("thaw-failed", { seconds: THAW_LIMIT_MS / 1000 }) : undefined;
   }
 
   async #freeze(worker: WorkerItem): Promise<void> {
@@ -103,7 +111,8 @@ export class Freezer {
         this.#measureLater(worker);
       } else await this.#recordThaw(worker);
     } catch (error) {
-      const reason = `${worker.doc.reason}, and could not be frozen: ${tellable(error)}`;
+      const idle = worker.doc.reason ?? because("unwanted");
+      const reason = reworded(idle, (text) => `${text}, and could not be frozen: ${tellable(error)}`);
       await records.move(worker, "drain", { reason });
     }
     // A job that came meanwhile passed it by.
@@ -143,7 +152,7 @@ export class Freezer {
     this.#thawed.set(worker.id, { atMs: clock.monotonic(), frozenMs: now - (worker.doc.frozenAt ?? now) });
     desk.withheld.thaw(callOf(worker));
     await compute.freezing?.thaw(worker.id).catch((error: Error) => {
-      throw new CannotThaw(`could not be thawed: ${tellable(error)}`, { cause: error });
+      throw new CannotThaw(because("thaw-failed", {}, saying("thaw-failed", tellable(error))), { cause: error });
     });
     this.#frozen.delete(worker.id);
     // Its time begins here: an engine that has much to do takes seconds to let it go on.

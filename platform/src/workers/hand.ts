@@ -7,11 +7,11 @@ import { sleep } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
 import type { Log } from "../kernel/log.ts";
-import { tellable } from "../kernel/tellable.ts";
-import { exitText } from "../machines/instance-log.ts";
+import { because, isSameReason, plainText, type Reason, reworded, saying } from "../kernel/reason.ts";
+import { failedStart } from "../machines/failed-start.ts";
+import { exitReason, exitText } from "../machines/instance-log.ts";
 import { NOWHERE } from "../machines/instances.ts";
 import type { Hand, Keeper } from "../machines/keeper.ts";
-import { NO_CAPACITY } from "../machines/room.ts";
 import { type Exit, type Instance, PlaceGone } from "../ports/compute/compute.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
@@ -26,9 +26,7 @@ import { Hindrances } from "./hindrances.ts";
 import { Patience } from "./patience.ts";
 import type { WorkerItem } from "./plan.ts";
 import { Rotation, type RotationParts } from "./rotation.ts";
-import { BOOT_FAILED } from "./wait-sentence.ts";
 import type { FleetWarmUps } from "./warm-ups.ts";
-import { withoutItsWords } from "./worker-log.ts";
 
 export interface WorkerHandParts extends BooterParts, Pick<RotationParts, "balancer"> {
   machine: string;
@@ -65,7 +63,7 @@ export class WorkerHand implements Hand<KeptWorker> {
   readonly #freezer: Freezer;
   readonly #patience: Patience;
   readonly #hindrances: Hindrances;
-  readonly #givenUp = new Map<string, string>();
+  readonly #givenUp = new Map<string, Reason>();
   /** Those that are being ended here, whatever their records say of them until that is done. */
   readonly #ending = new Set<string>();
 
@@ -136,7 +134,7 @@ export class WorkerHand implements Hand<KeptWorker> {
       if (!warmUp || warmUp.isLost) desk.lookAgain(callOf(worker));
       return;
     }
-    if (warmUp?.ended?.failed) return this.#fail(worker, `warm-up failed: ${warmUp.ended.said}`);
+    if (warmUp?.ended?.failed) return this.#fail(worker, because("warm-up-failed", {}, warmUp.ended.said));
     const readyAt = clock.now();
     if (!(await records.move(worker, "answer", { readyAt }))) return;
     desk.lookAgain(callOf(worker));
@@ -146,19 +144,20 @@ export class WorkerHand implements Hand<KeptWorker> {
   }
 
   /** It is ended as soon as nothing else is being done with it. */
-  giveUp(id: string, reason: string): Promise<void> {
+  giveUp(id: string, reason: Reason): Promise<void> {
     this.#givenUp.set(id, reason);
     return this.tend(id);
   }
 
   /** Ends a worker at once; its record says why until a healthy one has taken its place. */
-  async #fail(worker: WorkerItem, reason: string, how = "failed"): Promise<void> {
+  async #fail(worker: WorkerItem, reason: Reason, how = "failed"): Promise<void> {
     const { id } = worker;
     if (!workerLifecycle.can(worker.doc.state, "fail")) return this.forget(id);
     const { workerLog, records, clock, changed, log } = this.#parts;
     const isBalanced = this.#rotation.has(id);
-    workerLog.say(worker, `failed: ${reason}`);
-    log.warn({ endpoint: worker.doc.owner, worker: id, reason: withoutItsWords(reason) }, "a worker failed");
+    workerLog.say(worker, `failed: ${reason.text}`);
+    const about = { endpoint: worker.doc.owner, worker: id, code: reason.code, reason: plainText(reason) };
+    log.warn(about, "a worker failed");
     const endedAt = this.#keeper.exitOf(id)?.at;
     await this.#clear(worker, how);
     const failedAt = clock.now();
@@ -204,7 +203,7 @@ export class WorkerHand implements Hand<KeptWorker> {
     const reason = this.#givenUp.get(worker.id);
     if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
     if (exit?.isLost) return this.#lost(worker, exit);
-    if (exit) return this.#failed(worker, exitText(exit));
+    if (exit) return this.#failed(worker, exitReason(exit));
     const refusal = this.#keeper.refusalOf(worker.id);
     if (refusal && worker.doc.state === "PLACED") return this.#cannotBegin(worker, refusal);
     if (reason !== undefined) return this.#fail(worker, reason);
@@ -215,15 +214,15 @@ export class WorkerHand implements Hand<KeptWorker> {
       await this.#freezer.settle(worker);
     } catch (error) {
       if (!(error instanceof CannotThaw)) throw error;
-      await this.#fail(worker, error.message);
+      await this.#fail(worker, error.reason);
     }
   }
 
-  async #failed(worker: WorkerItem, how: string): Promise<void> {
+  async #failed(worker: WorkerItem, how: Reason): Promise<void> {
     const { workerLog } = this.#parts;
     await workerLog.ended(worker);
     const reason = this.#givenUp.get(worker.id) ?? (await workerLog.ending(worker, how));
-    await this.#fail(worker, reason, `ended (${how})`);
+    await this.#fail(worker, reason, `ended (${how.text})`);
   }
 
   async #boot(worker: WorkerItem): Promise<void> {
@@ -242,14 +241,18 @@ export class WorkerHand implements Hand<KeptWorker> {
 
   async #cannotBegin(worker: WorkerItem, error: unknown): Promise<void> {
     if (error instanceof PlaceGone) await this.#unplace(worker, error.message);
-    else await this.#fail(worker, `${BOOT_FAILED}${tellable(error)}`);
+    else
+      await this.#fail(
+        worker,
+        reworded(failedStart(error), (text) => `boot failed: ${text}`),
+      );
   }
 
   /** Where there seemed to be room there is none: it waits for some as it did before. */
   async #unplace(worker: WorkerItem, why: string): Promise<void> {
     const { records, clock, changed, workerLog } = this.#parts;
-    const reason = `${NO_CAPACITY}${why}`;
-    workerLog.say(worker, reason);
+    const reason = because("no-capacity", { need: why, lacks: "place" });
+    workerLog.say(worker, reason.text);
     await this.#clear(worker, "found no room");
     await records.insist(worker, "unplace", {
       ...NOWHERE,
@@ -269,9 +272,10 @@ export class WorkerHand implements Hand<KeptWorker> {
     if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
   }
 
-  async waits(worker: WorkerItem, reason: string): Promise<void> {
-    if (reason === worker.doc.reason) return;
-    this.#parts.workerLog.say(worker, reason);
+  async waits(worker: WorkerItem, why: string): Promise<void> {
+    const reason = saying("driver-waits", why);
+    if (isSameReason(reason, worker.doc.reason)) return;
+    this.#parts.workerLog.say(worker, reason.text);
     await this.#parts.records.update(worker, { reason });
   }
 
@@ -319,7 +323,7 @@ export class WorkerHand implements Hand<KeptWorker> {
   async #finish(worker: WorkerItem, hasExited: boolean): Promise<void> {
     const { workerLog } = this.#parts;
     if (!hasExited && (await this.#isBusy(worker))) return;
-    workerLog.say(worker, `ending: ${worker.doc.reason ?? "no longer needed"}`);
+    workerLog.say(worker, `ending: ${worker.doc.reason?.text ?? "no longer needed"}`);
     // One that does not stop its job by a word does not end by one either.
     await this.#end(worker, { graceMs: worker.doc.hindrance?.kind === "overrun" ? DELETED_GRACE_MS : STOP_GRACE_MS });
   }

@@ -3,6 +3,7 @@ import { STOP_GRACE_MS } from "../jobs/sessions.ts";
 import { SILENT_AFTER_MS } from "../jobs/silence.ts";
 import type { WorkerDesk } from "../jobs/worker-desk.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { because, isSameReason, type Reason } from "../kernel/reason.ts";
 import { atLostJob, hindranceOf, silence } from "../resources/workers/hindrance.ts";
 import type { Hindrance } from "../resources/workers/model.ts";
 import type { WorkerItem, WorkerRecords } from "../resources/workers/records.ts";
@@ -37,12 +38,12 @@ export class Hindrances {
   }
 
   /** Why a load-balanced worker is given up. One that has requests may be too busy to answer, and is judged when it has none. */
-  overdue(worker: string): string | undefined {
+  overdue(worker: string): Reason | undefined {
     const { rotation, clock } = this.#parts;
     const ailment = rotation.ailmentOf(worker);
     if (!ailment || ailment.isOnItsWay || rotation.isBusy(worker)) return undefined;
     const isOverdue = clock.monotonic() - ailment.sinceMs >= REPLACED_AFTER_MS;
-    return isOverdue ? `unhealthy for ${REPLACED_AFTER_MS / 1000} s: ${ailment.reason}` : undefined;
+    return isOverdue ? because("unhealthy", { check: ailment.reason, seconds: REPLACED_AFTER_MS / 1000 }) : undefined;
   }
 
   async #lookAtHealth(worker: WorkerItem): Promise<void> {
@@ -50,11 +51,11 @@ export class Hindrances {
     if (ailment !== undefined) await this.#note(worker, ailment ? this.#ofHealth(ailment) : undefined);
   }
 
-  #ofHealth({ sinceMs, reason, isOnItsWay }: Ailment): Hindrance {
+  #ofHealth({ sinceMs, reason: check, isOnItsWay }: Ailment): Hindrance {
     const since = this.#parts.clock.now() - (this.#parts.clock.monotonic() - sinceMs);
     return isOnItsWay
-      ? { kind: "rising", since, reason: `getting ready: ${reason}` }
-      : { kind: "unhealthy", since, reason: `unhealthy: ${reason}` };
+      ? { kind: "rising", since, reason: because("getting-ready", { check }) }
+      : { kind: "unhealthy", since, reason: because("unhealthy", { check }) };
   }
 
   async #lookAtJobs(worker: WorkerItem, silentMs: number): Promise<boolean> {
@@ -65,19 +66,19 @@ export class Hindrances {
     const overrun = isSilent ? undefined : await desk.overruns.find(callOf(worker));
     const atJob = overrun && atLostJob(overrun, now);
     if (overrun && overrun.forMs >= STOP_GRACE_MS)
-      return this.#drain(worker, `${atJob?.reason} after ${STOP_GRACE_MS / 1000} s`);
+      return this.#drain(worker, because("at-lost-job", { job: overrun.job, seconds: STOP_GRACE_MS / 1000 }));
     await this.#note(worker, isSilent ? silence(silentMs, now) : atJob);
     return false;
   }
 
   /** A handler that cannot be stopped from within: nothing but a fresh worker helps. */
-  async #drain(worker: WorkerItem, reason: string): Promise<boolean> {
+  async #drain(worker: WorkerItem, reason: Reason): Promise<boolean> {
     return (await this.#parts.records.move(worker, "drain", { reason })) !== undefined;
   }
 
   async #note(worker: WorkerItem, now: Hindrance | undefined): Promise<void> {
     const before = hindranceOf(worker);
-    if (before?.kind === now?.kind && before?.reason === now?.reason) return;
+    if (before?.kind === now?.kind && isSameReason(before?.reason, now?.reason)) return;
     // What a process before this one saw of the same kind has lasted since then.
     const hindrance = now && before?.kind === now.kind ? { ...now, since: before.since } : (now ?? null);
     if (await this.#parts.records.update(worker, { hindrance })) this.#parts.changed(worker.doc.owner);

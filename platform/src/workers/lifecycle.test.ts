@@ -231,7 +231,8 @@ describe("capacity", () => {
     expect(given).toEqual([A40, L4].map((type) => ({ type, count: 1 })));
     expect(world.running()[0]!.env).toMatchObject({ RUNPOD_GPU_COUNT: "1", RUNPOD_GPU_NAME: "NVIDIA+A40" });
     const wanted = (await world.records()).find(({ state }) => state === "WANTED");
-    expect(wanted?.reason).toMatch(/^no capacity: needs 1x NVIDIA A40, NVIDIA .* 0 of 2 free$/);
+    expect(wanted?.reason?.code).toBe("no-capacity");
+    expect(wanted?.reason?.text).toMatch(/^no capacity: needs 1x NVIDIA A40, NVIDIA .* 0 of 2 free$/);
   });
 
   test("a worker that waits for a device gets the one that becomes free", async () => {

@@ -1,6 +1,7 @@
 /** How long is waited for a worker to speak: until its first ask, after its thaw, and between two signs of life. */
 import { silentMs } from "../jobs/silence.ts";
 import { isProblem } from "../kernel/problem.ts";
+import { because, type Reason } from "../kernel/reason.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import { initTimeoutMs, initTimeoutVariables } from "../resources/endpoints/init-timeout.ts";
@@ -46,14 +47,14 @@ export class Patience {
   }
 
   /** Why a worker is given up, when it is. */
-  async overWith(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<string | undefined> {
+  async overWith(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<Reason | undefined> {
     if (worker.doc.state === "STARTING") return this.#slowStart(worker, now, holder);
-    if (this.silentMs(worker, now, holder) >= SILENT_MS) return `not heard of for ${SILENT_MS / 1000} s`;
+    if (this.silentMs(worker, now, holder) >= SILENT_MS) return because("worker-silent", { seconds: SILENT_MS / 1000 });
     return worker.doc.state === "READY" && !holder ? this.#parts.freezer.overdue(worker.id) : undefined;
   }
 
   /** One that is heard of and still not ready must be warmed up, which begins with its first ask and has a limit of its own. */
-  async #slowStart(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<string | undefined> {
+  async #slowStart(worker: WorkerItem, now: number, holder: HolderState | undefined): Promise<Reason | undefined> {
     const { warmUps } = this.#parts;
     if (worker.doc.warmUp) return warmUps.overdue(worker, now);
     if (holder && !(await warmUps.isDue(worker))) return undefined;
@@ -61,7 +62,7 @@ export class Patience {
     if (!endpoint || worker.doc.startedAt === null) return undefined;
     const limitMs = await this.#startLimitMs(endpoint);
     if (now - worker.doc.startedAt < limitMs) return undefined;
-    return this.#parts.workerLog.ending(worker, `did not ask for work within ${limitMs / 1000} s`);
+    return this.#parts.workerLog.ending(worker, because("slow-start", { seconds: limitMs / 1000 }));
   }
   /** The boot has judged it. Should a secret have changed since, so that nothing can be made of it, the usual time is left. */
   async #startLimitMs({ account, doc }: Item<KeptEndpoint>): Promise<number> {

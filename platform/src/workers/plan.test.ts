@@ -1,6 +1,7 @@
 /** What is planned for an endpoint, whatever its workers and jobs are doing. */
 import { describe, expect, test } from "vitest";
 import { workerDoc } from "../../tests/worker-doc.ts";
+import { because, saying } from "../kernel/reason.ts";
 import { heldBy } from "../machines/held.ts";
 import { placeOf } from "../machines/instances.ts";
 import { Room } from "../machines/room.ts";
@@ -12,6 +13,8 @@ import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
 import { AccountShare } from "./share.ts";
 import { Shelf } from "./shelf.ts";
 
+const CRASH = saying("program-ended", "exit 7");
+const textOf = (step: Step) => ("reason" in step ? step.reason.text : step.do);
 const NOW = 1_000_000;
 const GPU = "NVIDIA A40";
 
@@ -122,7 +125,7 @@ function planned(given: Given): string[] {
 }
 
 const failed = (id: string, secondsAgo: number) =>
-  worker(id, { state: "FAILED", failedAt: NOW - secondsAgo * 1000, readyAt: null, reason: "exit 7" });
+  worker(id, { state: "FAILED", failedAt: NOW - secondsAgo * 1000, readyAt: null, reason: CRASH });
 
 describe("starting", () => {
   test("nothing is done for an endpoint without jobs and workers", () => {
@@ -151,7 +154,7 @@ describe("starting", () => {
   test("without room a worker is wanted, with the reason", () => {
     const endpoint = { cpu: undefined, gpu: { types: [GPU], count: 2, allowedCudaVersions: [], minCudaVersion: null } };
     expect(plan(factsOf({ waited: [0], endpoint }))).toEqual([
-      { do: "want", reason: "no capacity: needs 2x NVIDIA A40, 1 of 1 free" },
+      { do: "want", reason: because("no-capacity", { lacks: "gpu", need: "needs 2x NVIDIA A40, 1 of 1 free" }) },
     ]);
   });
 
@@ -159,10 +162,12 @@ describe("starting", () => {
     const endpoint = { workers: { min: 5, max: 5, idleTimeout: 10 }, cpu: [{ id: "cpu3c", vcpuCount: 1, memory: 1 }] };
     const steps = plan(factsOf({ endpoint, quota: 2 }));
     expect(steps.map((step) => step.do)).toEqual(["add", "add", "want"]);
-    expect(steps.at(-1)).toMatchObject({ reason: "account quota: 2 of 2 workers in use" });
-    const workers = [worker("a"), worker("b"), worker("w", { state: "WANTED", machine: null, reason: "none" })];
+    const full = because("quota-reached", { what: "workers", used: 2, limit: 2, needed: 1 });
+    expect(steps.at(-1)).toMatchObject({ reason: full });
+    const wanted = worker("w", { state: "WANTED", machine: null, reason: because("making-room") });
+    const workers = [worker("a"), worker("b"), wanted];
     expect(plan(factsOf({ endpoint, quota: 2, workers }))).toEqual([
-      { do: "explain", worker: workers[2], reason: "account quota: 2 of 2 workers in use" },
+      { do: "explain", worker: workers[2], reason: full },
     ]);
     expect(planned({ endpoint, quota: 3, workers })).toEqual(["place w"]);
   });
@@ -185,10 +190,8 @@ describe("starting", () => {
   test("GPUs of all workers count together, and of those that may not be one says why", () => {
     const gpu = { types: [GPU], count: 1, allowedCudaVersions: [], minCudaVersion: null };
     const endpoint = { workers: { min: 3, max: 3, idleTimeout: 10 }, cpu: undefined, gpu };
-    expect(plan(factsOf({ endpoint, gpuQuota: 1 })).map((step) => ("reason" in step ? step.reason : step.do))).toEqual([
-      "add",
-      "account quota: 1 of 1 GPUs in use",
-    ]);
+    const steps = plan(factsOf({ endpoint, gpuQuota: 1 }));
+    expect(steps.map(textOf)).toEqual(["add", "account quota: 1 of 1 GPUs in use"]);
   });
 
   test("vCPU count too, and one that may not be takes no room", () => {
@@ -196,10 +199,7 @@ describe("starting", () => {
     const facts = { ...factsOf({ endpoint }), share: shareOf({ workers: 9, vcpu: 3 }, []) };
     const steps = plan(facts);
     expect(facts.room.fitting(needOf(facts.endpoint))).toBe(3);
-    expect(steps.map((step) => ("reason" in step ? step.reason : step.do))).toEqual([
-      "add",
-      "account quota: 2 of 3 vCPU in use, needs 2",
-    ]);
+    expect(steps.map(textOf)).toEqual(["add", "account quota: 2 of 3 vCPU in use, needs 2"]);
   });
 
   test("a frozen worker is thawed only if the account may have one more", () => {
@@ -210,7 +210,7 @@ describe("starting", () => {
   });
 
   test("for an account that has spent what it may nothing is started or thawed, one says why, and what runs stays", () => {
-    const unpaid = "spend limit: it is reached";
+    const unpaid = because("no-credit");
     const endpoint = { workers: { min: 3, max: 5, idleTimeout: 10 }, flashboot: "FLASHBOOT" as const };
     const workers = [worker("busy"), worker("f", { state: "FROZEN", frozenAt: NOW - 1000 })];
     const facts = { ...factsOf({ endpoint, workers, jobs: { busy: 1 }, waited: [9, 9] }), unpaid };
@@ -222,7 +222,7 @@ describe("starting", () => {
   });
 
   test("a wanted worker is placed when there is room, and not wanted any more when the job is gone", () => {
-    const workers = [worker("w", { state: "WANTED", machine: null, reason: "no capacity" })];
+    const workers = [worker("w", { state: "WANTED", machine: null, reason: because("making-room") })];
     expect(planned({ waited: [0], workers })).toEqual(["place w"]);
     expect(planned({ workers })).toEqual(["forget w"]);
   });

@@ -1,5 +1,6 @@
 /** The plan for one endpoint: from what is known of its jobs and workers to the steps that bring both together. */
 
+import { because, isSameReason, type Reason, reworded, saying } from "../kernel/reason.ts";
 import type { Place } from "../machines/place.ts";
 import type { Room } from "../machines/room.ts";
 import type { SilentSince } from "../machines/silences.ts";
@@ -36,7 +37,7 @@ export interface Facts {
   /** What the endpoint's account may still have. */
   share: AccountShare;
   /** Why nothing is started for the endpoint, whatever is free: its account or its key has spent what it may. */
-  unpaid?: string | undefined;
+  unpaid?: Reason | undefined;
   /** Frozen workers, of all endpoints; those that the plan thaws or ends are no longer among them. */
   shelf: Shelf;
   /** Frozen workers that requests insist on. */
@@ -52,14 +53,14 @@ export interface Facts {
 /** Every step is a write to the records; what must be done on a machine is done there, by the keeper that reads them. */
 export type Step =
   | { do: "add"; place: Place }
-  | { do: "want"; reason: string }
+  | { do: "want"; reason: Reason }
   | { do: "place"; worker: WorkerItem; place: Place }
-  | { do: "explain"; worker: WorkerItem; reason: string }
-  | { do: "freeze"; worker: WorkerItem; reason: string }
+  | { do: "explain"; worker: WorkerItem; reason: Reason }
+  | { do: "freeze"; worker: WorkerItem; reason: Reason }
   | { do: "thaw"; worker: WorkerItem }
-  | { do: "drain"; worker: WorkerItem; reason: string }
+  | { do: "drain"; worker: WorkerItem; reason: Reason }
   /** Its machine is gone, and with it all that was there. */
-  | { do: "lose"; worker: WorkerItem; reason: string }
+  | { do: "lose"; worker: WorkerItem; reason: Reason }
   /** The record of a worker that never began, or of a failure that no longer matters. */
   | { do: "forget"; worker: WorkerItem };
 
@@ -79,8 +80,10 @@ export function plan(facts: Facts): Step[] {
   const forgotten = failuresToForget(facts, current);
   return [
     ...lost,
-    ...leaving.flatMap((worker) => endStep(facts, worker, `machine ${worker.doc.machine} is being drained`)),
-    ...stale.flatMap((worker) => endStep(facts, worker, `new release ${endpoint.release}`)),
+    ...leaving.flatMap((worker) =>
+      endStep(facts, worker, because("machine-drained", { machine: worker.doc.machine! })),
+    ),
+    ...stale.flatMap((worker) => endStep(facts, worker, because("new-release", { release: endpoint.release }))),
     ...forgotten.map((worker): Step => ({ do: "forget", worker })),
     ...scaleSteps(
       facts,
@@ -99,11 +102,11 @@ function lostSteps({ workers, isThere }: Facts): Extract<Step, { do: "lose" }>[]
   return workers
     .filter(({ doc }) => doc.machine !== null && !isThere(doc.machine))
     .filter(({ doc }) => doc.state !== "FAILED")
-    .map((worker) => ({ do: "lose", worker, reason: `machine ${worker.doc.machine} is gone` }));
+    .map((worker) => ({ do: "lose", worker, reason: because("machine-gone", { machine: worker.doc.machine! }) }));
 }
 
 /** One that runs is drained, one that never began is forgotten, and so is a failure that says nothing of what is now. */
-function endStep({ shelf }: Facts, worker: WorkerItem, reason: string): Step[] {
+function endStep({ shelf }: Facts, worker: WorkerItem, reason: Reason): Step[] {
   shelf.take(worker);
   if (RUNNING.includes(worker.doc.state)) return [{ do: "drain", worker, reason }];
   return worker.doc.state === "DRAINING" ? [] : [{ do: "forget", worker }];
@@ -127,7 +130,7 @@ function failuresToForget(facts: Facts, current: readonly WorkerItem[]): WorkerI
 
 export function failuresOf(workers: readonly WorkerItem[]): Failure[] {
   return workers.flatMap(({ doc }) =>
-    doc.state === "FAILED" ? [{ at: doc.failedAt ?? 0, reason: doc.reason ?? "failed" }] : [],
+    doc.state === "FAILED" ? [{ at: doc.failedAt ?? 0, reason: doc.reason ?? saying("boot-failed", "failed") }] : [],
   );
 }
 
@@ -156,7 +159,7 @@ function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly 
     ...placeSteps(facts, stillWanted),
     ...current
       .filter(({ id }) => tooLong.has(id))
-      .map((worker) => restStep(facts, worker, `idle for ${policy.idleTimeoutMs / 1000} s`)),
+      .map((worker) => restStep(facts, worker, policy.idleTimeoutMs / 1000)),
   ];
 }
 
@@ -189,14 +192,13 @@ function thawSteps(
 function letGoSteps(facts: Facts, current: readonly WorkerItem[], most: number): Step[] {
   const { shelf, now, endpoint } = facts;
   const frozen = frozenOf(facts, current);
-  if (endpoint.flashboot === "OFF")
-    return frozen.flatMap((worker) => endStep(facts, worker, "FlashBoot was switched off"));
+  if (endpoint.flashboot === "OFF") return frozen.flatMap((worker) => endStep(facts, worker, because("flashboot-off")));
   const over = frozen.filter((worker) => shelf.isOver(worker, now));
   const left = frozen.filter((worker) => !over.includes(worker));
   const tooMany = left.slice(0, Math.max(0, left.length - Math.max(0, most)));
   return [
-    ...over.flatMap((worker) => endStep(facts, worker, "frozen for too long")),
-    ...tooMany.flatMap((worker) => endStep(facts, worker, "more workers than the endpoint may have")),
+    ...over.flatMap((worker) => endStep(facts, worker, because("frozen-too-long"))),
+    ...tooMany.flatMap((worker) => endStep(facts, worker, because("too-many-workers"))),
   ];
 }
 
@@ -206,12 +208,13 @@ function frozenOf({ shelf }: Facts, workers: readonly WorkerItem[]): WorkerItem[
 }
 
 /** What becomes of a worker that has nothing to do. */
-function restStep({ endpoint, shelf }: Facts, worker: WorkerItem, reason: string): Step {
+function restStep({ endpoint, shelf }: Facts, worker: WorkerItem, seconds: number): Step {
+  const reason = because("idle", { seconds });
   if (endpoint.flashboot === "OFF") return { do: "drain", worker, reason };
   const refused = shelf.put(worker);
-  return refused
-    ? { do: "drain", worker, reason: `${reason}, and not frozen: ${refused.reason}` }
-    : { do: "freeze", worker, reason };
+  if (!refused) return { do: "freeze", worker, reason };
+  const unfrozen = reworded(refused.reason, (text) => `not frozen: ${text}`);
+  return { do: "drain", worker, reason: because("idle", { seconds }, unfrozen) };
 }
 
 /** Workers that somebody started by hand do their part of the workload, and take no place from those that are started here. */
@@ -263,7 +266,7 @@ function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: numbe
     .filter(({ doc }) => order.includes(doc.state))
     .sort((a, b) => cost(a) - cost(b))
     .slice(0, count)
-    .flatMap((worker) => endStep(facts, worker, "more workers than the endpoint may have"));
+    .flatMap((worker) => endStep(facts, worker, because("too-many-workers")));
 }
 
 /** Workers that wait for room get it, or the reason of now. */
@@ -273,8 +276,9 @@ function placeSteps(facts: Facts, current: readonly WorkerItem[]): Step[] {
     .flatMap((worker): Step[] => {
       const found = findPlace(facts);
       if (found.place) return [{ do: "place", worker, place: found.place }];
-      const explain: Step[] =
-        found.reason === worker.doc.reason ? [] : [{ do: "explain", worker, reason: found.reason }];
+      const explain: Step[] = isSameReason(found.reason, worker.doc.reason)
+        ? []
+        : [{ do: "explain", worker, reason: found.reason }];
       return [...found.ends, ...explain];
     });
 }
@@ -321,7 +325,7 @@ function findPlace({
   share,
   shelf,
   unpaid,
-}: Facts): { place: Place } | { place?: undefined; reason: string; ends: Step[] } {
+}: Facts): { place: Place } | { place?: undefined; reason: Reason; ends: Step[] } {
   if (unpaid !== undefined) return { reason: unpaid, ends: [] };
   const needs = needsOf(endpoint);
   const [need] = needs;
@@ -340,11 +344,9 @@ function findPlace({
   }
   const evicted = firstOf(needs, (one) => shelf.makeRoom(one));
   if (!evicted) return { reason: place.reason, ends: [] };
-  const ends = evicted.map((worker): Step => ({ do: "drain", worker, reason: "another worker needs its room" }));
-  return { reason: MAKING_ROOM, ends };
+  const ends = evicted.map((worker): Step => ({ do: "drain", worker, reason: because("gives-room") }));
+  return { reason: because("making-room"), ends };
 }
-
-const MAKING_ROOM = "room is being made: an idle worker ends";
 
 function firstOf<T, U>(all: readonly T[], find: (one: T) => U | undefined): U | undefined {
   for (const one of all) {

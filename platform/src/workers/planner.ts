@@ -7,6 +7,7 @@ import { eachOf } from "../kernel/bounded.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { resourceId } from "../kernel/ids.ts";
 import type { Random } from "../kernel/random.ts";
+import { because, type Reason } from "../kernel/reason.ts";
 import { heldBy } from "../machines/held.ts";
 import type { Counted } from "../machines/instance-records.ts";
 import { type InstanceItem, NOWHERE, type Placing, placeOf } from "../machines/instances.ts";
@@ -47,7 +48,7 @@ export interface PlannerParts {
   thawHere: (worker: WorkerItem) => Promise<boolean>;
   frozen: FrozenLimits;
   /** Why no worker can be put on record; undefined when nothing is in the way. */
-  refusal: () => string | undefined;
+  refusal: () => Reason | undefined;
   /** How many workers accounts may have. */
   quotas: QuotaBook;
   /** Whether anything may be started for them. */
@@ -90,7 +91,7 @@ const MOST_WAITING = 100;
 export class Planner {
   readonly #parts: PlannerParts;
   /** Workers that are to be drained, whatever the plan, and why; until that is on record. */
-  readonly #drains = new Map<string, string>();
+  readonly #drains = new Map<string, Reason>();
 
   constructor(parts: PlannerParts) {
     this.#parts = parts;
@@ -168,7 +169,7 @@ export class Planner {
   }
 
   /** A worker ends what it has and gets nothing more, whichever machine it is on. */
-  drain(id: string, reason: string): Promise<void> {
+  drain(id: string, reason: Reason): Promise<void> {
     this.#drains.set(id, reason);
     return this.catchUp();
   }
@@ -186,7 +187,7 @@ export class Planner {
 
   /** Of endpoints that are no more. */
   async endAll(workers: readonly WorkerItem[]): Promise<void> {
-    await eachOf(workers, WRITES_AT_ONCE, (worker) => this.#end(worker, "its endpoint was deleted"));
+    await eachOf(workers, WRITES_AT_ONCE, (worker) => this.#end(worker, because("endpoint-deleted")));
   }
 
   /** What each account may still have, the same for all plans on one view. */
@@ -243,7 +244,7 @@ export class Planner {
         return this.#add(endpoint, step.place, counted);
       case "want":
         await this.#insert(endpoint, { state: "WANTED", ...NOWHERE, reason: step.reason }, counted);
-        if (step.reason.startsWith(NO_CAPACITY)) await makeRoom?.(needOf(endpoint.doc), endpoint.doc.name);
+        if (step.reason.code === "no-capacity") await makeRoom?.(needOf(endpoint.doc), endpoint.doc.name);
         return;
       case "place": {
         const moved = await records.place(step.worker, { ...step.place, ...mountsOf(endpoint, step.place) }, counted);
@@ -280,7 +281,7 @@ export class Planner {
   }
 
   /** One that runs is drained; of another nothing but its record is there. */
-  async #end(worker: WorkerItem, reason: string): Promise<void> {
+  async #end(worker: WorkerItem, reason: Reason): Promise<void> {
     const { records, act } = this.#parts;
     if (worker.doc.state === "DRAINING") return act(worker);
     if (!workerLifecycle.can(worker.doc.state, "drain")) return this.#forget(worker);
@@ -324,9 +325,6 @@ export class Planner {
 
 /** By what the endpoint says when a worker is made, and again when it is frozen: that may have changed. */
 const isKeptLast = ({ flashboot }: Pick<KeptEndpoint, "flashboot">) => flashboot === "PRIORITY_FLASHBOOT";
-
-/** What `Room` begins with where there is none. */
-const NO_CAPACITY = "no capacity";
 
 type Where = Placing & Pick<KeptWorker, "state" | "reason" | "volumes">;
 

@@ -18,7 +18,7 @@ async function setup(env: Record<string, string> = {}, ports = [80]) {
   const heard: string[] = [];
   const told: RotationListener = {
     ready: (worker) => heard.push(`${worker} ready`),
-    failed: (worker, reason) => heard.push(`${worker} failed: ${reason}`),
+    failed: (worker, reason) => heard.push(`${worker} failed: ${reason.text}`),
     drained: (worker) => heard.push(`${worker} drained`),
     ailing: () => undefined,
   };

@@ -6,6 +6,7 @@ import { HealthCheck } from "../balancing/health-check.ts";
 import type { Clock } from "../kernel/clock.ts";
 import { type Failed, named } from "../kernel/failed.ts";
 import { floating } from "../kernel/floating.ts";
+import type { Reason } from "../kernel/reason.ts";
 import { listeningOf } from "../resources/endpoints/listening.ts";
 
 export interface Joining {
@@ -31,7 +32,7 @@ export interface RotationListener {
   /** It answered its health check for the first time since it joined. */
   ready(worker: string): void;
   /** It is to be ended, for this reason. */
-  failed(worker: string, reason: string): void;
+  failed(worker: string, reason: Reason): void;
   /** It was drained and has answered its last request. */
   drained(worker: string): void;
   /** It ails, for another reason than before, or no longer. */
@@ -90,7 +91,7 @@ export class Rotation implements Disposable {
           if (wasReady) this.#note(worker, { sinceMs: clock.monotonic(), reason, isOnItsWay });
         },
         failed: (reason) => {
-          balancer.doubt(endpoint, worker, reason);
+          balancer.doubt(endpoint, worker, reason.text);
           this.#parts.told.failed(worker, reason);
         },
       },

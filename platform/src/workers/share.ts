@@ -1,4 +1,5 @@
 /** How much more an account may have of workers, GPUs and vCPU: shared by all of its endpoints, and taken by one plan after the other. */
+import { because, type Reason } from "../kernel/reason.ts";
 import type { Held } from "../machines/held.ts";
 import type { Place } from "../machines/place.ts";
 import type { KeptWorker } from "../resources/workers/model.ts";
@@ -21,14 +22,14 @@ export class AccountShare {
     this.#unplaced = workers.filter(({ state }) => state === "WANTED").length;
   }
 
-  /** Why there cannot be one more worker with so much, as those read it who wait; undefined when there can. */
-  refusal({ gpuCount, vcpu }: Pick<Place, "gpuCount" | "vcpu">): string | undefined {
+  /** Why there cannot be one more worker with so much, undefined when there can. */
+  refusal({ gpuCount, vcpu }: Pick<Place, "gpuCount" | "vcpu">): Reason | undefined {
     const more: Shared = { workers: 1, gpus: gpuCount, vcpu };
     const over = NAMES.find((name) => more[name] > 0 && this.#used[name] + more[name] > this.#quotas[name]);
     if (over === undefined) return undefined;
     this.#isShort = true;
-    const needed = more[over] === 1 ? "" : `, needs ${more[over]}`;
-    return `account quota: ${this.#used[over]} of ${this.#quotas[over]} ${WORDS[over]} in use${needed}`;
+    const [used, limit] = [this.#used[over], this.#quotas[over]];
+    return because("quota-reached", { what: WORDS[over], used, limit, needed: more[over] });
   }
 
   take({ gpuCount, vcpu }: Pick<Place, "gpuCount" | "vcpu">): void {

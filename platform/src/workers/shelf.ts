@@ -1,5 +1,6 @@
 /** Frozen workers as a plan sees them: who may stay, who makes room for others, and who is let go first. */
 
+import { because, type Reason } from "../kernel/reason.ts";
 import { placeOf } from "../machines/instances.ts";
 import type { Need } from "../machines/need.ts";
 import type { Place } from "../machines/place.ts";
@@ -31,7 +32,7 @@ export class Shelf {
    * Puts an idle worker there, if need be in the place of lesser ones; why not, when there is no memory for it. One that was never frozen gets
    * its chance: what it holds is measured then, and it is let go if that is too much.
    */
-  put(worker: WorkerItem): { reason: string } | undefined {
+  put(worker: WorkerItem): { reason: Reason } | undefined {
     const machine = worker.doc.machine!;
     this.#frozen.add(worker);
     if (this.#limits.memoryMb(machine) > 0 && !this.#tooMany(machine).includes(worker)) return undefined;
@@ -52,7 +53,7 @@ export class Shelf {
   }
 
   /** Those for which there is no memory any more, with the reason; they are no longer among the others. */
-  letGoOverflow(): { worker: WorkerItem; reason: string }[] {
+  letGoOverflow(): { worker: WorkerItem; reason: Reason }[] {
     const machines = new Set([...this.#frozen].map(({ doc }) => doc.machine!));
     const overflow = [...machines].flatMap((machine) =>
       this.#tooMany(machine).map((worker) => ({ worker, reason: this.#boundOf(worker) })),
@@ -91,9 +92,9 @@ export class Shelf {
       });
   }
 
-  #boundOf({ doc: { machine, heldMb } }: WorkerItem): string {
-    const holds = heldMb === undefined ? "" : `it holds ${heldMb} MB, and `;
-    return `${holds}frozen workers may hold ${this.#limits.memoryMb(machine!)} MB together`;
+  #boundOf({ doc: { machine, heldMb } }: WorkerItem): Reason {
+    const limitMb = this.#limits.memoryMb(machine!);
+    return because("frozen-memory-full", { limitMb, ...(heldMb !== undefined && { heldMb }) });
   }
 }
 

@@ -1,5 +1,7 @@
 /** The trade of workers: what is done with them on the machines of this node. */
+
 import { workerOf } from "../jobs/holder.ts";
+import type { Reason } from "../kernel/reason.ts";
 import type { Tools, Trade } from "../machines/crew.ts";
 import type { Queue } from "../ports/queue/queue.ts";
 import { type KeptWorker, workerLog } from "../resources/workers/model.ts";
@@ -47,7 +49,7 @@ export class WorkerTrade implements Trade<KeptWorker> {
     await Promise.all([...this.#hands.values()].map((hand) => hand.answered(worker)));
   }
 
-  async giveUp(worker: string, reason: string): Promise<void> {
+  async giveUp(worker: string, reason: Reason): Promise<void> {
     await Promise.all([...this.#hands.values()].map((hand) => hand.giveUp(worker, reason)));
   }
 

@@ -138,6 +138,6 @@ describe("its workers", () => {
     await change(first, { networkVolumes: [volume], workers: { min: 3, max: 3 } });
     await pass(6);
     expect([first.running().length, second.running().length]).toEqual([2, 0]);
-    expect((await first.records()).find(({ state }) => state === "WANTED")?.reason).toMatch(/^no capacity/);
+    expect((await first.records()).find(({ state }) => state === "WANTED")?.reason?.code).toBe("no-capacity");
   });
 });

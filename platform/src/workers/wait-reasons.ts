@@ -3,19 +3,18 @@ import { workerOf } from "../jobs/holder.ts";
 import { isSilent } from "../jobs/silence.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
-import { type Reason, withPlacesHidden } from "../kernel/reason.ts";
+import { newsIn, plainText, type Reason, withPlacesHidden } from "../kernel/reason.ts";
 import type { SilentSince } from "../machines/silences.ts";
 import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
-import { isHeldUp, waitSentence } from "./wait-sentence.ts";
-import { withoutItsWords } from "./worker-log.ts";
+import { isHeldUp, workersReason } from "./workers-reason.ts";
 
 export interface WaitReasonParts {
   clock: Clock;
   log: Log;
-  refusal: () => string | undefined;
+  refusal: () => Reason | undefined;
   /** How far the image is that a worker of this machine waits for. */
   progressOf: (worker: string) => Reason | undefined;
   silentSince: SilentSince;
@@ -30,16 +29,16 @@ export class WaitReasons {
   }
 
   /** `jobsOf` has the workers that were heard of lately, and how many jobs each has. */
-  sentence(
+  of(
     { doc }: Item<KeptEndpoint>,
     workers: readonly WorkerItem[],
     jobsOf: ReadonlyMap<string, number>,
     onlyLowPriority: boolean,
-  ): string | undefined {
+  ): Reason | undefined {
     const { silentSince } = this.#parts;
     const heldUp = new Set(workers.filter((worker) => isHeldUp(worker, silentSince)).map(({ id }) => id));
     const serving = [...jobsOf].filter(([worker]) => !heldUp.has(worker));
-    const sentence = waitSentence({
+    const reason = workersReason({
       endpoint: doc,
       workers,
       live: serving.length,
@@ -50,17 +49,16 @@ export class WaitReasons {
       refusal: this.#parts.refusal(),
       now: this.#parts.clock.now(),
     });
-    return withPlacesHidden(sentence);
+    return withPlacesHidden(reason);
   }
 
   /** Undefined when nothing waits any more. */
-  say(endpoint: string, reason: string | undefined): void {
-    // Seconds that pass and bytes that come are no news.
-    const news = reason?.replace(/[\d.]+ (s|MB)\b/g, "");
+  say(endpoint: string, reason: Reason | undefined): void {
+    const news = reason && newsIn(reason);
     if (news === this.#said.get(endpoint)) return;
     if (news === undefined) this.#said.delete(endpoint);
     else this.#said.set(endpoint, news);
-    if (reason !== undefined) this.#parts.log.info({ endpoint, reason: withoutItsWords(reason) }, "jobs wait");
+    if (reason) this.#parts.log.info({ endpoint, code: reason.code, reason: plainText(reason) }, "jobs wait");
   }
 
   forget(endpoint: string): void {

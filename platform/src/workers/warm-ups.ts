@@ -4,6 +4,7 @@ import type { Report } from "../jobs/report.ts";
 import type { WarmUps } from "../jobs/warm-up.ts";
 import type { WorkerCall } from "../jobs/worker-events.ts";
 import type { Clock } from "../kernel/clock.ts";
+import { because, type Reason } from "../kernel/reason.ts";
 import type { Payload } from "../ports/queue/job.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
@@ -37,12 +38,12 @@ export class FleetWarmUps implements WarmUps {
   }
 
   /** Why a boot is given up for its warm-up. */
-  async overdue({ doc }: WorkerItem, now: number): Promise<string | undefined> {
+  async overdue({ doc }: WorkerItem, now: number): Promise<Reason | undefined> {
     if (doc.state !== "STARTING" || !doc.warmUp || doc.warmUp.ended) return undefined;
     const endpoint = await this.#parts.endpoint(doc.owner);
     const limitMs = endpoint?.doc.workers.warmup?.timeout ?? endpoint?.doc.timeout;
     if (limitMs === undefined || now - doc.warmUp.since < limitMs) return undefined;
-    return `warm-up did not end within ${limitMs / 1000} s`;
+    return because("warm-up-too-slow", { seconds: limitMs / 1000 });
   }
 
   /** A write that somebody else was faster with is left to the next ask. */

@@ -220,7 +220,13 @@ function stateOf({ Running, Paused }: Container["State"]): InstanceState {
 function exitOf(state: Container["State"], memory: number, startedAt: number): Exit {
   if (state.Status === "created") return { code: null, at: startedAt, reason: "it was made and never started" };
   const at = instant(state.FinishedAt) ?? startedAt;
-  if (state.OOMKilled) return { ...statusOf(state.ExitCode), at, reason: `out of memory: may use ${memory / MB} MB` };
+  if (state.OOMKilled)
+    return {
+      ...statusOf(state.ExitCode),
+      at,
+      reason: `out of memory: may use ${memory / MB} MB`,
+      cause: "out-of-memory",
+    };
   return { ...statusOf(state.ExitCode), at, ...(state.Error !== "" && { reason: state.Error }) };
 }
 

@@ -98,6 +98,8 @@ export class Sight {
 
   #judged(instance: Instance): Instance {
     const reason = instance.exit && this.#parts.verdictOf(instance.id);
-    return reason === undefined ? instance : { ...instance, exit: { ...instance.exit!, reason, isFinal: true } };
+    return reason === undefined
+      ? instance
+      : { ...instance, exit: { ...instance.exit!, reason, cause: "filled-disk", isFinal: true } };
   }
 }

@@ -8,7 +8,7 @@ export interface Seen {
 }
 
 export function asLost({ instance, container }: Seen, at: number): Seen {
-  const exit = { code: null, at, reason: "its container was removed by someone else" };
+  const exit = { code: null, at, reason: "its container was removed by someone else", cause: "ended-outside" } as const;
   return { instance: { ...instance, state: "exited", exit }, container };
 }
 

@@ -139,14 +139,15 @@ export class HostInstance {
     const killed = exit.signal === "SIGKILL" && exit.reason === undefined;
     if (killed && (await this.#parts.cgroups?.outOfMemory(this.id))) {
       exit.reason = `out of memory: may use ${this.kept.memoryMb} MB`;
-      await this.folder.keepReason(exit.reason);
+      exit.cause = "out-of-memory";
+      await this.folder.keepReason(exit.reason, exit.cause);
     }
     if (NOT_FOUND.includes(exit.code ?? 0) && exit.reason === undefined && this.kept.unseen !== undefined) {
       exit.reason = this.kept.unseen;
       await this.folder.keepReason(exit.reason);
     }
     if (this.#verdict !== undefined) {
-      Object.assign(exit, { reason: this.#verdict, isFinal: true });
+      Object.assign(exit, { reason: this.#verdict, cause: "filled-disk", isFinal: true });
       await this.folder.keepVerdict(this.#verdict);
     }
     this.#exit = exit;

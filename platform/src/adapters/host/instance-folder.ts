@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { replacePrivately } from "../../kernel/private-file.ts";
 import type { Exit, InstanceKind, InstanceSpec } from "../../ports/compute/compute.ts";
+import { type ExitCause, exitCauses } from "../../ports/compute/exit.ts";
 import type { Published } from "../../ports/compute/publish.ts";
 import { hasRoom, isFull } from "../../ports/disk.ts";
 import { type Identity, parseStat } from "../machine/processes.ts";
@@ -203,8 +204,11 @@ export class InstanceFolder {
       readOrUndefined(this.file(VERDICT)),
     ]);
     const exit = exitFrom(Number(text), Math.round(mtimeMs));
-    const reason = verdict || said;
-    return { ...exit, ...(reason !== undefined && { reason: reason.trim() }), ...(verdict && { isFinal: true }) };
+    if (verdict) return { ...exit, reason: verdict.trim(), cause: "filled-disk", isFinal: true };
+    if (said === undefined) return exit;
+    const [reason = "", named] = said.split("\n");
+    const cause = exitCauses.find((one) => one === named);
+    return { ...exit, reason: reason.trim(), ...(cause && { cause }) };
   }
 
   /** For an end that `launch.sh` did not live to write down. Where there is no room for it, the next server has to look itself. */
@@ -212,8 +216,8 @@ export class InstanceFolder {
     await writeFile(this.file(EXIT), `${status}\n`).catch(ifFull);
   }
 
-  async keepReason(reason: string): Promise<void> {
-    await writeFile(this.file(REASON), `${reason}\n`).catch(ifFull);
+  async keepReason(reason: string, cause: ExitCause | "" = ""): Promise<void> {
+    await writeFile(this.file(REASON), `${reason.replaceAll("\n", " ")}\n${cause}\n`).catch(ifFull);
   }
 
   async keepVerdict(reason: string): Promise<void> {

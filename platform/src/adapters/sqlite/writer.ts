@@ -259,7 +259,8 @@ export class GroupCommit {
 
 /** Nothing new is begun where there is no room left for its end. */
 export function refuseNew({ refusal }: Disk): void {
-  if (refusal !== undefined) throw problem("unavailable", `The data folder could not be written: ${refusal}`);
+  if (refusal !== undefined)
+    throw problem("unavailable", `The data folder could not be written: ${refusal}`, { reason: "disk-full" });
 }
 
 function settle(batch: Waiting[], flushed: Flushed): void {

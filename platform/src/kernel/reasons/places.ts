@@ -1,5 +1,5 @@
 /** Reasons why there is no place for something, or why it loses its place. */
-import { type Entry, worded } from "./entry.ts";
+import { after, type Entry, worded } from "./entry.ts";
 
 const WHAT_TO_WAIT_FOR = "Wait, ask for less or for other hardware, or add a machine.";
 
@@ -51,9 +51,14 @@ export const placeReasons = {
     remedy: "Nothing: it is started elsewhere where that can be.",
     text: ({ machine }) => `machine ${machine} is gone`,
   }),
-  "machine-silent": worded<{ machine: string }>({
+  "place-lost": worded({
+    means: "The machine, or something more important, took the place of what ran.",
+    remedy: "Nothing: it is started again as soon as there is room.",
+    text: (_, about) => after("lost its place", about),
+  }),
+  "machine-silent": worded<{ machine: string; since: string }>({
     means: "The machine is not heard of for now, and what runs there is not known.",
     remedy: "Wait; ask the operator to look at the machine if it stays.",
-    text: (_, about) => about ?? "",
+    text: ({ machine, since }) => `machine ${machine}, which is not heard of since ${since}`,
   }),
 } as const satisfies Record<string, Entry>;

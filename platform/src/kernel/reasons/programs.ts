@@ -1,17 +1,19 @@
 /** Reasons of programs that ended, hang or never came to work. What a program said of itself belongs to its account alone. */
 import { after, type Entry, worded } from "./entry.ts";
 
-const LAST_LINES = ", last lines: ";
 const LOOK_AT_LOG = "Look into the log of the program.";
 
-/** An end, and what the program wrote before it. */
-const ended = (means: string, remedy: string) =>
-  worded<{ how: string }>({ means, remedy, text: ({ how }, words) => after(how, words, LAST_LINES) });
+/** An end, such as `exit 7`. */
+const ended = (means: string, remedy: string) => worded<{ how: string }>({ means, remedy, text: ({ how }) => how });
 
 export const programReasons = {
   "program-ended": ended("The program ended by itself.", LOOK_AT_LOG),
   "out-of-memory": ended("The program used more memory than it may.", "Use less memory, or ask for more."),
   "ended-outside": ended("Somebody else than Millrace ended the program.", "Nothing: it is started again."),
+  "filled-disk": ended(
+    "The program was ended since it wrote while the disk of the server was full.",
+    "Start it again to write less, or on a machine with more disk.",
+  ),
   "warm-up-failed": worded({
     means: "The warm-up request of the endpoint failed on the worker.",
     remedy: "Mend the handler, or the endpoint's `workers.warmup`.",
@@ -30,7 +32,7 @@ export const programReasons = {
   "slow-start": worded<{ seconds: number }>({
     means: "The worker did not ask for work in the time that it has for its start.",
     remedy: "Make the start faster, or raise its limit by RUNPOD_INIT_TIMEOUT.",
-    text: ({ seconds }, words) => after(`did not ask for work within ${seconds} s`, words, LAST_LINES),
+    text: ({ seconds }) => `did not ask for work within ${seconds} s`,
   }),
   "never-healthy": worded<{ minutes: number; check: string }>({
     means: "The health check never succeeded in the time that a worker has for its start.",
@@ -50,7 +52,7 @@ export const programReasons = {
   "worker-silent": worded<{ seconds: number }>({
     means: "The worker runs and was not heard of for some time.",
     remedy: "Wait: it is replaced if it stays silent. Look into its log for what blocks it.",
-    text: ({ seconds }, about) => about ?? `not heard of for ${seconds} s`,
+    text: ({ seconds }) => `not heard of for ${seconds} s`,
   }),
   "thaw-failed": worded<{ seconds?: number }>({
     means: "The worker was frozen and does not go on.",

@@ -2,6 +2,7 @@
 import { type Entry, told } from "./entry.ts";
 
 export const startReasons = {
+  "driver-waits": told("The machine has accepted the start, and waits for something.", "Wait; read what it waits for."),
   "boot-failed": told(
     "The start failed in a way that nobody foresaw.",
     "Read the text; tell the operator if it stays.",

@@ -24,6 +24,11 @@ export const workerReasons = {
     remedy: NOTHING,
     text: () => "frozen for too long",
   }),
+  "flashboot-off": worded({
+    means: "FlashBoot of the endpoint was switched off, and frozen workers end.",
+    remedy: NOTHING,
+    text: () => "FlashBoot was switched off",
+  }),
   "frozen-memory-full": worded<{ limitMb: number; heldMb?: number }>({
     means: "Frozen workers of the machine hold as much memory as they may.",
     remedy: "Nothing. The operator can allow more.",

@@ -116,7 +116,7 @@ export class FakeInstance {
 
   endFor(reason: string): void {
     if (this.#exit) return;
-    this.exit({ signal: "SIGKILL", reason, isFinal: true });
+    this.exit({ signal: "SIGKILL", reason, cause: "filled-disk", isFinal: true });
     this.disk.clear();
   }
 

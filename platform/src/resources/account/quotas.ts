@@ -3,6 +3,7 @@
 import type { Clock } from "../../kernel/clock.ts";
 import { OneAtATimeEach } from "../../kernel/one-at-a-time.ts";
 import { problem } from "../../kernel/problem.ts";
+import { type Reason, saying } from "../../kernel/reason.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { type Bound, type Counting, type Store, WriteRefused } from "../../ports/store/store.ts";
@@ -155,7 +156,7 @@ export class QuotaBook {
     const counts = await Promise.all(of.map((counting) => this.#store.count(counting)));
     const has = counts.reduce((sum, count) => sum + count, 0);
     const refusal = await this.refusal(account, name, { has, amount });
-    if (refusal !== undefined) throw problem("over-quota", refusal);
+    if (refusal) throw problem("over-quota", refusal.text, { reason: refusal.code });
     return [{ of, most: (await this.of(account))[name] }];
   }
 
@@ -170,12 +171,13 @@ export class QuotaBook {
     account: string,
     name: QuotaName,
     { has, amount }: { has: number; amount: number },
-  ): Promise<string | undefined> {
+  ): Promise<Reason | undefined> {
     const quota = (await this.of(account))[name];
     // To take no more of it is never too much, also where less is allowed than before.
     if (amount <= 0 || has + amount <= quota) return undefined;
     const more = amount === 1 ? "" : `; ${amount} more would be too many`;
-    return `This account has ${has} ${quotaWords[name]}, and may have ${quota} (quota '${name}')${more}. ${ASK}`;
+    const text = `This account has ${has} ${quotaWords[name]}, and may have ${quota} (quota '${name}')${more}. ${ASK}`;
+    return saying("quota-reached", text, { what: name, used: has, limit: quota, needed: amount });
   }
 
   /** Refuses a number that the account can never come to. */

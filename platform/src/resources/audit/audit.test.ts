@@ -1,4 +1,5 @@
 /** Who did what, when and from where, for every change in an account. */
+
 import { describe, expect, test } from "vitest";
 import { CLUSTER_GPUS } from "../../../tests/cluster-doc.ts";
 import { good } from "../../../tests/described-calls.ts";
@@ -8,6 +9,7 @@ import { operations } from "../../contract.ts";
 import { timestamp } from "../../kernel/clock.ts";
 import type { Operation } from "../../kernel/operation.ts";
 import { problem } from "../../kernel/problem.ts";
+import { because } from "../../kernel/reason.ts";
 import { FakeCompute } from "../../ports/compute/fake-compute.ts";
 import { Collection } from "../../ports/store/collection.ts";
 import { type AuditEntry, auditEntries } from "./model.ts";
@@ -121,10 +123,11 @@ describe("what is kept", () => {
     const body = { name: "p", image: "busybox", cpu: { id: "cpu3c", vcpuCount: 2 } };
     const { id } = (await world.call("POST", "/v2/pods", { body })).json;
     await idle();
-    await world.services.pods.stopFor(id, "stopped: nobody used it", 0);
-    await world.services.pods.stopFor(id, "stopped: nobody used it", 0);
+    const why = because("idle-stopped", { seconds: 60 });
+    await world.services.pods.stopFor(id, why, 0);
+    await world.services.pods.stopFor(id, why, 0);
     const [stop, create] = await listed(world, `?resource=${id}`);
-    const reason = "stopped: nobody used it";
+    const reason = why.text;
     expect(stop).toMatchObject({ actor: { type: "system", id: null }, action: "stop", outcome: "done", reason });
     expect(create).toMatchObject({ operation: "createPod" });
   });

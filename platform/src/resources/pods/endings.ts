@@ -1,5 +1,6 @@
 /** How Pods end, for whoever ends them: their owner, those they give way to, or their time. */
 import type { Clock } from "../../kernel/clock.ts";
+import type { Reason } from "../../kernel/reason.ts";
 import type { AuditLog } from "../audit/service.ts";
 import type { PodInstance } from "./instance.ts";
 import { type KeptPod, type PodAction, podLifecycle } from "./model.ts";
@@ -25,24 +26,24 @@ export class PodEndings {
   }
 
   /** What becomes of a Pod that ends for now, or for good. */
-  ending(status: KeptPod["status"], reason: string, graceMs: number): PodChange {
+  ending(status: KeptPod["status"], reason: Reason, graceMs: number): PodChange {
     const set = { status, reason, lastStatusChange: this.#parts.clock.now(), instance: null, crashes: null };
     return { set, instance: { move: "end", set: { graceMs } } };
   }
 
   /** What becomes of one that goes for good. */
-  gone(pod: PodItem, reason: string): PodChange {
+  gone(pod: PodItem, reason: Reason): PodChange {
     const also = this.#parts.podRemains.leaving(pod);
     return { ...this.ending("TERMINATED", reason, STOP_GRACE_MS), remove: true, also };
   }
 
   /** Without anybody's asking for it; a Pod that is gone already is no error. */
-  async terminate(id: string, reason: string): Promise<void> {
+  async terminate(id: string, reason: Reason): Promise<void> {
     await this.#changeUnasked(id, "terminate", reason, (pod) => this.gone(pod, reason));
   }
 
   /** Without its owner's asking for it: undefined when it does not run any more. */
-  stopFor(id: string, reason: string, graceMs: number): Promise<PodItem | undefined> {
+  stopFor(id: string, reason: Reason, graceMs: number): Promise<PodItem | undefined> {
     return this.#changeUnasked(id, "stop", reason, ({ doc }) =>
       podLifecycle.can(doc.status, "yield") ? this.ending("EXITED", reason, graceMs) : undefined,
     );
@@ -52,14 +53,21 @@ export class PodEndings {
   async #changeUnasked(
     id: string,
     action: PodAction,
-    reason: string,
+    reason: Reason,
     decide: PodDecision,
   ): Promise<PodItem | undefined> {
     const { podRecords, audit } = this.#parts;
     const account = (await podRecords.pods.get(id))?.account;
     if (account === undefined) return undefined;
     const actor = { type: "system" } as const;
-    const deed = { account, actor, operation: "podAction", action, resource: { type: "pods", id }, reason };
+    const deed = {
+      account,
+      actor,
+      operation: "podAction",
+      action,
+      resource: { type: "pods", id },
+      reason: reason.text,
+    };
     return audit.record(deed, () => this.#change(id, decide), { onlyChanges: true });
   }
 

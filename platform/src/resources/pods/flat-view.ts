@@ -133,15 +133,13 @@ function sizeOf({ gpu, withoutGpu, cpu = [], last }: KeptPod) {
   };
 }
 
-const BY_ITS_OWNER = "stopped by its owner";
-
 /** Clients look for who it was at the beginning; the reason stands at the end. */
 function lastChange({ status, lastStatusChange, reason: kept }: KeptPod, reason: string | null): string {
   const at = dateText(lastStatusChange);
   const why = reason === null || reason === "" ? "" : ` (${reason})`;
   if (desired[status] === "RUNNING") return `Rented by User: ${at}${why}`;
-  return kept === BY_ITS_OWNER
-    ? `Exited by User: ${at}${reason === kept ? "" : why}`
+  return kept?.code === "stopped-by-owner"
+    ? `Exited by User: ${at}${reason === kept.text ? "" : why}`
     : `Exited by Millrace: ${at}${why}`;
 }
 

@@ -1,4 +1,5 @@
 /** What a Pod would hold at once, against what its account may. */
+import type { Reason } from "../../kernel/reason.ts";
 import { heldBy } from "../../machines/held.ts";
 import type { InstanceItem } from "../../machines/instances.ts";
 import type { Need } from "../../machines/need.ts";
@@ -10,7 +11,7 @@ export async function refusalOf(
   { need, count }: { need: Need; count: number },
   instances: readonly InstanceItem[],
   quotas: QuotaBook,
-): Promise<string | undefined> {
+): Promise<Reason | undefined> {
   const held = heldBy(instances.filter((item) => item.account === account));
   const more = {
     gpus: need.kind === "gpu" ? need.count : 0,

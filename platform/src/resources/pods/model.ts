@@ -4,6 +4,7 @@ import type { Document, Kept } from "../../kernel/document.ts";
 import { lifecycle } from "../../kernel/lifecycle.ts";
 import type { Metering } from "../../kernel/metered.ts";
 import { KIB, MIB } from "../../kernel/operation.ts";
+import { type Reason, upcastReason } from "../../kernel/reason.ts";
 import { type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields, type KeptContainer, shownContainerFields } from "../container/model.ts";
@@ -133,6 +134,7 @@ export const Pod = resource("Pod", {
     statusReason: nullable(
       t.String({ description: "Why it is in this status, in words for people; null while it is `RUNNING`." }),
     ),
+    statusReasonCode: nullable(t.String({ description: "The code of `statusReason`, for programs: docs/reasons.md." })),
     actions: t.Array(oneOf(podActions), { description: "What can be done with it now." }),
     gpu: t.Optional(
       t.Object({
@@ -299,7 +301,7 @@ export type KeptPod = (KeptContainer & Charged & Claiming) & {
   bidPerGpu: number | null;
 
   status: PodStatus;
-  reason: string | null;
+  reason: Reason | null;
   lastStatusChange: number;
   startedAt: number | null;
   /** The instance that it has; null while it has none. */
@@ -319,7 +321,9 @@ export type KeptPod = (KeptContainer & Charged & Claiming) & {
 /** By which Pods are found: those that wait, those that act at a time, and those that use something. */
 export const pods: Kept<KeptPod & Document> = {
   kind: "pod",
-  v: 1,
+  v: 2,
+  // Older releases kept the reason as a text alone.
+  upcasts: { 1: (old) => ({ ...old, reason: upcastReason(old.reason) }) },
   keysVersion: 2,
   unique: (pod) => ({ name: claimedName(pod) }),
   // No two Pods have the same port of a machine, whichever nodes they come through, and one that is stopped keeps its own.

@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { resourceId } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { because } from "../../kernel/reason.ts";
 import { Allocator } from "../../machines/allocator.ts";
 import { type InstanceItem, NOWHERE } from "../../machines/instances.ts";
 import type { Machine, NoRoom, Place } from "../../machines/place.ts";
@@ -98,7 +99,7 @@ export class PodPlacer {
     const judge = async (instances: readonly InstanceItem[]) => {
       const asked = { need: wishes[0]!.need, count: pods.length };
       const refusal = await refusalOf(account, asked, instances, quotas);
-      if (refusal !== undefined) throw problem("over-quota", refusal);
+      if (refusal) throw problem("over-quota", refusal.text, { reason: refusal.code });
       return undefined;
     };
     const writes = async (places: readonly Place[]) => [
@@ -114,7 +115,7 @@ export class PodPlacer {
   /** Of one that waits, or that is stopped and is to be started at once or not at all. Undefined when it does not wait any more. */
   async place(pod: PodItem, atOnce?: AtOnce): Promise<PodInstance | NoRoom | undefined> {
     const { podRecords, clock } = this.#parts;
-    if ((await podRecords.instancesOf(pod.id)).length > 0) return { reason: "what ran of it before is still ending" };
+    if ((await podRecords.instancesOf(pod.id)).length > 0) return { reason: because("still-ending") };
     const wish = await this.#wish({ ...pod, doc: { ...pod.doc, ...atOnce?.set } });
     if ("reason" in wish) return wish;
     const unpaid = await this.#parts.spending.refusal(pod.account, pod.doc.createdBy);
@@ -127,7 +128,7 @@ export class PodPlacer {
     const set = ({ doc }: PodItem, place: Place): Partial<KeptPod> => ({
       ...atOnce?.set,
       status: "STARTING",
-      reason: "about to be started",
+      reason: because("about-to-start"),
       lastStatusChange: clock.now(),
       instance: wish.id,
       last: lastPlace(place, machines),
@@ -139,14 +140,14 @@ export class PodPlacer {
     });
     if (!placed || !("reason" in placed) || pod.doc.interruptible) return placed;
     const leaving = await this.#parts.yielding.makeRoom(wish.need, pod.doc.name);
-    return leaving.length === 0 ? placed : { reason: "waits for Pods that give way to it" };
+    return leaving.length === 0 ? placed : { reason: because("waits-for-yielding") };
   }
 
   async #wish(pod: NewPod): Promise<NewWish | NoRoom> {
     const { volumes, clock, random } = this.#parts;
     const named = pod.doc.mounts.network?.[0]?.volumeId;
     const volume = named === undefined ? undefined : await volumes.placeOf(pod.account, named);
-    if (named !== undefined && !volume) return { reason: `its network volume ${named} is not there any more` };
+    if (named !== undefined && !volume) return { reason: because("volume-gone", { volume: named }) };
     const id = `${pod.id}-${hostName(resourceId(random)).slice(-8)}`;
     const instance = (place: Place) => ({
       id,

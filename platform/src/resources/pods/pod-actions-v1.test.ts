@@ -1,6 +1,8 @@
 /** What is done to Pods through REST v1, and which status they show by it. */
+
 import { expect, test } from "vitest";
 import { setupPods, TWO_GPUS } from "../../../tests/pod-world.ts";
+import { saying } from "../../kernel/reason.ts";
 
 const PODS = "/v1/pods";
 const GPU = { name: "box", imageName: "host:/app", gpuTypeIds: ["NVIDIA A40"], gpuCount: 2 };
@@ -41,7 +43,10 @@ test("one that waits or is being started is RUNNING, one that cannot run is EXIT
   await using there = await world();
   expect((await there.act("restart")).json.desiredStatus).toBe("RUNNING");
   const { doc, ...item } = (await there.services.podRecords.pods.get(there.id))!;
-  await there.services.podRecords.pods.patch({ doc, ...item }, { status: "ERROR", reason: "crash loop: exit 7" });
+  await there.services.podRecords.pods.patch(
+    { doc, ...item },
+    { status: "ERROR", reason: saying("crash-loop", "crash loop: exit 7") },
+  );
   const { json } = await there.call("GET", `${PODS}/${there.id}`);
   expect(json.desiredStatus).toBe("EXITED");
   expect(json.lastStatusChange).toMatch(/^Exited by Millrace: .*crash loop: exit 7/);

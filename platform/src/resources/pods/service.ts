@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { because, type Reason } from "../../kernel/reason.ts";
 import type { NoRoom } from "../../machines/place.ts";
 import type { LogLine } from "../../ports/logs/logs.ts";
 import type { Page, PageAsked } from "../../ports/store/collection.ts";
@@ -33,7 +34,7 @@ import {
 } from "./model.ts";
 import type { PodPlacer } from "./placer.ts";
 import type { PodDecision, PodItem, PodRecords } from "./records.ts";
-import { gpusFor, refuseLocked, type Starting } from "./starting.ts";
+import { gpusFor, noRoom, refuseLocked, refuseMember, type Starting } from "./starting.ts";
 
 export interface PodServiceParts {
   clock: Clock;
@@ -133,7 +134,7 @@ export class PodService {
     return {
       ...config,
       createdBy,
-      ...this.#moved("PROVISIONING", "about to be started"),
+      ...this.#moved("PROVISIONING", because("about-to-start")),
       startedAt: null,
       instance: null,
       last: null,
@@ -152,9 +153,9 @@ export class PodService {
     const { quotas, podRecords, placer } = this.#parts;
     const pods = { name: "pods", of: [podRecords.pods.held({ account })], amount } as const;
     const placed = await quotas.withinAll(account, [pods], async (within) =>
-      placer ? place(placer, within) : { reason: "nothing runs Pods here" },
+      placer ? place(placer, within) : { reason: because("nothing-runs-pods") },
     );
-    if ("reason" in placed) throw problem("no-capacity", sentence(placed.reason));
+    if ("reason" in placed) throw noRoom(placed.reason);
     for (const instance of placed) this.#tell(instance);
   }
 
@@ -178,7 +179,7 @@ export class PodService {
         throw problem("wrong-state", `This Pod is locked: a change of ${reboots.join(", ")} would restart it.`, {
           reason: "pod-locked",
         });
-      const moved = this.#moved("STARTING", `restarts: ${reboots.join(", ")} changed`);
+      const moved = this.#moved("STARTING", because("restarts-for-change", { fields: reboots.join(", ") }));
       return { set: { ...set, ...moved }, also, ...restarting };
     });
   }
@@ -215,9 +216,9 @@ export class PodService {
       const next = podLifecycle.next(doc.status, action);
       if (action !== "stop") await this.#parts.spending.assert(account, caller.key, doc.createdBy);
       if (action === "stop" || how.isReset) refuseLocked(doc, action === "stop" ? "stop" : "reset");
-      if (action === "stop") return this.#parts.endings.ending("EXITED", "stopped by its owner", STOP_GRACE_MS);
-      if (action === "restart") return { set: this.#moved(next, "restarts: its owner asked for it"), ...restarting };
-      return { set: { ...this.#moved(next, "about to be started"), crashes: null, ...gpusFor(doc, how) } };
+      if (action === "stop") return this.#parts.endings.ending("EXITED", because("stopped-by-owner"), STOP_GRACE_MS);
+      if (action === "restart") return { set: this.#moved(next, because("restart-asked")), ...restarting };
+      return { set: { ...this.#moved(next, because("about-to-start")), crashes: null, ...gpusFor(doc, how) } };
     });
     return action === "start" ? this.#placed(changed) : changed;
   }
@@ -238,35 +239,34 @@ export class PodService {
       return (await this.act(caller, id, "start", { ...how, waits: true }))!;
     const isReady = ({ doc }: PodItem) => podLifecycle.can(doc.status, "start");
     const placed = await this.#parts.placer?.place(pod, { set: { crashes: null, ...gpusFor(pod.doc, how) }, isReady });
-    if (!placed || "reason" in placed)
-      throw problem("no-capacity", sentence(placed?.reason ?? "somebody else started or ended it at this moment"));
+    if (!placed || "reason" in placed) throw noRoom(placed?.reason ?? because("changed-meanwhile"));
     this.#tell(placed);
     return this.own(caller, id);
   }
 
   /** Gone for callers at once; its program ends, and what it stored is removed, by the node of its machine. */
   async remove(caller: Caller, id: string): Promise<void> {
-    await this.#change(caller, id, (pod) => this.#parts.endings.gone(pod, "terminated by its owner"));
+    await this.#change(caller, id, (pod) => this.#parts.endings.gone(pod, because("terminated-by-owner")));
   }
 
   /** Their cluster is gone. */
   async removeMembers(cluster: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ key: { name: "cluster", value: cluster } }))
-      await this.#change(undefined, id, (pod) => this.#parts.endings.gone(pod, "its cluster was deleted"));
+      await this.#change(undefined, id, (pod) => this.#parts.endings.gone(pod, because("cluster-deleted")));
   }
 
   /** An account is about to go, and its Pods with it. */
   async removeAccount(account: string): Promise<void> {
     for await (const { id } of this.#parts.podRecords.pods.all({ account }))
-      await this.#change(undefined, id, (pod) => this.#parts.endings.gone(pod, "its account went"));
+      await this.#change(undefined, id, (pod) => this.#parts.endings.gone(pod, because("account-deleted")));
   }
 
   /** Without its owner's asking for it: undefined when it does not run any more. */
-  stopFor(id: string, reason: string, graceMs: number): Promise<PodItem | undefined> {
+  stopFor(id: string, reason: Reason, graceMs: number): Promise<PodItem | undefined> {
     return this.#parts.endings.stopFor(id, reason, graceMs);
   }
 
-  #moved(status: KeptPod["status"], reason: string) {
+  #moved(status: KeptPod["status"], reason: Reason) {
     return { status, reason, lastStatusChange: this.#parts.clock.now() };
   }
 
@@ -322,20 +322,8 @@ function permitted(caller: Caller, id: string, pod: PodItem | undefined): PodIte
   return pod;
 }
 
-/** Of a cluster all is done with all. */
-function refuseMember({ doc: { cluster } }: PodItem): void {
-  if (cluster)
-    throw problem(
-      "wrong-state",
-      `This Pod is rank ${cluster.rank} of cluster ${cluster.id}: it is not changed, stopped or deleted alone. Delete the cluster to end all of it.`,
-      { reason: "cluster-member" },
-    );
-}
-
 function refuseTooLarge(docs: readonly KeptPod[]): void {
   const bytes = docs.length * Buffer.byteLength(JSON.stringify(docs[0]));
   if (bytes > CLUSTER_BYTES)
     throw problem("too-large", `Its ${docs.length} members take ${bytes} bytes to keep, of ${CLUSTER_BYTES} at most.`);
 }
-
-const sentence = (reason: string) => `${reason.charAt(0).toUpperCase()}${reason.slice(1)}.`;

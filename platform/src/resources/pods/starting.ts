@@ -1,8 +1,10 @@
 /** How a Pod can be started: waiting for room or not, with other GPUs than before, or anew. */
 import { problem } from "../../kernel/problem.ts";
+import type { Reason } from "../../kernel/reason.ts";
 import { refuseLowBid } from "./bids.ts";
 import { soldIn } from "./fields.ts";
 import type { KeptPod } from "./model.ts";
+import type { PodItem } from "./records.ts";
 
 /** How a Pod is started. */
 export interface Starting {
@@ -36,3 +38,16 @@ export function refuseLocked({ locked }: KeptPod, deed: string): void {
   if (locked)
     throw problem("wrong-state", `This Pod is locked: unlock it before you ${deed} it.`, { reason: "pod-locked" });
 }
+
+/** Of a cluster all is done with all. */
+export function refuseMember({ doc: { cluster } }: PodItem): void {
+  if (cluster)
+    throw problem(
+      "wrong-state",
+      `This Pod is rank ${cluster.rank} of cluster ${cluster.id}: it is not changed, stopped or deleted alone. Delete the cluster to end all of it.`,
+      { reason: "cluster-member" },
+    );
+}
+
+export const noRoom = ({ text, code }: Reason) =>
+  problem("no-capacity", `${text.charAt(0).toUpperCase()}${text.slice(1)}.`, { reason: code });

@@ -2,7 +2,7 @@
 
 import { installedCatalog } from "../../catalog/compute.ts";
 import type { Clock } from "../../kernel/clock.ts";
-import { type Reason, withPlacesHidden } from "../../kernel/reason.ts";
+import { type Reason, type ReasonCode, reworded, withPlacesHidden } from "../../kernel/reason.ts";
 import type { InstanceRecords } from "../../machines/instance-records.ts";
 import { type SilentSince, silenceOf } from "../../machines/silences.ts";
 import { priceOf } from "../../metering/prices.ts";
@@ -55,6 +55,7 @@ export interface SshEndpoint {
 export interface PodView {
   status: PodStatus;
   statusReason: string | null;
+  statusReasonCode: ReasonCode | null;
   actions: PodAction[];
   cost: number;
   ssh: { proxy: SshEndpoint | null; direct: SshEndpoint | null };
@@ -73,10 +74,11 @@ const NANO = 1e9;
 const CLAIMS: readonly PodStatus[] = ["RUNNING", "EXITED"];
 
 /** What is to become of it, and what that waits for. */
-function waitsFor({ status, instance, reason }: KeptPod, silence: string): string {
-  if (instance === null) return `${reason ?? "it is to end"}; waits for ${silence}, to end what runs of it there`;
-  if (status === "RUNNING") return `it is on ${silence}, and may go on running there`;
-  return `${reason ?? "about to be started"}; waits for ${silence}`;
+function waitsFor({ status, instance, reason }: KeptPod, silence: Reason): Reason {
+  const ends = (text: string) => `${reason?.text ?? "it is to end"}; waits for ${text}, to end what runs of it there`;
+  if (instance === null) return reworded(silence, ends);
+  if (status === "RUNNING") return reworded(silence, (text) => `it is on ${text}, and may go on running there`);
+  return reworded(silence, (text) => `${reason?.text ?? "about to be started"}; waits for ${text}`);
 }
 
 export class PodViews {
@@ -95,11 +97,12 @@ export class PodViews {
     const { doc } = pod;
     const silence = this.#silenceOf(pod);
     const status = silence && CLAIMS.includes(doc.status) ? "STARTING" : doc.status;
+    const known = silence ? waitsFor(doc, silence) : status === "RUNNING" ? null : this.#reason(doc);
+    const reason = withPlacesHidden(known);
     return {
       status,
-      statusReason: withPlacesHidden(
-        silence ? waitsFor(doc, silence) : status === "RUNNING" ? null : this.#reason(doc),
-      ),
+      statusReason: reason?.text ?? (status === "RUNNING" ? null : ""),
+      statusReasonCode: reason?.code ?? null,
       actions: actionsOf(doc),
       cost: silence ? 0 : computeCost(pod),
       ssh: { proxy: this.#sshProxy(pod), direct: status === "RUNNING" ? sshOf(doc) : null },
@@ -112,19 +115,19 @@ export class PodViews {
   }
 
   /** The silent machine that the Pod is on, or that something of it has not been ended on. */
-  #silenceOf({ id, doc }: PodItem): string | undefined {
+  #silenceOf({ id, doc }: PodItem): Reason | undefined {
     const { silentSince = () => undefined, instances } = this.#parts;
     const machines = doc.machines.filter((machine) => silentSince(machine) !== undefined);
     if (machines.length === 0) return undefined;
     const own = doc.instance === null ? undefined : doc.last?.machine;
     const left = instances?.rememberedOf(id).map((item) => item.doc.machine) ?? [];
     const machine = machines.find((one) => one === own || left.includes(one));
-    return machine && silenceOf(machine, silentSince(machine)!);
+    return machine === undefined ? undefined : silenceOf(machine, silentSince(machine)!);
   }
 
-  #reason({ instance, status, reason }: KeptPod): string {
+  #reason({ instance, status, reason }: KeptPod): Reason | null {
     const progress = instance === null || status === "EXITED" ? undefined : this.#parts.progressOf?.(instance);
-    return progress?.text ?? reason ?? "";
+    return progress ?? reason;
   }
 
   /** From its first machine on: what it is when one comes is said there. */

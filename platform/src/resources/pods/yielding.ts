@@ -1,6 +1,7 @@
 /** Pods that give way: those that their owners made interruptible end when others need their place. */
 import { gpuPrice } from "../../catalog/compute.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
+import { because, type Reason } from "../../kernel/reason.ts";
 import { placeOf } from "../../machines/instances.ts";
 import type { Need } from "../../machines/need.ts";
 import type { Machine, Place } from "../../machines/place.ts";
@@ -11,7 +12,7 @@ import type { PodRecords } from "./records.ts";
 export interface YieldingParts {
   podRecords: PodRecords;
   /** Ends a Pod that its owner did not ask to end. */
-  stop: (pod: string, reason: string, graceMs: number) => Promise<unknown>;
+  stop: (pod: string, reason: Reason, graceMs: number) => Promise<unknown>;
   clock: Clock;
   machines: () => Promise<readonly Machine[]>;
 }
@@ -32,8 +33,7 @@ export class Yielding {
   /** Ends as few as make room for this, and says which; none where all of them together would not. */
   async makeRoom(need: Need, whom: string): Promise<string[]> {
     const leaving = await this.#choose(need);
-    for (const { doc } of leaving)
-      await this.#parts.stop(doc.owner, `interrupted: gave its place to '${whom}'`, GRACE_MS);
+    for (const { doc } of leaving) await this.#parts.stop(doc.owner, because("interrupted", { whom }), GRACE_MS);
     return leaving.map(({ id }) => id);
   }
 

@@ -5,6 +5,7 @@ import type { Caller } from "../../kernel/caller.ts";
 import { type Clock, timestamp } from "../../kernel/clock.ts";
 import { MOST_USD, moneyText, nanosOf, usdOf } from "../../kernel/money.ts";
 import { problem } from "../../kernel/problem.ts";
+import { because, type Reason } from "../../kernel/reason.ts";
 import { Remembered } from "../../kernel/remembered.ts";
 import { isSame } from "../../kernel/same.ts";
 import { Costs } from "../../metering/cost.ts";
@@ -15,7 +16,7 @@ import { type Account, accounts, apiKeys, type KeptApiKey, type Spending } from 
 
 /** Why nothing new is started: for those who wait, in words that stay the same, and for those who ask, with the figures of now. */
 export interface Unpaid {
-  reason: string;
+  reason: Reason;
   sentence: string;
 }
 
@@ -57,7 +58,7 @@ const PATIENCE_MS = 500;
 type ReadCost = (asked: Asked) => Promise<bigint>;
 
 const READING: Unpaid = {
-  reason: "spend limit: what was spent so far is still being read",
+  reason: because("spending-unread"),
   sentence: "What this account has spent so far is still being read; try again in a moment.",
 };
 const MOST_CREDIT = nanosOf(MOST_USD);
@@ -88,7 +89,7 @@ export class SpendBook {
   /** Refuses to start something new, for an account and for keys that cause it. Costs nothing where nothing is limited. */
   async assert(account: string, ...keys: readonly (string | null | undefined)[]): Promise<void> {
     const refusal = await this.#find(account, keys, this.#patiently);
-    if (refusal) throw problem("unpaid", refusal.sentence);
+    if (refusal) throw problem("unpaid", refusal.sentence, { reason: refusal.reason.code });
   }
 
   /** Why nothing new can be started; undefined when it can. For those who can wait until it can, and who decide for others too: a long history keeps nobody else waiting. */
@@ -244,7 +245,7 @@ export class SpendBook {
     const balance = await this.#balanceOf(account, terms, read);
     if (balance === undefined || balance > 0) return undefined;
     return {
-      reason: "no credit: the balance of the account is used up",
+      reason: because("no-credit"),
       sentence: `The balance of this account is ${moneyText(balance)}: ${ENDS_NOTHING} until credit is added to it.`,
     };
   }
@@ -253,7 +254,7 @@ export class SpendBook {
     const now = this.#clock.now();
     const until = timestamp(nextBucket("month", bucketStart("month", now)));
     return {
-      reason: `spend limit: ${whose} has spent the ${moneyText(limit)} that it may spend in ${monthOf(now)}`,
+      reason: because("spend-limit", { whose, limit: moneyText(limit), month: monthOf(now) }),
       sentence:
         `Spend limit: ${whose} has spent ${moneyText(spent)} of the ${moneyText(limit)} that it may spend in ${monthOf(now)}: ` +
         `${ENDS_NOTHING} before ${until}, or until the limit is raised.`,

@@ -1,7 +1,7 @@
 /** A worker as REST v1 and GraphQL show it: what it has of its machine, in the words in which a Pod says it. */
 import { cpuPrice, dataCenter, gpuPrice, gpuType } from "../../catalog/compute.ts";
 import { dateText, timestamp } from "../../kernel/clock.ts";
-import { withPlacesHidden } from "../../kernel/reason.ts";
+import { type Reason, withPlacesHidden } from "../../kernel/reason.ts";
 import { type FlatMachine, type FlatPod, flatCpuType } from "../pods/flat-view.ts";
 import type { KeptWorker, WorkerState } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
@@ -12,7 +12,7 @@ const ENDED: readonly WorkerState[] = ["FAILED", "GONE"];
 export const hasEnded = ({ doc }: WorkerItem): boolean => ENDED.includes(doc.state);
 
 /** With `loss`, its machine is not heard of. */
-export function flatWorker(worker: WorkerItem, loss: string | undefined): Omit<FlatPod, "podType"> {
+export function flatWorker(worker: WorkerItem, loss: Reason | undefined): Omit<FlatPod, "podType"> {
   const { id, createdAt, doc } = worker;
   const { machine, gpuType: type, gpuCount, flavor, vcpu, memoryMb, startedAt } = doc;
   const reason = withPlacesHidden(loss ?? doc.reason);
@@ -22,7 +22,7 @@ export function flatWorker(worker: WorkerItem, loss: string | undefined): Omit<F
   return {
     id,
     desiredStatus: isOver ? "EXITED" : "RUNNING",
-    lastStatusChange: `${isOver ? "Exited by Millrace" : "Rented by User"}: ${at}${reason === null ? "" : ` (${reason})`}`,
+    lastStatusChange: `${isOver ? "Exited by Millrace" : "Rented by User"}: ${at}${reason === null ? "" : ` (${reason.text})`}`,
     createdAt: timestamp(createdAt),
     lastStartedAt: startedAt === null ? null : timestamp(startedAt),
     machineId: machine ?? "",

@@ -1,6 +1,7 @@
 /** What keeps a worker that runs from taking work: one answer for lists, plans and jobs that wait. */
 import type { Overrun } from "../../jobs/overruns.ts";
-import { silenceText } from "../../jobs/silence.ts";
+import { silenceReason } from "../../jobs/silence.ts";
+import { because, reworded, saying } from "../../kernel/reason.ts";
 import { type SilentSince, silenceOf } from "../../machines/silences.ts";
 import type { Hindrance, WorkerState, WorkerStatus } from "./model.ts";
 import type { WorkerItem } from "./records.ts";
@@ -17,15 +18,19 @@ export function hindranceFrom(worker: WorkerItem, silentSince: SilentSince): Hin
   const { state, machine } = worker.doc;
   const since = silentSince(machine);
   if (machine === null || since === undefined || !ON_A_MACHINE.includes(state)) return hindranceOf(worker);
-  return { kind: "lost", since, reason: `on ${silenceOf(machine, since)}` };
+  return { kind: "lost", since, reason: reworded(silenceOf(machine, since), (text) => `on ${text}`) };
 }
 
-export const silence = (ms: number, now: number): Hindrance => ({ kind: "silent", since: now - ms, reason: "silent" });
+export const silence = (ms: number, now: number): Hindrance => ({
+  kind: "silent",
+  since: now - ms,
+  reason: saying("worker-silent", "silent"),
+});
 
 export const atLostJob = ({ forMs, job }: Overrun, now: number): Hindrance => ({
   kind: "overrun",
   since: now - forMs,
-  reason: `still busy with ${job}`,
+  reason: because("at-lost-job", { job }),
 });
 
 const STATUS: Record<Hindrance["kind"], WorkerStatus> = {
@@ -39,5 +44,5 @@ const STATUS: Record<Hindrance["kind"], WorkerStatus> = {
 /** How a hindered worker is shown, and why. */
 export const shownHindrance = ({ kind, since, reason }: Hindrance, now: number) => ({
   status: STATUS[kind],
-  reason: kind === "silent" ? silenceText(now - since, now) : reason,
+  reason: kind === "silent" ? silenceReason(now - since, now) : reason,
 });

@@ -1,5 +1,6 @@
 /** Workers of an endpoint: boots that the platform made, from the wish to the end. */
 import { lifecycle } from "../../kernel/lifecycle.ts";
+import type { Reason } from "../../kernel/reason.ts";
 import { dateTime, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
 import type { KeptInstance } from "../../machines/instances.ts";
 
@@ -32,8 +33,8 @@ export type Hindrance = {
    */
   kind: "overrun" | "unhealthy" | "rising" | "silent" | "lost";
   since: number;
-  /** In words for people, without the time that has passed. */
-  reason: string;
+  /** Without the time that has passed. */
+  reason: Reason;
 };
 
 /** The warm-up of a boot, from the time it was first handed out. */
@@ -109,6 +110,7 @@ export const Worker = t.Object(
         t.String({ description: "Why it waits, takes no work, is frozen, drains or failed, in words for people." }),
       ),
     ),
+    reasonCode: t.Optional(nullable(t.String({ description: "The code of `reason`, for programs: docs/reasons.md." }))),
   },
   { $id: "Worker" },
 );

@@ -1,8 +1,10 @@
 /** Records of workers: what the fleet writes is seen at once, and two who change the same worker do not both succeed. */
+
 import { expect, test } from "vitest";
 import { idle } from "../../../tests/idle.ts";
 import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
 import { FakeClock } from "../../kernel/clock.ts";
+import { because } from "../../kernel/reason.ts";
 import { InstanceRecords } from "../../machines/instance-records.ts";
 import { instances } from "../../machines/instances.ts";
 import { Collection } from "../../ports/store/collection.ts";
@@ -38,8 +40,8 @@ test("a move follows the lifecycle, takes other fields along and is seen at once
   const { records, insert } = setup();
   const made = await insert("a");
   await records.all();
-  const placed = await records.move(made, "place", { machine: "m1", reason: "room was found" });
-  expect(placed!.doc).toEqual({ ...made.doc, state: "PLACED", machine: "m1", reason: "room was found" });
+  const placed = await records.move(made, "place", { machine: "m1", reason: because("making-room") });
+  expect(placed!.doc).toEqual({ ...made.doc, state: "PLACED", machine: "m1", reason: because("making-room") });
   expect(await records.all()).toEqual([placed]);
 });
 
@@ -63,10 +65,10 @@ test("of two who move the same worker one succeeds, and the other then sees what
 test("a field can be changed without a move, on the same terms", async () => {
   const { records, insert } = setup();
   const made = await insert("a");
-  expect((await records.update(made, { reason: "no capacity" }))!.doc).toMatchObject({
-    ...{ state: "WANTED", reason: "no capacity" },
+  expect((await records.update(made, { reason: because("paused") }))!.doc).toMatchObject({
+    ...{ state: "WANTED", reason: because("paused") },
   });
-  expect(await records.update(made, { reason: "late" })).toBeUndefined();
+  expect(await records.update(made, { reason: because("idle", { seconds: 1 }) })).toBeUndefined();
 });
 
 test("a removed worker is gone, a second removal is no error, and it cannot be moved", async () => {

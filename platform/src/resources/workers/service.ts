@@ -5,6 +5,7 @@ import { isSilent, silentMs } from "../../jobs/silence.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
+import type { Reason } from "../../kernel/reason.ts";
 import type { SilentSince } from "../../machines/silences.ts";
 import { isStreamName, type LogLine, type Logs, type Query } from "../../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
@@ -103,7 +104,7 @@ export class WorkerService {
   }
 
   /** Why nobody knows what it does: its machine is not heard of. */
-  lossOf(worker: WorkerItem): string | undefined {
+  lossOf(worker: WorkerItem): Reason | undefined {
     const hindrance = hindranceFrom(worker, this.#silentSince);
     return hindrance?.kind === "lost" ? hindrance.reason : undefined;
   }

@@ -1,6 +1,6 @@
 /** How the workers of an endpoint stand: one answer for lists, health, metrics and logs. */
 import { timestamp } from "../../kernel/clock.ts";
-import { withPlacesHidden } from "../../kernel/reason.ts";
+import { type Reason, withPlacesHidden } from "../../kernel/reason.ts";
 import type { SilentSince } from "../../machines/silences.ts";
 import { hindranceFrom, shownHindrance } from "./hindrance.ts";
 import type { Hindrance, Worker, WorkerState, WorkerStatus, WorkerSummary } from "./model.ts";
@@ -59,7 +59,7 @@ function active(kept: readonly WorkerItem[]): WorkerItem[] {
 
 interface Standing {
   status: WorkerStatus;
-  reason: string | null;
+  reason: Reason | null;
 }
 
 function standing(heard: Heard | undefined, hindrance: Hindrance | undefined, now: number): Standing {
@@ -102,7 +102,7 @@ function shown(
     dataCenterId: doc.dataCenter ?? null,
     uptimeSeconds: startedAt === null ? null : Math.max(0, Math.floor((now - startedAt) / 1000)),
     startedAt: startedAt === null ? null : timestamp(startedAt),
-    reason: withPlacesHidden(reason ?? doc.reason),
+    ...shownReason(reason ?? doc.reason),
   };
 }
 
@@ -110,6 +110,11 @@ function shown(
 function handMade(id: string, { status, reason }: Standing): Worker {
   return {
     ...{ id, status, isStale: false, gpuCount: 0, version: null, image: null, gpuTypeId: null, dataCenterId: null },
-    ...{ uptimeSeconds: null, startedAt: null, reason: withPlacesHidden(reason) },
+    ...{ uptimeSeconds: null, startedAt: null, ...shownReason(reason) },
   };
+}
+
+function shownReason(kept: Reason | null): Pick<Worker, "reason" | "reasonCode"> {
+  const reason = withPlacesHidden(kept);
+  return { reason: reason?.text ?? null, reasonCode: reason?.code ?? null };
 }

@@ -1,7 +1,9 @@
 /** The workers of an endpoint: how each stands, what is counted, and whose they are. */
+
 import { describe, expect, test } from "vitest";
 import { type JobWorld, setupJobs } from "../../../tests/job-world.ts";
 import { putWorker, workerDoc } from "../../../tests/worker-doc.ts";
+import { because, saying } from "../../kernel/reason.ts";
 import type { KeptWorker, WorkerState } from "./model.ts";
 
 async function put(world: JobWorld, id: string, given: Partial<KeptWorker> = {}): Promise<void> {
@@ -36,12 +38,17 @@ test("an endpoint without workers has an empty list and zeros", async () => {
 test("a worker shows what it runs on, since when, and why", async () => {
   await using world = await setupJobs();
   const reason = "exit 7, last lines: no such model";
-  await put(world, "w1", { state: "FAILED", gpuType: "NVIDIA L4", gpuCount: 2, reason });
+  await put(world, "w1", {
+    state: "FAILED",
+    gpuType: "NVIDIA L4",
+    gpuCount: 2,
+    reason: saying("program-ended", reason),
+  });
   await world.clock.advance(61_500);
   expect((await list(world)).json.workers).toEqual([
     {
       ...{ id: "w1", status: "UNHEALTHY", isStale: false, version: 1, image: "host:/app" },
-      ...{ gpuCount: 2, gpuTypeId: "NVIDIA L4", dataCenterId: null, reason },
+      ...{ gpuCount: 2, gpuTypeId: "NVIDIA L4", dataCenterId: null, reason, reasonCode: "program-ended" },
       ...{ uptimeSeconds: 61, startedAt: "2026-01-01T00:00:00.000Z" },
     },
   ]);
@@ -66,7 +73,7 @@ test.each(shown)("a worker that is %s is shown as %s", async (state, status) => 
 
 test("one that is frozen is told from others that are idle, and is not ready", async () => {
   await using world = await setupJobs();
-  await put(world, "still", { state: "FROZEN", reason: "idle for 5 s" });
+  await put(world, "still", { state: "FROZEN", reason: because("idle", { seconds: 5 }) });
   await put(world, "asks");
   const { workers } = (await list(world)).json as { workers: { id: string; frozen?: boolean }[] };
   expect(Object.fromEntries(workers.map(({ id, frozen }) => [id, frozen]))).toEqual({ still: true, asks: undefined });
@@ -149,7 +156,7 @@ test("a busy worker is not among the ready ones, in number and by name", async (
 describe("boots that have ended", () => {
   test("are not listed beside those that run or are on their way", async () => {
     await using world = await setupJobs();
-    await put(world, "dead", { state: "FAILED", failedAt: 1, reason: "exit 7" });
+    await put(world, "dead", { state: "FAILED", failedAt: 1, reason: saying("program-ended", "exit 7") });
     await put(world, "next", { state: "STARTING" });
     expect(await statuses(world)).toEqual({ next: "INITIALIZING" });
   });
@@ -157,7 +164,7 @@ describe("boots that have ended", () => {
   test("are one while nothing else is there: the newest, with its reason", async () => {
     await using world = await setupJobs();
     for (const [i, failedAt] of [2, 3, 1].entries())
-      await put(world, `w${i}`, { state: "FAILED", failedAt, reason: `exit ${failedAt}` });
+      await put(world, `w${i}`, { state: "FAILED", failedAt, reason: saying("program-ended", `exit ${failedAt}`) });
     const { workers, summary } = (await list(world)).json;
     expect(workers).toMatchObject([{ id: "w1", status: "UNHEALTHY", reason: "exit 3" }]);
     expect(summary).toMatchObject({ unhealthy: 1, total: 1 });

@@ -1,4 +1,5 @@
 /** An endpoint as a row of GraphQL, with what is looked up beside it: its template and its workers, each read once for all of them. */
+import type { Reason } from "../../kernel/reason.ts";
 import { envPairs } from "../../resources/container/forms.ts";
 import { endpointDialect } from "../../resources/endpoints/flat.ts";
 import { flatEndpoint } from "../../resources/endpoints/flat-view.ts";
@@ -58,7 +59,7 @@ export async function workersOf({ item }: EndpointRow, _args: unknown, context: 
     .map((worker) => workerRow(worker, item, context.services.workers.lossOf(worker)));
 }
 
-function workerRow(worker: WorkerItem, endpoint: EndpointItem, loss?: string): PodRow {
+function workerRow(worker: WorkerItem, endpoint: EndpointItem, loss?: Reason): PodRow {
   const { id: aiApiId, account, doc } = endpoint;
   const flat = flatWorker(worker, loss);
   const { image, release } = worker.doc;

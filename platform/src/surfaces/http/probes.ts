@@ -40,7 +40,7 @@ interface ReadinessParts {
   clock: Clock;
   random: Random;
   /** Why nothing new is taken on; undefined when all is well. */
-  refusal?: (() => string | undefined) | undefined;
+  refusal?: (() => unknown) | undefined;
 }
 
 /** Whether a server can do its work: its records can be written, and it is not about to end. */

@@ -23,6 +23,7 @@ describe("the fields of each state", () => {
       id,
       status: "IN_QUEUE",
       waitReason: "no worker is connected (1 job in the queue)",
+      waitReasonCode: "no-worker",
     });
   });
 

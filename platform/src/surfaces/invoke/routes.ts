@@ -8,7 +8,7 @@ import { IDEMPOTENCY_KEY_LENGTH, type Range, RESULT_TTL, WAIT } from "../../jobs
 import type { openAiOperations } from "../../jobs/openai-operations.ts";
 import type { jobOperations } from "../../jobs/operations.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
-import { jobRecord, type Shown } from "../../jobs/record.ts";
+import { jobRecord, type Shown, shownWait } from "../../jobs/record.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
@@ -57,7 +57,7 @@ export interface InvokeParts {
   /** Undefined where invocation is not limited. */
   limiter: InvokeLimiter | undefined;
   /** The fleet, where this server keeps workers. */
-  fleet: Pick<Fleet, "waitSentence"> | undefined;
+  fleet: Pick<Fleet, "waitReason"> | undefined;
 }
 
 /** A client that waits longer than this learns the job's id before the end, in case it gives up. */
@@ -195,7 +195,7 @@ async function health(parts: InvokeParts, { endpoint }: Asked) {
   return {
     jobs: { completed, failed, inProgress, inQueue, retried },
     workers: workerCounts(standing),
-    ...(inQueue > 0 && ofWorkers !== undefined ? { waitReason: ofWorkers } : {}),
+    ...(inQueue > 0 && ofWorkers !== undefined ? shownWait(ofWorkers) : {}),
   };
 }
 
@@ -259,7 +259,7 @@ async function explained(parts: InvokeParts, shown: Shown): Promise<Shown> {
 async function waitFacts({ engine, queue, fleet }: InvokeParts, endpoint: string) {
   const [counts, holders] = await Promise.all([engine.counts(endpoint), queue.holders(endpoint)]);
   const onlyLowPriority = counts.inQueue === counts.lowPriorityInQueue;
-  return { counts, holders, ofWorkers: await fleet?.waitSentence(endpoint, holders, onlyLowPriority) };
+  return { counts, holders, ofWorkers: await fleet?.waitReason(endpoint, holders, onlyLowPriority) };
 }
 
 async function submissionOf(

@@ -92,7 +92,8 @@ test.each([["FAILED"], ["TIMED_OUT"]])(
     const { status, json } = await at.world.invoke("POST", `/retry/${at.id}`);
     expect([status, json]).toEqual([200, { id: at.id, status: "IN_QUEUE" }]);
     const waiting = await at.world.status(at.id);
-    expect(waiting).toEqual({ id: at.id, status: "IN_QUEUE", retries: 1, waitReason: expect.any(String) });
+    const waits = { waitReason: expect.any(String), waitReasonCode: expect.any(String) };
+    expect(waiting).toEqual({ id: at.id, status: "IN_QUEUE", retries: 1, ...waits });
     const worker = await at.world.worker();
     expect(await worker.take()).toMatchObject({ id: at.id, input: { a: 1 } });
     await worker.done(at.id, { output: "second" });

@@ -40,6 +40,7 @@ describe("/runsync", () => {
         id: expect.stringMatching(/^sync-/),
         status: "IN_QUEUE",
         waitReason: "no worker is connected (1 job in the queue)",
+        waitReasonCode: "no-worker",
       },
     ]);
   });

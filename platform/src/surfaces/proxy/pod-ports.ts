@@ -60,7 +60,7 @@ export class PodPorts {
     if (pod?.account !== account || !hasHttpPort(pod.doc, port)) throw problem("not-found", NOT_HERE);
     const { status, reason, instance, last } = pod.doc;
     if (status !== "RUNNING" || instance === null || !last)
-      throw problem("no-answer", `Pod ${id} is ${status}${reason === null ? "" : `: ${reason}`}`, {
+      throw problem("no-answer", `Pod ${id} is ${status}${reason === null ? "" : `: ${reason.text}`}`, {
         reason: "not-running",
       });
     const running = { account, pod, machine: last.machine, instance };

@@ -8,6 +8,7 @@ import type { Caller } from "../../kernel/caller.ts";
 import { type Clock, sleep } from "../../kernel/clock.ts";
 import { MIB } from "../../kernel/operation.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
+import type { Reason } from "../../kernel/reason.ts";
 import type { EndpointType, KeptEndpoint } from "../../resources/endpoints/model.ts";
 import type { EndpointItem, EndpointService } from "../../resources/endpoints/service.ts";
 import { refuseTooLarge } from "../http/body.ts";
@@ -31,7 +32,7 @@ export interface ProxyParts {
   balancer: Balancer;
   clock: Clock;
   /** Why an endpoint has no worker. */
-  whyNoWorker?: ((endpoint: string) => Promise<string | undefined>) | undefined;
+  whyNoWorker?: ((endpoint: string) => Promise<Reason | undefined>) | undefined;
   /** `<endpoint id>.<domain>` leads to an endpoint. */
   domain?: string | undefined;
 }

@@ -23,7 +23,7 @@ const shapes: Record<string, { names: string; required: string; ours?: string }>
       globalNetworking runtime createdAt startedAt cluster`,
     required: `id name status actions ${CONTAINER} mounts cloud dataCenterId cudaVersion ssh template cost locked
       globalNetworking runtime createdAt startedAt`,
-    ours: "statusReason lastStatusChange idleTimeout",
+    ours: "statusReason statusReasonCode lastStatusChange idleTimeout",
   },
   CreatePodRequest: {
     names: `name ${CONTAINER} gpu cpu cloud dataCenterIds globalNetworking mounts startSsh startJupyter templateId`,

@@ -15,6 +15,7 @@ import { type Clock, sleep } from "../../kernel/clock.ts";
 import { jobIdParts } from "../../kernel/ids.ts";
 import type { Log } from "../../kernel/log.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
+import { because } from "../../kernel/reason.ts";
 import type { Room } from "../../kernel/room.ts";
 import { storable } from "../../kernel/storable.ts";
 import type { Job } from "../../ports/queue/job.ts";
@@ -374,7 +375,8 @@ async function ping({ desk, log }: WorkerLinkParts, { call, search, reply }: Ask
     const [check, reason] = [search.get("check"), search.get("reason")];
     // What it says is its account's, which finds it in the reasons of jobs and workers.
     log.warn({ ...call }, "a worker says that it is not fit to work");
-    await desk.unfit(call, `not fit to work: ${check ?? "a check"} failed: ${reason ?? "no reason given"}`);
+    const words = `${check ?? "a check"} failed: ${reason ?? "no reason given"}`;
+    await desk.unfit(call, because("not-fit", {}, words));
   } else {
     await desk.ping(call, listedIn(call, search), search.get("runpod_version") ?? undefined);
   }

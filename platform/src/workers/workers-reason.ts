@@ -1,7 +1,7 @@
-/** Why a job waits, as far as workers are the reason: one sentence from the records of an endpoint's workers. */
+/** Why a job waits, as far as workers are the reason, from the records of an endpoint's workers. */
 import { silentWorkers } from "../jobs/silence.ts";
-import { oneOfIdle } from "../jobs/wait-reason.ts";
-import type { Reason } from "../kernel/reason.ts";
+import { because, isStartReason, type Reason, reworded, saying, together } from "../kernel/reason.ts";
+import { countOf } from "../kernel/reasons/workers.ts";
 import type { SilentSince } from "../machines/silences.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import { hindranceFrom } from "../resources/workers/hindrance.ts";
@@ -20,72 +20,76 @@ export interface WaitFacts {
   /** Only jobs wait that start no workers. */
   onlyLowPriority: boolean;
   /** Why no worker is started for anybody. */
-  refusal?: string | undefined;
+  refusal?: Reason | undefined;
   now: number;
 }
 
 /** Undefined when the workers are not the reason, or nothing is known of them. */
-export function waitSentence(facts: WaitFacts): string | undefined {
+export function workersReason(facts: WaitFacts): Reason | undefined {
   const { live, busy, endpoint } = facts;
   if (live > busy) return whoCouldTakeIt(facts);
   if (live === 0) return whyNone(facts);
-  const all = `${live === 1 ? "the only worker is" : `all ${live} workers`} busy (max ${endpoint.workers.max})`;
+  const all = because("workers-busy", { workers: live, max: endpoint.workers.max });
   return joined([all, whoIsHindered(facts), whyNotMore(facts)]);
 }
 
 /** The queue counts all that were heard of: it is left to say so while nobody among them is held up. */
-function whoCouldTakeIt(facts: WaitFacts): string | undefined {
+function whoCouldTakeIt(facts: WaitFacts): Reason | undefined {
   const { workers, live, busy, silentSince } = facts;
   if (!workers.some((worker) => isHeldUp(worker, silentSince))) return undefined;
-  return joined([`waiting for ${oneOfIdle(live - busy)} to ask for it`, whoIsHindered(facts)]);
+  return joined([because("waits-for-ask", { idle: live - busy }), whoIsHindered(facts)]);
 }
 
 /** It may have been heard of, and gets no work: not yet, not now or never more. */
 export const isHeldUp = (worker: WorkerItem, silentSince: SilentSince) =>
   ["PLACED", "STARTING", "DRAINING"].includes(worker.doc.state) || hindranceFrom(worker, silentSince) !== undefined;
 
-function whyNone(facts: WaitFacts): string | undefined {
+function whyNone(facts: WaitFacts): Reason | undefined {
   const { endpoint, workers, onlyLowPriority } = facts;
-  if (endpoint.workers.max === 0) return "paused: max workers is 0";
+  if (endpoint.workers.max === 0) return because("paused");
   const known = joined([whoIsHindered(facts), whyNotMore(facts)]);
   if (known !== undefined) return known;
   const ending = workers.filter(({ doc }) => doc.state === "DRAINING");
   if (ending.length >= endpoint.workers.max) return whoEnds(facts, ending);
-  return onlyLowPriority ? "low priority: it waits for a worker that another job starts" : undefined;
+  return onlyLowPriority ? because("low-priority") : undefined;
 }
 
 /** Workers that take the places of those that could be started. */
-function whoEnds({ endpoint }: WaitFacts, ending: readonly WorkerItem[]): string | undefined {
+function whoEnds({ endpoint }: WaitFacts, ending: readonly WorkerItem[]): Reason | undefined {
   const [stale, replaced] = [
     ending.filter(({ doc }) => doc.release !== endpoint.release),
     ending.filter(({ doc }) => doc.release === endpoint.release),
   ];
-  const ofOlder = stale.length > 0 && `${count(stale.length)} of an older release still busy (max ${ending.length})`;
-  const reasons = countedBy(replaced, ({ doc }) => doc.reason ?? "no longer needed");
+  const older = stale.length > 0 && because("older-release-busy", { workers: stale.length, max: ending.length });
+  const reasons = counted(replaced.map(({ doc }) => doc.reason ?? saying("unwanted", "no longer needed")));
   return joined([
-    ofOlder || undefined,
-    ...reasons.map(([reason, n]) => `${count(n)} ${n === 1 ? "is" : "are"} being replaced (${reason})`),
+    older || undefined,
+    ...reasons.map(([reason, workers]) => because("being-replaced", { workers, cause: reason.code }, reason)),
   ]);
 }
 
-function whoIsHindered({ workers, now, silentSince }: WaitFacts): string | undefined {
+function whoIsHindered({ workers, now, silentSince }: WaitFacts): Reason | undefined {
   const hindered = workers.map((worker) => hindranceFrom(worker, silentSince)).filter((one) => one !== undefined);
   const silent = hindered.filter(({ kind }) => kind === "silent").map(({ since }) => now - since);
-  const others = hindered.filter(({ kind }) => kind !== "silent");
-  const reasons = countedBy(others, ({ reason }) => reason);
-  return joined([...reasons.map(([reason, n]) => `${count(n)} ${reason}`), silentWorkers(silent, now)]);
+  const others = counted(hindered.filter(({ kind }) => kind !== "silent").map(({ reason }) => reason));
+  return joined([
+    ...others.map(([reason, workers]) => reworded(reason, (text) => `${countOf(workers)} ${text}`)),
+    silentWorkers(silent, now),
+  ]);
 }
 
-function countedBy<T>(those: readonly T[], reasonOf: (one: T) => string): [string, number][] {
-  return [...Map.groupBy(those, reasonOf)].map(([reason, some]) => [reason, some.length]);
+/** Each reason once, with how many have it. */
+function counted(reasons: readonly Reason[]): [Reason, number][] {
+  return [...Map.groupBy(reasons, ({ text }) => text).values()].map((same) => [same[0]!, same.length]);
 }
 
-function joined(sentences: readonly (string | undefined)[]): string | undefined {
-  const said = sentences.filter((sentence) => sentence !== undefined);
-  return said.length === 0 ? undefined : said.join("; ");
+/** One sentence after the other. The last one says most: what keeps more workers from being there is what can be changed. */
+function joined(parts: readonly (Reason | undefined)[]): Reason | undefined {
+  const said = parts.filter((part) => part !== undefined);
+  return said.length === 0 ? undefined : together(said, said.at(-1)!);
 }
 
-function whyNotMore(facts: WaitFacts): string | undefined {
+function whyNotMore(facts: WaitFacts): Reason | undefined {
   const workers = facts.workers.filter(({ doc }) => doc.release === facts.endpoint.release);
   return (
     failureIn(workers) ??
@@ -96,28 +100,28 @@ function whyNotMore(facts: WaitFacts): string | undefined {
   );
 }
 
-function failureIn(workers: readonly WorkerItem[]): string | undefined {
+function failureIn(workers: readonly WorkerItem[]): Reason | undefined {
   const brake = brakeOf(failuresOf(workers));
   if (!brake) return undefined;
-  if (brake.reason.startsWith(BOOT_FAILED)) return brake.reason;
-  return brake.failures > 1 ? `crash loop: ${brake.reason}` : `worker failed: ${brake.reason}`;
+  const { reason, failures } = brake;
+  // There never was a program that could have failed.
+  if (isStartReason(reason)) return reason;
+  return failures > 1
+    ? because("crash-loop", { cause: reason.code, failures }, reason)
+    : because("worker-failed", { cause: reason.code }, reason);
 }
 
-/** How a reason begins when there never was a program that could have failed. */
-export const BOOT_FAILED = "boot failed: ";
-
-function startIn({ progressOf, now, silentSince }: WaitFacts, workers: readonly WorkerItem[]): string | undefined {
+function startIn({ progressOf, now, silentSince }: WaitFacts, workers: readonly WorkerItem[]): Reason | undefined {
   const starting = workers
     .filter(({ doc }) => doc.state === "PLACED" || doc.state === "STARTING")
     .filter(({ doc }) => silentSince(doc.machine) === undefined);
   if (starting.length === 0) return undefined;
   const first = starting.reduce((oldest, next) => (next.createdAt < oldest.createdAt ? next : oldest));
   const progress = first.doc.state === "PLACED" ? progressOf(first.id) : undefined;
-  if (progress !== undefined) return progress.text;
+  if (progress !== undefined) return progress;
   if (first.doc.state === "PLACED" && first.doc.reason !== null) return first.doc.reason;
   const warming = starting.find(({ doc }) => doc.warmUp)?.doc.warmUp;
-  if (warming) return `worker warming up (${Math.max(0, Math.round((now - warming.since) / 1000))} s)`;
-  return `worker starting (${Math.max(0, Math.round((now - first.createdAt) / 1000))} s)`;
+  const secondsSince = (since: number) => ({ seconds: Math.max(0, Math.round((now - since) / 1000)) });
+  if (warming) return because("worker-warming-up", secondsSince(warming.since));
+  return because("worker-starting", secondsSince(first.createdAt));
 }
-
-const count = (workers: number) => `${workers} ${workers === 1 ? "worker" : "workers"}`;
