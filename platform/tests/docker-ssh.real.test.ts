@@ -7,7 +7,9 @@ import { serverPlace } from "./worker-place.ts";
 
 const PROGRAM = new URL("./fixtures/pod-program.mjs", import.meta.url);
 
-test("ssh, scp, sftp and ssh -L reach a Pod in a container whose image has BusyBox alone", async ({ onTestFailed }) => {
+test("ssh, scp, sftp, ssh -L and ssh -D reach a Pod in a container whose image has BusyBox alone", async ({
+  onTestFailed,
+}) => {
   const program = { image: TEST_IMAGE, cmd: ["--input-type=module", "--eval", await readFile(PROGRAM, "utf8")] };
   const env = { MILLRACE_DOCKER: inject("dockerSocket") };
   await using at = await serverPlace({ program, env, onFailure: onTestFailed });

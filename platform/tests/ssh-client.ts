@@ -47,6 +47,13 @@ export function execOn(client: Client, command: string, options: ExecOptions = {
   );
 }
 
+/** A connection to a host and port beyond the server, as `ssh -L` and `ssh -D` make them. */
+export function dialOn(client: Client, host: string, port: number): Promise<ClientChannel> {
+  return new Promise((resolve, reject) =>
+    client.forwardOut("127.0.0.1", 1, host, port, (error, channel) => (error ? reject(error) : resolve(channel))),
+  );
+}
+
 /** With a terminal of 100 columns. */
 export function shellOn(client: Client): Promise<ClientChannel> {
   return new Promise((resolve, reject) =>

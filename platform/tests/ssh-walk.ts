@@ -2,7 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
-import { createServer } from "node:net";
+import { connect, createServer } from "node:net";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect } from "vitest";
@@ -162,22 +162,53 @@ async function transfer(person: Person): Promise<void> {
     'rename "deep/it\'s one" two',
     "rmdir deep",
     "ls -1",
+    "df",
     "-rm none",
   );
   expect(moved).toMatchObject({ code: 0, errors: expect.stringContaining("No such file") });
   expect(moved.out).toContain("\ntwo");
+  expect(moved.out).toMatch(/Avail.*\n.*\d%/);
   const counted = await person.run("wc -c </workspace/tree/two");
   expect(counted.out.trim()).toBe(String(bytes.length));
 }
 
-async function forwardTo(person: Person): Promise<void> {
+/** A port of this machine that nobody has. */
+async function freePort(): Promise<number> {
   const listener = createServer().on("error", () => {});
   await once(listener.listen(0, "127.0.0.1"), "listening");
   const { port } = listener.address() as { port: number };
   await new Promise((resolve) => listener.close(resolve));
-  const forward = person.ssh(["-L", `127.0.0.1:${port}:localhost:8080`, "echo on; sleep 600"]);
+  return port;
+}
+
+/** Programs that listen for themselves alone, as editors' servers do: at a port of their own choice, which no Pod names. */
+const LISTENS = `require("http").createServer((request, response) => response.end("inside " + request.url)).listen(0, "127.0.0.1", function () { console.log(this.address().port) })`;
+
+async function forwardTo(person: Person): Promise<void> {
+  const [named, inside, socks] = [await freePort(), await freePort(), await freePort()];
+  const server = person.ssh([`exec node -e '${LISTENS}'`]);
+  const [data] = (await once(server.child.stdout!, "data")) as [Buffer];
+  const port = Number(String(data));
+  const flags = ["-L", `127.0.0.1:${named}:localhost:8080`, "-L", `127.0.0.1:${inside}:127.0.0.1:${port}`];
+  const forward = person.ssh([...flags, "-D", `127.0.0.1:${socks}`, "echo on; sleep 600"]);
   await once(forward.child.stdout!, "readable");
-  expect(await (await fetch(`http://127.0.0.1:${port}/x`)).text()).toBe("hello /x");
+  expect(await (await fetch(`http://127.0.0.1:${named}/x`)).text()).toBe("hello /x");
+  expect(await (await fetch(`http://127.0.0.1:${inside}/x`)).text()).toBe("inside /x");
+  for (const host of ["localhost", "127.0.0.1"]) expect(await askBySocks(socks, host, port)).toBe("inside /socks");
+  for (const host of ["169.254.169.254", "0.0.0.0", "example.com"])
+    expect(await askBySocks(socks, host, port)).toBe("");
   forward.child.kill();
-  await forward.ended;
+  expect((await forward.ended).errors).toContain("only the Pod's own loopback is reached");
+  server.child.kill();
+  await server.ended;
+}
+
+/** What is answered through `ssh -D`, to a host by its name, as of SOCKS 5; nothing where no connection comes about. */
+async function askBySocks(socks: number, host: string, port: number): Promise<string> {
+  const socket = connect(socks, "127.0.0.1");
+  const whole = text(socket).catch(() => "");
+  socket.write(Buffer.from([5, 1, 0]));
+  socket.write(Buffer.from([5, 1, 0, 3, host.length, ...Buffer.from(host), port >> 8, port & 255]));
+  socket.write("GET /socks HTTP/1.0\r\n\r\n");
+  return (await whole).split("\r\n\r\n")[1] ?? "";
 }

@@ -8,7 +8,7 @@ import { serverPlace } from "./worker-place.ts";
 
 const PROGRAM = new URL("./fixtures/pod-program.mjs", import.meta.url);
 
-test("ssh, scp, sftp and ssh -L reach a Pod on the host", async ({ onTestFailed }) => {
+test("ssh, scp, sftp, ssh -L and ssh -D reach a Pod on the host", async ({ onTestFailed }) => {
   await using app = await temporaryFolder();
   await copyFile(PROGRAM, join(app.path, "pod.mjs"));
   await chmod(app.path, 0o755);

@@ -39,6 +39,8 @@ export interface Container {
     /** `created`, `running`, `paused`, `exited` and some that last a moment. */
     Status: string;
     Running: boolean;
+    /** Of its first process, as the engine's machine numbers it; 0 when there is none. */
+    Pid?: number;
     Paused: boolean;
     OOMKilled: boolean;
     ExitCode: number;

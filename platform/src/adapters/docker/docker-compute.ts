@@ -36,6 +36,7 @@ import {
   portsOf,
   volumesOf,
 } from "./container.ts";
+import { ContainerLoopback } from "./container-loopback.ts";
 import { ContainerNetwork } from "./container-network.ts";
 import { Containers, refusal, refusesDiskLimit } from "./containers.ts";
 import type { DockerOptions } from "./docker-options.ts";
@@ -76,6 +77,7 @@ export class DockerCompute implements Compute {
   };
   readonly volumes: VolumeFolders;
   readonly writers: DockerWriters;
+  readonly loopback: ContainerLoopback;
   readonly #options: DockerOptions;
   readonly #engine: Engine;
   readonly #network: ContainerNetwork;
@@ -138,6 +140,7 @@ export class DockerCompute implements Compute {
     };
     this.#stats = new DockerStats(this.#devices.all, options.clock);
     this.#published = new PublishedPorts(options);
+    this.loopback = new ContainerLoopback({ ...options, find: async (id) => (await this.#containers()).find(id) });
     this.#watchdog = options.watchdog && new Watchdog({ ...options, ...options.watchdog });
   }
 
@@ -159,9 +162,7 @@ export class DockerCompute implements Compute {
   }
 
   start(id: string, spec: InstanceSpec): Promise<Instance> {
-    const known = this.#starting.get(id);
-    if (known) return known;
-    return this.#under(id, spec, () => this.#begin(id, spec));
+    return this.#starting.get(id) ?? this.#under(id, spec, () => this.#begin(id, spec));
   }
 
   #under(id: string, { mounts = [] }: InstanceSpec, begin: () => Promise<Instance>): Promise<Instance> {
@@ -285,6 +286,7 @@ export class DockerCompute implements Compute {
     await this.#starting.get(id)?.catch(() => {});
     if (!(await this.#findIfAny())) return;
     const containers = await this.#containers();
+    await this.loopback.leave(id);
     await this.#sight.without(id, async () => {
       const container = await containers.find(id);
       if (container) await this.#removeWhole(containers, container);
@@ -342,7 +344,7 @@ export class DockerCompute implements Compute {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#exec[Symbol.asyncDispose]();
+    await Promise.all([this.#exec[Symbol.asyncDispose](), this.loopback[Symbol.asyncDispose]()]);
     this.#disposed.abort();
     this.#watchdog?.[Symbol.dispose]();
     await Promise.all([this.#following, this.#network[Symbol.asyncDispose]()]);

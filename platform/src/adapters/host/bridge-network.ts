@@ -9,11 +9,11 @@ import { StartRefused } from "../../ports/compute/compute.ts";
 import { type Egress, egressRules, ingressRules, publishedRules, serviceRules } from "../../ports/compute/egress.ts";
 import { type PortRange, PUBLISHED_PORTS } from "../../ports/compute/publish.ts";
 import { connectTo } from "../machine/connection.ts";
+import { Dialers } from "../machine/dialers.ts";
 import { runTool } from "../machine/forker.ts";
 import { hardwareAddressIn, isLink, linkNames } from "../machine/links.ts";
 import { listenersSeenBy } from "../machine/listeners.ts";
 import { find } from "../machine/tools.ts";
-import { Dialer } from "./dialer.ts";
 import { GroupBridges, type GroupMember } from "./group-bridges.ts";
 import type { InstanceNetwork, Networked } from "./network.ts";
 import { PublishedPorts } from "./published-ports.ts";
@@ -30,12 +30,6 @@ interface Tools {
   nsenter: string;
   unshare: string;
   iptables: string | undefined;
-}
-
-/** The way into an instance's network, by a process of it. */
-interface Inside {
-  dialer: Dialer;
-  pid: number;
 }
 
 export interface BridgeOptions {
@@ -128,7 +122,7 @@ export class BridgeNetwork implements InstanceNetwork {
   readonly #range: PortRange;
   readonly published: PublishedPorts;
   readonly #linkPorts = new Set<number>();
-  readonly #insides = new Map<number, Inside>();
+  readonly #dialers: Dialers;
   /** Why the rules could not be set anew. */
   #cannotRenew: string | undefined;
 
@@ -146,6 +140,7 @@ export class BridgeNetwork implements InstanceNetwork {
     this.#key = key;
     this.#subnet = subnet;
     this.#tools = tools;
+    this.#dialers = new Dialers(tools.nsenter, clock);
     this.#clock = clock;
     this.#file = file;
     const used = () => usedSubnets(tools, egress);
@@ -254,8 +249,7 @@ export class BridgeNetwork implements InstanceNetwork {
   /** The link goes with the last process of its namespace, a moment later. */
   async leave(index: number | undefined): Promise<void> {
     await this.published.close(index!);
-    await this.#insides.get(index!)?.dialer.close();
-    this.#insides.delete(index!);
+    await this.#dialers.close(String(index));
     const link = this.#link(index!);
     for (const untilMs = this.#clock.monotonic() + LINK_PATIENCE_MS; await isLink(link); ) {
       if (this.#clock.monotonic() < untilMs) await sleep(this.#clock, LOOK_AGAIN_MS);
@@ -272,18 +266,12 @@ export class BridgeNetwork implements InstanceNetwork {
       const heard = pid === undefined ? [] : await listenersSeenBy(pid);
       const listener = heard.find((one) => one.port === port);
       if (!listener) throw refused;
-      return this.#dialer(instance.index!, pid!).dial(listener.host, port);
+      return this.dialInside(instance, listener);
     }
   }
 
-  /** By a process that is there now: the number of one that has ended may be that of a program outside. */
-  #dialer(index: number, pid: number): Dialer {
-    const known = this.#insides.get(index);
-    if (known) return Object.assign(known, { pid }).dialer;
-    const enter = () => [this.#tools.nsenter, `--net=/proc/${inside.pid}/ns/net`, "--"];
-    const inside: Inside = { pid, dialer: new Dialer(enter, this.#clock) };
-    this.#insides.set(index, inside);
-    return inside.dialer;
+  dialInside(instance: Networked, place: { host: string; port: number }): Promise<Duplex> {
+    return this.#dialers.dial(String(instance.index), () => instance.processes(), place);
   }
 
   #link(index: number): string {
@@ -291,7 +279,7 @@ export class BridgeNetwork implements InstanceNetwork {
   }
 
   async letGo(): Promise<void> {
-    await Promise.all([...this.#insides.values()].map(({ dialer }) => dialer.close()));
+    await this.#dialers.closeAll();
   }
 
   /** Removes bridge and rules: nothing of the network is left. */

@@ -37,6 +37,7 @@ import type { HostExec } from "./host-exec.ts";
 import { checkFolderExists, findFolder, type HostFolder, refusalOf } from "./host-folder.ts";
 import { GROUP_INTERFACE, HostGroups } from "./host-groups.ts";
 import { HostInstance } from "./host-instance.ts";
+import { HostLoopback } from "./host-loopback.ts";
 import type { HostOptions } from "./host-options.ts";
 import { factsOf, type HostParts, lacksOf, networkedOf, openParts } from "./host-parts.ts";
 import { HostPlaces, type Starting } from "./host-places.ts";
@@ -70,6 +71,7 @@ export class HostCompute implements Compute {
   /** What is kept on the machine, be it that no program of this driver can be given it. */
   readonly volumeFolders: VolumeFolders;
   readonly writers: HostWriters;
+  readonly loopback: HostLoopback;
   /** What holds volumes to their sizes, for the machine's other drivers too. */
   readonly volumeImages: VolumeImages | undefined;
   /** What keeps programs apart from this machine, and what is missing of it. */
@@ -102,6 +104,7 @@ export class HostCompute implements Compute {
     this.#groups = new HostGroups(parts.network.groups, () => this.#places.groupMembers());
     const known = { instances: this.#instances, starting: this.#starting };
     this.#places = new HostPlaces({ ...known, network: parts.network, groups: this.#groups, output: options.output });
+    this.loopback = new HostLoopback(this.#instances, parts.network);
     this.#launcher = parts.launcher;
     this.#gpus = parts.gpus;
     this.#cuda = parts.cuda;

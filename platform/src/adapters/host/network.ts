@@ -28,6 +28,8 @@ export interface InstanceNetwork {
   enter(index: number | undefined, command: readonly string[], group?: GroupMember): string[];
   /** Rejects when nobody of this instance listens there. */
   dial(instance: Networked, port: number): Promise<Duplex>;
+  /** The same at an address of the instance's own loopback, which is the machine's where they share it. */
+  dialInside(instance: Networked, place: { host: string; port: number }): Promise<Duplex>;
   /** Lets instances reach a port at `linkHost`. */
   openLink(port: number): Promise<void>;
   /** Makes good what somebody else may have undone, such as a firewall that was reloaded. Safe to repeat. */

@@ -45,6 +45,11 @@ export class SharedNetwork implements InstanceNetwork {
     return connectTo(listener);
   }
 
+  /** At whatever address the instance listens: the loopback is everybody's. */
+  dialInside(instance: Networked, { port }: { port: number }): Promise<Duplex> {
+    return this.dial(instance, port);
+  }
+
   async openLink(): Promise<void> {}
   async renew(): Promise<void> {}
   async leave(): Promise<void> {}

@@ -5,6 +5,7 @@ import type { Freezing } from "./freezing.ts";
 import type { Networks } from "./groups.ts";
 import type { Preparing } from "./images.ts";
 import type { Link } from "./link.ts";
+import type { Loopback } from "./loopback.ts";
 import type { Publishing } from "./publish.ts";
 import type { Metering } from "./stats.ts";
 import type { Volumes } from "./volumes.ts";
@@ -18,6 +19,8 @@ export interface Abilities {
   readonly again?: Again | undefined;
   readonly networks?: Networks | undefined;
   readonly exec?: Executing | undefined;
+  /** Without it only the ports that an instance names are reached. */
+  readonly loopback?: Loopback | undefined;
   readonly stats?: Metering | undefined;
   readonly publishing?: Publishing | undefined;
   readonly volumes?: Volumes | undefined;
@@ -38,6 +41,7 @@ const WORDS: Record<Ability, string> = {
   again: "this driver starts nothing again",
   networks: "this driver has no networks of their own for instances",
   exec: "this driver runs no further programs",
+  loopback: "this driver reaches no loopback of instances",
   stats: "this driver cannot tell what instances use",
   publishing: "this driver publishes no ports",
   volumes: "this driver has no volumes",

@@ -12,11 +12,13 @@ import {
   type Output,
   StartRefused,
 } from "./compute.ts";
+import { dialLoopback } from "./dial-loopback.ts";
 import type { Executing } from "./execution.ts";
 import type { Freezing } from "./freezing.ts";
 import type { Networks } from "./groups.ts";
 import type { ImageFacts, Preparing } from "./images.ts";
 import type { Link } from "./link.ts";
+import type { Loopback } from "./loopback.ts";
 import type { Publishing } from "./publish.ts";
 import { ExecRefused, nothingLeft } from "./refusal.ts";
 import type { Metering } from "./stats.ts";
@@ -167,6 +169,13 @@ export class ByImage implements Compute {
   /** One of them may have what the other lacks: what an instance can then be asked is told where it is. */
   #either(ability: Ability): boolean {
     return this.#both.some((driver) => driver[ability] !== undefined);
+  }
+
+  get loopback(): Loopback | undefined {
+    if (!this.#either("loopback")) return undefined;
+    return {
+      dial: async (id, target) => dialLoopback(await this.#known(id), id, target),
+    };
   }
 
   readonly images: ImageFacts = {

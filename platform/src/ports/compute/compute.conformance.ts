@@ -15,6 +15,7 @@ import {
 import { execConformance } from "./exec.conformance.ts";
 import { groupsConformance } from "./groups.conformance.ts";
 import { imagesConformance } from "./images.conformance.ts";
+import { loopbackConformance } from "./loopback.conformance.ts";
 import { placeConformance } from "./place.conformance.ts";
 import { publishConformance } from "./publish.conformance.ts";
 import { statsConformance } from "./stats.conformance.ts";
@@ -285,6 +286,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
   groupsConformance(name, open);
   imagesConformance(name, open);
   placeConformance(name, open);
+  loopbackConformance(name, open);
   volumesConformance(name, open);
   execConformance(name, open);
   statsConformance(name, open);

@@ -88,6 +88,6 @@ export interface Compute extends Abilities, AsyncDisposable {
   watch(listener: (instance: Instance) => void): () => void;
   /** What the program wrote after `after`, then what it goes on to write, until it has ended and all is read or `signal` aborts. */
   logs(id: string, options: { after?: string; signal: AbortSignal }): AsyncIterable<Output>;
-  /** A connection to a port inside the instance; the only way in. Rejects when nobody listens there or the port is not its own. */
+  /** A connection to a port inside the instance; the only way in beside `loopback`. Rejects when nobody listens there or the port is not its own. */
   dial(id: string, port: number): Promise<Duplex>;
 }

@@ -127,6 +127,7 @@ computeConformance("FakeCompute without abilities", () =>
     freezing: false,
     again: false,
     exec: false,
+    loopback: false,
     stats: false,
     writers: false,
     link: false,

@@ -18,6 +18,7 @@ import { checkExec, type ExecSpec, type Executing, type Execution, Executions } 
 import { withoutSignals } from "./fake-execution.ts";
 import { chooseAddress, reachedIn } from "./fake-groups.ts";
 import { FakeInstance } from "./fake-instance.ts";
+import { FakeLoopback } from "./fake-loopback.ts";
 import { type Behaviour, boxesOf, CAN, devicesOf, type FakeCan, type FakeOptions, type Verb } from "./fake-options.ts";
 import { FakeQueue } from "./fake-queue.ts";
 import { FakeRegistry } from "./fake-registry.ts";
@@ -52,6 +53,7 @@ export class FakeCompute implements Compute {
   readonly again: Again | undefined;
   readonly networks: Networks | undefined;
   readonly exec: Executing | undefined;
+  readonly loopback: FakeLoopback | undefined;
   readonly stats: Metering | undefined;
   readonly publishing: Publishing | undefined;
   readonly volumes: FakeVolumes | undefined;
@@ -116,6 +118,7 @@ export class FakeCompute implements Compute {
     this.again = able("again", { freshEnv, start: (id, spec) => this.#startAgain(id, spec) });
     this.networks = able("networks", { interfaceOf: () => "ens1" });
     this.exec = able("exec", { run: (id, spec) => this.#exec(id, spec) });
+    this.loopback = able("loopback", new FakeLoopback(this));
     this.stats = able("stats", { of: (id) => this.#stats(id) });
     this.publishing = able("publishing", { rangeFor: () => this.#publishedPorts });
     this.volumes = able("volumes", new FakeVolumes(this.#storage, { sizes, shared }, async (id) => this.#usersOf(id)));
@@ -345,9 +348,7 @@ export class FakeCompute implements Compute {
 
   async dial(id: string, port: number): Promise<Duplex> {
     this.#mayFail("dial");
-    const instance = this.#instances.get(id);
-    if (!instance) throw new Error(`no instance ${id}`);
-    return instance.dial(port);
+    return this.instance(id).dial(port);
   }
 
   async #freeze(id: string): Promise<void> {

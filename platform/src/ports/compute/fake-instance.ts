@@ -173,7 +173,10 @@ export class FakeInstance {
       this.#connections.delete(far);
       near.destroy();
     });
-    near.on("close", () => far.destroy());
+    // What was said before both sides were done is still to be heard.
+    near.on("close", () => {
+      if (!near.readableEnded || !near.writableFinished) far.destroy();
+    });
     this.#act(() => connected(far));
     return near;
   }

@@ -20,6 +20,7 @@ export const CAN: FakeCan = {
   again: true,
   networks: true,
   exec: true,
+  loopback: true,
   stats: true,
   publishing: true,
   volumes: true,

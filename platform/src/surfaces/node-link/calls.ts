@@ -8,6 +8,7 @@ import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
 import { isReasonCode } from "../../kernel/reason.ts";
 import type { Peer } from "../../machines/machines.ts";
 import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
+import type { LoopbackTarget } from "../../ports/compute/loopback.ts";
 import type { LogLine, Query } from "../../ports/logs/logs.ts";
 import { KEEP_ALIVE_MS } from "../http/events.ts";
 import { REASON_HEADER } from "../http/refusal.ts";
@@ -48,6 +49,12 @@ export class NodeCalls {
   /** A connection to a port of an instance. */
   async dialInstance(peer: Called, instance: string, port: number): Promise<Duplex> {
     return this.#upgrade(peer, instancePathOf({ node: peer.id, instance, what: "port", port }), PROTOCOLS.port);
+  }
+
+  /** A connection to the loopback of an instance. */
+  async dialLoopback(peer: Called, instance: string, { port, host }: LoopbackTarget): Promise<Duplex> {
+    const asked = { node: peer.id, instance, what: "loopback", port, ...(host !== undefined && { host }) } as const;
+    return this.#upgrade(peer, instancePathOf(asked), PROTOCOLS.loopback);
   }
 
   /** One more program in an instance. Throws ExecRefused. */

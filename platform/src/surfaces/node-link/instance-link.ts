@@ -8,6 +8,7 @@ import type { InstanceRecords } from "../../machines/instance-records.ts";
 import type { InstanceSite, OwnExecutions } from "../../machines/own-executions.ts";
 import type { OwnMachine } from "../../machines/own-machine.ts";
 import type { Compute } from "../../ports/compute/compute.ts";
+import { dialLoopback } from "../../ports/compute/dial-loopback.ts";
 import { refusalText } from "../http/refusal-text.ts";
 import type { Request } from "../http/reply.ts";
 import type { Ahead } from "../http/server.ts";
@@ -84,7 +85,8 @@ export class InstanceLink implements Ahead {
       // What it says that is none of this protocol ends the connection, and nothing else.
       return serveExecution(socket, (spec) => this.#parts.executions.exec(site, spec)).catch(() => {});
     }
-    const inside = await compute.dial(instance, asked.port).catch((error: Error) => {
+    const dialled = asked.what === "port" ? compute.dial(instance, asked.port) : dialLoopback(compute, instance, asked);
+    const inside = await dialled.catch((error: Error) => {
       throw problem("no-answer", error.message, { cause: error });
     });
     begin();

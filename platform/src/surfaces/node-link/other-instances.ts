@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { problem } from "../../kernel/problem.ts";
 import type { Peer } from "../../machines/machines.ts";
 import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
+import type { LoopbackTarget } from "../../ports/compute/loopback.ts";
 import type { NodeCalls } from "./calls.ts";
 
 export class OtherInstances {
@@ -17,6 +18,11 @@ export class OtherInstances {
   /** A connection to a port of an instance that `dial` may reach there. */
   async dial(machine: string, instance: string, port: number): Promise<Duplex> {
     return this.#calls.dialInstance(await this.#peerOf(machine), instance, port);
+  }
+
+  /** A connection to what an instance there listens on for itself alone. */
+  async dialLoopback(machine: string, instance: string, target: LoopbackTarget): Promise<Duplex> {
+    return this.#calls.dialLoopback(await this.#peerOf(machine), instance, target);
   }
 
   /** One more program in an instance. Throws ExecRefused as the driver there does. */

@@ -2,6 +2,7 @@
 import { parseJsonText } from "../../kernel/json.ts";
 import { oneOf, t } from "../../kernel/schema.ts";
 import { assertValid } from "../../kernel/validate.ts";
+import type { LoopbackTarget } from "../../ports/compute/loopback.ts";
 import { logSources, type Query } from "../../ports/logs/logs.ts";
 
 /** A connection that the balancer of the other node counts, or a log. */
@@ -21,7 +22,7 @@ export const POD = "pod";
 export const TUNNEL = "millrace-worker";
 
 /** The protocols to which a connection to an instance is upgraded: that of the port, whatever it is, and that of `exec-wire.ts`. */
-export const PROTOCOLS = { port: "millrace-port", exec: "millrace-exec" } as const;
+export const PROTOCOLS = { port: "millrace-port", loopback: "millrace-loopback", exec: "millrace-exec" } as const;
 
 const NAME = "([\\w-]{1,100})";
 const PATH = new RegExp(`^/nodes/${NAME}/instances/${NAME}/(connection|log)/of/${NAME}(?:\\?(.*))?$`);
@@ -39,21 +40,34 @@ export function askedBy(url: string): Asked | undefined {
   return { node, instance, owner, what: what as Asked["what"], query: new URLSearchParams(query) };
 }
 
-/** A connection to a port of an instance, or a further program in it. */
-export type InstanceAsked = { node: string; instance: string } & ({ what: "port"; port: number } | { what: "exec" });
+/** A connection to a port of an instance or to its loopback, or a further program in it. */
+export type InstanceAsked = { node: string; instance: string } & (
+  | { what: "port"; port: number }
+  | ({ what: "loopback" } & LoopbackTarget)
+  | { what: "exec" }
+);
 
-const INSTANCE_PATH = new RegExp(`^/nodes/${NAME}/instances/${NAME}/(?:ports/(\\d{1,5})|exec)$`);
+/** Whether it is an address of a loopback is the driver's to say. */
+const HOST = "([\\da-f.:]{2,45})";
+const INSTANCE_PATH = new RegExp(
+  `^/nodes/${NAME}/instances/${NAME}/(?:(ports|loopback)/(\\d{1,5})(?:/at/${HOST})?|exec)$`,
+);
 
 export function instancePathOf(asked: InstanceAsked): string {
-  const { node, instance, what } = asked;
-  return `/nodes/${node}/instances/${instance}/${what === "port" ? `ports/${asked.port}` : what}`;
+  const whole = `/nodes/${asked.node}/instances/${asked.instance}`;
+  if (asked.what === "exec") return `${whole}/exec`;
+  if (asked.what === "port") return `${whole}/ports/${asked.port}`;
+  return `${whole}/loopback/${asked.port}${asked.host === undefined ? "" : `/at/${asked.host}`}`;
 }
 
 export function instanceAskedBy(url: string): InstanceAsked | undefined {
   if (!url.startsWith("/nodes/")) return undefined;
-  const [, node, instance, port] = INSTANCE_PATH.exec(url) ?? [];
+  const [, node, instance, way, port, host] = INSTANCE_PATH.exec(url) ?? [];
   if (!node || !instance) return undefined;
-  return port === undefined ? { node, instance, what: "exec" } : { node, instance, what: "port", port: Number(port) };
+  if (way === undefined) return { node, instance, what: "exec" };
+  if (way === "loopback")
+    return { node, instance, what: "loopback", port: Number(port), ...(host !== undefined && { host }) };
+  return host === undefined ? { node, instance, what: "port", port: Number(port) } : undefined;
 }
 
 const place = t.Union([

@@ -1,4 +1,5 @@
 /** One connection of an SSH client: who it is, and what it may open. */
+import type { Duplex } from "node:stream";
 import type { LoginAttempts } from "../../guards/login-attempts.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { sleep } from "../../kernel/clock.ts";
@@ -8,7 +9,7 @@ import { MIB } from "../../kernel/operation.ts";
 import { isProblem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { fingerprint, type SshLogin, type SshLogins } from "../../resources/ssh/logins.ts";
-import { forward, isItself } from "./forward.ts";
+import { forward, linger, refusalOf, targetOf } from "./forward.ts";
 import {
   type AuthContext,
   type Connection,
@@ -20,9 +21,10 @@ import {
   utils,
 } from "./library.ts";
 import { Line } from "./line.ts";
-import { keepPace } from "./pace.ts";
+import { keepPace, type Pace } from "./pace.ts";
 import type { PodDoor } from "./pod-door.ts";
 import { SshSession } from "./session.ts";
+import type { Share, Sharer } from "./shares.ts";
 
 export interface ConnectionParts {
   client: Connection;
@@ -35,21 +37,25 @@ export interface ConnectionParts {
   door: PodDoor;
   /** Called when the client breaks the protocol. */
   violated: (reason: string) => void;
-  /** Called once when it is known who it is; false when there are too many of that account. */
-  enter: (login: SshLogin) => boolean;
+  /** Called once when it is known who it is, with the share of its account; undefined when there are too many of that account. */
+  enter: (login: SshLogin) => Share | undefined;
 }
 
 /** On one connection; clients offer one key after the other. */
 const MOST_TRIES = 12;
 const MOST_SESSIONS = 16;
-const MOST_FORWARDS = 64;
+const MOST_FORWARDS = 128;
 /** Of a channel, and not taken by whom it is for. Twice 2 MiB is what the library lets a client send, and it does not look whether that is all. */
 const MOST_UNREAD = 5 * MIB;
+/** Of a connection, and not taken: whatever others of its account have, so much of each is read. */
+const FREE_UNREAD = MIB;
+/** Answers of the library, which does not look whether they are read, beside what lines write. */
+const MOST_UNSENT = 16 * MIB;
 const LONGEST_USER = 64;
 const METHODS: ("publickey" | "none")[] = ["publickey"];
 const MOST_NOTICES = 8;
 
-export class SshConnection {
+export class SshConnection implements Sharer {
   readonly #parts: ConnectionParts;
   readonly #sessions = new Set<SshSession>();
   readonly #lines = new Set<Line>();
@@ -57,6 +63,8 @@ export class SshConnection {
   #forwards = 0;
   #failures = 0;
   #login: SshLogin | undefined;
+  #share: Share | undefined;
+  readonly #pace: Pace;
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
@@ -75,13 +83,15 @@ export class SshConnection {
       floating(this.#forward(accept, reject, destIP, destPort), (error) => this.#fail(error)),
     );
     client.on("openssh.streamlocal", (_, reject) =>
-      refuseOpening(client, reject, "sockets of files are not forwarded here, ports are"),
+      refuseOpening(client, reject, "sockets of files are not forwarded to here, ports are"),
     );
     client.on("request", (_, reject) => {
       reject?.();
       this.#notice("remote forwarding (-R) is not offered here");
     });
-    keepPace(client, parts.clock);
+    this.#pace = keepPace(client, parts.clock);
+    // Every line may come to wait for it.
+    socket.setMaxListeners(MOST_SESSIONS + 2 * MOST_FORWARDS);
     socket.on("data", () => this.#watchUnread());
     client.on("close", () => {
       for (const line of [...this.#lines]) line.gone();
@@ -91,6 +101,12 @@ export class SshConnection {
   /** Undefined until it is known who it is. */
   get login(): SshLogin | undefined {
     return this.#login;
+  }
+
+  get unread(): number {
+    let unread = 0;
+    for (const { channel } of this.#lines) unread += channel.readableLength;
+    return unread;
   }
 
   /** Why nothing runs in its Pod any more. */
@@ -122,7 +138,8 @@ export class SshConnection {
     if (typeof found !== "string") {
       if (attempt.method === "publickey" && !attempt.signature) return attempt.accept();
       attempts.succeeded(address, this.#failures);
-      if (this.#parts.enter(found)) {
+      this.#share = this.#parts.enter(found);
+      if (this.#share) {
         this.#login = found;
         log.info({ address, pod: found.pod, account: found.caller.account, key }, "SSH login");
         return attempt.accept();
@@ -180,29 +197,35 @@ export class SshConnection {
   async #forward(accept: () => ServerChannel, reject: () => void, host: string, port: number): Promise<void> {
     const { client, door } = this.#parts;
     const { caller, pod } = this.#login!;
-    if (!isItself(host, pod))
-      return refuseOpening(
-        client,
-        reject,
-        `only the Pod's own ports are reached, as localhost, and not ${host.slice(0, 255)}`,
-      );
+    const target = targetOf(host, port, pod);
+    if (!target) return refuseOpening(client, reject, refusalOf(host));
     if (this.#forwards >= MOST_FORWARDS)
       return refuseOpening(client, reject, `no more than ${MOST_FORWARDS} ports can be forwarded to on a connection`);
+    const part = this.#share!.forward();
+    if (typeof part === "string") return refuseOpening(client, reject, part);
+    using _ = part;
     this.#forwards++;
     try {
-      const inside = await door.dial(caller, pod, port).catch((error: Error) => error);
+      const inside = await door.dial(caller, pod, target).catch((error: Error) => error);
       if (inside instanceof Error) {
         if (!isProblem(inside)) throw inside;
         return refuseOpening(client, reject, inside.message);
       }
       using _ = door.used(pod);
-      const channel = accept() as ServerChannel | undefined;
-      const line = channel && this.#lineOn(channel, () => inside.destroy());
-      if (line) await forward(line, inside);
-      else inside.destroy();
+      await this.#join(accept, inside);
     } finally {
       this.#forwards--;
     }
+  }
+
+  async #join(accept: () => ServerChannel, inside: Duplex): Promise<void> {
+    const { client, clock } = this.#parts;
+    const isThere = () => !socketOf(client).destroyed;
+    const channel = isThere() ? (accept() as ServerChannel | undefined) : undefined;
+    const gone = () => (isThere() ? linger(inside, clock) : inside.destroy());
+    const line = channel && this.#lineOn(channel, gone);
+    if (line) await forward(line, inside);
+    else inside.destroy();
   }
 
   #lineOn(channel: ServerChannel, onGone: () => void): Line | undefined {
@@ -224,11 +247,18 @@ export class SshConnection {
   }
 
   #watchUnread(): void {
-    for (const { channel } of this.#lines)
-      if (channel.readableLength > MOST_UNREAD) {
-        this.#parts.log.warn({ address: this.#parts.address }, "an SSH client sent more than it was allowed");
-        this.destroy();
-      }
+    const { client, log, address } = this.#parts;
+    if ([...this.#lines].some(({ channel }) => channel.readableLength > MOST_UNREAD)) {
+      log.warn({ address }, "an SSH client sent more than it was allowed");
+      this.destroy();
+    } else if (socketOf(client).writableLength > MOST_UNSENT) {
+      log.warn({ address }, "an SSH client asks, and does not read the answers");
+      this.destroy();
+    } else if (this.#isFull()) this.#pace.hold(() => this.#isFull());
+  }
+
+  #isFull(): boolean {
+    return this.unread > FREE_UNREAD && this.#share !== undefined && this.#share.isFull;
   }
 
   #fail(error: unknown): void {

@@ -71,7 +71,8 @@ export class Line {
   /** All that a program writes, to its end. One that breaks off has ended. */
   async pass(from: Readable, stream: "stdout" | "stderr" = "stdout"): Promise<void> {
     try {
-      for await (const piece of from) await this.write(piece as Buffer, stream);
+      // What has said all may still be talked to.
+      for await (const piece of from.iterator({ destroyOnReturn: false })) await this.write(piece as Buffer, stream);
     } catch {
       // What became of it is told by its exit.
     }

@@ -9,12 +9,21 @@ const PACKETS_AT_ONCE = 256;
 /** What is asked of the server: sizes, signals, variables, channels. Bytes for programs are none of it. */
 const REQUESTS = { perSecond: 200, atOnce: 400 };
 
-export function keepPace(client: Connection, clock: Clock): void {
+/** How often it is looked whether what was too much has been taken. */
+const HOLD_MS = 50;
+
+export interface Pace {
+  /** Reads no more of it for as long as this is so. */
+  hold(isSo: () => boolean): void;
+}
+
+export function keepPace(client: Connection, clock: Clock): Pace {
   const socket = socketOf(client);
   let packets = 0;
   let isHeld = false;
+  let holds: (() => boolean) | undefined;
   const readOn = () => {
-    if (!isHeld && !rest.isResting) socket.resume();
+    if (!isHeld && !holds && !rest.isResting) socket.resume();
   };
   const rest = new Rest({ clock, speed: REQUESTS, pause: () => socket.pause(), resume: readOn });
   const count = () => {
@@ -27,5 +36,22 @@ export function keepPace(client: Connection, clock: Clock): void {
       readOn();
     });
   };
+  const lookAgain = () => {
+    if (socket.destroyed || !holds) return;
+    if (holds()) {
+      clock.after(HOLD_MS, lookAgain);
+      return;
+    }
+    holds = undefined;
+    readOn();
+  };
   onPackets(client, { each: count, request: () => rest.heard() });
+  return {
+    hold(isSo) {
+      if (holds) return;
+      holds = isSo;
+      socket.pause();
+      clock.after(HOLD_MS, lookAgain);
+    },
+  };
 }

@@ -1,9 +1,12 @@
-/** What of a Pod is reached by SSH: programs that are run in it, and its own ports. */
+/** What of a Pod is reached by SSH: programs that are run in it, and what listens on its loopback. */
 import type { Duplex } from "node:stream";
+import { requireScope } from "../../guards/scopes.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { isProblem, problem } from "../../kernel/problem.ts";
 import type { OwnMachine } from "../../machines/own-machine.ts";
+import { dialLoopback } from "../../ports/compute/dial-loopback.ts";
 import type { ExecSpec, Execution } from "../../ports/compute/execution.ts";
+import type { LoopbackTarget } from "../../ports/compute/loopback.ts";
 import { portsOf } from "../../resources/pods/ports.ts";
 import type { PodService } from "../../resources/pods/service.ts";
 import type { Shells } from "../../resources/shells.ts";
@@ -13,7 +16,12 @@ export interface PodDoorParts {
   shells: Shells;
   own: readonly Pick<OwnMachine, "id" | "compute">[];
   /** Reaches instances of other nodes' machines; absent where there are none. */
-  elsewhere?: { dial(machine: string, instance: string, port: number): Promise<Duplex> } | undefined;
+  elsewhere?:
+    | {
+        dial(machine: string, instance: string, port: number): Promise<Duplex>;
+        dialLoopback(machine: string, instance: string, target: LoopbackTarget): Promise<Duplex>;
+      }
+    | undefined;
   /** Notes that somebody uses a Pod, until it is disposed. */
   used: (pod: string) => Disposable;
 }
@@ -41,23 +49,35 @@ export class PodDoor {
     }
   }
 
-  /** Ports that it names are reached, whoever else may reach them. Throws the problem where there is nothing to reach. */
-  async dial(caller: Caller, pod: string, port: number): Promise<Duplex> {
-    const { pods, shells, own, elsewhere } = this.#parts;
-    const { machine, instance } = await shells.find(caller, { pod });
-    const { doc } = await pods.own(caller, pod);
-    if (!portsOf(doc).some(({ inside }) => inside === port))
-      throw problem(
-        "not-found",
-        `port ${port} is none of those that the Pod names (${doc.ports.join(", ") || "none"})`,
-      );
-    const here = own.find(({ id }) => id === machine);
-    if (!here && !elsewhere) throw problem("no-answer", `machine ${machine} is not here`);
+  /** All that listens on its loopback is reached by who may run programs in it. Throws the problem where there is nothing to reach. */
+  async dial(caller: Caller, pod: string, target: LoopbackTarget): Promise<Duplex> {
+    requireScope(caller, "pods:exec");
+    const { machine, instance } = await this.#parts.shells.find(caller, { pod });
+    const { doc } = await this.#parts.pods.own(caller, pod);
+    const isNamed = portsOf(doc).some(({ inside }) => inside === target.port);
+    const way = this.#wayTo(machine, instance);
     try {
-      return await (here ? here.compute.dial(instance, port) : elsewhere!.dial(machine, instance, port));
+      // What it names is reached at whatever address it listens at, and without entering its network.
+      const named = isNamed ? await way.dial(target.port).catch(() => undefined) : undefined;
+      return named ?? (await way.loopback(target));
     } catch (error) {
       throw isProblem(error) ? error : problem("no-answer", (error as Error).message, { cause: error });
     }
+  }
+
+  #wayTo(machine: string, instance: string) {
+    const { own, elsewhere } = this.#parts;
+    const compute = own.find(({ id }) => id === machine)?.compute;
+    if (compute)
+      return {
+        dial: (port: number) => compute.dial(instance, port),
+        loopback: (target: LoopbackTarget) => dialLoopback(compute, instance, target),
+      };
+    if (!elsewhere) throw problem("no-answer", `machine ${machine} is not here`);
+    return {
+      dial: (port: number) => elsewhere.dial(machine, instance, port),
+      loopback: (target: LoopbackTarget) => elsewhere.dialLoopback(machine, instance, target),
+    };
   }
 
   used(pod: string): Disposable {

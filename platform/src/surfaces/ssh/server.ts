@@ -14,6 +14,7 @@ import { watchFirstBytes } from "./first-bytes.ts";
 import { hostKeyText } from "./host-key-text.ts";
 import { type Connection, Server, socketOf } from "./library.ts";
 import type { PodDoor } from "./pod-door.ts";
+import { Shares } from "./shares.ts";
 
 export interface SshServerParts {
   clock: Clock;
@@ -65,6 +66,7 @@ export class SshServer implements AsyncDisposable {
   /** Connections whose login is not there yet, the oldest first, each with whom it is counted for. */
   readonly #strangers = new Map<Socket, string>();
   readonly #connections = new Map<Socket, SshConnection>();
+  readonly #shares = new Shares();
   readonly #told = new Map<string, number>();
   readonly #looking: Duty;
   #isClosing = false;
@@ -197,10 +199,11 @@ export class SshServer implements AsyncDisposable {
       enter: ({ caller: { account } }) => {
         const all = [...this.#connections.values()];
         const own = all.filter(({ login }) => login?.caller.account === account).length;
-        if (all.length >= most || own >= Math.max(1, Math.ceil(most / SHARE_OF_ACCOUNT))) return false;
+        if (all.length >= most || own >= Math.max(1, Math.ceil(most / SHARE_OF_ACCOUNT))) return undefined;
         this.#strangers.delete(socket);
         this.#connections.set(socket, connection);
-        return true;
+        socket.once("close", () => this.#shares.leave(account, connection));
+        return this.#shares.join(account, connection);
       },
     });
   }

@@ -1,5 +1,5 @@
 /** Files over SFTP, by way of programs that every image with a shell has: here those of this machine. */
-import { chmod, mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, readFile, statfs, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Client, SFTPWrapper } from "ssh2";
 import { expect, test } from "vitest";
@@ -109,10 +109,38 @@ test("what cannot be is said with the word of the protocol for it", async () => 
     ask((done) => sftp.mkdir("folder", done)).catch((error) => error.code),
     ask((done) => sftp.rename("folder", "there", done)).catch((error) => error.code),
     ask((done) => sftp.close(Buffer.from("9"), done)).catch((error) => error.code),
-    ask((done) => sftp.ext_openssh_statvfs("/", done as never)).catch(() => "unknown"),
+    ask((done) => sftp.ext_openssh_statvfs("nosuch", done as never)).catch((error) => error.code),
+    ask((done) => sftp.ext_openssh_hardlink("there", "too", done as never)).catch(() => "unknown"),
   ]);
-  expect(codes).toEqual([2, 2, 4, 4, 4, 4, 4, "unknown"]);
+  expect(codes).toEqual([2, 2, 4, 4, 4, 4, 4, 2, "unknown"]);
 });
+
+test("tell how large their disk is, and how much of it is free", async () => {
+  await using at = await setup();
+  const { sftp } = at;
+  await writeFile(join(at.path, "file"), "");
+  const handle = await ask<Buffer>((done) => sftp.open("file", "r", done));
+  const here = await statfs(at.path);
+  const ways = [
+    ask<VfsStats>((done) => sftp.ext_openssh_statvfs(".", done as never)),
+    ask<VfsStats>((done) => sftp.ext_openssh_fstatvfs(handle, done as never)),
+  ];
+  for (const told of await Promise.all(ways)) {
+    expect([told.f_blocks, told.f_files, told.f_bsize]).toEqual([here.blocks, here.files, here.bsize]);
+    expect(told.f_namemax).toBe(255);
+    for (const free of [told.f_bfree, told.f_bavail]) expect(free).toBeLessThanOrEqual(here.blocks);
+    expect(told.f_bavail).toBeGreaterThan(0);
+  }
+});
+
+interface VfsStats {
+  f_bsize: number;
+  f_blocks: number;
+  f_bfree: number;
+  f_bavail: number;
+  f_files: number;
+  f_namemax: number;
+}
 
 test("one that breaks off has not been read to its end", async () => {
   await using at = await setup();

@@ -2,11 +2,13 @@
 import { timestamp } from "../../../kernel/clock.ts";
 import { Failure, failureFrom } from "./failure.ts";
 import { type Begin, OpenFile } from "./open-file.ts";
-import { type Attributes, type Entry, flags } from "./packets.ts";
+import { type Attributes, type Disk, type Entry, flags } from "./packets.ts";
 import type { ShellInPod } from "./shell.ts";
 
 const STAT = "%f %s %u %g %X %Y";
 const STATED = /^([0-9a-f]+) (\d+) (\d+) (\d+) (\d+) (\d+)(?: (.*))?$/s;
+const STAT_DISK = "%s %S %b %f %a %c %d %l 0x%i";
+const STATED_DISK = /^(?:\d+ ){8}0x[0-9a-f]+$/;
 const PERMISSIONS = 0o7777;
 
 /** Without a folder before it a name might be taken for an option. */
@@ -24,6 +26,12 @@ export class FilesInPod {
   async attributes(path: string, { follow }: { follow: boolean }): Promise<Attributes> {
     const output = await this.#do(`stat ${follow ? "-L " : ""}-c '${STAT}' "$1"`, fileAt(path));
     return stated(output).attributes;
+  }
+
+  /** Of the disk that it is on. */
+  async disk(path: string): Promise<Disk> {
+    const output = await this.#do(`stat -f -c '${STAT_DISK}' "$1"`, fileAt(path));
+    return diskIn(output);
   }
 
   async open(path: string, wanted: number): Promise<OpenFile> {
@@ -143,6 +151,13 @@ function stated(line: string): { attributes: Required<Attributes>; name: string 
     mtime: Number(mtime),
   };
   return { attributes: { mode: Number.parseInt(mode, 16), ...numbers }, name };
+}
+
+function diskIn(output: string): Disk {
+  const line = output.trim();
+  if (!STATED_DISK.test(line)) throw new Failure("failure", "nothing could be learned of its disk");
+  const [block, fragment, blocks, free, available, files, freeFiles, longestName, id] = line.split(" ").map(BigInt);
+  return { block, fragment, blocks, free, available, files, freeFiles, longestName, id } as Disk;
 }
 
 function entryOf(line: string): Entry {

@@ -27,7 +27,7 @@ export const asks = {
   extended: 200,
 } as const;
 
-const answers = { version: 2, status: 101, handle: 102, data: 103, name: 104, attrs: 105 } as const;
+const answers = { version: 2, status: 101, handle: 102, data: 103, name: 104, attrs: 105, extended: 201 } as const;
 
 export const statuses = { ok: 0, eof: 1, missing: 2, denied: 3, failure: 4, malformed: 5, unknown: 8 } as const;
 export type Status = keyof typeof statuses;
@@ -44,6 +44,20 @@ export interface Attributes {
   mode?: number;
   atime?: number;
   mtime?: number;
+}
+
+/** What is known of the disk that a file is on. Sizes are in fragments, of `fragment` bytes each. */
+export interface Disk {
+  block: bigint;
+  fragment: bigint;
+  blocks: bigint;
+  free: bigint;
+  /** Free for who is not root. */
+  available: bigint;
+  files: bigint;
+  freeFiles: bigint;
+  id: bigint;
+  longestName: bigint;
 }
 
 export interface Entry {
@@ -126,13 +140,18 @@ export async function* packetsFrom(stream: Readable): AsyncGenerator<PacketReade
 }
 
 export const answer = {
-  version: (extensions: readonly string[]) =>
-    packet(answers.version, number(VERSION), ...extensions.flatMap((name) => [text(name), text("1")])),
+  version: (extensions: Readonly<Record<string, string>>) =>
+    packet(answers.version, number(VERSION), ...Object.entries(extensions).flat().map(text)),
   status: (id: number, status: Status, words = "") =>
     packet(answers.status, number(id), number(statuses[status]), text(words), text("")),
   handle: (id: number, handle: string) => packet(answers.handle, number(id), text(handle)),
   data: (id: number, bytes: Buffer) => packet(answers.data, number(id), text(bytes)),
   attributes: (id: number, attributes: Attributes) => packet(answers.attrs, number(id), attributesOf(attributes)),
+  /** In the order of `statvfs`; nothing is told of how it is mounted. */
+  disk: (id: number, { block, fragment, blocks, free, available, files, freeFiles, id: disk, longestName }: Disk) => {
+    const inOrder = [block, fragment, blocks, free, available, files, freeFiles, freeFiles, disk, 0n, longestName];
+    return packet(answers.extended, number(id), ...inOrder.map(large));
+  },
   names: (id: number, entries: readonly Entry[]) =>
     packet(
       answers.name,
@@ -153,6 +172,12 @@ function number(value: number): Buffer {
   return bytes;
 }
 
+function large(value: bigint): Buffer {
+  const bytes = Buffer.alloc(8);
+  bytes.writeBigUInt64BE(BigInt.asUintN(64, value));
+  return bytes;
+}
+
 const text = (value: string | Buffer) => Buffer.concat([number(Buffer.byteLength(value)), Buffer.from(value)]);
 
 function attributesOf({ size, uid, gid, mode, atime, mtime }: Attributes): Buffer {
@@ -163,11 +188,9 @@ function attributesOf({ size, uid, gid, mode, atime, mtime }: Attributes): Buffe
     (isOwned ? has.owner : 0) |
     (mode === undefined ? 0 : has.mode) |
     (isTimed ? has.times : 0);
-  const large = Buffer.alloc(8);
-  large.writeBigUInt64BE(BigInt(size ?? 0));
   return Buffer.concat([
     number(present),
-    ...(size === undefined ? [] : [large]),
+    ...(size === undefined ? [] : [large(BigInt(size))]),
     ...(isOwned ? [number(uid), number(gid)] : []),
     ...(mode === undefined ? [] : [number(mode)]),
     ...(isTimed ? [number(atime), number(mtime)] : []),

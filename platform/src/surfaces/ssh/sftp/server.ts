@@ -7,6 +7,10 @@ import type { OpenFile } from "./open-file.ts";
 import { answer, asks, type Entry, LARGEST_PACKET, Malformed, type PacketReader, packetsFrom } from "./packets.ts";
 
 const POSIX_RENAME = "posix-rename@openssh.com";
+const STATVFS = "statvfs@openssh.com";
+const FSTATVFS = "fstatvfs@openssh.com";
+/** Each with the version that clients know it by. */
+const EXTENSIONS = { [POSIX_RENAME]: "1", [STATVFS]: "2", [FSTATVFS]: "2" };
 /** Each may have a program at work in the Pod. */
 const MOST_HANDLES = 16;
 /** Entries in one answer, so that it is no larger than clients take. */
@@ -45,7 +49,7 @@ class ServedFiles {
 
   async answer(packet: PacketReader): Promise<void> {
     const ask = packet.byte();
-    if (ask === asks.init) return this.#line.write(answer.version([POSIX_RENAME]));
+    if (ask === asks.init) return this.#line.write(answer.version(EXTENSIONS));
     const id = packet.number();
     try {
       await this.#line.write(await this.#do(ask, id, packet));
@@ -132,7 +136,14 @@ class ServedFiles {
         return ok(files.symlink(packet.text(), target));
       }
       case asks.extended:
-        if (packet.text() === POSIX_RENAME) return ok(files.rename(packet.text(), packet.text(), { replacing: true }));
+        switch (packet.text()) {
+          case POSIX_RENAME:
+            return ok(files.rename(packet.text(), packet.text(), { replacing: true }));
+          case STATVFS:
+            return answer.disk(id, await files.disk(packet.text()));
+          case FSTATVFS:
+            return answer.disk(id, await files.disk(this.#file(packet.text()).path));
+        }
     }
     return answer.status(id, "unknown", "this is not offered here");
   }

@@ -1,4 +1,5 @@
 /** Connects inside the network of an instance and hands each connection to the server, which goes on with it from outside. */
+import { readlinkSync } from "node:fs";
 import { connect } from "node:net";
 
 /** Asks carry a number, so that answers can come in any order. */
@@ -20,6 +21,10 @@ process.on("message", ({ number, host, port }: Ask) => {
   socket.on("error", (error) => process.send!({ number, error: error.message } satisfies Answer));
   socket.once("connect", () => process.send!({ number } satisfies Answer, socket));
 });
+
+/** The process by whose number the network was entered may have ended, and its number be another's: what is connected to there is not meant. */
+const [, , meant = ""] = process.argv;
+if (meant !== "" && readlinkSync("/proc/self/ns/net") !== meant) process.exit(1);
 
 // It holds the network in being: without a server, or once the server has no more use for it, it goes.
 process.on("disconnect", () => process.exit());

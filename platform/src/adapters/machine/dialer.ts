@@ -6,12 +6,14 @@ import { join } from "node:path";
 import type { Duplex } from "node:stream";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { floating } from "../../kernel/floating.ts";
-import { TOOL_ENVIRONMENT } from "../machine/tools.ts";
 import type { Answer, Ask } from "./dialer-process.ts";
+import { TOOL_ENVIRONMENT } from "./tools.ts";
 
 const PROGRAM = join(import.meta.dirname, "dialer-process.ts");
 /** Until its process ends for want of use; it takes 45 MB. */
 const IDLE_MS = 60_000;
+/** A listener with a full queue answers nobody: who waits for it is told. */
+const ANSWER_MS = 10_000;
 
 /** A process inside the network, with those who wait for a connection of it. */
 interface Inside {
@@ -23,14 +25,21 @@ interface Inside {
 export class Dialer {
   readonly #enter: () => readonly string[];
   readonly #clock: Clock;
+  readonly #network: string | undefined;
   #inside: Inside | undefined;
   #idle: Timer | undefined;
   #asked = 0;
 
-  /** `enter` is the command that runs another one inside that network, as it is when one is started. */
-  constructor(enter: () => readonly string[], clock: Clock) {
+  /** `enter` is the command that runs another one inside that network, as it is when one is started. A process that finds itself in another one than `network` does nothing. */
+  constructor(enter: () => readonly string[], clock: Clock, network?: string) {
     this.#enter = enter;
     this.#clock = clock;
+    this.#network = network;
+  }
+
+  /** Somebody waits for a connection. */
+  get isUsed(): boolean {
+    return (this.#inside?.waiting.size ?? 0) > 0;
   }
 
   async dial(host: string, port: number): Promise<Duplex> {
@@ -40,18 +49,21 @@ export class Dialer {
     const number = ++this.#asked;
     const answer = Promise.withResolvers<Duplex>();
     waiting.set(number, answer);
+    const late = this.#clock.after(ANSWER_MS, () => answer.reject(new Error(`no answer in ${ANSWER_MS / 1000} s`)));
     try {
       // One that could not be started has no line to it; its error tells why.
       if (child.connected) child.send({ number, host, port } satisfies Ask);
       return await answer.promise;
     } finally {
+      late.cancel();
       waiting.delete(number);
       if (waiting.size === 0) this.#closeWhenIdle();
     }
   }
 
   #start(): Inside {
-    const [command, ...args] = [...this.#enter(), process.execPath, "--disable-warning=ExperimentalWarning", PROGRAM];
+    const program = [process.execPath, "--disable-warning=ExperimentalWarning", PROGRAM, this.#network ?? ""];
+    const [command, ...args] = [...this.#enter(), ...program];
     const child = spawn(command!, args, { stdio: ["ignore", "ignore", "ignore", "ipc"], env: TOOL_ENVIRONMENT });
     const waiting: Inside["waiting"] = new Map();
     const inside = { child, waiting };

@@ -1,0 +1,14 @@
+/** A connection to the loopback of an instance, by a driver that may lack the ability. */
+import type { Duplex } from "node:stream";
+import { type Lacks, whyLacking } from "./abilities.ts";
+import type { Loopback, LoopbackTarget } from "./loopback.ts";
+
+/** That the driver lacks it is a reason too. */
+export async function dialLoopback(
+  driver: { readonly loopback?: Loopback | undefined; readonly lacks?: Lacks | undefined },
+  id: string,
+  target: LoopbackTarget,
+): Promise<Duplex> {
+  if (!driver.loopback) throw new Error(whyLacking(driver, "loopback"));
+  return driver.loopback.dial(id, target);
+}
