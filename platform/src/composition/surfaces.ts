@@ -79,6 +79,7 @@ function openInvocation({ ground, services, roll, jobs, keeping, access, front }
     reader: { ...ground, large, limits: payloadLimits },
     streamStandard: settings.stream,
     staleReports: (endpoint: string) => desk.staleReports(endpoint),
+    overruns: desk.overruns,
     limiter: invokeLimiter(ground),
   };
   const limits = { outputLimit: payloadLimits.output, largeLimit: payloadLimits.large };

@@ -1,9 +1,10 @@
 /** Jobs that workers are still at although they are no longer their own: cancelled, timed out, or given to others. */
 import type { Clock } from "../kernel/clock.ts";
 import { type Job, jobLifecycle } from "../ports/queue/job.ts";
-import type { Queue } from "../ports/queue/queue.ts";
+import type { HolderState, Queue } from "../ports/queue/queue.ts";
 import type { Pollers } from "./pollers.ts";
 import { atOrToldOf, type Session, type Sessions } from "./sessions.ts";
+import { isSilent } from "./silence.ts";
 import type { WorkerCall } from "./worker-events.ts";
 
 /** A worker that has nothing of its own and asks for nothing, since it is still at something else. */
@@ -12,6 +13,14 @@ export interface Overrun {
   forMs: number;
   /** What it is at, in words for people. */
   job: string;
+}
+
+/** What this node knows of workers that have no job by the queue. */
+export interface Freedom {
+  /** Those that are at something else all the same, by the name of the holder. */
+  overruns: ReadonlyMap<string, Overrun>;
+  /** How many speak to another node, which alone knows what they are at. */
+  unknown: number;
 }
 
 export interface OverrunParts {
@@ -55,6 +64,17 @@ export class Overruns {
     session.overrunSince ??= now;
     const [first] = lost.values();
     return { forMs: now - session.overrunSince, job: inWords(first) };
+  }
+
+  /** What is known at this moment: the record of a worker is written later. */
+  async freedomOf(holders: readonly HolderState[]): Promise<Freedom> {
+    const free = holders.filter((holder) => holder.jobs === 0 && !isSilent(holder));
+    const overruns = new Map<string, Overrun>();
+    for (const { endpoint, holder: worker } of free) {
+      const overrun = await this.find({ endpoint, worker });
+      if (overrun) overruns.set(worker, overrun);
+    }
+    return { overruns, unknown: free.filter(({ holder }) => !this.#parts.sessions.find(holder)).length };
   }
 
   /** Of these jobs, those that the worker does not hold and did not end itself, and how many it holds in all. */

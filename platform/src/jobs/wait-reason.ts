@@ -2,31 +2,38 @@
 import { adding, because, type Reason, reworded, together, withPlacesHidden } from "../kernel/reason.ts";
 import type { Job } from "../ports/queue/job.ts";
 import type { Counts, HolderState } from "../ports/queue/queue.ts";
+import type { Freedom } from "./overruns.ts";
 import { isSilent, silentMs, silentWorkers } from "./silence.ts";
+
+/** The workers that the queue knows, and which of those without a job have time for one. */
+export interface Workforce {
+  holders: readonly HolderState[];
+  freedom: Freedom;
+}
 
 export function waitReason(
   job: Job,
   { inQueue }: Counts,
-  holders: readonly HolderState[],
+  { holders, freedom }: Workforce,
   ofWorkers: Reason | undefined,
   now: number,
 ): Reason {
-  const reason = ofWorkers ?? whoCouldTakeIt(inQueue, holders, now);
+  const reason = ofWorkers ?? whoCouldTakeIt(inQueue, { holders, freedom }, now);
   return withPlacesHidden(job.reason === undefined ? reason : adding(reason, `; last attempt: ${job.reason}`));
 }
 
-function whoCouldTakeIt(inQueue: number, known: readonly HolderState[], now: number): Reason {
+function whoCouldTakeIt(inQueue: number, { holders: known, freedom }: Workforce, now: number): Reason {
   const waiting = inQueue === 1 ? "1 job in the queue" : `${inQueue} jobs in the queue`;
   const holders = known.filter((holder) => !isSilent(holder));
   const silent = silentWorkers(known.filter(isSilent).map(silentMs), now);
-  const found = holders.length === 0 ? (silent ?? because("no-worker")) : beside(whoHasTime(holders), silent);
+  const found = holders.length === 0 ? (silent ?? because("no-worker")) : beside(whoHasTime(holders, freedom), silent);
   return reworded(found, (text) => `${text} (${waiting})`);
 }
 
-function whoHasTime(holders: readonly HolderState[]): Reason {
-  const busy = holders.filter(({ jobs }) => jobs > 0).length;
+function whoHasTime(holders: readonly HolderState[], { overruns, unknown }: Freedom): Reason {
+  const busy = holders.filter(({ holder, jobs }) => jobs > 0 || overruns.has(holder)).length;
   if (busy === holders.length) return because("workers-busy", { workers: busy });
-  return because("waits-for-ask", { idle: holders.length - busy });
+  return because("waits-for-ask", { idle: holders.length - busy, unknown });
 }
 
 const beside = (reason: Reason, silent: Reason | undefined) => (silent ? together([reason, silent], reason) : reason);

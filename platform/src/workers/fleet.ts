@@ -2,6 +2,7 @@
 
 import type { Balancer } from "../balancing/balancer.ts";
 import { workerOf } from "../jobs/holder.ts";
+import type { Workforce } from "../jobs/wait-reason.ts";
 import type { WorkerCall, WorkerDesk } from "../jobs/worker-desk.ts";
 import type { WorkerEvents, WorkerNews } from "../jobs/worker-events.ts";
 import { type Duty, every } from "../kernel/background.ts";
@@ -16,15 +17,17 @@ import { because, type Reason } from "../kernel/reason.ts";
 import type { House } from "../machines/house.ts";
 import type { InstanceItem } from "../machines/instances.ts";
 import type { Machines } from "../machines/machines.ts";
-import type { HolderState, Queue } from "../ports/queue/queue.ts";
+import type { Queue } from "../ports/queue/queue.ts";
 import type { Signals } from "../ports/signals/signals.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { EndpointService } from "../resources/endpoints/service.ts";
 import type { WorkerKeys } from "../resources/endpoints/worker-keys.ts";
+import { asItIsNow } from "../resources/workers/hindrance.ts";
 import type { WorkerRecords } from "../resources/workers/records.ts";
 import type { Activity } from "./activity.ts";
 import { Attention, isThawable, serves } from "./attention.ts";
+import { callOf } from "./call.ts";
 import type { EndpointBook } from "./endpoint-book.ts";
 import { Planner, type PlannerParts, type Survey } from "./planner.ts";
 import { Rounds } from "./rounds.ts";
@@ -169,14 +172,13 @@ export class Fleet implements WorkerEvents, AsyncDisposable {
   }
 
   /** Why a job of this endpoint waits, when workers are the reason. */
-  async waitReason(
-    endpoint: string,
-    holders: readonly HolderState[],
-    onlyLowPriority: boolean,
-  ): Promise<Reason | undefined> {
+  async waitReason(endpoint: string, workforce: Workforce, onlyLowPriority: boolean): Promise<Reason | undefined> {
     const item = await this.#parts.endpoints.find(endpoint);
-    const workers = await this.#parts.records.ofEndpoint(endpoint);
-    return item && this.#reasons.of(item, workers, jobsOf(holders), onlyLowPriority);
+    const { overruns, unknown } = workforce.freedom;
+    const now = this.#parts.clock.now();
+    const kept = await this.#parts.records.ofEndpoint(endpoint);
+    const workers = kept.map((worker) => asItIsNow(worker, overruns.get(callOf(worker).worker), now));
+    return item && this.#reasons.of(item, workers, jobsOf(workforce), onlyLowPriority, unknown);
   }
 
   /** Why a request to a load-balancing endpoint finds no worker. */

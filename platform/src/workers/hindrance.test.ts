@@ -32,6 +32,21 @@ describe("a worker that is still at a job which is no longer its own", () => {
     expect((await world.health()).workers).toMatchObject({ running: 1, idle: 0, ready: 0 });
   });
 
+  test.each(["cancel", "time-out"])("is never called idle after a %s, from the first moment on", async (how) => {
+    await using world = await setupFleet({ endpoint: ONE });
+    const { job } = await busyWorker(world, how === "time-out" ? { policy: { executionTimeout: 5000 } } : {});
+    const waiting = await world.submit();
+    if (how === "cancel") await cancel(world, job);
+    while (how === "time-out" && (await world.status(job)).status !== "TIMED_OUT") await world.clock.advance(100);
+    for (let second = 0; second < 9; second++) {
+      const { waitReason } = await world.status(waiting);
+      const { workers } = await world.health();
+      expect([second, waitReason]).toEqual([second, expect.stringMatching(/^1 worker still busy with a /)]);
+      expect([second, workers]).toMatchObject([second, { running: 1, idle: 0, ready: 0 }]);
+      await world.pass(1);
+    }
+  });
+
   test("is said to be at a job that timed out where that is so", async () => {
     await using world = await setupFleet({ endpoint: ONE });
     const { worker } = await busyWorker(world, { policy: { executionTimeout: 5000 } });

@@ -1,11 +1,11 @@
 /** Why jobs wait, as far as this node can tell from the workers of their endpoint: asked for by callers, and logged when it changes. */
 import { workerOf } from "../jobs/holder.ts";
 import { isSilent } from "../jobs/silence.ts";
+import type { Workforce } from "../jobs/wait-reason.ts";
 import type { Clock } from "../kernel/clock.ts";
 import type { Log } from "../kernel/log.ts";
 import { newsIn, plainText, type Reason, withPlacesHidden } from "../kernel/reason.ts";
 import type { SilentSince } from "../machines/silences.ts";
-import type { HolderState } from "../ports/queue/queue.ts";
 import type { Item } from "../ports/store/collection.ts";
 import type { KeptEndpoint } from "../resources/endpoints/model.ts";
 import type { WorkerItem } from "../resources/workers/records.ts";
@@ -34,6 +34,7 @@ export class WaitReasons {
     workers: readonly WorkerItem[],
     jobsOf: ReadonlyMap<string, number>,
     onlyLowPriority: boolean,
+    unknown = 0,
   ): Reason | undefined {
     const { silentSince } = this.#parts;
     const heldUp = new Set(workers.filter((worker) => isHeldUp(worker, silentSince)).map(({ id }) => id));
@@ -46,6 +47,7 @@ export class WaitReasons {
       progressOf: this.#parts.progressOf,
       silentSince,
       onlyLowPriority,
+      unknown,
       refusal: this.#parts.refusal(),
       now: this.#parts.clock.now(),
     });
@@ -66,6 +68,10 @@ export class WaitReasons {
   }
 }
 
-/** How many jobs each worker has that is heard of. */
-export const jobsOf = (holders: readonly HolderState[]) =>
-  new Map(holders.filter((holder) => !isSilent(holder)).map(({ holder, jobs }) => [workerOf(holder), jobs]));
+/** How many jobs each worker is at that is heard of. */
+export const jobsOf = ({ holders, freedom }: Workforce) =>
+  new Map(
+    holders
+      .filter((holder) => !isSilent(holder))
+      .map(({ holder, jobs }) => [workerOf(holder), jobs + (freedom.overruns.has(holder) ? 1 : 0)]),
+  );

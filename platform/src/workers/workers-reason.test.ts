@@ -91,6 +91,11 @@ test.each<[code: ReasonCode | undefined, text: string | undefined, Partial<WaitF
     { live: 2, busy: 1, workers: [atCancelled()] },
   ],
   ["waits-for-ask", "waiting for the idle worker to ask for it", { live: 1, workers: [worker("DRAINING")] }],
+  [
+    "waits-for-ask",
+    "waiting for the worker without a job to ask for it",
+    { live: 1, unknown: 1, workers: [worker("DRAINING")] },
+  ],
   ["low-priority", "low priority: it waits for a worker that another job starts", { onlyLowPriority: true }],
   [undefined, undefined, { live: 2, busy: 1 }],
   [undefined, undefined, {}],

@@ -19,6 +19,8 @@ export interface WaitFacts {
   silentSince: SilentSince;
   /** Only jobs wait that start no workers. */
   onlyLowPriority: boolean;
+  /** How many of those without a job speak to another node, which alone knows what they are at. */
+  unknown?: number;
   /** Why no worker is started for anybody. */
   refusal?: Reason | undefined;
   now: number;
@@ -35,9 +37,9 @@ export function workersReason(facts: WaitFacts): Reason | undefined {
 
 /** The queue counts all that were heard of: it is left to say so while nobody among them is held up. */
 function whoCouldTakeIt(facts: WaitFacts): Reason | undefined {
-  const { workers, live, busy, silentSince } = facts;
+  const { workers, live, busy, silentSince, unknown = 0 } = facts;
   if (!workers.some((worker) => isHeldUp(worker, silentSince))) return undefined;
-  return joined([because("waits-for-ask", { idle: live - busy }), whoIsHindered(facts)]);
+  return joined([because("waits-for-ask", { idle: live - busy, unknown }), whoIsHindered(facts)]);
 }
 
 /** It may have been heard of, and gets no work: not yet, not now or never more. */

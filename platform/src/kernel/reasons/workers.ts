@@ -66,10 +66,10 @@ export const waitReasons = {
     text: ({ workers, max }) =>
       `${workers === 1 ? "the only worker is" : `all ${workers} workers`} busy${max === undefined ? "" : ` (max ${max})`}`,
   }),
-  "waits-for-ask": worded<{ idle: number }>({
-    means: "A worker is idle and takes the job with its next request.",
+  "waits-for-ask": worded<{ idle: number; unknown: number }>({
+    means: "A worker has no job and takes this one with its next request.",
     remedy: "Wait: it takes a moment.",
-    text: ({ idle }) => `waiting for ${idle === 1 ? "the idle worker" : `one of ${idle} idle workers`} to ask for it`,
+    text: ({ idle, unknown }) => `waiting for ${unknown === 0 ? idleOf(idle) : withoutJob(idle)} to ask for it`,
   }),
   "no-worker": worded({
     means: "No worker of the endpoint is connected, and none is being started.",
@@ -142,5 +142,11 @@ const prefixed = (text: string | undefined, between: string) => (text === undefi
 
 const sizesText = ({ bytes, totalBytes }: Sizes) =>
   bytes === undefined || totalBytes === undefined ? undefined : `${megabytes(bytes)} of ${megabytes(totalBytes)}`;
+
+const idleOf = (count: number) => (count === 1 ? "the idle worker" : `one of ${count} idle workers`);
+
+/** What they are at, only another node knows. */
+const withoutJob = (count: number) =>
+  count === 1 ? "the worker without a job" : `one of ${count} workers without a job`;
 
 export const countOf = (workers: number) => `${workers} ${workers === 1 ? "worker" : "workers"}`;

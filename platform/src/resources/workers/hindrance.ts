@@ -33,6 +33,12 @@ export const atLostJob = ({ forMs, job }: Overrun, now: number): Hindrance => ({
   reason: because("at-lost-job", { job }),
 });
 
+/** The same worker with what is known of it at this moment, before that is on its record. */
+export function asItIsNow(worker: WorkerItem, overrun: Overrun | undefined, now: number): WorkerItem {
+  if (!overrun || worker.doc.state !== "READY" || worker.doc.hindrance) return worker;
+  return { ...worker, doc: { ...worker.doc, hindrance: atLostJob(overrun, now) } };
+}
+
 const STATUS: Record<Hindrance["kind"], WorkerStatus> = {
   overrun: "RUNNING",
   unhealthy: "UNHEALTHY",

@@ -1,6 +1,6 @@
 /** The workers of an endpoint, as callers may see them. */
-import { workerOf } from "../../jobs/holder.ts";
-import type { Overruns } from "../../jobs/overruns.ts";
+import { holderName, workerOf } from "../../jobs/holder.ts";
+import type { Overrun, Overruns } from "../../jobs/overruns.ts";
 import { isSilent, silentMs } from "../../jobs/silence.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
@@ -10,7 +10,7 @@ import type { SilentSince } from "../../machines/silences.ts";
 import { isStreamName, type LogLine, type Logs, type Query } from "../../ports/logs/logs.ts";
 import type { HolderState, Queue } from "../../ports/queue/queue.ts";
 import type { EndpointService } from "../endpoints/service.ts";
-import { atLostJob, hindranceFrom, silence } from "./hindrance.ts";
+import { asItIsNow, atLostJob, hindranceFrom, silence } from "./hindrance.ts";
 import { type Hindrance, type Worker, workerLog } from "./model.ts";
 import type { WorkerItem, WorkerRecords } from "./records.ts";
 import { type Heard, standingWorkers } from "./standing.ts";
@@ -112,25 +112,24 @@ export class WorkerService {
   async standing(endpoint: string, release: number): Promise<Worker[]> {
     const now = this.#clock.now();
     const [kept, holders] = await Promise.all([this.#records.ofEndpoint(endpoint), this.#queue.holders(endpoint)]);
-    const made = new Set(kept.map(({ id }) => id));
+    const { overruns } = await this.#overruns.freedomOf(holders);
+    const present = kept.map((worker) => asItIsNow(worker, overruns.get(holderName(endpoint, worker.id)), now));
     const heard = new Map<string, Heard>();
     for (const holder of holders) {
-      const worker = workerOf(holder.holder);
-      const hindrance = made.has(worker) ? undefined : await this.#hindranceByHand(holder, now);
-      heard.set(worker, { jobs: holder.jobs, hindrance });
+      const hindrance = hindranceByHand(holder, overruns.get(holder.holder), now);
+      heard.set(workerOf(holder.holder), { jobs: holder.jobs, hindrance });
     }
     for (const [worker, requests] of this.#requests(endpoint)) heard.set(worker, { jobs: requests });
-    return standingWorkers(kept, heard, { release, now, silentSince: this.#silentSince });
-  }
-
-  /** Nobody keeps a record of a worker that was started by hand. What it is at is known to the node that it speaks to. */
-  async #hindranceByHand(holder: HolderState, now: number): Promise<Hindrance | undefined> {
-    if (isSilent(holder)) return silence(silentMs(holder), now);
-    const overrun = await this.#overruns.find({ endpoint: holder.endpoint, worker: holder.holder });
-    return overrun && atLostJob(overrun, now);
+    return standingWorkers(present, heard, { release, now, silentSince: this.#silentSince });
   }
 
   async #isStanding(endpoint: string, release: number, worker: string): Promise<boolean> {
     return (await this.standing(endpoint, release)).some(({ id }) => id === worker);
   }
+}
+
+/** Nobody keeps a record of a worker that was started by hand. What it is at is known to the node that it speaks to. */
+function hindranceByHand(holder: HolderState, overrun: Overrun | undefined, now: number): Hindrance | undefined {
+  if (isSilent(holder)) return silence(silentMs(holder), now);
+  return overrun && atLostJob(overrun, now);
 }

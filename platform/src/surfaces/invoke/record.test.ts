@@ -162,6 +162,16 @@ describe("why a job waits", () => {
     expect(await reason(world, third)).toBe("all 2 workers busy (2 jobs in the queue)");
   });
 
+  test("a worker that has not heard of the cancel of its job is busy, not idle", async () => {
+    await using world = await setupJobs();
+    const worker = await world.worker();
+    const job = await world.submit();
+    await worker.take();
+    const waiting = await world.submit();
+    await world.call("POST", `/v2/${world.endpoint}/cancel/${job}`);
+    expect(await reason(world, waiting)).toBe("the only worker is busy (1 job in the queue)");
+  });
+
   test("a worker that was lost is no longer counted, and the job it had says what happened", async () => {
     await using at = await timed();
     await at.world.clock.advance(31_000);

@@ -8,6 +8,7 @@ import { IDEMPOTENCY_KEY_LENGTH, type Range, RESULT_TTL, WAIT } from "../../jobs
 import type { openAiOperations } from "../../jobs/openai-operations.ts";
 import type { jobOperations } from "../../jobs/operations.ts";
 import type { Outputs } from "../../jobs/outputs.ts";
+import type { Overruns } from "../../jobs/overruns.ts";
 import { jobRecord, type Shown, shownWait } from "../../jobs/record.ts";
 import type { Streams } from "../../jobs/stream.ts";
 import { waitReason } from "../../jobs/wait-reason.ts";
@@ -53,6 +54,8 @@ export interface InvokeParts {
   streamStandard: StreamStandard;
   /** Results that came from workers which did not have the job, counted since this server started. */
   staleReports: (endpoint: string) => number;
+  /** What workers are at that seem to have nothing to do. */
+  overruns: Pick<Overruns, "freedomOf">;
   clock: Clock;
   /** Undefined where invocation is not limited. */
   limiter: InvokeLimiter | undefined;
@@ -251,15 +254,16 @@ function endEarlyReply(reply: Reply, record: string | Uint8Array): Reply {
 
 async function explained(parts: InvokeParts, shown: Shown): Promise<Shown> {
   if (shown.job.state !== "IN_QUEUE") return shown;
-  const { counts, holders, ofWorkers } = await waitFacts(parts, shown.job.endpoint);
-  return { ...shown, waitReason: waitReason(shown.job, counts, holders, ofWorkers, parts.clock.now()) };
+  const { counts, workforce, ofWorkers } = await waitFacts(parts, shown.job.endpoint);
+  return { ...shown, waitReason: waitReason(shown.job, counts, workforce, ofWorkers, parts.clock.now()) };
 }
 
 /** What the reason of every waiting job of an endpoint is made from. */
-async function waitFacts({ engine, queue, fleet }: InvokeParts, endpoint: string) {
+async function waitFacts({ engine, queue, fleet, overruns }: InvokeParts, endpoint: string) {
   const [counts, holders] = await Promise.all([engine.counts(endpoint), queue.holders(endpoint)]);
   const onlyLowPriority = counts.inQueue === counts.lowPriorityInQueue;
-  return { counts, holders, ofWorkers: await fleet?.waitReason(endpoint, holders, onlyLowPriority) };
+  const workforce = { holders, freedom: await overruns.freedomOf(holders) };
+  return { counts, workforce, ofWorkers: await fleet?.waitReason(endpoint, workforce, onlyLowPriority) };
 }
 
 async function submissionOf(
