@@ -13,8 +13,9 @@ function rightsTable(): string {
   const rows = Object.entries(operations as Record<string, Operation>).map(([name, operation]) => {
     const { narrowed, in: schema } = operation;
     const scopes = scopesOf(operation).map((scope) => `\`${scope}\``);
+    const others = operation.orAnyOf ? ", or a scope that reads what it shows" : "";
     const whom = operation.who ? `, ${rights[operation.who]}` : "";
-    return `| \`${name}\` | ${scopes.join(" and ")}${whom} | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
+    return `| \`${name}\` | ${scopes.join(" and ")}${others}${whom} | ${NARROWED[narrowed]} | ${fieldsBy(schema)} |`;
   });
   const head = [
     "| Operation | Scope | A key narrowed to endpoints | Fields, by who may set them |",

@@ -11,6 +11,7 @@ import { buildOperations } from "./resources/builds/operations.ts";
 import { catalogOperations } from "./resources/catalog/operations.ts";
 import { clusterOperations } from "./resources/clusters/operations.ts";
 import { endpointOperations } from "./resources/endpoints/operations.ts";
+import { eventOperations } from "./resources/events/operations.ts";
 import { installationOperations } from "./resources/installation/operations.ts";
 import { podOperations } from "./resources/pods/operations.ts";
 import { registryOperations } from "./resources/registries/operations.ts";
@@ -27,6 +28,7 @@ export const operations = {
   ...accountOperations,
   ...spendingOperations,
   ...auditOperations,
+  ...eventOperations,
   ...secretOperations,
   ...podOperations,
   ...clusterOperations,

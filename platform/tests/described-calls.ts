@@ -45,6 +45,7 @@ export const good: Record<
   createPodPortLink: async (world) => ({ id: await makePod(world, { ports: ["8888/http"] }), port: "8888" }),
   podAction: async (world) => ({ id: await makePod(world), body: { action: "stop" } }),
   listDuties: async () => ({}),
+  streamAccountEvents: async () => ({}),
   listInstallationNodes: async () => ({}),
   listInstallationMachines: async (world) => ({ id: await makePod(world) }),
   listMachineInstances: async (world) => ({ id: await machineOf(world) }),

@@ -1,5 +1,7 @@
 /** How people and programs get into what runs: shells, terminals, SSH, ports of Pods, and files by S3. */
+
 import { OwnExecutions } from "../machines/own-executions.ts";
+import { AccountEvents } from "../resources/events/service.ts";
 import { LogReaders } from "../resources/logs/readers.ts";
 import { PodAddresses } from "../resources/pods/addresses.ts";
 import { PortLinks } from "../resources/pods/links.ts";
@@ -68,6 +70,7 @@ export function openAccess(
     workers,
     shells,
     terminals,
+    events: new AccountEvents({ ...ground, ...services, isStanding: (key) => terminals.isStanding(key) }),
     terminalSurface: new Terminals({ ...ground, doorkeeper, terminals }),
     ssh,
     podViews,

@@ -81,6 +81,7 @@ export async function createApp(parts: AppParts, books: Books, settings: AppSett
       access.instanceLink?.close();
       jobs.streams.close();
       front.pipeline.endStreams();
+      await access.events[Symbol.asyncDispose]();
       await jobs.engine[Symbol.asyncDispose]();
       workerLink.close();
       await Promise.all([http, workerLink.server].map((server) => server && closeServer(server, parts.clock)));

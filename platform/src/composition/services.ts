@@ -12,6 +12,7 @@ import { Costs } from "../metering/cost.ts";
 import { PriceBook } from "../metering/price-book.ts";
 import { CompanionStore } from "../ports/store/companion-store.ts";
 import type { Store } from "../ports/store/store.ts";
+import { WatchedStore } from "../ports/store/watched-store.ts";
 import type { Vault } from "../ports/vault/vault.ts";
 import type { Quotas } from "../resources/account/quotas.ts";
 import { BatchRecords } from "../resources/batches/records.ts";
@@ -61,6 +62,8 @@ export interface Books extends AccountServices {
   /** What services are made with. */
   parts: ServiceParts & { vault: Vault; publicUrl?: () => string; uniqueNames?: boolean };
   uses: Uses;
+  /** Under everything that services write. */
+  watched: WatchedStore;
   spending: SpendBook;
   secrets: SecretService;
   registries: RegistryService;
@@ -131,7 +134,8 @@ export async function openBooks(
     uniqueNames?: boolean;
   },
 ): Promise<Books> {
-  const parts = { ...given, store: new CompanionStore(given.store) };
+  const watched = new WatchedStore(given.store);
+  const parts = { ...given, store: new CompanionStore(watched) };
   const ofAccounts = makeAccountServices(parts);
   const { quotas } = ofAccounts;
   const prices = new PriceBook(parts);
@@ -168,7 +172,7 @@ export async function openBooks(
     billing: new BillingService(parts),
   };
   await prepareAll(books);
-  return { ...books, parts, uses };
+  return { ...books, parts, uses, watched };
 }
 
 /** The services on top of the books, with what is around them. */

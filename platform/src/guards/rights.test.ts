@@ -85,7 +85,9 @@ describe("a key narrowed to endpoints", () => {
     await using world = await setup();
     const { id } = (await world.call("POST", ENDPOINTS, { body: CPU })).json;
     const key = await world.newKey({ endpoints: [id] });
-    const { status, json } = await world.call(operation.method, path(operation, id), { key });
+    // A stream does not end by itself: of one that is allowed the head says as much.
+    const method = operation.events && operation.narrowed === "own" ? "HEAD" : operation.method;
+    const { status, json } = await world.call(method, path(operation, id), { key });
     if (operation.narrowed === "own") expect(status).not.toBe(403);
     else
       expect([status, json.detail ?? json.message]).toEqual([

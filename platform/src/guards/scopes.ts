@@ -14,10 +14,10 @@ export function requireScope(caller: Caller, needed: Scope, ...others: Scope[]):
 /** Whether a caller may use an operation at all. */
 export function requireOperation(
   caller: Caller,
-  operation: Pick<Operation, "scope" | "alsoNeeds" | "narrowed" | "byPod" | "who">,
+  operation: Pick<Operation, "scope" | "orAnyOf" | "alsoNeeds" | "narrowed" | "byPod" | "who">,
 ): void {
-  const { narrowed, byPod = false, who } = operation;
-  for (const scope of scopesOf(operation)) requireScope(caller, scope);
+  const { narrowed, byPod = false, who, orAnyOf = [] } = operation;
+  for (const scope of scopesOf(operation)) requireScope(caller, scope, ...orAnyOf);
   if (caller.pod !== undefined && !byPod)
     throw problem("not-allowed", "This API key belongs to a Pod, which may get, stop and terminate itself alone.");
   if (narrowed === "refused" && caller.endpoints)

@@ -28,6 +28,8 @@ export interface Operation {
   /** The status of an answer without a body, where there is not always one. */
   emptyStatus?: 204;
   scope: Scope;
+  /** Any one of these will do in its place: what it shows depends on what the key may read. */
+  orAnyOf?: readonly Scope[];
   /** A second one that it needs besides, where what it does is of consequence to another resource. */
   alsoNeeds?: Scope;
   /**

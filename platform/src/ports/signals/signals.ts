@@ -2,7 +2,8 @@
 
 /**
  * Jobs wait on an endpoint; a job ended; a chunk came; a worker must stop jobs; an endpoint is gone with all its jobs; there is
- * someone to be told of an end; those who keep workers, or Pods, have something to look at.
+ * someone to be told of an end; those who keep workers, or Pods, have something to look at; records of an account changed or were removed, while somebody
+ * follows accounts.
  */
 export type Topic =
   | `work:${string}`
@@ -11,6 +12,9 @@ export type Topic =
   | `stop:${string}`
   | `removed:${string}`
   | `fleet:${string}`
+  | `changed:${string}`
+  | `dropped:${string}`
+  | "events:watched"
   | "pods:work"
   | "outbox";
 

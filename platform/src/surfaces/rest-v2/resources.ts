@@ -21,6 +21,9 @@ import type { ClusterService } from "../../resources/clusters/service.ts";
 import { endpointOperations } from "../../resources/endpoints/operations.ts";
 import { endpointHandlers } from "../../resources/endpoints/rest-v2.ts";
 import type { EndpointService } from "../../resources/endpoints/service.ts";
+import { eventOperations } from "../../resources/events/operations.ts";
+import { eventHandlers } from "../../resources/events/rest-v2.ts";
+import type { AccountEvents } from "../../resources/events/service.ts";
 import { installationOperations } from "../../resources/installation/operations.ts";
 import { installationHandlers } from "../../resources/installation/rest-v2.ts";
 import type { InstallationService } from "../../resources/installation/service.ts";
@@ -79,6 +82,7 @@ export interface RestServices {
   s3Keys: S3KeyService;
   billing: BillingService;
   installation: InstallationService;
+  events: AccountEvents;
   authenticator: Authenticator;
 }
 
@@ -88,6 +92,7 @@ export function restResources(services: RestServices): Answered[] {
     answered(accountOperations, accountHandlers(services.account, forgetKeys)),
     answered(spendingOperations, spendingHandlers(services.spending)),
     answered(auditOperations, auditHandlers(services.audit)),
+    answered(eventOperations, eventHandlers(services.events)),
     answered(secretOperations, secretHandlers(services.secrets)),
     answered(podOperations, podHandlers(services)),
     answered(clusterOperations, clusterHandlers(services.clusters, services.podViews)),
