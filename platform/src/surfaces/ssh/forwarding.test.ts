@@ -5,8 +5,11 @@ import { buffer, text } from "node:stream/consumers";
 import { describe, expect, test } from "vitest";
 import { dialOn } from "../../../tests/ssh-client.ts";
 import { type SshWorld, setupSsh } from "../../../tests/ssh-world.ts";
+import type { Caller } from "../../kernel/caller.ts";
+import type { Grant } from "../../kernel/scope.ts";
 import { sshUser } from "../../resources/ssh/logins.ts";
 import { LINGER_MS } from "./forward.ts";
+import { PodDoor, type PodDoorParts } from "./pod-door.ts";
 
 const hears = (connection: Duplex) =>
   connection.on("data", (data) => connection.write(`heard ${data}`)).on("end", () => connection.end());
@@ -70,6 +73,14 @@ describe("is refused with the reason", () => {
     await using client = await world.logIn();
     await world.act(world.id, "stop");
     await expect(dialOn(client, "localhost", 8080)).rejects.toThrow("EXITED");
+  });
+
+  test("a caller who may not run programs in the Pod, before anything is looked for", async () => {
+    const door = new PodDoor({} as PodDoorParts);
+    for (const grants of [["pods:read"], ["pods:write", "read-only"]] satisfies Grant[][]) {
+      const caller: Caller = { account: "a", user: "u", key: "k", grants, exempt: false };
+      await expect(door.dial(caller, "pod", { port: 80 })).rejects.toThrow("lacks the scope 'pods:exec'");
+    }
   });
 
   test("a socket of a file", async () => {
