@@ -6,6 +6,7 @@ import { inject } from "vitest";
 import { containerName } from "../src/adapters/docker/container.ts";
 import { DockerCompute, type DockerOptions } from "../src/adapters/docker/docker-compute.ts";
 import { EngineApi } from "../src/adapters/docker/engine-api.ts";
+import { VolumeFolders } from "../src/adapters/machine/volume-folders.ts";
 import { realClock } from "../src/kernel/clock.ts";
 import { silentLog } from "../src/kernel/log.ts";
 import type { InstanceSpec } from "../src/ports/compute/compute.ts";
@@ -44,7 +45,7 @@ export const openDriver = (installation: string, more: Partial<DockerOptions> = 
   DockerCompute.open({
     addresses: [inject("dockerSocket")],
     installation,
-    volumes: TEST_VOLUMES,
+    volumes: new VolumeFolders({ folder: TEST_VOLUMES, clock: realClock }),
     egress: INTERNET_ALONE,
     clock: realClock,
     log: silentLog,

@@ -71,7 +71,7 @@ export async function openMachine(
     bootedAt: parts.clock.now() - uptime() * 1000,
   };
   // After the application, which ends what uses them, and before the drivers, which know what else does.
-  opened.defer(() => machine.compute.volumes?.rest() ?? Promise.resolve());
+  opened.defer(() => host.volumeFolders.rest());
   return {
     machines: [machine],
     refusesImage,
@@ -134,7 +134,8 @@ export async function openHost(
   if (settings.compute === "none") return undefined;
   return HostCompute.open({
     folder: join(settings.data, "instances"),
-    ...volumeFolders(settings),
+    volumes: join(settings.data, "volumes"),
+    sharedVolumes: settings.volumes,
     clock,
     log,
     ...(failed && { failed }),
@@ -166,9 +167,6 @@ function siteOf({ dataCenter, publicUrl, host }: Settings): Site {
   return dataCenter === undefined ? { dataCenter: homeDataCenter(), isEverywhere: true, ...at } : { dataCenter, ...at };
 }
 
-/** The same for programs and containers: a volume is one, whatever runs on it. */
-const volumeFolders = ({ data, volumes }: Settings) => ({ volumes: join(data, "volumes"), sharedVolumes: volumes });
-
 /** What runs container images on this machine, if there is an engine. */
 async function openContainers(
   settings: Settings,
@@ -180,8 +178,7 @@ async function openContainers(
   return DockerCompute.open({
     addresses: engineAddresses(settings.docker, process.env),
     installation,
-    ...volumeFolders(settings),
-    volumeImages: host.volumeImages,
+    volumes: host.volumeFolders,
     egress: await egressOf(settings),
     publishedPorts: halves(settings.publishedPorts)[1],
     clock,

@@ -4,10 +4,11 @@ import { join } from "node:path";
 import { afterAll, inject } from "vitest";
 import { dockerProgram, openDriver, TEST_VOLUMES } from "../../../tests/docker-world.ts";
 import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";
-import { stay } from "../../kernel/clock.ts";
+import { realClock, stay } from "../../kernel/clock.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
 import { type OpenedCompute, reachAt, type TestRegistry } from "../../ports/compute/conformance-world.ts";
 import { Devices } from "../../ports/compute/devices.ts";
+import { VolumeFolders } from "../machine/volume-folders.ts";
 import { VolumeImages } from "../machine/volume-images.ts";
 import { containerName, label } from "./container.ts";
 import { EngineApi } from "./engine-api.ts";
@@ -20,10 +21,11 @@ let made = 0;
 
 async function openDocker(): Promise<OpenedCompute> {
   const installation = installations.pop() ?? `conformance${++made}`;
-  const volumes = join(TEST_VOLUMES, installation);
-  const images = await VolumeImages.open(volumes);
-  const volumeImages = "cannot" in images ? undefined : images;
-  const open = () => openDriver(installation, { devices: new Devices(GPUS), volumes, volumeImages });
+  const folder = join(TEST_VOLUMES, installation);
+  const found = await VolumeImages.open(folder);
+  const images = "cannot" in found ? undefined : found;
+  const volumes = () => new VolumeFolders({ folder, images, clock: realClock });
+  const open = () => openDriver(installation, { devices: new Devices(GPUS), volumes: volumes() });
   let compute = await open();
   return {
     compute,

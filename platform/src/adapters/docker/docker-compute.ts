@@ -25,7 +25,7 @@ import { nothingLeft } from "../../ports/compute/refusal.ts";
 import type { Metering, Stats } from "../../ports/compute/stats.ts";
 import { connectTo } from "../machine/connection.ts";
 import { Isolation } from "../machine/isolation.ts";
-import { VolumeFolders } from "../machine/volume-folders.ts";
+import type { VolumeFolders } from "../machine/volume-folders.ts";
 import {
   type Container,
   type ContainerPlace,
@@ -118,10 +118,9 @@ export class DockerCompute implements Compute {
     this.#devices = options.devices ?? new Devices([]);
     this.#devices.heldBy(() => this.#heldDevices());
     this.#groups = new GroupNetworks({ ...options, engine: this.#engine });
-    const { volumes: folder, sharedVolumes: shared, volumeImages: images, clock, log } = options;
-    const usersOf = (volume: string) => this.#usersOf(volume);
-    const warn = (text: string) => log.warn({}, text);
-    this.volumes = new VolumeFolders({ folder, shared, images, clock, usersOf, warn });
+    const { volumes, clock } = options;
+    this.volumes = volumes;
+    volumes.users.toldBy((volume) => this.#usersOf(volume));
     const isComing = (id: string) => this.#starting.has(id);
     const verdictOf = (id: string) => this.writers.verdictOf(id);
     this.#sight = new Sight({ clock, containers: () => this.#containers(), isComing, verdictOf });
@@ -130,7 +129,7 @@ export class DockerCompute implements Compute {
       return found && { containers: await this.#containers(), rootFolder: found.info.DockerRootDir };
     };
     const kill = (id: string) => this.stop(id, 0);
-    this.writers = new DockerWriters({ folder, data: dirname(folder), volumes: this.volumes, clock, engine, kill });
+    this.writers = new DockerWriters({ data: dirname(volumes.folder), volumes, clock, engine, kill });
     this.#exec = new DockerExec(options.clock);
     this.exec = {
       run: async (id, spec) => {

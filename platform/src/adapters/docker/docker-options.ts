@@ -6,19 +6,15 @@ import type { Devices } from "../../ports/compute/devices.ts";
 import type { Egress } from "../../ports/compute/egress.ts";
 import type { PortRange } from "../../ports/compute/publish.ts";
 import type { Leave } from "../machine/isolation.ts";
-import type { VolumeImages } from "../machine/volume-images.ts";
+import type { VolumeFolders } from "../machine/volume-folders.ts";
 
 export interface DockerOptions {
   /** Where to look for the engine, see `engineAddresses`. */
   addresses: readonly string[];
   /** Whose containers these are: those of another installation, and of nobody, are not seen and not touched. */
   installation: string;
-  /** Where volumes are kept; the engine must see the same folder. */
-  volumes: string;
-  /** Storage for volumes that other machines have too. */
-  sharedVolumes?: string | undefined;
-  /** What holds those on the machine's own disk to their sizes. */
-  volumeImages?: VolumeImages | undefined;
+  /** The machine's, shared with its other drivers; the engine must see the same folders. */
+  volumes: VolumeFolders;
   /** What containers reach beyond the internet. */
   egress: Egress;
   /** Ports of the machine that can be led to containers. */

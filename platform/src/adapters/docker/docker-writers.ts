@@ -11,10 +11,9 @@ const COUNT_AGAIN_MS = 2000;
 const COUNT_PART = 20;
 
 export interface DockerWritersParts {
-  /** Where volumes are, on the data folder's disk or on one of their own. */
-  folder: string;
   /** The data folder itself. */
   data: string;
+  /** On the data folder's disk or on one of their own. */
   volumes: VolumeFolders;
   clock: Clock;
   /** Undefined where there is no engine. */
@@ -42,10 +41,12 @@ export class DockerWriters implements DiskWriters {
   }
 
   async list(): Promise<DiskWriter[]> {
-    const { engine, data, folder } = this.#parts;
+    const { engine, data } = this.#parts;
     const found = await engine().catch(() => undefined);
     if (!found) return [];
-    const [own, engines, volumes] = await Promise.all([data, found.rootFolder, folder].map(deviceOf));
+    const [own, engines, volumes] = await Promise.all(
+      [data, found.rootFolder, this.#parts.volumes.folder].map(deviceOf),
+    );
     const hasLayers = own !== undefined && engines === own;
     const hasVolumes = own !== undefined && volumes === own;
     if (!hasLayers && !hasVolumes) return [];

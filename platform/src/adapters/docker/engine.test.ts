@@ -9,6 +9,7 @@ import { type Clock, FakeClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
 import { type InstanceSpec, ONLY_BOX, StartRefused } from "../../ports/compute/compute.ts";
 import { INTERNET_ALONE } from "../../ports/compute/egress.ts";
+import { VolumeFolders } from "../machine/volume-folders.ts";
 import { containerName, label } from "./container.ts";
 import { DockerCompute } from "./docker-compute.ts";
 import { engineAddresses } from "./engine.ts";
@@ -48,7 +49,7 @@ const openAt = (addresses: string[], clock = new FakeClock()) =>
   DockerCompute.open({
     addresses,
     installation: "test",
-    volumes: "/nowhere",
+    volumes: new VolumeFolders({ folder: "/nowhere", clock }),
     egress: INTERNET_ALONE,
     clock,
     log: silentLog,

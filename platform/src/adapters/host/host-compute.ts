@@ -29,7 +29,6 @@ import type { Metering } from "../../ports/compute/stats.ts";
 import { DISK_IS_FULL, isFull } from "../../ports/disk.ts";
 import type { Isolation } from "../machine/isolation.ts";
 import { VolumeFolders } from "../machine/volume-folders.ts";
-import type { VolumeImages } from "../machine/volume-images.ts";
 import { thisBox } from "./box.ts";
 import type { Cgroups } from "./cgroups.ts";
 import type { Device } from "./gpus.ts";
@@ -68,12 +67,10 @@ export class HostCompute implements Compute {
   readonly images = machinesOwn;
   /** Undefined where programs see the machine's own files. */
   readonly volumes: VolumeFolders | undefined;
-  /** What is kept on the machine, be it that no program of this driver can be given it. */
+  /** What is kept on the machine, for its other drivers too, be it that no program of this one can be given it. */
   readonly volumeFolders: VolumeFolders;
   readonly writers: HostWriters;
   readonly loopback: HostLoopback;
-  /** What holds volumes to their sizes, for the machine's other drivers too. */
-  readonly volumeImages: VolumeImages | undefined;
   /** What keeps programs apart from this machine, and what is missing of it. */
   readonly isolation: Isolation;
   readonly #options: HostOptions;
@@ -134,10 +131,9 @@ export class HostCompute implements Compute {
     const { published } = parts.network;
     this.publishing = published && { rangeFor: () => published.range };
     const { volumes: folder, sharedVolumes: shared, clock, log } = options;
-    const usersOf = async (volume: string) => this.#places.usersOf(volume);
     const warn = (text: string) => log.warn({}, text);
-    this.volumeImages = parts.images;
-    this.volumeFolders = new VolumeFolders({ folder, shared, clock, usersOf, images: parts.images, warn });
+    this.volumeFolders = new VolumeFolders({ folder, shared, clock, images: parts.images, warn });
+    this.volumeFolders.users.toldBy(async (volume) => this.#places.usersOf(volume));
     const { scratches, launcher } = parts;
     this.volumes = launcher.sandboxed ? this.volumeFolders : undefined;
     const about = { instances: this.#instances, scratches, volumes: this.volumeFolders, sandboxed: launcher.sandboxed };

@@ -367,7 +367,7 @@ test("what a program wrote is kept when the server dies while it is started agai
 
 test("the disk of what stays is held to its size, outlives a crash of its program, and leaves nothing", async (context) => {
   await using world = await openHost();
-  if (!world.compute.volumeImages) return context.skip("files cannot be mounted here");
+  if (!world.compute.volumeFolders.sizes) return context.skip("files cannot be mounted here");
   const id = newId();
   const limits = { vcpu: 1, memoryMb: 512, diskGb: 4 / 1024 };
   const steps = [{ count: "/tmp/boots" }, { save: "0", times: 5_000_000, in: "/tmp/large" }];

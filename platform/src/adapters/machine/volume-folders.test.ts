@@ -9,16 +9,12 @@ import { VolumeFolders } from "./volume-folders.ts";
 async function setup() {
   const folder = await mkdtemp(join(tmpdir(), "millrace-volumes-"));
   const clock = new FakeClock();
-  let users: string[] = [];
-  const open = () => new VolumeFolders({ folder, clock, usersOf: async () => users });
+  const open = () => new VolumeFolders({ folder, clock });
   return {
     folder,
     clock,
     open,
     volumes: open(),
-    use(...ids: string[]) {
-      users = ids;
-    },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
 }
@@ -74,8 +70,8 @@ test("one that is used from the moment of its removal on stays as it was", async
   await using world = await setup();
   await world.volumes.create({ id: "v", sizeGb: 5 });
   let asked = 0;
-  const others = async () => (++asked === 1 ? [] : ["late"]);
-  await expect(world.volumes.remove("v", others)).rejects.toThrow("volume v is mounted by late");
+  world.volumes.users.toldBy(async () => (++asked === 1 ? [] : ["late"]));
+  await expect(world.volumes.remove("v")).rejects.toThrow("volume v is mounted by late");
   expect(await world.volumes.list()).toEqual([{ id: "v", sizeGb: 5, sizeEnforced: false }]);
 });
 
@@ -107,9 +103,7 @@ test("one on shared storage is the same for every machine that has it, and its s
   await using here = await setup();
   await using there = await setup();
   const shared = join(here.folder, "shared");
-  const [first, second] = [here, there].map(
-    ({ folder, clock }) => new VolumeFolders({ folder, shared, clock, usersOf: async () => [] }),
-  );
+  const [first, second] = [here, there].map(({ folder, clock }) => new VolumeFolders({ folder, shared, clock }));
   await Promise.all([first, second].map((volumes) => volumes!.create({ id: "v", sizeGb: 3, shared: true })));
   const found = { id: "v", sizeGb: 3, shared: true, sizeEnforced: false };
   expect([await first!.find("v"), await second!.list()]).toEqual([found, [found]]);

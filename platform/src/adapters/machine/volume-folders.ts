@@ -1,4 +1,4 @@
-/** Volumes as folders of this machine: the same for programs and for containers, which share one folder of them. */
+/** Volumes as folders of this machine: one object for all of its drivers, so that each knows of the others' users. */
 import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
@@ -6,6 +6,7 @@ import { ifNotThere } from "../../kernel/not-there.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "../../kernel/private-file.ts";
 import { type Mount, StartRefused } from "../../ports/compute/compute.ts";
+import { VolumeUsers } from "../../ports/compute/volume-users.ts";
 import {
   checkGrowth,
   checkMounts,
@@ -16,7 +17,6 @@ import {
   NO_SHARED,
   notHere,
   refuseIfUsed,
-  type UsersOf,
   type Volume,
   VolumeRefused,
   type Volumes,
@@ -39,7 +39,6 @@ export interface VolumeFoldersParts {
   /** On storage that other machines have at hand too. */
   shared?: string | undefined;
   clock: Clock;
-  usersOf: UsersOf;
   /** By which those on this machine's own disk are held to their sizes; without it they are folders, and held to none. */
   images?: VolumeImages | undefined;
   /** Why one is a folder that was to be more. */
@@ -60,7 +59,8 @@ interface Placed extends FoundVolume {
 }
 
 export class VolumeFolders implements Volumes {
-  readonly #own: string;
+  /** On this machine's own disk. */
+  readonly folder: string;
   readonly #shared: string | undefined;
   readonly #images: VolumeImages | undefined;
   readonly #warn: (text: string) => void;
@@ -69,21 +69,21 @@ export class VolumeFolders implements Volumes {
   readonly #counts = new Map<string, Count>();
   readonly sizes: boolean;
   readonly shared: boolean;
-  readonly usersOf: UsersOf;
+  /** Every driver that is given these volumes tells of its instances here. */
+  readonly users = new VolumeUsers();
 
-  constructor({ folder, shared, clock, usersOf, images, warn = () => {} }: VolumeFoldersParts) {
+  constructor({ folder, shared, clock, images, warn = () => {} }: VolumeFoldersParts) {
     this.#images = images;
     this.#warn = warn;
-    this.#own = folder;
+    this.folder = folder;
     this.#shared = shared;
     this.sizes = images !== undefined;
     this.shared = shared !== undefined;
     this.#clock = clock;
-    this.usersOf = usersOf;
   }
 
   get #roots(): string[] {
-    return this.#shared === undefined ? [this.#own] : [this.#own, this.#shared];
+    return this.#shared === undefined ? [this.folder] : [this.folder, this.#shared];
   }
 
   /** Removes what a process before this one had no time to. */
@@ -93,19 +93,19 @@ export class VolumeFolders implements Volumes {
       for (const name of names) if (name.startsWith(REMOVED)) await deleteIn(root, name);
     }
     // What other machines are about to write on the shared storage is theirs.
-    const records = new Set<string>(await readdir(join(this.#own, RECORDS)).catch(ifNotThere([])));
-    for (const name of records) if (!isVolumeName(name)) await deleteIn(this.#own, join(RECORDS, name));
+    const records = new Set<string>(await readdir(join(this.folder, RECORDS)).catch(ifNotThere([])));
+    for (const name of records) if (!isVolumeName(name)) await deleteIn(this.folder, join(RECORDS, name));
     // Made last and removed first: what has none was never a volume, or is none any more.
-    for (const id of (await this.#images?.list()) ?? []) if (!records.has(id)) await this.#clear(this.#own, id);
+    for (const id of (await this.#images?.list()) ?? []) if (!records.has(id)) await this.#clear(this.folder, id);
   }
 
   create(volume: Volume): Promise<void> {
     return this.#changes.run(async () => {
       checkVolume(volume);
-      const root = volume.shared ? this.#shared : this.#own;
+      const root = volume.shared ? this.#shared : this.folder;
       if (root === undefined) throw new VolumeRefused(NO_SHARED);
       if (await this.#locate(volume.id)) return;
-      const image = root === this.#own && (await this.#makeImage(volume));
+      const image = root === this.folder && (await this.#makeImage(volume));
       if (!image) await ensureFolder(root, volume.id);
       // The record last: with it the volume is there, and whole.
       await mkdir(join(root, RECORDS), { recursive: true, mode: 0o700 });
@@ -138,17 +138,16 @@ export class VolumeFolders implements Volumes {
     });
   }
 
-  async remove(id: string, others: UsersOf = async () => []): Promise<void> {
+  async remove(id: string): Promise<void> {
     // It would lead elsewhere.
     if (!isVolumeName(id)) return;
     await this.#changes.run(async () => {
-      const usersOf = async () => [...(await this.usersOf(id)), ...(await others(id))];
       const volume = await this.#locate(id);
-      refuseIfUsed(id, await usersOf());
+      refuseIfUsed(id, await this.users.of(id));
       // Without its record nobody mounts it any more; who began to before that is seen by now.
       for (const root of this.#roots) await rm(recordIn(root, id), { force: true });
       try {
-        refuseIfUsed(id, await usersOf());
+        refuseIfUsed(id, await this.users.of(id));
       } catch (error) {
         const { sizeGb, sizeEnforced: image } = volume ?? { sizeGb: 0, sizeEnforced: false };
         if (volume) await keepPrivately(recordIn(volume.root, id), textOf({ sizeGb, ...(image && { image }) }));
@@ -160,7 +159,7 @@ export class VolumeFolders implements Volumes {
 
   async #clear(root: string, id: string): Promise<void> {
     this.#counts.delete(id);
-    if (root === this.#own) await this.#images?.remove(id);
+    if (root === this.folder) await this.#images?.remove(id);
     const name = `${REMOVED}${id}`;
     await deleteIn(root, name);
     await rename(join(root, id), join(root, name)).catch(ifNotThere(undefined));
@@ -210,18 +209,18 @@ export class VolumeFolders implements Volumes {
     );
   }
 
-  /** One whose users nobody can tell stays as it is. */
-  async rest(others: UsersOf = async () => []): Promise<void> {
+  /** Before the server ends: what no instance mounts takes nothing of the machine but its disk. One whose users nobody can tell stays as it is. */
+  async rest(): Promise<void> {
     for (const id of this.#images ? await this.#images.list() : []) {
-      const users = await Promise.all([this.usersOf(id), others(id)]).catch(() => undefined);
-      if (users?.flat().length === 0) await this.#images?.rest(id);
+      const users = await this.users.of(id).catch(() => undefined);
+      if (users?.length === 0) await this.#images?.rest(id);
     }
   }
 
   /** What one on this machine's own disk takes of it: none of it for one on shared storage, undefined for a folder, which would have to be counted. */
   async ownBytes(id: string): Promise<number | undefined> {
     const found = await this.#locate(id);
-    if (!found || found.root !== this.#own) return 0;
+    if (!found || found.root !== this.folder) return 0;
     return found.sizeEnforced ? ((await this.#images?.sizeOf(id))?.takenBytes ?? 0) : undefined;
   }
 

@@ -19,7 +19,7 @@ async function setup() {
   const folder = await mkdtemp(join(tmpdir(), "millrace-volumes-"));
   const images = (await VolumeImages.open(folder)) as VolumeImages;
   const open = (more: { images?: VolumeImages } = { images }) =>
-    new VolumeFolders({ folder, clock: realClock, usersOf: async () => [], ...more });
+    new VolumeFolders({ folder, clock: realClock, ...more });
   const volumes = open();
   const mounts = async () => {
     const lines = (await readFile("/proc/mounts", "utf8")).split("\n");
@@ -93,7 +93,6 @@ test("one that cannot be made so is a folder, and the log says why", async () =>
     folder,
     images,
     clock: realClock,
-    usersOf: async () => [],
     warn: (text) => said.push(text),
   });
   // No file system is so small.
@@ -106,8 +105,11 @@ test("one that nobody uses rests when the server ends, and is there again when i
   await using world = await setup();
   await world.volumes.create({ id: "v", sizeGb: SMALL_GB });
   await writeFile(join(await world.at("v"), "file"), "kept");
-  await world.volumes.rest(async () => ["somebody"]);
+  let users = ["somebody"];
+  world.volumes.users.toldBy(async () => users);
+  await world.volumes.rest();
   expect(await world.mounts()).toBe(1);
+  users = [];
   await world.volumes.rest();
   expect(await world.mounts()).toBe(0);
   expect(await readFile(join(await world.at("v"), "file"), "utf8")).toBe("kept");

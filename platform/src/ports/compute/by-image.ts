@@ -88,22 +88,9 @@ export class ByImage implements Compute {
     ];
   }
 
-  /** Both see the same ones, so one of them makes and removes them, for the instances of both. */
+  /** Both are given the same ones, as far as they can use any. */
   get volumes(): Volumes | undefined {
-    const [own, other] = this.#both.flatMap(({ volumes = [] }) => volumes);
-    if (!own || !other) return own;
-    return {
-      sizes: own.sizes && other.sizes,
-      shared: own.shared && other.shared,
-      create: (volume) => own.create(volume),
-      grow: (id, sizeGb) => own.grow(id, sizeGb),
-      remove: (id) => own.remove(id, other.usersOf),
-      usage: (id) => own.usage(id),
-      list: () => own.list(),
-      find: (id) => own.find(id),
-      usersOf: async (id) => (await Promise.all([own.usersOf(id), other.usersOf(id)])).flat(),
-      rest: () => own.rest(other.usersOf),
-    };
+    return this.#drivers.host.volumes ?? this.#drivers.containers.volumes;
   }
 
   /** Where a member may be sent, whatever its image. */

@@ -121,7 +121,8 @@ export class FakeCompute implements Compute {
     this.loopback = able("loopback", new FakeLoopback(this));
     this.stats = able("stats", { of: (id) => this.#stats(id) });
     this.publishing = able("publishing", { rangeFor: () => this.#publishedPorts });
-    this.volumes = able("volumes", new FakeVolumes(this.#storage, { sizes, shared }, async (id) => this.#usersOf(id)));
+    this.volumes = able("volumes", options.volumes ?? new FakeVolumes(this.#storage, { sizes, shared }));
+    this.volumes?.users.toldBy(async (id) => this.#usersOf(id));
     this.writers = able("writers", {
       list: async () => this.#running().flatMap((instance) => instance.asWriter()),
       end: async (id, reason) => this.#instances.get(id)?.endFor(reason),

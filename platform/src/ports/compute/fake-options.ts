@@ -3,7 +3,7 @@ import type { Ability } from "./abilities.ts";
 import { type Box, type Facts, type Gpu, type InstanceSpec, ONLY_BOX } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
 import type { FakeRegistry } from "./fake-registry.ts";
-import type { FakeStorage } from "./fake-volumes.ts";
+import type { FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import type { PortRange } from "./publish.ts";
 
 /** What programs do when they are started: called once for each, and free to act on the instance later too. */
@@ -44,8 +44,10 @@ export interface FakeOptions {
   /** It plays a cluster: it accepts starts, brings images by itself, and begins programs later. */
   isCluster?: boolean;
   registry?: FakeRegistry;
-  /** What volumes hold; drivers of one machine share it. */
+  /** What volumes hold; machines with shared storage have the same. */
   storage?: FakeStorage;
+  /** Those of a machine that has several drivers, in place of its own. */
+  volumes?: FakeVolumes;
   publishedPorts?: PortRange;
 }
 

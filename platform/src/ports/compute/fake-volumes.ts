@@ -1,6 +1,7 @@
 /** The volumes of the fake driver: what programs keep there is a map of texts. */
 import type { Mount } from "./compute.ts";
 import { StartRefused } from "./refusal.ts";
+import { VolumeUsers } from "./volume-users.ts";
 import {
   checkGrowth,
   checkMounts,
@@ -9,7 +10,6 @@ import {
   NO_SHARED,
   notHere,
   refuseIfUsed,
-  type UsersOf,
   type Volume,
   VolumeRefused,
   type Volumes,
@@ -31,13 +31,12 @@ export class FakeVolumes implements Volumes {
   readonly #storage: FakeStorage;
   readonly sizes: boolean;
   readonly shared: boolean;
-  readonly usersOf: UsersOf;
+  readonly users = new VolumeUsers();
 
-  constructor(storage: FakeStorage, { sizes, shared }: Kind, usersOf: UsersOf) {
+  constructor(storage: FakeStorage, { sizes, shared }: Kind) {
     this.#storage = storage;
     this.sizes = sizes;
     this.shared = shared;
-    this.usersOf = usersOf;
   }
 
   async create(volume: Volume): Promise<void> {
@@ -52,12 +51,10 @@ export class FakeVolumes implements Volumes {
     volume.sizeGb = sizeGb;
   }
 
-  async remove(id: string, others: UsersOf = async () => []): Promise<void> {
-    refuseIfUsed(id, [...(await this.usersOf(id)), ...(await others(id))]);
+  async remove(id: string): Promise<void> {
+    refuseIfUsed(id, await this.users.of(id));
     this.#storage.delete(id);
   }
-
-  async rest(): Promise<void> {}
 
   async usage(id: string): Promise<VolumeUsage> {
     const { sizeGb, files } = this.#known(id);

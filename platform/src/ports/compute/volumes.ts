@@ -38,22 +38,13 @@ export interface Volumes {
   create(volume: Volume): Promise<void>;
   /** Throws VolumeRefused where that would be less than it has, or where there is no such volume. */
   grow(id: string, sizeGb: number): Promise<void>;
-  /**
-   * With all that it holds. Throws VolumeRefused while an instance that has not ended mounts it, of this driver or among those that `others`
-   * tells of; unknown ones are no error.
-   */
-  remove(id: string, others?: UsersOf): Promise<void>;
+  /** With all that it holds. Throws VolumeRefused while an instance that has not ended mounts it; unknown ones are no error. */
+  remove(id: string): Promise<void>;
   /** Throws VolumeRefused where there is no such volume. Never holds up anything else, however much there is to count. */
   usage(id: string): Promise<VolumeUsage>;
   list(): Promise<FoundVolume[]>;
   find(id: string): Promise<FoundVolume | undefined>;
-  /** Instances that mount it and have not ended. */
-  readonly usersOf: UsersOf;
-  /** Before the server ends: what no instance mounts, of this driver or among those that `others` tells of, takes nothing of the machine but its disk. */
-  rest(others?: UsersOf): Promise<void>;
 }
-
-export type UsersOf = (id: string) => Promise<readonly string[]>;
 
 /** What is asked of a volume cannot be. */
 export class VolumeRefused extends Error {}
