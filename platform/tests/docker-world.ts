@@ -9,6 +9,7 @@ import { EngineApi } from "../src/adapters/docker/engine-api.ts";
 import { VolumeFolders } from "../src/adapters/machine/volume-folders.ts";
 import { realClock } from "../src/kernel/clock.ts";
 import { silentLog } from "../src/kernel/log.ts";
+import { realRandom } from "../src/kernel/random.ts";
 import type { InstanceSpec } from "../src/ports/compute/compute.ts";
 import type { Step } from "../src/ports/compute/conformance-world.ts";
 import { bring } from "../src/ports/compute/conformance-world.ts";
@@ -45,7 +46,7 @@ export const openDriver = (installation: string, more: Partial<DockerOptions> = 
   DockerCompute.open({
     addresses: [inject("dockerSocket")],
     installation,
-    volumes: new VolumeFolders({ folder: TEST_VOLUMES, clock: realClock }),
+    volumes: new VolumeFolders({ folder: TEST_VOLUMES, clock: realClock, random: realRandom }),
     egress: INTERNET_ALONE,
     clock: realClock,
     log: silentLog,

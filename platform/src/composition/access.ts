@@ -1,6 +1,7 @@
 /** How people and programs get into what runs: shells, terminals, SSH, ports of Pods, and files by S3. */
 
 import { OwnExecutions } from "../machines/own-executions.ts";
+import type { OwnMachine } from "../machines/own-machine.ts";
 import { AccountEvents } from "../resources/events/service.ts";
 import { LogReaders } from "../resources/logs/readers.ts";
 import { PodAddresses } from "../resources/pods/addresses.ts";
@@ -90,7 +91,7 @@ export function openAccess(
 
 function bucketsOf(ground: Ground, { volumes, podRecords }: Services, { here, peers }: Roll): Buckets {
   const storage: Storage = {
-    files: ground.volumeFiles ?? (async () => undefined),
+    files: (volume, machine) => filesOf(ground.machines ?? [], volume, machine),
     own: here,
     async nodeOf(machine) {
       const peer = (await peers()).find(({ machines }) => machines.includes(machine));
@@ -102,4 +103,13 @@ function bucketsOf(ground: Ground, { volumes, podRecords }: Services, { here, pe
     podBuckets(podRecords, storage),
     ...(ground.buckets ?? []),
   ]);
+}
+
+/** Storage that machines share is the same on each of them. */
+async function filesOf(machines: readonly OwnMachine[], volume: string, machine: string | null) {
+  for (const { id, compute } of machines) {
+    const files = machine === null || machine === id ? await compute.volumes?.files(volume) : undefined;
+    if (files) return files;
+  }
+  return undefined;
 }

@@ -17,7 +17,6 @@ import type { Vault } from "../ports/vault/vault.ts";
 import type { RefusesImage } from "../resources/endpoints/images.ts";
 import type { Settings } from "../settings/settings.ts";
 import type { BucketFinder } from "../surfaces/s3/buckets.ts";
-import type { Storage } from "../surfaces/s3/volume-buckets.ts";
 import type { Surroundings } from "./services.ts";
 
 export interface AppParts extends Surroundings {
@@ -43,8 +42,6 @@ export interface AppParts extends Surroundings {
   refusal?: () => Reason | undefined;
   /** Which images endpoints cannot have here. */
   refusesImage?: RefusesImage;
-  /** What is on a volume of a machine of this node, for S3 clients. */
-  volumeFiles?: Storage["files"];
   /** What has files that S3 clients reach, beside volumes. */
   buckets?: readonly BucketFinder[];
   /** Resources of REST v2 beside those of the contract. */

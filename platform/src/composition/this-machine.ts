@@ -1,11 +1,9 @@
 /** The machine that this process runs on, as one that runs instances: its programs and its containers, and how they reach the server. */
-import { stat } from "node:fs/promises";
 import { uptime } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { DockerCompute } from "../adapters/docker/docker-compute.ts";
 import { engineAddresses } from "../adapters/docker/engine.ts";
-import { FolderFiles } from "../adapters/files/folder-files.ts";
 import { HostCompute } from "../adapters/host/host-compute.ts";
 import { gpuTypeIds, homeDataCenter } from "../catalog/compute.ts";
 import { hostPolicy, imagePolicy } from "../guards/host-images.ts";
@@ -19,9 +17,6 @@ import type { OwnMachine, Site } from "../machines/own-machine.ts";
 import { ByImage, isHostImage } from "../ports/compute/by-image.ts";
 import { doorsOf, type Egress, nameServersOf } from "../ports/compute/egress.ts";
 import { halves } from "../ports/compute/publish.ts";
-import type { Volumes } from "../ports/compute/volumes.ts";
-import { marginOf, roomIn } from "../ports/disk.ts";
-import type { Files } from "../ports/files/files.ts";
 import type { Accounts } from "../resources/account/accounts.ts";
 import type { RefusesImage } from "../resources/endpoints/images.ts";
 import type { Settings } from "../settings/settings.ts";
@@ -43,8 +38,6 @@ export interface ThisMachine {
   /** None where this server starts no workers. */
   machines: OwnMachine[];
   refusesImage: RefusesImage;
-  /** What is on a volume of this machine, or on one that it shares. */
-  volumeFiles(volume: string): Promise<Files | undefined>;
   /** Lets instances reach the server, once it listens there. */
   openLinks(app: App, url: string): Promise<void>;
 }
@@ -58,7 +51,7 @@ export async function openMachine(
   const id = await lastingId(settings, "machine-id", parts.random);
   const refusesHost = hostPolicy(settings, { isOwners, isIsolated: () => host?.isolation.isWhole ?? true });
   const refusesImage = imagePolicy({ refusesHost, refusesFolder: host && ((...asked) => host.refuses(...asked)) });
-  if (!host) return { machines: [], refusesImage, volumeFiles: async () => undefined, openLinks: async () => {} };
+  if (!host) return { machines: [], refusesImage, openLinks: async () => {} };
   const drivers = await driversWith(host, settings, id, accounts, { ...parts, isOwners }, opened);
   let hostUrl = "";
   let containerUrl: () => Promise<string> = () => Promise.reject(new Error("the server does not listen yet"));
@@ -75,17 +68,6 @@ export async function openMachine(
   return {
     machines: [machine],
     refusesImage,
-    async volumeFiles(volume) {
-      const folder = await host.volumeFolders.folderOf(volume);
-      return folder === undefined
-        ? undefined
-        : new FolderFiles(
-            folder,
-            parts.random,
-            () => bytesLeftOn(host.volumeFolders, volume),
-            () => diskLeft(settings),
-          );
-    },
     async openLinks(app, url) {
       containerUrl = () => openLink(settings, app, drivers.containers, "container");
       hostUrl = isLoopback(host.link.host) ? url : await openLink(settings, app, host, "worker");
@@ -93,23 +75,6 @@ export async function openMachine(
       if (!settings.workerUrl) await containerUrl().catch(() => {});
     },
   };
-}
-
-const GB = 2 ** 30;
-
-/** What may still be written to a volume that nothing else holds to its size; undefined where something does, or nobody can tell. */
-async function bytesLeftOn(volumes: Volumes, id: string): Promise<number | undefined> {
-  if ((await volumes.find(id))?.sizeEnforced !== false) return undefined;
-  const { sizeGb, usedBytes } = await volumes.usage(id);
-  return usedBytes === undefined ? undefined : sizeGb * GB - usedBytes;
-}
-
-/** What files of volumes may take of the data folder's disk: its last room is for records. Nobody counts what is on another disk. */
-async function diskLeft({ data, volumes = data }: Settings): Promise<number> {
-  const [own, other] = await Promise.all([stat(data), stat(volumes)]);
-  if (own.dev !== other.dev) return Number.POSITIVE_INFINITY;
-  const room = await roomIn(data);
-  return room.freeBytes - marginOf(room);
 }
 
 /** What runs workers on this machine. */
@@ -128,7 +93,7 @@ async function driversWith(
 
 export async function openHost(
   settings: Settings,
-  { clock, log, failed }: Surroundings,
+  { clock, random, log, failed }: Surroundings,
   isOwners: IsOwners,
 ): Promise<HostCompute | undefined> {
   if (settings.compute === "none") return undefined;
@@ -137,6 +102,7 @@ export async function openHost(
     volumes: join(settings.data, "volumes"),
     sharedVolumes: settings.volumes,
     clock,
+    random,
     log,
     ...(failed && { failed }),
     gpus: settings.gpus,

@@ -5,6 +5,7 @@ import { afterAll, inject } from "vitest";
 import { dockerProgram, openDriver, TEST_VOLUMES } from "../../../tests/docker-world.ts";
 import { CREDENTIAL, startRegistry } from "../../../tests/image-registry.ts";
 import { realClock, stay } from "../../kernel/clock.ts";
+import { realRandom } from "../../kernel/random.ts";
 import { computeConformance } from "../../ports/compute/compute.conformance.ts";
 import { type OpenedCompute, reachAt, type TestRegistry } from "../../ports/compute/conformance-world.ts";
 import { Devices } from "../../ports/compute/devices.ts";
@@ -24,7 +25,7 @@ async function openDocker(): Promise<OpenedCompute> {
   const folder = join(TEST_VOLUMES, installation);
   const found = await VolumeImages.open(folder);
   const images = "cannot" in found ? undefined : found;
-  const volumes = () => new VolumeFolders({ folder, images, clock: realClock });
+  const volumes = () => new VolumeFolders({ folder, images, clock: realClock, random: realRandom });
   const open = () => openDriver(installation, { devices: new Devices(GPUS), volumes: volumes() });
   let compute = await open();
   return {

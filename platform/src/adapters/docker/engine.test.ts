@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { type Clock, FakeClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
+import { realRandom } from "../../kernel/random.ts";
 import { type InstanceSpec, ONLY_BOX, StartRefused } from "../../ports/compute/compute.ts";
 import { INTERNET_ALONE } from "../../ports/compute/egress.ts";
 import { VolumeFolders } from "../machine/volume-folders.ts";
@@ -49,7 +50,7 @@ const openAt = (addresses: string[], clock = new FakeClock()) =>
   DockerCompute.open({
     addresses,
     installation: "test",
-    volumes: new VolumeFolders({ folder: "/nowhere", clock }),
+    volumes: new VolumeFolders({ folder: "/nowhere", clock, random: realRandom }),
     egress: INTERNET_ALONE,
     clock,
     log: silentLog,

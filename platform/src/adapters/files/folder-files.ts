@@ -14,18 +14,19 @@ import {
   FileRefused,
   type Files,
   HIDDEN_FOLDER,
+  isNoName,
   type KeepOptions,
+  LATEST_FILE_TIME,
   type Listing,
+  noName,
   type OpenedFile,
 } from "../../ports/files/files.ts";
 import {
   FILE_MODE,
   ifForbidden,
-  isNoName,
   isNothing,
   kindOf,
   look,
-  noName,
   openFolder,
   openTop,
   refusalOf,
@@ -275,13 +276,10 @@ async function* readFrom(file: FileHandle, range?: { start: number; end: number 
   }
 }
 
-/** The last moment of the year 9999, after which no usual form of a time goes. */
-const LATEST = 253_402_300_799_999;
-
 function factsOf(stats: BigIntStats): FileFacts {
   const { ino, size, mtimeNs, mtimeMs } = stats;
   // Programs set it to whatever they like.
-  const modifiedAt = Math.min(Math.max(0, Number(mtimeMs)), LATEST);
+  const modifiedAt = Math.min(Math.max(0, Number(mtimeMs)), LATEST_FILE_TIME);
   if (stats.isDirectory()) return { kind: "folder", size: 0, modifiedAt, tag: ino.toString(16) };
   const tag = [ino, mtimeNs, size].map((number) => number.toString(16)).join("");
   return { kind: "file", size: Number(size), modifiedAt, tag };

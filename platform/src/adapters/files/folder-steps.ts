@@ -1,7 +1,7 @@
 /** Steps through a folder that others change at the same time: each one name further from a folder that is held open, and along no link. */
 import { constants } from "node:fs";
 import { type FileHandle, lstat, mkdir, open } from "node:fs/promises";
-import { type FilePath, FileRefused } from "../../ports/files/files.ts";
+import { type FilePath, FileRefused, isNoName, noName } from "../../ports/files/files.ts";
 
 const FOLDER = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
 /** Opens the thing itself and nothing of what it stands for: no device hears of it, and no pipe waits. */
@@ -18,11 +18,6 @@ const itself = ({ fd }: FileHandle) => `/proc/self/fd/${fd}`;
 
 /** The top of the volume, which is the server's own to know. */
 export const openTop = (path: string): Promise<FileHandle> => open(path, FOLDER);
-
-/** No folder has anything under such a name: the system would take it for another place, or for several names. */
-export const isNoName = (name: string) => name === "" || name === "." || name === ".." || /[/\0]/.test(name);
-
-export const noName = (name: string) => new FileRefused("no-folder", `'${name}' is no name of a file or folder.`);
 
 /** The folder at a path below; undefined where there is none. The caller closes it. */
 export async function openFolder(top: FileHandle, path: FilePath, make = false): Promise<FileHandle | undefined> {

@@ -130,9 +130,9 @@ export class HostCompute implements Compute {
     this.stats = parts.cgroups && { of: (id) => parts.stats.of(this.#instances.get(id)) };
     const { published } = parts.network;
     this.publishing = published && { rangeFor: () => published.range };
-    const { volumes: folder, sharedVolumes: shared, clock, log } = options;
+    const { volumes: folder, sharedVolumes: shared, clock, random, log } = options;
     const warn = (text: string) => log.warn({}, text);
-    this.volumeFolders = new VolumeFolders({ folder, shared, clock, images: parts.images, warn });
+    this.volumeFolders = new VolumeFolders({ folder, shared, clock, random, images: parts.images, warn });
     this.volumeFolders.users.toldBy(async (volume) => this.#places.usersOf(volume));
     const { scratches, launcher } = parts;
     this.volumes = launcher.sandboxed ? this.volumeFolders : undefined;

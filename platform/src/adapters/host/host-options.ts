@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import type { Failed } from "../../kernel/failed.ts";
 import type { Log } from "../../kernel/log.ts";
+import type { Random } from "../../kernel/random.ts";
 import type { GpuMode } from "./gpus.ts";
 import type { LauncherOptions } from "./launcher.ts";
 import type { NetworkOptions } from "./open-network.ts";
@@ -13,6 +14,7 @@ export interface HostOptions extends Omit<LauncherOptions, "key" | "isolation" |
   unsandboxed: boolean;
   /** Storage for volumes that other machines have too. */
   sharedVolumes?: string | undefined;
+  random: Random;
   log: Log;
   /** Hears of duties; by default they are in the log. */
   failed?: Failed;

@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { realClock } from "../../kernel/clock.ts";
 import { silentLog } from "../../kernel/log.ts";
+import { realRandom } from "../../kernel/random.ts";
 import { type OpenedCompute, reachAt } from "../../ports/compute/conformance-world.ts";
 import { APP } from "../../ports/compute/mount-paths.ts";
 import { bridgeName } from "./bridge-network.ts";
@@ -65,6 +66,7 @@ export const hostDefaults = (data: string): HostOptions => ({
   folder: join(data, "instances"),
   volumes: join(data, "volumes"),
   clock: realClock,
+  random: realRandom,
   log: silentLog,
   gpus: "virtual",
   gpuTypes: ["NVIDIA L4"],

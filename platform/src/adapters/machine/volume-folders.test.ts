@@ -4,12 +4,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { FakeClock } from "../../kernel/clock.ts";
+import { SeededRandom } from "../../kernel/random.ts";
 import { VolumeFolders } from "./volume-folders.ts";
 
 async function setup() {
   const folder = await mkdtemp(join(tmpdir(), "millrace-volumes-"));
   const clock = new FakeClock();
-  const open = () => new VolumeFolders({ folder, clock });
+  const open = () => new VolumeFolders({ folder, clock, random: new SeededRandom(1) });
   return {
     folder,
     clock,
@@ -103,7 +104,9 @@ test("one on shared storage is the same for every machine that has it, and its s
   await using here = await setup();
   await using there = await setup();
   const shared = join(here.folder, "shared");
-  const [first, second] = [here, there].map(({ folder, clock }) => new VolumeFolders({ folder, shared, clock }));
+  const [first, second] = [here, there].map(
+    ({ folder, clock }) => new VolumeFolders({ folder, shared, clock, random: new SeededRandom(1) }),
+  );
   await Promise.all([first, second].map((volumes) => volumes!.create({ id: "v", sizeGb: 3, shared: true })));
   const found = { id: "v", sizeGb: 3, shared: true, sizeEnforced: false };
   expect([await first!.find("v"), await second!.list()]).toEqual([found, [found]]);

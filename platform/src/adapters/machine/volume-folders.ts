@@ -1,10 +1,11 @@
 /** Volumes as folders of this machine: one object for all of its drivers, so that each knows of the others' users. */
-import { chmod, mkdir, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { chmod, mkdir, readdir, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../kernel/clock.ts";
 import { ifNotThere } from "../../kernel/not-there.ts";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import { keepPrivately, readPrivate, replacePrivately } from "../../kernel/private-file.ts";
+import type { Random } from "../../kernel/random.ts";
 import { type Mount, StartRefused } from "../../ports/compute/compute.ts";
 import { VolumeUsers } from "../../ports/compute/volume-users.ts";
 import {
@@ -22,12 +23,16 @@ import {
   type Volumes,
   type VolumeUsage,
 } from "../../ports/compute/volumes.ts";
+import { marginOf, roomIn } from "../../ports/disk.ts";
+import type { Files } from "../../ports/files/files.ts";
+import { FolderFiles } from "../files/folder-files.ts";
 import { runTool } from "./forker.ts";
 import type { VolumeImages } from "./volume-images.ts";
 
 /** Beside the volumes; no volume's name begins with a dot. */
 const RECORDS = ".records";
 const REMOVED = ".removed-";
+const GB = 2 ** 30;
 /** How long a count is as good as a new one. */
 const COUNT_AGAIN_MS = 10_000;
 /** In a process of its own, which ends in time. What is removed meanwhile is no failure. */
@@ -39,6 +44,7 @@ export interface VolumeFoldersParts {
   /** On storage that other machines have at hand too. */
   shared?: string | undefined;
   clock: Clock;
+  random: Random;
   /** By which those on this machine's own disk are held to their sizes; without it they are folders, and held to none. */
   images?: VolumeImages | undefined;
   /** Why one is a folder that was to be more. */
@@ -65,6 +71,7 @@ export class VolumeFolders implements Volumes {
   readonly #images: VolumeImages | undefined;
   readonly #warn: (text: string) => void;
   readonly #clock: Clock;
+  readonly #random: Random;
   readonly #changes = new OneAtATime();
   readonly #counts = new Map<string, Count>();
   readonly sizes: boolean;
@@ -72,7 +79,7 @@ export class VolumeFolders implements Volumes {
   /** Every driver that is given these volumes tells of its instances here. */
   readonly users = new VolumeUsers();
 
-  constructor({ folder, shared, clock, images, warn = () => {} }: VolumeFoldersParts) {
+  constructor({ folder, shared, clock, random, images, warn = () => {} }: VolumeFoldersParts) {
     this.#images = images;
     this.#warn = warn;
     this.folder = folder;
@@ -80,6 +87,7 @@ export class VolumeFolders implements Volumes {
     this.sizes = images !== undefined;
     this.shared = shared !== undefined;
     this.#clock = clock;
+    this.#random = random;
   }
 
   get #roots(): string[] {
@@ -197,6 +205,29 @@ export class VolumeFolders implements Volumes {
     return volume;
   }
 
+  async files(id: string): Promise<Files | undefined> {
+    const found = await this.#locate(id);
+    if (!found) return undefined;
+    const bytesLeft = () => this.#bytesLeft(id);
+    return new FolderFiles(await this.#folderOf(found), this.#random, bytesLeft, () => this.#diskLeft(found.root));
+  }
+
+  /** What may still be put on one that nothing else holds to its size; undefined where something does, or nobody can tell. */
+  async #bytesLeft(id: string): Promise<number | undefined> {
+    if ((await this.#locate(id))?.sizeEnforced !== false) return undefined;
+    const { sizeGb, usedBytes } = await this.usage(id);
+    return usedBytes === undefined ? undefined : sizeGb * GB - usedBytes;
+  }
+
+  /** What files may take of the data folder's disk: its last room is for records. Nobody counts what is on another disk. */
+  async #diskLeft(root: string): Promise<number> {
+    const data = dirname(this.folder);
+    const [own, other] = await Promise.all([stat(data), stat(root)]);
+    if (own.dev !== other.dev) return Number.POSITIVE_INFINITY;
+    const room = await roomIn(data);
+    return room.freeBytes - marginOf(room);
+  }
+
   /** The folders of these mounts. `reserved`: places of the system that the driver shows itself. */
   async mounted(mounts: readonly Mount[] = [], reserved: readonly string[] = []): Promise<MountedFolder[]> {
     checkMounts(mounts, reserved);
@@ -230,7 +261,7 @@ export class VolumeFolders implements Volumes {
     if (folder !== undefined) await runTool("sync", ["--file-system", folder]).catch(() => undefined);
   }
 
-  /** Where the server itself finds what is on a volume; undefined where there is no such volume. */
+  /** Undefined where there is no such volume. */
   async folderOf(id: string): Promise<string | undefined> {
     const found = await this.#locate(id);
     return found && this.#folderOf(found);

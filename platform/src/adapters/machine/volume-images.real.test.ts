@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, expect, test } from "vitest";
 import { realClock } from "../../kernel/clock.ts";
+import { realRandom } from "../../kernel/random.ts";
 import { runTool } from "./forker.ts";
 import { VolumeFolders } from "./volume-folders.ts";
 import { VolumeImages } from "./volume-images.ts";
@@ -19,7 +20,7 @@ async function setup() {
   const folder = await mkdtemp(join(tmpdir(), "millrace-volumes-"));
   const images = (await VolumeImages.open(folder)) as VolumeImages;
   const open = (more: { images?: VolumeImages } = { images }) =>
-    new VolumeFolders({ folder, clock: realClock, ...more });
+    new VolumeFolders({ folder, clock: realClock, random: realRandom, ...more });
   const volumes = open();
   const mounts = async () => {
     const lines = (await readFile("/proc/mounts", "utf8")).split("\n");
@@ -93,6 +94,7 @@ test("one that cannot be made so is a folder, and the log says why", async () =>
     folder,
     images,
     clock: realClock,
+    random: realRandom,
     warn: (text) => said.push(text),
   });
   // No file system is so small.

@@ -138,7 +138,7 @@ test("the machine counts once, and so do devices that both know", async () => {
 });
 
 test("volumes are the same for both, and one that either of them uses stays", async () => {
-  const volumes = new FakeVolumes(new Map(), { sizes: true, shared: false });
+  const volumes = new FakeVolumes(new FakeClock(), new Map(), { sizes: true, shared: false });
   const { containers, both } = setup({ host: { volumes }, containers: { volumes } });
   await both.volumes!.create({ id: "v", sizeGb: 1 });
   const mounts = [{ volume: "v", path: "/workspace" }];

@@ -121,7 +121,7 @@ export class FakeCompute implements Compute {
     this.loopback = able("loopback", new FakeLoopback(this));
     this.stats = able("stats", { of: (id) => this.#stats(id) });
     this.publishing = able("publishing", { rangeFor: () => this.#publishedPorts });
-    this.volumes = able("volumes", options.volumes ?? new FakeVolumes(this.#storage, { sizes, shared }));
+    this.volumes = able("volumes", options.volumes ?? new FakeVolumes(clock, this.#storage, { sizes, shared }));
     this.volumes?.users.toldBy(async (id) => this.#usersOf(id));
     this.writers = able("writers", {
       list: async () => this.#running().flatMap((instance) => instance.asWriter()),

@@ -1,4 +1,7 @@
-/** The volumes of the fake driver: what programs keep there is a map of texts. */
+/** The volumes of the fake driver: what they hold is in memory. */
+import type { Clock } from "../../kernel/clock.ts";
+import type { Files } from "../files/files.ts";
+import { MemoryFiles } from "../files/memory-files.ts";
 import type { Mount } from "./compute.ts";
 import { StartRefused } from "./refusal.ts";
 import { VolumeUsers } from "./volume-users.ts";
@@ -19,7 +22,7 @@ import {
 const GB = 2 ** 30;
 
 interface Kept extends Volume {
-  files: Map<string, string>;
+  files: MemoryFiles;
 }
 
 /** What a machine holds, whichever process of the server looks at it. */
@@ -29,11 +32,13 @@ type Kind = Pick<Volumes, "sizes" | "shared">;
 
 export class FakeVolumes implements Volumes {
   readonly #storage: FakeStorage;
+  readonly #clock: Clock;
   readonly sizes: boolean;
   readonly shared: boolean;
   readonly users = new VolumeUsers();
 
-  constructor(storage: FakeStorage, { sizes, shared }: Kind) {
+  constructor(clock: Clock, storage: FakeStorage, { sizes, shared }: Kind) {
+    this.#clock = clock;
     this.#storage = storage;
     this.sizes = sizes;
     this.shared = shared;
@@ -42,7 +47,15 @@ export class FakeVolumes implements Volumes {
   async create(volume: Volume): Promise<void> {
     checkVolume(volume);
     if (volume.shared && !this.shared) throw new VolumeRefused(NO_SHARED);
-    if (!this.#storage.has(volume.id)) this.#storage.set(volume.id, { ...volume, files: new Map() });
+    if (this.#storage.has(volume.id)) return;
+    const files = new MemoryFiles({ now: () => this.#clock.now(), bytesLeft: () => this.#bytesLeft(volume.id) });
+    this.#storage.set(volume.id, { ...volume, files });
+  }
+
+  /** The server holds itself to a size, whether or not something holds programs to it. */
+  #bytesLeft(id: string): number {
+    const { files, sizeGb } = this.#known(id);
+    return sizeGb * GB - files.usedBytes;
   }
 
   async grow(id: string, sizeGb: number): Promise<void> {
@@ -58,7 +71,7 @@ export class FakeVolumes implements Volumes {
 
   async usage(id: string): Promise<VolumeUsage> {
     const { sizeGb, files } = this.#known(id);
-    return { sizeGb, usedBytes: bytesOf(files.values()) };
+    return { sizeGb, usedBytes: files.usedBytes };
   }
 
   async list(): Promise<FoundVolume[]> {
@@ -72,6 +85,10 @@ export class FakeVolumes implements Volumes {
     return volume && { id, sizeGb: volume.sizeGb, ...(volume.shared && { shared: true }), sizeEnforced };
   }
 
+  async files(id: string): Promise<Files | undefined> {
+    return this.#storage.get(id)?.files;
+  }
+
   checkMounts(mounts: readonly Mount[] = []): void {
     checkMounts(mounts);
     const missing = mounts.find(({ volume }) => !this.#storage.has(volume));
@@ -80,15 +97,15 @@ export class FakeVolumes implements Volumes {
 
   /** A program writes a file; false where there is no room for it. */
   write(id: string, file: string, text: string): boolean {
-    const { files, sizeGb } = this.#known(id);
-    const others = [...files].filter(([name]) => name !== file).map(([, kept]) => kept);
-    if (this.sizes && bytesOf([...others, text]) > sizeGb * GB) return false;
-    files.set(file, text);
+    const { files } = this.#known(id);
+    const freed = Buffer.byteLength(files.read(file) ?? "");
+    if (this.sizes && Buffer.byteLength(text) > this.#bytesLeft(id) + freed) return false;
+    files.write(file, text);
     return true;
   }
 
   read(id: string, file: string): string | undefined {
-    return this.#storage.get(id)?.files.get(file);
+    return this.#storage.get(id)?.files.read(file);
   }
 
   #known(id: string): Kept {
@@ -97,5 +114,3 @@ export class FakeVolumes implements Volumes {
     return volume;
   }
 }
-
-const bytesOf = (texts: Iterable<string>) => [...texts].reduce((sum, text) => sum + Buffer.byteLength(text), 0);

@@ -1,5 +1,6 @@
 /** What every Compute does about volumes: storage with a place and a size, which outlives instances. */
 import { describe, expect, test } from "vitest";
+import { put, read } from "../files/files.conformance.ts";
 import { StartRefused } from "./compute.ts";
 import {
   ended,
@@ -152,6 +153,44 @@ export function volumesConformance(name: string, open: () => Promise<OpenedCompu
       await world.compute.volumes!.create({ id: volume, sizeGb: 1 });
       const next = await world.start([{ writeSaved: "/workspace/file" }], at(volume));
       expect((await linesOf(world.compute, next)).lines).toEqual(["nothing"]);
+    });
+
+    test("the server reads what programs put there, and programs what it puts there, also when nobody mounts it", async (context) => {
+      await using world = await openWorld(open);
+      needs(context, world.compute, "volumes");
+      const volumes = world.compute.volumes!;
+      const volume = await world.volume();
+      await put((await volumes.files(volume))!, "in/model", "by the server");
+      const steps: Step[] = [
+        { writeSaved: "/workspace/in/model" },
+        { save: "by a program", in: "/workspace/in/model" },
+        { save: "more", in: "/workspace/own" },
+      ];
+      const id = await world.start(steps, at(volume));
+      expect((await linesOf(world.compute, id)).lines).toEqual(["by the server"]);
+      await ended(world.compute, id);
+      await world.compute.remove(id);
+      const files = (await (await world.reopen()).volumes!.files(volume))!;
+      expect([await read(files, "in/model"), await read(files, "own")]).toEqual(["by a program", "more"]);
+      expect((await files.list([], { most: 10 }))?.map(({ name }) => name)).toEqual(["in", "own"]);
+    });
+
+    test("the server puts no more on one than its size", async (context) => {
+      await using world = await openWorld(open);
+      needs(context, world.compute, "volumes");
+      const volume = await world.volume(2 / 1024);
+      const files = (await world.compute.volumes!.files(volume))!;
+      await expect(put(files, "large", "0".repeat(3 * MB))).rejects.toMatchObject({ reason: "full" });
+      expect(await files.find(["large"])).toBeUndefined();
+    });
+
+    test("what is on one is nobody's once it is gone, nor on one that never was", async (context) => {
+      await using world = await openWorld(open);
+      needs(context, world.compute, "volumes");
+      const volumes = world.compute.volumes!;
+      const volume = await world.volume();
+      await volumes.remove(volume);
+      for (const id of [volume, newId(), "../instances", ""]) expect(await volumes.files(id)).toBeUndefined();
     });
 
     test("a removal and a start at the same time never meet: one of them is refused", async (context) => {

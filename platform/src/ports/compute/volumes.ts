@@ -1,4 +1,5 @@
 /** The volumes of a machine: storage that outlives instances, seen by every instance that mounts it and by no other. */
+import type { Files } from "../files/files.ts";
 import { plainPath, refusedPath } from "./mount-paths.ts";
 import { StartRefused } from "./refusal.ts";
 
@@ -44,6 +45,8 @@ export interface Volumes {
   usage(id: string): Promise<VolumeUsage>;
   list(): Promise<FoundVolume[]>;
   find(id: string): Promise<FoundVolume | undefined>;
+  /** What is on it, for the server itself, whether an instance mounts it or not; undefined where there is no such volume. */
+  files(id: string): Promise<Files | undefined>;
 }
 
 /** What is asked of a volume cannot be. */

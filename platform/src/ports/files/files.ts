@@ -86,5 +86,13 @@ export class FileRefused extends Error {
   }
 }
 
+/** No folder has anything under such a name: a system would take it for another place, or for several names. */
+export const isNoName = (name: string) => name === "" || name === "." || name === ".." || /[/\0]/.test(name);
+
+export const noName = (name: string) => new FileRefused("no-folder", `'${name}' is no name of a file or folder.`);
+
+/** The last moment of the year 9999, after which no usual form of a time goes. */
+export const LATEST_FILE_TIME = 253_402_300_799_999;
+
 /** The folder for what is hidden. */
 export const HIDDEN_FOLDER = ".millrace-s3";

@@ -6,8 +6,8 @@ import type { VolumeRecords } from "../../resources/volumes/records.ts";
 import type { Bucket, BucketFinder } from "./buckets.ts";
 
 export interface Storage {
-  /** The files of a volume on a machine of this node, or on storage that it shares; undefined where it has none with this id. */
-  files(volume: string): Promise<Files | undefined>;
+  /** The files of a volume on a machine of this node, or, with null, on storage that its machines share; undefined where there is none with this id. */
+  files(volume: string, machine: string | null): Promise<Files | undefined>;
   /** Machines of this node. */
   own: readonly string[];
   /** The node that runs a machine, and where it is reached, for people. */
@@ -54,6 +54,6 @@ async function filesOn(storage: Storage, machine: string | null, volume: string)
     const node = await storage.nodeOf(machine);
     return { away: `The volume is on machine ${machine}${node ? ` of node ${node}` : ""}: send the request there.` };
   }
-  const files = await storage.files(volume);
+  const files = await storage.files(volume, machine);
   return files ?? { away: `Volume ${volume} is not on this server's machine, or not made yet; try again in a moment.` };
 }
