@@ -1,4 +1,5 @@
 /** Which buckets an account has: its network volumes and the persistent mounts of its Pods, and where their files are. */
+import { GetObjectCommand, PutObjectCommand, S3Client } from "@aws-sdk/client-s3";
 import { expect, test } from "vitest";
 import { setupFleet } from "../../../tests/fleet-world.ts";
 import type { Files } from "../../ports/files/files.ts";
@@ -71,4 +72,23 @@ test("a Pod with a persistent mount is a bucket under its own id, also when it i
   await world.pass(2);
   expect(await buckets.find(account, made.json.id)).toBeDefined();
   expect(await buckets.find("another", made.json.id)).toBeUndefined();
+});
+
+test("a client reads and writes what the machine's driver keeps, wherever that is", async () => {
+  // A client corrects its time by the answers that it gets, which have that of this machine.
+  await using world = await setupFleet({ startsAt: Date.now() });
+  await world.pass(1);
+  const body = { name: "v", size: 10, dataCenter: "EU-RO-1" };
+  const Bucket = (await world.call("POST", "/v2/network-volumes", { body })).json.id as string;
+  const { accessKeyId, secretAccessKey } = (await world.call("POST", "/v2/account/s3-keys", { body: { name: "k" } }))
+    .json;
+  const credentials = { accessKeyId, secretAccessKey };
+  const address = { endpoint: `${world.url}/s3`, region: "EU-RO-1", forcePathStyle: true, maxAttempts: 1 };
+  const s3 = new S3Client({ ...address, credentials });
+  await s3.send(new PutObjectCommand({ Bucket, Key: "in/model", Body: "by a client" }));
+  expect(world.compute.volumes!.read(Bucket, "in/model")).toBe("by a client");
+  world.compute.volumes!.write(Bucket, "out/result", "by a program");
+  const got = await s3.send(new GetObjectCommand({ Bucket, Key: "out/result" }));
+  expect(await got.Body!.transformToString()).toBe("by a program");
+  s3.destroy();
 });
