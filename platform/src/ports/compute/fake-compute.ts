@@ -22,7 +22,7 @@ import { FakeLoopback } from "./fake-loopback.ts";
 import { type Behaviour, boxesOf, CAN, devicesOf, type FakeCan, type FakeOptions, type Verb } from "./fake-options.ts";
 import { FakeQueue } from "./fake-queue.ts";
 import { FakeRegistry } from "./fake-registry.ts";
-import { type FakeStorage, FakeVolumes } from "./fake-volumes.ts";
+import { FakeVolumes } from "./fake-volumes.ts";
 import type { Freezing } from "./freezing.ts";
 import { type Networks, SHARED_NETWORK } from "./groups.ts";
 import { parseReference } from "./image-reference.ts";
@@ -81,7 +81,6 @@ export class FakeCompute implements Compute {
   readonly #isCluster: boolean;
   readonly #can: FakeCan;
   readonly #options: FakeOptions;
-  readonly #storage: FakeStorage;
   readonly #publishedPorts: PortRange;
   readonly #clock: Clock;
   #boxes: Box[];
@@ -102,13 +101,12 @@ export class FakeCompute implements Compute {
     this.queue = new FakeQueue({ clock, begin, tell, hasEnded: (id) => this.#instances.has(id) });
     const { ownNetwork, sandbox, limits } = this.#can;
     this.facts = { ownNetwork, sandbox, limits };
-    this.#options = options;
+    this.#options = { storage: new Map(), ...options };
     this.behaviour = options.behaviour ?? (() => {});
     this.registry = options.registry ?? new FakeRegistry();
     this.#boxes = boxesOf(options.capacity);
     this.#instances = instances;
     this.#devices = this.#newDevices();
-    this.#storage = options.storage ?? new Map();
     this.#publishedPorts = options.publishedPorts ?? PUBLISHED_PORTS;
     const able = <T>(ability: Ability, made: T): T | undefined => (this.#can[ability] ? made : undefined);
     const { volumeSizes: sizes, sharedVolumes: shared, freshEnv } = this.#can;
@@ -121,7 +119,8 @@ export class FakeCompute implements Compute {
     this.loopback = able("loopback", new FakeLoopback(this));
     this.stats = able("stats", { of: (id) => this.#stats(id) });
     this.publishing = able("publishing", { rangeFor: () => this.#publishedPorts });
-    this.volumes = able("volumes", options.volumes ?? new FakeVolumes(clock, this.#storage, { sizes, shared }));
+    const kept = this.#options.storage!;
+    this.volumes = able("volumes", options.volumes ?? new FakeVolumes(clock, kept, { sizes, shared }));
     this.volumes?.users.toldBy(async (id) => this.#usersOf(id));
     this.writers = able("writers", {
       list: async () => this.#running().flatMap((instance) => instance.asWriter()),
@@ -189,7 +188,7 @@ export class FakeCompute implements Compute {
   }
 
   #next(options: FakeOptions): FakeCompute {
-    const now = { behaviour: this.behaviour, registry: this.registry, capacity: this.#boxes, storage: this.#storage };
+    const now = { behaviour: this.behaviour, registry: this.registry, capacity: this.#boxes };
     return new FakeCompute(this.#clock, { ...this.#options, ...now, ...options }, this.#instances);
   }
 
