@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { libraries } from "../tests/repository-libraries.ts";
 import {
+  comparedSentences,
   consoleWriters,
   dialectsUntested,
   environmentReaders,
@@ -145,6 +146,10 @@ test("no failure reaches nobody: promises are awaited or float with somebody who
   expect(promisesLetGo(files)).toEqual([]);
   expect(asyncListeners(files)).toEqual([]);
   expect(errorsUnheard(files)).toEqual([]);
+});
+
+test("codes decide, and nobody compares the sentence of a reason", () => {
+  expect(comparedSentences(files)).toEqual([]);
 });
 
 /** A tree of made-up files, each with its text. */
@@ -325,6 +330,22 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/c.ts gives setImmediate an async function",
     ]);
     expect(errorsUnheard(sample)).toEqual(["platform/src/e.ts hears no errors of its spawn"]);
+  });
+
+  test("a reason that is told apart by its words, but not by its code, its presence or a word of a driver", () => {
+    const sample = tree({
+      "platform/src/workers/a.ts": 'if (step.reason.startsWith("no capacity")) go();',
+      "platform/src/pods/b.ts": 'return doc.reason?.text === "stopped by its owner";',
+      "platform/src/jobs/c.ts":
+        'if (reason.text.includes(FULL) || reason.code === "disk-full" || reason === undefined) go();',
+      "platform/src/metering/d.ts": 'return error.reason === "missing" && !reason.includes("a b");',
+      "platform/src/surfaces/e.ts": 'return error.reason === "key-taken";',
+    });
+    expect(comparedSentences(sample).map((line) => line.split(" ")[0])).toEqual([
+      "platform/src/workers/a.ts",
+      "platform/src/pods/b.ts",
+      "platform/src/jobs/c.ts",
+    ]);
   });
 
   test("a long file without a record, a record that is missing, and an exception that nobody needs", () => {

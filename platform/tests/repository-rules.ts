@@ -194,3 +194,21 @@ export function tooLong(files: SourceFile[], allowed: Record<string, string>, re
 export function withoutOpening(files: SourceFile[]): string[] {
   return files.filter(({ text }) => !/^\/\*\* [A-Z`"][^\n]*[.] \*\/\n/.test(text)).map(({ path }) => path);
 }
+
+/** Where reasons are made, kept and shown. */
+const REASONING = /^platform\/src\/(jobs|workers|pods|machines|balancing|resources|surfaces)\//;
+const SENTENCE = "(?:reason|waitReason|statusReason|sentence|detail|why)\\??(?:\\.(?:text|plain))?";
+const COMPARED = new RegExp(
+  `\\b${SENTENCE}\\??\\.(?:startsWith|endsWith|includes|indexOf|match|search|split)\\(|\\b${SENTENCE} [=!]== ["'\`]\\w+[ :]`,
+);
+
+/** Decisions by what a reason says: its code is there for that. */
+export function comparedSentences(files: SourceFile[]): string[] {
+  return products(files)
+    .filter(({ path }) => REASONING.test(path))
+    .flatMap((file) =>
+      codeOf(file.text)
+        .split("\n")
+        .flatMap((line) => (COMPARED.test(line) ? [`${file.path} compares a sentence: ${line.trim()}`] : [])),
+    );
+}

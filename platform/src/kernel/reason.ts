@@ -113,8 +113,9 @@ export function newsIn({ code, facts = {} }: Reason): string {
 }
 
 /** The reason of a start that failed. What nobody foresaw, or what is no reason of a start, is a failed boot. */
-export function startReason(code: ReasonCode | undefined, text: string): Reason {
-  return reasonOf(code !== undefined && Object.hasOwn(startReasons, code) ? code : "boot-failed", text);
+export function startReason(code: unknown, text: string): Reason {
+  const isKnown = typeof code === "string" && Object.hasOwn(startReasons, code);
+  return reasonOf(isKnown ? (code as ReasonCode) : "boot-failed", text);
 }
 
 export const isReasonCode = (code: string): code is ReasonCode => Object.hasOwn(catalogue, code);

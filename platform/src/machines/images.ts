@@ -86,6 +86,7 @@ export class Images {
     if (digest === undefined)
       throw new StartRefused(
         `cannot pull ${image}: its registry could not be asked (${why}), and this account has not shown before that it may pull it`,
+        { reason: "registry-away" },
       );
     progress(`its registry could not be asked (${why}): running what it last was for this account`);
     return exactly(reference, digest);

@@ -139,7 +139,7 @@ export class PodBooter {
     const range = await clusters.rangeOf(cluster.id);
     if (range === undefined)
       throw new StartRefused(`its cluster ${cluster.id} is not there any more`, { reason: "cluster-gone" });
-    if (!compute.networks) throw new StartRefused(whyLacking(compute, "networks"));
+    if (!compute.networks) throw new StartRefused(whyLacking(compute, "networks"), { reason: "network-unavailable" });
     return { range, link: compute.networks.interfaceOf(image) };
   }
 
@@ -148,7 +148,7 @@ export class PodBooter {
     const { compute } = this.#parts;
     const { persistent } = doc.mounts;
     if (!persistent) return;
-    if (!compute.volumes) throw new StartRefused(whyLacking(compute, "volumes"));
+    if (!compute.volumes) throw new StartRefused(whyLacking(compute, "volumes"), { reason: "volume-missing" });
     const volume = { id: persistentVolume(id), sizeGb: persistent.size };
     await compute.volumes.create(volume);
     await compute.volumes.grow(volume.id, volume.sizeGb);

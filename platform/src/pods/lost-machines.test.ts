@@ -101,6 +101,7 @@ test("a restart, and a start after a stop, say what they wait for", async () => 
   expect((await there.act(id, "restart")).json).toMatchObject({
     status: "STARTING",
     statusReason: `restarts: its owner asked for it; waits for ${silence}`,
+    statusReasonCode: "machine-silent",
   });
   await there.act(id, "stop");
   expect((await there.act(id, "start")).json).toMatchObject({

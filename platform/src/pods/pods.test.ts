@@ -38,6 +38,7 @@ test("one that nobody uses for its idleTimeout is stopped, and says so; by defau
   expect(await world.pod(idle.id)).toMatchObject({
     status: "EXITED",
     statusReason: "stopped: no use of CPU, GPU, HTTP ports or terminals for 60 s",
+    statusReasonCode: "idle-stopped",
   });
   expect((await world.pod(other.id)).status).toBe("RUNNING");
 });
@@ -62,6 +63,7 @@ test("stopAfter and terminateAfter act at their time", async () => {
   expect(await world.pod(stopped.id)).toMatchObject({
     status: "EXITED",
     statusReason: "stopped at the time that its owner gave",
+    statusReasonCode: "stop-time-reached",
   });
   expect((await world.pod(gone.id)).status).toBe("RUNNING");
   await world.pass(3);
@@ -80,6 +82,7 @@ test("one whose end is final is an ERROR with the reason, and is not started aga
   expect(await world.pod(id)).toMatchObject({
     status: "ERROR",
     statusReason: "the server's disk is full: it wrote 2 GB of late",
+    statusReasonCode: "filled-disk",
   });
   expect(world.running()).toEqual([]);
   await world.act(id, "start");
@@ -98,6 +101,7 @@ test("an interruptible Pod gives way: it is asked to end, and is EXITED with the
   expect(await world.pod(cheap.id)).toMatchObject({
     status: "EXITED",
     statusReason: "interrupted: gave its place to 'dear'",
+    statusReasonCode: "interrupted",
   });
   await world.settle();
   expect((await world.pod(json.id)).status).toBe("RUNNING");
@@ -124,7 +128,11 @@ test("each boot has the secrets of its moment; a missing one is an ERROR that na
   expect(world.running()[0]!.spec.env.TOKEN).toBe("two");
   await world.call("DELETE", `/v2/account/secrets/${secret.json.id}`);
   await world.act(id, "restart");
-  expect(await world.pod(id)).toMatchObject({ status: "ERROR", statusReason: 'secret "token" does not exist' });
+  expect(await world.pod(id)).toMatchObject({
+    status: "ERROR",
+    statusReason: 'secret "token" does not exist',
+    statusReasonCode: "secret-missing",
+  });
 });
 
 test("it is told where it runs, under both names", async () => {

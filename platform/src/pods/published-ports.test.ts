@@ -59,6 +59,7 @@ test("many Pods at once get ports of their own; those of a stopped one stay its 
   expect(await world.pod(late.id)).toMatchObject({
     status: "ERROR",
     statusReason: "no port of 20000 to 20003 is free for 22/tcp; MILLRACE_PUBLISHED_PORTS may name more",
+    statusReasonCode: "ports-used-up",
   });
   await world.act(made[1].id, "terminate");
   await world.act(late.id, "start");

@@ -67,6 +67,7 @@ export class PublishedPorts {
       if (port === undefined)
         throw new StartRefused(
           `no port of ${range.first} to ${range.last} is free for ${name}/tcp; MILLRACE_PUBLISHED_PORTS may name more`,
+          { reason: "ports-used-up" },
         );
       chosen.set(name, port);
     }

@@ -20,6 +20,7 @@ test("a private image runs with the registry that the Pod names, and not without
   expect(await world.pod(without.id)).toMatchObject({
     status: "ERROR",
     statusReason: expect.stringContaining("unauthorized"),
+    statusReasonCode: "image-denied",
   });
   const pod = await world.create({ ...CPU_POD, image: PRIVATE, registry: { id: world.registry } });
   expect(await world.pod(pod.id)).toMatchObject({ status: "RUNNING", registry: world.registry });

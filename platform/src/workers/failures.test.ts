@@ -14,8 +14,9 @@ describe("a handler that exits at start", () => {
     const job = await world.submit();
     await world.pass(3);
     const reason = "crash loop: exit 7, last lines: loading | no such model";
-    expect((await world.status(job)).waitReason).toBe(reason);
-    expect((await world.health()).waitReason).toBe(reason);
+    const told = { waitReason: reason, waitReasonCode: "crash-loop" };
+    expect(await world.status(job)).toMatchObject(told);
+    expect(await world.health()).toMatchObject(told);
     const { requests } = (await world.call("GET", `/v2/${world.endpoint}/requests`)).json;
     expect(requests[0].waitReason).toBe(reason);
     // What the program wrote may be a secret: the server's own log says only how it ended.
@@ -146,7 +147,10 @@ describe("secrets at boot", () => {
     await using world = await setupFleet({ endpoint: WITH_SECRET });
     const job = await world.submit();
     await world.settle();
-    expect((await world.status(job)).waitReason).toBe('boot failed: secret "hub" does not exist');
+    expect(await world.status(job)).toMatchObject({
+      waitReason: 'boot failed: secret "hub" does not exist',
+      waitReasonCode: "secret-missing",
+    });
     expect(world.started).toEqual([]);
     await world.call("POST", "/v2/account/secrets", { body: SECRET });
     await world.pass(2);
@@ -168,7 +172,10 @@ test("a start that the machine refuses is the reason", async () => {
   world.compute.refuse("images need Docker, which is not installed");
   const job = await world.submit();
   await world.settle();
-  expect((await world.status(job)).waitReason).toBe("boot failed: images need Docker, which is not installed");
+  expect(await world.status(job)).toMatchObject({
+    waitReason: "boot failed: images need Docker, which is not installed",
+    waitReasonCode: "start-refused",
+  });
 });
 
 test("a worker that never asks for work is ended after the init timeout of its endpoint", async () => {
@@ -224,7 +231,10 @@ test("a worker that says it is not fit fails with its reason", async () => {
   await worker!.ask("GET ping", { query: "&status=unhealthy&check=memory&reason=only%201%20GB%20free" });
   worker!.instance.exit({ code: 1 });
   await world.settle();
-  expect((await world.status(job)).waitReason).toBe("worker failed: not fit to work: memory failed: only 1 GB free");
+  expect(await world.status(job)).toMatchObject({
+    waitReason: "worker failed: not fit to work: memory failed: only 1 GB free",
+    waitReasonCode: "worker-failed",
+  });
   expect(world.logged.filter((line) => line.includes("only 1 GB"))).toEqual([]);
 });
 

@@ -37,7 +37,9 @@ describe("an idle worker", () => {
     const worker = await frozenWorker(world);
     expect([stateOf(worker), (await world.record(worker.id))?.state]).toEqual(["frozen", "FROZEN"]);
     const { workers, summary } = (await world.call("GET", `/v2/serverless/${world.endpoint}/workers`)).json;
-    expect(workers).toMatchObject([{ id: worker.id, status: "IDLE", frozen: true, reason: "idle for 2 s" }]);
+    expect(workers).toMatchObject([
+      { id: worker.id, status: "IDLE", frozen: true, reason: "idle for 2 s", reasonCode: "idle" },
+    ]);
     expect(summary).toMatchObject({ idle: 1, running: 0, total: 1 });
     expect((await world.health()).workers).toMatchObject({ idle: 1, ready: 0 });
     expect(await world.log(worker.id)).toContain("[frozen]");

@@ -209,7 +209,10 @@ describe("max 0", () => {
     await worker.done(job);
     await world.pass(1);
     expect([worker.instance.exited, world.running()]).toEqual([true, []]);
-    expect((await world.status(next)).waitReason).toBe("paused: max workers is 0");
+    expect(await world.status(next)).toMatchObject({
+      waitReason: "paused: max workers is 0",
+      waitReasonCode: "paused",
+    });
     await world.change({ workers: { max: 1 } });
     expect(world.running()).toHaveLength(1);
   });

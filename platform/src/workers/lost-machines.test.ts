@@ -36,7 +36,10 @@ test("within 15 s they are UNHEALTHY with the reason and the time, not ready, an
   expect((await second.health()).workers).toMatchObject({ idle: 0, ready: 0, running: 0, unhealthy: 1 });
   expect((await second.call("GET", `/v2/${second.endpoint}/metrics`)).json.readyWorkers).toEqual([]);
   const job = await second.submit();
-  expect((await second.status(job)).waitReason).toBe(`1 worker ${reason}`);
+  expect(await second.status(job)).toMatchObject({
+    waitReason: `1 worker ${reason}`,
+    waitReasonCode: "machine-silent",
+  });
   const v1 = (await second.call("GET", "/v1/pods?includeWorkers=true")).json;
   expect(v1[0].lastStatusChange).toContain(reason);
   await second[Symbol.asyncDispose]();

@@ -27,7 +27,9 @@ describe("a worker that was heard of and is silent now", () => {
     const job = await world.submit();
     await world.pass(SILENT_S);
     const reason = `silent for 16 s (last heard of ${heardAt})`;
-    expect(await shown(world)).toMatchObject([{ id: worker.id, status: "UNHEALTHY", reason }]);
+    expect(await shown(world)).toMatchObject([
+      { id: worker.id, status: "UNHEALTHY", reason, reasonCode: "worker-silent" },
+    ]);
     const { workers, waitReason } = await world.health();
     expect(workers).toMatchObject({ idle: 0, ready: 0, running: 0, unhealthy: 1 });
     expect([waitReason, (await world.status(job)).waitReason]).toEqual([`1 worker ${reason}`, `1 worker ${reason}`]);

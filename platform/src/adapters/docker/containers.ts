@@ -124,7 +124,9 @@ async function found<T>(asked: Promise<T>): Promise<T | undefined> {
 
 /** The engine's own words, as a refusal of this port. */
 export function refusal(error: unknown): unknown {
-  return error instanceof EngineRefused ? new StartRefused(error.message, { cause: error }) : error;
+  return error instanceof EngineRefused
+    ? new StartRefused(error.message, { cause: error, reason: "engine-refused" })
+    : error;
 }
 
 /** Few storage drivers can: overlay2 only on XFS with project quotas. */

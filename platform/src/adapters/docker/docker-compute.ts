@@ -182,7 +182,7 @@ export class DockerCompute implements Compute {
   async #beginAgain(id: string, spec: InstanceSpec): Promise<Instance> {
     const containers = await this.#containers();
     const container = await containers.find(id);
-    if (!container) throw new StartRefused(nothingLeft(id));
+    if (!container) throw new StartRefused(nothingLeft(id), { reason: "nothing-left" });
     if (!container.State.Running) {
       this.writers.forget(id);
       await this.#devices.giveAgain(id, gpusOf(container.Config.Labels ?? {}), async () => {

@@ -58,7 +58,7 @@ export class Engine {
         failures.push((error as Error).message);
       }
     }
-    throw new StartRefused(whatToDo(failures));
+    throw new StartRefused(whatToDo(failures), { reason: "engine-away" });
   }
 
   /** Whether a machine without an engine is what the settings foresee. */

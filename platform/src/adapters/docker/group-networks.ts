@@ -35,7 +35,7 @@ export class GroupNetworks {
     if (!group) return create();
     return this.#turns.run(async () => {
       const { api, podman } = await this.#engine.find();
-      if (podman) throw new StartRefused(PODMAN);
+      if (podman) throw new StartRefused(PODMAN, { reason: "network-unavailable" });
       checkMembership(group);
       const key = groupKey(account, group);
       checkFellows(group, await this.#fellows(api, key, id));
@@ -109,7 +109,10 @@ export class GroupNetworks {
       if (isConflict(error)) return;
       if (!(error instanceof EngineRefused)) throw error;
       if (at && isOverlap(error)) throw new RangeTaken(at.range, error);
-      throw new StartRefused(`the network of the group cannot be made: ${error.message}`, { cause: error });
+      throw new StartRefused(`the network of the group cannot be made: ${error.message}`, {
+        cause: error,
+        reason: "network-unavailable",
+      });
     }
   }
 

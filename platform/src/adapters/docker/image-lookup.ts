@@ -18,13 +18,15 @@ export async function findImage(api: EngineApi, image: string): Promise<FoundIma
   } catch (error) {
     if (isNotFound(error)) return undefined;
     // An image name that cannot be one; the engine says what is wrong with it.
-    if (error instanceof EngineRefused) throw new StartRefused(error.message, { cause: error });
+    if (error instanceof EngineRefused)
+      throw new StartRefused(error.message, { cause: error, reason: "engine-refused" });
     throw error;
   }
 }
 
 function checkReference(image: string): void {
-  if (!isReference(image)) throw new StartRefused(`'${image.slice(0, 100)}' is no reference of an image`);
+  if (!isReference(image))
+    throw new StartRefused(`'${image.slice(0, 100)}' is no reference of an image`, { reason: "image-invalid" });
 }
 
 /**
@@ -62,7 +64,9 @@ export async function lookUp({ api, podman }: FoundEngine, image: string, lookup
 async function digestByPull(api: EngineApi, image: string, { credential, signal }: Lookup): Promise<string> {
   const { digest, repository } = parseReference(image);
   if (digest !== undefined)
-    throw new StartRefused(`with Podman nobody can show that he may pull ${image}: name it by a tag`);
+    throw new StartRefused(`with Podman nobody can show that he may pull ${image}: name it by a tag`, {
+      reason: "image-denied",
+    });
   const query = { fromImage: withTag(image) };
   const reports = await api.stream("POST", "/images/create", {
     query,
@@ -88,7 +92,7 @@ function verdictIn(image: string, credential: RegistryCredential | undefined, { 
   const words = without(credential, message);
   if (status === 401 || status === 403 || DENIED.test(words)) return new ImageDenied(`cannot pull ${image}: ${words}`);
   if (status === 404 || status === 400 || MISSING.test(words))
-    return new StartRefused(`cannot pull ${image}: ${words}`);
+    return new StartRefused(`cannot pull ${image}: ${words}`, { reason: "image-not-found" });
   return new RegistryAway(words);
 }
 

@@ -28,7 +28,7 @@ export interface Pull extends Bringing {
 export async function bringImage(api: EngineApi, pull: Pull): Promise<void> {
   if (await findImage(api, pull.image)) return;
   if (parseReference(pull.image).digest === undefined)
-    throw new StartRefused(`there is no image ${pull.image} on this machine`);
+    throw new StartRefused(`there is no image ${pull.image} on this machine`, { reason: "image-not-found" });
   await pullImage(api, pull);
 }
 
@@ -54,7 +54,7 @@ export async function pullImage(api: EngineApi, pull: Pull): Promise<void> {
     }
   } catch (error) {
     if (!(error instanceof EngineRefused)) throw error;
-    throw new StartRefused(`cannot pull ${image}: ${without(credential, error.message)}`);
+    throw new StartRefused(`cannot pull ${image}: ${without(credential, error.message)}`, { reason: "pull-failed" });
   }
   // A connection that breaks off looks like the end of the report.
   if (!(await findImage(api, image))) throw new Error(`the pull of ${image} was broken off`);

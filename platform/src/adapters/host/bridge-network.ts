@@ -229,12 +229,14 @@ export class BridgeNetwork implements InstanceNetwork {
 
   async choose(_ports: readonly number[], others: readonly Networked[]): Promise<number> {
     if (this.#cannotRenew !== undefined)
-      throw new StartRefused(`the rules around instances could not be set: ${this.#cannotRenew}`);
+      throw new StartRefused(`the rules around instances could not be set: ${this.#cannotRenew}`, {
+        reason: "network-unavailable",
+      });
     const taken = new Set(others.map(({ index }) => index));
     const links = await linkNames();
     for (let index = FIRST_INSTANCE; index <= LAST_INSTANCE; index++)
       if (!taken.has(index) && !links.has(this.#link(index))) return index;
-    throw new StartRefused("every address of this machine's network is in use");
+    throw new StartRefused("every address of this machine's network is in use", { reason: "network-unavailable" });
   }
 
   enter(index: number | undefined, command: readonly string[], group?: GroupMember): string[] {

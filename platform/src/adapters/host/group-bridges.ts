@@ -64,7 +64,10 @@ export class GroupBridges {
     if (known) return { ...member, number: known.number, subnet: known.subnet };
     const taken = new Set(others.map(({ number }) => number));
     const number = Array.from({ length: MOST_GROUPS }, (_, n) => n).find((n) => !taken.has(n));
-    if (number === undefined) throw new StartRefused(`there are ${MOST_GROUPS} groups on this machine already`);
+    if (number === undefined)
+      throw new StartRefused(`there are ${MOST_GROUPS} groups on this machine already`, {
+        reason: "network-unavailable",
+      });
     const used = [...(await this.#options.used()), ...others.map((other) => parseSubnet(other.subnet)!)];
     return { ...member, number, subnet: subnetText(at ? asked(at.range, used) : anyOf(used, key)) };
   }
@@ -126,7 +129,8 @@ function asked(range: string, used: readonly Subnet[]): Subnet {
 
 function anyOf(used: readonly Subnet[], key: string): Subnet {
   const subnet = chooseSubnet(used, Number.parseInt(key.slice(0, 8), 16));
-  if (!subnet) throw new StartRefused("no private range of addresses is free for a group");
+  if (!subnet)
+    throw new StartRefused("no private range of addresses is free for a group", { reason: "network-unavailable" });
   return subnet;
 }
 

@@ -236,7 +236,7 @@ export class HostCompute implements Compute {
 
   async #startAgain(id: string, spec: InstanceSpec): Promise<Instance> {
     const known = this.#instances.get(id);
-    if (!known) throw new StartRefused(nothingLeft(id));
+    if (!known) throw new StartRefused(nothingLeft(id), { reason: "nothing-left" });
     return known.isEnded ? this.#once(id, spec, known) : known.view();
   }
 
@@ -302,7 +302,7 @@ export class HostCompute implements Compute {
       await this.#clear(id);
       delete this.#starting.get(id)?.group;
       await this.#groups.settle(group);
-      throw isFull(error) ? new Error(DISK_IS_FULL, { cause: error }) : error;
+      throw isFull(error) ? Object.assign(new Error(DISK_IS_FULL, { cause: error }), { reason: "disk-full" }) : error;
     }
   }
 

@@ -24,7 +24,11 @@ export interface HostFolder {
 }
 
 /** It is not on this machine, or as good as not there for who asks; another machine may have it. */
-export class MissingFolder extends StartRefused {}
+class FolderRefused extends StartRefused {
+  override readonly reason = "folder-refused";
+}
+
+export class MissingFolder extends FolderRefused {}
 
 /**
  * The whole reason for anybody but the owner: it is the same for a folder that is not there and one that may not be given, so that nobody
@@ -89,7 +93,7 @@ async function lookThrough(named: string, rules: FolderRules, ownersOwn: boolean
   await refuseClosed(named, folder, { root, ownersOwn, asAnother: rules.asAnother });
   const socket = await socketIn(folder.path);
   if (socket)
-    throw new StartRefused(`${named} holds a socket, ${socket}, by which a program could talk to what listens there`);
+    throw new FolderRefused(`${named} holds a socket, ${socket}, by which a program could talk to what listens there`);
   return folder;
 }
 
@@ -107,24 +111,24 @@ export async function refusalOf(finding: Promise<unknown>, isOnlyMachine: boolea
 function refuseSystem(named: string, path: string): void {
   const system = SYSTEM.find((folder) => isInside(path, folder));
   if (system)
-    throw new StartRefused(`${named} is part of ${system}, which is the machine's own: name a folder of a project`);
+    throw new FolderRefused(`${named} is part of ${system}, which is the machine's own: name a folder of a project`);
   if (SYSTEM_ROOTS.includes(path))
-    throw new StartRefused(`${named} is the machine's own folder ${path}: name a folder of a project`);
+    throw new FolderRefused(`${named} is the machine's own folder ${path}: name a folder of a project`);
 }
 
 /** The same under other names: mounted a second time, or with a file system of the kernel inside. */
 export async function refuseDisguised(named: string, { path, identity }: HostFolder): Promise<void> {
   for (const root of SYSTEM_ROOTS)
     if ((await identityAt(root)) === identity)
-      throw new StartRefused(`${named} is the machine's own folder ${root}: name a folder of a project`);
+      throw new FolderRefused(`${named} is the machine's own folder ${root}: name a folder of a project`);
   const mount = await kernelMountIn(path);
-  if (mount) throw new StartRefused(`${named} shows ${mount}: name a folder of a project`);
+  if (mount) throw new FolderRefused(`${named} shows ${mount}: name a folder of a project`);
 }
 
 export async function refuseData(named: string, { path, identity }: HostFolder, data: string): Promise<void> {
   const real = await realpath(data).catch(() => data);
   if (isInside(real, path) || isInside(path, real) || (await identityAt(real)) === identity)
-    throw new StartRefused(`${named} holds or is part of the server's data folder, which no program may see`);
+    throw new FolderRefused(`${named} holds or is part of the server's data folder, which no program may see`);
 }
 
 /** The one of an operator's folders that it lies in. */
@@ -137,7 +141,7 @@ async function rootOf(
   const real = await Promise.all(roots.map((root) => realpath(root).catch(() => root)));
   const root = real.find((folder) => isInside(path, folder));
   if (root === undefined)
-    throw new StartRefused(`${named} is in none of the folders that programs may come from: ${roots.join(", ")}`);
+    throw new FolderRefused(`${named} is in none of the folders that programs may come from: ${roots.join(", ")}`);
   return root;
 }
 
@@ -147,7 +151,7 @@ async function refuseClosed(
   { root, ownersOwn, asAnother }: { root: string | undefined; ownersOwn: boolean; asAnother: boolean },
 ): Promise<void> {
   if ((asAnother || !ownersOwn) && !(await isOpen(path, OTHERS_MAY_READ)))
-    throw new StartRefused(
+    throw new FolderRefused(
       `${named} cannot be read by others, and programs run as a user of their own: chmod o+rX ${named}`,
     );
   if (ownersOwn) return;
@@ -155,7 +159,7 @@ async function refuseClosed(
     // What an operator lists is open to programs, wherever it lies.
     if (root !== undefined && !isInside(above, root)) return;
     if (!(await isOpen(above, OTHERS_MAY_PASS)))
-      throw new StartRefused(`${named} lies below ${above}, which is closed to others: chmod o+x ${above}`);
+      throw new FolderRefused(`${named} lies below ${above}, which is closed to others: chmod o+x ${above}`);
   }
 }
 

@@ -18,7 +18,7 @@ export class HostGroups {
 
   async choose({ account, group }: InstanceSpec): Promise<GroupPlace | undefined> {
     if (!group) return undefined;
-    if (!this.#bridges) throw new StartRefused(SHARED_NETWORK);
+    if (!this.#bridges) throw new StartRefused(SHARED_NETWORK, { reason: "network-unavailable" });
     return this.#bridges.choose(account, group, [...this.#members()]);
   }
 

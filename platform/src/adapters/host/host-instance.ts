@@ -158,12 +158,15 @@ export class HostInstance {
   }
 
   async #unseenExit(): Promise<Exit> {
-    const reason = (await this.folder.hasRoom())
-      ? "its end was not seen: the machine restarted, or the process that watched it was ended"
-      : `its end was not seen: ${DISK_IS_FULL}`;
-    await this.folder.keepReason(reason);
+    const [reason, cause] = (await this.folder.hasRoom())
+      ? ([
+          "its end was not seen: the machine restarted, or the process that watched it was ended",
+          "ended-outside",
+        ] as const)
+      : ([`its end was not seen: ${DISK_IS_FULL}`, "filled-disk"] as const);
+    await this.folder.keepReason(reason, cause);
     await this.folder.keepExit(KILLED);
-    return { code: null, signal: "SIGKILL", at: this.#parts.clock.now(), reason };
+    return { code: null, signal: "SIGKILL", at: this.#parts.clock.now(), reason, cause };
   }
 
   /** The launcher ends after all that the program wrote is on the disk. Where somebody ended it, what it left behind does. */

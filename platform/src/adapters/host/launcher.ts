@@ -148,7 +148,9 @@ export class Launcher {
         "there is no command to run: an image of the form 'host' needs an entrypoint or a command",
       );
     if (mounts.length > 0 && "cannot" in this.#bubblewrap)
-      throw new StartRefused(`a program outside a sandbox can be given no volume: ${this.#bubblewrap.cannot}`);
+      throw new StartRefused(`a program outside a sandbox can be given no volume: ${this.#bubblewrap.cannot}`, {
+        reason: "sandbox-missing",
+      });
     const [name] = unusableNames(env);
     if (name !== undefined)
       throw new StartRefused(
@@ -285,7 +287,10 @@ async function startOrRefuse(program: Program): Promise<Started> {
     return await start(program);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "E2BIG") throw error;
-    throw new StartRefused("the command is longer than this machine takes", { cause: error });
+    throw new StartRefused("the command is longer than this machine takes", {
+      cause: error,
+      reason: "command-too-long",
+    });
   }
 }
 

@@ -28,7 +28,9 @@ export class SharedNetwork implements InstanceNetwork {
       const byInstance = others.some((other) => other.ports.includes(port));
       if (!byInstance && !listening.some((listener) => listener.port === port)) continue;
       const holder = byInstance ? "another instance" : "another program of this machine";
-      throw new StartRefused(`port ${port} is in use by ${holder}, and instances share the machine's network here`);
+      throw new StartRefused(`port ${port} is in use by ${holder}, and instances share the machine's network here`, {
+        reason: "port-taken",
+      });
     }
   }
 

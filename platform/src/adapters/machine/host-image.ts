@@ -8,9 +8,12 @@ const PREFIX = "host:";
 export function folderIn(image: string): string | undefined {
   if (image === "host") return undefined;
   if (!image.startsWith(PREFIX))
-    throw new StartRefused(`'${image}' is a container image: install Docker or Podman to run it, or use host:/folder`);
+    throw new StartRefused(`'${image}' is a container image: install Docker or Podman to run it, or use host:/folder`, {
+      reason: "image-unsupported",
+    });
   const folder = image.slice(PREFIX.length);
-  if (!isAbsolute(folder)) throw new StartRefused(`'${image}' names no folder: write host: and an absolute path`);
+  if (!isAbsolute(folder))
+    throw new StartRefused(`'${image}' names no folder: write host: and an absolute path`, { reason: "image-invalid" });
   return folder;
 }
 

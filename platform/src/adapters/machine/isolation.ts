@@ -46,6 +46,7 @@ export class Isolation {
     if (this.#leave === "owner" && (await this.#isOwners(account))) return;
     throw new StartRefused(
       `programs cannot be kept apart from this machine: ${this.#reasons} (MILLRACE_SANDBOX=optional runs them all the same)`,
+      { reason: "sandbox-missing" },
     );
   }
 

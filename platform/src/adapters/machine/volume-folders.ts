@@ -234,7 +234,7 @@ export class VolumeFolders implements Volumes {
     return Promise.all(
       mounts.map(async ({ volume, path }) => {
         const found = await this.#locate(volume);
-        if (!found) throw new StartRefused(notHere(volume));
+        if (!found) throw new StartRefused(notHere(volume), { reason: "volume-missing" });
         return { source: await this.#folderOf(found), path };
       }),
     );

@@ -129,7 +129,7 @@ export class ByImage implements Compute {
       needsVolume: abilities.some(({ needsVolume }) => needsVolume),
       start: async (id, spec) => {
         const driver = await this.#placeOf(id);
-        if (!driver) throw new StartRefused(nothingLeft(id));
+        if (!driver) throw new StartRefused(nothingLeft(id), { reason: "nothing-left" });
         if (!driver.again) throw new StartRefused(whyLacking(driver, "again"));
         return driver.again.start(id, spec);
       },
@@ -174,7 +174,7 @@ export class ByImage implements Compute {
   async start(id: string, spec: InstanceSpec): Promise<Instance> {
     const driver = this.driverOf(spec.image);
     const reason = isHostImage(spec.image) ? await this.#drivers.refusesHost?.(spec.account) : undefined;
-    if (reason !== undefined) throw new StartRefused(reason);
+    if (reason !== undefined) throw new StartRefused(reason, { reason: "image-unsupported" });
     const instance = await driver.start(id, spec);
     this.#places.set(id, driver);
     return instance;

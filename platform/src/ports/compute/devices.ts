@@ -53,7 +53,9 @@ export class Devices {
     const ofType = this.all.filter((gpu) => gpu.type === type);
     const free = ofType.filter((gpu) => !held.has(gpu.id));
     if (free.length < count)
-      throw new StartRefused(`needs ${count}x ${type}, ${free.length} of ${ofType.length} are free on this machine`);
+      throw new StartRefused(`needs ${count}x ${type}, ${free.length} of ${ofType.length} are free on this machine`, {
+        reason: "gpu-in-use",
+      });
     const chosen = free.slice(0, count);
     this.#promised.set(id, chosen);
     return chosen;
@@ -62,7 +64,8 @@ export class Devices {
   async #retake(id: string, ids: readonly string[]): Promise<void> {
     const held = await this.#taken();
     const lost = ids.find((one) => held.has(one) || !this.all.some((gpu) => gpu.id === one));
-    if (lost !== undefined) throw new StartRefused(`the GPU that it had, ${lost}, is in use by another or gone`);
+    if (lost !== undefined)
+      throw new StartRefused(`the GPU that it had, ${lost}, is in use by another or gone`, { reason: "gpu-in-use" });
     this.#promised.set(
       id,
       this.all.filter((gpu) => ids.includes(gpu.id)),

@@ -217,7 +217,7 @@ export class FakeCompute implements Compute {
   async #startAgain(id: string, spec: InstanceSpec): Promise<Instance> {
     this.#mayFail("again");
     const before = this.#instances.get(id);
-    if (!before) throw new StartRefused(nothingLeft(id));
+    if (!before) throw new StartRefused(nothingLeft(id), { reason: "nothing-left" });
     if (!before.exited) return before.view();
     if (this.#isCluster) return this.queue.view(id) ?? this.queue.accept(id, spec);
     const starting = this.#starting.get(id) ?? this.#begin(id, spec, before).finally(() => this.#starting.delete(id));
@@ -282,7 +282,7 @@ export class FakeCompute implements Compute {
     if (this.facts.ownNetwork) return;
     const taken = this.#running().flatMap(({ spec }) => spec.ports);
     const port = ports.find((one) => taken.includes(one));
-    if (port !== undefined) throw new StartRefused(`port ${port} is in use by another instance`);
+    if (port !== undefined) throw new StartRefused(`port ${port} is in use by another`, { reason: "port-taken" });
   }
 
   #publish(publish: readonly Publish[]): readonly Published[] {

@@ -71,7 +71,7 @@ export class FakeRegistry {
       throw new ImageDenied(`cannot pull ${image}: unauthorized`);
     const digest = reference.digest ?? repository?.tags.get(reference.tag!);
     if (digest === undefined || !repository?.digests.has(digest))
-      throw new StartRefused(`cannot pull ${image}: manifest unknown`);
+      throw new StartRefused(`cannot pull ${image}: manifest unknown`, { reason: "image-not-found" });
     return exactly(reference, digest);
   }
 }

@@ -92,7 +92,7 @@ export class FakeVolumes implements Volumes {
   checkMounts(mounts: readonly Mount[] = []): void {
     checkMounts(mounts);
     const missing = mounts.find(({ volume }) => !this.#storage.has(volume));
-    if (missing) throw new StartRefused(notHere(missing.volume));
+    if (missing) throw new StartRefused(notHere(missing.volume), { reason: "volume-missing" });
   }
 
   /** A program writes a file; false where there is no room for it. */

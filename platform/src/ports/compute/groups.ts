@@ -32,7 +32,7 @@ export class RangeTaken extends StartRefused {
   readonly range: string;
 
   constructor(range: string, cause?: unknown) {
-    super(`the range of addresses ${range} is used on the machine`, { cause });
+    super(`the range of addresses ${range} is used on the machine`, { cause, reason: "network-unavailable" });
     this.range = range;
   }
 }

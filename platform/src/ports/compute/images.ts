@@ -51,7 +51,9 @@ export interface ImageFacts {
 }
 
 /** The registry answered, and does not let this credential pull the image. */
-export class ImageDenied extends StartRefused {}
+export class ImageDenied extends StartRefused {
+  override readonly reason = "image-denied";
+}
 
 /** The registry did not answer, or not with yes or no. */
 export class RegistryAway extends Error {}
@@ -60,6 +62,6 @@ export class RegistryAway extends Error {}
 export const machinesOwn: ImageFacts = {
   originOf: async () => "operator",
   lookUp: async (image) => {
-    throw new StartRefused(`'${image}' is in no registry`);
+    throw new StartRefused(`'${image}' is in no registry`, { reason: "image-not-found" });
   },
 };

@@ -31,7 +31,7 @@ export class PortTaken extends StartRefused {
   readonly outside: number;
 
   constructor(outside: number, cause?: unknown) {
-    super(`port ${outside} of the machine is taken`, { cause });
+    super(`port ${outside} of the machine is taken`, { cause, reason: "port-taken" });
     this.outside = outside;
   }
 }
@@ -52,7 +52,8 @@ export const MOST_PUBLISHED = 64;
 
 /** Refuses what no driver publishes, and everything where this one cannot. */
 export function checkPublish(publish: readonly Publish[] = [], cannot?: string): void {
-  if (publish.length > 0 && cannot !== undefined) throw new StartRefused(`no port can be published here: ${cannot}`);
+  if (publish.length > 0 && cannot !== undefined)
+    throw new StartRefused(`no port can be published here: ${cannot}`, { reason: "network-unavailable" });
   if (publish.length > MOST_PUBLISHED) throw new StartRefused(`at most ${MOST_PUBLISHED} ports can be published`);
   for (const [index, { port }] of publish.entries()) {
     if (!Number.isInteger(port) || port < 1 || port > 65_535) throw new StartRefused(`${port} is no port`);
@@ -82,7 +83,10 @@ export function choosePorts(
   const free = freePorts({ first, last }, { taken: new Set([...taken, ...wished]), from });
   return publish.map(({ port, outside }) => {
     const chosen = outside ?? free.next().value;
-    if (chosen === undefined) throw new StartRefused(`no port of ${first} to ${last} is free to publish ${port} at`);
+    if (chosen === undefined)
+      throw new StartRefused(`no port of ${first} to ${last} is free to publish ${port} at`, {
+        reason: "ports-used-up",
+      });
     return { inside: port, outside: chosen };
   });
 }

@@ -3,6 +3,7 @@ import type { StartCode } from "../../kernel/reasons/starts.ts";
 
 /** An instance cannot be started as it is asked for: trying the same again will not help before something else changes. */
 export class StartRefused extends Error {
+  /** The code of why, for programs. */
   readonly reason: StartCode;
 
   constructor(message: string, options: ErrorOptions & { reason?: StartCode } = {}) {

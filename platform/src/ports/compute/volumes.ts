@@ -90,12 +90,13 @@ export const isOver = ({ sizeGb, usedBytes = 0 }: VolumeUsage): boolean => usedB
 export function checkMounts(mounts: readonly Mount[], reserved: readonly string[] = []): void {
   for (const mount of mounts) check(mount, reserved);
   const twice = mounts.find(({ path }, i) => mounts.findIndex((other) => other.path === path) !== i);
-  if (twice) throw new StartRefused(`two volumes cannot both be at ${twice.path}`);
+  if (twice) throw new StartRefused(`two volumes cannot both be at ${twice.path}`, { reason: "volume-invalid" });
 }
 
 function check({ volume, path }: Mount, reserved: readonly string[]): void {
   if (!NAME.test(volume)) throw new StartRefused(`'${volume}' is no name of a volume`);
   const refused = refusedPath(path, reserved);
-  if (refused) throw new StartRefused(refused);
-  if (plainPath(path) !== path) throw new StartRefused(`a volume cannot be at '${path}': write ${plainPath(path)}`);
+  if (refused) throw new StartRefused(refused, { reason: "volume-invalid" });
+  if (plainPath(path) !== path)
+    throw new StartRefused(`a volume cannot be at '${path}': write ${plainPath(path)}`, { reason: "volume-invalid" });
 }

@@ -35,6 +35,7 @@ test("stopping gives its GPUs back; starting waits for room in PROVISIONING and 
   expect((await world.act(first.id, "stop")).json).toMatchObject({
     status: "EXITED",
     statusReason: "stopped by its owner",
+    statusReasonCode: "stopped-by-owner",
     actions: ["start", "terminate"],
     runtime: null,
     cost: 0,
@@ -43,6 +44,7 @@ test("stopping gives its GPUs back; starting waits for room in PROVISIONING and 
   expect((await world.act(first.id, "start")).json).toMatchObject({
     status: "PROVISIONING",
     statusReason: "no capacity: needs 2x NVIDIA A40, 0 of 2 free",
+    statusReasonCode: "no-capacity",
     actions: ["stop", "terminate"],
   });
   await world.act(second.id, "stop");
@@ -65,7 +67,11 @@ test("an end with 0 is EXITED; its log stays", async () => {
   program!.write("done\n");
   program!.exit({ code: 0 });
   await world.settle();
-  expect(await world.pod(id)).toMatchObject({ status: "EXITED", statusReason: "its program ended by itself (exit 0)" });
+  expect(await world.pod(id)).toMatchObject({
+    status: "EXITED",
+    statusReason: "its program ended by itself (exit 0)",
+    statusReasonCode: "pod-ended",
+  });
   expect(await world.log(id)).toContain("done");
   expect(await world.services.instanceRecords.all()).toEqual([]);
 });
@@ -79,6 +85,7 @@ test("any other end restarts it with back-off, and is an ERROR after the brake",
   expect(await world.pod(id)).toMatchObject({
     status: "STARTING",
     statusReason: "exit 7, last lines: no model; starts again in 1 s (1 of 6)",
+    statusReasonCode: "program-ended",
   });
   await world.pass(2);
   expect((await world.pod(id)).status).toBe("RUNNING");
@@ -89,6 +96,7 @@ test("any other end restarts it with back-off, and is an ERROR after the brake",
     await world.pass(2 ** (i + 1) + 1);
   }
   expect(await world.pod(id)).toMatchObject({ status: "ERROR", actions: ["start", "terminate"] });
+  expect((await world.pod(id)).statusReasonCode).toBe("crash-loop");
   expect((await world.pod(id)).statusReason).toMatch(/^crash loop: exit 7.*started 6 times again$/);
   expect(await world.services.instanceRecords.all()).toEqual([]);
 });
@@ -112,6 +120,7 @@ test("a change beyond the name restarts it, and says so; the name alone does not
   expect((await world.change(id, { env: { A: "1" } })).json).toMatchObject({
     status: "STARTING",
     statusReason: "restarts: env changed",
+    statusReasonCode: "restarts-for-change",
   });
   await world.settle();
   expect((await world.pod(id)).status).toBe("RUNNING");
@@ -170,6 +179,7 @@ test("what an account may hold is a limit that is named: at creation a refusal, 
   const second = await world.create(GPU_POD);
   expect((await world.act(first.id, "start")).json).toMatchObject({ status: "PROVISIONING" });
   expect((await world.pod(first.id)).statusReason).toMatch(/quota 'gpus'/);
+  expect((await world.pod(first.id)).statusReasonCode).toBe("quota-reached");
   await world.act(second.id, "terminate");
   await world.pass(2);
   expect((await world.pod(first.id)).status).toBe("RUNNING");

@@ -1,7 +1,9 @@
 /** Placeholders for secrets in environment variables, replaced by values at each boot and never before. */
 
 /** A boot cannot have the environment that was asked for. Its text names a secret or a variable, never a value. */
-export class UnresolvedEnv extends Error {}
+export class UnresolvedEnv extends Error {
+  readonly reason = "secret-missing";
+}
 
 /** The value of this moment; undefined when the account has no such secret. */
 export type Reveal = (account: string, name: string) => Promise<string | undefined>;

@@ -96,6 +96,7 @@ describe("a limit for the month", () => {
     const job = (await world.call("POST", `${path}/run`, { body: { input: {} } })).json.id;
     await world.clock.advance(3000);
     const waiting = (await world.call("GET", `${path}/status/${job}`)).json;
+    expect(waiting.waitReasonCode).toBe("spend-limit");
     expect(waiting.waitReason).toMatch(
       /^spend limit: the account has spent the 0\.000010 USD that it may spend in 2026-01/,
     );
