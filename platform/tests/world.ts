@@ -172,6 +172,8 @@ export async function setup({
   const life = mortal(clock, logs, signals);
   const given = { store, vault, clock, random, publicUrl: () => publicUrl, quotas, uniqueNames, failed: failedTo(log) };
   const books = await openBooks(given);
+  // As an installation is handed over: with the bare store beside what is written to.
+  const handed = { ...books, store, vault };
   const owner = await books.accounts.firstOwner();
   const limits = new MemoryLimits();
   const room = new Room({ clock, bytes: bodiesMb * 1024 * 1024 });
@@ -193,7 +195,7 @@ export async function setup({
     node: { id: nodeName ?? id, version: "0.0.0-test", url: () => url, workerUrl: () => url },
     ...life.parts,
   };
-  const app = await createApp(parts, books, {
+  const app = await createApp(parts, handed, {
     rateLimits: parsePolicy(rateLimits),
     anonymousLimits: parsePolicy(anonymousLimits),
     graphqlIntrospection,

@@ -177,7 +177,9 @@ export async function openBooks(
 
 /** The services on top of the books, with what is around them. */
 export async function openServices(books: Books, around: Around = nobodyAround): Promise<Services> {
-  const given = { ...books.parts, ...books, ...around };
+  // An installation hands its books over with the bare store beside them: what is written there has no audit entry and is told to nobody.
+  const { store } = books.parts;
+  const given = { ...books.parts, ...books, ...around, store };
   const { accounts, removals, uses } = books;
   const volumes = new NetworkVolumeService(given);
   const templates = new TemplateService({ ...given, isOwners: (account) => accounts.isFirst(account) });
