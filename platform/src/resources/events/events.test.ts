@@ -146,8 +146,8 @@ test("a stream ends with the reason when its key is revoked", async () => {
   const list = Object.values(keys).find(Array.isArray) as { id: string; scopes: string[] }[];
   const { id } = list.find(({ scopes }) => scopes.join() === "secrets:read")!;
   await world.call("DELETE", `/v2/account/api-keys/${id}`);
-  await pass(world, 15_000);
-  await pass(world, 15_000);
+  await pass(world, 12_000);
+  await pass(world, 12_000);
   expect(follower.heard.at(-1)).toMatchObject({ type: "end", why: "this API key is no longer valid" });
 });
 

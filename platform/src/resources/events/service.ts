@@ -33,7 +33,7 @@ export interface EventParts {
 
 const DUTY = "look after event streams";
 /** How often followed accounts are read whole, and keys are looked at. What no signal told of is found by then. */
-const LOOK_MS = 15_000;
+const LOOK_MS = 12_000;
 /** Other nodes tell of what they write for so long after they heard that somebody follows. */
 const WATCHED_MS = 3 * LOOK_MS;
 /** An account that nobody follows any more can be followed again without a reset for so long. */
