@@ -104,7 +104,8 @@ export const anyEnv = (random: SeededRandom): Env =>
 export const anyContainer = (random: SeededRandom): Container => ({
   image: `example/image:${random.below(100)}`,
   command: { entrypoint: some(random, 2, () => random.pick(WORDS)), cmd: some(random, 3, () => random.pick(WORDS)) },
-  disk: 1 + random.below(60),
+  // The smallest Pod on CPUs has no more.
+  disk: 1 + random.below(20),
   env: anyEnv(random),
   ports: some(random, 4, (i) => `${1000 * (i + 1) + random.below(1000)}/${random.pick(["http", "tcp"])}`),
 });

@@ -189,7 +189,7 @@ describe("shutdown", () => {
       arrived.resolve();
       return held.promise;
     };
-    const answer = world.call("PUT", SSH_KEYS, { body: { keys: [] } });
+    const answer = world.call("PUT", SSH_KEYS, { body: { keys: ["ssh-ed25519 AAAA first"] } });
     await arrived.promise;
     return { world, answer, release: held.resolve };
   }
@@ -218,7 +218,7 @@ describe("shutdown", () => {
       return held(...writes);
     };
     const socket = await open(world);
-    const body = '{"keys": []}';
+    const body = '{"keys": ["ssh-ed25519 AAAA second"]}';
     const head = `PUT ${SSH_KEYS} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${world.key}\r\n`;
     socket.write(`${head}Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     await arrived.promise;
