@@ -24,10 +24,11 @@ const QUICK: readonly Line[] = [
     stage("openapi", "redocly", "lint", "openapi.json", "openapi-invoke.json", "openapi-v1.json"),
     vitest("simulation", "simulation", "apart"),
   ],
-  [vitest("fast tests", "fast", "cluster")],
+  [vitest("fast tests", "fast")],
   [triedAgain(vitest("promises", "promises"))],
 ];
 const REST: readonly Line[] = [
+  [vitest("cluster tests", "cluster")],
   [triedAgain(vitest("real tests", "real")), triedAgain(stage("docker tests", "bash", "scripts/test-docker.sh"))],
 ];
 
