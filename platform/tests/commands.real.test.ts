@@ -22,7 +22,7 @@ async function loadedBy(...args: string[]): Promise<string[]> {
 
 /** What makes a server, and takes most of its start: validation, the log, the surfaces, the queue, and what runs programs. */
 const OF_A_SERVER =
-  /node_modules\/(ajv|pino|ws|graphql|undici|pg|ssh2)\/|platform\/src\/(app|main|services)\.ts$|src\/(surfaces\/(?!invoke\/origins)|workers|pods|adapters\/(host|docker|postgres)|balancing)\/|sqlite-queue/;
+  /node_modules\/(ajv|pino|ws|graphql|undici|pg|ssh2)\/|platform\/src\/(main|composition\/(app|services|surfaces|keeping))\.ts$|src\/(surfaces\/(?!invoke\/origins)|workers|pods|adapters\/(host|docker|postgres)|balancing)\/|sqlite-queue/;
 
 describe("a command loads what it needs, and nothing of a server:", () => {
   test.each([
@@ -35,7 +35,7 @@ describe("a command loads what it needs, and nothing of a server:", () => {
     [90, ["accounts", "create", "team"]],
     [90, ["prices", "list"]],
     [100, ["worker-env", "nothing"]],
-    [60, ["serve", "--help"]],
+    [80, ["serve", "--help"]],
   ])("at most %i files for %j", async (most, args) => {
     await using folder = await temporaryFolder();
     await millrace(folder.path, "keys", "create", "--scopes", "all");

@@ -7,10 +7,10 @@ const here = (file: string) => JSON.stringify(new URL(file, import.meta.url).hre
 
 const PROGRAM = `
 import { openSync } from "node:fs";
-import { identityOf, isAlive, childrenOf, withGroup } from ${here("processes.ts")};
-import { runTool } from ${here("forker.ts")};
+import { identityOf, isAlive, childrenOf, withGroup } from ${here("../machine/processes.ts")};
+import { runTool } from ${here("../machine/forker.ts")};
 import { Watchdog } from ${here("../docker/watchdog.ts")};
-import { listenersSeenBy } from ${here("listeners.ts")};
+import { listenersSeenBy } from ${here("../machine/listeners.ts")};
 const self = await identityOf(process.pid);
 const gone = [await isAlive({ pid: 2 ** 22 + 1, startTime: "1" }), await childrenOf(2 ** 22 + 1)];
 const watchdog = new Watchdog({ file: "/dev/null", afterMs: 0, installation: "none", clock: { now: () => 0 } });
