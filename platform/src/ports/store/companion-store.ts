@@ -1,6 +1,7 @@
 /** A store whose commits, within a piece of work, take one more write along: what is to be written with a change, whoever makes the change. */
 import { AsyncLocalStorage } from "node:async_hooks";
-import type { Counting, Lease, Listing, Store, StoredRecord, UniqueKey, Write } from "./store.ts";
+import type { StoredRecord, Write } from "./store.ts";
+import { StoreAround } from "./store-around.ts";
 
 /** What goes along with these writes. */
 export type Companion = (writes: readonly Write[]) => Write;
@@ -13,13 +14,8 @@ interface Work {
   isOver: boolean;
 }
 
-export class CompanionStore implements Store {
-  readonly #inner: Store;
+export class CompanionStore extends StoreAround {
   readonly #works = new AsyncLocalStorage<Work>();
-
-  constructor(inner: Store) {
-    this.#inner = inner;
-  }
 
   /**
    * Does the work. The first commit that it makes through this store, and that is not refused, takes the companion along: both are
@@ -35,12 +31,12 @@ export class CompanionStore implements Store {
     }
   }
 
-  async commit(writes: Write[]): Promise<StoredRecord[]> {
+  override async commit(writes: Write[]): Promise<StoredRecord[]> {
     const work = this.#works.getStore();
-    if (!work) return this.#inner.commit(writes);
+    if (!work) return this.inner.commit(writes);
     while (work.taking) await work.taking;
-    if (work.taken || work.isOver) return this.#inner.commit(writes);
-    const committed = this.#inner.commit([...writes, work.companion(writes)]);
+    if (work.taken || work.isOver) return this.inner.commit(writes);
+    const committed = this.inner.commit([...writes, work.companion(writes)]);
     work.taking = committed.then(
       () => undefined,
       () => undefined,
@@ -52,41 +48,5 @@ export class CompanionStore implements Store {
     } finally {
       work.taking = undefined;
     }
-  }
-
-  get(kind: string, id: string): Promise<StoredRecord | undefined> {
-    return this.#inner.get(kind, id);
-  }
-
-  find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined> {
-    return this.#inner.find(kind, key);
-  }
-
-  list(listing: Listing): Promise<StoredRecord[]> {
-    return this.#inner.list(listing);
-  }
-
-  count(counting: Counting): Promise<number> {
-    return this.#inner.count(counting);
-  }
-
-  scrub(): Promise<void> {
-    return this.#inner.scrub();
-  }
-
-  removeAccount(account: string): Promise<void> {
-    return this.#inner.removeAccount(account);
-  }
-
-  lease(ask: Lease): Promise<number | undefined> {
-    return this.#inner.lease(ask);
-  }
-
-  release(name: string, holder: string): Promise<void> {
-    return this.#inner.release(name, holder);
-  }
-
-  [Symbol.asyncDispose](): PromiseLike<void> {
-    return this.#inner[Symbol.asyncDispose]();
   }
 }

@@ -1,0 +1,50 @@
+/** A store around another one: everything goes through, and a class that extends it says what it does besides. */
+import type { Counting, Lease, Listing, Store, StoredRecord, UniqueKey, Write } from "./store.ts";
+
+export class StoreAround implements Store {
+  protected readonly inner: Store;
+
+  constructor(inner: Store) {
+    this.inner = inner;
+  }
+
+  commit(writes: Write[]): Promise<StoredRecord[]> {
+    return this.inner.commit(writes);
+  }
+
+  get(kind: string, id: string): Promise<StoredRecord | undefined> {
+    return this.inner.get(kind, id);
+  }
+
+  find(kind: string, key: UniqueKey): Promise<StoredRecord | undefined> {
+    return this.inner.find(kind, key);
+  }
+
+  list(listing: Listing): Promise<StoredRecord[]> {
+    return this.inner.list(listing);
+  }
+
+  count(counting: Counting): Promise<number> {
+    return this.inner.count(counting);
+  }
+
+  scrub(): Promise<void> {
+    return this.inner.scrub();
+  }
+
+  removeAccount(account: string): Promise<void> {
+    return this.inner.removeAccount(account);
+  }
+
+  lease(ask: Lease): Promise<number | undefined> {
+    return this.inner.lease(ask);
+  }
+
+  release(name: string, holder: string): Promise<void> {
+    return this.inner.release(name, holder);
+  }
+
+  [Symbol.asyncDispose](): PromiseLike<void> {
+    return this.inner[Symbol.asyncDispose]();
+  }
+}
