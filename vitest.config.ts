@@ -11,8 +11,8 @@ const PROMISES = ["serve", "crash", "fleet", "pod-promise", "public-clients"].ma
 );
 /** What workers, Pods and clusters do, on a driver that is a cluster of boxes and begins programs late. */
 const WALKS = [
-  "platform/src/{workers,pods,machines}/*.test.ts",
-  "platform/src/resources/{pods,clusters,volumes,workers,terminals}/*.test.ts",
+  "platform/src/machines/*.test.ts",
+  "platform/src/resources/{pods,clusters,volumes,workers,terminals}/**/*.test.ts",
 ];
 const DOCKER_TESTS = ["platform/src/adapters/docker/*.real.test.ts", "platform/tests/docker-*.real.test.ts"];
 

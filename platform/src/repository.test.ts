@@ -34,8 +34,8 @@ const rules = [
   "resources",
   "balancing",
   "machines",
-  "workers",
-  "pods",
+  "resources/workers/running",
+  "resources/pods/running",
   "guards",
 ];
 /** Which parts of the platform a part may import, beside itself. */
@@ -49,11 +49,13 @@ const mayImport = {
   balancing: ["kernel", "ports"],
   machines: ["kernel", "ports", "catalog", "metering", "balancing"],
   resources: ["kernel", "ports", "jobs", "catalog", "metering", "machines"],
-  workers: ["kernel", "ports", "jobs", "catalog", "metering", "balancing", "machines", "resources"],
-  pods: ["kernel", "ports", "metering", "machines", "resources"],
+  "resources/workers/running": [
+    ...["kernel", "ports", "jobs", "catalog", "metering", "balancing", "machines", "resources"],
+  ],
+  "resources/pods/running": ["kernel", "ports", "metering", "machines", "resources"],
   guards: ["kernel", "ports", "resources"],
   "contract.ts": ["kernel", "jobs", "resources", "balancing"],
-  surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "workers", "guards", "contract.ts"],
+  surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "guards", "contract.ts"],
   settings: ["kernel", "catalog", "jobs", "resources", "guards", "surfaces"],
   composition: [...rules, "contract.ts", "surfaces", "settings", "adapters"],
   "main.ts": [...rules, "adapters", "settings", "composition"],
@@ -78,7 +80,7 @@ test("imports point from surfaces to the kernel, never upwards", () => {
 });
 
 test("the README's map has a line for each part of the platform, and for nothing else", () => {
-  const map = readFileSync(join(root, "README.md"), "utf8").matchAll(/^\| `platform\/src\/([\w.-]+)` \|/gm);
+  const map = readFileSync(join(root, "README.md"), "utf8").matchAll(/^\| `platform\/src\/([\w./-]+)` \|/gm);
   expect([...map].map(([, part]) => part).sort()).toEqual(Object.keys(mayImport).sort());
 });
 
@@ -193,6 +195,8 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/jobs/b.ts": 'import { s } from "../resources/secrets/service.ts";',
       "platform/src/resources/c/service.ts": 'import { x } from "../../../../cli/src/main.ts";',
       "platform/src/extras/d.ts": "",
+      "platform/src/resources/pods/service.ts": 'import { Booter } from "./running/booter.ts";',
+      "platform/src/resources/pods/running/pods.ts": 'import { f } from "../../workers/running/fleet.ts";',
       "platform/src/guards/e.ts": 'import { fine } from "../kernel/a.ts"; import { also } from "./f.ts";',
       "platform/src/kernel/a.test.ts": 'import { anything } from "../main.ts";',
     });
@@ -201,6 +205,8 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/jobs/b.ts must not import platform/src/resources/secrets/service.ts",
       "platform/src/resources/c/service.ts must not import cli/src/main.ts",
       "platform/src/extras/d.ts: 'extras' has no line in the table of imports",
+      "platform/src/resources/pods/service.ts must not import platform/src/resources/pods/running/booter.ts",
+      "platform/src/resources/pods/running/pods.ts must not import platform/src/resources/workers/running/fleet.ts",
     ]);
   });
 
@@ -210,7 +216,7 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/composition/app.ts": adapter,
       "cli/src/keys.ts": adapter,
       "platform/src/surfaces/x.ts": 'const { P } = await import("../adapters/postgres/pool.ts");',
-      "platform/src/workers/y.ts": 'import { D } from "../adapters/docker/docker-compute.ts";',
+      "platform/src/resources/workers/running/y.ts": 'import { D } from "../../../adapters/docker/docker-compute.ts";',
       "platform/src/main.ts": adapter,
       "platform/src/ports/store/store.conformance.ts": adapter,
       "platform/src/ports/store/memory-store.ts": adapter,
@@ -220,7 +226,7 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "platform/src/composition/app.ts must not know the adapter platform/src/adapters/sqlite/sqlite-store.ts",
       "cli/src/keys.ts must not know the adapter platform/src/adapters/sqlite/sqlite-store.ts",
       "platform/src/surfaces/x.ts must not know the adapter platform/src/adapters/postgres/pool.ts",
-      "platform/src/workers/y.ts must not know the adapter platform/src/adapters/docker/docker-compute.ts",
+      "platform/src/resources/workers/running/y.ts must not know the adapter platform/src/adapters/docker/docker-compute.ts",
     ]);
   });
 
@@ -334,16 +340,16 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
 
   test("a reason that is told apart by its words, but not by its code, its presence or a word of a driver", () => {
     const sample = tree({
-      "platform/src/workers/a.ts": 'if (step.reason.startsWith("no capacity")) go();',
-      "platform/src/pods/b.ts": 'return doc.reason?.text === "stopped by its owner";',
+      "platform/src/resources/workers/running/a.ts": 'if (step.reason.startsWith("no capacity")) go();',
+      "platform/src/resources/pods/running/b.ts": 'return doc.reason?.text === "stopped by its owner";',
       "platform/src/jobs/c.ts":
         'if (reason.text.includes(FULL) || reason.code === "disk-full" || reason === undefined) go();',
       "platform/src/metering/d.ts": 'return error.reason === "missing" && !reason.includes("a b");',
       "platform/src/surfaces/e.ts": 'return error.reason === "key-taken";',
     });
     expect(comparedSentences(sample).map((line) => line.split(" ")[0])).toEqual([
-      "platform/src/workers/a.ts",
-      "platform/src/pods/b.ts",
+      "platform/src/resources/workers/running/a.ts",
+      "platform/src/resources/pods/running/b.ts",
       "platform/src/jobs/c.ts",
     ]);
   });

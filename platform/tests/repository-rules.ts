@@ -3,9 +3,11 @@ import { codeOf, isTest, isTool, type SourceFile } from "./source-tree.ts";
 
 const PLATFORM = "platform/src/";
 
-/** The part of the platform a path belongs to: a folder such as `kernel`, or a file such as `main.ts`. */
+/** The part of the platform a path belongs to: a folder such as `kernel`, a file such as `main.ts`, or the inner part of a resource that runs its programs. */
 function partOf(path: string): string | undefined {
-  return path.startsWith(PLATFORM) ? path.slice(PLATFORM.length).split("/")[0] : undefined;
+  if (!path.startsWith(PLATFORM)) return undefined;
+  const inside = path.slice(PLATFORM.length);
+  return /^resources\/[^/]+\/running(?=\/)/.exec(inside)?.[0] ?? inside.split("/")[0];
 }
 
 const products = (files: SourceFile[]) => files.filter(({ path }) => !isTest(path) && !isTool(path));

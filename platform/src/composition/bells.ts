@@ -2,7 +2,7 @@
 import { WorkerNews } from "../jobs/worker-events.ts";
 import { Bell } from "../kernel/bell.ts";
 import type { InstanceItem } from "../machines/instances.ts";
-import type { FleetBells } from "../workers/fleet.ts";
+import type { FleetBells } from "../resources/workers/running/fleet.ts";
 
 export interface Bells extends FleetBells {
   /** Rung with every instance whose record its machine must act on. */

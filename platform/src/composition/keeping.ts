@@ -1,13 +1,13 @@
 /** Everything that makes workers and Pods exist: the two trades, the house that keeps their instances, and who plans for each. */
 import { House } from "../machines/house.ts";
-import { PodFigures } from "../pods/figures.ts";
-import { Pods } from "../pods/pods.ts";
-import { PortUses } from "../pods/port-uses.ts";
-import { PodTrade } from "../pods/trade.ts";
+import { PodFigures } from "../resources/pods/running/figures.ts";
+import { Pods } from "../resources/pods/running/pods.ts";
+import { PortUses } from "../resources/pods/running/port-uses.ts";
+import { PodTrade } from "../resources/pods/running/trade.ts";
 import type { Pull } from "../resources/registries/service.ts";
-import { Activity } from "../workers/activity.ts";
-import { Fleet } from "../workers/fleet.ts";
-import { WorkerTrade } from "../workers/trade.ts";
+import { Activity } from "../resources/workers/running/activity.ts";
+import { Fleet } from "../resources/workers/running/fleet.ts";
+import { WorkerTrade } from "../resources/workers/running/trade.ts";
 import { leaseOf } from "./app-parts.ts";
 import type { Bells } from "./bells.ts";
 import type { Ground } from "./ground.ts";

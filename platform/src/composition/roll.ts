@@ -2,11 +2,11 @@
 import { Balancer } from "../balancing/balancer.ts";
 import type { Drains } from "../machines/drains.ts";
 import { Machines } from "../machines/machines.ts";
+import { Elsewhere } from "../resources/workers/running/elsewhere.ts";
 import { NodeCalls } from "../surfaces/node-link/calls.ts";
 import { OtherInstances } from "../surfaces/node-link/other-instances.ts";
 import { OtherLogs } from "../surfaces/node-link/other-logs.ts";
 import { NodePasses } from "../surfaces/node-link/pass.ts";
-import { Elsewhere } from "../workers/elsewhere.ts";
 import { identityIn } from "./app-parts.ts";
 import type { Bells } from "./bells.ts";
 import type { Ground } from "./ground.ts";

@@ -11,11 +11,12 @@ import type { Outputs } from "../../jobs/outputs.ts";
 import type { Overruns } from "../../jobs/overruns.ts";
 import { jobRecord, type Shown, shownWait } from "../../jobs/record.ts";
 import type { Streams } from "../../jobs/stream.ts";
-import { waitReason } from "../../jobs/wait-reason.ts";
+import { type Workforce, waitReason } from "../../jobs/wait-reason.ts";
 import type { Ended } from "../../jobs/waiters.ts";
 import type { Clock, Timer } from "../../kernel/clock.ts";
 import { problem } from "../../kernel/problem.ts";
 import { methodsOf, type RawOperation, type RawOperations } from "../../kernel/raw-operation.ts";
+import type { Reason } from "../../kernel/reason.ts";
 import type { Job } from "../../ports/queue/job.ts";
 import type { Queue } from "../../ports/queue/queue.ts";
 import type { BatchService } from "../../resources/batches/service.ts";
@@ -23,7 +24,6 @@ import type { EndpointService } from "../../resources/endpoints/service.ts";
 import type { Worker } from "../../resources/workers/model.ts";
 import type { WorkerService } from "../../resources/workers/service.ts";
 import { readyWorkers, summaryOf } from "../../resources/workers/standing.ts";
-import type { Fleet } from "../../workers/fleet.ts";
 import { ClientGone } from "../http/gone.ts";
 import { writeHead } from "../http/head.ts";
 import { JSON_TYPE, JsonText, type Pipeline, searchOf } from "../http/pipeline.ts";
@@ -60,7 +60,9 @@ export interface InvokeParts {
   /** Undefined where invocation is not limited. */
   limiter: InvokeLimiter | undefined;
   /** The fleet, where this server keeps workers. */
-  fleet: Pick<Fleet, "waitReason"> | undefined;
+  fleet:
+    | { waitReason(endpoint: string, of: Workforce, onlyLowPriority: boolean): Promise<Reason | undefined> }
+    | undefined;
 }
 
 /** A client that waits longer than this learns the job's id before the end, in case it gives up. */

@@ -1,0 +1,156 @@
+/** Boots the Pods of one machine: image, storage, key, variables, program, each on record before the next. */
+import type { Clock } from "../../../kernel/clock.ts";
+import type { Random } from "../../../kernel/random.ts";
+import { because } from "../../../kernel/reason.ts";
+import type { InstanceLog } from "../../../machines/instance-log.ts";
+import type { OwnMachine } from "../../../machines/own-machine.ts";
+import type { Beginning, Starter } from "../../../machines/starter.ts";
+import { whyLacking } from "../../../ports/compute/abilities.ts";
+import { isRepeatable } from "../../../ports/compute/again.ts";
+import { type Instance, type InstanceSpec, ONLY_BOX, StartRefused } from "../../../ports/compute/compute.ts";
+import { RangeTaken } from "../../../ports/compute/groups.ts";
+import { PortTaken } from "../../../ports/compute/publish.ts";
+import type { ClusterService } from "../../clusters/service.ts";
+import type { Pull, PullAccess } from "../../registries/service.ts";
+import type { Reveal } from "../../secrets/placeholders.ts";
+import type { KeptPodInstance, PodInstance } from "../instance.ts";
+import type { PodKeys } from "../keys.ts";
+import { persistentVolume, podLifecycle } from "../model.ts";
+import type { PodItem, PodRecords } from "../records.ts";
+import { type PodBoot, podSpec } from "./boot.ts";
+import { PublishedPorts } from "./published-ports.ts";
+
+/** How many ports or ranges that it would get may turn out to be somebody else's. */
+const MOST_STRANGERS = 20;
+
+const NOTHING: ReadonlySet<number> = new Set();
+
+export interface PodBooterParts extends Omit<OwnMachine, "id"> {
+  machine: string;
+  starter: Starter;
+  random: Random;
+  podRecords: PodRecords;
+  podKeys: PodKeys;
+  podLog: InstanceLog<KeptPodInstance>;
+  clock: Clock;
+  reveal: Reveal;
+  /** What opens the registry of a Pod's image, at this moment; nothing by default. */
+  accessTo?: (pull: Pull) => Promise<PullAccess>;
+  sshKeysOf: (account: string) => Promise<readonly string[]>;
+  clusters: Pick<ClusterService, "rangeOf" | "leaveRange">;
+}
+
+export class PodBooter {
+  readonly #parts: PodBooterParts;
+  readonly #ports: PublishedPorts;
+  /** What was found to be somebody else's, by the instance that was refused for it. */
+  readonly #avoid = new Map<string, { ports: Set<number>; tries: number }>();
+
+  constructor(parts: PodBooterParts) {
+    this.#parts = parts;
+    this.#ports = new PublishedPorts(parts);
+  }
+
+  /** What was in the way of it is of no matter any more. */
+  forget(instance: string): void {
+    this.#avoid.delete(instance);
+  }
+
+  /** Rejects when there is no program in the end; undefined when nothing was started, since it is not wanted so any more. */
+  async boot(item: PodInstance, pod: PodItem, isOver: () => boolean): Promise<Instance | undefined> {
+    const { podLog, accessTo } = this.#parts;
+    const { account } = pod;
+    const { image, registry } = pod.doc;
+    const say = (line: string) => podLog.say(item, line);
+    say(`starting ${image}`);
+    const hindrance = this.#ports.hindrance(pod);
+    if (hindrance !== undefined) say(`its TCP ports are not reached from outside: ${hindrance}`);
+    const access = await accessTo?.({ account, image, registry });
+    const beginning = { id: item.id, account, image, box: item.doc.box ?? ONLY_BOX, isOver, ...access, say };
+    return this.#begin(beginning, item, pod);
+  }
+
+  /**
+   * Whether another try may help where this was in the way: a port of the machine, or a range of addresses, is somebody else's, which only the
+   * start tells. The next one has another.
+   */
+  async isAvoidable(item: PodInstance, cluster: string | undefined, error: unknown): Promise<boolean> {
+    const avoid = this.#avoid.get(item.id) ?? { ports: new Set<number>(), tries: 0 };
+    this.#avoid.set(item.id, avoid);
+    if (avoid.tries++ >= MOST_STRANGERS) return false;
+    if (error instanceof PortTaken) avoid.ports.add(error.outside);
+    else if (error instanceof RangeTaken && cluster) await this.#parts.clusters.leaveRange(cluster, error.range);
+    else return false;
+    this.#parts.podLog.say(item, `${error.message} by somebody else: it gets another one`);
+    return true;
+  }
+
+  /** Starts what has ended once more, on the disk that it had. Throws StartRefused where nothing of it is left. */
+  async again(item: PodInstance, pod: PodItem): Promise<Instance> {
+    const { podKeys, compute } = this.#parts;
+    const issued = await podKeys.issue(item.account, pod.id);
+    // A driver that cannot change the variables of what has run keeps the key of the first boot.
+    await podKeys.removeOf(pod.id, [issued.id, item.doc.keyId]);
+    await this.#store(pod);
+    const spec = await this.#specOf(pod, item, issued.key);
+    if (!isRepeatable(compute.again, spec)) throw new StartRefused(whyLacking(compute, "again"));
+    return compute.again.start(item.id, spec);
+  }
+
+  async #begin(beginning: Omit<Beginning, "spec">, item: PodInstance, pod: PodItem): Promise<Instance | undefined> {
+    for (;;) {
+      try {
+        return (await this.#parts.starter.begin({ ...beginning, spec: () => this.#make(item) }))?.instance;
+      } catch (error) {
+        if (!(await this.isAvoidable(item, pod.doc.cluster?.id, error))) throw error;
+      }
+    }
+  }
+
+  /** The key and the ports are on record before anything runs with them. */
+  async #make(item: PodInstance): Promise<InstanceSpec | undefined> {
+    const { podKeys, podRecords, clock } = this.#parts;
+    const issued = await podKeys.issue(item.account, item.doc.owner);
+    const pod = await podRecords.change(item.doc.owner, async (pod, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
+      const status = podLifecycle.next(pod.doc.status, "boot");
+      const ports = await this.#ports.reserve(pod, this.#avoid.get(item.id)?.ports ?? NOTHING);
+      const set = { status, reason: because("program-starting"), lastStatusChange: clock.now(), ...ports };
+      return { set, instance: { move: "keep", set: { keyId: issued.id } } };
+    });
+    const instance = pod && (await podRecords.instanceOf(pod));
+    const isWanted = instance?.id === item.id && instance.doc.state === "PLACED" && instance.doc.keyId === issued.id;
+    await podKeys.removeOf(item.doc.owner, [isWanted ? issued.id : (instance?.doc.keyId ?? null)]);
+    if (!isWanted || !pod) return undefined;
+    await this.#store(pod);
+    return this.#specOf(pod, instance, issued.key);
+  }
+
+  async #specOf(pod: PodItem, instance: PodInstance, key: string): Promise<InstanceSpec> {
+    const { workerUrl, site, reveal, sshKeysOf } = this.#parts;
+    const url = await workerUrl(pod.doc.image);
+    const sshKeys = pod.doc.startSsh ? (await sshKeysOf(pod.account)).join("\n") : "";
+    return podSpec({ pod, instance, url, key, site, sshKeys, network: await this.#networkOf(pod) }, reveal);
+  }
+
+  async #networkOf({ doc: { cluster, image } }: PodItem): Promise<PodBoot["network"]> {
+    if (!cluster) return undefined;
+    const { clusters, compute } = this.#parts;
+    const range = await clusters.rangeOf(cluster.id);
+    if (range === undefined)
+      throw new StartRefused(`its cluster ${cluster.id} is not there any more`, { reason: "cluster-gone" });
+    if (!compute.networks) throw new StartRefused(whyLacking(compute, "networks"), { reason: "network-unavailable" });
+    return { range, link: compute.networks.interfaceOf(image) };
+  }
+
+  /** Its persistent folder is there, and as large as it is to be. */
+  async #store({ id, doc }: PodItem): Promise<void> {
+    const { compute } = this.#parts;
+    const { persistent } = doc.mounts;
+    if (!persistent) return;
+    if (!compute.volumes) throw new StartRefused(whyLacking(compute, "volumes"), { reason: "volume-missing" });
+    const volume = { id: persistentVolume(id), sizeGb: persistent.size };
+    await compute.volumes.create(volume);
+    await compute.volumes.grow(volume.id, volume.sizeGb);
+  }
+}

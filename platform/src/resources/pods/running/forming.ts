@@ -1,0 +1,124 @@
+/** Makes one cluster of its members where its type asks for it: starts Ray or Slurm on each of them whose image has the programs. */
+
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Readable } from "node:stream";
+import type { Clock } from "../../../kernel/clock.ts";
+import { type Failed, named } from "../../../kernel/failed.ts";
+import { floating } from "../../../kernel/floating.ts";
+import { KIB } from "../../../kernel/operation.ts";
+import type { InstanceLog } from "../../../machines/instance-log.ts";
+import { whyLacking } from "../../../ports/compute/abilities.ts";
+import type { Compute } from "../../../ports/compute/compute.ts";
+import { ExecRefused } from "../../../ports/compute/refusal.ts";
+import { MOST_MEMBERS } from "../../clusters/model.ts";
+import type { KeptPodInstance, PodInstance } from "../instance.ts";
+import type { ClusterRole, ClusterSeat } from "../model.ts";
+import type { PodRecords } from "../records.ts";
+
+export interface FormingParts {
+  compute: Compute;
+  clock: Clock;
+  podRecords: PodRecords;
+  podLog: InstanceLog<KeptPodInstance>;
+  failed: Failed;
+}
+
+const scripts: Record<ClusterRole, string> = {
+  RAY_HEAD: "form-ray.sh",
+  RAY_WORKER: "form-ray.sh",
+  SLURM_CONTROLLER: "form-slurm.sh",
+  SLURM_COMPUTE: "form-slurm.sh",
+};
+const SCRIPT = new Map(
+  Object.values(scripts).map((name) => [name, readFileSync(join(import.meta.dirname, name), "utf8")]),
+);
+
+/** By which a script says that it needs what another member does not have yet. */
+const LATER = 75;
+const AGAIN_MS = 5000;
+const MOST_TRIES = 60;
+/** Of what a script says: the programs of an image are not ours. */
+const MOST_LINES = 20;
+const MOST_BYTES = 16 * KIB;
+
+export class Forming {
+  readonly #parts: FormingParts;
+  /** The boot of each instance that it was done for: what the program's end took along is started again after its next. */
+  readonly #done = new Map<string, number | null>();
+  #isClosed = false;
+
+  constructor(parts: FormingParts) {
+    this.#parts = parts;
+  }
+
+  /** When the program of a member runs, be it found running by the next server: what runs beside it is left alone. */
+  form(item: PodInstance, seat: ClusterSeat): void {
+    const { bootedAt } = item.doc;
+    if (seat.role === null || this.#done.get(item.id) === bootedAt) return;
+    this.#done.set(item.id, bootedAt);
+    floating(this.#form(item, seat, seat.role), named(this.#parts.failed, "form clusters"));
+  }
+
+  forget(instance: string): void {
+    this.#done.delete(instance);
+  }
+
+  /** What has begun is hung up with the server; the next one begins it again. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  async #form(item: PodInstance, seat: ClusterSeat, role: ClusterRole): Promise<void> {
+    for (let tries = 0; tries < MOST_TRIES; tries++) {
+      if (!(await this.#isRunning(item))) return;
+      const secret = role === "SLURM_COMPUTE" ? await this.#secretOf(item.account, seat.id) : "";
+      const { code, said } = await this.#run(item.id, SCRIPT.get(scripts[role])!, secret);
+      if (code !== LATER) return this.#say(item, code, said);
+      await new Promise<void>((resolve) => this.#parts.clock.after(AGAIN_MS, resolve));
+    }
+    this.#parts.podLog.say(item, `it has not joined its cluster: the primary did not answer ${MOST_TRIES} times`);
+  }
+
+  async #isRunning({ id }: PodInstance): Promise<boolean> {
+    if (this.#isClosed) return false;
+    return (await this.#parts.podRecords.instances.find(id))?.doc.state === "RUNNING";
+  }
+
+  /** What the controller of Slurm shares with its members, which only those inside know; empty as long as there is none. */
+  async #secretOf(account: string, cluster: string): Promise<string> {
+    const members = await this.#parts.podRecords.membersOf(account, cluster, MOST_MEMBERS);
+    const primary = members.find(({ doc }) => doc.cluster?.rank === 0);
+    if (primary?.doc.status !== "RUNNING" || primary.doc.instance === null) return "";
+    const { code, said } = await this.#run(primary.doc.instance, "hostname && base64 /etc/munge/millrace.key", "");
+    return code === 0 ? said : "";
+  }
+
+  async #run(instance: string, script: string, input: string): Promise<{ code: number | null; said: string }> {
+    try {
+      const { compute } = this.#parts;
+      if (!compute.exec) return { code: null, said: whyLacking(compute, "exec") };
+      const execution = await compute.exec.run(instance, { cmd: ["sh", "-c", script] });
+      execution.stdin.end(input);
+      const { stdout, stderr, exit } = execution;
+      const [said, errors, { code }] = await Promise.all([firstOf(stdout), firstOf(stderr), exit]);
+      return { code, said: said + errors };
+    } catch (error) {
+      if (error instanceof ExecRefused) return { code: null, said: error.message };
+      throw error;
+    }
+  }
+
+  #say(item: PodInstance, code: number | null, said: string): void {
+    const lines = said.split("\n").filter((line) => line.trim() !== "");
+    for (const line of lines.slice(-MOST_LINES)) this.#parts.podLog.say(item, `cluster: ${line}`);
+    if (code !== 0) this.#parts.podLog.say(item, `cluster: it was not joined (exit ${code ?? "unknown"})`);
+  }
+}
+
+/** The rest is read too, so that its writer does not wait, and dropped. */
+async function firstOf(stream: Readable): Promise<string> {
+  let said = "";
+  for await (const piece of stream.setEncoding("utf8")) if (said.length < MOST_BYTES) said += piece;
+  return said.slice(0, MOST_BYTES);
+}

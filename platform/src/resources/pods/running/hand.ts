@@ -1,0 +1,376 @@
+/** What the keeper of a machine does with Pods: boots them, starts them again when they fail, ends them, and clears what they left. */
+
+import type { Clock } from "../../../kernel/clock.ts";
+import { type Failed, named } from "../../../kernel/failed.ts";
+import { floating } from "../../../kernel/floating.ts";
+import type { Log } from "../../../kernel/log.ts";
+import { OneAtATime } from "../../../kernel/one-at-a-time.ts";
+import { because, isSameReason, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
+import { failedStart } from "../../../machines/failed-start.ts";
+import { exitReason, exitText, type InstanceLog } from "../../../machines/instance-log.ts";
+import type { Hand, Keeper } from "../../../machines/keeper.ts";
+import { type Exit, type Instance, PlaceGone, StartRefused } from "../../../ports/compute/compute.ts";
+import type { KeptPodInstance, PodInstance } from "../instance.ts";
+import { type PodStatus, podLifecycle } from "../model.ts";
+import type { PodItem, PodRecords } from "../records.ts";
+import { PodBooter, type PodBooterParts } from "./booter.ts";
+import { afterCrash, MOST_RESTARTS } from "./brake.ts";
+import { Clearing, type ClearingParts } from "./clearing.ts";
+import { Forming } from "./forming.ts";
+
+export interface PodHandParts extends PodBooterParts, ClearingParts {
+  keeper: Keeper;
+  log: Log;
+  failed: Failed;
+  /** There may be room for others. */
+  left: () => void;
+}
+
+const STOP_GRACE_MS = 10_000;
+/** One whose room turned out to be none is not placed again at once: the driver would only say so again. */
+const PLACE_AGAIN_MS = 10_000;
+/** For a boot afresh somebody waits. */
+const RESTART_GRACE_MS = 5000;
+
+export class PodHand implements Hand<KeptPodInstance> {
+  readonly kind = "pod";
+  readonly #parts: PodHandParts;
+  readonly #keeper: Keeper;
+  readonly #booter: PodBooter;
+  readonly #forming: Forming;
+  readonly #clearing: Clearing;
+  readonly #clearings = new OneAtATime();
+
+  constructor(parts: PodHandParts) {
+    this.#parts = parts;
+    this.#keeper = parts.keeper;
+    this.#booter = new PodBooter(parts);
+    this.#forming = new Forming(parts);
+    this.#clearing = new Clearing(parts);
+  }
+
+  get #records(): PodRecords {
+    return this.#parts.podRecords;
+  }
+
+  get #log(): InstanceLog<KeptPodInstance> {
+    return this.#parts.podLog;
+  }
+
+  tend(id: string): Promise<void> {
+    return this.#keeper.tend(this.kind, id);
+  }
+
+  /** What time alone brings: those that are to be started again, and what was not done when it was to be. */
+  async tick(): Promise<void> {
+    for (const { id, doc } of (await this.own()).values())
+      if (doc.state !== "RUNNING") floating(this.tend(id), named(this.#parts.failed, "tend Pods"));
+  }
+
+  /** Removes what Pods that are gone have left on the machine. */
+  clear(): Promise<void> {
+    return this.#clearings.run(async () => {
+      if (!this.#keeper.isClosed) await this.#clearing.clear();
+    });
+  }
+
+  /** What runs goes on: the next process finds it. */
+  async close(): Promise<void> {
+    this.#forming.close();
+    for (const id of (await this.own()).keys()) this.#parts.starter.giveUp(id);
+    await this.#clearings.over;
+    await this.#keeper.settled();
+    const { size } = await this.own();
+    if (size > 0) this.#parts.log.info({ pods: size }, "Pods go on running without the server");
+  }
+
+  /** Whether this node may act on what is there. */
+  get isHeld(): boolean {
+    return this.#keeper.isHeld;
+  }
+
+  async own(): Promise<Map<string, PodInstance>> {
+    const own = this.#keeper.isHeld ? await this.#records.ofMachine(this.#parts.machine) : [];
+    return new Map(own.map((item) => [item.id, item]));
+  }
+
+  async round(item: PodInstance): Promise<void> {
+    const pod = await this.#records.pods.get(item.doc.owner);
+    const { state } = item.doc;
+    if (pod?.doc.instance !== item.id || state === "ENDING") return this.#end(item, pod);
+    const exit = this.#keeper.exitOf(item.id);
+    if (exit && (state === "RUNNING" || state === "PLACED")) return this.#ended(item, pod, exit);
+    const refusal = this.#keeper.refusalOf(item.id);
+    if (refusal && state === "PLACED") return this.#refused(item, pod, refusal);
+    if (this.#keeper.isClosed) return;
+    if (refusal && state === "CRASHED") return this.#anew(item, refusal);
+    if (state === "RESTARTING") return this.#bootAfresh(item);
+    if (state === "CRASHED" && isDue(pod, this.#parts.clock)) return this.#bootAgain(item, pod);
+    if (state === "PLACED") return this.#boot(item, pod);
+  }
+
+  async #boot(item: PodInstance, pod: PodItem): Promise<void> {
+    const hindrance = this.#parts.refusal?.();
+    if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
+    try {
+      const instance = await this.#booter.boot(item, pod, () => this.#keeper.isClosed);
+      if (instance?.state === "running") await this.#runs(item, instance);
+      else if (instance) await this.#keeper.accepted(instance);
+    } catch (error) {
+      // What accounts are told of it is less: it names no places.
+      this.#parts.log.warn({ err: error, pod: pod.id }, "a Pod could not be started");
+      await this.#cannotBegin(item, error);
+    }
+  }
+
+  /** By the driver that had accepted it. */
+  async #refused(item: PodInstance, pod: PodItem, refusal: StartRefused): Promise<void> {
+    if (!(await this.#booter.isAvoidable(item, pod.doc.cluster?.id, refusal))) return this.#cannotBegin(item, refusal);
+    await this.#parts.compute.remove(item.id);
+    this.#keeper.forget(item.id);
+    this.#again(item.id);
+  }
+
+  async #cannotBegin(item: PodInstance, error: unknown): Promise<void> {
+    if (!(error instanceof PlaceGone)) return this.#fail(item, failedStart(error));
+    const reason = because("no-capacity", { need: error.message, lacks: "place" });
+    await this.#unplace(item, reason, { againInMs: PLACE_AGAIN_MS });
+  }
+
+  /** The Pod waits for room as it did before it had some. What it stored on its machine is there when it comes back. */
+  async #unplace(item: PodInstance, reason: Reason, { at, againInMs = 0 }: { at?: number; againInMs?: number }) {
+    const { clock } = this.#parts;
+    this.#log.say(item, reason.text);
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "unplace")) return undefined;
+      const status = podLifecycle.next(pod.doc.status, "unplace");
+      const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() + againInMs };
+      const set = { status, reason, lastStatusChange: clock.now(), instance: null, crashes };
+      return { set, instance: { move: "end", metered: { at } } };
+    });
+    this.#again(item.id);
+  }
+
+  /** The disk that it had goes on; where nothing of it is left, it begins with a new one. */
+  async #bootAgain(item: PodInstance, pod: PodItem): Promise<void> {
+    const hindrance = this.#parts.refusal?.();
+    if (hindrance !== undefined) return this.#waitFor(pod, hindrance);
+    const times = pod.doc.cluster ? "" : ` (${pod.doc.crashes?.count ?? 0} of ${MOST_RESTARTS})`;
+    this.#log.say(item, `starting again${times}`);
+    // Of the end before it nothing more is to be said.
+    this.#keeper.forget(item.id);
+    try {
+      const instance = await this.#booter.again(item, pod);
+      if (instance.state === "running") await this.#revived(item, instance);
+      else await this.#keeper.accepted(instance);
+    } catch (error) {
+      if (!(error instanceof StartRefused)) return this.#fail(item, failedStart(error));
+      await this.#anew(item, error);
+    }
+  }
+
+  async #anew(item: PodInstance, refusal: StartRefused): Promise<void> {
+    if (refusal instanceof PlaceGone) return this.#cannotBegin(item, refusal);
+    this.#log.say(item, `begins with a new container disk: ${refusal.message}`);
+    await this.#bootAfresh(item);
+  }
+
+  async #revived(item: PodInstance, { startedAt, devices }: Instance): Promise<void> {
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== "CRASHED") return undefined;
+      const set = { bootedAt: startedAt, startedAt, ...(devices && { devices }) };
+      return { set: this.#running(pod, startedAt), instance: { move: "revive", set } };
+    });
+    await this.#followed(item.id);
+  }
+
+  async #bootAfresh(item: PodInstance): Promise<void> {
+    const at = await this.#keeper.end(item.id, RESTART_GRACE_MS);
+    await this.#parts.compute.remove(item.id);
+    await this.#log.ended(item);
+    this.#keeper.forget(item.id);
+    await this.#records.change(item.doc.owner, (_, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== item.doc.state) return undefined;
+      return { set: {}, instance: { move: "clear", set: { startedAt: null }, metered: { at } } };
+    });
+    this.#again(item.id);
+  }
+
+  /** Its program runs, and its record says so; unless somebody wants it otherwise by now. */
+  async #runs(item: PodInstance, { startedAt, devices, address }: Instance): Promise<void> {
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || instance.doc.state !== "PLACED") return undefined;
+      const { boots } = instance.doc;
+      const set = { bootedAt: startedAt, startedAt, boots: boots + 1, ...(devices && { devices }) };
+      return { set: { ...this.#running(pod, startedAt), address: address ?? null }, instance: { move: "run", set } };
+    });
+    await this.#followed(item.id);
+  }
+
+  #running({ doc }: PodItem, startedAt: number) {
+    const status = podLifecycle.next(doc.status, "run");
+    return { status, reason: null, lastStatusChange: this.#parts.clock.now(), startedAt };
+  }
+
+  /** Its lines are read from now on; whatever else is wanted of it by now is done next. */
+  async #followed(id: string): Promise<void> {
+    const now = (await this.own()).get(id);
+    if (now) this.#log.follow(now);
+    if (now && now.doc.state !== "RUNNING") this.#again(id);
+    if (now?.doc.state === "RUNNING") await this.#joins(now);
+  }
+
+  /** Where it is a member of a cluster that is more than Pods on one network. */
+  async #joins(item: PodInstance): Promise<void> {
+    if (item.doc.cluster === undefined) return;
+    const seat = (await this.#records.pods.get(item.doc.owner))?.doc.cluster;
+    if (seat) this.#forming.form(item, seat);
+  }
+
+  async #ended(item: PodInstance, pod: PodItem, exit: Exit): Promise<void> {
+    await this.#log.ended(item);
+    const { bootedAt = Number.NEGATIVE_INFINITY } = this.#parts;
+    // Programs are asked to end when their machine is switched off, and many then say that all went well.
+    if (exit.at < bootedAt) return this.vanished(item, exit.at);
+    const how = exitReason(exit);
+    if (exit.isLost)
+      return this.#unplace(
+        item,
+        because(
+          "place-lost",
+          {},
+          reworded(how, (text) => exit.reason ?? text),
+        ),
+        { at: exit.at },
+      );
+    if (exit.code === 0) return this.#close(item, "end", because("pod-ended", { how: exitText(exit) }), exit.at);
+    // A member of a cluster is started again all the same, once there is room: nobody could start it alone.
+    if (exit.isFinal && !pod.doc.cluster)
+      return this.#fail(
+        item,
+        reworded(how, (text) => exit.reason ?? text),
+        exit.at,
+      );
+    const ending = await this.#log.ending(item, how);
+    await this.#crashed(item, ending, exit.at);
+    this.#parts.log.warn({ pod: pod.id, code: ending.code, reason: plainText(ending) }, "the program of a Pod failed");
+  }
+
+  async #crashed(item: PodInstance, reason: Reason, at: number): Promise<void> {
+    const { clock } = this.#parts;
+    let isOver = false;
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      isOver = false;
+      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
+      const ranMs = at - (instance.doc.bootedAt ?? at);
+      const isMember = pod.doc.cluster !== undefined;
+      const crashes = afterCrash(pod.doc.crashes, { now: clock.now(), ranMs, isMember });
+      isOver = crashes === undefined;
+      if (!crashes) return undefined;
+      const seconds = Math.ceil((crashes.startsAgainAt - clock.now()) / 1000);
+      const times = isMember ? "" : ` (${crashes.count} of ${MOST_RESTARTS})`;
+      const again = reworded(reason, (text) => `${text}; starts again in ${seconds} s${times}`);
+      this.#log.say(item, `failed: ${again.text}`);
+      return {
+        set: { status: "STARTING", reason: again, lastStatusChange: clock.now(), crashes },
+        // Nothing is paid for while nothing runs: its next start begins anew.
+        instance: { move: "crash", set: { startedAt: null }, metered: { at } },
+      };
+    });
+    if (!isOver) return;
+    const loop = because("crash-loop", { cause: reason.code, failures: MOST_RESTARTS }, reason);
+    await this.#fail(
+      item,
+      reworded(loop, (text) => `${text}; started ${MOST_RESTARTS} times again`),
+    );
+  }
+
+  async #fail(item: PodInstance, reason: Reason, at?: number): Promise<void> {
+    this.#log.say(item, `failed: ${reason.text}`);
+    await this.#close(item, "fail", reason, at);
+  }
+
+  /** The Pod has an end for now, and its place is given back. */
+  async #close(item: PodInstance, move: "end" | "fail", reason: Reason, at?: number): Promise<void> {
+    const { clock } = this.#parts;
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, move)) return undefined;
+      const status: PodStatus = podLifecycle.next(pod.doc.status, move);
+      const set = { status, reason, lastStatusChange: clock.now(), instance: null, crashes: null };
+      return { set, instance: { move: "end", metered: { at } } };
+    });
+    this.#again(item.id);
+  }
+
+  async #waitFor(pod: PodItem, reason: Reason): Promise<void> {
+    if (isSameReason(pod.doc.reason, reason)) return;
+    await this.#records.change(pod.id, ({ doc }) =>
+      doc.instance === pod.doc.instance ? { set: { reason } } : undefined,
+    );
+  }
+
+  /** Stops it, leaves nothing of it on the machine but what it stored, and gives its place back. */
+  async #end(item: PodInstance, pod: PodItem | undefined): Promise<void> {
+    const { compute, podKeys, left } = this.#parts;
+    this.#parts.starter.giveUp(item.id);
+    const at = await this.#keeper.end(item.id, item.doc.graceMs ?? STOP_GRACE_MS);
+    await compute.remove(item.id);
+    await this.#log.ended(item);
+    if (pod) this.#log.say(item, `ended: ${(pod.doc.reason ?? because("unwanted")).text}`);
+    if (!pod || pod.doc.instance === null) await podKeys.removeOf(item.doc.owner);
+    await this.#records.instances.remove(item.id, { at });
+    this.forget(item.id);
+    left();
+  }
+
+  forget(id: string): void {
+    this.#keeper.forget(id);
+    this.#booter.forget(id);
+    this.#forming.forget(id);
+    this.#parts.starter.giveUp(id);
+  }
+
+  exited(): void {}
+
+  async waits(item: PodInstance, reason: string): Promise<void> {
+    const pod = await this.#records.pods.get(item.doc.owner);
+    if (pod?.doc.instance === item.id) await this.#waitFor(pod, saying("driver-waits", reason));
+  }
+
+  async adopt(item: PodInstance, instance: Instance): Promise<void> {
+    if (item.doc.state === "CRASHED") await this.#revived(item, instance);
+    else await this.#runs(item, instance);
+  }
+
+  async takeUp(item: PodInstance): Promise<void> {
+    if (item.doc.state !== "RUNNING") return this.#again(item.id);
+    this.#log.follow(item);
+    await this.#joins(item);
+  }
+
+  /** With its machine, most likely: that is no fault of its program, which is started again at once. */
+  async vanished(item: PodInstance, lastSeenAt: number | undefined): Promise<void> {
+    const { clock } = this.#parts;
+    if (item.doc.state !== "RUNNING") return this.#again(item.id);
+    const reason = because("machine-was-away");
+    await this.#records.change(item.doc.owner, (pod, instance) => {
+      if (instance?.id !== item.id || !podLifecycle.can(pod.doc.status, "crash")) return undefined;
+      const crashes = { count: pod.doc.crashes?.count ?? 0, startsAgainAt: clock.now() };
+      const set = { status: "STARTING", reason, lastStatusChange: clock.now(), crashes } as const;
+      // Nothing is paid for while nobody knows that it runs: its next start begins anew.
+      return { set, instance: { move: "crash", set: { startedAt: null }, metered: { at: lastSeenAt } } };
+    });
+    this.#log.say(item, reason.text);
+    this.#again(item.id);
+  }
+
+  #again(id: string): void {
+    floating(this.tend(id), named(this.#parts.failed, "tend Pods"));
+  }
+
+  async removed({ owner }: Instance): Promise<void> {
+    if (!(await this.#records.pods.get(owner))) await this.#parts.podKeys.removeOf(owner);
+  }
+}
+
+const isDue = ({ doc }: PodItem, clock: Clock) => (doc.crashes?.startsAgainAt ?? 0) <= clock.now();

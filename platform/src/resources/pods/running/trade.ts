@@ -1,0 +1,75 @@
+/** The trade of Pods: what is done with them on the machines of this node. */
+
+import type { Bell } from "../../../kernel/bell.ts";
+import { named } from "../../../kernel/failed.ts";
+import { floating } from "../../../kernel/floating.ts";
+import type { Tools, Trade } from "../../../machines/crew.ts";
+import type { OwnMachine } from "../../../machines/own-machine.ts";
+import type { KeptPodInstance, PodInstance } from "../instance.ts";
+import { podLog } from "../model.ts";
+import type { PodFigures } from "./figures.ts";
+import { PodHand, type PodHandParts } from "./hand.ts";
+import { type IdleParts, IdleStop } from "./idle.ts";
+import { Unheard, type UnheardParts } from "./unheard.ts";
+
+/** What a hand knows of its machine. */
+type OfMachine = keyof OwnMachine | "machine" | "keeper" | "starter" | "podLog" | "left";
+
+export interface PodTradeParts
+  extends Omit<PodHandParts, OfMachine>,
+    Pick<UnheardParts, "silentSince">,
+    Omit<IdleParts, "isHere"> {
+  figures: PodFigures;
+  /** A Pod is gone, or has left its place: there may be room for others, and something left of it. */
+  freed: Bell;
+}
+
+/** What nobody said a word of is looked for this often. */
+const CLEAR_MS = 10_000;
+
+export class PodTrade implements Trade<KeptPodInstance> {
+  readonly kind = "pod";
+  readonly #parts: PodTradeParts;
+  readonly #hands = new Map<string, PodHand>();
+  readonly #unheard: Unheard;
+  readonly #idle: IdleStop;
+  #clearedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: PodTradeParts) {
+    this.#parts = parts;
+    this.#unheard = new Unheard(parts);
+    this.#idle = new IdleStop({ ...parts, isHere: (machine) => this.#hands.has(machine) });
+    parts.freed.hear(() => floating(this.#clear(), named(parts.failed, "clear what Pods left")));
+  }
+
+  streamOf({ doc }: PodInstance): string {
+    return podLog(doc.owner);
+  }
+
+  bootOf({ id, doc }: PodInstance): string {
+    return `${id}.${doc.boots}`;
+  }
+
+  handOn({ machine: { id, ...machine }, lines, starter, keeper }: Tools<KeptPodInstance>): PodHand {
+    const left = () => this.#parts.freed.ring();
+    const hand = new PodHand({ ...this.#parts, ...machine, machine: id, podLog: lines, starter, keeper, left });
+    this.#hands.set(id, hand);
+    return hand;
+  }
+
+  async tick(): Promise<void> {
+    const nowMs = this.#parts.clock.monotonic();
+    if (nowMs - this.#clearedAt >= CLEAR_MS) {
+      await this.#clear();
+      this.#clearedAt = nowMs;
+    }
+    // After what has ended meanwhile was found: that is not metered again.
+    for (const [machine, hand] of this.#hands) if (hand.isHeld) await this.#unheard.heardAgain(machine);
+    for (const hand of this.#hands.values()) await hand.tick();
+    if (await this.#parts.figures.measure()) await this.#idle.look();
+  }
+
+  async #clear(): Promise<void> {
+    for (const hand of this.#hands.values()) await hand.clear();
+  }
+}

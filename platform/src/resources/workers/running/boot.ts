@@ -1,0 +1,59 @@
+/** What is started for a worker: its endpoint's container with the variables, secrets and limits of this one boot. */
+import type { Site } from "../../../machines/own-machine.ts";
+import type { InstanceSpec } from "../../../ports/compute/compute.ts";
+import type { Item } from "../../../ports/store/collection.ts";
+import { initTimeoutMs } from "../../endpoints/init-timeout.ts";
+import { type Listening, listeningOf } from "../../endpoints/listening.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+import { WORKER_VOLUME_PATH } from "../../endpoints/volumes.ts";
+import { withUserEnv, workerEnv } from "../../endpoints/worker-env.ts";
+import { type Reveal, resolveEnv } from "../../secrets/placeholders.ts";
+import type { WorkerItem } from "./plan.ts";
+
+export interface Boot {
+  endpoint: Item<KeptEndpoint>;
+  worker: WorkerItem;
+  /** Where the worker reaches the server. */
+  url: string;
+  key: string;
+  callKey: string;
+  site: Site;
+}
+
+/** The secrets are those of this moment; the text of a failure names what is missing. */
+export async function instanceSpec(boot: Boot, reveal: Reveal): Promise<InstanceSpec> {
+  const { endpoint, worker, url, key, callKey, site } = boot;
+  const { doc } = endpoint;
+  const { vcpu, memoryMb, gpuType, gpuCount, box, dataCenter } = worker.doc;
+  const given = await resolveEnv(endpoint.account, doc.env, reveal);
+  // Throws where a secret made no time of it; the keeper, which waits for the worker, reads it again.
+  initTimeoutMs(given);
+  const listening = doc.type === "LOAD_BALANCER" ? listeningOf(given) : undefined;
+  // Of a machine that stands in several data centers, the one that it was placed in.
+  const where = { ...site, dataCenter: dataCenter ?? site.dataCenter };
+  const [volume] = worker.doc.volumes ?? [];
+  const place = { url, endpoint: endpoint.id, worker: worker.id, site: where, volume: volume ?? "" };
+  const ours = workerEnv({ ...place, key, callKey, compute: worker.doc });
+  return {
+    kind: "worker",
+    account: endpoint.account,
+    owner: endpoint.id,
+    image: doc.image,
+    entrypoint: doc.entrypoint,
+    cmd: doc.cmd,
+    env: withUserEnv(ours, { ...(listening && portEnv(listening)), ...given }),
+    limits: { vcpu, memoryMb, diskGb: doc.disk },
+    ...(gpuType !== null && { gpu: { type: gpuType, count: gpuCount } }),
+    ...(box !== null && { box }),
+    ...(volume !== undefined && { mounts: [{ volume, path: WORKER_VOLUME_PATH }] }),
+    ports: portsOf(doc, listening),
+  };
+}
+
+function portsOf({ ports }: KeptEndpoint, listening: Listening | undefined): number[] {
+  const named = ports.map((port) => Number.parseInt(port, 10));
+  return [...new Set([...named, ...(listening ? [listening.port, listening.healthPort] : [])])];
+}
+
+/** An application need not know the ports that are meant when nothing is said. */
+const portEnv = ({ port, healthPort }: Listening) => ({ PORT: String(port), PORT_HEALTH: String(healthPort) });

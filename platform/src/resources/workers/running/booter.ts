@@ -1,0 +1,89 @@
+/** Boots workers of one machine: image, key, variables, program, each on record before the next. */
+import type { Clock } from "../../../kernel/clock.ts";
+import type { OwnMachine } from "../../../machines/own-machine.ts";
+import type { Starter } from "../../../machines/starter.ts";
+import { type Instance, type InstanceSpec, ONLY_BOX } from "../../../ports/compute/compute.ts";
+import type { Item } from "../../../ports/store/collection.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+import type { WorkerKeys } from "../../endpoints/worker-keys.ts";
+import type { Pull, PullAccess } from "../../registries/service.ts";
+import type { Reveal } from "../../secrets/placeholders.ts";
+import type { WorkerItem, WorkerRecords } from "../records.ts";
+import { instanceSpec } from "./boot.ts";
+import { StartTimes } from "./start-times.ts";
+import type { WorkerLog } from "./worker-log.ts";
+
+export interface BooterParts extends Omit<OwnMachine, "id"> {
+  starter: Starter;
+  keys: WorkerKeys;
+  records: WorkerRecords;
+  workerLog: WorkerLog;
+  clock: Clock;
+  reveal: Reveal;
+  /** What opens the registry of an endpoint's image, at this moment; nothing by default. */
+  accessTo?: (pull: Pull) => Promise<PullAccess>;
+}
+
+/** A program that runs. */
+export interface Booted {
+  /** It was accepted by the driver, which has not begun it; what becomes of it is told later. */
+  accepted?: Instance;
+  /** As it is on record; undefined when somebody changed the record first, and decides what becomes of both. */
+  started: WorkerItem | undefined;
+  keyed: WorkerItem;
+  env: InstanceSpec["env"];
+}
+
+export class Booter {
+  readonly #parts: BooterParts;
+  readonly times = new StartTimes();
+
+  constructor(parts: BooterParts) {
+    this.#parts = parts;
+  }
+
+  /** Rejects when there is no program in the end. Undefined when nothing was started, since `isOver` or another node has the worker. */
+  async boot(worker: WorkerItem, endpoint: Item<KeptEndpoint>, isOver: () => boolean): Promise<Booted | undefined> {
+    const { workerLog, records, accessTo, starter } = this.#parts;
+    const { account } = endpoint;
+    const { image, registry } = endpoint.doc;
+    workerLog.say(worker, `starting ${image} (release ${worker.doc.release})`);
+    let made: Made | undefined;
+    const begun = await starter.begin({
+      ...{ id: worker.id, account, image, isOver, box: worker.doc.box ?? ONLY_BOX },
+      ...(await accessTo?.({ account, image, registry })),
+      say: (line) => workerLog.say(worker, line),
+      spec: async () => {
+        made = await this.#make(worker, endpoint);
+        return made?.spec;
+      },
+    });
+    if (!begun || !made) return undefined;
+    this.times.note(worker.id, begun.times);
+    const booted = { keyed: made.keyed, env: made.spec.env };
+    if (begun.instance.state !== "running") return { ...booted, started: undefined, accepted: begun.instance };
+    const { startedAt, devices } = begun.instance;
+    const started = await records.move(made.keyed, "start", { startedAt, ...(devices && { devices }) });
+    return { ...booted, started };
+  }
+
+  /** The key is on record before anything runs with it. */
+  async #make(worker: WorkerItem, endpoint: Item<KeptEndpoint>): Promise<Made | undefined> {
+    const { keys, records, workerUrl, site, reveal } = this.#parts;
+    if (worker.doc.keyId !== null) await keys.revoke(worker.doc.keyId);
+    const { id: keyId, ...issued } = await keys.issue(endpoint.account, endpoint.id, worker.id);
+    const keyed = await records.update(worker, { keyId });
+    if (!keyed) {
+      await keys.revoke(keyId);
+      return undefined;
+    }
+    const url = await workerUrl(endpoint.doc.image);
+    return { keyed, spec: await instanceSpec({ endpoint, worker: keyed, url, ...issued, site }, reveal) };
+  }
+}
+
+/** What is to be started for a worker whose key is on record. */
+interface Made {
+  keyed: WorkerItem;
+  spec: InstanceSpec;
+}

@@ -1,0 +1,9 @@
+/** How a worker of the fleet is named at the desk. */
+import { holderName } from "../../../jobs/holder.ts";
+import type { WorkerCall } from "../../../jobs/worker-events.ts";
+import type { WorkerItem } from "../records.ts";
+
+export const callOf = ({ id, doc }: WorkerItem): WorkerCall => ({
+  endpoint: doc.owner,
+  worker: holderName(doc.owner, id),
+});

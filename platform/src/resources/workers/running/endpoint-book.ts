@@ -1,0 +1,72 @@
+/** Endpoints as the fleet knows them: all in memory, so that a look at those which need workers reads no store. */
+import type { Clock } from "../../../kernel/clock.ts";
+import type { Item } from "../../../ports/store/collection.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+import type { EndpointService } from "../../endpoints/service.ts";
+import type { Survey } from "./planner.ts";
+
+/** What another node or the command line changed without a word is seen after this long. */
+const REREAD_MS = 60_000;
+
+export class EndpointBook {
+  readonly #endpoints: EndpointService;
+  readonly #clock: Clock;
+  #known = new Map<string, Item<KeptEndpoint>>();
+  /** Changed while all of them were being read. */
+  readonly #newer = new Set<string>();
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(parts: { endpoints: EndpointService; clock: Clock }) {
+    this.#endpoints = parts.endpoints;
+    this.#clock = parts.clock;
+  }
+
+  async find(id: string): Promise<Item<KeptEndpoint> | undefined> {
+    return this.#known.get(id) ?? this.learn(id);
+  }
+
+  /** Whose it is, as far as that is known without asking. */
+  accountOf(id: string): string | undefined {
+    return this.#known.get(id)?.account;
+  }
+
+  async learn(id: string): Promise<Item<KeptEndpoint> | undefined> {
+    this.#newer.add(id);
+    const item = await this.#endpoints.find(id);
+    if (item) this.#known.set(id, item);
+    else this.#known.delete(id);
+    return item;
+  }
+
+  drop(id: string): void {
+    this.#newer.add(id);
+    this.#known.delete(id);
+  }
+
+  /** The next `refresh` reads all of them. */
+  forget(): void {
+    this.#readAt = Number.NEGATIVE_INFINITY;
+  }
+
+  async refresh(): Promise<void> {
+    const now = this.#clock.monotonic();
+    if (now - this.#readAt < REREAD_MS) return;
+    this.#readAt = now;
+    this.#newer.clear();
+    const read = new Map<string, Item<KeptEndpoint>>();
+    for await (const item of this.#endpoints.all()) read.set(item.id, item);
+    for (const id of this.#newer) {
+      const newer = this.#known.get(id);
+      if (newer) read.set(id, newer);
+      else read.delete(id);
+    }
+    this.#known = read;
+  }
+
+  /** Endpoints with jobs, with workers, or that keep some running: all others cost nothing. */
+  needed({ demand, workers }: Survey): Set<string> {
+    const needed = new Set([...demand.keys(), ...workers.keys()]);
+    for (const [id, { doc }] of this.#known) if (doc.workers.min > 0) needed.add(id);
+    return needed;
+  }
+}

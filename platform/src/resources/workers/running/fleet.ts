@@ -1,0 +1,312 @@
+/** The fleet plans for workers: it wakes for what happens, looks at everything once a second, and lets the planner decide. */
+
+import type { Balancer } from "../../../balancing/balancer.ts";
+import { workerOf } from "../../../jobs/holder.ts";
+import type { Workforce } from "../../../jobs/wait-reason.ts";
+import type { WorkerCall, WorkerDesk } from "../../../jobs/worker-desk.ts";
+import type { WorkerEvents, WorkerNews } from "../../../jobs/worker-events.ts";
+import { type Duty, every } from "../../../kernel/background.ts";
+import type { Bell } from "../../../kernel/bell.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { type Failed, named } from "../../../kernel/failed.ts";
+import { floating } from "../../../kernel/floating.ts";
+import type { Log } from "../../../kernel/log.ts";
+import { OneAtATime } from "../../../kernel/one-at-a-time.ts";
+import type { Random } from "../../../kernel/random.ts";
+import { because, type Reason } from "../../../kernel/reason.ts";
+import type { House } from "../../../machines/house.ts";
+import type { InstanceItem } from "../../../machines/instances.ts";
+import type { Machines } from "../../../machines/machines.ts";
+import type { Queue } from "../../../ports/queue/queue.ts";
+import type { Signals } from "../../../ports/signals/signals.ts";
+import type { Item } from "../../../ports/store/collection.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+import type { EndpointService } from "../../endpoints/service.ts";
+import type { WorkerKeys } from "../../endpoints/worker-keys.ts";
+import { asItIsNow } from "../hindrance.ts";
+import type { WorkerRecords } from "../records.ts";
+import type { Activity } from "./activity.ts";
+import { Attention, isThawable, serves } from "./attention.ts";
+import { callOf } from "./call.ts";
+import type { EndpointBook } from "./endpoint-book.ts";
+import { Planner, type PlannerParts, type Survey } from "./planner.ts";
+import { Rounds } from "./rounds.ts";
+import type { WorkerTrade } from "./trade.ts";
+import { jobsOf, WaitReasons } from "./wait-reasons.ts";
+
+export interface FleetParts extends Pick<PlannerParts, "frozen" | "makeRoom" | "quotas" | "spending"> {
+  queue: Queue;
+  signals: Signals;
+  /** No other process plans or keeps workers. */
+  alone: boolean;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  failed: Failed;
+  desk: WorkerDesk;
+  balancer: Balancer;
+  endpoints: EndpointService;
+  records: WorkerRecords;
+  keys: WorkerKeys;
+  machines: Machines;
+  house: House;
+  trade: WorkerTrade;
+  book: EndpointBook;
+  activity: Activity;
+  /** Rung with every instance whose record its machine must act on. */
+  toDo: Bell<InstanceItem>;
+  bells: FleetBells;
+  /** Of many nodes one plans. */
+  mine?: (now: number) => Promise<boolean>;
+}
+
+/** What wakes the fleet. Each is rung by what is there before it. */
+export interface FleetBells {
+  /** A job was submitted to an endpoint. */
+  wanted: Bell<string>;
+  /** An endpoint was changed. */
+  changed: Bell<string>;
+  /** Something happened to an endpoint's workers, or the load on them asks for more: it may need another. */
+  lacking: Bell<string>;
+  /** A worker of this node begins or ceases to take requests. */
+  loads: Bell;
+  news: WorkerNews;
+}
+
+const PLANNING = { name: "plan workers", everyMs: 1000 };
+/** Younger keys may be of workers that are about to be on record. */
+const YOUNG_KEY_MS = 10_000;
+
+export class Fleet implements WorkerEvents, AsyncDisposable {
+  readonly #parts: FleetParts;
+  readonly #planner: Planner;
+  readonly #book: EndpointBook;
+  #ticking: Duty | undefined;
+  readonly #stopListening: (() => void)[];
+  readonly #attention: Attention;
+  readonly #woken = new Set<string>();
+  readonly #rounds: Rounds;
+  #isPlanDue = false;
+  readonly #reasons: WaitReasons;
+  /** One plan after the other: two at once would both start the worker that one job needs. */
+  readonly #planning = new OneAtATime();
+  #ready: Promise<void> | undefined;
+  #closed = false;
+
+  constructor(parts: FleetParts) {
+    this.#parts = parts;
+    const { signals, machines, house, trade, activity, bells, toDo } = parts;
+    this.#book = parts.book;
+    this.#attention = new Attention(parts);
+    const refusal = () => house.refusal();
+    const progressOf = (id: string) => house.progressOf(id);
+    this.#reasons = new WaitReasons({ ...parts, refusal, progressOf, silentSince: machines.silences.since });
+    this.#planner = new Planner({
+      ...parts,
+      roll: () => machines.roll(),
+      lastSeen: (machine) => machines.lastSeen(machine),
+      activeAt: (endpoint, worker) => activity.of(endpoint, worker),
+      act: toDo.ring,
+      thawHere: (worker) => trade.thaw(worker),
+      refusal,
+    });
+    this.#rounds = new Rounds({
+      planner: this.#planner,
+      book: this.#book,
+      planned: (endpoints, survey) => this.#note(endpoints, survey),
+    });
+    this.#stopListening = [
+      bells.wanted.hear((endpoint) => this.#wanted(endpoint)),
+      bells.changed.hear((endpoint) => this.#endpointChanged(endpoint)),
+      bells.lacking.hear((endpoint) => this.#wake(endpoint)),
+      bells.loads.hear(() => this.#background(this.#tellOthers())),
+      bells.news.hear(this),
+      signals.listen("fleet:work", () => this.#background(this.#ticking?.soon())),
+      signals.listen("fleet:endpoints", () => this.#book.forget()),
+      signals.listen("fleet:loads", () => this.#background(this.#learn())),
+    ];
+  }
+
+  /** Workers can reach the server from now on: what is missing is started. */
+  start(): void {
+    const { clock, failed } = this.#parts;
+    this.#ticking = every(clock, PLANNING, (now) => this.#planning.run(() => this.#tick(now)), failed);
+    this.#background(this.#ticking?.soon());
+  }
+
+  heard({ worker }: WorkerCall): void {
+    this.#background(this.#parts.trade.answered(workerOf(worker)));
+  }
+
+  unfit({ worker }: WorkerCall, reason: Reason): void {
+    this.#background(this.#parts.trade.giveUp(workerOf(worker), reason));
+  }
+
+  /** It gets nothing from now on, before that is on record: it may ask again at once. One that was started by hand goes on. */
+  tired(call: WorkerCall): void {
+    const id = workerOf(call.worker);
+    const { desk, records } = this.#parts;
+    if (records.instances.isRemembered(id)) this.#background(desk.drain(call).then(() => {}));
+    this.#background(this.#planner.drain(id, because("refresh-asked")));
+  }
+
+  stuck({ worker }: WorkerCall): void {
+    this.#background(this.#planner.drain(workerOf(worker), because("does-not-stop")));
+  }
+
+  #wanted(endpoint: string): void {
+    if (this.#attention.wakesFor(endpoint)) this.#wake(endpoint);
+  }
+
+  #endpointChanged(id: string): void {
+    this.#parts.signals.emit("fleet:endpoints");
+    this.#background(this.#book.learn(id).then(() => this.#wake(id)));
+  }
+
+  /** Everything of a deleted endpoint that runs on this machine ends at once. */
+  async removeEndpoint(id: string): Promise<void> {
+    this.#book.drop(id);
+    this.#attention.forget(id);
+    this.#reasons.forget(id);
+    await this.#parts.trade.endAll(id);
+  }
+
+  /** Why a job of this endpoint waits, when workers are the reason. */
+  async waitReason(endpoint: string, workforce: Workforce, onlyLowPriority: boolean): Promise<Reason | undefined> {
+    const item = await this.#parts.endpoints.find(endpoint);
+    const { overruns, unknown } = workforce.freedom;
+    const now = this.#parts.clock.now();
+    const kept = await this.#parts.records.ofEndpoint(endpoint);
+    const workers = kept.map((worker) => asItIsNow(worker, overruns.get(callOf(worker).worker), now));
+    return item && this.#reasons.of(item, workers, jobsOf(workforce), onlyLowPriority, unknown);
+  }
+
+  /** Why a request to a load-balancing endpoint finds no worker. */
+  async whyNoWorker(id: string): Promise<Reason | undefined> {
+    const endpoint = await this.#parts.endpoints.find(id);
+    const workers = await this.#parts.records.ofEndpoint(id);
+    return endpoint && this.#reasons.of(endpoint, workers, new Map(), false);
+  }
+
+  /** Nothing new is planned. Workers end with the house that keeps them. */
+  async close(): Promise<void> {
+    this.#closed = true;
+    for (const stop of this.#stopListening) stop();
+    await this.#ticking?.[Symbol.asyncDispose]();
+    await this.#planning.over;
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  async #tick(now: number): Promise<void> {
+    await this.#prepared();
+    await this.#planner.catchUp();
+    // First, so that the plan is made on what hinders workers now.
+    await this.#parts.house.looked();
+    if (!(await this.#isMine(now))) {
+      this.#rounds.drop();
+      return void (await this.#parts.machines.roll());
+    }
+    const survey = await this.#planner.survey();
+    await this.#book.refresh();
+    this.#attention.forgetOld();
+    this.#rounds.sweep(this.#book.needed(survey), survey);
+    await this.#planRound();
+  }
+
+  /** Those that something happened to are planned for at once; the others are looked at by the tick. */
+  #wake(endpoint: string): void {
+    if (this.#closed || !this.#ticking) return;
+    this.#woken.add(endpoint);
+    this.#planSoon();
+  }
+
+  #planSoon(): void {
+    if (this.#isPlanDue) return;
+    this.#isPlanDue = true;
+    const work = () => {
+      this.#isPlanDue = false;
+      return this.#planNext();
+    };
+    this.#background(this.#planning.run(work));
+  }
+
+  async #planNext(): Promise<void> {
+    const woken = [...this.#woken];
+    this.#woken.clear();
+    await this.#prepared();
+    if (this.#closed) return;
+    if (!(await this.#isMine(this.#parts.clock.now()))) return this.#leaveToOthers(woken);
+    if (woken.length > 0) this.#rounds.wake(woken, await this.#planner.survey());
+    await this.#planRound();
+  }
+
+  /** The rest gets a turn of its own: a tick, and an endpoint that is woken, comes in between. */
+  async #planRound(): Promise<void> {
+    if (await this.#rounds.next()) this.#planSoon();
+  }
+
+  async #leaveToOthers(woken: readonly string[]): Promise<void> {
+    this.#rounds.drop();
+    if (woken.length === 0) return;
+    await this.#parts.house.tell();
+    const served = new Set((await this.#parts.records.all()).filter(serves).map(({ doc }) => doc.owner));
+    const asks = (endpoint: string) => !served.has(endpoint) || this.#parts.balancer.demand(endpoint).inFlight > 0;
+    if (woken.some(asks)) this.#parts.signals.emit("fleet:work");
+  }
+
+  /** Which workers of this machine take requests, as soon as that changes. */
+  async #tellOthers(): Promise<void> {
+    if (await this.#parts.house.tell()) this.#parts.signals.emit("fleet:loads");
+  }
+
+  async #learn(): Promise<void> {
+    if (!this.#closed) await this.#parts.machines.roll();
+  }
+
+  /** What follows from a plan for those who wait: when to look again, and a line in the log when the reason is a new one. */
+  async #note(endpoints: readonly Item<KeptEndpoint>[], { demand, jobsOf: jobs }: Survey): Promise<void> {
+    const workers = Map.groupBy(await this.#parts.records.all(), ({ doc }) => doc.owner);
+    for (const endpoint of endpoints) {
+      const own = workers.get(endpoint.id) ?? [];
+      const waiting = demand.get(endpoint.id);
+      const isWaiting = waiting !== undefined && waiting.inQueue > 0;
+      const onlyLow = isWaiting && waiting.lowPriorityInQueue === waiting.inQueue;
+      const live = jobs.get(endpoint.id) ?? new Map();
+      this.#attention.note(endpoint.id, {
+        isServed: own.some((worker) => serves(worker) && worker.doc.release === endpoint.doc.release),
+        mayWait: isWaiting || live.size > 0,
+        // Where nodes do not know of each other's idle workers, the tick decides whether a job needs one more.
+        isThawable: this.#parts.alone && isThawable(endpoint.doc, own),
+      });
+      this.#reasons.say(endpoint.id, isWaiting ? this.#reasons.of(endpoint, own, live, onlyLow) : undefined);
+    }
+  }
+
+  /** Once, before anything else: what was left of workers by the process before is taken up again or removed. */
+  #prepared(): Promise<void> {
+    this.#ready ??= this.#recover().catch((error) => {
+      this.#ready = undefined;
+      throw error;
+    });
+    return this.#ready;
+  }
+
+  async #recover(): Promise<void> {
+    const { clock, keys, records, house } = this.#parts;
+    await house.prepared();
+    await this.#book.refresh();
+    const known = new Set((await records.all()).map(({ id }) => id));
+    await keys.removeOrphans(clock.now() - YOUNG_KEY_MS, (worker) => known.has(worker));
+  }
+
+  async #isMine(now: number): Promise<boolean> {
+    return this.#parts.mine ? this.#parts.mine(now) : true;
+  }
+
+  #background(work: Promise<void> | undefined): void {
+    if (work) floating(work, named(this.#parts.failed, PLANNING.name));
+  }
+}

@@ -1,0 +1,398 @@
+/** What the keeper of a machine does with workers: boots with a key, jobs and health, freezing, failures that count. */
+
+import { holderName } from "../../../jobs/holder.ts";
+import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
+import { eachOf } from "../../../kernel/bounded.ts";
+import { sleep } from "../../../kernel/clock.ts";
+import { type Failed, named } from "../../../kernel/failed.ts";
+import { floating } from "../../../kernel/floating.ts";
+import type { Log } from "../../../kernel/log.ts";
+import { because, isSameReason, plainText, type Reason, reworded, saying } from "../../../kernel/reason.ts";
+import { failedStart } from "../../../machines/failed-start.ts";
+import { exitReason, exitText } from "../../../machines/instance-log.ts";
+import { NOWHERE } from "../../../machines/instances.ts";
+import type { Hand, Keeper } from "../../../machines/keeper.ts";
+import { type Exit, type Instance, PlaceGone } from "../../../ports/compute/compute.ts";
+import type { HolderState } from "../../../ports/queue/queue.ts";
+import type { Item } from "../../../ports/store/collection.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+import { resolveEnv } from "../../secrets/placeholders.ts";
+import { type KeptWorker, workerLifecycle } from "../model.ts";
+import { type Booted, Booter, type BooterParts } from "./booter.ts";
+import { isProven } from "./brake.ts";
+import { callOf } from "./call.ts";
+import { CannotThaw, Freezer } from "./freezer.ts";
+import { Hindrances } from "./hindrances.ts";
+import { Patience } from "./patience.ts";
+import type { WorkerItem } from "./plan.ts";
+import { Rotation, type RotationParts } from "./rotation.ts";
+import type { FleetWarmUps } from "./warm-ups.ts";
+
+export interface WorkerHandParts extends BooterParts, Pick<RotationParts, "balancer"> {
+  machine: string;
+  keeper: Keeper;
+  desk: WorkerDesk;
+  log: Log;
+  failed: Failed;
+  endpoint: (id: string) => Promise<Item<KeptEndpoint> | undefined>;
+  warmUps: FleetWarmUps;
+  /** Something happened to a worker of this endpoint: it may need another. */
+  changed: (endpoint: string) => void;
+}
+
+/** Nobody pays for a program that never came to work. */
+const FAILED_START = "failed start";
+/** One whose room turned out to be none is not placed again at once: the driver would only say so again. */
+const PLACE_AGAIN_MS = 10_000;
+/** A worker without jobs needs no longer to end itself. */
+const STOP_GRACE_MS = 5000;
+/** Nor does one whose jobs are gone, for which somebody waits. */
+const DELETED_GRACE_MS = 1000;
+/** More at once would take longer: most of an end is waiting, but the rest is work. */
+const ENDS_AT_ONCE = 64;
+/** How long a worker may go on with its job when the server ends, and how often is looked whether it still does. */
+const LAST_JOB_MS = 5000;
+const LOOK_MS = 100;
+
+export class WorkerHand implements Hand<KeptWorker> {
+  readonly kind = "worker";
+  readonly #parts: WorkerHandParts;
+  readonly #keeper: Keeper;
+  readonly #rotation: Rotation;
+  readonly #booter: Booter;
+  readonly #freezer: Freezer;
+  readonly #patience: Patience;
+  readonly #hindrances: Hindrances;
+  readonly #givenUp = new Map<string, Reason>();
+  /** Those that are being ended here, whatever their records say of them until that is done. */
+  readonly #ending = new Set<string>();
+
+  constructor(parts: WorkerHandParts) {
+    this.#parts = parts;
+    this.#keeper = parts.keeper;
+    this.#rotation = new Rotation({
+      ...parts,
+      dial: (worker, port) => parts.compute.dial(worker, port),
+      told: {
+        ready: (id) => this.#background(this.answered(id)),
+        failed: (id, reason) => this.#background(this.giveUp(id, reason)),
+        drained: (id) => this.#background(this.tend(id)),
+        ailing: (id) => this.#background(this.#lookAt(id)),
+      },
+    });
+    const rotation = this.#rotation;
+    this.#booter = new Booter(parts);
+    this.#freezer = new Freezer({ ...parts, rotation, goesOn: (worker) => this.#join(worker) });
+    this.#patience = new Patience({ ...parts, freezer: this.#freezer });
+    this.#hindrances = new Hindrances({ ...parts, rotation });
+  }
+
+  #background(work: Promise<void>): void {
+    floating(work, named(this.#parts.failed, "tend workers"));
+  }
+
+  /** Brings a worker to where its record says it is, now or right after what is being done with it. */
+  tend(id: string): Promise<void> {
+    return this.#keeper.tend(this.kind, id);
+  }
+
+  /** A job waits for this frozen worker. Should the server end before that is on record, the next one puts it right. */
+  thaw(id: string): Promise<void> {
+    this.#freezer.need(id);
+    return this.tend(id);
+  }
+
+  /**
+   * What time alone brings: boots that take too long, drained workers whose job has ended, workers that fell silent or are held up.
+   * `heard` has those that were heard of lately.
+   */
+  async tick(now: number, heard: ReadonlyMap<string, HolderState>): Promise<void> {
+    for (const worker of (await this.own()).values()) {
+      const { id, doc } = worker;
+      if (doc.state === "PLACED" || doc.state === "DRAINING" || !this.#freezer.isSettled(worker))
+        this.#background(this.tend(id));
+      // Load-balanced ones do not ask: their health is asked for.
+      const isAsked = this.#rotation.has(id);
+      const holder = heard.get(id);
+      if (doc.state === "STARTING" && !isAsked && holder) await this.answered(id);
+      const silentMs = isAsked ? 0 : this.#patience.silentMs(worker, now, holder);
+      if (await this.#hindrances.look(worker, silentMs)) this.#background(this.tend(id));
+      const patience = () => this.#patience.overWith(worker, now, holder);
+      const reason = isAsked ? (this.#freezer.overdue(id) ?? this.#hindrances.overdue(id)) : await patience();
+      if (reason !== undefined) this.#background(this.giveUp(id, reason));
+    }
+  }
+
+  /** The worker asked for work for the first time, or for the first time after its thaw. */
+  async answered(id: string): Promise<void> {
+    const worker = await this.#find(id);
+    if (worker) this.#freezer.heard(worker);
+    if (!worker || !workerLifecycle.can(worker.doc.state, "answer")) return;
+    const { clock, records, workerLog, changed, desk, warmUps } = this.#parts;
+    const { warmUp } = worker.doc;
+    if (await warmUps.isDue(worker)) {
+      if (!warmUp || warmUp.isLost) desk.lookAgain(callOf(worker));
+      return;
+    }
+    if (warmUp?.ended?.failed) return this.#fail(worker, because("warm-up-failed", {}, warmUp.ended.said));
+    const readyAt = clock.now();
+    if (!(await records.move(worker, "answer", { readyAt }))) return;
+    desk.lookAgain(callOf(worker));
+    if (warmUp?.ended) workerLog.say(worker, `warmed up in ${warmUp.ended.at - warmUp.since} ms: ${warmUp.ended.said}`);
+    workerLog.say(worker, `ready ${this.#booter.times.tell(worker, readyAt)}`);
+    changed(worker.doc.owner);
+  }
+
+  /** It is ended as soon as nothing else is being done with it. */
+  giveUp(id: string, reason: Reason): Promise<void> {
+    this.#givenUp.set(id, reason);
+    return this.tend(id);
+  }
+
+  /** Ends a worker at once; its record says why until a healthy one has taken its place. */
+  async #fail(worker: WorkerItem, reason: Reason, how = "failed"): Promise<void> {
+    const { id } = worker;
+    if (!workerLifecycle.can(worker.doc.state, "fail")) return this.forget(id);
+    const { workerLog, records, clock, changed, log } = this.#parts;
+    const isBalanced = this.#rotation.has(id);
+    workerLog.say(worker, `failed: ${reason.text}`);
+    const about = { endpoint: worker.doc.owner, worker: id, code: reason.code, reason: plainText(reason) };
+    log.warn(about, "a worker failed");
+    const endedAt = this.#keeper.exitOf(id)?.at;
+    await this.#clear(worker, how);
+    const failedAt = clock.now();
+    const { readyAt, hindrance } = worker.doc;
+    const metered = { at: endedAt ?? failedAt, ...(readyAt === null && { free: FAILED_START }) };
+    const failed = await records.insist(worker, "fail", { reason, failedAt, keyId: null }, metered);
+    const wellMs = (hindrance?.since ?? failedAt) - (readyAt ?? failedAt);
+    // A worker that ran well for a while says nothing about the start of the next one.
+    if (failed && isProven(isBalanced ? "LOAD_BALANCER" : "QUEUE", wellMs)) await records.remove(id);
+    changed(worker.doc.owner);
+  }
+
+  /** Ends every worker of this machine, or of one endpoint on it, whatever it is doing. */
+  async endAll(endpoint?: string): Promise<void> {
+    const { compute } = this.#parts;
+    const ofEndpoint = (owner: string) => endpoint === undefined || owner === endpoint;
+    const own = [...(await this.own()).values()].filter(({ doc }) => ofEndpoint(doc.owner));
+    await eachOf(own, ENDS_AT_ONCE, (worker) => this.#end(worker, { graceMs: DELETED_GRACE_MS }));
+    const left = (await compute.list()).filter(({ kind, owner }) => kind === "worker" && ofEndpoint(owner));
+    await eachOf(left, ENDS_AT_ONCE, (instance) => this.#keeper.removeUnknown(instance));
+  }
+
+  /** Each worker gets a moment for the jobs it has, which else go back, and ends. */
+  async close(): Promise<void> {
+    await Promise.all([...(await this.own()).values()].map((worker) => this.#endGently(worker)));
+    await this.#keeper.settled();
+    // What a boot that was under way has left.
+    await this.endAll();
+    this.#rotation[Symbol.dispose]();
+  }
+
+  async #endGently(worker: WorkerItem): Promise<void> {
+    const { clock } = this.#parts;
+    const untilMs = clock.monotonic() + LAST_JOB_MS;
+    while ((await this.#isBusy(worker)) && clock.monotonic() < untilMs) await sleep(clock, LOOK_MS);
+    await this.#end(worker, { graceMs: DELETED_GRACE_MS, orderly: true });
+  }
+
+  async round(worker: WorkerItem): Promise<void> {
+    const exit = this.#keeper.exitOf(worker.id);
+    // Its program ends because it was told to, which is no failure.
+    if (this.#ending.has(worker.id)) return;
+    const reason = this.#givenUp.get(worker.id);
+    if (worker.doc.state === "DRAINING") return this.#finish(worker, exit !== undefined);
+    if (exit?.isLost) return this.#lost(worker, exit);
+    if (exit) return this.#failed(worker, exitReason(exit));
+    const refusal = this.#keeper.refusalOf(worker.id);
+    if (refusal && worker.doc.state === "PLACED") return this.#cannotBegin(worker, refusal);
+    if (reason !== undefined) return this.#fail(worker, reason);
+    if (this.#keeper.isClosed) return;
+    if (worker.doc.state === "PLACED") return this.#boot(worker);
+    if (worker.doc.state === "STARTING" && worker.doc.warmUp) return this.answered(worker.id);
+    try {
+      await this.#freezer.settle(worker);
+    } catch (error) {
+      if (!(error instanceof CannotThaw)) throw error;
+      await this.#fail(worker, error.reason);
+    }
+  }
+
+  async #failed(worker: WorkerItem, how: Reason): Promise<void> {
+    const { workerLog } = this.#parts;
+    await workerLog.ended(worker);
+    const reason = this.#givenUp.get(worker.id) ?? (await workerLog.ending(worker, how));
+    await this.#fail(worker, reason, `ended (${how.text})`);
+  }
+
+  async #boot(worker: WorkerItem): Promise<void> {
+    const endpoint = await this.#parts.endpoint(worker.doc.owner);
+    // Of an older release, or of no endpoint any more: the plan ends it.
+    if (endpoint?.doc.release !== worker.doc.release) return;
+    try {
+      const booted = await this.#booter.boot(worker, endpoint, () => this.#keeper.isClosed);
+      if (booted?.accepted) await this.#keeper.accepted(booted.accepted);
+      else if (booted) await this.#runs(booted, endpoint);
+    } catch (error) {
+      this.#parts.log.warn({ err: error, worker: worker.id }, "a worker could not be started");
+      await this.#cannotBegin(worker, error);
+    }
+  }
+
+  async #cannotBegin(worker: WorkerItem, error: unknown): Promise<void> {
+    if (error instanceof PlaceGone) await this.#unplace(worker, error.message);
+    else
+      await this.#fail(
+        worker,
+        reworded(failedStart(error), (text) => `boot failed: ${text}`),
+      );
+  }
+
+  /** Where there seemed to be room there is none: it waits for some as it did before. */
+  async #unplace(worker: WorkerItem, why: string): Promise<void> {
+    const { records, clock, changed, workerLog } = this.#parts;
+    const reason = because("no-capacity", { need: why, lacks: "place" });
+    workerLog.say(worker, reason.text);
+    await this.#clear(worker, "found no room");
+    await records.insist(worker, "unplace", {
+      ...NOWHERE,
+      ...{ reason, keyId: null, placeableAt: clock.now() + PLACE_AGAIN_MS },
+    });
+    changed(worker.doc.owner);
+  }
+
+  async #runs({ started, keyed, env }: Booted, endpoint: Item<KeptEndpoint>): Promise<void> {
+    const { workerLog, desk } = this.#parts;
+    if (started) {
+      workerLog.follow(started);
+      if (endpoint.doc.type === "LOAD_BALANCER")
+        this.#rotation.join({ endpoint: endpoint.id, worker: started.id, env });
+    } else if (!(await this.#find(keyed.id))) await this.#clear(keyed, "was not wanted any more");
+    // A quick one has asked before its start was on record.
+    if (desk.activeAt(callOf(keyed).worker) !== undefined) await this.answered(keyed.id);
+  }
+
+  async waits(worker: WorkerItem, why: string): Promise<void> {
+    const reason = saying("driver-waits", why);
+    if (isSameReason(reason, worker.doc.reason)) return;
+    this.#parts.workerLog.say(worker, reason.text);
+    await this.#parts.records.update(worker, { reason });
+  }
+
+  async adopt(worker: WorkerItem, { startedAt, devices }: Instance): Promise<void> {
+    const { records, desk } = this.#parts;
+    this.#booter.times.began(worker.id, startedAt);
+    const set = { startedAt, reason: null, ...(devices && { devices }) };
+    const started = await records.move(worker, "start", set);
+    if (started) await this.#follow(started);
+    // A quick one has asked before its start was on record.
+    if (started && desk.activeAt(callOf(worker).worker) !== undefined) await this.answered(worker.id);
+  }
+
+  async takeUp(worker: WorkerItem, { state }: Instance, isRecovery: boolean): Promise<void> {
+    await this.#follow(await this.#freezer.learn(worker, state, isRecovery));
+  }
+
+  /** One that a process before this one started: its lines are read and, where requests go to it, its health is asked for. */
+  async #follow(worker: WorkerItem): Promise<void> {
+    this.#parts.workerLog.follow(worker);
+    const isAsked = worker.doc.state === "STARTING" || worker.doc.state === "READY";
+    if (isAsked && !this.#rotation.has(worker.id)) await this.#join(worker);
+  }
+
+  /** Where requests go to its endpoint's workers, it gets some as soon as it is well. */
+  async #join(worker: WorkerItem): Promise<void> {
+    const { endpoint: endpointOf, reveal } = this.#parts;
+    const endpoint = await endpointOf(worker.doc.owner);
+    if (endpoint?.doc.type !== "LOAD_BALANCER") return;
+    const env = await resolveEnv(endpoint.account, endpoint.doc.env, reveal);
+    this.#rotation.join({ endpoint: endpoint.id, worker: worker.id, env, wasReady: worker.doc.state === "READY" });
+  }
+
+  async #lookAt(id: string): Promise<void> {
+    const worker = await this.#find(id);
+    if (worker) await this.#hindrances.look(worker);
+  }
+
+  /** Whether it has anything to end, of which it gets no more. */
+  async #isBusy(worker: WorkerItem): Promise<boolean> {
+    const isAsked = this.#rotation.has(worker.id);
+    return isAsked ? this.#rotation.drain(worker.id) : this.#parts.desk.drain(callOf(worker));
+  }
+
+  async #finish(worker: WorkerItem, hasExited: boolean): Promise<void> {
+    const { workerLog } = this.#parts;
+    if (!hasExited && (await this.#isBusy(worker))) return;
+    workerLog.say(worker, `ending: ${worker.doc.reason?.text ?? "no longer needed"}`);
+    // One that does not stop its job by a word does not end by one either.
+    await this.#end(worker, { graceMs: worker.doc.hindrance?.kind === "overrun" ? DELETED_GRACE_MS : STOP_GRACE_MS });
+  }
+
+  /** Stops it, leaves nothing of it, and forgets it. */
+  async #end(worker: WorkerItem, { graceMs = STOP_GRACE_MS, orderly = false } = {}): Promise<void> {
+    const { records, changed } = this.#parts;
+    this.#ending.add(worker.id);
+    try {
+      const at = await this.#keeper.end(worker.id, graceMs);
+      await this.#clear(worker, "was ended", orderly);
+      await records.remove(worker.id, { at });
+    } finally {
+      this.#ending.delete(worker.id);
+    }
+    if (!(await this.#parts.endpoint(worker.doc.owner))) await this.#parts.workerLog.remove(worker);
+    changed(worker.doc.owner);
+  }
+
+  /** Nothing of it runs or counts any more: its program, its hold on jobs, its key. */
+  async #clear(worker: WorkerItem, how: string, orderly = false): Promise<void> {
+    const { compute, desk, keys, workerLog } = this.#parts;
+    this.#rotation.leave(worker.id, how);
+    await compute.remove(worker.id);
+    await workerLog.ended(worker);
+    await desk.ended(callOf(worker), how, orderly);
+    const { keyId } = (await this.#find(worker.id))?.doc ?? worker.doc;
+    if (keyId !== null) await keys.revoke(keyId);
+    this.forget(worker.id);
+  }
+
+  forget(id: string): void {
+    this.#keeper.forget(id);
+    this.#parts.starter.giveUp(id);
+    this.#givenUp.delete(id);
+    for (const known of [this.#booter.times, this.#freezer, this.#patience]) known.forget(id);
+  }
+
+  async removed({ id, owner }: Instance): Promise<void> {
+    await this.#parts.desk.ended({ endpoint: owner, worker: holderName(owner, id) });
+  }
+
+  /** Its place was taken from it: another one is started where there is room. */
+  async #lost(worker: WorkerItem, exit: Exit): Promise<void> {
+    this.#parts.workerLog.say(worker, `ended: ${exit.reason ?? "its place was taken from it"}`);
+    await this.#clear(worker, exitText(exit));
+    await this.#parts.records.remove(worker.id, { at: exit.at });
+    this.#parts.changed(worker.doc.owner);
+  }
+
+  /** With its machine, or before this process began. That says nothing about its release. */
+  async vanished(worker: WorkerItem, lastSeenAt = 0): Promise<void> {
+    this.#parts.workerLog.say(worker, "ended while the server was away");
+    await this.#clear(worker, "vanished");
+    await this.#parts.records.remove(worker.id, { at: lastSeenAt });
+    this.#parts.changed(worker.doc.owner);
+  }
+
+  /** Requests that wait for its answer are told at once, and how it ended. */
+  exited({ id, exit }: Instance): void {
+    this.#rotation.leave(id, exit ? exitText(exit) : "ended");
+  }
+
+  async own(): Promise<Map<string, WorkerItem>> {
+    const own = this.#keeper.isHeld ? await this.#parts.records.ofMachine(this.#parts.machine) : [];
+    return new Map(own.map((worker) => [worker.id, worker]));
+  }
+
+  async #find(id: string): Promise<WorkerItem | undefined> {
+    return (await this.own()).get(id);
+  }
+}

@@ -1,0 +1,86 @@
+/** Looks whether workers of one machine that run can take work, and puts on record what keeps them from it. */
+import { STOP_GRACE_MS } from "../../../jobs/sessions.ts";
+import { SILENT_AFTER_MS } from "../../../jobs/silence.ts";
+import type { WorkerDesk } from "../../../jobs/worker-desk.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { because, isSameReason, type Reason } from "../../../kernel/reason.ts";
+import { atLostJob, hindranceOf, silence } from "../hindrance.ts";
+import type { Hindrance } from "../model.ts";
+import type { WorkerItem, WorkerRecords } from "../records.ts";
+import { callOf } from "./call.ts";
+import type { Ailment, Rotation } from "./rotation.ts";
+
+export interface HindranceParts {
+  desk: WorkerDesk;
+  rotation: Rotation;
+  records: WorkerRecords;
+  clock: Clock;
+  /** Something happened to a worker of this endpoint: it may need another. */
+  changed: (endpoint: string) => void;
+}
+
+/** A load-balanced worker that is not well again by then is replaced. */
+const REPLACED_AFTER_MS = 30_000;
+
+export class Hindrances {
+  readonly #parts: HindranceParts;
+
+  constructor(parts: HindranceParts) {
+    this.#parts = parts;
+  }
+
+  /** `silentMs` is how long nothing was heard of the worker. True when it was drained, since it is hindered for good. */
+  async look(worker: WorkerItem, silentMs = 0): Promise<boolean> {
+    if (worker.doc.state !== "READY") return false;
+    if (!this.#parts.rotation.has(worker.id)) return this.#lookAtJobs(worker, silentMs);
+    await this.#lookAtHealth(worker);
+    return false;
+  }
+
+  /** Why a load-balanced worker is given up. One that has requests may be too busy to answer, and is judged when it has none. */
+  overdue(worker: string): Reason | undefined {
+    const { rotation, clock } = this.#parts;
+    const ailment = rotation.ailmentOf(worker);
+    if (!ailment || ailment.isOnItsWay || rotation.isBusy(worker)) return undefined;
+    const isOverdue = clock.monotonic() - ailment.sinceMs >= REPLACED_AFTER_MS;
+    return isOverdue ? because("unhealthy", { check: ailment.reason, seconds: REPLACED_AFTER_MS / 1000 }) : undefined;
+  }
+
+  async #lookAtHealth(worker: WorkerItem): Promise<void> {
+    const ailment = this.#parts.rotation.ailmentOf(worker.id);
+    if (ailment !== undefined) await this.#note(worker, ailment ? this.#ofHealth(ailment) : undefined);
+  }
+
+  #ofHealth({ sinceMs, reason: check, isOnItsWay }: Ailment): Hindrance {
+    const since = this.#parts.clock.now() - (this.#parts.clock.monotonic() - sinceMs);
+    return isOnItsWay
+      ? { kind: "rising", since, reason: because("getting-ready", { check }) }
+      : { kind: "unhealthy", since, reason: because("unhealthy", { check }) };
+  }
+
+  async #lookAtJobs(worker: WorkerItem, silentMs: number): Promise<boolean> {
+    const { desk, clock } = this.#parts;
+    const now = clock.now();
+    const isSilent = silentMs >= SILENT_AFTER_MS;
+    // What a silent one is at nobody knows: its job may have gone to others for the silence alone.
+    const overrun = isSilent ? undefined : await desk.overruns.find(callOf(worker));
+    const atJob = overrun && atLostJob(overrun, now);
+    if (overrun && overrun.forMs >= STOP_GRACE_MS)
+      return this.#drain(worker, because("at-lost-job", { job: overrun.job, seconds: STOP_GRACE_MS / 1000 }));
+    await this.#note(worker, isSilent ? silence(silentMs, now) : atJob);
+    return false;
+  }
+
+  /** A handler that cannot be stopped from within: nothing but a fresh worker helps. */
+  async #drain(worker: WorkerItem, reason: Reason): Promise<boolean> {
+    return (await this.#parts.records.move(worker, "drain", { reason })) !== undefined;
+  }
+
+  async #note(worker: WorkerItem, now: Hindrance | undefined): Promise<void> {
+    const before = hindranceOf(worker);
+    if (before?.kind === now?.kind && isSameReason(before?.reason, now?.reason)) return;
+    // What a process before this one saw of the same kind has lasted since then.
+    const hindrance = now && before?.kind === now.kind ? { ...now, since: before.since } : (now ?? null);
+    if (await this.#parts.records.update(worker, { hindrance })) this.#parts.changed(worker.doc.owner);
+  }
+}

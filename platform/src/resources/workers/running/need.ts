@@ -1,0 +1,37 @@
+/** What a worker of an endpoint needs of a machine, from the endpoint's compute and the catalog. */
+import { gpuShare } from "../../../catalog/compute.ts";
+import type { Need, Terms } from "../../../machines/need.ts";
+import { isHostImage } from "../../../ports/compute/by-image.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+
+const MB_PER_GB = 1024;
+/** For a type that the catalog gave up: what a small GPU machine has. */
+const SOME_SHARE = { vcpu: 8, memoryGb: 32 };
+
+type Needy = Pick<KeptEndpoint, "cpu" | "gpu" | "disk" | "image" | "dataCenterIds">;
+
+/** For a worker with a volume, what it needs for that of each data center, in the order in which they are named; else the one thing it needs. */
+export function needsOf(endpoint: Needy & Pick<KeptEndpoint, "volumePlaces">): [Need, ...Need[]] {
+  const need = needOf(endpoint);
+  const [first, ...more] = (endpoint.volumePlaces ?? []).map(({ dataCenter, machine }) => ({
+    ...need,
+    dataCenters: [dataCenter],
+    ...(machine === null ? { volumes: "shared" as const } : { volumes: "any" as const, machine }),
+  }));
+  return first ? [first, ...more] : [need];
+}
+
+/** Workers come and go, and their disks are promised more often than they are there, as seats are. */
+export function needOf({ cpu = [], gpu, disk, image, dataCenterIds }: Needy): Need {
+  const terms: Terms = { diskGb: disk, runs: isHostImage(image) ? "host" : "container", dataCenters: dataCenterIds };
+  if (!gpu) {
+    const flavors = cpu.map(({ id, vcpuCount, memory }) => ({ id, vcpu: vcpuCount, memoryMb: memory * MB_PER_GB }));
+    return { ...terms, kind: "cpu", flavors };
+  }
+  const types = gpu.types.map((type) => {
+    const { vcpu, memoryGb } = gpuShare(type) ?? SOME_SHARE;
+    return { type, vcpu, memoryMb: memoryGb * MB_PER_GB };
+  });
+  const cuda = { atLeast: gpu.minCudaVersion, oneOf: gpu.allowedCudaVersions };
+  return { ...terms, cuda, kind: "gpu", count: gpu.count, types };
+}

@@ -1,0 +1,110 @@
+/** Several servers on one store and queue, each with a machine of its own: one plans, each keeps its own workers. */
+import { expect, test } from "vitest";
+import { type FleetOptions, type FleetWorld, setupFleet } from "../../../../tests/fleet-world.ts";
+import { workerUrlsOfNodes } from "../../../machines/nodes.ts";
+import { MemorySignals } from "../../../ports/signals/memory-signals.ts";
+
+/** Two servers that hear each other at once, as if nothing were ever lost, and still look for themselves. */
+async function twoNodes(endpoint: FleetOptions["endpoint"]) {
+  const signals = Object.defineProperty(new MemorySignals(), "reliable", { value: false });
+  const small = { capacity: { vcpu: 4 } };
+  const first = await setupFleet({ signals, endpoint, machine: { ...small, name: "first" } });
+  const second = await setupFleet({
+    signals,
+    store: first.store,
+    found: first,
+    endpoint: first.endpoint,
+    machine: { ...small, name: "second" },
+  });
+  await first.pass(1);
+  await second.settle();
+  return {
+    first,
+    second,
+    async pass(seconds: number) {
+      for (let s = 0; s < seconds; s++) {
+        await first.pass(1);
+        await second.settle();
+      }
+    },
+    async [Symbol.asyncDispose]() {
+      await first[Symbol.asyncDispose]();
+      await second[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const busyAll = async (...nodes: FleetWorld[]) => {
+  for (const node of nodes) for (const worker of node.running()) await worker.ping();
+};
+
+test("workers are spread over the machines, and never more than max in all", async () => {
+  await using nodes = await twoNodes({ workers: { min: 3, max: 3 } });
+  await nodes.pass(3);
+  expect([nodes.first.running().length, nodes.second.running().length].toSorted()).toEqual([1, 2]);
+  await busyAll(nodes.first, nodes.second);
+  await nodes.pass(10);
+  expect(nodes.first.started.length + nodes.second.started.length).toBe(3);
+});
+
+test("a job that comes to the node that does not plan starts a worker all the same", async () => {
+  await using nodes = await twoNodes({});
+  const job = await nodes.second.submit();
+  await nodes.pass(1);
+  const [worker] = [...nodes.first.running(), ...nodes.second.running()];
+  expect((await worker!.take())?.id).toBe(job);
+});
+
+test("what another node's worker is doing is known: it ends when it is idle there", async () => {
+  await using nodes = await twoNodes({
+    workers: { max: 4, idleTimeout: 2 },
+    scaling: { type: "QUEUE_DELAY", queueDelay: 1 },
+  });
+  const jobs = [];
+  for (let i = 0; i < 4; i++) jobs.push(await nodes.first.submit());
+  await nodes.pass(3);
+  expect([nodes.first.running().length, nodes.second.running().length]).toEqual([2, 2]);
+  for (const worker of [...nodes.first.running(), ...nodes.second.running()]) {
+    const job = await worker.take();
+    await worker.done(job!.id);
+  }
+  await nodes.pass(12);
+  expect([nodes.first.running(), nodes.second.running()]).toEqual([[], []]);
+});
+
+test("when the planning node is gone another one plans, and the lost machine's workers are replaced", async () => {
+  const nodes = await twoNodes({ workers: { min: 2, max: 2 } });
+  await nodes.pass(2);
+  await nodes.first.abandon();
+  await using second = nodes.second;
+  for (let s = 0; s < 60; s++) {
+    await second.pass(1);
+    if (s % 10 === 0) await busyAll(second);
+  }
+  expect(second.running()).toHaveLength(2);
+  expect((await second.records()).map(({ machine }) => machine)).toEqual(["second", "second"]);
+});
+
+test("a job that comes to any node thaws the frozen worker of another one's machine", async () => {
+  await using nodes = await twoNodes({ flashboot: "FLASHBOOT", workers: { idleTimeout: 2 } });
+  const first = await nodes.second.submit();
+  await nodes.pass(2);
+  const of = (node: FleetWorld) => node.running().map((worker) => ({ node, worker }));
+  const { node, worker } = [...of(nodes.first), ...of(nodes.second)][0]!;
+  await worker.done((await worker.take())!.id);
+  await nodes.pass(12);
+  expect([worker.instance.view().state, (await node.status(first)).status]).toEqual(["frozen", "COMPLETED"]);
+  const other = node === nodes.first ? nodes.second : nodes.first;
+  const job = await other.submit();
+  await nodes.pass(2);
+  expect(worker.instance.view().state).toBe("running");
+  expect((await worker.take())?.id).toBe(job);
+});
+
+test("whoever is no node learns where workers reach those that were heard of lately", async () => {
+  await using nodes = await twoNodes({});
+  const { store, clock } = nodes.first;
+  const now = clock.now();
+  expect((await workerUrlsOfNodes(store, now)).toSorted()).toEqual([nodes.first.url, nodes.second.url].toSorted());
+  expect(await workerUrlsOfNodes(store, now + 60_000)).toEqual([]);
+});

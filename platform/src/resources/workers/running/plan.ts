@@ -1,0 +1,357 @@
+/** The plan for one endpoint: from what is known of its jobs and workers to the steps that bring both together. */
+
+import { because, isSameReason, type Reason, reworded, saying } from "../../../kernel/reason.ts";
+import type { Place } from "../../../machines/place.ts";
+import type { Room } from "../../../machines/room.ts";
+import type { SilentSince } from "../../../machines/silences.ts";
+import type { Item } from "../../../ports/store/collection.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+import { hindranceFrom } from "../hindrance.ts";
+import type { KeptWorker, WorkerState } from "../model.ts";
+import { brakeOf, FAILURES_THAT_COUNT, type Failure, FORGIVEN_AFTER_MS, isProven } from "./brake.ts";
+import { needsOf } from "./need.ts";
+import {
+  type Headcount,
+  idleTimeoutOf,
+  idleTooLong,
+  type ScalingPolicy,
+  unattendedJobs,
+  type Workload,
+  wantedWorkers,
+} from "./scaler.ts";
+import type { AccountShare } from "./share.ts";
+import type { Shelf } from "./shelf.ts";
+
+export type WorkerItem = Item<KeptWorker>;
+
+export interface Facts {
+  endpoint: KeptEndpoint;
+  workers: readonly WorkerItem[];
+  workload: Workload;
+  /** Jobs of each worker that was heard of lately. Workers started by hand are among them, and have no record. */
+  jobsOf: ReadonlyMap<string, number>;
+  /** Since when a worker without a job has had none. */
+  idleSince: (worker: string) => number | undefined;
+  /** What is free; places that the plan takes are no longer free for the next endpoint. */
+  room: Room;
+  /** What the endpoint's account may still have. */
+  share: AccountShare;
+  /** Why nothing is started for the endpoint, whatever is free: its account or its key has spent what it may. */
+  unpaid?: Reason | undefined;
+  /** Frozen workers, of all endpoints; those that the plan thaws or ends are no longer among them. */
+  shelf: Shelf;
+  /** Frozen workers that requests insist on. */
+  called: readonly string[];
+  /** Machines that are there, be they silent for now. */
+  isThere: (machine: string) => boolean;
+  silentSince: SilentSince;
+  /** Machines that nothing may stay on. */
+  isDraining: (machine: string) => boolean;
+  now: number;
+}
+
+/** Every step is a write to the records; what must be done on a machine is done there, by the keeper that reads them. */
+export type Step =
+  | { do: "add"; place: Place }
+  | { do: "want"; reason: Reason }
+  | { do: "place"; worker: WorkerItem; place: Place }
+  | { do: "explain"; worker: WorkerItem; reason: Reason }
+  | { do: "freeze"; worker: WorkerItem; reason: Reason }
+  | { do: "thaw"; worker: WorkerItem }
+  | { do: "drain"; worker: WorkerItem; reason: Reason }
+  /** Its machine is gone, and with it all that was there. */
+  | { do: "lose"; worker: WorkerItem; reason: Reason }
+  /** The record of a worker that never began, or of a failure that no longer matters. */
+  | { do: "forget"; worker: WorkerItem };
+
+const STARTING: readonly WorkerState[] = ["WANTED", "PLACED", "STARTING"];
+const AWAKE: readonly WorkerState[] = ["PLACED", "STARTING", "READY"];
+const RUNNING: readonly WorkerState[] = ["PLACED", "STARTING", "READY", "FROZEN"];
+
+export function plan(facts: Facts): Step[] {
+  const { endpoint, workers } = facts;
+  const lost = lostSteps(facts);
+  const gone = new Set(lost.map(({ worker }) => worker));
+  const there = workers.filter((worker) => !gone.has(worker));
+  const leaving = there.filter((worker) => mustLeave(facts, worker));
+  const staying = there.filter((worker) => !leaving.includes(worker));
+  const stale = staying.filter(({ doc }) => doc.release !== endpoint.release);
+  const current = staying.filter(({ doc }) => doc.release === endpoint.release);
+  const forgotten = failuresToForget(facts, current);
+  return [
+    ...lost,
+    ...leaving.flatMap((worker) =>
+      endStep(facts, worker, because("machine-drained", { machine: worker.doc.machine! })),
+    ),
+    ...stale.flatMap((worker) => endStep(facts, worker, because("new-release", { release: endpoint.release }))),
+    ...forgotten.map((worker): Step => ({ do: "forget", worker })),
+    ...scaleSteps(
+      facts,
+      current.filter((worker) => !forgotten.includes(worker)),
+      there,
+    ),
+  ];
+}
+
+/** It runs on a machine that is being drained: another takes its place elsewhere. */
+const mustLeave = ({ isDraining }: Facts, { doc }: WorkerItem): boolean =>
+  doc.machine !== null && RUNNING.includes(doc.state) && isDraining(doc.machine);
+
+/** Workers of a machine that is gone: the sweeper notices their jobs by their silence, their records would stay for ever. */
+function lostSteps({ workers, isThere }: Facts): Extract<Step, { do: "lose" }>[] {
+  return workers
+    .filter(({ doc }) => doc.machine !== null && !isThere(doc.machine))
+    .filter(({ doc }) => doc.state !== "FAILED")
+    .map((worker) => ({ do: "lose", worker, reason: because("machine-gone", { machine: worker.doc.machine! }) }));
+}
+
+/** One that runs is drained, one that never began is forgotten, and so is a failure that says nothing of what is now. */
+function endStep({ shelf }: Facts, worker: WorkerItem, reason: Reason): Step[] {
+  shelf.take(worker);
+  if (RUNNING.includes(worker.doc.state)) return [{ do: "drain", worker, reason }];
+  return worker.doc.state === "DRAINING" ? [] : [{ do: "forget", worker }];
+}
+
+/** A healthy worker clears the past, and so does time; otherwise only as many failures are kept as make a difference. */
+function failuresToForget(facts: Facts, current: readonly WorkerItem[]): WorkerItem[] {
+  const { endpoint, now } = facts;
+  const failed = current
+    .filter(({ doc }) => doc.state === "FAILED")
+    .sort((a, b) => (b.doc.failedAt ?? 0) - (a.doc.failedAt ?? 0));
+  const healthy = current.some((worker) => {
+    const { state, readyAt } = worker.doc;
+    return (
+      state === "READY" && readyAt !== null && !isHindered(worker, facts) && isProven(endpoint.type, now - readyAt)
+    );
+  });
+  const isOver = ({ doc }: WorkerItem) => now - (doc.failedAt ?? 0) >= FORGIVEN_AFTER_MS;
+  return healthy ? failed : failed.filter((worker, i) => i >= FAILURES_THAT_COUNT || isOver(worker));
+}
+
+export function failuresOf(workers: readonly WorkerItem[]): Failure[] {
+  return workers.flatMap(({ doc }) =>
+    doc.state === "FAILED" ? [{ at: doc.failedAt ?? 0, reason: doc.reason ?? saying("boot-failed", "failed") }] : [],
+  );
+}
+
+function scaleSteps(facts: Facts, current: readonly WorkerItem[], all: readonly WorkerItem[]): Step[] {
+  const { workload, now } = facts;
+  const byHand = startedByHand(facts);
+  const policy = policyOf(facts.endpoint, byHand.length);
+  const headcount = headcountOf(facts, current, byHand);
+  const have = headcount.starting + headcount.ready;
+  const wanted = wantedWorkers(policy, workload, headcount, now);
+  const thaws = thawSteps(facts, current, all, { policy, headcount, wanted });
+  const more = [...thaws, ...letGoSteps(facts, current, policy.max - have - thaws.length)];
+  const missing = wanted - have - thaws.length;
+  const surplus = have + current.filter((worker) => isHindered(worker, facts)).length - policy.max;
+  if (surplus > 0) return [...more, ...surplusSteps(facts, current, surplus)];
+  if (missing > 0)
+    return [...more, ...placeSteps(facts, current), ...startSteps(facts, current, all, missing, thaws.length)];
+  const needless = workload.waiting === 0 ? current.filter(({ doc }) => doc.state === "WANTED") : [];
+  const dropped = needless.slice(0, Math.max(0, have - policy.min));
+  const stillWanted = current.filter((worker) => !dropped.includes(worker));
+  const idle = idleOf(facts, current);
+  const tooLong = new Set(idleTooLong(idle, have - dropped.length, policy, workload, now));
+  return [
+    ...more,
+    ...dropped.map((worker): Step => ({ do: "forget", worker })),
+    ...placeSteps(facts, stillWanted),
+    ...current
+      .filter(({ id }) => tooLong.has(id))
+      .map((worker) => restStep(facts, worker, policy.idleTimeoutMs / 1000)),
+  ];
+}
+
+/** A thaw costs next to nothing: it comes before a start, and for jobs that have not waited for long. The one frozen last is first. */
+function thawSteps(
+  facts: Facts,
+  current: readonly WorkerItem[],
+  all: readonly WorkerItem[],
+  { policy, headcount, wanted }: { policy: ScalingPolicy; headcount: Headcount; wanted: number },
+): Step[] {
+  const { endpoint, workload, shelf, called, share } = facts;
+  if (facts.unpaid !== undefined) return [];
+  const frozen = frozenOf(facts, current).reverse();
+  const first = frozen.filter(({ id }) => called.includes(id));
+  // Those that wait for room are not on their way, and not needed when a frozen one can take their place.
+  const unplaced = current.filter(({ doc }) => doc.state === "WANTED").length;
+  const coming = { ...headcount, starting: headcount.starting - unplaced };
+  const needed = Math.max(wanted - coming.starting - coming.ready, unattendedJobs(policy, workload, coming));
+  const count = Math.min(Math.max(needed, first.length), endpoint.workers.max - (livingOf(facts, all) - unplaced));
+  const order = [...first, ...frozen.filter((worker) => !first.includes(worker))];
+  return order.slice(0, Math.max(0, count)).flatMap((worker): Step[] => {
+    if (share.refusal(worker.doc) !== undefined) return [];
+    shelf.take(worker);
+    share.take(worker.doc);
+    return [{ do: "thaw", worker }];
+  });
+}
+
+/** Frozen workers whose time is over, and those that could not be thawed beside the others, the longest frozen first. */
+function letGoSteps(facts: Facts, current: readonly WorkerItem[], most: number): Step[] {
+  const { shelf, now, endpoint } = facts;
+  const frozen = frozenOf(facts, current);
+  if (endpoint.flashboot === "OFF") return frozen.flatMap((worker) => endStep(facts, worker, because("flashboot-off")));
+  const over = frozen.filter((worker) => shelf.isOver(worker, now));
+  const left = frozen.filter((worker) => !over.includes(worker));
+  const tooMany = left.slice(0, Math.max(0, left.length - Math.max(0, most)));
+  return [
+    ...over.flatMap((worker) => endStep(facts, worker, because("frozen-too-long"))),
+    ...tooMany.flatMap((worker) => endStep(facts, worker, because("too-many-workers"))),
+  ];
+}
+
+/** The longest frozen first. */
+function frozenOf({ shelf }: Facts, workers: readonly WorkerItem[]): WorkerItem[] {
+  return workers.filter((worker) => shelf.has(worker)).sort((a, b) => (a.doc.frozenAt ?? 0) - (b.doc.frozenAt ?? 0));
+}
+
+/** What becomes of a worker that has nothing to do. */
+function restStep({ endpoint, shelf }: Facts, worker: WorkerItem, seconds: number): Step {
+  const reason = because("idle", { seconds });
+  if (endpoint.flashboot === "OFF") return { do: "drain", worker, reason };
+  const refused = shelf.put(worker);
+  if (!refused) return { do: "freeze", worker, reason };
+  const unfrozen = reworded(refused.reason, (text) => `not frozen: ${text}`);
+  return { do: "drain", worker, reason: because("idle", { seconds }, unfrozen) };
+}
+
+/** Workers that somebody started by hand do their part of the workload, and take no place from those that are started here. */
+function policyOf({ type, workers, scaling }: KeptEndpoint, byHand: number): ScalingPolicy {
+  const { min, max, idleTimeout } = workers;
+  return { min, max: max + byHand, scaling, idleTimeoutMs: idleTimeoutOf(idleTimeout, scaling, type) };
+}
+
+function startedByHand({ workers, jobsOf }: Facts): number[] {
+  const known = new Set(workers.map(({ id }) => id));
+  return [...jobsOf].filter(([id]) => !known.has(id)).map(([, jobs]) => jobs);
+}
+
+/** A worker that stops a job which was taken from it asks for the next within this time: the public worker package does so after a second. */
+const STOPPING_MS = 2000;
+
+/** It runs, and cannot take what waits: nobody counts on it. */
+function isHindered(worker: WorkerItem, { now, silentSince }: Facts): boolean {
+  const hindrance = AWAKE.includes(worker.doc.state) ? hindranceFrom(worker, silentSince) : undefined;
+  if (!hindrance) return false;
+  return hindrance.kind !== "overrun" || now - hindrance.since >= STOPPING_MS;
+}
+
+function headcountOf(facts: Facts, current: readonly WorkerItem[], byHand: readonly number[]): Headcount {
+  const { jobsOf } = facts;
+  const free = current.filter((worker) => !isHindered(worker, facts));
+  const starting = free.filter(({ doc }) => STARTING.includes(doc.state)).length;
+  const ready = free.filter(({ doc }) => doc.state === "READY");
+  const jobs = [...ready.map(({ id }) => jobsOf.get(id) ?? 0), ...byHand];
+  return { starting, ready: jobs.length, idle: jobs.filter((count) => count === 0).length };
+}
+
+function idleOf(facts: Facts, current: readonly WorkerItem[]) {
+  return current.flatMap((worker) => {
+    const { id, doc } = worker;
+    const since = doc.state === "READY" && !isHindered(worker, facts) ? facts.idleSince(id) : undefined;
+    // One that has just been warmed up has not been idle since its first ask.
+    return since === undefined ? [] : [{ id, since: Math.max(since, doc.warmUp?.ended?.at ?? since) }];
+  });
+}
+
+/** Those that lose least come first: hindered, not yet begun, then idle, then the busy ones, after their jobs. */
+function surplusSteps(facts: Facts, current: readonly WorkerItem[], count: number): Step[] {
+  const { jobsOf } = facts;
+  const order: WorkerState[] = ["WANTED", "PLACED", "STARTING", "READY"];
+  const cost = (worker: WorkerItem) =>
+    isHindered(worker, facts) ? -1 : order.indexOf(worker.doc.state) + (jobsOf.get(worker.id) ?? 0);
+  return current
+    .filter(({ doc }) => order.includes(doc.state))
+    .sort((a, b) => cost(a) - cost(b))
+    .slice(0, count)
+    .flatMap((worker) => endStep(facts, worker, because("too-many-workers")));
+}
+
+/** Workers that wait for room get it, or the reason of now. */
+function placeSteps(facts: Facts, current: readonly WorkerItem[]): Step[] {
+  return current
+    .filter(({ doc }) => doc.state === "WANTED" && (doc.placeableAt ?? 0) <= facts.now)
+    .flatMap((worker): Step[] => {
+      const found = findPlace(facts);
+      if (found.place) return [{ do: "place", worker, place: found.place }];
+      const explain: Step[] = isSameReason(found.reason, worker.doc.reason)
+        ? []
+        : [{ do: "explain", worker, reason: found.reason }];
+      return [...found.ends, ...explain];
+    });
+}
+
+/** `max` holds for all that run, those included that only end their last job. After failures one at a time, when the brake lets go. */
+function startSteps(
+  facts: Facts,
+  current: readonly WorkerItem[],
+  all: readonly WorkerItem[],
+  more: number,
+  thawed: number,
+): Step[] {
+  const { endpoint, now, share } = facts;
+  const brake = brakeOf(failuresOf(current));
+  const starting = current.filter(({ doc }) => STARTING.includes(doc.state)).length;
+  const allowed = brake === undefined ? more : brake.until > now ? 0 : 1 - starting;
+  const count = Math.min(more, allowed, endpoint.workers.max - livingOf(facts, all) - thawed);
+  const steps: Step[] = [];
+  let wanted = current.filter(({ doc }) => doc.state === "WANTED").length;
+  for (let n = 0; n < count; n++) {
+    // Of those that cannot be, one is enough to say why.
+    if (wanted > 0 && (!share.hasLine || facts.unpaid !== undefined)) break;
+    const found = findPlace(facts);
+    if (found.place) steps.push({ do: "add", place: found.place });
+    else steps.push(...found.ends, { do: "want", reason: found.reason });
+    if (found.place) continue;
+    share.standInLine();
+    wanted++;
+  }
+  return steps;
+}
+
+/** Those that run or will. Frozen ones stand beside, but for those of an older release, which are about to end. */
+function livingOf({ endpoint }: Facts, all: readonly WorkerItem[]): number {
+  const isLiving = ({ state, release }: KeptWorker) =>
+    state !== "FAILED" && (state !== "FROZEN" || release !== endpoint.release);
+  return all.filter(({ doc }) => isLiving(doc)).length;
+}
+
+/** A place, or why there is none yet: frozen workers give way to those that are needed. */
+function findPlace({
+  endpoint,
+  room,
+  share,
+  shelf,
+  unpaid,
+}: Facts): { place: Place } | { place?: undefined; reason: Reason; ends: Step[] } {
+  if (unpaid !== undefined) return { reason: unpaid, ends: [] };
+  const needs = needsOf(endpoint);
+  const [need] = needs;
+  // Before room is made for it: what the account cannot have needs none.
+  const beyond = share.refusal({ gpuCount: need.kind === "gpu" ? need.count : 0, vcpu: 0 });
+  if (beyond !== undefined) return { reason: beyond, ends: [] };
+  const place = room.takeFirst(needs);
+  if (!("reason" in place)) {
+    const tooMuch = share.refusal(place);
+    if (tooMuch === undefined) {
+      share.take(place);
+      return { place };
+    }
+    room.release(place);
+    return { reason: tooMuch, ends: [] };
+  }
+  const evicted = firstOf(needs, (one) => shelf.makeRoom(one));
+  if (!evicted) return { reason: place.reason, ends: [] };
+  const ends = evicted.map((worker): Step => ({ do: "drain", worker, reason: because("gives-room") }));
+  return { reason: because("making-room"), ends };
+}
+
+function firstOf<T, U>(all: readonly T[], find: (one: T) => U | undefined): U | undefined {
+  for (const one of all) {
+    const found = find(one);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}

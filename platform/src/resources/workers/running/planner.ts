@@ -1,0 +1,360 @@
+/** The planner gathers what is known of endpoints that need workers, plans for each, and writes the plan into the records. */
+
+import type { Balancer } from "../../../balancing/balancer.ts";
+import { workerOf } from "../../../jobs/holder.ts";
+import { isSilent } from "../../../jobs/silence.ts";
+import { eachOf } from "../../../kernel/bounded.ts";
+import type { Clock } from "../../../kernel/clock.ts";
+import { resourceId } from "../../../kernel/ids.ts";
+import type { Random } from "../../../kernel/random.ts";
+import { because, type Reason } from "../../../kernel/reason.ts";
+import { heldBy } from "../../../machines/held.ts";
+import type { Counted } from "../../../machines/instance-records.ts";
+import { type InstanceItem, NOWHERE, type Placing, placeOf } from "../../../machines/instances.ts";
+import type { Roll } from "../../../machines/machines.ts";
+import type { Need } from "../../../machines/need.ts";
+import type { Machine, Place } from "../../../machines/place.ts";
+import { Room } from "../../../machines/room.ts";
+import type { SilentSince } from "../../../machines/silences.ts";
+import type { Demand, HolderState, Queue } from "../../../ports/queue/queue.ts";
+import type { Item } from "../../../ports/store/collection.ts";
+import type { QuotaBook } from "../../account/quotas.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+import { volumeIn } from "../../endpoints/volumes.ts";
+import type { WorkerKeys } from "../../endpoints/worker-keys.ts";
+import type { SpendBook } from "../../spending/service.ts";
+import { type KeptWorker, workerLifecycle } from "../model.ts";
+import type { WorkerRecords } from "../records.ts";
+import { needOf } from "./need.ts";
+import { type Facts, plan, type Step, type WorkerItem } from "./plan.ts";
+import { AccountShare } from "./share.ts";
+import { Shelf, type ShelfLimits } from "./shelf.ts";
+
+export interface PlannerParts {
+  queue: Queue;
+  balancer: Balancer;
+  records: WorkerRecords;
+  keys: WorkerKeys;
+  clock: Clock;
+  random: Random;
+  roll: () => Promise<Roll>;
+  /** When a machine that is gone was last heard of, by its own clock. */
+  lastSeen: (machine: string) => Promise<number | undefined>;
+  /** When a worker last took or ended a job, as far as this node knows. */
+  activeAt: (endpoint: string, worker: string) => number | undefined;
+  /** A record was written that its machine must act on. */
+  act: (worker: WorkerItem) => void;
+  /** Thaws a worker before that is on record; false for one of another node's machine. */
+  thawHere: (worker: WorkerItem) => Promise<boolean>;
+  frozen: FrozenLimits;
+  /** Why no worker can be put on record; undefined when nothing is in the way. */
+  refusal: () => Reason | undefined;
+  /** How many workers accounts may have. */
+  quotas: QuotaBook;
+  /** Whether anything may be started for them. */
+  spending: Pick<SpendBook, "refusal">;
+  /** Lets what gives way to others make room for a worker that finds none. */
+  makeRoom?: (need: Need, whom: string) => Promise<unknown>;
+}
+
+export interface FrozenLimits {
+  /** How long a worker may stay frozen. */
+  forMs: number;
+  /** What the frozen workers of a machine may hold of its memory, by what was measured; half of it by default. */
+  memoryMb?: number;
+}
+
+/** What plans are decided on. */
+export interface Survey {
+  now: number;
+  demand: ReadonlyMap<string, Demand>;
+  workers: ReadonlyMap<string, WorkerItem[]>;
+  /** Instances of every kind, since all of them need room. */
+  counted: Counted;
+  /** Jobs of each live worker, by endpoint. */
+  jobsOf: ReadonlyMap<string, ReadonlyMap<string, number>>;
+  roll: Roll;
+}
+
+/** One view of what is free, which every plan made on it takes from. */
+export interface View extends Pick<Facts, "room" | "shelf" | "isThere" | "silentSince" | "isDraining"> {
+  survey: Survey;
+  shareOf: (account: string) => Promise<AccountShare>;
+}
+
+/** Writes of plans that are under way at once. */
+const WRITES_AT_ONCE = 8;
+
+/** No endpoint gets more workers than these at once for jobs that waited too long. */
+const MOST_WAITING = 100;
+
+export class Planner {
+  readonly #parts: PlannerParts;
+  /** Workers that are to be drained, whatever the plan, and why; until that is on record. */
+  readonly #drains = new Map<string, Reason>();
+
+  constructor(parts: PlannerParts) {
+    this.#parts = parts;
+  }
+
+  async survey(holders?: readonly HolderState[]): Promise<Survey> {
+    const { queue, balancer, records, clock, roll } = this.#parts;
+    const now = clock.now();
+    const [demand, workers, counted, alive, there] = await Promise.all([
+      queue.demand(MOST_WAITING),
+      records.all(),
+      records.instances.counted(),
+      holders ?? queue.holders(undefined),
+      roll(),
+    ]);
+    const jobsOf = new Map<string, Map<string, number>>();
+    const made = new Set(workers.map(({ id }) => id));
+    for (const one of alive) {
+      const { endpoint, holder, jobs } = one;
+      // What hinders a worker of the fleet is on its record; on others nobody counts while they are silent.
+      if (isSilent(one) && !made.has(workerOf(holder))) continue;
+      const known = jobsOf.get(endpoint);
+      if (known) known.set(workerOf(holder), jobs);
+      else jobsOf.set(endpoint, new Map([[workerOf(holder), jobs]]));
+    }
+    const balanced = [...new Set([...balancer.endpoints(), ...there.demand.keys()])];
+    for (const endpoint of balanced) jobsOf.set(endpoint, balancer.requestsOf(endpoint));
+    return {
+      now,
+      demand: new Map(
+        [...demand, ...balanced.map((id) => loadOn(id, balancer, there))].map((one) => [one.endpoint, one]),
+      ),
+      workers: Map.groupBy(workers, ({ doc }) => doc.owner),
+      counted,
+      jobsOf,
+      roll: there,
+    };
+  }
+
+  begin(survey: Survey): View {
+    const all = [...survey.workers.values()].flat();
+    const room = new Room(survey.roll.machines, survey.counted.instances.flatMap(placeOf));
+    const { machines, silent } = survey.roll;
+    const heard = new Map<string | null, Machine>(machines.map((machine) => [machine.id, machine]));
+    const isThere = (machine: string) => heard.has(machine) || silent.get(machine)?.isGone === false;
+    const silentSince: SilentSince = (machine) => (machine === null ? undefined : silent.get(machine)?.since);
+    const isDraining = (machine: string) => heard.get(machine)?.isDraining === true;
+    // What stands on a silent machine, or on one that is being drained, is thawed for nobody.
+    const isUsed = ({ machine }: KeptWorker) => heard.has(machine) && !heard.get(machine)!.isDraining;
+    const frozen = all.filter(({ doc }) => doc.state === "FROZEN" && isUsed(doc));
+    const shelf = new Shelf(frozen, room, endingPlaces(survey), this.#shelfLimits(survey.roll));
+    return {
+      survey,
+      room,
+      shelf,
+      isThere,
+      silentSince,
+      isDraining,
+      shareOf: this.#shares(all, survey.counted.instances),
+    };
+  }
+
+  /** Decides for these endpoints, one after the other, and then writes for several at once. */
+  async plan(endpoints: Iterable<Item<KeptEndpoint>>, { survey, shareOf, ...places }: View): Promise<void> {
+    const plans: { endpoint: Item<KeptEndpoint>; steps: Step[] }[] = [];
+    for (const endpoint of endpoints) {
+      const share = await shareOf(endpoint.account);
+      const unpaid = await this.#parts.spending.refusal(endpoint.account, endpoint.doc.createdBy);
+      const facts = this.#factsOf(endpoint, survey, { ...places, share });
+      plans.push({ endpoint, steps: plan({ ...facts, unpaid: unpaid?.reason }) });
+    }
+    const writes = plans.flatMap(({ endpoint, steps }) => steps.map((step) => ({ endpoint, step })));
+    await eachOf(writes, WRITES_AT_ONCE, ({ endpoint, step }) => this.#carryOut(endpoint, step, survey.counted));
+    for (const { worker, reason } of places.shelf.letGoOverflow()) await this.#end(worker, reason);
+  }
+
+  /** A worker ends what it has and gets nothing more, whichever machine it is on. */
+  drain(id: string, reason: Reason): Promise<void> {
+    this.#drains.set(id, reason);
+    return this.catchUp();
+  }
+
+  /** Puts drains on record that could not be before: such a worker gets nothing and would be counted on for ever. */
+  async catchUp(): Promise<void> {
+    const { records, act } = this.#parts;
+    for (const [id, reason] of this.#drains) {
+      const worker = await records.find(id);
+      const moved = worker && (await records.insist(worker, "drain", { reason }));
+      this.#drains.delete(id);
+      if (moved) act(moved);
+    }
+  }
+
+  /** Of endpoints that are no more. */
+  async endAll(workers: readonly WorkerItem[]): Promise<void> {
+    await eachOf(workers, WRITES_AT_ONCE, (worker) => this.#end(worker, because("endpoint-deleted")));
+  }
+
+  /** What each account may still have, the same for all plans on one view. */
+  #shares(
+    workers: readonly WorkerItem[],
+    instances: readonly InstanceItem[],
+  ): (account: string) => Promise<AccountShare> {
+    const byAccount = Map.groupBy(workers, ({ account }) => account);
+    const holders = Map.groupBy(instances, ({ account }) => account);
+    const shares = new Map<string, AccountShare>();
+    return async (account) => {
+      const known = shares.get(account);
+      if (known) return known;
+      const own = (byAccount.get(account) ?? []).map(({ doc }) => doc);
+      const share = new AccountShare(await this.#parts.quotas.of(account), own, heldBy(holders.get(account) ?? []));
+      shares.set(account, share);
+      return share;
+    };
+  }
+
+  #shelfLimits({ machines }: Roll): ShelfLimits {
+    const { forMs, memoryMb } = this.#parts.frozen;
+    const memoryOf = (boxes: Machine["boxes"]) => boxes.reduce((sum, box) => sum + box.memoryMb, 0);
+    const half = new Map(machines.map(({ id, boxes }) => [id, Math.floor(memoryOf(boxes) / 2)]));
+    return { forMs, memoryMb: (machine) => memoryMb ?? half.get(machine) ?? 0 };
+  }
+
+  #factsOf(
+    { id, doc }: Item<KeptEndpoint>,
+    survey: Survey,
+    places: Pick<Facts, "room" | "share" | "shelf" | "isThere" | "silentSince" | "isDraining">,
+  ): Facts {
+    const { now, demand, workers, roll } = survey;
+    const jobsOf = survey.jobsOf.get(id) ?? new Map<string, number>();
+    return {
+      endpoint: doc,
+      workers: workers.get(id) ?? [],
+      workload: workloadOf(demand.get(id)),
+      jobsOf,
+      idleSince: (worker) =>
+        jobsOf.get(worker) === 0 ? (this.#parts.activeAt(id, worker) ?? roll.activeAt.get(worker)) : undefined,
+      ...places,
+      called: [...this.#parts.balancer.demand(id).resume, ...(roll.demand.get(id)?.resume ?? [])],
+      now,
+    };
+  }
+
+  /** A write that somebody else was faster with is left to the next plan. */
+  async #carryOut(endpoint: Item<KeptEndpoint>, step: Step, counted: Counted): Promise<void> {
+    const { records, act, clock, refusal, makeRoom } = this.#parts;
+    if ((step.do === "add" || step.do === "want") && refusal() !== undefined) return;
+    switch (step.do) {
+      case "add":
+        return this.#add(endpoint, step.place, counted);
+      case "want":
+        await this.#insert(endpoint, { state: "WANTED", ...NOWHERE, reason: step.reason }, counted);
+        if (step.reason.code === "no-capacity") await makeRoom?.(needOf(endpoint.doc), endpoint.doc.name);
+        return;
+      case "place": {
+        const moved = await records.place(step.worker, { ...step.place, ...mountsOf(endpoint, step.place) }, counted);
+        if (moved) act(moved);
+        return;
+      }
+      case "explain":
+        await records.update(step.worker, { reason: step.reason });
+        return;
+      case "freeze": {
+        const keptLast = isKeptLast(endpoint.doc);
+        const set = { frozenAt: clock.now(), reason: step.reason, keptLast };
+        const moved = await records.move(step.worker, "freeze", set);
+        if (moved) act(moved);
+        return;
+      }
+      case "thaw":
+        return this.#thaw(step.worker);
+      case "drain":
+        return this.#end(step.worker, step.reason);
+      case "lose":
+        return this.#forget(step.worker, (await this.#parts.lastSeen(step.worker.doc.machine!)) ?? 0);
+      case "forget":
+        return this.#forget(step.worker);
+    }
+  }
+
+  /** A job waits for it: where that can be, nothing is written before it goes on. */
+  async #thaw(worker: WorkerItem): Promise<void> {
+    const { records, act, thawHere } = this.#parts;
+    if (await thawHere(worker)) return;
+    const moved = await records.move(worker, "thaw", { reason: null });
+    if (moved) act(moved);
+  }
+
+  /** One that runs is drained; of another nothing but its record is there. */
+  async #end(worker: WorkerItem, reason: Reason): Promise<void> {
+    const { records, act } = this.#parts;
+    if (worker.doc.state === "DRAINING") return act(worker);
+    if (!workerLifecycle.can(worker.doc.state, "drain")) return this.#forget(worker);
+    const moved = await records.move(worker, "drain", { reason });
+    if (moved) act(moved);
+  }
+
+  async #forget({ id, doc }: WorkerItem, at?: number): Promise<void> {
+    if (doc.keyId !== null) await this.#parts.keys.revoke(doc.keyId);
+    await this.#parts.records.remove(id, { at });
+  }
+
+  /** Where somebody else took the room meanwhile, the next plan looks for another. */
+  async #add(endpoint: Item<KeptEndpoint>, place: Place, counted: Counted): Promise<void> {
+    const where = { state: "PLACED" as const, ...place, ...mountsOf(endpoint, place), reason: null };
+    const added = await this.#insert(endpoint, where, counted);
+    if (added) this.#parts.act(added);
+  }
+
+  #insert(endpoint: Item<KeptEndpoint>, where: Where, counted: Counted): Promise<WorkerItem | undefined> {
+    const { records, random, clock } = this.#parts;
+    const { image, release, flashboot, template = null, createdBy = null, disk } = endpoint.doc;
+    const keptLast = isKeptLast({ flashboot });
+    const unknown = { keyId: null, startedAt: null, readyAt: null, failedAt: null };
+    const worker = { id: resourceId(random), account: endpoint.account, createdAt: clock.now() };
+    const doc = {
+      kind: "worker" as const,
+      owner: endpoint.id,
+      release,
+      image,
+      template,
+      createdBy,
+      containerGb: disk,
+      keptLast,
+      ...where,
+      ...unknown,
+    };
+    return records.insert({ ...worker, doc }, counted);
+  }
+}
+
+/** By what the endpoint says when a worker is made, and again when it is frozen: that may have changed. */
+const isKeptLast = ({ flashboot }: Pick<KeptEndpoint, "flashboot">) => flashboot === "PRIORITY_FLASHBOOT";
+
+type Where = Placing & Pick<KeptWorker, "state" | "reason" | "volumes">;
+
+function mountsOf({ doc }: Item<KeptEndpoint>, { dataCenter }: Place): Pick<KeptWorker, "volumes"> {
+  const volume = volumeIn(doc, dataCenter);
+  return volume ? { volumes: [volume.id] } : {};
+}
+
+/** What workers have that end and have nothing left to do: in a moment it is free. */
+function endingPlaces({ workers, jobsOf }: Survey): Place[] {
+  return [...workers].flatMap(([endpoint, own]) =>
+    own.filter(({ id, doc }) => doc.state === "DRAINING" && !jobsOf.get(endpoint)?.get(id)).flatMap(placeOf),
+  );
+}
+
+/** A request to a worker counts as a job: those that wait ask for workers in the same way. */
+function loadOn(endpoint: string, balancer: Balancer, { demand }: Roll): Demand {
+  const { waiting, inFlight } = balancer.demand(endpoint);
+  const elsewhere = demand.get(endpoint) ?? { waiting: 0, inFlight: 0 };
+  return {
+    endpoint,
+    inQueue: waiting + elsewhere.waiting,
+    lowPriorityInQueue: 0,
+    inProgress: inFlight + elsewhere.inFlight,
+    waitingSince: [],
+  };
+}
+
+function workloadOf(demand: Demand | undefined) {
+  if (!demand) return { waiting: 0, lowPriorityWaiting: 0, inProgress: 0, waitingSince: [] };
+  const { inQueue, lowPriorityInQueue, inProgress, waitingSince } = demand;
+  return { waiting: inQueue - lowPriorityInQueue, lowPriorityWaiting: lowPriorityInQueue, inProgress, waitingSince };
+}

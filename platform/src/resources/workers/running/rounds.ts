@@ -1,0 +1,67 @@
+/** Plans for many endpoints a few at a time, accounts in turn: an endpoint that is woken meanwhile waits for no more than those few. */
+import type { Item } from "../../../ports/store/collection.ts";
+import type { KeptEndpoint } from "../../endpoints/model.ts";
+import { Agenda } from "./agenda.ts";
+import type { EndpointBook } from "./endpoint-book.ts";
+import type { Planner, Survey, View } from "./planner.ts";
+
+/** Endpoints of one round. Each is a matter of microseconds, unless there is something to write. */
+const AT_A_TIME = 32;
+
+export interface RoundParts {
+  planner: Planner;
+  book: EndpointBook;
+  /** These were planned for. */
+  planned: (endpoints: readonly Item<KeptEndpoint>[], survey: Survey) => Promise<void>;
+}
+
+export class Rounds {
+  readonly #parts: RoundParts;
+  readonly #agenda = new Agenda();
+  #view: View | undefined;
+
+  constructor(parts: RoundParts) {
+    this.#parts = parts;
+  }
+
+  /** All that need a look, on a view of this moment. */
+  sweep(endpoints: Iterable<string>, survey: Survey): void {
+    this.#view = this.#parts.planner.begin(survey);
+    for (const id of endpoints) this.#agenda.add(this.#accountOf(id), id);
+  }
+
+  /** Something happened to these before the view was taken, which may have made room for others. */
+  wake(endpoints: Iterable<string>, survey: Survey): void {
+    this.#view = this.#parts.planner.begin(survey);
+    for (const id of endpoints) this.#agenda.wake(this.#accountOf(id), id);
+    for (const id of endpointsWithoutRoom(survey)) this.#agenda.add(this.#accountOf(id), id);
+  }
+
+  /** Another node plans. */
+  drop(): void {
+    this.#agenda.clear();
+  }
+
+  /** Plans for the next few; whether there are more. */
+  async next(): Promise<boolean> {
+    const view = this.#view;
+    if (!view) return false;
+    const ids = this.#agenda.take(AT_A_TIME);
+    const found = await Promise.all(ids.map((id) => this.#parts.book.find(id)));
+    const endpoints = found.filter((one) => one !== undefined);
+    const deleted = ids.filter((_, i) => !found[i]);
+    await this.#parts.planner.endAll(deleted.flatMap((id) => view.survey.workers.get(id) ?? []));
+    await this.#parts.planner.plan(endpoints, view);
+    await this.#parts.planned(endpoints, view.survey);
+    return !this.#agenda.isEmpty;
+  }
+
+  /** Those of which nothing is known yet, or no longer, share a turn. */
+  #accountOf(id: string): string {
+    return this.#parts.book.accountOf(id) ?? this.#view!.survey.workers.get(id)?.[0]?.account ?? "";
+  }
+}
+
+/** Whatever happened may have made room for their workers. */
+const endpointsWithoutRoom = ({ workers }: Survey) =>
+  [...workers].filter(([, own]) => own.some(({ doc }) => doc.state === "WANTED")).map(([endpoint]) => endpoint);

@@ -1,0 +1,67 @@
+/** The trade of workers: what is done with them on the machines of this node. */
+
+import { workerOf } from "../../../jobs/holder.ts";
+import type { Reason } from "../../../kernel/reason.ts";
+import type { Tools, Trade } from "../../../machines/crew.ts";
+import type { Queue } from "../../../ports/queue/queue.ts";
+import { type KeptWorker, workerLog } from "../model.ts";
+import type { WorkerItem } from "../records.ts";
+import { WorkerHand, type WorkerHandParts } from "./hand.ts";
+
+export interface WorkerTradeParts extends Omit<WorkerHandParts, keyof OfMachine> {
+  queue: Queue;
+}
+
+/** What a hand knows of its machine. */
+type OfMachine = Pick<
+  WorkerHandParts,
+  "machine" | "keeper" | "starter" | "workerLog" | "compute" | "workerUrl" | "site" | "runs" | "bootedAt" | "refusal"
+>;
+
+export class WorkerTrade implements Trade<KeptWorker> {
+  readonly kind = "worker";
+  readonly #parts: WorkerTradeParts;
+  readonly #hands = new Map<string, WorkerHand>();
+
+  constructor(parts: WorkerTradeParts) {
+    this.#parts = parts;
+  }
+
+  streamOf({ id, doc }: WorkerItem): string {
+    return workerLog(doc.owner, id);
+  }
+
+  handOn({ machine: { id, ...machine }, lines, starter, keeper }: Tools<KeptWorker>): WorkerHand {
+    const hand = new WorkerHand({ ...this.#parts, ...machine, machine: id, workerLog: lines, starter, keeper });
+    this.#hands.set(id, hand);
+    return hand;
+  }
+
+  async tick(now: number): Promise<void> {
+    if (this.#hands.size === 0) return;
+    const holders = await this.#parts.queue.holders(undefined);
+    const heard = new Map(holders.map((holder) => [workerOf(holder.holder), holder]));
+    for (const hand of this.#hands.values()) await hand.tick(now, heard);
+  }
+
+  /** The worker asked for work for the first time, or for the first time after its thaw. */
+  async answered(worker: string): Promise<void> {
+    await Promise.all([...this.#hands.values()].map((hand) => hand.answered(worker)));
+  }
+
+  async giveUp(worker: string, reason: Reason): Promise<void> {
+    await Promise.all([...this.#hands.values()].map((hand) => hand.giveUp(worker, reason)));
+  }
+
+  /** Thaws a worker before that is on record; false for one of another node's machine. */
+  async thaw({ id, doc }: WorkerItem): Promise<boolean> {
+    const hand = this.#hands.get(doc.machine ?? "");
+    await hand?.thaw(id);
+    return hand !== undefined;
+  }
+
+  /** Everything of a deleted endpoint that runs on this node ends at once. */
+  async endAll(endpoint: string): Promise<void> {
+    await Promise.all([...this.#hands.values()].map((hand) => hand.endAll(endpoint)));
+  }
+}

@@ -1,9 +1,0 @@
-/** How a worker of the fleet is named at the desk. */
-import { holderName } from "../jobs/holder.ts";
-import type { WorkerCall } from "../jobs/worker-events.ts";
-import type { WorkerItem } from "../resources/workers/records.ts";
-
-export const callOf = ({ id, doc }: WorkerItem): WorkerCall => ({
-  endpoint: doc.owner,
-  worker: holderName(doc.owner, id),
-});

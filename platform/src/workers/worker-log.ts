@@ -1,5 +1,0 @@
-/** The log of workers. */
-import type { InstanceLog } from "../machines/instance-log.ts";
-import type { KeptWorker } from "../resources/workers/model.ts";
-
-export type WorkerLog = InstanceLog<KeptWorker>;
