@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { libraries } from "../tests/repository-libraries.ts";
+import { mayImport } from "../tests/repository-parts.ts";
 import {
   comparedSentences,
   consoleWriters,
@@ -14,6 +15,7 @@ import {
   impureModels,
   knownAdapters,
   LONGEST_FILE,
+  mixedAdapters,
   ownedKinds,
   reachesNode,
   realTimeAndChance,
@@ -24,42 +26,6 @@ import {
 } from "../tests/repository-rules.ts";
 import { readSourceTree, root, type SourceFile, sourceFile } from "../tests/source-tree.ts";
 import { asyncListeners, errorsUnheard, promisesLetGo } from "../tests/unguarded-rules.ts";
-
-const rules = [
-  "kernel",
-  "ports",
-  "jobs",
-  "catalog",
-  "metering",
-  "resources",
-  "balancing",
-  "machines",
-  "resources/workers/running",
-  "resources/pods/running",
-  "guards",
-];
-/** Which parts of the platform a part may import, beside itself. */
-const mayImport = {
-  kernel: [],
-  ports: ["kernel"],
-  adapters: ["kernel", "ports", "jobs"],
-  jobs: ["kernel", "ports"],
-  catalog: ["kernel"],
-  metering: ["kernel", "ports", "catalog"],
-  balancing: ["kernel", "ports"],
-  machines: ["kernel", "ports", "catalog", "metering", "balancing"],
-  resources: ["kernel", "ports", "jobs", "catalog", "metering", "machines"],
-  "resources/workers/running": [
-    ...["kernel", "ports", "jobs", "catalog", "metering", "balancing", "machines", "resources"],
-  ],
-  "resources/pods/running": ["kernel", "ports", "metering", "machines", "resources"],
-  guards: ["kernel", "ports", "resources"],
-  "contract.ts": ["kernel", "jobs", "resources", "balancing"],
-  surfaces: ["kernel", "ports", "jobs", "resources", "balancing", "machines", "guards", "contract.ts"],
-  settings: ["kernel", "catalog", "jobs", "resources", "guards", "surfaces"],
-  composition: [...rules, "contract.ts", "surfaces", "settings", "adapters"],
-  "main.ts": [...rules, "adapters", "settings", "composition"],
-};
 
 /** Files that may be longer than others, with the decision record that says why. */
 const longFiles: Record<string, string> = {};
@@ -97,6 +63,10 @@ test("the arrows of CONTRIBUTING.md are those of the table: who stands below imp
 
 test("only main.ts and tests know an adapter", () => {
   expect(knownAdapters(files)).toEqual([]);
+});
+
+test("adapters know nothing of each other but what they share", () => {
+  expect(mixedAdapters(files)).toEqual([]);
 });
 
 test("no file imports itself by way of others", () => {
@@ -227,6 +197,23 @@ const path = "/v2/*"; const j = await import("./j.ts");`;
       "cli/src/keys.ts must not know the adapter platform/src/adapters/sqlite/sqlite-store.ts",
       "platform/src/surfaces/x.ts must not know the adapter platform/src/adapters/postgres/pool.ts",
       "platform/src/resources/workers/running/y.ts must not know the adapter platform/src/adapters/docker/docker-compute.ts",
+    ]);
+  });
+
+  test("an adapter that knows another one, but not one that knows what they share, or itself", () => {
+    const sample = tree({
+      "platform/src/adapters/docker/a.ts":
+        'import { b } from "../host/bridge.ts"; import { m } from "../machine/links.ts";',
+      "platform/src/adapters/host/b.ts": 'import type { A } from "../docker/a.ts"; import { c } from "./c.ts";',
+      "platform/src/adapters/machine/c.ts":
+        'import { b } from "../host/b.ts"; import { f } from "../files/folder-files.ts";',
+      "platform/src/adapters/new/d.ts": 'import { m } from "../machine/links.ts";',
+      "platform/src/adapters/docker/a.real.test.ts": 'import { b } from "../host/b.ts";',
+    });
+    expect(mixedAdapters(sample)).toEqual([
+      "platform/src/adapters/docker/a.ts must not import platform/src/adapters/host/bridge.ts",
+      "platform/src/adapters/host/b.ts must not import platform/src/adapters/docker/a.ts",
+      "platform/src/adapters/machine/c.ts must not import platform/src/adapters/host/b.ts",
     ]);
   });
 

@@ -45,6 +45,24 @@ export function knownAdapters(files: SourceFile[]): string[] {
     );
 }
 
+/** What adapters have in common: any of them may import it. */
+const SHARED = "machine";
+/** What the shared parts stand on. */
+const BELOW_SHARED = "files";
+
+/** An adapter could be taken out alone: it imports no other one, but what they share. */
+export function mixedAdapters(files: SourceFile[]): string[] {
+  const adapterOf = (path: string) => /^platform\/src\/adapters\/([^/]+)\//.exec(path)?.[1];
+  return products(files).flatMap(({ path, imports }) => {
+    const from = adapterOf(path);
+    const shared = from === SHARED ? BELOW_SHARED : SHARED;
+    const isOthers = (to: string | undefined) => to !== undefined && to !== from && to !== shared;
+    return imports
+      .filter(({ to }) => from !== undefined && isOthers(adapterOf(to)))
+      .map(({ to }) => `${path} must not import ${to}`);
+  });
+}
+
 /** Files that import themselves by way of others, each circle once. */
 export function importCircles(files: SourceFile[]): string[] {
   const targets = new Map(products(files).map(({ path, imports }) => [path, imports.map(({ to }) => to)]));
