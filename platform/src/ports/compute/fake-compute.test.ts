@@ -99,7 +99,7 @@ async function openFake(can: Partial<FakeCan> = {}, isCluster = false): Promise<
     command: (steps) => [JSON.stringify(steps)],
     folder: FAKE_FOLDER,
     disk: "/tmp",
-    reach: (outside) => compute.reach(outside),
+    reach: (outside) => compute.ports.reach(outside),
     smallestVolumeMb: 2,
     missingImage: "missing",
     openRegistry: async () => fakeRegistry(compute),

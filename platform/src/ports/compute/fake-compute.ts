@@ -13,13 +13,14 @@ import {
   type Output,
   StartRefused,
 } from "./compute.ts";
-import { Devices } from "./devices.ts";
 import { checkExec, type ExecSpec, type Executing, type Execution, Executions } from "./execution.ts";
+import { FakeBoxes } from "./fake-boxes.ts";
 import { withoutSignals } from "./fake-execution.ts";
 import { chooseAddress, reachedIn } from "./fake-groups.ts";
 import { FakeInstance } from "./fake-instance.ts";
 import { FakeLoopback } from "./fake-loopback.ts";
-import { type Behaviour, boxesOf, CAN, devicesOf, type FakeCan, type FakeOptions, type Verb } from "./fake-options.ts";
+import { type Behaviour, CAN, type FakeCan, type FakeOptions, type Verb } from "./fake-options.ts";
+import { FakePorts } from "./fake-ports.ts";
 import { FakeQueue } from "./fake-queue.ts";
 import { FakeRegistry } from "./fake-registry.ts";
 import { FakeVolumes } from "./fake-volumes.ts";
@@ -28,17 +29,8 @@ import { type Networks, SHARED_NETWORK } from "./groups.ts";
 import { parseReference } from "./image-reference.ts";
 import type { Bringing, ImageFacts, Preparing } from "./images.ts";
 import type { Link } from "./link.ts";
-import {
-  asBefore,
-  checkPublish,
-  choosePorts,
-  type PortRange,
-  PUBLISHED_PORTS,
-  type Publish,
-  type Published,
-  type Publishing,
-} from "./publish.ts";
-import { ExecRefused, nothingLeft, PlaceGone } from "./refusal.ts";
+import { asBefore, PUBLISHED_PORTS, type Publishing } from "./publish.ts";
+import { ExecRefused, nothingLeft } from "./refusal.ts";
 import type { Metering } from "./stats.ts";
 import type { DiskWriters } from "./writers.ts";
 
@@ -69,8 +61,8 @@ export class FakeCompute implements Compute {
   behaviour: Behaviour;
   /** How long a start takes. */
   startMs = 0;
-  /** Ports of the machine that somebody else has. */
-  readonly strangers = new Set<number>();
+  /** Of the machine. */
+  readonly ports: FakePorts;
   /** Ranges of addresses that somebody else has. */
   readonly usedRanges = new Set<string>();
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
@@ -81,10 +73,8 @@ export class FakeCompute implements Compute {
   readonly #isCluster: boolean;
   readonly #can: FakeCan;
   readonly #options: FakeOptions;
-  readonly #publishedPorts: PortRange;
   readonly #clock: Clock;
-  #boxes: Box[];
-  #devices: Devices;
+  readonly #boxes: FakeBoxes;
   readonly #instances: Map<string, FakeInstance>;
   readonly #starting = new Map<string, Promise<Instance>>();
   #listeners = new Set<(instance: Instance) => void>();
@@ -104,10 +94,8 @@ export class FakeCompute implements Compute {
     this.#options = { storage: new Map(), ...options };
     this.behaviour = options.behaviour ?? (() => {});
     this.registry = options.registry ?? new FakeRegistry();
-    this.#boxes = boxesOf(options.capacity);
     this.#instances = instances;
-    this.#devices = this.#newDevices();
-    this.#publishedPorts = options.publishedPorts ?? PUBLISHED_PORTS;
+    this.#boxes = new FakeBoxes(options.capacity, async () => this.#running().flatMap(({ devices }) => devices));
     const able = <T>(ability: Ability, made: T): T | undefined => (this.#can[ability] ? made : undefined);
     const { volumeSizes: sizes, sharedVolumes: shared, freshEnv } = this.#can;
     this.link = able("link", { host: options.linkHost ?? "127.0.0.1", open: async () => {} });
@@ -118,7 +106,10 @@ export class FakeCompute implements Compute {
     this.exec = able("exec", { run: (id, spec) => this.#exec(id, spec) });
     this.loopback = able("loopback", new FakeLoopback(this));
     this.stats = able("stats", { of: (id) => this.#stats(id) });
-    this.publishing = able("publishing", { rangeFor: () => this.#publishedPorts });
+    const range = options.publishedPorts ?? PUBLISHED_PORTS;
+    this.publishing = able("publishing", { rangeFor: () => range });
+    const cannotPublish = this.publishing ? undefined : whyLacking(this, "publishing");
+    this.ports = new FakePorts({ range, ownNetwork, cannotPublish, running: () => this.#running() });
     const kept = this.#options.storage!;
     this.volumes = able("volumes", options.volumes ?? new FakeVolumes(clock, kept, { sizes, shared }));
     this.volumes?.users.toldBy(async (id) => this.#usersOf(id));
@@ -142,8 +133,7 @@ export class FakeCompute implements Compute {
 
   /** What the machine, or its first box, has from now on. Instances that run keep what they have. */
   resize(capacity: Partial<Box>): void {
-    this.#boxes = this.#boxes.map((box, index) => (index === 0 ? { ...box, ...capacity } : box));
-    this.#devices = this.#newDevices();
+    this.#boxes.resize(capacity);
   }
 
   /** The program of an instance: what it writes, where it listens and how it ends. Throws when there is none. */
@@ -166,8 +156,7 @@ export class FakeCompute implements Compute {
 
   /** One of its boxes is gone, with all that ran there. */
   loseBox(box: string): void {
-    this.#boxes = this.#boxes.filter(({ id }) => id !== box);
-    this.#devices = this.#newDevices();
+    this.#boxes.lose(box);
     for (const instance of this.#running())
       if (instance.spec.box === box) this.evict(instance.id, `box ${box} is lost`);
   }
@@ -188,13 +177,13 @@ export class FakeCompute implements Compute {
   }
 
   #next(options: FakeOptions): FakeCompute {
-    const now = { behaviour: this.behaviour, registry: this.registry, capacity: this.#boxes };
+    const now = { behaviour: this.behaviour, registry: this.registry, capacity: this.#boxes.all };
     return new FakeCompute(this.#clock, { ...this.#options, ...now, ...options }, this.#instances);
   }
 
   async capacity(): Promise<Box[]> {
     this.#mayFail("capacity");
-    return this.#boxes.map((box) => ({ ...box }));
+    return this.#boxes.all;
   }
 
   async #prepare(image: string, bringing: Bringing): Promise<void> {
@@ -232,18 +221,18 @@ export class FakeCompute implements Compute {
     if (reason !== undefined) throw new StartRefused(reason);
     if (this.startMs > 0) await new Promise<void>((resolve) => this.#clock.after(this.startMs, resolve));
     if (this.#isCluster && this.queue.view(id)?.state !== "pending") throw new StartRefused("nobody wants it any more");
-    this.#checkBox(spec);
-    this.#checkPorts(spec);
+    this.#boxes.check(spec);
+    this.ports.check(spec);
     if (spec.mounts?.length && !this.volumes) throw new StartRefused(whyLacking(this, "volumes"));
     this.volumes?.checkMounts(spec.mounts);
-    return this.#devices.give(id, spec.gpu, async (gpus) => this.#run(id, spec, gpus, before));
+    return this.#boxes.give(id, spec.gpu, async (gpus) => this.#run(id, spec, gpus, before));
   }
 
   #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[], before?: FakeInstance): Instance {
     const others = this.#members().filter((one) => one !== before);
     if (spec.group && !this.networks) throw new StartRefused(whyLacking(this, "networks"));
     const address = spec.group && (before?.address ?? chooseAddress(spec, others, this.usedRanges));
-    const published = this.#publish(asBefore(spec.publish, before?.published));
+    const published = this.ports.publish(asBefore(spec.publish, before?.published));
     const instance = new FakeInstance(id, spec, this.#clock, { gpus, address, published, before });
     instance.changed = () => this.#tell(instance);
     this.#instances.set(id, instance);
@@ -265,40 +254,6 @@ export class FakeCompute implements Compute {
   #usersOf(volume: string): string[] {
     const users = this.#running().filter(({ spec }) => spec.mounts?.some((mount) => mount.volume === volume));
     return [...users.map(({ id }) => id), ...this.queue.usersOf(volume)];
-  }
-
-  #checkBox({ box }: InstanceSpec): void {
-    if (box !== undefined && !this.#boxes.some(({ id }) => id === box)) throw new PlaceGone(`there is no box ${box}`);
-  }
-
-  /** Devices of all boxes; those of one box cannot be told from another's here, where nothing is held but numbers. */
-  #newDevices(): Devices {
-    const devices = new Devices(this.#boxes.flatMap(devicesOf));
-    devices.heldBy(async () => this.#running().flatMap((instance) => instance.devices));
-    return devices;
-  }
-
-  #checkPorts({ ports }: InstanceSpec): void {
-    if (this.facts.ownNetwork) return;
-    const taken = this.#running().flatMap(({ spec }) => spec.ports);
-    const port = ports.find((one) => taken.includes(one));
-    if (port !== undefined) throw new StartRefused(`port ${port} is in use by another`, { reason: "port-taken" });
-  }
-
-  #publish(publish: readonly Publish[]): readonly Published[] {
-    checkPublish(publish, this.publishing ? undefined : whyLacking(this, "publishing"));
-    const used = this.#running().flatMap(({ published }) => published.map(({ outside }) => outside));
-    const taken = new Set([...used, ...this.strangers]);
-    return choosePorts(publish, this.#publishedPorts, { taken, from: 0 });
-  }
-
-  /** A connection from outside to a port of the machine. Rejects when none of its instances is reached there. */
-  async reach(outside: number): Promise<Duplex> {
-    for (const instance of this.#running()) {
-      const way = instance.published.find((one) => one.outside === outside);
-      if (way) return instance.connect(way.inside);
-    }
-    throw new Error(`nothing is published at ${outside}`);
   }
 
   #running(): FakeInstance[] {

@@ -71,7 +71,7 @@ test("a port that somebody else took on the machine is left to him, and the log 
   const { id } = await world.create(SSH_POD);
   const [before] = await outsideOf(world, id);
   await world.act(id, "stop");
-  world.compute.strangers.add(before!);
+  world.compute.ports.strangers.add(before!);
   await world.act(id, "start");
   const [after] = await outsideOf(world, id);
   expect(after).not.toBe(before);
