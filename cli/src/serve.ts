@@ -1,5 +1,6 @@
 /** `millrace serve`: runs the server until it is told to stop. */
 
+import { flushCompileCache } from "node:module";
 import { isLoopback, nodeUrlOf } from "@millrace/platform/composition/server-address.ts";
 import { holding, realClock } from "@millrace/platform/kernel/clock.ts";
 import { allSettings } from "@millrace/platform/settings/settings.ts";
@@ -50,6 +51,8 @@ export function serveCommand(): Command {
           "put a proxy that speaks TLS in front before keys cross a network that others can read",
       );
     console.log(`listening on ${server.url}`);
+    // Kept now: later the engine has dropped what only a start needs, and a server that is killed keeps nothing.
+    flushCompileCache();
   });
 }
 

@@ -14,7 +14,9 @@ const LISTING = `data:text/javascript,${encodeURIComponent(`
 `)}`;
 
 async function loadedBy(...args: string[]): Promise<string[]> {
-  const { stderr } = await run(launcher, args, { env: { NODE_OPTIONS: `--import=${LISTING}` } });
+  // Built code has other files; which sources are in them is the same.
+  const env = { NODE_OPTIONS: `--import=${LISTING}`, MILLRACE_FROM_SOURCE: "1" };
+  const { stderr } = await run(launcher, args, { env });
   const here = pathToFileURL(root).href;
   const loaded = stderr.split("\n").filter((line) => line.startsWith(here));
   return loaded.map((url) => url.slice(here.length));

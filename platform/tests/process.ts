@@ -14,8 +14,8 @@ export const launcher = join(root, "millrace");
 
 /** What a person's shell has, and no setting of Millrace that the test did not give, but one: no engine of this machine is found. */
 function environment(given: Record<string, string> = {}): Record<string, string> {
-  const { PATH = "", NODE_COMPILE_CACHE = "" } = process.env;
-  return { PATH, HOME: tmpdir(), NODE_COMPILE_CACHE, MILLRACE_DOCKER: "off", ...given };
+  const { PATH = "" } = process.env;
+  return { PATH, HOME: tmpdir(), MILLRACE_DOCKER: "off", ...given };
 }
 
 export interface Folder extends AsyncDisposable {

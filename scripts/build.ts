@@ -1,0 +1,68 @@
+/** Builds what the launcher starts: the command line, the server and their threads as plain files, in a new folder for each build. */
+import { randomBytes } from "node:crypto";
+import { mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { text } from "node:stream/consumers";
+import { fileURLToPath } from "node:url";
+import { rolldown } from "rolldown";
+import { builtinsAsUsed, filesBeside, requiredLate } from "./build/plugins.ts";
+import { PROGRAMS } from "./build/programs.ts";
+
+const root = fileURLToPath(new URL("..", import.meta.url));
+const builds = join(root, "node_modules/.cache/built");
+/** A process that found a build may take this long to load it. */
+const YOUNG_MS = 600_000;
+
+const programs = PROGRAMS.map((path) => join(root, "platform/src", path));
+
+/** Packages try for these and do without them: we do not install them. */
+const NOT_THERE = ["cpu-features", /sshcrypto\.node$/, "pg-native"];
+
+async function bundle(folder: string): Promise<void> {
+  await using build = await rolldown({
+    input: [join(root, "cli/src/main.ts"), ...programs],
+    platform: "node",
+    external: NOT_THERE,
+    plugins: [builtinsAsUsed, requiredLate, filesBeside({ folder, programs })],
+    // Nobody would read a warning where this runs.
+    onLog(level, { message }) {
+      if (level === "warn") throw new Error(message);
+    },
+  });
+  const names = { entryFileNames: "[name].mjs", chunkFileNames: "[name]-[hash].mjs" };
+  await build.write({ dir: folder, format: "esm", ...names });
+}
+
+/** `sources` lists all files that the code is made from, as the launcher sees them: a build counts for exactly these. */
+async function buildFrom(sources: string): Promise<void> {
+  const name = randomBytes(6).toString("hex");
+  const folder = join(builds, name);
+  await mkdir(folder, { recursive: true });
+  try {
+    await bundle(folder);
+    await writeFile(join(folder, "sources"), sources);
+    await writeFile(join(folder, "name"), `${name}\n`);
+    await rename(join(folder, "name"), join(builds, "current"));
+  } catch (error) {
+    await rm(folder, { recursive: true, force: true });
+    throw error;
+  }
+  await removeOthers(name);
+}
+
+/** A server that runs loads parts of its build late: that build stays for as long as the server. */
+async function removeOthers(current: string): Promise<void> {
+  const commands = await runningCommands();
+  for (const name of await readdir(builds)) {
+    const folder = join(builds, name);
+    if (["current", "lock", current].includes(name) || commands.some((command) => command.includes(folder))) continue;
+    if (Date.now() - (await stat(folder)).mtimeMs > YOUNG_MS) await rm(folder, { recursive: true, force: true });
+  }
+}
+
+async function runningCommands(): Promise<string[]> {
+  const processes = (await readdir("/proc")).filter((name) => /^\d+$/.test(name));
+  return Promise.all(processes.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")));
+}
+
+if (import.meta.main) await buildFrom(await text(process.stdin));
