@@ -1,18 +1,23 @@
-/** A field that is added to a model by one line is in every face of it: REST v2, REST v1, GraphQL and both OpenAPI documents. */
+/** The trial of a new field: added to a model by one line, it is in every face of it, is kept, changed and cleared, and older records have its default. */
 import { describe, expect, test, vi } from "vitest";
 import type * as Kit from "../src/kernel/resource.ts";
 import { dataOf } from "./graphql.ts";
-import { setupPods } from "./pod-world.ts";
+import { setupPods, TWO_GPUS } from "./pod-world.ts";
 import type { World } from "./world.ts";
 
-// The one line, under `given` of these models, before anything is made of them. Modules are this file's own.
+// One line each, under `given` of these models, before anything is made of them. Modules are this file's own.
 vi.mock("../src/kernel/resource.ts", async (original) => {
   const kit = await original<typeof Kit>();
-  const { t } = await import("../src/kernel/schema.ts");
+  const { nullable, t } = await import("../src/kernel/schema.ts");
   const probe = t.Optional(t.Integer({ minimum: 0, maximum: 100, description: "Put in by a test." }));
-  const probed = ["Template", "NetworkVolume", "Endpoint", "Pod"];
+  const note = t.Optional({
+    ...nullable(t.String({ maxLength: 100 })),
+    default: null,
+    description: "Put in by a test.",
+  });
+  const probed = ["Template", "NetworkVolume", "Endpoint", "Pod", "Cluster", "Secret"];
   const resource: typeof kit.resource = (name, fields) =>
-    kit.resource(name, probed.includes(name) ? { ...fields, given: { ...fields.given, probe } } : fields);
+    kit.resource(name, probed.includes(name) ? { ...fields, given: { ...fields.given, probe, note } } : fields);
   return { ...kit, resource };
 });
 
@@ -26,6 +31,7 @@ interface Face {
 interface Shown {
   id: string;
   probe?: number;
+  note?: string | null;
 }
 
 const rest = (path: string, body: object): Face => ({
@@ -68,6 +74,8 @@ function literal(value: unknown): string {
   return `{${Object.entries(value).map(([name, inner]) => `${name}: ${literal(inner)}`)}}`;
 }
 
+const POD = { name: "2", image: "host:/app", cpu: { id: "cpu3c", vcpuCount: 2 } };
+
 const faces: Record<string, { model: string; of: Record<string, Face> }> = {
   template: {
     model: "Template",
@@ -105,7 +113,7 @@ const faces: Record<string, { model: string; of: Record<string, Face> }> = {
   Pod: {
     model: "Pod",
     of: {
-      "REST v2": rest("/v2/pods", { name: "2", image: "host:/app", cpu: { id: "cpu3c", vcpuCount: 2 } }),
+      "REST v2": rest("/v2/pods", POD),
       "REST v1": rest("/v1/pods", { name: "1", imageName: "host:/app", computeType: "CPU", cpuFlavorIds: ["cpu3c"] }),
       GraphQL: graphql({
         ...{ make: "deployCpuPod", change: "podEditJob", id: "podId", list: "pods" },
@@ -150,3 +158,60 @@ test.each(Object.values(faces).map(({ model, of }) => [model, Object.keys(of)] a
     }
   },
 );
+
+/** By its path in REST v2: what makes one, and the kind of its records. */
+const things: Record<string, [kind: string, body: object]> = {
+  templates: ["template", { name: "2", image: "busybox" }],
+  "network-volumes": ["network-volume", { name: "2", size: 10, dataCenter: "EU-RO-1" }],
+  serverless: ["endpoint", { name: "2", image: "busybox", cpu: [{ id: "cpu3c", vcpuCount: 2 }] }],
+  pods: ["pod", POD],
+  clusters: [
+    "cluster",
+    {
+      ...{ name: "2", type: "APPLICATION", image: "host:/app" },
+      compute: { gpuTypeId: "NVIDIA A40", gpuCountPerPod: 1, podCount: 2 },
+    },
+  ],
+  "account/secrets": ["secret", { name: "two", value: "v" }],
+};
+
+describe.each(Object.entries(things))("a field that may be null, of /v2/%s", (path, [kind, body]) => {
+  const setUp = () => setupPods({ machine: TWO_GPUS });
+  const at = `/v2/${path}`;
+
+  test("has its default where nobody says it, is kept, changed, and cleared", async () => {
+    await using world = await setUp();
+    const { id, note } = ok(await world.call("POST", at, { body }));
+    expect(note).toBeNull();
+    for (const said of ["first", "second", null, "third"]) {
+      expect(ok(await world.call("PATCH", `${at}/${id}`, { body: { note: said } })).note).toBe(said);
+      expect(ok(await world.call("GET", `${at}/${id}`)).note).toBe(said);
+    }
+  });
+
+  test("is said at creation, and listed", async () => {
+    await using world = await setUp();
+    const made = ok(await world.call("POST", at, { body: { ...body, note: "said" } }));
+    expect(made.note).toBe("said");
+    const [listed] = Object.values((await world.call("GET", at)).json).find(Array.isArray)!;
+    expect(listed).toMatchObject({ id: made.id, note: "said" });
+  });
+
+  test("is at its default in a record that is older than the field", async () => {
+    await using world = await setUp();
+    const { id } = ok(await world.call("POST", at, { body }));
+    const { version, doc, ...record } = (await world.store.get(kind, id))!;
+    expect(doc).toHaveProperty("note", null);
+    await world.store.commit([
+      { do: "remove", kind, id },
+      { do: "insert", record: { ...record, doc: { ...doc, note: undefined }, unique: [] } },
+    ]);
+    expect(ok(await world.call("GET", `${at}/${id}`)).note).toBeNull();
+  });
+
+  test("is held to its schema", async () => {
+    await using world = await setUp();
+    const { status, text } = await world.call("POST", at, { body: { ...body, note: "x".repeat(101) } });
+    expect([status, text]).toEqual([422, expect.stringContaining("$.note")]);
+  });
+});

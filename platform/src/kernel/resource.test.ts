@@ -1,6 +1,6 @@
 /** The resource kit: from fields written once, what is returned, created and updated, for programs and for the compiler. */
 import { describe, expect, test } from "vitest";
-import { type RecordOf, resource } from "./resource.ts";
+import { type KeptOf, parted, type RecordOf, recordFrom, resource, unsaidOf } from "./resource.ts";
 import { nullable, type Static, t } from "./schema.ts";
 import { failures } from "./validate.ts";
 
@@ -116,3 +116,41 @@ export function promisesToTheCompiler(record: Sample, create: Create, update: Up
   // @ts-expect-error a given text is not null, even where the record shows null
   ({ ...created, note: null }) satisfies Create;
 }
+
+describe("what is kept", () => {
+  const Later = resource("Later", {
+    assigned: { id: t.String() },
+    fixed: { kind: t.String() },
+    given: {
+      size: t.Optional(t.Integer({ default: 7 })),
+      marks: t.Optional(t.Array(t.String(), { default: [] })),
+      note: t.Optional(nullable(t.String())),
+    },
+    once: { where: t.Optional(t.String({ default: "here" })) },
+    shown: { size: t.Integer() },
+  });
+
+  test("has the types of the model, with what is kept in another form, or beside", () => {
+    const kept: KeptOf<typeof Later, { note: number; place: string }> = { kind: "k", size: 1, note: 2, place: "p" };
+    // @ts-expect-error: what a record always shows is always kept.
+    const without: KeptOf<typeof Later> = { kind: "k" };
+    expect([kept, without]).toHaveLength(2);
+  });
+
+  test("is at creation what the model says, where nobody says anything else", () => {
+    expect(unsaidOf(Later)).toEqual({ size: 7, marks: [], where: "here" });
+  });
+
+  test("is apart from what is said once", () => {
+    expect(parted(Later, { kind: "k", note: null, where: "there" })).toEqual([
+      { kind: "k", note: null },
+      { where: "there" },
+    ]);
+  });
+
+  test("is shown with the default of a field that is younger than it, and without what it never had", () => {
+    const old = { id: "1", kind: "k", size: 3, digest: "hidden" };
+    expect(recordFrom(Later, old)).toEqual({ id: "1", kind: "k", size: 3, marks: [] });
+    expect(recordFrom(Later, { ...old, note: null })).toMatchObject({ note: null });
+  });
+});

@@ -48,6 +48,8 @@ export function resource<
     name,
     /** What a caller says of it that is shown too, in one dialect or another. */
     said: t.Object({ ...fixed, ...fields.given, ...fields.flatOnly } as F & G),
+    /** What is kept of what a caller gave, in the form in which it is shown. */
+    kept: t.Object({ ...fixed, ...shown } as F & Omit<G, keyof S> & S),
     record: t.Object({ ...fields.assigned, ...fixed, ...shown } as A & F & Omit<G, keyof S> & S, { $id: name }),
     create: closed({ ...fixed, ...fields.given, ...hidden, ...once } as F & G & H & O, { $id: `Create${name}Request` }),
     update: t.Partial(closed(changeable), {
@@ -58,14 +60,51 @@ export function resource<
   };
 }
 
-/** What is returned of a thing: the fields of its record, of whatever is known of it, and no others. */
+/**
+ * What is returned of a thing: the fields of its record, of whatever is known of it, and no others. What was made before a field was there has
+ * the default of that field.
+ */
 export function recordFrom<R extends { record: TObject }>(
   { record }: R,
   known: Static<R["record"]>,
 ): Static<R["record"]> {
   const values = known as Record<string, unknown>;
-  const names = Object.keys(record.properties).filter((name) => values[name] !== undefined);
-  return Object.fromEntries(names.map((name) => [name, values[name]])) as Static<R["record"]>;
+  const fields = Object.entries(record.properties).map(
+    ([name, schema]) => [name, values[name] === undefined ? defaultOf(schema) : values[name]] as const,
+  );
+  return Object.fromEntries(fields.filter(([, value]) => value !== undefined)) as Static<R["record"]>;
+}
+
+const defaultOf = (schema: TSchema) => (schema as { default?: unknown }).default;
+
+/** Names of what need not be there. */
+type OptionalIn<T> = { [Name in keyof T]-?: Record<never, never> extends Pick<T, Name> ? Name : never }[keyof T];
+
+/**
+ * What a new thing has of which its caller said nothing: the defaults of its model. A test holds each model to what the type promises, but for
+ * fields that the service itself puts in.
+ */
+export function unsaidOf<R extends { create: TObject; kept: TObject }>({ create }: R) {
+  const defaults = Object.entries(create.properties).map(([name, schema]) => [name, defaultOf(schema)] as const);
+  const known = Object.fromEntries(defaults.filter(([, value]) => value !== undefined));
+  return structuredClone(known) as Pick<Static<R["kept"]>, Defaulted<Static<R["create"]>, Static<R["kept"]>>>;
+}
+
+/** What a creation may leave out and a record always has. */
+type Defaulted<Create, Kept> = Exclude<keyof Kept & OptionalIn<Create>, OptionalIn<Kept>>;
+
+/** What a caller says of a new thing, in two: what is kept of it under its own name, and the rest. */
+export function parted<R extends { kept: TObject }, T extends object>({ kept }: R, said: T) {
+  const [own, rest] = [true, false].map((isKept) =>
+    Object.fromEntries(Object.entries(said).filter(([name]) => name in kept.properties === isKept)),
+  );
+  return [own, rest] as [Pick<T, keyof T & keyof Static<R["kept"]>>, Omit<T, keyof Static<R["kept"]>>];
 }
 
 export type RecordOf<R extends { record: TSchema }> = Static<R["record"]>;
+
+/**
+ * What is kept of a thing: what callers give of it, as it is shown, so that a new field of the model is in it. `Other` is kept in another form, or
+ * beside.
+ */
+export type KeptOf<R extends { kept: TSchema }, Other = unknown> = Omit<Static<R["kept"]>, keyof Other> & Other;

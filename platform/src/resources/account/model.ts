@@ -1,7 +1,7 @@
 /** Accounts, their users, API keys and SSH keys. */
 import type { Kept } from "../../kernel/document.ts";
 import { MOST_USD } from "../../kernel/money.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, t } from "../../kernel/schema.ts";
 import { type Grant, grants } from "../../kernel/scope.ts";
 
@@ -101,6 +101,7 @@ export const ApiKey = resource("ApiKey", {
     ),
   },
   given: {},
+  shown: { exempt: t.Optional(t.Boolean({ description: "True of a key that is exempt from rate limits." })) },
 });
 export type ApiKey = RecordOf<typeof ApiKey>;
 
@@ -110,17 +111,17 @@ export const CreatedApiKey = t.Object(
   { $id: "CreatedApiKey" },
 );
 
-export type KeptApiKey = {
-  userId: string;
-  digest: string;
-  name?: string;
-  scopes: Grant[];
-  endpoints?: string[];
-  expiresAt?: number;
-  exempt?: boolean;
-  /** In 1e-9 USD in a month. */
-  spendLimit?: number;
-};
+export type KeptApiKey = KeptOf<
+  typeof ApiKey,
+  {
+    userId: string;
+    digest: string;
+    scopes: Grant[];
+    expiresAt?: number;
+    /** In 1e-9 USD in a month. */
+    spendLimit?: number;
+  }
+>;
 
 export const apiKeys: Kept<KeptApiKey> = {
   kind: "api-key",

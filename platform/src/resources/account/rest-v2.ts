@@ -2,10 +2,11 @@
 import { parseTimestamp, timestamp } from "../../kernel/clock.ts";
 import { nanosOf, usdOf } from "../../kernel/money.ts";
 import type { Call, Handlers } from "../../kernel/operation.ts";
+import { recordFrom } from "../../kernel/resource.ts";
 import type { Grant } from "../../kernel/scope.ts";
-import type { ApiKey } from "./model.ts";
+import { ApiKey } from "./model.ts";
 import type { accountOperations } from "./operations.ts";
-import { type AccountService, type ApiKeyItem, type NewKey, withoutAbsent } from "./service.ts";
+import type { AccountService, ApiKeyItem, NewKey } from "./service.ts";
 
 export function accountHandlers(
   account: AccountService,
@@ -45,14 +46,12 @@ function keyFrom({
 }
 
 export function shownKey({ id, createdAt, doc, usedAt }: ApiKeyItem): ApiKey {
-  return withoutAbsent({
+  const { expiresAt, spendLimit, ...plain } = doc;
+  return recordFrom(ApiKey, {
     id,
-    name: doc.name,
-    scopes: doc.scopes,
-    endpoints: doc.endpoints,
-    expiresAt: doc.expiresAt === undefined ? undefined : timestamp(doc.expiresAt),
-    exempt: doc.exempt,
-    spendLimit: doc.spendLimit === undefined ? undefined : usdOf(doc.spendLimit),
+    ...plain,
+    ...(expiresAt !== undefined && { expiresAt: timestamp(expiresAt) }),
+    ...(spendLimit !== undefined && { spendLimit: usdOf(spendLimit) }),
     createdAt: timestamp(createdAt),
     lastUsedAt: usedAt === undefined ? null : timestamp(usedAt),
   });

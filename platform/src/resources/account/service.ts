@@ -2,6 +2,7 @@
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { apiKeyText, keyDigest, newRecord } from "../../kernel/ids.ts";
+import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
 import { isSame } from "../../kernel/same.ts";
@@ -75,22 +76,13 @@ export class AccountService {
   /** Makes a key without asking whether anyone may: for the command line, which already holds the data itself, and needs no bounds. */
   async issueKey(
     owner: { account: string; user: string },
-    { name, scopes, endpoints, expiresAt, exempt, spendLimit }: NewKey,
+    said: NewKey,
     within?: readonly Bound[],
   ): Promise<IssuedKey> {
     const key = apiKeyText(this.#random);
-    const about = {
-      userId: owner.user,
-      digest: keyDigest(key),
-      name,
-      scopes,
-      endpoints,
-      expiresAt,
-      exempt,
-      spendLimit,
-    };
+    const about = { ...said, userId: owner.user, digest: keyDigest(key) };
     const record = newRecord({ clock: this.#clock, random: this.#random }, owner.account);
-    const item = await this.#keys.insert({ ...record, doc: withoutAbsent(about) }, within);
+    const item = await this.#keys.insert({ ...record, doc: present(about) }, within);
     return { ...item, key };
   }
 
@@ -132,9 +124,4 @@ function refuseEscalation(caller: Caller, { scopes, endpoints, expiresAt = Numbe
   if (caller.expiresAt !== undefined && expiresAt > caller.expiresAt) {
     throw problem("not-allowed", "This key expires, and can only make keys that expire no later than itself.");
   }
-}
-
-/** Absent fields are left out, never null: both public clients and our schemas read them so. */
-export function withoutAbsent<T extends object>(fields: T): T {
-  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as T;
 }

@@ -1,6 +1,6 @@
 /** Instant Clusters: Pods that are placed together, know each other by rank, and share a network that nobody else reaches. */
 import type { Kept } from "../../kernel/document.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, oneOf, type Static, t } from "../../kernel/schema.ts";
 import { containerFields } from "../container/model.ts";
 import { MOST_ITEMS } from "../endpoints/model.ts";
@@ -20,6 +20,9 @@ const compute = closed({
 export type ClusterCompute = Static<typeof compute>;
 
 const { registry: _, ...container } = containerFields;
+
+/** What a template says, nobody says beside it. */
+export const OF_TEMPLATES = [...(Object.keys(container) as (keyof typeof container)[]), "mounts"] as const;
 
 export const Cluster = resource("Cluster", {
   assigned: {
@@ -78,14 +81,14 @@ export const Cluster = resource("Cluster", {
 });
 export type Cluster = RecordOf<typeof Cluster>;
 
-export type KeptCluster = {
-  name: string;
-  type: ClusterType;
-  compute: ClusterCompute;
-  template: string | null;
-  dataCenter: string;
-  /** The addresses of its members. */
-  range: string;
-};
+export type KeptCluster = KeptOf<
+  typeof Cluster,
+  {
+    template: string | null;
+    dataCenter: string;
+    /** The addresses of its members. */
+    range: string;
+  }
+>;
 
 export const clusters: Kept<KeptCluster> = { kind: "cluster", v: 1 };

@@ -1,11 +1,12 @@
 /** Clusters as REST v2 says them. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
+import { recordFrom } from "../../kernel/resource.ts";
 import type { Pod } from "../pods/model.ts";
 import type { PodItem } from "../pods/records.ts";
 import { shownPod } from "../pods/rest-v2.ts";
 import type { PodViews } from "../pods/view.ts";
-import type { Cluster } from "./model.ts";
+import { Cluster } from "./model.ts";
 import type { clusterOperations } from "./operations.ts";
 import type { ClusterItem, ClusterService } from "./service.ts";
 
@@ -18,7 +19,7 @@ export function clusterHandlers(clusters: ClusterService, views: PodViews): Hand
     },
     createCluster: async ({ caller, body }) => shown(await clusters.create(caller, body)),
     getCluster: async ({ caller, params }) => shown(await clusters.get(caller, params.id!)),
-    updateCluster: async ({ caller, params, body }) => shown(await clusters.rename(caller, params.id!, body.name!)),
+    updateCluster: async ({ caller, params, body }) => shown(await clusters.update(caller, params.id!, body)),
     deleteCluster: ({ caller, params }) => clusters.remove(caller, params.id!),
     async listClusterPods({ caller, params }) {
       const members = await clusters.members(await clusters.get(caller, params.id!));
@@ -28,14 +29,12 @@ export function clusterHandlers(clusters: ClusterService, views: PodViews): Hand
 }
 
 function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly PodItem[], views: PodViews): Cluster {
-  const { name, type, compute, template, dataCenter, range } = doc;
+  const { template, dataCenter, range, ...plain } = doc;
   const isKnown = members.some((pod) => pod.doc.startedAt !== null);
   const [primary] = members;
-  return {
+  return recordFrom(Cluster, {
     id,
-    name,
-    type,
-    compute,
+    ...plain,
     pods: { total: members.length, byStatus: countsOf(members, views) },
     ...(template !== null && { template }),
     dataCenterId: dataCenter,
@@ -43,7 +42,7 @@ function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly Pod
     ...(isKnown && { network: { cidr: range } }),
     ...(primary && { primary: shownPrimary(primary, views) }),
     createdAt: timestamp(createdAt),
-  };
+  });
 }
 
 function countsOf(members: readonly PodItem[], views: PodViews): Partial<Record<Pod["status"], number>> {

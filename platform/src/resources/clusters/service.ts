@@ -5,6 +5,8 @@ import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { parted, unsaidOf } from "../../kernel/resource.ts";
+import { changedIn, isEmpty } from "../../kernel/same.ts";
 import type { Static } from "../../kernel/schema.ts";
 import { Collection, type Item } from "../../ports/store/collection.ts";
 import type { Store } from "../../ports/store/store.ts";
@@ -15,17 +17,19 @@ import type { PodItem, PodRecords } from "../pods/records.ts";
 import type { PodService } from "../pods/service.ts";
 import type { Removals } from "../removals.ts";
 import {
-  type Cluster,
+  Cluster,
   type ClusterCompute,
   type ClusterType,
   clusters,
   type KeptCluster,
   MOST_MEMBERS,
+  OF_TEMPLATES,
 } from "./model.ts";
 import { rangeFor } from "./network.ts";
 
 export type ClusterItem = Item<KeptCluster>;
 export type NewCluster = Static<typeof Cluster.create>;
+export type ClusterChange = Static<typeof Cluster.update>;
 
 export interface ClusterServiceParts {
   store: Store;
@@ -72,7 +76,8 @@ export class ClusterService {
 
   /** All members have their places before it is said to be there, or there is nothing of it. */
   async create(caller: Caller, asked: NewCluster, { mostPerHour }: Ceiling = {}): Promise<ClusterItem> {
-    const { name, type, compute, ...given } = asked;
+    const [own, given] = parted(Cluster, asked);
+    const { name, type, compute } = own;
     refuseBesideTemplate(given);
     if (mostPerHour !== undefined) refuseDearer([{ price: priceOf(compute) }], mostPerHour);
     const record = newRecord(this.#parts, caller.account);
@@ -82,15 +87,18 @@ export class ClusterService {
       const role = roles[type]?.(rank) ?? null;
       return { id: record.id, rank, members: podCount, gpusEach: gpuCountPerPod, role };
     });
-    const own = { name, type, compute, template: given.templateId ?? null, range: rangeFor(record.id) };
+    const made = { template: given.templateId ?? null, range: rangeFor(record.id) };
     await this.#parts.pods.createMembers(caller, terms, seats, (dataCenter) =>
-      this.#clusters.inserting({ ...record, doc: { ...own, dataCenter } }),
+      this.#clusters.inserting({ ...record, doc: { ...unsaidOf(Cluster), ...own, ...made, dataCenter } }),
     );
     return this.get(caller, record.id);
   }
 
-  rename(caller: Caller, id: string, name: string): Promise<ClusterItem> {
-    return this.#clusters.changeOwned(caller, id, ({ doc }) => (doc.name === name ? undefined : { set: { name } }));
+  update(caller: Caller, id: string, said: ClusterChange): Promise<ClusterItem> {
+    return this.#clusters.changeOwned(caller, id, ({ doc }) => {
+      const set = changedIn(doc, said);
+      return isEmpty(set) ? undefined : { set };
+    });
   }
 
   /** Gone for callers at once; its members are ended before the answer, or after a crash by the next server. */
@@ -122,9 +130,6 @@ const priceOf = ({ gpuTypeId, gpuCountPerPod, podCount }: ClusterCompute) =>
   gpuPrice.member(gpuTypeId) * gpuCountPerPod * podCount;
 
 const byRank = (pods: readonly PodItem[]) => pods.toSorted((a, b) => a.doc.cluster!.rank - b.doc.cluster!.rank);
-
-/** What a template says, nobody says beside it. */
-const OF_TEMPLATES = ["image", "args", "entrypoint", "cmd", "disk", "env", "ports", "mounts"] as const;
 
 function refuseBesideTemplate(given: Partial<NewCluster>): void {
   const both = given.templateId === undefined ? [] : OF_TEMPLATES.filter((field) => given[field] !== undefined);

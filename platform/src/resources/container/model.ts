@@ -1,6 +1,6 @@
 /** The container fields that Pods, endpoints and templates share. */
 import { MIB } from "../../kernel/operation.ts";
-import { name, nullable, t } from "../../kernel/schema.ts";
+import { name, nullable, type Static, t } from "../../kernel/schema.ts";
 
 export const registryReference = t.Union([t.Null(), name(), t.Object({ id: name() }, { additionalProperties: false })]);
 
@@ -81,14 +81,13 @@ export const shownContainerFields = {
 /** Those of a record that are its container, whatever has them: what a template gives. */
 export const KEPT_CONTAINER = Object.keys(containerFields) as (keyof KeptContainer)[];
 
-/** As they are kept, whatever has them. */
-export type KeptContainer = {
-  image: string;
-  args: string;
-  entrypoint: string[];
-  cmd: string[];
-  disk: number;
-  env: Record<string, string>;
-  ports: string[];
-  registry: string | null;
-};
+const keptContainer = t.Object({ ...containerFields, ...shownContainerFields });
+
+/** As they are kept, whatever has them: in the form in which they are shown. */
+export type KeptContainer = Static<typeof keptContainer>;
+
+/** The container of whatever has one. */
+export const containerOf = (doc: KeptContainer): KeptContainer =>
+  Object.fromEntries(
+    KEPT_CONTAINER.filter((field) => doc[field] !== undefined).map((field) => [field, doc[field]]),
+  ) as KeptContainer;

@@ -4,16 +4,17 @@ import { isDataCenter } from "../../catalog/compute.ts";
 import type { Caller } from "../../kernel/caller.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
+import { unsaidOf } from "../../kernel/resource.ts";
 import { changedIn, isEmpty, isSame } from "../../kernel/same.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes } from "../container/mistakes.ts";
-import { DEFAULT_DISK_GB } from "../container/model.ts";
+import { KEPT_CONTAINER } from "../container/model.ts";
 import { hasPlaceholder, secretsIn } from "../secrets/placeholders.ts";
 import type { TemplateCategory } from "../templates/model.ts";
 import { cpuFrom, type GpuTerms, gpuFrom } from "./compute.ts";
 import { initTimeoutMistakes } from "./init-timeout.ts";
 import { listeningOf } from "./listening.ts";
-import { type EndpointType, endpointDefaults, type KeptEndpoint } from "./model.ts";
+import { Endpoint, type EndpointType, endpointDefaults, type KeptEndpoint } from "./model.ts";
 import { refuseVolumes } from "./volumes.ts";
 import { refuseWarmUp } from "./warm-up.ts";
 
@@ -29,32 +30,7 @@ export type EndpointTerms = Partial<
 >;
 
 /** Fields that reach the workers' containers: changing one makes a new release. */
-const RELEASED = [
-  "image",
-  "args",
-  "entrypoint",
-  "cmd",
-  "disk",
-  "env",
-  "ports",
-  "registry",
-  "gpu",
-  "cpu",
-  "dataCenterIds",
-  "networkVolumes",
-] as const;
-
-/** What one has of which nothing was said. */
-const unsaid = () => ({
-  disk: DEFAULT_DISK_GB,
-  env: {},
-  ports: [],
-  registry: null,
-  dataCenterIds: [],
-  networkVolumes: [],
-  timeout: endpointDefaults.timeout,
-  flashboot: endpointDefaults.flashboot,
-});
+const RELEASED = [...KEPT_CONTAINER, "gpu", "cpu", "dataCenterIds", "networkVolumes"] as const;
 
 export function created(body: EndpointTerms): KeptEndpoint {
   const { gpu, cpu, workers, args, entrypoint, cmd, templateId, ...plain } = body;
@@ -65,7 +41,7 @@ export function created(body: EndpointTerms): KeptEndpoint {
     throw problem("rule-broken", "Exactly one of 'gpu' and 'cpu' must be set.");
   refuseMistakes(type, body);
   return checked({
-    ...unsaid(),
+    ...unsaidOf(Endpoint),
     scaling: endpointDefaults.scaling[type],
     ...present(plain),
     ...{ name, image, type },

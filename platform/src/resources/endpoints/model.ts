@@ -1,9 +1,9 @@
 /** Serverless endpoints: workers that run a handler and are reached through an endpoint's own URL. */
 import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Kept } from "../../kernel/document.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
-import { containerFields, type KeptContainer, shownContainerFields } from "../container/model.ts";
+import { containerFields, shownContainerFields } from "../container/model.ts";
 
 /** What the service does where a field is absent at creation. */
 export const endpointDefaults = {
@@ -249,24 +249,22 @@ export type EndpointType = (typeof endpointTypes)[number];
 
 /** GPU types in order of preference; pools and exclusions are a view of this list, so that every dialect's order survives. */
 export type KeptGpu = { types: string[]; count: number; allowedCudaVersions: string[]; minCudaVersion: string | null };
-export type KeptCpu = { id: string; vcpuCount: number; memory: number }[];
-export type Scaling = { type: "QUEUE_DELAY"; queueDelay: number } | { type: "REQUEST_COUNT"; requestCount: number };
+export type KeptCpu = Static<typeof shownCpu>;
+export type Scaling = Static<typeof scaling>;
+
+const givenWorkers = t.Object(workerFields);
+/** All but the job that warms one up has a default. */
+type KeptWorkers = Required<Omit<Static<typeof givenWorkers>, "warmup">> & Pick<Static<typeof givenWorkers>, "warmup">;
 
 /** A network volume, and the machine that it is on; null for the storage that machines share. */
 export type PlacedVolume = { id: string; dataCenter: string; machine: string | null };
 
-export type KeptEndpoint = (KeptContainer & Claiming) & {
-  type: EndpointType;
-  gpu?: KeptGpu;
-  cpu?: KeptCpu;
-  workers: { min: number; max: number; idleTimeout: number; warmup?: WarmUpTerms | null };
-  scaling: Scaling;
-  dataCenterIds: string[];
-  networkVolumes: string[];
-  /** Where these are, which never changes; absent where there are none. */
+/** What callers give of an endpoint, as it is kept. */
+export type EndpointConfig = KeptOf<typeof Endpoint, { type: EndpointType; gpu?: KeptGpu; workers: KeptWorkers }>;
+
+export type KeptEndpoint = (EndpointConfig & Claiming) & {
+  /** Where its network volumes are, which never changes; absent where there are none. */
   volumePlaces?: PlacedVolume[];
-  timeout: number;
-  flashboot: (typeof flashBootModes)[number];
   /** The template that it was made from, or last given. */
   template?: string | null;
   /** Whether its container is that template's, and changes with it; otherwise it is its own. */

@@ -1,7 +1,7 @@
 /** The own container of an endpoint that follows no template, seen and edited as if it were one: nothing of it is kept twice. */
 import { problem } from "../../kernel/problem.ts";
 import { isSame } from "../../kernel/same.ts";
-import { KEPT_CONTAINER, type KeptContainer } from "../container/model.ts";
+import { containerOf, KEPT_CONTAINER } from "../container/model.ts";
 import { bareTemplate, type TemplateTerms, updated } from "../templates/fields.ts";
 import type { SeenTemplate } from "../templates/followers.ts";
 import type { KeptTemplate } from "../templates/model.ts";
@@ -14,10 +14,9 @@ interface Seen {
 }
 
 export function ownTemplate({ id, doc }: Seen): SeenTemplate {
-  const container = Object.fromEntries(KEPT_CONTAINER.map((field) => [field, doc[field]])) as KeptContainer;
   const called = { name: doc.templateName ?? doc.name, category: doc.cpu ? "CPU" : "NVIDIA" } as const;
   const none = { serverless: true, startSsh: false, startJupyter: false };
-  return { id, boundTo: id, doc: { ...bareTemplate, ...called, ...none, ...container } };
+  return { id, boundTo: id, doc: { ...bareTemplate, ...called, ...none, ...containerOf(doc) } };
 }
 
 /** What an edit of it says of the endpoint. An endpoint has nowhere to keep the rest of a template, so that must stay as it is. */

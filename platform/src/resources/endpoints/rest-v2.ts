@@ -121,10 +121,10 @@ function shownGpu({ types, count, allowedCudaVersions, minCudaVersion }: KeptGpu
 
 /** What nobody asked for is not shown, so that clients which do not know of it read what they always did. */
 function shownWorkers(
-  { min, max, idleTimeout, warmup }: KeptEndpoint["workers"],
+  { idleTimeout, warmup, ...plain }: KeptEndpoint["workers"],
   isIdling: boolean,
 ): Endpoint["workers"] {
-  return { min, max, ...(isIdling && { idleTimeout }), ...(warmup && { warmup }) };
+  return { ...plain, ...(isIdling && { idleTimeout }), ...(warmup && { warmup }) };
 }
 
 function requestUrls(base: string, { type, env }: KeptEndpoint): Endpoint["requestUrls"] {

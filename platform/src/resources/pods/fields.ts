@@ -2,86 +2,32 @@
 import { isDataCenter, mostSold, poolOfType } from "../../catalog/compute.ts";
 import { present } from "../../kernel/present.ts";
 import { problem } from "../../kernel/problem.ts";
+import { unsaidOf } from "../../kernel/resource.ts";
 import { changedIn } from "../../kernel/same.ts";
 import { MOST_PUBLISHED } from "../../ports/compute/publish.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
-import { DEFAULT_DISK_GB } from "../container/model.ts";
 import { cpuFrom } from "../endpoints/compute.ts";
 import { refuseLowBid } from "./bids.ts";
 import { diskOnCpus } from "./disk-limit.ts";
-import type { KeptPod, PodGpu } from "./model.ts";
+import { type KeptPod, Pod, type PodConfig, type PodGpu } from "./model.ts";
 
 /** What a caller gives of a Pod, whichever surface it comes through. */
 export type PodTerms = Partial<
-  Pick<
-    KeptPod,
-    | "name"
-    | "image"
-    | "args"
-    | "entrypoint"
-    | "cmd"
-    | "disk"
-    | "env"
-    | "ports"
-    | "registry"
-    | "cloud"
-    | "dataCenterIds"
-    | "countryCodes"
-    | "mounts"
-    | "mountPath"
-    | "locked"
-    | "globalNetworking"
-    | "startSsh"
-    | "startJupyter"
-    | "idleTimeout"
-    | "stopAfter"
-    | "terminateAfter"
-    | "interruptible"
-    | "bidPerGpu"
-  > & {
+  Omit<PodConfig, "gpu" | "cpu" | "template"> & {
     gpu: Partial<PodGpu> & Pick<PodGpu, "types">;
     cpu: { id: string; vcpuCount: number }[];
     templateId: string;
   }
 >;
 
-/** What it is made of; where and in which status it is comes with its place. */
-export type PodConfig = Omit<
-  KeptPod,
-  | "status"
-  | "reason"
-  | "lastStatusChange"
-  | "startedAt"
-  | "instance"
-  | "last"
-  | "machines"
-  | "crashes"
-  | "publicPorts"
-  | "portsAt"
-  | "address"
-  | "cluster"
-  | "withoutGpu"
->;
-
-/** What one has of which nothing was said. */
+/** What one has of which nothing was said: the defaults of the model, and those of what other surfaces say beside it. */
 const unsaid = () => ({
-  disk: DEFAULT_DISK_GB,
-  env: {},
-  ports: [],
-  registry: null,
-  cloud: "SECURE" as const,
-  dataCenterIds: [],
-  countryCodes: [],
-  locked: false,
-  globalNetworking: false,
-  startSsh: false,
-  startJupyter: false,
-  idleTimeout: null,
-  stopAfter: null,
-  terminateAfter: null,
-  interruptible: false,
-  bidPerGpu: null,
+  ...unsaidOf(Pod),
+  ...{ cloud: "SECURE" as const, dataCenterIds: [], countryCodes: [] },
+  ...{ globalNetworking: false, startSsh: false, startJupyter: false },
+  ...{ idleTimeout: null, stopAfter: null, terminateAfter: null },
+  ...{ interruptible: false, bidPerGpu: null },
 });
 
 /** What these terms make, of which the caller said some and a template the rest. */

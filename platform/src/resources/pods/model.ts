@@ -5,9 +5,9 @@ import { lifecycle } from "../../kernel/lifecycle.ts";
 import type { Metering } from "../../kernel/metered.ts";
 import { KIB, MIB } from "../../kernel/operation.ts";
 import { type Reason, upcastReason } from "../../kernel/reason.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { closed, dateTime, name, nullable, oneOf, type Static, t } from "../../kernel/schema.ts";
-import { containerFields, type KeptContainer, shownContainerFields } from "../container/model.ts";
+import { containerFields, shownContainerFields } from "../container/model.ts";
 import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
 
 /** Of what a Pod is made of, in the body of a request, and with what its template adds. */
@@ -272,34 +272,38 @@ export type ClusterSeat = {
 /** Its disks are metered; the key by which it was made is known of those that this release or a later one made. */
 type Charged = Metering & { createdBy?: string | null };
 
-export type KeptPod = (KeptContainer & Charged & Claiming) & {
-  gpu?: PodGpu;
+/** What callers give of it, as it is kept: what `once` of the model says, and what other surfaces say beside it. */
+export type PodConfig = KeptOf<
+  typeof Pod,
+  {
+    gpu?: PodGpu;
+    cpu?: PodCpu;
+    cloud: (typeof clouds)[number];
+    dataCenterIds: string[];
+    /** Countries of data centers that will do; none means any. */
+    countryCodes: string[];
+    /** Where storage would be that it does not have, as a caller of an older surface said it. */
+    mountPath?: string;
+    globalNetworking: boolean;
+    startSsh: boolean;
+    /** Made up for it once, unless its variables have one. */
+    startJupyter: boolean;
+    template: string | null;
+    /** When it is stopped, and when it is terminated, by itself. */
+    stopAfter: number | null;
+    terminateAfter: number | null;
+    /** Gives way to others, and pays for each GPU and hour what it bids in USD; where it bids nothing, the price of those that give way. */
+    interruptible: boolean;
+    bidPerGpu: number | null;
+  }
+>;
+
+/** Where and how it is. */
+export type PodState = {
   /** It runs without its GPUs for now, beside which everything else of it stays. */
   withoutGpu?: boolean;
-  cpu?: PodCpu;
-  cloud: (typeof clouds)[number];
-  dataCenterIds: string[];
-  /** Countries of data centers that will do; none means any. */
-  countryCodes: string[];
-  mounts: { persistent?: PersistentMount; network?: NetworkMount[] };
-  /** Where storage would be that it does not have, as a caller of an older surface said it. */
-  mountPath?: string;
-  locked: boolean;
-  globalNetworking: boolean;
-  startSsh: boolean;
-  /** Made up for it once, unless its variables have one. */
-  startJupyter: boolean;
-  template: string | null;
   /** The cluster that it is a member of, and as which of them. */
   cluster?: ClusterSeat;
-  idleTimeout: number | null;
-  /** When it is stopped, and when it is terminated, by itself. */
-  stopAfter: number | null;
-  terminateAfter: number | null;
-  /** Gives way to others, and pays for each GPU and hour what it bids in USD; where it bids nothing, the price of those that give way. */
-  interruptible: boolean;
-  bidPerGpu: number | null;
-
   status: PodStatus;
   reason: Reason | null;
   lastStatusChange: number;
@@ -317,6 +321,8 @@ export type KeptPod = (KeptContainer & Charged & Claiming) & {
   /** Where the account's other Pods reach it, while it runs. */
   address?: string | null;
 };
+
+export type KeptPod = PodConfig & PodState & Charged & Claiming;
 
 /** By which Pods are found: those that wait, those that act at a time, and those that use something. */
 export const pods: Kept<KeptPod & Document> = {

@@ -20,7 +20,7 @@ import type { TemplateService } from "../templates/service.ts";
 import type { NetworkVolumeService } from "../volumes/service.ts";
 import { affordable, type Ceiling } from "./ceiling.ts";
 import { type PodEndings, STOP_GRACE_MS } from "./endings.ts";
-import { created, JUPYTER_PASSWORD, type PodConfig, type PodTerms, updated } from "./fields.ts";
+import { created, JUPYTER_PASSWORD, type PodTerms, updated } from "./fields.ts";
 import type { PodInstance } from "./instance.ts";
 import type { PodLogAsked, ReadPodLog } from "./logs.ts";
 import {
@@ -30,6 +30,7 @@ import {
   type KeptPod,
   POD_BYTES,
   type PodAction,
+  type PodConfig,
   podLifecycle,
 } from "./model.ts";
 import type { PodPlacer } from "./placer.ts";

@@ -1,6 +1,6 @@
 /** Registries: credentials by which private images are pulled; and delegations, by which somebody else's registry is opened. */
 import type { Kept } from "../../kernel/document.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { dateTime, name, nullable, t } from "../../kernel/schema.ts";
 
 const LONGEST_PASSWORD = 16_384;
@@ -22,7 +22,7 @@ export const Registry = resource("Registry", {
 });
 export type Registry = RecordOf<typeof Registry>;
 
-export type KeptRegistry = { name: string };
+export type KeptRegistry = KeptOf<typeof Registry>;
 
 export const registries: Kept<KeptRegistry> = {
   kind: "registry",
@@ -52,15 +52,14 @@ export const Delegation = resource("RegistryDelegation", {
 });
 export type Delegation = RecordOf<typeof Delegation>;
 
-export type KeptDelegation = {
-  name: string | null;
-  userId: string;
-  awsUser: string;
-  awsRegion: string;
-  repository: string;
-  tag: string;
-  /** Host of the registry, in the domain of the ARN's partition. */
-  host: string;
-};
+export type KeptDelegation = KeptOf<
+  typeof Delegation,
+  Pick<Delegation, "awsUser" | "awsRegion" | "repository" | "tag"> & {
+    name: string | null;
+    userId: string;
+    /** Host of the registry, in the domain of the ARN's partition. */
+    host: string;
+  }
+>;
 
 export const delegations: Kept<KeptDelegation> = { kind: "registry-delegation", called: "delegation", v: 1 };

@@ -2,7 +2,7 @@
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
 import { recordFrom } from "../../kernel/resource.ts";
-import { type Delegation, Registry } from "./model.ts";
+import { Delegation, Registry } from "./model.ts";
 import type { registryOperations } from "./operations.ts";
 import type { DelegationItem, RegistryItem, RegistryService } from "./service.ts";
 
@@ -21,7 +21,12 @@ export const registryHandlers = (registries: RegistryService): Handlers<typeof r
 const shown = ({ id, doc }: RegistryItem): Registry => recordFrom(Registry, { id, ...doc });
 
 function shownDelegation({ id, createdAt, doc }: DelegationItem): Delegation {
-  const { userId, host, name, awsUser, awsRegion, repository, tag } = doc;
-  const about = { awsUser, awsRegion, repository, tag, dockerRegistryUri: host };
-  return { id, delegatorUserId: userId, name, ...about, createdAt: timestamp(createdAt) };
+  const { userId: delegatorUserId, host: dockerRegistryUri } = doc;
+  return recordFrom(Delegation, {
+    id,
+    ...doc,
+    delegatorUserId,
+    dockerRegistryUri,
+    createdAt: timestamp(createdAt),
+  });
 }

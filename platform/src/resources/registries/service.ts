@@ -5,6 +5,7 @@ import type { Kept } from "../../kernel/document.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { unsaidOf } from "../../kernel/resource.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { RegistryCredential } from "../../ports/compute/compute.ts";
 import { parseReference } from "../../ports/compute/image-reference.ts";
@@ -14,14 +15,7 @@ import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
 import type { Uses } from "../uses.ts";
 import { parseEcrArn } from "./arn.ts";
-import {
-  type Delegation,
-  delegations,
-  type KeptDelegation,
-  type KeptRegistry,
-  type Registry,
-  registries,
-} from "./model.ts";
+import { Delegation, delegations, type KeptDelegation, type KeptRegistry, Registry, registries } from "./model.ts";
 
 /** User name and password, sealed as one text. Kept apart under the registry's own id, so that listing reads none. */
 export type KeptCredential = { sealed: Sealed };
@@ -88,7 +82,8 @@ export class RegistryService {
     return this.#registries.owned(caller, id);
   }
 
-  async create({ account }: Caller, { username, password, ...doc }: NewRegistry): Promise<RegistryItem> {
+  async create({ account }: Caller, { username, password, ...said }: NewRegistry): Promise<RegistryItem> {
+    const doc = { ...unsaidOf(Registry), ...said };
     const record = newRecord(this.#parts, account);
     const sealed = await this.#seal(record, { username, password });
     const credential = this.#credentials.inserting({ ...record, doc: { sealed } });
@@ -144,11 +139,11 @@ export class RegistryService {
     return this.#delegations.list({ account, limit: LISTED_AT_MOST });
   }
 
-  async createDelegation(caller: Caller, { resource, name = null }: NewDelegation): Promise<DelegationItem> {
+  async createDelegation(caller: Caller, { resource, name = null, ...plain }: NewDelegation): Promise<DelegationItem> {
     const parsed = parseEcrArn(resource);
     if (!parsed) throw problem("invalid", "Request validation failed.", { errors: [NO_ARN] });
     const record = newRecord(this.#parts, caller.account);
-    const doc = { name, userId: caller.user, tag: TAG, ...parsed };
+    const doc = { ...unsaidOf(Delegation), ...plain, name, userId: caller.user, tag: TAG, ...parsed };
     return this.#within(caller.account, (within) => this.#delegations.insert({ ...record, doc }, within));
   }
 

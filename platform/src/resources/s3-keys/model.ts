@@ -1,6 +1,6 @@
 /** S3 keys: by which the contents of an account's volumes are read and written without a Pod. */
 import type { Kept } from "../../kernel/document.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { dateTime, t } from "../../kernel/schema.ts";
 
 export const S3Key = resource("S3Key", {
@@ -23,12 +23,14 @@ export const CreatedS3Key = t.Object(
   { $id: "CreatedS3Key" },
 );
 
-export type KeptS3Key<Sealed = unknown> = {
-  name?: string;
-  accessKeyId: string;
-  /** The secret, which must be known to check a signature, and is therefore sealed and not digested. */
-  sealed: Sealed;
-};
+export type KeptS3Key<Sealed = unknown> = KeptOf<
+  typeof S3Key,
+  {
+    accessKeyId: string;
+    /** The secret, which must be known to check a signature, and is therefore sealed and not digested. */
+    sealed: Sealed;
+  }
+>;
 
 export const s3Keys: Kept<KeptS3Key> = {
   kind: "s3-key",

@@ -2,15 +2,19 @@
 import type { Caller } from "../../kernel/caller.ts";
 import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
+import { present } from "../../kernel/present.ts";
 import type { Random } from "../../kernel/random.ts";
 import { Remembered } from "../../kernel/remembered.ts";
+import { unsaidOf } from "../../kernel/resource.ts";
+import type { Static } from "../../kernel/schema.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import type { Bound } from "../../ports/store/store.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
-import { type KeptS3Key, s3Keys } from "./model.ts";
+import { type KeptS3Key, S3Key, s3Keys } from "./model.ts";
 
 export type S3KeyItem = Item<KeptS3Key>;
+export type NewS3Key = Static<typeof S3Key.create>;
 
 /** Whose requests a key signs, and with what. */
 export interface S3Credential {
@@ -50,14 +54,14 @@ export class S3KeyService {
     return this.#keys.list({ account, limit: LISTED_AT_MOST });
   }
 
-  async create({ account }: Caller, name?: string): Promise<S3KeyItem & { secret: string }> {
+  async create({ account }: Caller, said: NewS3Key): Promise<S3KeyItem & { secret: string }> {
     const { random } = this.#parts;
     const record = newRecord(this.#parts, account);
     const accessKeyId = `MLR${[...random.bytes(17)].map((byte) => ID_LETTERS[byte % ID_LETTERS.length]).join("")}`;
     const secret = Buffer.from(random.bytes(SECRET_BYTES)).toString("base64url");
     const sealed = await this.#vault.seal(secret, context(account, record.id));
     const held = [this.#keys.held({ account })];
-    const doc = { ...(name !== undefined && { name }), accessKeyId, sealed };
+    const doc = { ...unsaidOf(S3Key), ...present(said), accessKeyId, sealed };
     const make = (within: Bound[]) => this.#keys.insert({ ...record, doc }, within);
     const made = await this.#quotas.within(account, "s3keys", held, make);
     return { ...made, secret };

@@ -1,6 +1,6 @@
 /** Secrets: encrypted text that environment variables refer to by name. */
 import type { Kept } from "../../kernel/document.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { dateTime, nullable, t } from "../../kernel/schema.ts";
 
 /** Strictly fewer than 16,777,216 bytes. */
@@ -41,11 +41,7 @@ export const Secret = resource("Secret", {
 });
 export type Secret = RecordOf<typeof Secret>;
 
-export type KeptSecret = {
-  name: string;
-  description: string | null;
-  valueLastUpdatedAt: number;
-};
+export type KeptSecret = KeptOf<typeof Secret, { description: string | null; valueLastUpdatedAt: number }>;
 
 export const secrets: Kept<KeptSecret> = {
   kind: "secret",

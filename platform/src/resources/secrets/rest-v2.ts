@@ -1,7 +1,8 @@
 /** Secrets as REST v2 says them. */
 import { timestamp } from "../../kernel/clock.ts";
 import type { Handlers } from "../../kernel/operation.ts";
-import type { Secret } from "./model.ts";
+import { recordFrom } from "../../kernel/resource.ts";
+import { Secret } from "./model.ts";
 import type { secretOperations } from "./operations.ts";
 import type { SecretItem, SecretService } from "./service.ts";
 
@@ -14,11 +15,6 @@ export const secretHandlers = (secrets: SecretService): Handlers<typeof secretOp
 });
 
 function shown({ id, createdAt, doc }: SecretItem): Secret {
-  return {
-    id,
-    name: doc.name,
-    description: doc.description,
-    createdAt: timestamp(createdAt),
-    valueLastUpdatedAt: timestamp(doc.valueLastUpdatedAt),
-  };
+  const times = { createdAt: timestamp(createdAt), valueLastUpdatedAt: timestamp(doc.valueLastUpdatedAt) };
+  return recordFrom(Secret, { id, ...doc, ...times });
 }

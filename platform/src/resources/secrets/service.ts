@@ -5,12 +5,14 @@ import type { Kept } from "../../kernel/document.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { unsaidOf } from "../../kernel/resource.ts";
+import { changedIn, isEmpty } from "../../kernel/same.ts";
 import type { Static } from "../../kernel/schema.ts";
 import { Collection, type Item, type RecordParts } from "../../ports/store/collection.ts";
 import { type Store, WriteRefused } from "../../ports/store/store.ts";
 import type { Sealed, Vault } from "../../ports/vault/vault.ts";
 import type { QuotaBook } from "../account/quotas.ts";
-import { type KeptSecret, type Secret, secrets } from "./model.ts";
+import { type KeptSecret, Secret, secrets } from "./model.ts";
 
 /** Kept apart under the secret's own id, so that listing secrets never reads 16 MB values. */
 export type KeptSecretValue = { sealed: Sealed };
@@ -57,12 +59,14 @@ export class SecretService {
     return found ? [found] : [];
   }
 
-  async create({ account }: Caller, { name, value, description }: NewSecret): Promise<SecretItem> {
+  async create({ account }: Caller, { value, ...said }: NewSecret): Promise<SecretItem> {
+    const { name } = said;
     if (RESERVED_NAME.test(name))
       throw problem("rule-broken", `The name '${name}' begins with a reserved word: MILLRACE or RUNPOD.`);
     const record = newRecord({ clock: this.#clock, random: this.#random }, account);
     const sealed = await this.#vault.seal(value, context(account, record.id));
-    const doc = { name, description: description || null, valueLastUpdatedAt: record.createdAt };
+    const description = said.description || null;
+    const doc = { ...unsaidOf(Secret), ...said, description, valueLastUpdatedAt: record.createdAt };
     const sealedValue = this.#values.inserting({ ...record, doc: { sealed } });
     const held = [this.#secrets.held({ account })];
     try {
@@ -80,10 +84,11 @@ export class SecretService {
   }
 
   /** Value first, description second, two writes: the specification says so, and says they are not atomic. */
-  async update(caller: Caller, id: string, { value, description }: SecretChange): Promise<SecretItem> {
+  async update(caller: Caller, id: string, { value, description, ...plain }: SecretChange): Promise<SecretItem> {
     let secret = await this.#secrets.owned(caller, id);
     if (value !== undefined) secret = await this.#rotate(secret, value);
-    if (description !== undefined) secret = await this.#describe(secret, description);
+    const said = { ...plain, ...(description !== undefined && { description: description || null }) };
+    if (!isEmpty(said)) secret = await this.#describe(secret, said);
     return secret;
   }
 
@@ -122,11 +127,11 @@ export class SecretService {
     });
   }
 
-  #describe(secret: SecretItem, description: string): Promise<SecretItem> {
-    const said = description || null;
-    return this.#secrets.changeOwned(secret, secret.id, ({ doc }) =>
-      doc.description === said ? undefined : { set: { description: said } },
-    );
+  #describe(secret: SecretItem, said: Partial<KeptSecret>): Promise<SecretItem> {
+    return this.#secrets.changeOwned(secret, secret.id, ({ doc }) => {
+      const set = changedIn(doc, said);
+      return isEmpty(set) ? undefined : { set };
+    });
   }
 }
 

@@ -1,5 +1,6 @@
 /** What is copied of a template: the caller's own words win, and what a kind has no use for is left. */
 import { describe, expect, test } from "vitest";
+import { containerOf, KEPT_CONTAINER } from "../container/model.ts";
 import { type Sayable, withTemplate } from "./copy.ts";
 import { created } from "./fields.ts";
 
@@ -19,6 +20,15 @@ const TEMPLATE = created({
 });
 const COMMAND = { args: '{"entrypoint":["/enter"],"cmd":["run"]}', entrypoint: ["/enter"], cmd: ["run"] };
 const CONTAINER = { image: "example/image:1", ...COMMAND, disk: 30, ports: ["80/http"], registry: "aaaaaaaaaaaaaa" };
+
+test.each(["new-endpoint", "new-pod", "change"] as const)(
+  "every field of the container is in a copy: %s",
+  (copying) => {
+    const all = Object.fromEntries(KEPT_CONTAINER.map((field) => [field, `any ${field}`]));
+    const template = { ...all, ...TEMPLATE };
+    expect(withTemplate(template, {}, copying)).toMatchObject({ ...all, ...containerOf(TEMPLATE) });
+  },
+);
 
 describe("a new Pod", () => {
   test("gets all of it", () => {

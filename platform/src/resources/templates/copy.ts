@@ -1,32 +1,24 @@
 /** What a template gives to whatever is made from it or changed by it: a copy, taken once, in which the caller's own words win. */
 import { present } from "../../kernel/present.ts";
 import { commandOf } from "../container/command.ts";
+import { containerOf, type KeptContainer } from "../container/model.ts";
 import type { PersistentMount } from "../pods/model.ts";
 import type { KeptTemplate } from "./model.ts";
 
 /** What a caller may say that a template says too. */
-export interface Sayable {
-  image?: string;
-  args?: string;
-  entrypoint?: string[];
-  cmd?: string[];
-  disk?: number;
-  env?: Record<string, string>;
-  ports?: string[];
-  registry?: string | null;
+export type Sayable = Partial<KeptContainer> & {
   gpu?: { allowedCudaVersions?: string[]; minCudaVersion?: string | null };
   cpu?: unknown;
   mounts?: { persistent?: PersistentMount; network?: unknown };
   startSsh?: boolean;
   startJupyter?: boolean;
-}
+};
 
 /** A change takes what concerns the container; storage, CUDA and what is started beside are settled when something is made. */
 export type Copying = "new-endpoint" | "new-pod" | "change";
 
 export function withTemplate<T extends Sayable>(template: KeptTemplate, terms: T, copying: Copying): T {
-  const { image, disk, ports, registry } = template;
-  const container = { image, disk, ports, registry, ...present(terms), ...commandOf(terms, template) };
+  const container = { ...containerOf(template), ...present(terms), ...commandOf(terms, template) };
   if (copying === "change") return { ...container, env: terms.env ?? template.env };
   const made = { ...container, env: { ...template.env, ...terms.env }, ...cudaOf(template, terms) };
   if (copying === "new-endpoint") return made;

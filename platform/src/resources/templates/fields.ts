@@ -1,10 +1,10 @@
 /** What the terms of a caller make of a template, and which of them it cannot have. */
 import { problem } from "../../kernel/problem.ts";
+import { unsaidOf } from "../../kernel/resource.ts";
 import { commandOf } from "../container/command.ts";
 import { containerMistakes, mountMistakes } from "../container/mistakes.ts";
-import { DEFAULT_DISK_GB } from "../container/model.ts";
 import type { PersistentMount } from "../pods/model.ts";
-import { type KeptTemplate, templateDefaults } from "./model.ts";
+import { type KeptTemplate, Template } from "./model.ts";
 
 /** What a caller gives of a template, whichever surface it comes through. A persistent mount of null takes it away. */
 export type TemplateTerms = Partial<Omit<KeptTemplate, "mounts">> & {
@@ -13,18 +13,9 @@ export type TemplateTerms = Partial<Omit<KeptTemplate, "mounts">> & {
 
 /** A template that says nothing. */
 export const bareTemplate: KeptTemplate = {
-  ...templateDefaults,
+  ...unsaidOf(Template),
   name: "",
   image: "",
-  args: "",
-  entrypoint: [],
-  cmd: [],
-  disk: DEFAULT_DISK_GB,
-  env: {},
-  ports: [],
-  registry: null,
-  mounts: {},
-  allowedCudaVersions: [],
   readme: "",
   portLabels: [],
   startScript: "",

@@ -1,22 +1,13 @@
 /** Templates: configurations that Pods and endpoints are made from, each copied once. */
 import type { Kept } from "../../kernel/document.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
-import { closed, name, oneOf, t } from "../../kernel/schema.ts";
-import { containerFields, type KeptContainer, shownContainerFields } from "../container/model.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
+import { closed, name, oneOf, type Static, t } from "../../kernel/schema.ts";
+import { containerFields, shownContainerFields } from "../container/model.ts";
 import { cudaVersion, MOST_ITEMS } from "../endpoints/model.ts";
-import { type PersistentMount, persistentMount } from "../pods/model.ts";
+import { persistentMount } from "../pods/model.ts";
 
 export const templateCategories = ["CPU", "NVIDIA", "AMD"] as const;
 export type TemplateCategory = (typeof templateCategories)[number];
-
-/** What the service does where a field is absent at creation. */
-export const templateDefaults = {
-  serverless: false,
-  public: false,
-  category: "NVIDIA",
-  startSsh: true,
-  startJupyter: true,
-} as const;
 
 const LONGEST_README = 262_144;
 const LONGEST_SCRIPT = 262_144;
@@ -34,7 +25,7 @@ export const portLabels = t.Array(portLabel, {
   maxItems: MOST_LABELS,
   description: "What its ports are called, for people.",
 });
-export type PortLabel = { port: string; name: string };
+export type PortLabel = Static<typeof portLabel>;
 
 const flag = (value: boolean, description: string, flat?: string) =>
   t.Optional(t.Boolean({ default: value, description, ...(flat && { "x-flat": flat }) }));
@@ -51,13 +42,11 @@ export const Template = resource("Template", {
         { default: {}, description: "Storage of the Pods that are made from it. In an update, `{}` changes nothing." },
       ),
     ),
-    serverless: flag(templateDefaults.serverless, "Whether endpoints are made from it, and not Pods.", "isServerless"),
-    public: flag(templateDefaults.public, "Whether other accounts may read and use it.", "isPublic"),
-    category: t.Optional(
-      oneOf(templateCategories, { default: templateDefaults.category, description: "What it is meant to run on." }),
-    ),
-    startSsh: flag(templateDefaults.startSsh, "Gives its Pods the account's SSH keys as `PUBLIC_KEY`."),
-    startJupyter: flag(templateDefaults.startJupyter, "Gives each of its Pods a new `JUPYTER_PASSWORD`."),
+    serverless: flag(false, "Whether endpoints are made from it, and not Pods.", "isServerless"),
+    public: flag(false, "Whether other accounts may read and use it.", "isPublic"),
+    category: t.Optional(oneOf(templateCategories, { default: "NVIDIA", description: "What it is meant to run on." })),
+    startSsh: flag(true, "Gives its Pods the account's SSH keys as `PUBLIC_KEY`."),
+    startJupyter: flag(true, "Gives each of its Pods a new `JUPYTER_PASSWORD`."),
     allowedCudaVersions: t.Optional(allowedCudaVersions),
   },
   flatOnly: {
@@ -80,19 +69,8 @@ export const Template = resource("Template", {
 });
 export type Template = RecordOf<typeof Template>;
 
-export type KeptTemplate = KeptContainer & {
-  name: string;
-  mounts: { persistent?: PersistentMount };
-  serverless: boolean;
-  public: boolean;
-  category: TemplateCategory;
-  startSsh: boolean;
-  startJupyter: boolean;
-  allowedCudaVersions: string[];
-  readme: string;
-  portLabels: PortLabel[];
-  startScript: string;
-};
+/** What the flat dialect alone says is kept whoever asks. */
+export type KeptTemplate = KeptOf<typeof Template, { readme: string; portLabels: PortLabel[]; startScript: string }>;
 
 /** Longer ones are read by their ids alone: whoever lists public ones reads those of strangers, of which there may be many. */
 export const LISTED_LENGTH = 32_768;

@@ -1,9 +1,9 @@
 /** Network volumes: storage of a data center that Pods and workers share, and that outlives them. */
-import { type VolumeType, volumeTypes } from "../../catalog/words.ts";
+import { volumeTypes } from "../../catalog/words.ts";
 import { type Claiming, claimedName } from "../../kernel/claim.ts";
 import type { Kept } from "../../kernel/document.ts";
 import type { Metering } from "../../kernel/metered.ts";
-import { type RecordOf, resource } from "../../kernel/resource.ts";
+import { type KeptOf, type RecordOf, resource } from "../../kernel/resource.ts";
 import { name, oneOf, t } from "../../kernel/schema.ts";
 
 const SMALLEST_GB = 10;
@@ -41,10 +41,7 @@ export const NetworkVolume = resource("NetworkVolume", {
 });
 export type NetworkVolume = RecordOf<typeof NetworkVolume>;
 
-export type KeptNetworkVolume = (Metering & Claiming) & {
-  size: number;
-  dataCenter: string;
-  type: VolumeType;
+export type KeptNetworkVolume = (KeptOf<typeof NetworkVolume> & Metering & Claiming) & {
   /** The machine that it is on; null on the storage that machines share. */
   machine: string | null;
   /** What was made of it there; absent before anything was. */

@@ -4,6 +4,7 @@ import type { Clock } from "../../kernel/clock.ts";
 import { newRecord } from "../../kernel/ids.ts";
 import { problem } from "../../kernel/problem.ts";
 import type { Random } from "../../kernel/random.ts";
+import { unsaidOf } from "../../kernel/resource.ts";
 import { changedIn, isEmpty } from "../../kernel/same.ts";
 import type { Static } from "../../kernel/schema.ts";
 import type { Machine } from "../../machines/place.ts";
@@ -13,7 +14,7 @@ import type { Amount, QuotaBook } from "../account/quotas.ts";
 import { Names, type Naming } from "../names.ts";
 import type { SpendBook } from "../spending/service.ts";
 import type { Uses } from "../uses.ts";
-import type { KeptNetworkVolume, NetworkVolume } from "./model.ts";
+import { type KeptNetworkVolume, NetworkVolume } from "./model.ts";
 import type { VolumeItem, VolumeRecords } from "./records.ts";
 import { siteFor, tierIn } from "./siting.ts";
 
@@ -119,7 +120,7 @@ export class NetworkVolumeService {
     const used = await this.records.sizes();
     const machine = siteFor({ dataCenter, size }, await this.#machines(), (id) => used.get(id) ?? 0);
     const record = newRecord({ clock: this.#clock, random: this.#random }, caller.account);
-    const doc = { ...plain, type: tier, machine, createdBy: caller.key };
+    const doc = { ...unsaidOf(NetworkVolume), ...plain, type: tier, machine, createdBy: caller.key };
     const amounts = [this.#one(caller.account), this.#gb(caller.account, size)];
     await this.#spending.assert(caller.account, caller.key);
     const made = await this.#names.under(caller.account, { name, ...naming }, async (claim, check) => {
