@@ -14,8 +14,10 @@ export interface Answered {
   status: number;
   phrase: string | undefined;
   headers: RawHeaders;
-  /** By their names in small letters. */
-  parsed: Record<string, string | string[] | undefined>;
+  /** The transfer encoding, as it was sent. */
+  coding: string | undefined;
+  /** The announced length; 0 where nothing is announced. */
+  length: number;
 }
 
 export interface AnswerTo {
@@ -28,14 +30,11 @@ export interface AnswerTo {
 
 /** Throws the refusal, and then nothing has been written. */
 export function beginAnswer({ response, receiver, form, own }: AnswerTo, answered: Answered): void {
-  const { status, phrase, headers, parsed } = answered;
+  const { status, phrase, headers, coding, length } = answered;
   if (status < 200 || status > 599) throw odd(receiver, `its status is ${status}`);
-  const coding = parsed["transfer-encoding"];
   // Whoever takes one off must have read the body by it: what is left is nobody's body.
-  if (coding !== undefined && !/^chunked$/i.test(String(coding)))
-    throw odd(receiver, "its transfer encoding is unknown");
-  if (Number(parsed["content-length"] ?? 0) > receiver.limits.bodyBytes && response.req.method !== "HEAD")
-    throw tooMuch(receiver);
+  if (coding !== undefined && !/^chunked$/i.test(coding)) throw odd(receiver, "its transfer encoding is unknown");
+  if (length > receiver.limits.bodyBytes && response.req.method !== "HEAD") throw tooMuch(receiver);
   const kept = responseHeaders(headers, form, own);
   try {
     writeHead(response, status, status === NO_CONTENT ? withoutLength(kept) : kept, phrase);

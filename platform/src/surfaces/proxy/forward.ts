@@ -1,14 +1,15 @@
 /** One request passed on and its answer back: both bodies stream, within bounds, at the speed of the slower side. */
 import type { IncomingMessage } from "node:http";
-import { Readable } from "node:stream";
-import type { Dispatcher } from "undici";
-import type { Clock, Timer } from "../../kernel/clock.ts";
+import type { Clock } from "../../kernel/clock.ts";
 import { isProblem, type Problem, problem } from "../../kernel/problem.ts";
-import { bodyStalled, hasBody, tooLarge, waitsForContinue, watchOf } from "../http/body.ts";
+import { bodyStalled, waitsForContinue } from "../http/body.ts";
+import { StallWatch } from "../http/stall-watch.ts";
 import { type AnswerTo, beginAnswer, passOver } from "./answer.ts";
-import { connectionsTo, DialRefused, ORIGIN } from "./connections.ts";
+import type { AnswerHead } from "./answer-head.ts";
+import { type Asker, type Connection, connectionsTo, DialRefused } from "./connections.ts";
 import type { RawHeaders } from "./headers.ts";
 import { type Receiver, tooMuch, tooSlow } from "./receiver.ts";
+import { isHere, send, type Upload, type Uploaded } from "./upload.ts";
 
 export interface Passing extends AnswerTo {
   request: IncomingMessage;
@@ -19,83 +20,103 @@ export interface Passing extends AnswerTo {
 
 /** Resolves when the whole answer is on its way; rejects with the problem when it failed, perhaps in the middle of the answer. */
 export function forward(passing: Passing): Promise<void> {
-  const { request, receiver, target, headers, clock } = passing;
-  if (waitsForContinue.delete(request)) passing.response.writeContinue();
-  const method = request.method as Dispatcher.HttpMethod;
+  const { request, response, target } = passing;
+  if (NOT_IN_TARGET.test(target)) return Promise.reject(problem("unreadable", "the path of the request is none"));
+  if (waitsForContinue.delete(request)) response.writeContinue();
   const { promise, resolve, reject } = Promise.withResolvers<void>();
   const forwarding = new Forwarding(passing, resolve, reject);
-  const body = bodyOf(request, { clock, limit: receiver.limits.bodyBytes, stalled: () => forwarding.bodyStalled() });
-  connectionsTo(receiver, clock).dispatch({ origin: ORIGIN, method, path: target, headers, body }, forwarding);
+  // A small body that came with its head is here as soon as the parser has gone on.
+  if (isHere(request)) forwarding.begin();
+  else queueMicrotask(() => forwarding.begin());
   return promise;
 }
 
-class Forwarding implements Dispatcher.DispatchHandler {
+/** What would be more than a target to whoever reads the line that it stands in. */
+const NOT_IN_TARGET = /[^\x21-\x7e\x80-\xff]/;
+
+/** A body is written in one text with its head up to here. */
+const IN_ONE_TEXT = 16 * 1024;
+
+class Forwarding implements Asker, Uploaded {
   readonly #passing: Passing;
   readonly #resolve: () => void;
   readonly #reject: (problem: Problem) => void;
-  #timer: Timer;
-  #controller: Dispatcher.DispatchController | undefined;
+  readonly #watch: StallWatch;
+  #connection: Connection | undefined;
+  #upload: Upload | undefined;
   #before = 0;
   #received = 0;
-  /** Why we broke it off ourselves. */
-  #broken: Problem | undefined;
+  #isOver = false;
+  /** Since when the worker has had the request, as the watch knows it. */
+  heardAt: number;
 
   constructor(passing: Passing, resolve: () => void, reject: (problem: Problem) => void) {
+    const { clock, receiver, response } = passing;
     this.#passing = passing;
     this.#resolve = resolve;
     this.#reject = reject;
-    this.#timer = this.#watch();
-    passing.response.on("close", this.#hungUp).on("drain", this.#goOn);
-    if (passing.response.destroyed) this.#hungUp();
-  }
-
-  /** While the request itself still comes, nobody can be late with the beginning of an answer. */
-  #watch(): Timer {
-    const { clock, request, receiver } = this.#passing;
-    const { ms, until } = receiver.limits;
-    return clock.after(ms, () => {
-      if (until === "begin" && !request.complete) this.#timer = this.#watch();
-      else this.#break(tooSlow(receiver));
+    this.heardAt = clock.monotonic();
+    this.#watch = watchFor(clock, receiver.limits.ms);
+    this.#watch.add(this);
+    response.on("close", () => {
+      if (!this.#isOver) this.#break(abandoned());
     });
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
-    this.#controller = controller;
-    if (this.#broken) controller.abort(this.#broken);
+  begin(): void {
+    const { receiver, response, clock } = this.#passing;
+    if (response.destroyed) this.#break(abandoned());
+    if (this.#isOver) return;
+    const connections = connectionsTo(receiver, clock);
+    const kept = connections.take();
+    if (kept) this.#send(kept);
+    else
+      connections.dial().then(
+        (dialled) => (this.#isOver ? connections.keep(dialled) : this.#send(dialled)),
+        (error: Error) => this.broke(error),
+      );
   }
 
-  onResponseStart(
-    { rawHeaders }: Dispatcher.DispatchController,
-    status: number,
-    parsed: Record<string, string | string[] | undefined>,
-    phrase?: string,
-  ): void {
-    if (status < 200) passOver(this.#passing.receiver, status, ++this.#before);
-    else {
-      const headers = (rawHeaders as Buffer[]).map((bytes) => bytes.toString("latin1"));
-      beginAnswer(this.#passing, { status, phrase, headers, parsed });
-      if (this.#passing.receiver.limits.until === "begin") this.#timer.cancel();
-    }
+  get isSent(): boolean {
+    return this.#upload === undefined || this.#upload.isOver;
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#received += chunk.length;
+  interim(status: number): void {
+    passOver(this.#passing.receiver, status, ++this.#before);
+  }
+
+  head(head: AnswerHead): void {
+    if (this.#isOver) return;
+    beginAnswer(this.#passing, head);
+    if (this.#passing.receiver.limits.until === "begin") this.#watch.delete(this);
+  }
+
+  body(chunk: Buffer, from: number, to: number, isLast: boolean): void {
+    if (this.#isOver) return;
     const { receiver, response } = this.#passing;
+    this.#received += to - from;
     if (this.#received > receiver.limits.bodyBytes) throw tooMuch(receiver);
-    if (!response.write(chunk)) controller.pause();
+    if (isLast) this.#end(chunk, from, to);
+    else if (!response.write(chunk.subarray(from, to)) && !response.destroyed) this.#hold();
   }
 
-  onResponseEnd(): void {
-    this.#settle();
-    this.#passing.response.end();
-    this.#resolve();
-  }
-
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#settle();
+  broke(why: Error): void {
     const { receiver } = this.#passing;
-    if (error instanceof DialRefused) receiver.refused?.(error.message);
-    this.#reject(this.#broken ?? (isProblem(error) ? error : failed(receiver, error)));
+    if (why instanceof DialRefused) receiver.refused?.(why.message);
+    this.#fail(failed(receiver, why));
+  }
+
+  drained(): void {
+    this.#upload?.drained();
+  }
+
+  /** It has had its time. While the request itself still comes, nobody can be late with the beginning of an answer. */
+  stalled(): void {
+    const { clock, request, receiver } = this.#passing;
+    if (receiver.limits.until === "begin" && !request.complete) {
+      this.heardAt = clock.monotonic();
+      this.#watch.add(this);
+    } else this.#break(tooSlow(receiver));
   }
 
   /** Once the worker answers, the two may take turns, and the silence of one of them may be what the other waits for. */
@@ -103,66 +124,71 @@ class Forwarding implements Dispatcher.DispatchHandler {
     if (!this.#passing.response.headersSent) this.#break(bodyStalled());
   }
 
-  readonly #goOn = () => this.#controller?.resume();
+  bodyRefused(why: Problem): void {
+    this.#break(why);
+  }
 
-  readonly #hungUp = () => this.#break(problem("abandoned", "the client went away"));
+  #send(connection: Connection): void {
+    const { request, target, headers, clock, receiver } = this.#passing;
+    this.#connection = connection;
+    connection.ask(this, request.method);
+    const uploading = { request, target, headers, clock, limit: receiver.limits.bodyBytes };
+    this.#upload = send(connection.stream, uploading, this);
+  }
+
+  /** The worker sends no more until the client has read what there is. */
+  #hold(): void {
+    const { stream } = this.#connection!;
+    stream.pause();
+    this.#passing.response.once("drain", () => stream.resume());
+  }
+
+  #end(chunk: Buffer, from: number, to: number): void {
+    const { response } = this.#passing;
+    this.#settle();
+    if (from === to) response.end();
+    else if (to - from <= IN_ONE_TEXT) response.end(chunk.toString("latin1", from, to), "latin1");
+    else response.end(chunk.subarray(from, to));
+    this.#resolve();
+  }
 
   #break(why: Problem): void {
-    this.#broken ??= why;
-    this.#controller?.abort(why);
+    const connection = this.#connection;
+    this.#fail(why);
+    connection?.leave();
+  }
+
+  #fail(why: Problem): void {
+    if (this.#isOver) return;
+    this.#settle();
+    this.#reject(why);
   }
 
   #settle(): void {
-    this.#timer.cancel();
-    this.#passing.response.off("close", this.#hungUp).off("drain", this.#goOn);
+    this.#isOver = true;
+    this.#watch.delete(this);
+    this.#upload?.stop();
+    this.#connection = undefined;
   }
 }
 
-/** Bodies that were read before it was known whether their worker accepts the request. */
-const readBefore = new WeakMap<IncomingMessage, Buffer | null>();
+const abandoned = () => problem("abandoned", "the client went away");
 
-/** Small bodies are here already and leave in one piece; others stream, of which nothing is read before there is a connection. */
-function bodyOf(request: IncomingMessage, watched: Watched): Buffer | Readable | null {
-  if (!hasBody(request)) return null;
-  const before = readBefore.get(request);
-  if (before !== undefined) return before;
-  if (!isHere(request)) return Readable.from(streamed(request, watched), { objectMode: false });
-  const body = request.read() as Buffer | null;
-  readBefore.set(request, body);
-  return body;
-}
+const watches = new WeakMap<Clock, Map<number, StallWatch>>();
 
-/** The parser calls a request complete only after those who wait for its body have run; its length tells sooner. */
-function isHere({ complete, readableLength, headers }: IncomingMessage): boolean {
-  return complete || readableLength === Number(headers["content-length"]);
-}
-
-interface Watched {
-  clock: Clock;
-  limit: number;
-  /** Called when the client sends nothing although the worker takes what comes. */
-  stalled(): void;
-}
-
-/** Counted as it goes, for a body in chunks announces no length. */
-async function* streamed(request: IncomingMessage, { clock, limit, stalled }: Watched): AsyncIterable<Buffer> {
-  let sent = 0;
-  const watch = watchOf(clock);
-  const arriving = { heardAt: clock.monotonic(), stalled };
-  watch.add(arriving);
-  try {
-    // The request is not destroyed when this ends early: its socket would go with it, and nobody would read the answer.
-    for await (const chunk of request.iterator({ destroyOnReturn: false })) {
-      watch.delete(arriving);
-      sent += (chunk as Buffer).length;
-      if (sent > limit) throw tooLarge(limit);
-      yield chunk as Buffer;
-      arriving.heardAt = clock.monotonic();
-      watch.add(arriving);
-    }
-  } finally {
-    watch.delete(arriving);
+/** One timer for all requests that have as long. */
+function watchFor(clock: Clock, ms: number): StallWatch {
+  let ofClock = watches.get(clock);
+  if (!ofClock) {
+    ofClock = new Map();
+    watches.set(clock, ofClock);
   }
+  let watch = ofClock.get(ms);
+  if (!watch) {
+    watch = new StallWatch(clock, ms);
+    ofClock.set(ms, watch);
+  }
+  return watch;
 }
 
 /** It did not accept a connection, so that it has got nothing of the request. */
@@ -174,9 +200,6 @@ export const isNodeAway = (error: unknown): boolean =>
 
 export function failed({ called, gone }: Receiver, error: Error): Problem {
   if (isProblem(error)) return error;
-  // Nothing was sent, and it is not its fault.
-  if ((error as NodeJS.ErrnoException).code === "UND_ERR_INVALID_ARG")
-    return problem("unreadable", `the request cannot be passed on: ${error.message}`, { cause: error });
   if (gone.aborted) return problem("no-answer", `${called} ended: ${(gone.reason as Error).message}`, { cause: error });
   const what = error instanceof DialRefused ? "refused the connection" : "broke the connection";
   return problem("no-answer", `${called} ${what}: ${error.message}`, { cause: error });

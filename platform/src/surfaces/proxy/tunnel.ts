@@ -96,8 +96,9 @@ function asked(
 }
 
 async function refusedByWorker(upgrading: Upgrading, answer: IncomingMessage): Promise<void> {
-  const { statusCode: status = 0, statusMessage: phrase, rawHeaders: headers, headers: parsed } = answer;
-  beginAnswer(upgrading, { status, phrase, headers, parsed });
+  const { statusCode: status = 0, statusMessage: phrase, rawHeaders: headers } = answer;
+  const { "transfer-encoding": coding, "content-length": length = 0 } = answer.headers;
+  beginAnswer(upgrading, { status, phrase, headers, coding, length: Number(length) });
   const { response, receiver } = upgrading;
   await pipeline(answer, (chunks) => limited(chunks, receiver), response).catch(() => response.destroy());
 }

@@ -1,0 +1,210 @@
+/** Reads answers from the bytes of a connection to a worker: the head is parsed, and of the body nothing but where it ends. */
+import { type AnswerHead, type Framing, notHttp, parseAnswerHead } from "./answer-head.ts";
+
+/** Whoever an answer is for. What it throws ends the connection. */
+export interface Answers {
+  /** Something that comes before the answer. */
+  interim(status: number): void;
+  /** Whether the status alone says that there is no body is the reader's business. */
+  head(head: AnswerHead): void;
+  /** Bytes of the body, from `from` up to `to`; none where `isLast` comes alone. */
+  body(chunk: Buffer, from: number, to: number, isLast: boolean): void;
+}
+
+/** Of a head, and of what may follow a body. */
+const LARGEST_HEAD = 64 * 1024;
+/** Of the size of a chunk with what may stand behind it. */
+const LARGEST_LINE = 4 * 1024;
+const FIRST_PIECE = 4 * 1024;
+
+const HEAD_END = Buffer.from("\r\n\r\n");
+const BEGINNING = "HTTP/";
+const NOTHING = Buffer.alloc(0);
+const CR = 0x0d;
+const LF = 0x0a;
+const SIZE = /^([0-9a-f]{1,12})[ \t]*(?:;[^\r]*)?$/i;
+
+type State = "idle" | "head" | "length" | "size" | "chunk" | "chunk-end" | "trailer" | "end" | "over";
+
+const BODY_OF: Record<Framing, State> = { length: "length", chunks: "size", end: "end" };
+
+export class AnswerReader {
+  #answers: Answers | undefined;
+  #answersHead = false;
+  #state: State = "idle";
+  #isLasting = false;
+  /** Bytes of the body, or of its present chunk, that are still to come. */
+  #left = 0;
+  /** What has come of a head that is not whole. */
+  #early = NOTHING;
+  #earlyLength = 0;
+  /** What has come of a line between chunks, and how much of such lines there was behind the last one. */
+  #line = "";
+  #trailing = 0;
+
+  /** Of an answer to HEAD there is nothing but the head. */
+  begin(answers: Answers, method: string | undefined): void {
+    this.#answers = answers;
+    this.#answersHead = method === "HEAD";
+    this.#state = "head";
+  }
+
+  /** Whether an answer is awaited or under way. */
+  get isReading(): boolean {
+    return this.#state !== "idle" && this.#state !== "over";
+  }
+
+  get isOver(): boolean {
+    return this.#state === "over";
+  }
+
+  /** Whether what came ended with the answer, and the worker means to go on. Bytes may follow an answer to HEAD that should not. */
+  get isReusable(): boolean {
+    return this.#state === "over" && this.#isLasting && !this.#answersHead;
+  }
+
+  /** For the next answer. */
+  rest(): void {
+    this.#answers = undefined;
+    this.#state = "idle";
+  }
+
+  /** Throws where it is no HTTP, and whatever those who it is for throw. */
+  take(chunk: Buffer): void {
+    let at = 0;
+    while (at < chunk.length && this.#state !== "over") at = this.#step(chunk, at);
+    if (at < chunk.length) this.#isLasting = false;
+  }
+
+  /** The worker has ended the connection; false where that is in the middle of an answer. */
+  end(): boolean {
+    if (this.#state !== "end") return false;
+    this.#finish(NOTHING, 0, 0);
+    return true;
+  }
+
+  #step(chunk: Buffer, at: number): number {
+    switch (this.#state) {
+      case "head":
+        return this.#head(chunk, at);
+      case "length":
+        return this.#length(chunk, at);
+      case "chunk":
+        return this.#chunk(chunk, at);
+      case "end":
+        this.#answers!.body(chunk, at, chunk.length, false);
+        return chunk.length;
+      default:
+        return this.#between(chunk, at);
+    }
+  }
+
+  #head(chunk: Buffer, at: number): number {
+    if (this.#earlyLength > 0) return this.#restOfHead(chunk, at);
+    const end = chunk.indexOf(HEAD_END, at);
+    if (end < 0) return this.#keepEarly(chunk, at);
+    if (end - at > LARGEST_HEAD) throw tooLong();
+    this.#parse(chunk.toString("latin1", at, end));
+    return end + HEAD_END.length;
+  }
+
+  #restOfHead(chunk: Buffer, at: number): number {
+    const before = this.#earlyLength;
+    this.#keepEarly(chunk, at);
+    const came = this.#early.subarray(0, this.#earlyLength);
+    const end = came.indexOf(HEAD_END, Math.max(0, before - HEAD_END.length + 1));
+    if (end > LARGEST_HEAD || (end < 0 && came.length > LARGEST_HEAD)) throw tooLong();
+    if (end < 0) return chunk.length;
+    this.#early = NOTHING;
+    this.#earlyLength = 0;
+    this.#parse(came.toString("latin1", 0, end));
+    return at + end + HEAD_END.length - before;
+  }
+
+  /** In a place that grows: copied together anew for each of many small pieces, a head would be a way to keep us busy. */
+  #keepEarly(chunk: Buffer, at: number): number {
+    const length = this.#earlyLength + chunk.length - at;
+    if (length > this.#early.length) {
+      const grown = Buffer.allocUnsafeSlow(Math.max(FIRST_PIECE, length, this.#early.length * 2));
+      this.#early.copy(grown, 0, 0, this.#earlyLength);
+      this.#early = grown;
+    }
+    chunk.copy(this.#early, this.#earlyLength, at);
+    this.#earlyLength = length;
+    // Whoever speaks another protocol may wait for us, and would be waited for.
+    const beginning = this.#early.toString("latin1", 0, Math.min(length, BEGINNING.length));
+    if (!BEGINNING.startsWith(beginning)) throw notHttp("it does not begin with HTTP/1.1");
+    return chunk.length;
+  }
+
+  #parse(text: string): void {
+    const head = parseAnswerHead(text);
+    const { status, framing, length } = head;
+    if (status < 200) {
+      this.#answers!.interim(status);
+      return;
+    }
+    const isEmpty = this.#answersHead || status === 204 || status === 304 || (framing === "length" && length === 0);
+    this.#isLasting = head.isLasting && (isEmpty || framing !== "end");
+    this.#left = length;
+    this.#state = isEmpty ? "over" : BODY_OF[framing];
+    this.#answers!.head(head);
+    if (isEmpty) this.#answers!.body(NOTHING, 0, 0, true);
+  }
+
+  #length(chunk: Buffer, at: number): number {
+    const end = Math.min(chunk.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#finish(chunk, at, end);
+    else this.#answers!.body(chunk, at, end, false);
+    return end;
+  }
+
+  #chunk(chunk: Buffer, at: number): number {
+    const end = Math.min(chunk.length, at + this.#left);
+    this.#left -= end - at;
+    if (this.#left === 0) this.#state = "chunk-end";
+    this.#answers!.body(chunk, at, end, false);
+    return end;
+  }
+
+  /** Lines that say where chunks end. What they say besides is nobody's. */
+  #between(chunk: Buffer, at: number): number {
+    const end = chunk.indexOf(LF, at);
+    const stop = end < 0 ? chunk.length : end;
+    this.#trailing += stop - at;
+    if (this.#line.length + stop - at > LARGEST_LINE || this.#trailing > LARGEST_HEAD)
+      throw notHttp("what stands between its chunks is too long");
+    this.#line += chunk.toString("latin1", at, stop);
+    if (end < 0) return stop;
+    const line = this.#line;
+    this.#line = "";
+    if (line.charCodeAt(line.length - 1) !== CR) throw notHttp("a line between its chunks does not end");
+    this.#sawLine(line.slice(0, -1));
+    return end + 1;
+  }
+
+  #sawLine(line: string): void {
+    if (this.#state === "trailer") {
+      if (line === "") this.#finish(NOTHING, 0, 0);
+      return;
+    }
+    this.#trailing = 0;
+    if (this.#state === "chunk-end") {
+      if (line !== "") throw notHttp("a chunk is longer than it says");
+      this.#state = "size";
+      return;
+    }
+    const size = SIZE.exec(line)?.[1];
+    if (size === undefined) throw notHttp("a chunk does not say how long it is");
+    this.#left = Number.parseInt(size, 16);
+    this.#state = this.#left === 0 ? "trailer" : "chunk";
+  }
+
+  #finish(chunk: Buffer, from: number, to: number): void {
+    this.#state = "over";
+    this.#answers!.body(chunk, from, to, true);
+  }
+}
+
+const tooLong = () => notHttp(`its head is longer than ${LARGEST_HEAD} bytes`);
