@@ -20,8 +20,11 @@ export const label = {
   group: "millrace.group",
   groupName: "millrace.group.name",
   groupFullNames: "millrace.group.full-names",
-  groupRange: "millrace.group.range",
+  /** What was reserved for a member. */
   groupAddress: "millrace.group.address",
+  /** Of a network that was reserved: whose it is, under which id, and for whom. */
+  groupId: "millrace.group.id",
+  groupMembers: "millrace.group.members",
   published: "millrace.published",
 } as const;
 
@@ -53,6 +56,9 @@ export interface Container {
   NetworkSettings: { Networks: Record<string, { IPAddress?: string }> };
 }
 
+/** What an instance alone was given. */
+export type GivenPlace = Pick<ContainerPlace, "gpus" | "published" | "address">;
+
 export interface ContainerPlace {
   installation: string;
   network: string;
@@ -63,6 +69,8 @@ export interface ContainerPlace {
   gpus: readonly Gpu[];
   /** Ports of the machine that are to lead to it. */
   published?: readonly Published[];
+  /** That was reserved for it in its group. */
+  address?: string | undefined;
   /** Whether the engine's storage can hold a container to a size. */
   limitsDisk: boolean;
 }
@@ -126,7 +134,8 @@ export function containerRequest(
   };
 }
 
-function labelsOf(id: string, spec: InstanceSpec, { installation, gpus, published = [] }: ContainerPlace): Labels {
+function labelsOf(id: string, spec: InstanceSpec, place: ContainerPlace): Labels {
+  const { installation, gpus, published = [], address } = place;
   return {
     [label.installation]: installation,
     [label.instance]: id,
@@ -139,10 +148,7 @@ function labelsOf(id: string, spec: InstanceSpec, { installation, gpus, publishe
       [label.group]: groupKey(spec.account, spec.group),
       [label.groupName]: spec.group.name,
       [label.groupFullNames]: (spec.group.fullNames ?? []).join(","),
-      ...(spec.group.at && {
-        [label.groupRange]: spec.group.at.range,
-        [label.groupAddress]: spec.group.at.address,
-      }),
+      ...(address !== undefined && { [label.groupAddress]: address }),
     }),
     [label.volumes]: (spec.mounts ?? []).map(({ volume }) => volume).join(","),
     [label.published]: published.map(({ inside, outside }) => `${inside}:${outside}`).join(","),

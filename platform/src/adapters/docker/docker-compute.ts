@@ -31,6 +31,7 @@ import {
   type ContainerPlace,
   containerName,
   containerRequest,
+  type GivenPlace,
   gpusOf,
   label,
   portsOf,
@@ -47,7 +48,7 @@ import { EngineRefused } from "./engine-api.ts";
 import { boxOf } from "./engine-disk.ts";
 import { type EngineEvent, followEvents } from "./engine-events.ts";
 import { DockerExec } from "./exec.ts";
-import { GROUP_INTERFACE, GroupNetworks, PODMAN } from "./group-networks.ts";
+import { GroupNetworks, PODMAN } from "./group-networks.ts";
 import { lookUp, originOf } from "./image-lookup.ts";
 import { bringImage } from "./image-pull.ts";
 import { readLog } from "./log-reader.ts";
@@ -144,7 +145,7 @@ export class DockerCompute implements Compute {
   }
 
   get networks(): Networks | undefined {
-    return this.#engine.found?.podman ? undefined : { interfaceOf: () => GROUP_INTERFACE };
+    return this.#engine.found?.podman ? undefined : this.#groups;
   }
 
   /** Without an engine there is nothing to run containers on. */
@@ -229,15 +230,15 @@ export class DockerCompute implements Compute {
 
   /** With ports, only a start tells whether they are its own. */
   async #make(id: string, spec: InstanceSpec, published: readonly Published[]): Promise<void> {
-    await this.#groups.make(spec, id, async () => {
+    await this.#groups.make(spec, id, async (address) => {
       await this.#network.ensureFor(spec.account);
-      await this.#devices.give(id, spec.gpu, (gpus) => this.#create(id, spec, { gpus, published }));
+      await this.#devices.give(id, spec.gpu, (gpus) => this.#create(id, spec, { gpus, published, address }));
     });
     const made = published.length > 0 ? await (await this.#containers()).find(id) : undefined;
     if (made) await this.#startMade(made);
   }
 
-  async #create(id: string, spec: InstanceSpec, given: Pick<ContainerPlace, "gpus" | "published">): Promise<void> {
+  async #create(id: string, spec: InstanceSpec, given: GivenPlace): Promise<void> {
     const containers = await this.#containers();
     const place = { ...(await this.#place()), ...given };
     const folders = await this.volumes.mounted(spec.mounts);

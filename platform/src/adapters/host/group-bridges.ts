@@ -2,18 +2,22 @@
 import { constants, mkdir, open, readdir, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
-import { addressOf, overlap, parseSubnet, type Subnet, subnetText } from "../../kernel/subnet.ts";
+import { addressOf, parseSubnet, type Subnet, subnetText } from "../../kernel/subnet.ts";
 import { StartRefused } from "../../ports/compute/compute.ts";
 import {
   checkFellows,
-  checkMembership,
   groupKey,
+  hasMembers,
+  hostIn,
   type Membership,
+  type NetworkAsk,
   namesOf,
-  RangeTaken,
+  noRangeFree,
 } from "../../ports/compute/groups.ts";
+import { addressesIn, isFreeOf, rangesFor } from "../../ports/compute/network-ranges.ts";
 import { runTool } from "../machine/forker.ts";
 import { isLink, linkNames } from "../machine/links.ts";
+import type { KeptNetwork } from "./kept-networks.ts";
 import { chooseSubnet } from "./subnet.ts";
 
 /** What is kept of a member with its instance. */
@@ -22,8 +26,10 @@ export interface GroupPlace extends Membership {
   key: string;
   /** Of the bridge. */
   number: number;
-  /** Addresses of the group; a member's is as far in them as its own is in those of all instances. */
+  /** Addresses of the group; a member's is as far in them as its own is in those of all instances, unless one was reserved. */
   subnet: string;
+  /** What was reserved for it. */
+  at?: { range: string; address: string };
 }
 
 export interface GroupMember extends GroupPlace {
@@ -35,6 +41,12 @@ const NAMES = "/run/millrace-groups";
 const LOOPBACK = "127.0.0.1 localhost\n::1 localhost\n";
 /** Names of links have 15 characters. */
 const MOST_GROUPS = 10_000;
+
+/** What there is of groups. */
+export interface GroupsThere {
+  members: readonly GroupPlace[];
+  networks: readonly KeptNetwork[];
+}
 
 export interface GroupBridgesOptions {
   /** The name of the bridge of all instances, which those of groups begin with. */
@@ -53,23 +65,38 @@ export class GroupBridges {
   }
 
   /** The place of a new member beside these. */
-  async choose(account: string, group: Membership, others: readonly GroupPlace[]): Promise<GroupPlace> {
-    checkMembership(group);
+  async choose(account: string, group: Membership, there: GroupsThere): Promise<GroupPlace> {
     const key = groupKey(account, group);
-    const fellows = others.filter((other) => other.key === key);
+    const fellows = there.members.filter((other) => other.key === key);
     checkFellows(group, fellows);
-    const { id, name, fullNames, at } = group;
-    const member = { id, name, ...(fullNames && { fullNames }), ...(at && { at }), key };
+    const { id, name, fullNames } = group;
+    const member = { id, name, ...(fullNames && { fullNames }), key };
+    const network = there.networks.find((one) => one.key === key);
+    if (network) return { ...member, ...placeIn(network, name) };
     const [known] = fellows;
     if (known) return { ...member, number: known.number, subnet: known.subnet };
-    const taken = new Set(others.map(({ number }) => number));
-    const number = Array.from({ length: MOST_GROUPS }, (_, n) => n).find((n) => !taken.has(n));
-    if (number === undefined)
-      throw new StartRefused(`there are ${MOST_GROUPS} groups on this machine already`, {
-        reason: "network-unavailable",
-      });
-    const used = [...(await this.#options.used()), ...others.map((other) => parseSubnet(other.subnet)!)];
-    return { ...member, number, subnet: subnetText(at ? asked(at.range, used) : anyOf(used, key)) };
+    return { ...member, number: freeNumber(there), subnet: subnetText(anyOf(await this.#used(there), key)) };
+  }
+
+  /** A network with addresses for all of its members. */
+  async reserve({ account, id, names, range: before }: NetworkAsk, there: GroupsThere): Promise<KeptNetwork> {
+    const key = groupKey(account, { id });
+    const made = (number: number, range: string): KeptNetwork => ({
+      ...{ account, id, key, number, range, names, hosts: addressesIn(range, names.length) },
+    });
+    const [fellow] = there.members.filter((other) => other.key === key);
+    // Those of an earlier release were told their addresses by the server, which chose them as they are chosen here.
+    if (fellow?.at) return made(fellow.number, fellow.at.range);
+    if (fellow) throw hasMembers(id);
+    const used = await this.#used(there);
+    const range = rangesFor(key, before).find((one) => isFreeOf(one, used));
+    if (range === undefined) throw noRangeFree();
+    return made(freeNumber(there), range);
+  }
+
+  async #used({ members, networks }: GroupsThere): Promise<Subnet[]> {
+    const own = [...members.map(({ subnet }) => subnet), ...networks.map(({ range }) => range)];
+    return [...(await this.#options.used()), ...own.map((subnet) => parseSubnet(subnet)!)];
   }
 
   /** What `network.sh` needs for a member: bridge, link and address. */
@@ -121,16 +148,21 @@ export class GroupBridges {
 export const memberAddress = ({ subnet, index, at }: Pick<GroupMember, "subnet" | "index" | "at">): string =>
   at?.address ?? addressOf(parseSubnet(subnet)!, index);
 
-function asked(range: string, used: readonly Subnet[]): Subnet {
-  const subnet = parseSubnet(range)!;
-  if (used.some((one) => overlap(one, subnet))) throw new RangeTaken(range);
-  return subnet;
+const placeIn = (network: KeptNetwork, name: string) => ({
+  number: network.number,
+  subnet: network.range,
+  at: { range: network.range, address: hostIn(network, name) },
+});
+
+function freeNumber({ members, networks }: GroupsThere): number {
+  const taken = new Set([...members, ...networks].map(({ number }) => number));
+  for (let number = 0; number < MOST_GROUPS; number++) if (!taken.has(number)) return number;
+  throw new StartRefused(`there are ${MOST_GROUPS} groups on this machine already`, { reason: "network-unavailable" });
 }
 
 function anyOf(used: readonly Subnet[], key: string): Subnet {
   const subnet = chooseSubnet(used, Number.parseInt(key.slice(0, 8), 16));
-  if (!subnet)
-    throw new StartRefused("no private range of addresses is free for a group", { reason: "network-unavailable" });
+  if (!subnet) throw noRangeFree();
   return subnet;
 }
 

@@ -98,7 +98,8 @@ export class HostCompute implements Compute {
     this.isolation = parts.isolation;
     this.#cgroups = parts.cgroups;
     this.#network = parts.network;
-    this.#groups = new HostGroups(parts.network.groups, () => this.#places.groupMembers());
+    const members = () => this.#places.groupMembers();
+    this.#groups = new HostGroups({ folder: options.folder, bridges: parts.network.groups, members });
     const known = { instances: this.#instances, starting: this.#starting };
     this.#places = new HostPlaces({ ...known, network: parts.network, groups: this.#groups, output: options.output });
     this.loopback = new HostLoopback(this.#instances, parts.network);
@@ -122,7 +123,12 @@ export class HostCompute implements Compute {
       freeze: async (id) => this.#known(id).freeze(),
       thaw: async (id) => this.#known(id).thaw(),
     };
-    this.networks = parts.network.groups && { interfaceOf: () => GROUP_INTERFACE };
+    this.networks = parts.network.groups && {
+      interfaceOf: () => GROUP_INTERFACE,
+      reserve: (ask) => this.#places.reserve(ask),
+      list: async () => this.#groups.reserved(),
+      release: (network) => this.#places.release(network),
+    };
     this.exec =
       parts.exec.cannot === undefined
         ? { run: (id, spec) => this.#exec.exec(id, this.#instances.get(id), spec) }

@@ -1,7 +1,7 @@
 /** Groups on a real machine: what members reach beyond their group, and what a killed server leaves of one. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFile } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -116,6 +116,35 @@ test("when no server comes back, the group goes with the last of its workers", a
   await driver.kill();
   while ((await world.groupsLeft()).length > 0) await stay(50);
   expect(await runTool(IP, ["-brief", "link"])).not.toContain(bridgeOf(world));
+});
+
+test("members of an earlier release, for which nothing was reserved, keep their addresses in what is reserved now", async () => {
+  await using world = await openHost();
+  const ask = { account: "account", id: "g", image: "host:/app", names: ["node-0", "node-1"] };
+  const before = await world.compute.networks!.reserve(ask);
+  const id = newId();
+  const seat = (name: string) => ({ group: { id: "g", name, isReserved: true } });
+  await world.compute.start(id, specOf(world, [{ echoOn: PORT }], seat("node-0")));
+  await linesOf(world.compute, id, { limit: 1 });
+  // That release kept addresses with members alone.
+  await rm(join(world.data, "instances", ".networks"), { recursive: true });
+  const compute = await world.reopen();
+  expect(await compute.networks!.list()).toEqual([]);
+  expect(await compute.networks!.reserve(ask)).toEqual(before);
+  const again = { ...world, compute };
+  expect(await linesFrom(again, [{ call: before.hosts[0]!, port: PORT }], seat("node-1"))).toEqual(["reached"]);
+  await compute.remove(id);
+  await compute.networks!.release(ask);
+  expect(await world.groupsLeft()).toEqual([]);
+});
+
+test("a draft that a killed server left is nobody's network", async () => {
+  await using world = await openHost();
+  const folder = join(world.data, "instances", ".networks");
+  await mkdir(folder);
+  await writeFile(join(folder, `${"0".repeat(64)}.json.draft.new`), '{"account":"a');
+  const compute = await world.reopen();
+  expect([await compute.networks!.list(), await readdir(folder)]).toEqual([[], []]);
 });
 
 /** A server reduced to its driver, in a process of its own on the data folder of the world. */

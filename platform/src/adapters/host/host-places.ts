@@ -1,6 +1,7 @@
 /** Who has what of this machine: addresses, ports, devices, room for output; of those that are there and those on their way. */
 import { OneAtATime } from "../../kernel/one-at-a-time.ts";
 import type { Instance, InstanceSpec } from "../../ports/compute/compute.ts";
+import type { Network, NetworkAsk, NetworkName } from "../../ports/compute/groups.ts";
 import { asBefore, type Published } from "../../ports/compute/publish.ts";
 import type { GroupMember, GroupPlace } from "./group-bridges.ts";
 import type { HostGroups } from "./host-groups.ts";
@@ -71,6 +72,16 @@ export class HostPlaces {
       Object.assign(starting.get(id) ?? {}, chosen);
       return chosen;
     });
+  }
+
+  /** No other group gets what a network has. */
+  reserve(ask: NetworkAsk): Promise<Network> {
+    return this.#choosing.run(() => this.#parts.groups.reserve(ask));
+  }
+
+  /** No member gets a place meanwhile. */
+  release(network: NetworkName): Promise<void> {
+    return this.#choosing.run(() => this.#parts.groups.release(network));
   }
 
   *groupMembers(): Generator<GroupMember> {

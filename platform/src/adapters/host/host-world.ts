@@ -1,5 +1,5 @@
 /** The host driver opened for a test, on a data folder and a program folder of its own. */
-import { chmod, copyFile, mkdtemp, rm } from "node:fs/promises";
+import { chmod, copyFile, mkdtemp, readdir, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { realClock } from "../../kernel/clock.ts";
@@ -48,7 +48,10 @@ export async function openHost(more: Partial<HostOptions> = {}): Promise<HostWor
       return compute;
     },
     remains: (id) => remainsOf(id, data),
-    groupsLeft: () => groupsLeftBy(bridgeName(keyOf(join(data, "instances")).key)),
+    groupsLeft: async () => [
+      ...(await groupsLeftBy(bridgeName(keyOf(join(data, "instances")).key))),
+      ...(await readdir(join(data, "instances", ".networks")).catch(() => [])),
+    ],
     pass: async () => {},
     async [Symbol.asyncDispose]() {
       // Also when a test failed before it could: what is left running would go on for ever.

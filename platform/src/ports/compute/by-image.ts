@@ -96,7 +96,16 @@ export class ByImage implements Compute {
   /** Where a member may be sent, whatever its image. */
   get networks(): Networks | undefined {
     if (!this.#both.every(({ networks }) => networks)) return undefined;
-    return { interfaceOf: (image) => this.driverOf(image).networks!.interfaceOf(image) };
+    const all = () => this.#both.map(({ networks }) => networks!);
+    return {
+      interfaceOf: (image) => this.driverOf(image).networks!.interfaceOf(image),
+      reserve: (ask) => this.driverOf(ask.image).networks!.reserve(ask),
+      list: async () => (await Promise.all(all().map((networks) => networks.list()))).flat(),
+      // Asks both: which one had its members, nobody kept.
+      release: async (network) => {
+        for (const networks of all()) await networks.release(network);
+      },
+    };
   }
 
   get publishing(): Publishing | undefined {

@@ -16,6 +16,7 @@ import { execConformance } from "./exec.conformance.ts";
 import { groupsConformance } from "./groups.conformance.ts";
 import { imagesConformance } from "./images.conformance.ts";
 import { loopbackConformance } from "./loopback.conformance.ts";
+import { networksConformance } from "./networks.conformance.ts";
 import { placeConformance } from "./place.conformance.ts";
 import { publishConformance } from "./publish.conformance.ts";
 import { statsConformance } from "./stats.conformance.ts";
@@ -284,6 +285,7 @@ export function computeConformance(name: string, open: () => Promise<OpenedCompu
   againConformance(name, open);
   writersConformance(name, open);
   groupsConformance(name, open);
+  networksConformance(name, open);
   imagesConformance(name, open);
   placeConformance(name, open);
   loopbackConformance(name, open);

@@ -12,6 +12,7 @@ import {
   ONLY_BOX,
   type RegistryCredential,
 } from "./compute.ts";
+import type { NetworkAsk, NetworkName } from "./groups.ts";
 import type { Bringing } from "./images.ts";
 
 /** One thing that the program of a test does; it does them in order and exits with 0 after the last. */
@@ -194,6 +195,7 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
   let compute = opened.compute;
   const ids: string[] = [];
   const volumes: string[] = [];
+  const networks: NetworkName[] = [];
   return {
     ...opened,
     get compute() {
@@ -216,6 +218,12 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
       await compute.volumes!.create({ id, sizeGb });
       return id;
     },
+    /** Reserves a network, which goes with the test. */
+    async reserve(ask: Partial<NetworkAsk> = {}) {
+      const whole = { account: "account", id: newId(), image: opened.program([]).image, names: ["node-0"], ...ask };
+      networks.push(whole);
+      return { ...(await compute.networks!.reserve(whole)), id: whole.id };
+    },
     async start(steps: readonly Step[], more?: Partial<InstanceSpec>) {
       const id = this.id();
       await startOn(compute, id, specOf(opened, steps, more));
@@ -224,9 +232,12 @@ export async function openWorld(open: () => Promise<OpenedCompute>) {
     async [Symbol.asyncDispose]() {
       await Promise.all(ids.map((id) => compute.remove(id)));
       await Promise.all(volumes.map((id) => compute.volumes!.remove(id)));
+      await Promise.all(networks.map((network) => compute.networks!.release(network)));
       const left = await Promise.all(ids.map((id) => opened.remains(id)));
+      const reserved = (await compute.networks?.list()) ?? [];
       await opened[Symbol.asyncDispose]();
       expect(left.flat()).toEqual([]);
+      expect(reserved).toEqual([]);
     },
   };
 }

@@ -110,7 +110,7 @@ async function openFake(can: Partial<FakeCan> = {}, isCluster = false): Promise<
       return compute;
     },
     remains: async (id) => ((await found(compute, id)) ? [`instance ${id}`] : []),
-    groupsLeft: async () => [],
+    groupsLeft: async () => ((await compute.networks?.list()) ?? []).map(({ id }) => `network ${id}`),
     pass: (ms) => clock.advance(ms),
     async [Symbol.asyncDispose]() {
       await compute[Symbol.asyncDispose]();

@@ -16,16 +16,16 @@ import {
 import { checkExec, type ExecSpec, type Executing, type Execution, Executions } from "./execution.ts";
 import { FakeBoxes } from "./fake-boxes.ts";
 import { withoutSignals } from "./fake-execution.ts";
-import { chooseAddress, reachedIn } from "./fake-groups.ts";
 import { FakeInstance } from "./fake-instance.ts";
 import { FakeLoopback } from "./fake-loopback.ts";
+import { FakeNetworkBook, FakeNetworks } from "./fake-networks.ts";
 import { type Behaviour, CAN, type FakeCan, type FakeOptions, type Verb } from "./fake-options.ts";
 import { FakePorts } from "./fake-ports.ts";
 import { FakeQueue } from "./fake-queue.ts";
 import { FakeRegistry } from "./fake-registry.ts";
 import { FakeVolumes } from "./fake-volumes.ts";
 import type { Freezing } from "./freezing.ts";
-import { type Networks, SHARED_NETWORK } from "./groups.ts";
+import { SHARED_NETWORK } from "./groups.ts";
 import { parseReference } from "./image-reference.ts";
 import type { Bringing, ImageFacts, Preparing } from "./images.ts";
 import type { Link } from "./link.ts";
@@ -43,7 +43,7 @@ export class FakeCompute implements Compute {
   readonly preparing: Preparing | undefined;
   readonly freezing: Freezing | undefined;
   readonly again: Again | undefined;
-  readonly networks: Networks | undefined;
+  readonly networks: FakeNetworks | undefined;
   readonly exec: Executing | undefined;
   readonly loopback: FakeLoopback | undefined;
   readonly stats: Metering | undefined;
@@ -63,8 +63,6 @@ export class FakeCompute implements Compute {
   startMs = 0;
   /** Of the machine. */
   readonly ports: FakePorts;
-  /** Ranges of addresses that somebody else has. */
-  readonly usedRanges = new Set<string>();
   /** While true, a stop never resolves: the program neither ends nor can be ended. */
   hangsOnStop = false;
 
@@ -91,7 +89,7 @@ export class FakeCompute implements Compute {
     this.queue = new FakeQueue({ clock, begin, tell, hasEnded: (id) => this.#instances.has(id) });
     const { ownNetwork, sandbox, limits } = this.#can;
     this.facts = { ownNetwork, sandbox, limits };
-    this.#options = { storage: new Map(), ...options };
+    this.#options = { storage: new Map(), networks: new FakeNetworkBook(), ...options };
     this.behaviour = options.behaviour ?? (() => {});
     this.registry = options.registry ?? new FakeRegistry();
     this.#instances = instances;
@@ -102,7 +100,7 @@ export class FakeCompute implements Compute {
     this.preparing = able("preparing", { prepare: (image, _, bringing) => this.#prepare(image, bringing) });
     this.freezing = able("freezing", { freeze: (id) => this.#freeze(id), thaw: (id) => this.#thaw(id) });
     this.again = able("again", { freshEnv, start: (id, spec) => this.#startAgain(id, spec) });
-    this.networks = able("networks", { interfaceOf: () => "ens1" });
+    this.networks = able("networks", this.#makeNetworks());
     this.exec = able("exec", { run: (id, spec) => this.#exec(id, spec) });
     this.loopback = able("loopback", new FakeLoopback(this));
     this.stats = able("stats", { of: (id) => this.#stats(id) });
@@ -118,6 +116,16 @@ export class FakeCompute implements Compute {
       end: async (id, reason) => this.#instances.get(id)?.endFor(reason),
     });
     for (const instance of instances.values()) instance.changed = () => this.#tell(instance);
+  }
+
+  #makeNetworks(): FakeNetworks {
+    const { networks, addresses = this.#isCluster ? "of boxes" : "of a range" } = this.#options;
+    return new FakeNetworks({
+      book: networks!,
+      byName: addresses === "of boxes",
+      members: () => [...this.#instances.values()].filter(({ spec }) => spec.group),
+      mayFail: () => this.#mayFail("reserve"),
+    });
   }
 
   /** Every start and preparation from now on is refused with this reason, or those for which the function gives one. */
@@ -229,9 +237,8 @@ export class FakeCompute implements Compute {
   }
 
   #run(id: string, spec: InstanceSpec, gpus: readonly Gpu[], before?: FakeInstance): Instance {
-    const others = this.#members().filter((one) => one !== before);
     if (spec.group && !this.networks) throw new StartRefused(whyLacking(this, "networks"));
-    const address = spec.group && (before?.address ?? chooseAddress(spec, others, this.usedRanges));
+    const address = spec.group && this.networks!.choose(spec, before);
     const published = this.ports.publish(asBefore(spec.publish, before?.published));
     const instance = new FakeInstance(id, spec, this.#clock, { gpus, address, published, before });
     instance.changed = () => this.#tell(instance);
@@ -242,13 +249,9 @@ export class FakeCompute implements Compute {
     return instance.view();
   }
 
-  #members(): FakeInstance[] {
-    return [...this.#instances.values()].filter(({ spec }) => spec.group);
-  }
-
   /** Whether a program of this instance reaches a member of its group, by address or name, that listens there. */
   reaches(from: FakeInstance, host: string, port: number): boolean {
-    return reachedIn(from, this.#members(), host)?.isListening(port) ?? false;
+    return this.networks?.reachedBy(from, host)?.isListening(port) ?? false;
   }
 
   #usersOf(volume: string): string[] {

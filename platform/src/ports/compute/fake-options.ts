@@ -2,6 +2,7 @@
 import type { Ability } from "./abilities.ts";
 import { type Box, type Facts, type Gpu, type InstanceSpec, ONLY_BOX } from "./compute.ts";
 import type { FakeInstance } from "./fake-instance.ts";
+import type { FakeNetworkBook } from "./fake-networks.ts";
 import type { FakeRegistry } from "./fake-registry.ts";
 import type { FakeStorage, FakeVolumes } from "./fake-volumes.ts";
 import type { PortRange } from "./publish.ts";
@@ -46,6 +47,10 @@ export interface FakeOptions {
   registry?: FakeRegistry;
   /** What volumes hold; machines with shared storage have the same. */
   storage?: FakeStorage;
+  /** What is known of networks from a process before. */
+  networks?: FakeNetworkBook;
+  /** Of members: of a range for each network, told before they run, or of the boxes that they are begun in, as a cluster has them. */
+  addresses?: "of a range" | "of boxes";
   /** Those of a machine that has several drivers, in place of its own. */
   volumes?: FakeVolumes;
   publishedPorts?: PortRange;
@@ -83,4 +88,5 @@ export type Verb =
   | "freeze"
   | "thaw"
   | "exec"
+  | "reserve"
   | "stats";

@@ -39,7 +39,10 @@ export const Cluster = resource("Cluster", {
     dataCenterId: t.Optional(t.String()),
     network: t.Optional(
       t.Object({
-        cidr: t.String({ description: "The addresses of its members, such as `10.1.2.0/24`." }),
+        cidr: t.String({
+          description:
+            "The addresses of its members, such as `10.1.2.0/24`; known from their first start on, where they are of one range.",
+        }),
         vxlanId: t.Optional(t.Integer()),
         vxlanPort: t.Optional(t.Integer()),
       }),
@@ -86,8 +89,8 @@ export type KeptCluster = KeptOf<
   {
     template: string | null;
     dataCenter: string;
-    /** The addresses of its members. */
-    range: string;
+    /** The addresses of its members, as the driver chose them; null before that, and where they are of no one range. */
+    range: string | null;
   }
 >;
 

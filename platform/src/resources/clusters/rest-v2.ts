@@ -30,7 +30,6 @@ export function clusterHandlers(clusters: ClusterService, views: PodViews): Hand
 
 function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly PodItem[], views: PodViews): Cluster {
   const { template, dataCenter, range, ...plain } = doc;
-  const isKnown = members.some((pod) => pod.doc.startedAt !== null);
   const [primary] = members;
   return recordFrom(Cluster, {
     id,
@@ -38,8 +37,7 @@ function shownCluster({ id, createdAt, doc }: ClusterItem, members: readonly Pod
     pods: { total: members.length, byStatus: countsOf(members, views) },
     ...(template !== null && { template }),
     dataCenterId: dataCenter,
-    // Before a member has run, its addresses may turn out to be somebody's.
-    ...(isKnown && { network: { cidr: range } }),
+    ...(range !== null && { network: { cidr: range } }),
     ...(primary && { primary: shownPrimary(primary, views) }),
     createdAt: timestamp(createdAt),
   });

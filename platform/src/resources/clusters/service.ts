@@ -25,7 +25,6 @@ import {
   MOST_MEMBERS,
   OF_TEMPLATES,
 } from "./model.ts";
-import { rangeFor } from "./network.ts";
 
 export type ClusterItem = Item<KeptCluster>;
 export type NewCluster = Static<typeof Cluster.create>;
@@ -87,7 +86,7 @@ export class ClusterService {
       const role = roles[type]?.(rank) ?? null;
       return { id: record.id, rank, members: podCount, gpusEach: gpuCountPerPod, role };
     });
-    const made = { template: given.templateId ?? null, range: rangeFor(record.id) };
+    const made = { template: given.templateId ?? null, range: null };
     await this.#parts.pods.createMembers(caller, terms, seats, (dataCenter) =>
       this.#clusters.inserting({ ...record, doc: { ...unsaidOf(Cluster), ...own, ...made, dataCenter } }),
     );
@@ -108,16 +107,14 @@ export class ClusterService {
     await removals.finish("cluster", id);
   }
 
-  /** The addresses of the members of one that is there. */
-  async rangeOf(id: string): Promise<string | undefined> {
-    return (await this.#clusters.get(id))?.doc.range;
+  /** One that is there, whoever asks. */
+  find(id: string): Promise<ClusterItem | undefined> {
+    return this.#clusters.get(id);
   }
 
-  /** Of a range that turned out to be somebody's, no member runs: the next one is chosen for all, once. */
-  async leaveRange(id: string, taken: string): Promise<void> {
-    await this.#clusters.change(id, ({ doc }) =>
-      doc.range === taken ? { set: { range: rangeFor(id, taken) } } : undefined,
-    );
+  /** The driver has chosen the addresses of its members. */
+  async learn(id: string, { range = null }: { range?: string | null }): Promise<void> {
+    await this.#clusters.change(id, ({ doc }) => (doc.range === range ? undefined : { set: { range } }));
   }
 }
 

@@ -3,7 +3,7 @@ import type { Site } from "../../../machines/own-machine.ts";
 import type { InstanceSpec, Mount } from "../../../ports/compute/compute.ts";
 import { plainPath } from "../../../ports/compute/mount-paths.ts";
 import type { Publish } from "../../../ports/compute/publish.ts";
-import { clusterVariables, membershipOf } from "../../clusters/network.ts";
+import { type ClusterNetwork, clusterVariables, membershipOf } from "../../clusters/network.ts";
 import { computeVariables, hostName, underBothNames, type Variables } from "../../container/variables.ts";
 import { type Reveal, resolveEnv } from "../../secrets/placeholders.ts";
 import type { PodInstance } from "../instance.ts";
@@ -21,8 +21,8 @@ export interface PodBoot {
   site: Site;
   /** The account's SSH keys, one a line; empty for none. */
   sshKeys: string;
-  /** Of a member of a cluster: the addresses of all its members, and what it sees their network as. */
-  network?: { range: string; link: string } | undefined;
+  /** Of a member of a cluster. */
+  network?: ClusterNetwork | undefined;
 }
 
 /** The secrets are those of this moment; the text of a failure names what is missing. */
@@ -50,8 +50,8 @@ export async function podSpec(boot: PodBoot, reveal: Reveal): Promise<InstanceSp
 }
 
 /** That of its cluster, or that of the account's Pods which reach each other. */
-function groupOf({ pod: { id, doc }, network }: PodBoot): Pick<InstanceSpec, "group"> {
-  if (doc.cluster && network) return { group: membershipOf(doc.cluster, network.range) };
+function groupOf({ pod: { id, doc } }: PodBoot): Pick<InstanceSpec, "group"> {
+  if (doc.cluster) return { group: membershipOf(doc.cluster) };
   return doc.globalNetworking ? { group: { id: NETWORK, name: id, fullNames: internalNames(id) } } : {};
 }
 

@@ -8,8 +8,9 @@ import type { Beginning, Starter } from "../../../machines/starter.ts";
 import { whyLacking } from "../../../ports/compute/abilities.ts";
 import { isRepeatable } from "../../../ports/compute/again.ts";
 import { type Instance, type InstanceSpec, ONLY_BOX, StartRefused } from "../../../ports/compute/compute.ts";
-import { RangeTaken } from "../../../ports/compute/groups.ts";
+import type { Network } from "../../../ports/compute/groups.ts";
 import { PortTaken } from "../../../ports/compute/publish.ts";
+import { memberNames } from "../../clusters/network.ts";
 import type { ClusterService } from "../../clusters/service.ts";
 import type { Pull, PullAccess } from "../../registries/service.ts";
 import type { Reveal } from "../../secrets/placeholders.ts";
@@ -20,7 +21,7 @@ import type { PodItem, PodRecords } from "../records.ts";
 import { type PodBoot, podSpec } from "./boot.ts";
 import { PublishedPorts } from "./published-ports.ts";
 
-/** How many ports or ranges that it would get may turn out to be somebody else's. */
+/** How many ports that it would get may turn out to be somebody else's. */
 const MOST_STRANGERS = 20;
 
 const NOTHING: ReadonlySet<number> = new Set();
@@ -37,7 +38,7 @@ export interface PodBooterParts extends Omit<OwnMachine, "id"> {
   /** What opens the registry of a Pod's image, at this moment; nothing by default. */
   accessTo?: (pull: Pull) => Promise<PullAccess>;
   sshKeysOf: (account: string) => Promise<readonly string[]>;
-  clusters: Pick<ClusterService, "rangeOf" | "leaveRange">;
+  clusters: Pick<ClusterService, "find" | "learn">;
 }
 
 export class PodBooter {
@@ -67,20 +68,19 @@ export class PodBooter {
     if (hindrance !== undefined) say(`its TCP ports are not reached from outside: ${hindrance}`);
     const access = await accessTo?.({ account, image, registry });
     const beginning = { id: item.id, account, image, box: item.doc.box ?? ONLY_BOX, isOver, ...access, say };
-    return this.#begin(beginning, item, pod);
+    return this.#begin(beginning, item);
   }
 
   /**
-   * Whether another try may help where this was in the way: a port of the machine, or a range of addresses, is somebody else's, which only the
-   * start tells. The next one has another.
+   * Whether another try may help where this was in the way: a port of the machine is somebody else's, which only the start tells. The next one
+   * has another.
    */
-  async isAvoidable(item: PodInstance, cluster: string | undefined, error: unknown): Promise<boolean> {
+  isAvoidable(item: PodInstance, error: unknown): boolean {
+    if (!(error instanceof PortTaken)) return false;
     const avoid = this.#avoid.get(item.id) ?? { ports: new Set<number>(), tries: 0 };
     this.#avoid.set(item.id, avoid);
     if (avoid.tries++ >= MOST_STRANGERS) return false;
-    if (error instanceof PortTaken) avoid.ports.add(error.outside);
-    else if (error instanceof RangeTaken && cluster) await this.#parts.clusters.leaveRange(cluster, error.range);
-    else return false;
+    avoid.ports.add(error.outside);
     this.#parts.podLog.say(item, `${error.message} by somebody else: it gets another one`);
     return true;
   }
@@ -97,12 +97,12 @@ export class PodBooter {
     return compute.again.start(item.id, spec);
   }
 
-  async #begin(beginning: Omit<Beginning, "spec">, item: PodInstance, pod: PodItem): Promise<Instance | undefined> {
+  async #begin(beginning: Omit<Beginning, "spec">, item: PodInstance): Promise<Instance | undefined> {
     for (;;) {
       try {
         return (await this.#parts.starter.begin({ ...beginning, spec: () => this.#make(item) }))?.instance;
       } catch (error) {
-        if (!(await this.isAvoidable(item, pod.doc.cluster?.id, error))) throw error;
+        if (!this.isAvoidable(item, error)) throw error;
       }
     }
   }
@@ -130,17 +130,27 @@ export class PodBooter {
     const { workerUrl, site, reveal, sshKeysOf } = this.#parts;
     const url = await workerUrl(pod.doc.image);
     const sshKeys = pod.doc.startSsh ? (await sshKeysOf(pod.account)).join("\n") : "";
-    return podSpec({ pod, instance, url, key, site, sshKeys, network: await this.#networkOf(pod) }, reveal);
+    return podSpec({ pod, instance, url, key, site, sshKeys, network: await this.#networkOf(pod, instance) }, reveal);
   }
 
-  async #networkOf({ doc: { cluster, image } }: PodItem): Promise<PodBoot["network"]> {
+  /** Asked for before each boot: the driver says the same for as long as the cluster is there, and knows what it says. */
+  async #networkOf({ account, doc: { cluster, image } }: PodItem, instance: PodInstance): Promise<PodBoot["network"]> {
     if (!cluster) return undefined;
     const { clusters, compute } = this.#parts;
-    const range = await clusters.rangeOf(cluster.id);
-    if (range === undefined)
-      throw new StartRefused(`its cluster ${cluster.id} is not there any more`, { reason: "cluster-gone" });
-    if (!compute.networks) throw new StartRefused(whyLacking(compute, "networks"), { reason: "network-unavailable" });
-    return { range, link: compute.networks.interfaceOf(image) };
+    const { networks } = compute;
+    const found = await clusters.find(cluster.id);
+    if (!found) throw new StartRefused(`its cluster ${cluster.id} is not there any more`, { reason: "cluster-gone" });
+    if (!networks) throw new StartRefused(whyLacking(compute, "networks"), { reason: "network-unavailable" });
+    const before = found.doc.range ?? undefined;
+    const ask = { account, id: cluster.id, image, names: memberNames(cluster), range: before };
+    const network = await networks.reserve(ask);
+    if (before !== undefined && network.range !== before) this.#sayMoved(instance, network);
+    await clusters.learn(cluster.id, network);
+    return { hosts: network.hosts, link: networks.interfaceOf(image) };
+  }
+
+  #sayMoved(instance: PodInstance, { range = "of several ranges" }: Network): void {
+    this.#parts.podLog.say(instance, `its cluster has other addresses than before: ${range}`);
   }
 
   /** Its persistent folder is there, and as large as it is to be. */

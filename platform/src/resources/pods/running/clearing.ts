@@ -1,7 +1,9 @@
-/** Removes what Pods that are gone have left on one machine: what they stored, and their logs. */
+/** Removes what Pods that are gone have left on one machine: what they stored, their logs, and the networks of their clusters. */
+import { type Failed, named } from "../../../kernel/failed.ts";
 import type { Compute } from "../../../ports/compute/compute.ts";
 import { VolumeRefused } from "../../../ports/compute/volumes.ts";
 import type { Logs } from "../../../ports/logs/logs.ts";
+import type { ClusterService } from "../../clusters/service.ts";
 import type { PodKeys } from "../keys.ts";
 import { persistentVolume, podLog } from "../model.ts";
 import type { PodRecords } from "../records.ts";
@@ -16,6 +18,8 @@ export interface ClearingParts {
   podRemains: PodRemains;
   podKeys: PodKeys;
   portVisits: PortVisits;
+  clusters: Pick<ClusterService, "find" | "learn">;
+  failed: Failed;
 }
 
 export class Clearing {
@@ -33,6 +37,15 @@ export class Clearing {
       if ((await podRecords.instancesOf(pod)).some(({ doc }) => doc.machine === machine)) continue;
       if (await this.#removeOf(pod)) await podRemains.areGone(id);
     }
+    // An engine that is away keeps nobody from doing the rest.
+    await this.#releaseNetworks().catch(named(this.#parts.failed, "release networks of clusters"));
+  }
+
+  /** A cluster is on record before anything is reserved for it, so that what was reserved for none is left of one that is gone. */
+  async #releaseNetworks(): Promise<void> {
+    const { compute, clusters } = this.#parts;
+    for (const network of (await compute.networks?.list()) ?? [])
+      if (!(await clusters.find(network.id))) await compute.networks?.release(network);
   }
 
   async #removeOf(pod: string): Promise<boolean> {

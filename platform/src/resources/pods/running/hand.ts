@@ -70,7 +70,7 @@ export class PodHand implements Hand<KeptPodInstance> {
   /** Removes what Pods that are gone have left on the machine. */
   clear(): Promise<void> {
     return this.#clearings.run(async () => {
-      if (!this.#keeper.isClosed) await this.#clearing.clear();
+      if (!this.#keeper.isClosed && this.isHeld) await this.#clearing.clear();
     });
   }
 
@@ -101,7 +101,7 @@ export class PodHand implements Hand<KeptPodInstance> {
     const exit = this.#keeper.exitOf(item.id);
     if (exit && (state === "RUNNING" || state === "PLACED")) return this.#ended(item, pod, exit);
     const refusal = this.#keeper.refusalOf(item.id);
-    if (refusal && state === "PLACED") return this.#refused(item, pod, refusal);
+    if (refusal && state === "PLACED") return this.#refused(item, refusal);
     if (this.#keeper.isClosed) return;
     if (refusal && state === "CRASHED") return this.#anew(item, refusal);
     if (state === "RESTARTING") return this.#bootAfresh(item);
@@ -124,8 +124,8 @@ export class PodHand implements Hand<KeptPodInstance> {
   }
 
   /** By the driver that had accepted it. */
-  async #refused(item: PodInstance, pod: PodItem, refusal: StartRefused): Promise<void> {
-    if (!(await this.#booter.isAvoidable(item, pod.doc.cluster?.id, refusal))) return this.#cannotBegin(item, refusal);
+  async #refused(item: PodInstance, refusal: StartRefused): Promise<void> {
+    if (!this.#booter.isAvoidable(item, refusal)) return this.#cannotBegin(item, refusal);
     await this.#parts.compute.remove(item.id);
     this.#keeper.forget(item.id);
     this.#again(item.id);

@@ -1,0 +1,64 @@
+/** Networks that are reserved on this machine: a file for each, so that the next process of the server tells the same. */
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { ifNotThere } from "../../kernel/not-there.ts";
+import { replacePrivately } from "../../kernel/private-file.ts";
+import type { ReservedNetwork } from "../../ports/compute/groups.ts";
+
+export interface KeptNetwork extends ReservedNetwork {
+  range: string;
+  /** By which account's network of that id it is told from others. */
+  key: string;
+  /** Of its bridge, which is there while it has members. */
+  number: number;
+}
+
+/** Names that begin with a dot are the driver's among the folders of instances. */
+const FOLDER = ".networks";
+const FILE = /^[0-9a-f]{64}\.json$/;
+
+export class KeptNetworks {
+  readonly #folder: string;
+  readonly #all = new Map<string, KeptNetwork>();
+
+  /** `folder`: where instances are kept. */
+  constructor(folder: string) {
+    this.#folder = join(folder, FOLDER);
+  }
+
+  /** Finds those of the process before. What it was writing when it was killed is nobody's: nothing of it was told. */
+  async find(): Promise<void> {
+    for (const name of await readdir(this.#folder).catch(ifNotThere<string[]>([]))) {
+      const file = join(this.#folder, name);
+      if (!FILE.test(name)) await rm(file, { force: true, recursive: true });
+      else this.#know(JSON.parse(await readFile(file, "utf8")) as KeptNetwork);
+    }
+  }
+
+  get all(): KeptNetwork[] {
+    return [...this.#all.values()];
+  }
+
+  of(key: string): KeptNetwork | undefined {
+    return this.#all.get(key);
+  }
+
+  async keep(network: KeptNetwork): Promise<void> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    await replacePrivately(this.#fileOf(network.key), JSON.stringify(network));
+    this.#know(network);
+  }
+
+  async drop(key: string): Promise<void> {
+    await rm(this.#fileOf(key), { force: true });
+    this.#all.delete(key);
+  }
+
+  #know(network: KeptNetwork): void {
+    this.#all.set(network.key, network);
+  }
+
+  #fileOf(key: string): string {
+    return join(this.#folder, `${key}.json`);
+  }
+}

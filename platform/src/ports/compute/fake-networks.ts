@@ -1,0 +1,156 @@
+/** Networks of the fake driver: addresses that nobody really has, of a range for each network or, as clusters do it, of each box, known by name. */
+import { type InstanceSpec, ONLY_BOX } from "./compute.ts";
+import type { FakeInstance } from "./fake-instance.ts";
+import {
+  checkAsk,
+  checkFellows,
+  checkMembership,
+  checkReserved,
+  groupKey,
+  hasMembers,
+  hostIn,
+  type Network,
+  type NetworkAsk,
+  type NetworkName,
+  type Networks,
+  namesOf,
+  noRangeFree,
+  type ReservedNetwork,
+  toldOf,
+} from "./groups.ts";
+import { addressesIn, rangesFor } from "./network-ranges.ts";
+
+/** What is on the machine, which the next process finds too. */
+export class FakeNetworkBook {
+  /** What is reserved, by the key of the group. */
+  readonly reserved = new Map<string, ReservedNetwork>();
+  /** Ranges of addresses that somebody else has. */
+  readonly strangers = new Set<string>();
+  readonly #boxes = new Map<string, number>();
+
+  /** The same for as long as there are boxes, wherever it stands among them. */
+  numberOf(box: string): number {
+    const number = this.#boxes.get(box) ?? this.#boxes.size;
+    this.#boxes.set(box, number);
+    return number;
+  }
+}
+
+export interface FakeNetworksParts {
+  book: FakeNetworkBook;
+  /** Addresses are learnt when a member runs; what is told before are names. */
+  byName: boolean;
+  /** All that are in a group, ended or not. */
+  members: () => readonly FakeInstance[];
+  mayFail: () => void;
+}
+
+export class FakeNetworks implements Networks {
+  readonly #parts: FakeNetworksParts;
+
+  constructor(parts: FakeNetworksParts) {
+    this.#parts = parts;
+  }
+
+  get strangers(): Set<string> {
+    return this.#parts.book.strangers;
+  }
+
+  get #reserved(): Map<string, ReservedNetwork> {
+    return this.#parts.book.reserved;
+  }
+
+  interfaceOf(): string {
+    return "ens1";
+  }
+
+  async reserve(ask: NetworkAsk): Promise<Network> {
+    this.#parts.mayFail();
+    checkAsk(ask);
+    const key = groupKey(ask.account, ask);
+    const known = this.#reserved.get(key);
+    if (known) return toldOf(known, ask.names);
+    if (this.#membersOf(key).length > 0) throw hasMembers(ask.id);
+    const { account, id, names } = ask;
+    const made = { account, id, names, ...(this.#parts.byName ? named(key, names) : this.#ranged(key, ask)) };
+    this.#reserved.set(key, made);
+    return toldOf(made, names);
+  }
+
+  async list(): Promise<NetworkName[]> {
+    return [...this.#reserved.values()].map(({ account, id }) => ({ account, id }));
+  }
+
+  async release({ account, id }: NetworkName): Promise<void> {
+    const key = groupKey(account, { id });
+    if (this.#membersOf(key).length === 0) this.#reserved.delete(key);
+  }
+
+  /** The driver knows nothing of what was reserved, as after its data was lost. */
+  forget(): void {
+    this.#reserved.clear();
+  }
+
+  /** Where a new member is. */
+  choose(spec: InstanceSpec, before?: FakeInstance): string {
+    const group = spec.group!;
+    checkMembership(group);
+    const key = keyOf(spec)!;
+    const network = this.#reserved.get(key);
+    checkReserved(group, network);
+    const fellows = this.#membersOf(key).filter((one) => one !== before);
+    checkFellows(
+      group,
+      fellows.map((one) => one.spec.group!),
+    );
+    const host = network && hostIn(network, group.name);
+    if (this.#parts.byName) return this.#inBox(spec);
+    return host ?? before?.address ?? this.#besides(fellows);
+  }
+
+  /** The member that an address or a name means to an instance. */
+  reachedBy(from: FakeInstance, host: string): FakeInstance | undefined {
+    const fellows = from.spec.group ? this.#membersOf(keyOf(from.spec)!) : [];
+    return fellows.find((one) => one.address === host || this.#namesOf(one).includes(host));
+  }
+
+  #namesOf({ spec }: FakeInstance): string[] {
+    const network = this.#reserved.get(keyOf(spec)!);
+    return [...namesOf(spec.group!), ...(network ? [hostIn(network, spec.group!.name)] : [])];
+  }
+
+  #membersOf(key: string): FakeInstance[] {
+    return this.#parts.members().filter(({ spec }) => keyOf(spec) === key);
+  }
+
+  #ranged(key: string, { range: before, names }: NetworkAsk): Network {
+    const taken = new Set([...this.#reserved.values()].map(({ range }) => range));
+    for (const range of rangesFor(key, before))
+      if (!taken.has(range) && !this.strangers.has(range)) return { range, hosts: addressesIn(range, names.length) };
+    throw noRangeFree();
+  }
+
+  /** One that nobody has: each group for which nothing is reserved has a range of its own. */
+  #besides(fellows: readonly FakeInstance[]): string {
+    const lastOf = (address: string) => Number(address.split(".")[3]);
+    const ranges = new Set(this.#parts.members().map(({ address }) => Number(address!.split(".")[2])));
+    const range = fellows[0]?.address?.split(".")[2] ?? [...Array(256).keys()].find((n) => !ranges.has(n));
+    return `10.0.${range}.${1 + Math.max(0, ...fellows.map(({ address }) => lastOf(address!)))}`;
+  }
+
+  /** Each box has addresses of its own, and whoever begins anew gets another one. */
+  #inBox({ box }: InstanceSpec): string {
+    const number = this.#parts.book.numberOf(box ?? ONLY_BOX);
+    const taken = new Set(this.#parts.members().map(({ address }) => address));
+    for (let n = 1; ; n++) {
+      const address = `10.${200 + number}.${Math.floor(n / 250)}.${n % 250}`;
+      if (!taken.has(address)) return address;
+    }
+  }
+}
+
+const keyOf = ({ account, group }: InstanceSpec) => group && groupKey(account, group);
+
+const named = (key: string, names: readonly string[]): Network => ({
+  hosts: names.map((name) => `${name}.${key.slice(0, 8)}.cluster.internal`),
+});
